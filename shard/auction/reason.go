@@ -1,0 +1,37 @@
+package auction
+
+// Reason is why a bid lost. The order is the order of the gates: a bid that fails two is counted at the first.
+type Reason uint8
+
+// The loss reasons, in gate order.
+const (
+	Inactive        Reason = iota // The campaign or the bid is switched off or terminated.
+	NotStarted                    // The campaign starts later.
+	Ended                         // The campaign has ended.
+	NotApproved                   // The campaign awaits review or was rejected.
+	ProductInactive               // The target is not an active catalog product.
+	OutOfStock                    // The target is out of stock.
+	Trigger                       // No trigger of the bid matches a context of the request.
+	SlotMismatch                  // The bid is for another slot.
+	DeviceMismatch                // The bid is for another device.
+	Geo                           // The bid is for another location.
+	Segment                       // The user is in none of the campaign's segments.
+	Excluded                      // The user is in an excluded segment, or a negative keyword matched.
+	FilterMismatch                // The request's filter excludes the product.
+	Reserve                       // The bid is not above the reserve price, or its quality is 0.
+	Budget                        // The campaign's budget of this period is used up.
+	Wallet                        // The wallet is empty.
+	Pacing                        // Held back to spread the spend.
+	Frequency                     // The user has seen the campaign often enough.
+	Diversity                     // The entity or the vendor already won.
+	Outranked                     // Others scored higher.
+	Reasons         = int(Outranked) + 1
+)
+
+var reasonNames = [Reasons]string{
+	"inactive", "not_started", "ended", "not_approved", "product_inactive", "out_of_stock", "trigger", "slot", "device",
+	"geo", "segment", "excluded", "filter", "reserve", "budget", "wallet", "pacing", "frequency", "diversity", "outranked",
+}
+
+// String returns the reason's name as metrics and explanations print it.
+func (r Reason) String() string { return reasonNames[r] }

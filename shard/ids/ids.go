@@ -1,0 +1,134 @@
+// Package ids holds the typed identifiers of the engine and the two pure functions that place them: which virtual
+// shard an id belongs to, and which raft group carries a shard.
+//
+// An id made by Gavel is a UUIDv7 whose last byte is its shard. The last byte lies in the random part of the id, so
+// time order, version and variant bits are untouched. A vendor's account id is derived from the marketplace and the
+// vendor's own id, so a vendor's shard is known without a look-up and two nodes that meet a vendor at the same moment
+// agree on it; every wallet and campaign of the vendor is minted into that shard.
+package ids
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+)
+
+// Shards is the number of virtual shards. It never changes: ids carry their shard for ever.
+const Shards = 256
+
+// Shard is a virtual shard, 0 to 255.
+type Shard uint8
+
+// UUID is a 128-bit identifier in RFC 9562 byte order.
+type UUID [16]byte
+
+// TextLen is the length of the text form of a UUID.
+const TextLen = 36
+
+// ErrNotUUID is returned by Parse for text that is not a UUID in the 8-4-4-4-12 form.
+var ErrNotUUID = errors.New("not a UUID")
+
+// ShardOf returns the shard an id was minted into.
+func ShardOf(id UUID) Shard { return Shard(id[15]) }
+
+// IsZero reports whether the id is unset.
+func (u UUID) IsZero() bool { return u == UUID{} }
+
+// AppendText appends the 36-character lower-case form of the id.
+func (u UUID) AppendText(dst []byte) []byte {
+	for i, from := range [...]int{0, 4, 6, 8, 10} {
+		if i > 0 {
+			dst = append(dst, '-')
+		}
+		to := 16
+		if i < 4 {
+			to = [...]int{4, 6, 8, 10}[i]
+		}
+		dst = hex.AppendEncode(dst, u[from:to])
+	}
+	return dst
+}
+
+// String returns the 36-character lower-case form of the id.
+func (u UUID) String() string { return string(u.AppendText(make([]byte, 0, TextLen))) }
+
+// Parse reads the 8-4-4-4-12 form in either case and nothing else: no braces, no urn prefix.
+func Parse(text string) (UUID, error) {
+	var u UUID
+	if len(text) != TextLen || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
+		return UUID{}, ErrNotUUID
+	}
+	hexed := text[0:8] + text[9:13] + text[14:18] + text[19:23] + text[24:36]
+	if _, err := hex.Decode(u[:], []byte(hexed)); err != nil {
+		return UUID{}, ErrNotUUID
+	}
+	return u, nil
+}
+
+// Mint builds a UUIDv7 of the given time (Unix milliseconds, at least 0) in the given shard. The entropy comes from the
+// caller, so that the engine has no source of randomness of its own.
+func Mint(unixMillis int64, entropy [10]byte, shard Shard) UUID {
+	var u UUID
+	var t [8]byte
+	binary.BigEndian.PutUint64(t[:], uint64(unixMillis)<<16) //nolint:gosec // times are after 1970.
+	copy(u[:6], t[:6])
+	copy(u[6:], entropy[:])
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	u[15] = byte(shard)
+	return u
+}
+
+// AccountOf returns the id of a vendor's account: a UUIDv8 derived from the marketplace's ordinal and the vendor's id.
+func AccountOf(marketplace uint16, vendorID string) UUID { return derive('a', marketplace, vendorID) }
+
+// DefaultWalletOf returns the id of the wallet that every account starts with; it lies in the account's shard.
+func DefaultWalletOf(marketplace uint16, vendorID string) UUID {
+	u := derive('w', marketplace, vendorID)
+	u[15] = byte(ShardOf(AccountOf(marketplace, vendorID)))
+	return u
+}
+
+func derive(kind byte, marketplace uint16, text string) UUID {
+	b := make([]byte, 0, 300)
+	b = append(b, "gavel/id/"...)
+	b = append(b, kind, byte(marketplace>>8), byte(marketplace))
+	b = append(b, text...)
+	sum := sha256.Sum256(b)
+	u := UUID(sum[:16])
+	u[6] = u[6]&0x0f | 0x80
+	u[8] = u[8]&0x3f | 0x80
+	return u
+}
+
+// Group numbers raft groups on the wire and in keys: 0 is the meta group, 1 + shard mod G are the data groups.
+type Group uint16
+
+// Topology is how shards map to raft groups. It is written at bootstrap and never changes.
+type Topology struct {
+	// DataGroups is G, the number of data groups, 1 to 256.
+	DataGroups int
+}
+
+// GroupOf returns the data group that carries a shard.
+func (t Topology) GroupOf(s Shard) Group { return Group(1 + int(s)%t.DataGroups) } //nolint:gosec // at most 256.
+
+// Meta returns the group that carries marketplaces, keys and the catalog. With one data group both are the same.
+func (t Topology) Meta() Group {
+	if t.DataGroups == 1 {
+		return 1
+	}
+	return 0
+}
+
+// Groups lists every group of the topology, the meta group first.
+func (t Topology) Groups() []Group {
+	all := []Group{t.Meta()}
+	for g := Group(1); int(g) <= t.DataGroups; g++ {
+		if g != t.Meta() {
+			all = append(all, g)
+		}
+	}
+	return all
+}
