@@ -1,0 +1,101 @@
+// Package demo makes a marketplace that looks like one: a seeded catalog with vendors, campaigns and bids, and shoppers
+// who browse it, click and buy through the same HTTP interface that a storefront uses.
+//
+// Everything follows from one seed, so two demo nodes with the same options hold the same market and screenshots stay
+// comparable. Prices, bids and click rates are plausible for a general store; they are invented, not anybody's data.
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Options size the demo. The zero value of a member takes its default.
+type Options struct {
+	Seed      uint64 // 1.
+	Products  int    // 50,000.
+	Vendors   int    // 500.
+	Campaigns int    // 2,000.
+	Shoppers  int    // 40; negative: none.
+}
+
+// WithDefaults fills the zero members.
+func (o Options) WithDefaults() Options {
+	set := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	set(&o.Products, 50_000)
+	set(&o.Vendors, 500)
+	set(&o.Campaigns, 2_000)
+	set(&o.Shoppers, 40)
+	if o.Seed == 0 {
+		o.Seed = 1
+	}
+	return o
+}
+
+// Target is what Seed writes to: store.Tenant, or a recorder in tests.
+type Target interface {
+	PutVendors(ctx context.Context, v []market.Vendor) error
+	PutCategories(ctx context.Context, c []market.Category) error
+	PutProducts(ctx context.Context, p []market.Product) error
+	Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error)
+	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
+}
+
+const seedBatch = 500 // BOUND: items of one write, the same as the management API's.
+
+// Seed fills an empty marketplace. It reports false when the marketplace has vendors already: a restarted demo keeps its
+// market.
+func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, error) {
+	o = o.WithDefaults()
+	have, _, err := t.Vendors(ctx, store.Page{Limit: 1}, nil)
+	if err != nil {
+		return false, fmt.Errorf("look for an earlier demo market: %w", err)
+	}
+	if len(have) > 0 {
+		return false, nil
+	}
+	m := Generate(o)
+	if err := t.PutCategories(ctx, m.Categories); err != nil {
+		return false, fmt.Errorf("write categories: %w", err)
+	}
+	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
+		return false, fmt.Errorf("write vendors: %w", err)
+	}
+	if err := inBatches(m.Products, func(part []market.Product) error { return t.PutProducts(ctx, part) }); err != nil {
+		return false, fmt.Errorf("write products: %w", err)
+	}
+	for _, d := range m.Deposits {
+		if _, err := t.Adjust(ctx, d.VendorID, ids.UUID{}, d.Amount, false, "opening deposit"); err != nil {
+			return false, fmt.Errorf("fund vendor %s: %w", d.VendorID, err)
+		}
+	}
+	for i := range m.Campaigns {
+		c := &m.Campaigns[i]
+		c.StartMillis = nowMillis
+		if err := t.CreateCampaign(ctx, &c.Campaign, c.Bids); err != nil {
+			return false, fmt.Errorf("create campaign %q: %w", c.Name, err)
+		}
+	}
+	return true, nil
+}
+
+func inBatches[T any](all []T, write func([]T) error) error {
+	for len(all) > 0 {
+		n := min(seedBatch, len(all))
+		if err := write(all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
