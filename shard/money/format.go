@@ -1,0 +1,55 @@
+package money
+
+import "strconv"
+
+// AppendDecimal appends the amount in major units as a JSON number, exactly and without needless zeros: 12.95, -0.000001.
+func AppendDecimal(dst []byte, m Micros) []byte {
+	if m < 0 {
+		dst = append(dst, '-')
+	}
+	return appendFixed(dst, magnitude(int64(m)), uint64(PerMajor))
+}
+
+// Minor returns the amount in minor units of a currency, rounded half up, as reports print it (adSpent).
+func Minor(m Micros, exponent uint8) int64 {
+	per := int64(PerMinor(exponent))
+	units, rest := int64(m)/per, int64(m)%per
+	if rest < 0 { // Floor, so that half always goes up.
+		units, rest = units-1, rest+per
+	}
+	if 2*rest >= per {
+		units++
+	}
+	return units
+}
+
+// AppendMinorDecimal appends the amount in minor units with at most four decimals (adSpentDecimal): exact for currencies with
+// two or more digits of minor units, where a micro-unit is no finer than that. For currencies with fewer, what is finer is cut
+// off towards zero; cut, not rounded, so that rounding the text of a charge half up gives the integer of Minor.
+func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
+	per := uint64(PerMinor(exponent)) //nolint:gosec // a power of ten.
+	value := magnitude(int64(m))
+	for per > 10_000 {
+		per, value = per/10, value/10
+	}
+	if m < 0 && value != 0 {
+		dst = append(dst, '-')
+	}
+	return appendFixed(dst, value, per)
+}
+
+// appendFixed appends value/per, per being a power of ten, as a decimal without trailing zeros.
+func appendFixed(dst []byte, value, per uint64) []byte {
+	dst = strconv.AppendUint(dst, value/per, 10)
+	rest := value % per
+	if rest == 0 {
+		return dst
+	}
+	dst = append(dst, '.')
+	for rest != 0 {
+		per /= 10
+		dst = append(dst, '0'+byte(rest/per)) //nolint:gosec // one digit.
+		rest %= per
+	}
+	return dst
+}
