@@ -1,0 +1,112 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// NewCampaign is a listing campaign to be created. Amounts are whole minor units.
+type NewCampaign struct {
+	Vendor      string
+	Name        string
+	ChargeType  string // CPC, CPM.
+	PriceRule   string // first, second.
+	BudgetMinor int64  // Of the whole campaign, which is not paced; 0: bounded by the wallet only.
+	Bids        []NewBid
+}
+
+// NewBid offers an amount for a product.
+type NewBid struct {
+	Product     string
+	AmountMinor int64
+}
+
+// Campaign is what the management API says of one campaign. Budget amounts are minor units.
+type Campaign struct {
+	ID       string `json:"campaignId"`
+	VendorID string `json:"vendorId"`
+	Name     string `json:"name"`
+	Status   string `json:"status"`
+	IsActive bool   `json:"isActive"`
+	Budget   *struct {
+		Amount          int64 `json:"amount"`
+		AmountUsed      int64 `json:"amountUsed"`
+		AmountRemaining int64 `json:"amountRemaining"`
+	} `json:"budget"`
+}
+
+const campaigns = "/campaign-service/campaigns"
+
+// CreateCampaign creates a campaign with its first bids. The idempotency key makes a repeat safe.
+func (c *Client) CreateCampaign(ctx context.Context, n NewCampaign, idempotency string) (Campaign, error) {
+	type target struct {
+		Type string `json:"type"`
+		ID   string `json:"id"`
+	}
+	type bid struct {
+		Target target `json:"target"`
+		Amount int64  `json:"amount"`
+	}
+	body := map[string]any{
+		"name": n.Name, "campaignType": "manual", "adFormat": "listing", "chargeType": n.ChargeType, "priceRule": n.PriceRule,
+	}
+	if n.BudgetMinor > 0 {
+		body["budget"] = map[string]any{"amount": n.BudgetMinor, "type": "total"}
+	}
+	var bids []bid
+	for _, b := range n.Bids {
+		bids = append(bids, bid{target{"product", b.Product}, b.AmountMinor})
+	}
+	body["bids"] = bids
+	var created Campaign
+	err := c.call(ctx, http.MethodPost, campaigns, url.Values{"vendor_id": {n.Vendor}}, idempotency, body, &created)
+	if err == nil && created.ID == "" {
+		err = fmt.Errorf("campaign %q was created without a campaignId", n.Name)
+	}
+	return created, err
+}
+
+// SetBudget changes a campaign's budget, in minor units.
+func (c *Client) SetBudget(ctx context.Context, id string, minor int64) error {
+	body := map[string]any{"budget": map[string]any{"amount": minor, "type": "total"}}
+	return c.call(ctx, http.MethodPatch, campaigns+"/"+url.PathEscape(id), nil, "", body, nil)
+}
+
+// Campaigns lists every campaign of the marketplace.
+func (c *Client) Campaigns(ctx context.Context) ([]Campaign, error) {
+	var all []Campaign
+	for {
+		var page struct {
+			Campaigns []Campaign `json:"campaigns"`
+			HasMore   bool       `json:"hasMore"`
+		}
+		query := url.Values{"limit": {"100"}, "offset": {fmt.Sprint(len(all))}}
+		if err := c.call(ctx, http.MethodGet, campaigns, query, "", nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Campaigns...)
+		if !page.HasMore || len(page.Campaigns) == 0 {
+			return all, nil
+		}
+	}
+}
+
+// Deposit adds minor units to the default wallet of a vendor. The idempotency key makes a repeat safe.
+func (c *Client) Deposit(ctx context.Context, vendor string, minor int64, idempotency string) error {
+	body := map[string]any{"balance": json.Number(fmt.Sprintf("%d.%02d", minor/100, minor%100))}
+	return c.call(ctx, http.MethodPost, "/billing-service/vendors/"+url.PathEscape(vendor)+"/balance", nil, idempotency, body, nil)
+}
+
+// Balance reads the sum of a vendor's wallets.
+func (c *Client) Balance(ctx context.Context, vendor string) (Micros, error) {
+	var answer struct {
+		Balance json.Number `json:"balance"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/billing-service/vendors/"+url.PathEscape(vendor)+"/balance", nil, "", nil, &answer); err != nil {
+		return 0, err
+	}
+	return ParseMajor(answer.Balance.String())
+}

@@ -1,0 +1,72 @@
+package shop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/bench/traffic"
+)
+
+// Terms override what a generated market would spend, so that a long run does not end on empty wallets.
+type Terms struct {
+	BudgetMinor  int64 // Of every campaign; 0 takes the market's own.
+	DepositMinor int64 // Of every vendor.
+}
+
+// Fill puts a generated market onto a node: categories, vendors with a deposit, products, campaigns. It returns the
+// campaigns in the market's order. The run names its requests, so that a repeated Fill of one run changes nothing more.
+func (c *Client) Fill(ctx context.Context, m *traffic.Market, terms Terms, run string) ([]Campaign, error) {
+	var categories []Category
+	for _, id := range m.Categories {
+		categories = append(categories, Category{ID: id, Name: "Category " + id})
+	}
+	if err := c.PutCategories(ctx, categories); err != nil {
+		return nil, err
+	}
+	var vendors []Vendor
+	for _, id := range m.Vendors {
+		vendors = append(vendors, Vendor{ID: id, Name: "Vendor " + id})
+	}
+	if err := c.PutVendors(ctx, vendors); err != nil {
+		return nil, err
+	}
+	var products []Product
+	for _, p := range m.Products {
+		products = append(products, Product{
+			ID: p.ID, Name: p.Name, Vendors: []string{m.Vendors[p.Vendor]}, Categories: []string{m.Categories[p.Category]},
+			Price: json.Number(traffic.AppendMajor(nil, p.PriceMinor)),
+		})
+	}
+	if err := c.PutProducts(ctx, products); err != nil {
+		return nil, err
+	}
+	for i, id := range m.Vendors {
+		if err := c.Deposit(ctx, id, terms.DepositMinor, fmt.Sprintf("%s-deposit-%d", run, i)); err != nil {
+			return nil, err
+		}
+	}
+	return c.fillCampaigns(ctx, m, terms, run)
+}
+
+func (c *Client) fillCampaigns(ctx context.Context, m *traffic.Market, terms Terms, run string) ([]Campaign, error) {
+	var created []Campaign
+	for i, campaign := range m.Campaigns {
+		n := NewCampaign{
+			Vendor: m.Vendors[campaign.Vendor], Name: campaign.Name, ChargeType: "CPC", PriceRule: "second",
+			BudgetMinor: campaign.BudgetMinor,
+		}
+		if terms.BudgetMinor > 0 {
+			n.BudgetMinor = terms.BudgetMinor
+		}
+		for _, b := range campaign.Bids {
+			n.Bids = append(n.Bids, NewBid{Product: m.Products[b.Product].ID, AmountMinor: b.AmountMinor})
+		}
+		one, err := c.CreateCampaign(ctx, n, fmt.Sprintf("%s-campaign-%d", run, i))
+		if err != nil {
+			return nil, err
+		}
+		created = append(created, one)
+	}
+	return created, nil
+}

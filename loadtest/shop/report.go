@@ -1,0 +1,68 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Interactions are the counts of one kind in a report.
+type Interactions struct {
+	Total   int64  `json:"total"`
+	Charged int64  `json:"charged"`
+	Decimal string `json:"adSpentDecimal"` // Minor units, at most four decimals.
+}
+
+// Spent is the exact amount billed.
+func (i Interactions) Spent() (Micros, error) { return ParseMinor(i.Decimal) }
+
+// Report is the report of one campaign.
+type Report struct {
+	Impressions     Interactions `json:"impressions"`
+	Clicks          Interactions `json:"clicks"`
+	CompleteThrough time.Time    `json:"completeThrough"`
+}
+
+// Spent is what the campaign was billed for impressions and clicks.
+func (r *Report) Spent() (Micros, error) {
+	impressions, err := r.Impressions.Spent()
+	if err != nil {
+		return 0, err
+	}
+	clicks, err := r.Clicks.Spent()
+	return impressions + clicks, err
+}
+
+// Report reads a campaign's report from the day before an instant until the day after it, so that no time zone and no
+// midnight cuts it.
+func (c *Client) Report(ctx context.Context, campaign string, around time.Time) (*Report, error) {
+	const date = "2006-01-02"
+	query := url.Values{
+		"start_date": {around.Add(-24 * time.Hour).UTC().Format(date)},
+		"end_date":   {around.Add(24 * time.Hour).UTC().Format(date)},
+	}
+	var r Report
+	if err := c.call(ctx, http.MethodGet, "/reporting-service/campaigns/"+url.PathEscape(campaign), query, "", nil, &r); err != nil {
+		return nil, err
+	}
+	if r.CompleteThrough.IsZero() {
+		return nil, fmt.Errorf("the report of campaign %s has no completeThrough", campaign)
+	}
+	return &r, nil
+}
+
+// CompleteReport reads a campaign's report until it says that everything accepted before an instant is counted.
+func (c *Client) CompleteReport(ctx context.Context, campaign string, accepted time.Time) (*Report, error) {
+	const patience = 10 * time.Second // BOUND: five times what a report may lag.
+	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+		r, err := c.Report(ctx, campaign, accepted)
+		if err != nil || !r.CompleteThrough.Before(accepted) {
+			return r, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the report of campaign %s is complete through %v only, want %v", campaign, r.CompleteThrough, accepted)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/shop"
+)
+
+// Totals are the books of several campaigns added up.
+type Totals struct {
+	Impressions, Clicks, ChargedClicks int64
+	Spent                              shop.Micros
+	OverBudget                         []string // Campaigns billed above their budget, in words.
+}
+
+// Reader is what the totals are read from; *shop.Client is one.
+type Reader interface {
+	Campaigns(ctx context.Context) ([]shop.Campaign, error)
+	CompleteReport(ctx context.Context, campaign string, accepted time.Time) (*shop.Report, error)
+}
+
+// Read adds up the reports of all campaigns of a marketplace, complete through the given instant.
+func Read(ctx context.Context, r Reader, accepted time.Time) (Totals, error) {
+	var t Totals
+	campaigns, err := r.Campaigns(ctx)
+	if err != nil {
+		return t, err
+	}
+	for _, c := range campaigns {
+		report, err := r.CompleteReport(ctx, c.ID, accepted)
+		if err != nil {
+			return t, err
+		}
+		spent, err := report.Spent()
+		if err != nil {
+			return t, fmt.Errorf("campaign %s: %w", c.ID, err)
+		}
+		t.Impressions += report.Impressions.Total
+		t.Clicks += report.Clicks.Total
+		t.ChargedClicks += report.Clicks.Charged
+		t.Spent += spent
+		if c.Budget != nil && spent > shop.Micros(c.Budget.Amount)*shop.MinorUnit {
+			t.OverBudget = append(t.OverBudget, fmt.Sprintf("campaign %s spent %v of %d minor units", c.ID, spent, c.Budget.Amount))
+		}
+	}
+	return t, nil
+}
+
+// Acknowledged is what a generator knows to be recorded: events of bodies answered with 200. Every click was on a token
+// of its own, so with budgets that last each of them is a charge.
+type Acknowledged struct{ Impressions, Clicks int64 }
+
+// Compare says in words where the books differ from what was acknowledged since the books were read before. Nothing
+// means that they agree exactly.
+func Compare(before, after Totals, acked Acknowledged) []string {
+	var faults []string
+	differ := func(what string, got, want int64) {
+		if got != want {
+			faults = append(faults, fmt.Sprintf("%s: the reports say %d, acknowledged were %d (%+d)", what, got, want, got-want))
+		}
+	}
+	differ("impressions", after.Impressions-before.Impressions, acked.Impressions)
+	differ("clicks", after.Clicks-before.Clicks, acked.Clicks)
+	differ("charged clicks", after.ChargedClicks-before.ChargedClicks, acked.Clicks)
+	if after.Spent <= before.Spent && acked.Clicks > 0 {
+		faults = append(faults, fmt.Sprintf("spent did not grow: %v before, %v after", before.Spent, after.Spent))
+	}
+	return append(faults, after.OverBudget...)
+}
