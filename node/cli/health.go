@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
+)
+
+// healthTimeout bounds the question: a node that needs longer is not healthy.
+const healthTimeout = 2 * time.Second
+
+// healthCommand asks a node how it is, for scripts and container probes.
+type healthCommand struct {
+	Live   bool   `help:"Ask only whether the process answers (/healthz), not whether it can take writes (/readyz)."`
+	Config string `help:"File of the node's configuration, to find its management listener. [GAVEL_CONFIG]" placeholder:"FILE"`
+	URL    string `arg:"" optional:"" help:"Base URL of the node; default: the management listener of the configuration."`
+}
+
+// Run prints the answer; any other than 200 is an error.
+func (c *healthCommand) Run(p *process) error {
+	base := strings.TrimRight(c.URL, "/")
+	if base == "" {
+		flags := map[string]string{}
+		if c.Config != "" {
+			flags["config"] = c.Config
+		}
+		l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags})
+		if err != nil {
+			return usageError{err}
+		}
+		base = config.LocalURL(l.ManageListen)
+	}
+	path := "/readyz"
+	if c.Live {
+		path = "/healthz"
+	}
+	return p.ask(base + path)
+}
+
+func (p *process) ask(url string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return usageError{fmt.Errorf("gavel: %w", err)}
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return errors.New("no answer: " + err.Error())
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // BOUND: a status is short.
+	if err != nil {
+		return fmt.Errorf("the answer broke off: %w", err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s: %s", url, answer.Status, strings.TrimSpace(string(body)))
+	}
+	fmt.Fprintf(p.out, "%s\n", strings.TrimSpace(string(body)))
+	return nil
+}

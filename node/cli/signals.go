@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// untilSignal returns a context that the first SIGTERM or SIGINT cancels, which asks the node to drain. From then on the
+// signals have their usual effect again, so a second one ends the process at once: storage is crash-only, and nothing
+// acknowledged is lost by it. The returned function must be called when the node has stopped.
+func untilSignal(parent context.Context, log io.Writer) (context.Context, func()) {
+	ctx, restore := signal.NotifyContext(parent, os.Interrupt, syscall.SIGTERM)
+	stopped := context.AfterFunc(ctx, func() {
+		restore()
+		fmt.Fprintln(log, "gavel: draining; a second signal ends the process at once")
+	})
+	return ctx, func() {
+		stopped()
+		restore()
+	}
+}

@@ -1,0 +1,185 @@
+// Package config is what an operator can set: one struct, read from flags, the environment and a YAML file by one rule.
+//
+// The rule. Every field of Config has one key, and the key gives the three names. A field's Go name is cut into words,
+// the words are joined with _ and written in lower case; a field of a section stands under the section's name.
+//
+//	field                    YAML key                  flag                       environment
+//	AuctionListen            auction_listen            --auction-listen           GAVEL_AUCTION_LISTEN
+//	Management.CORSOrigins   management.cors_origins   --management-cors-origins  GAVEL_MANAGEMENT_CORS_ORIGINS
+//
+// So a flag is the key with - for every . and _, and a variable is GAVEL_ and the key in capitals with _ for every dot.
+// In YAML the dot is nesting. A flag wins over the environment, the environment over the file, the file over the default.
+//
+// Values are written alike everywhere: sizes and durations carry their unit (10MiB, 5s; a bare number is refused with
+// the reason), lists are comma-separated in flags and variables and sequences in YAML. The environment cannot say
+// "absent": a variable that is set to nothing counts as not set.
+//
+// A wrong configuration starts nothing. Load reports every fault at once, each with its place, its value and the limit.
+package config
+
+import (
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// Config is the effective configuration of a node. A value that Load returned without an error keeps every bound
+// written in the tags and every rule of Validate.
+type Config struct {
+	Config  string `help:"YAML file to read settings from." placeholder:"FILE"`
+	DataDir string `help:"Directory of everything the node keeps; made when missing." placeholder:"DIR"`
+
+	AuctionListen string `help:"Address of the auction listener: /v2/* and /healthz." placeholder:"HOST:PORT"`
+	ManageListen  string `help:"Address of the management listener: /public/v1/*, /v2/*, /metrics, /readyz." placeholder:"HOST:PORT"`
+	PeerListen    string `help:"Address other nodes of the cluster reach this one at." placeholder:"HOST:PORT"`
+
+	NodeID          string   `help:"Name of this node, unique in its cluster; kept for the node's life." placeholder:"NAME"`
+	Join            []string `help:"Peer addresses of a running cluster to join." placeholder:"HOST:PORT,…"`
+	BootstrapExpect int      `help:"How many nodes found a new cluster together." placeholder:"N" min:"1" max:"5"`
+	PeerInsecure    bool     `help:"Speak plain TCP to peers; refused unless every peer address is loopback."`
+	Groups          int      `help:"Data groups of a new cluster, fixed at its first start; 0: by the number of CPUs (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
+
+	KeysFile               string `help:"First start of a cluster: write its first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
+	BootstrapAuctionKey    string `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
+	BootstrapManagementKey string `help:"First start of a cluster: use this management key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
+
+	Server     Server
+	Management Management
+	CORS       CORS
+	Ratelimit  Ratelimit
+	Limits     Limits
+	Raft       Raft
+	Log        Log
+}
+
+// Server says how the world outside sees this node.
+type Server struct {
+	PublicURL      string   `help:"Base URL that answers, uploads and documents link to, without a slash at the end; empty: the management listener's." placeholder:"URL"`
+	TrustedProxies []string `help:"Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed." placeholder:"CIDR,…"`
+}
+
+// Management belongs to the management listener alone.
+type Management struct {
+	CORSOrigins []string `help:"Origins that may call /public/v1 from a browser; management keys do not belong there, so none by default." placeholder:"ORIGIN,…"`
+}
+
+// CORS is for the parts of the interface that browsers call by design: /v2 and the vendor dialog.
+type CORS struct {
+	Origins []string `help:"Origins that may call /v2 from a browser; * is every origin." placeholder:"ORIGIN,…"`
+}
+
+// Ratelimit holds requests per fixed window, per client address and key, counted by each node alone. Zero: no limit.
+type Ratelimit struct {
+	Management int `help:"Management requests per client and key in 2 s; 0: no limit." placeholder:"N" min:"0" max:"1000000"`
+	Catalog    int `help:"Catalog requests per client and key in 1 s; 0: no limit." placeholder:"N" min:"0" max:"1000000"`
+}
+
+// Limits bounds what one request may bring.
+type Limits struct {
+	AuctionBody    Bytes `help:"Largest body of an auction request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	EventBody      Bytes `help:"Largest body of an event request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	ManagementBody Bytes `help:"Largest body of a management request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	RequestHead    Bytes `help:"Largest request line and headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
+}
+
+// Raft tunes replication. The defaults carry a production node; tests shorten them.
+type Raft struct {
+	SnapshotInterval  time.Duration `help:"How often a group looks whether it should take a snapshot." placeholder:"DURATION" min:"1s" max:"24h"`
+	SnapshotThreshold int           `help:"Log entries of a group between two snapshots." placeholder:"N" min:"8" max:"100000000"`
+	TrailingLogs      int           `help:"Log entries kept behind a snapshot for slow followers; at least twice the snapshot threshold." placeholder:"N" min:"16" max:"1000000000"`
+	Watchdog          time.Duration `help:"A write to disk that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
+}
+
+// Log says what the process tells on standard error.
+type Log struct {
+	Level  string `help:"Least severe lines to write: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
+	Format string `help:"text, json, or auto: text on a terminal, else json." placeholder:"FORMAT" oneof:"auto,text,json"`
+}
+
+// Default returns the configuration of a node that nobody configured: one node, loopback only, data beside the caller.
+func Default() Config {
+	return Config{
+		DataDir:         "./gavel-data",
+		AuctionListen:   "127.0.0.1:8080",
+		ManageListen:    "127.0.0.1:8081",
+		PeerListen:      "127.0.0.1:7400",
+		NodeID:          "n1",
+		BootstrapExpect: 1,
+		CORS:            CORS{Origins: []string{"*"}},
+		Ratelimit:       Ratelimit{Management: 45, Catalog: 10},
+		Limits: Limits{
+			AuctionBody:    4 * MiB, // 50,000 product ids fit.
+			EventBody:      1 * MiB,
+			ManagementBody: 8 * MiB,
+			RequestHead:    16 * KiB,
+		},
+		Raft: Raft{
+			SnapshotInterval:  time.Minute,
+			SnapshotThreshold: 50_000,
+			TrailingLogs:      120_000,
+			// A stall of 5 s and an election stay inside the 10 s in which writes must come back after a failure.
+			Watchdog: 5 * time.Second,
+		},
+		Log: Log{Level: "info", Format: "auto"},
+	}
+}
+
+// DataGroups is the number of data groups of a new cluster on a machine with this many CPUs. More groups apply in
+// parallel and fail apart; on few cores they only cost, because throughput comes from batching.
+func (c Config) DataGroups(cpus int) int {
+	switch {
+	case c.Groups > 0:
+		return c.Groups
+	case cpus <= 4:
+		return 1
+	case cpus <= 16:
+		return 4
+	default:
+		return 8
+	}
+}
+
+// PublicURL is the base URL to link to: the configured one, else the management listener's, whose bound address is
+// given because a configured port may be 0. A listener on all addresses is linked to as localhost.
+func (c Config) PublicURL(manageAddr string) string {
+	if c.Server.PublicURL != "" {
+		return c.Server.PublicURL
+	}
+	return LocalURL(manageAddr)
+}
+
+// LocalURL is the http URL at which a listener of this machine can be reached.
+func LocalURL(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// Proxies is TrustedProxies as prefixes; a bare address is a prefix of one.
+// REQUIRES: a validated configuration; texts that are neither are left out.
+func (s Server) Proxies() []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		if p, err := parsePrefix(text); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func parsePrefix(text string) (netip.Prefix, error) {
+	if strings.Contains(text, "/") {
+		return netip.ParsePrefix(text)
+	}
+	ip, err := netip.ParseAddr(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return ip.Prefix(ip.BitLen())
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"strings"
+)
+
+// Fault is one thing wrong with a configuration.
+type Fault struct {
+	Where   string // "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups" or "default"; empty when unknown.
+	Key     string // The setting; empty when the fault is no setting's.
+	Problem string // What is wrong, with the value and the limit.
+	Snippet string // Lines of the file with a caret under the place; empty for other origins.
+}
+
+// Error gives place, key and problem on one line, and the lines of the file below it.
+func (f *Fault) Error() string {
+	var parts []string
+	for _, p := range []string{f.Where, f.Key, f.Problem} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	text := strings.Join(parts, ": ")
+	if f.Snippet != "" {
+		text += "\n" + f.Snippet
+	}
+	return text
+}
+
+// Faults takes the error of Load or Validate apart.
+func Faults(err error) []*Fault {
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the joined error itself is meant.
+	if !ok {
+		return nil
+	}
+	var out []*Fault
+	for _, e := range joined.Unwrap() {
+		if f, ok := errors.AsType[*Fault](e); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// join makes one error of many faults; nil of none.
+func join(faults []*Fault) error {
+	errs := make([]error, len(faults))
+	for i, f := range faults {
+		errs[i] = f
+	}
+	return errors.Join(errs...)
+}
+
+// nearest returns the candidate that a typist most likely meant, or "" when none is near: at most a third of the
+// letters wrong, and never more than three.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", min(3, 1+len(word)/3)+1
+	for _, c := range candidates {
+		if d := distance(word, c); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+// closest is nearest with a second guess for keys: the one that begins alike for at least four letters.
+func closest(word string, candidates []string) string {
+	if near := nearest(word, candidates); near != "" {
+		return near
+	}
+	best, bestLength := "", 3
+	for _, c := range candidates {
+		n := 0
+		for n < min(len(c), len(word)) && c[n] == word[n] {
+			n++
+		}
+		if n > bestLength {
+			best, bestLength = c, n
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes (V. Levenshtein, 1966), by the two-row form of the Wagner-Fischer table.
+func distance(a, b string) int {
+	previous, current := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range previous {
+		previous[j] = j
+	}
+	for i := range len(a) {
+		current[0] = i + 1
+		for j := range len(b) {
+			change := previous[j]
+			if a[i] != b[j] {
+				change++
+			}
+			current[j+1] = min(change, previous[j+1]+1, current[j]+1)
+		}
+		previous, current = current, previous
+	}
+	return previous[len(b)]
+}

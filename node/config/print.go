@@ -1,0 +1,77 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// mask stands for a secret that is set.
+const mask = "********"
+
+// WriteSources prints every key with its effective value and where it came from, one per line. Secrets are masked.
+func (l *Loaded) WriteSources(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "KEY\tVALUE\tSOURCE")
+	for _, s := range Settings() {
+		value := s.text(&l.Config)
+		switch {
+		case value == "":
+			value = `""`
+		case s.Secret:
+			value = mask
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, value, l.Origin(s.Key).Name)
+	}
+	return t.Flush()
+}
+
+// WriteYAML prints the configuration as a file that Load reads back to the same values, with the meaning of each key
+// above it. Keys without a value and secrets are written as comments: a file is no place for a secret.
+func (l *Loaded) WriteYAML(w io.Writer) error {
+	var b strings.Builder
+	section := ""
+	for _, s := range Settings() {
+		if s.Section != section {
+			section = s.Section
+			fmt.Fprintf(&b, "\n%s:\n", section)
+		}
+		indent, name := "", s.Key
+		if section != "" {
+			indent, name = "  ", strings.TrimPrefix(s.Key, section+".")
+		}
+		value := yamlText(&s, s.text(&l.Config))
+		fmt.Fprintf(&b, "%s# %s\n", indent, s.Help)
+		if s.Secret || s.Key == "config" || value == "" {
+			indent += "# "
+		}
+		if s.Secret {
+			value = ""
+		}
+		fmt.Fprintf(&b, "%s%s:%s\n", indent, name, strings.TrimRight(" "+value, " "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// yamlText quotes what YAML could read as something else.
+func yamlText(s *Setting, text string) string {
+	if s.List {
+		items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })
+		for i := range items {
+			items[i] = strconv.Quote(items[i])
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	if text != "" && s.kind() == reflect.String {
+		return strconv.Quote(text)
+	}
+	return text
+}
+
+func (s *Setting) kind() reflect.Kind {
+	return reflect.TypeFor[Config]().FieldByIndex(s.index).Type.Kind()
+}

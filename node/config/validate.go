@@ -1,0 +1,121 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Validate checks what no single value shows: shapes of addresses and URLs, and rules between settings. The error joins
+// one *Fault per mistake.
+func (c Config) Validate() error { return join(c.faults()) }
+
+func (c Config) faults() []*Fault {
+	var faults []*Fault
+	add := func(key, problem string, args ...any) {
+		faults = append(faults, &Fault{Key: key, Problem: fmt.Sprintf(problem, args...)})
+	}
+	if c.DataDir == "" {
+		add("data_dir", "a directory is needed")
+	}
+	if !nodeID.MatchString(c.NodeID) {
+		add("node_id", "%q is not 1 to 64 letters, digits, dots, dashes or underscores", c.NodeID)
+	}
+	c.checkAddresses(add)
+	c.checkPeers(add)
+	c.checkWeb(add)
+	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
+		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
+			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
+	}
+	return faults
+}
+
+var nodeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+func (c Config) checkAddresses(add func(key, problem string, args ...any)) {
+	seen := map[string]string{}
+	for _, l := range []struct{ key, addr string }{
+		{"auction_listen", c.AuctionListen}, {"manage_listen", c.ManageListen}, {"peer_listen", c.PeerListen},
+	} {
+		if problem := listenProblem(l.addr); problem != "" {
+			add(l.key, "%s", problem)
+			continue
+		}
+		if other := seen[l.addr]; other != "" && !strings.HasSuffix(l.addr, ":0") {
+			add(l.key, "%s is also %s; each listener needs its own port", l.addr, other)
+		}
+		seen[l.addr] = l.key
+	}
+	for _, peer := range c.Join {
+		if problem := listenProblem(peer); problem != "" {
+			add("join", "%s", problem)
+		}
+	}
+}
+
+func listenProblem(addr string) string {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Sprintf("%q is not HOST:PORT", addr)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Sprintf("%q: the port is not a number from 0 to 65535", addr)
+	}
+	return ""
+}
+
+// checkPeers keeps plain TCP on this machine: the peer port carries every charge and every key hash.
+func (c Config) checkPeers(add func(key, problem string, args ...any)) {
+	if !c.PeerInsecure {
+		return
+	}
+	for _, peer := range append([]string{c.PeerListen}, c.Join...) {
+		if !loopback(peer) {
+			add("peer_insecure", "refused because the peer address %s is not loopback; peers across machines need TLS", peer)
+		}
+	}
+}
+
+// loopback reports whether an address can only be reached from this machine. Names other than localhost are not looked
+// up: what they mean may change after the check.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return true // Reported as no address at all.
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) checkWeb(add func(key, problem string, args ...any)) {
+	if u := c.Server.PublicURL; u != "" && (!isOrigin(u, true) || strings.HasSuffix(u, "/")) {
+		add("server.public_url", "%q is not a URL such as https://ads.example.com without a slash at the end", u)
+	}
+	for _, p := range c.Server.TrustedProxies {
+		if _, err := parsePrefix(p); err != nil {
+			add("server.trusted_proxies", "%q is no IP address and no CIDR range", p)
+		}
+	}
+	for _, o := range c.CORS.Origins {
+		if o != "*" && !isOrigin(o, false) {
+			add("cors.origins", "%q is not an origin such as https://shop.example.com, and not *", o)
+		}
+	}
+	for _, o := range c.Management.CORSOrigins {
+		if !isOrigin(o, false) {
+			add("management.cors_origins", "%q is not an origin such as https://admin.example.com", o)
+		}
+	}
+}
+
+// isOrigin reports whether text is http(s)://host[:port], with a path only where one may stand.
+func isOrigin(text string, path bool) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&
+		(path || u.Path == "") && u.RawQuery == "" && u.Fragment == ""
+}

@@ -1,0 +1,11 @@
+// Command gavel is a node of a retail media auction house: server, client and tools in one binary. Every command lives
+// in node/cli.
+package main
+
+import (
+	"os"
+
+	"github.com/gavel-ads/gavel/node/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
