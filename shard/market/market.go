@@ -5,3 +5,163 @@
 // visible at once. Readers load the view once per request and never lock. The only values that change under a view are
 // the balances in each campaign's Slot, which the applier of that campaign's group stores and auctions load.
 package market
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Market is the one writer of the view: it takes what the raft groups feed, keeps it in tables that share almost all of
+// their memory with the published view, and publishes the next one.
+//
+// Texts are interned: a product, category, vendor or location that is mentioned anywhere gets a dense ordinal of this
+// process, and everything else refers to it by that. So a bid may be fed before its product, a product before its
+// categories, and each counts as soon as the other arrives. Ordinals differ between nodes and never leave the process.
+//
+// LOCKS: mu guards everything but the view pointer. Feeders hold it for one call.
+type Market struct {
+	view atomic.Pointer[View]
+	seed uint64
+	hash func(seed uint64, text []byte) uint64
+
+	mu      sync.Mutex
+	edition uint64 // Number of the view being built.
+	dirty   bool
+	// treeDirty: a category appeared, went or moved since the walk was built.
+	treeDirty bool
+
+	markets  []*marketEntry // By ordinal.
+	texts    byteArena
+	products struct {
+		rows[ProductRow]
+		table *table
+	}
+	categories struct {
+		rows[categoryRow]
+		table *table
+	}
+	labels struct {
+		rows[labelRow]
+		byKey map[string]uint32
+	}
+	walk       []uint32 // Categories in depth-first order.
+	campaigns  rows[CampaignRow]
+	slots      [][]Slot
+	uuids      [][][ids.TextLen]byte
+	byGroup    [][]uint32        // Campaign rows by group and ordinal.
+	vendors    map[string]uint32 // By marketplace and id.
+	bids       bidArena
+	details    wordArena
+	predicates wordArena
+	words      []uint32 // Reused while a list is put together.
+	key        []byte   // Reused for keys and hashing.
+}
+
+// marketEntry is a marketplace as the view keeps it.
+type marketEntry struct {
+	Marketplace
+	ownDemand []byte
+}
+
+// New returns an empty market. The seed keys every hash of the tables; it should be secret and random, so that nobody
+// can flood a table with ids that collide. Winners do not depend on it.
+func New(seed uint64) *Market { return newMarket(seed, Hash) }
+
+func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
+	m := &Market{seed: seed, hash: hash, edition: 1, vendors: map[string]uint32{}}
+	m.products.table = newTable(bucketsMin)
+	m.categories.table = newTable(bucketsMin)
+	m.labels.byKey = map[string]uint32{}
+	m.campaigns.add() // Row 0 is no campaign,
+	m.labels.add()    // and label 0 no location.
+	m.slots = append(m.slots, make([]Slot, chunkRows))
+	m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
+	m.dirty = true
+	m.Publish()
+	return m
+}
+
+// View returns the view published last, never nil.
+func (m *Market) View() *View { return m.view.Load() }
+
+// PutMarketplace adds or replaces the settings of a marketplace.
+func (m *Market) PutMarketplace(p *Marketplace) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	entry := &marketEntry{Marketplace: *p}
+	entry.ExternalDemand.Sources = slices.Clone(p.ExternalDemand.Sources)
+	entry.ownDemand = []byte(p.ExternalDemand.OwnValue)
+	next := slices.Clone(m.markets)
+	for len(next) <= int(p.Ordinal) {
+		next = append(next, nil)
+	}
+	next[p.Ordinal] = entry
+	m.markets = next
+	m.dirty = true
+}
+
+// Reset forgets what the group fed. Interned texts and slots stay, so that pointers and ordinals remain good.
+func (m *Market) Reset(g ids.Group, meta bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.dirty = true
+	m.dropBids(g)
+	m.dropCampaigns(g)
+	if meta {
+		m.markets = nil
+		m.dropCatalog()
+	}
+}
+
+// Publish makes everything fed so far visible to the auctions that start after it returns. It costs microseconds plus
+// the size of what changed; without a change it costs nothing. When a third of an arena has become waste, it rewrites
+// that arena first: two rows copied for every row wasted since, so a bulk load is linear.
+func (m *Market) Publish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if !m.dirty {
+		return
+	}
+	m.tidy()
+	if m.treeDirty {
+		m.rebuildWalk()
+	}
+	m.view.Store(m.build())
+	m.edition++
+	m.dirty = false
+}
+
+// build assembles the view of the edition.
+func (m *Market) build() *View {
+	m.bids.shown = m.bids.end()
+	return &View{
+		edition:       m.edition,
+		seed:          m.seed,
+		hash:          m.hash,
+		markets:       m.markets,
+		texts:         m.texts.chunks,
+		products:      m.products.freeze(),
+		productTable:  m.products.table,
+		categories:    m.categories.freeze(),
+		categoryTable: m.categories.table,
+		labels:        m.labels.freeze(),
+		walk:          m.walk,
+		campaigns:     m.campaigns.freeze(),
+		slots:         m.slots,
+		uuids:         m.uuids,
+		bids:          m.bids.chunks,
+		details:       m.details.chunks,
+		predicates:    m.predicates.chunks,
+	}
+}
+
+// seedOf derives the seed of one marketplace's texts.
+func seedOf(seed uint64, marketplace uint16) uint64 { return Mix(seed, uint64(marketplace)) }
+
+var _ Feed = (*Market)(nil)

@@ -1,0 +1,165 @@
+package market
+
+import (
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// PutBid adds or replaces a bid. It costs one pass over the bids of the same product. Bids of banners and sponsored
+// brands are not kept: no auction reads them yet.
+func (m *Market) PutBid(c *Campaign, b *Bid) {
+	if c.Format != Listing {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	campaign := m.campaignOf(c)
+	if campaign == 0 {
+		return // Nobody could pay for it; PutCampaign comes first.
+	}
+	product := m.product(c.Marketplace, b.Target)
+	r := m.products.at(product)
+	at := slices.IndexFunc(m.bids.at(r.block, r.Bids), func(x BidRow) bool {
+		return x.Campaign == campaign && x.Ordinal == b.Ordinal
+	})
+	if b.Deleted {
+		if at >= 0 {
+			m.removeBid(product, at)
+		}
+		return
+	}
+	row := BidRow{Amount: int64(b.Amount), Campaign: campaign, Ordinal: b.Ordinal}
+	old := Terms(0)
+	if at >= 0 {
+		old = m.bids.at(r.block, r.Bids)[at].Terms
+	}
+	row.Terms = m.terms(c.Marketplace, product, b, old)
+	if at >= 0 {
+		m.replaceBid(product, at, row)
+		return
+	}
+	m.appendBid(product, row)
+}
+
+// terms packs the flags of a bid and stores its predicate, if it has one that the flags do not say.
+func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Terms {
+	flags := Terms(0)
+	if b.Active {
+		flags |= BidActive
+	}
+	if len(b.Triggers) == 0 {
+		flags |= TriggerNone
+	}
+	list := append(m.words[:0], m.label(marketplace, b.Location))
+	for _, t := range b.Triggers {
+		var value uint32
+		if t.Kind == TriggerCategory {
+			value = m.category(marketplace, t.Value)
+		} else {
+			value = m.product(marketplace, t.Value)
+		}
+		switch {
+		case t.Kind == TriggerProduct && value == target:
+			flags |= TriggerOwn
+		case t.Kind == TriggerCategories && value == target:
+			flags |= TriggerOwnCategories
+		default:
+			list = append(list, uint32(t.Kind), value)
+		}
+	}
+	m.words = list
+	if len(list) == 1 && list[0] == 0 {
+		list = nil
+	}
+	ref := Terms(m.predicates.replace(uint32(old&predicateMask), list))
+	if ref > predicateMask {
+		panic("market: more than 2^28 words of bid predicates") // BOUND: 1 GiB of locations and triggers.
+	}
+	return flags | ref
+}
+
+// appendBid adds a row to a product's block, into its free end or into a larger block.
+func (m *Market) appendBid(product uint32, row BidRow) {
+	r := m.products.edit(product, m.edition)
+	if r.Bids == r.capacity {
+		size := r.Bids + r.Bids/2 + 1
+		block := m.bids.add(size)
+		copy(m.bids.at(block, size), m.bids.at(r.block, r.Bids))
+		r.block, r.capacity = block, size
+	}
+	r.Bids++
+	m.bids.at(r.block, r.Bids)[r.Bids-1] = row
+	m.bids.live++
+	m.dirty = true
+	if r.Bids == 1 {
+		m.offer(product, r)
+		m.list(product)
+	}
+}
+
+// offer marks a product that got its first bid in the table, where look-ups see it.
+func (m *Market) offer(product uint32, r *ProductRow) {
+	if r.Flags&productOffered == 0 {
+		r.Flags |= productOffered
+		m.products.table.offer(m.hashOfProduct(product), product)
+	}
+}
+
+// replaceBid changes one row of a block, in a copy of the block if a view has it.
+func (m *Market) replaceBid(product uint32, at int, row BidRow) {
+	r := m.products.at(product)
+	if m.bids.at(r.block, r.Bids)[at] == row {
+		return
+	}
+	r = m.products.edit(product, m.edition)
+	m.ownBlock(r)
+	m.bids.at(r.block, r.Bids)[at] = row
+	m.dirty = true
+}
+
+// removeBid takes one row out of a block; the last row takes its place.
+func (m *Market) removeBid(product uint32, at int) {
+	r := m.products.edit(product, m.edition)
+	m.ownBlock(r)
+	rows := m.bids.at(r.block, r.Bids)
+	m.forgetPredicate(rows[at])
+	rows[at] = rows[len(rows)-1]
+	r.Bids--
+	m.bids.live--
+	m.dirty = true
+	if r.Bids == 0 {
+		r.block, r.capacity = 0, 0
+		m.unlist(product)
+	}
+}
+
+// ownBlock gives a product a block that no view has.
+func (m *Market) ownBlock(r *ProductRow) {
+	if r.block >= m.bids.shown {
+		return
+	}
+	block := m.bids.add(r.Bids)
+	copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
+	r.block, r.capacity = block, r.Bids
+}
+
+func (m *Market) forgetPredicate(row BidRow) {
+	if ref := uint32(row.Terms & predicateMask); ref != 0 {
+		m.predicates.replace(ref, nil)
+	}
+}
+
+// dropBids removes every bid of a group's campaigns.
+func (m *Market) dropBids(g ids.Group) {
+	for product := range m.products.count {
+		r := m.products.at(product)
+		for at := int(r.Bids) - 1; at >= 0; at-- {
+			r = m.products.at(product)
+			if m.campaigns.at(m.bids.at(r.block, r.Bids)[at].Campaign).Group == uint16(g) {
+				m.removeBid(product, at)
+			}
+		}
+	}
+}

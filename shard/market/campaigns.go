@@ -1,0 +1,85 @@
+package market
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// PutCampaign adds or replaces a campaign and returns its slot.
+func (m *Market) PutCampaign(c *Campaign) *Slot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	i := m.campaign(c)
+	row := CampaignRow{
+		StartMillis: c.StartMillis,
+		EndMillis:   c.EndMillis,
+		Vendor:      m.vendor(c.Marketplace, c.VendorID),
+		Ordinal:     c.Ordinal,
+		Marketplace: c.Marketplace,
+		Group:       uint16(c.Group),
+		Shard:       uint8(ids.ShardOf(c.ID)),
+		Charge:      c.Charge,
+		Price:       c.Price,
+	}
+	if row.EndMillis == 0 {
+		row.EndMillis = math.MaxInt64
+	}
+	if c.Active && c.Status != Terminated {
+		row.Flags |= CampaignActive
+	}
+	if c.Status == Approved {
+		row.Flags |= CampaignApproved
+	}
+	if *m.campaigns.at(i) != row {
+		*m.campaigns.edit(i, m.edition) = row
+		m.dirty = true
+	}
+	return &m.slots[i>>chunkBits][i%chunkRows]
+}
+
+// campaign returns the row of a campaign, adding one on its first mention.
+func (m *Market) campaign(c *Campaign) uint32 {
+	if i := m.campaignOf(c); i != 0 {
+		return i
+	}
+	for len(m.byGroup) <= int(c.Group) {
+		m.byGroup = append(m.byGroup, nil)
+	}
+	known := m.byGroup[c.Group]
+	if need := int(c.Ordinal) + 1 - len(known); need > 0 {
+		known = append(slices.Grow(known, need), make([]uint32, need)...)
+		m.byGroup[c.Group] = known
+	}
+	i := m.campaigns.add()
+	if i%chunkRows == 0 {
+		m.slots = append(m.slots, make([]Slot, chunkRows))
+		m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
+	}
+	c.ID.AppendText(m.uuids[i>>chunkBits][i%chunkRows][:0])
+	known[c.Ordinal] = i
+	m.dirty = true
+	return i
+}
+
+// campaignOf returns the row of a campaign, 0 if it was never put.
+func (m *Market) campaignOf(c *Campaign) uint32 {
+	if int(c.Group) >= len(m.byGroup) || int64(c.Ordinal) >= int64(len(m.byGroup[c.Group])) {
+		return 0
+	}
+	return m.byGroup[c.Group][c.Ordinal]
+}
+
+// dropCampaigns switches the group's campaigns off until they are put again.
+func (m *Market) dropCampaigns(g ids.Group) {
+	if int(g) >= len(m.byGroup) {
+		return
+	}
+	for _, i := range m.byGroup[g] {
+		if i != 0 {
+			m.campaigns.edit(i, m.edition).Flags = 0
+		}
+	}
+}

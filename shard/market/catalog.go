@@ -1,0 +1,89 @@
+package market
+
+import "slices"
+
+// A product's details are one list of words: the number of categories, their rows, the number of attributes, two words
+// of hash for each, and two for each promotion until the end.
+
+// PutProduct adds or replaces a catalog product.
+func (m *Market) PutProduct(marketplace uint16, p *Product) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	i := m.product(marketplace, p.ID)
+	flags := ProductKnown
+	if p.Active {
+		flags |= ProductActive
+	}
+	m.setProduct(i, flags, p.Quality, m.detail(marketplace, p))
+}
+
+// DeleteProduct takes a product out of the catalog. Its bids stay and count again when it comes back.
+func (m *Market) DeleteProduct(marketplace uint16, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if i, _, ok := m.findProduct(marketplace, id); ok {
+		m.setProduct(i, 0, 0, nil)
+	}
+}
+
+// detail puts a product's list together.
+func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
+	seed := seedOf(m.seed, marketplace)
+	list := append(m.words[:0], 0)
+	for _, id := range p.Categories {
+		if c := m.category(marketplace, id); !slices.Contains(list[1:], c) {
+			list = append(list, c)
+		}
+	}
+	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50.
+	list = append(list, uint32(len(p.Attributes))) //nolint:gosec // at most 8 KiB of them.
+	for _, texts := range [][]string{p.Attributes, p.Promotions} {
+		for _, text := range texts {
+			m.key = append(m.key[:0], text...)
+			hash := m.hash(seed, m.key)
+			list = append(list, uint32(hash), uint32(hash>>32)) //nolint:gosec // the two halves.
+		}
+	}
+	m.words = list
+	if len(list) == 2 {
+		return nil
+	}
+	return list
+}
+
+// setProduct stores what changed of a product.
+func (m *Market) setProduct(i uint32, flags ProductFlags, quality uint32, detail []uint32) {
+	const own = ProductKnown | ProductActive
+	r := m.products.at(i)
+	if r.Flags&own == flags && r.Quality == quality && slices.Equal(m.details.at(r.details), detail) {
+		return
+	}
+	m.dirty = true
+	r = m.products.edit(i, m.edition)
+	if before := categoriesIn(m.details.at(r.details)); !slices.Equal(before, categoriesIn(detail)) {
+		m.unlist(i)
+	}
+	r.Flags = r.Flags&^own | flags
+	r.Quality = quality
+	r.details = m.details.replace(r.details, detail)
+	m.list(i)
+}
+
+func categoriesIn(detail []uint32) []uint32 {
+	if len(detail) == 0 {
+		return nil
+	}
+	return detail[1 : 1+detail[0]]
+}
+
+// dropCatalog empties the catalog of every marketplace.
+func (m *Market) dropCatalog() {
+	for i := range m.products.count {
+		m.setProduct(i, 0, 0, nil)
+	}
+	for i := range m.categories.count {
+		m.setCategory(i, false, noCategory)
+	}
+}

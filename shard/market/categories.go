@@ -1,0 +1,133 @@
+package market
+
+import "slices"
+
+// Category membership. Walking the category forest depth first puts every subtree at neighbouring positions, so "is in
+// that category or a descendant" is two comparisons, and the products of a category are those that name one of a run of
+// categories. A moved category costs one new walk over the categories and no work on products.
+//
+// Each category lists the products with bids that name it, as they came. An entry may be stale (the product left or
+// lost its bids) or come twice, so a reader checks the product's own categories and skips what it has seen; a list with
+// more stale entries than good ones is written anew.
+
+// PutCategory adds or replaces a category.
+func (m *Market) PutCategory(marketplace uint16, c *Category) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	parent := noCategory
+	if c.ParentID != "" {
+		parent = m.category(marketplace, c.ParentID)
+	}
+	m.setCategory(m.category(marketplace, c.ID), true, parent)
+}
+
+// DeleteCategory removes a category. Its children become roots; products that name it are in it again when it returns.
+func (m *Market) DeleteCategory(marketplace uint16, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if i, _, ok := m.findCategory(marketplace, id); ok {
+		m.setCategory(i, false, noCategory)
+	}
+}
+
+func (m *Market) setCategory(i uint32, known bool, parent uint32) {
+	r := m.categories.at(i)
+	if r.known == known && r.parent == parent {
+		return
+	}
+	r = m.categories.edit(i, m.edition)
+	r.known, r.parent = known, parent
+	m.dirty, m.treeDirty = true, true
+}
+
+// rebuildWalk numbers the known categories in depth-first order. A category whose parent is unknown is a root. Members
+// of a cycle, which the catalog refuses, hang from no root and hold nothing.
+func (m *Market) rebuildWalk() {
+	n := m.categories.count
+	children := make([][]uint32, n)
+	var roots []uint32
+	for i := range n {
+		switch r := m.categories.at(i); {
+		case !r.known:
+		case r.parent != noCategory && m.categories.at(r.parent).known:
+			children[r.parent] = append(children[r.parent], i)
+		default:
+			roots = append(roots, i)
+		}
+	}
+	from, to := make([]uint32, n), make([]uint32, n)
+	walk := make([]uint32, 0, n)
+	type step struct{ category, child uint32 }
+	var path []step
+	for _, root := range roots {
+		path = append(path, step{category: root})
+		for len(path) > 0 {
+			top := &path[len(path)-1]
+			if top.child == 0 {
+				from[top.category] = uint32(len(walk)) //nolint:gosec // at most n.
+				walk = append(walk, top.category)
+			}
+			if kids := children[top.category]; int(top.child) < len(kids) {
+				top.child++
+				path = append(path, step{category: kids[top.child-1]})
+				continue
+			}
+			to[top.category] = uint32(len(walk)) //nolint:gosec // at most n.
+			path = path[:len(path)-1]
+		}
+	}
+	for i := range n {
+		if r := m.categories.at(i); r.from != from[i] || r.to != to[i] {
+			r = m.categories.edit(i, m.edition)
+			r.from, r.to = from[i], to[i]
+		}
+	}
+	m.walk = walk
+	m.treeDirty = false
+}
+
+// list enters a product with bids into the lists of its categories.
+func (m *Market) list(product uint32) {
+	r := m.products.at(product)
+	if r.Flags&productListed != 0 || r.Bids == 0 || r.details == 0 {
+		return
+	}
+	m.products.edit(product, m.edition).Flags |= productListed
+	for _, i := range categoriesIn(m.details.at(r.details)) {
+		c := m.categories.edit(i, m.edition)
+		c.members = append(c.members, product)
+	}
+}
+
+// unlist leaves a product's entries as stale ones.
+func (m *Market) unlist(product uint32) {
+	r := m.products.at(product)
+	if r.Flags&productListed == 0 {
+		return
+	}
+	m.products.edit(product, m.edition).Flags &^= productListed
+	for _, i := range categoriesIn(m.details.at(r.details)) {
+		c := m.categories.edit(i, m.edition)
+		if c.stale++; c.stale > staleMin && int(c.stale) > len(c.members)/2 {
+			m.relist(i, c)
+		}
+	}
+}
+
+// staleMin is how many stale entries a list may always have.
+const staleMin = 64
+
+// relist writes a category's list anew without stale and repeated entries.
+func (m *Market) relist(category uint32, c *categoryRow) {
+	var kept []uint32
+	for _, product := range c.members {
+		r := m.products.at(product)
+		if r.Flags&productListed != 0 && slices.Contains(categoriesIn(m.details.at(r.details)), category) {
+			kept = append(kept, product)
+		}
+	}
+	slices.Sort(kept)
+	c.members, c.stale = slices.Compact(kept), 0
+}

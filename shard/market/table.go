@@ -1,0 +1,172 @@
+package market
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// table maps the keyed hash of a text to the ordinal of its row. It is insert-only and shared by every view that was
+// published since it was built, so that adding a text costs no copy.
+//
+// A bucket is one cache line of eight words: word 0 holds seven 8-bit tags and, in its top byte, whether an insertion
+// went on to the next bucket; words 1 to 7 hold a 32-bit fingerprint and the ordinal. A miss therefore reads one line
+// and compares one word.
+//
+// INVARIANT: an entry is never removed or moved, and the slots of a bucket fill in order; so the first entry of a chain
+// that equals a hash in tag and fingerprint is either the one inserted for that text or carries the twin bit.
+// OWNERSHIP: one writer; readers at any time. An entry's word is stored before its tag. Readers ignore ordinals that
+// their view does not have yet.
+type table struct {
+	words []uint64
+	mask  uint64 // Buckets - 1, at most 2^24 - 1, so that bucket, fingerprint and tag use different bits of the hash.
+	used  int
+}
+
+const (
+	bucketWords = 8
+	bucketSlots = 7
+	tagOnes     = 0x0001010101010101
+	tagHighs    = 0x0080808080808080
+	overflowed  = 1 << 56
+
+	// twin marks an entry that shares bucket chain, tag and fingerprint with another: a reader compares texts at once.
+	twin = 1 << 31
+	// offered marks a product that has had a bid. It stands in the line that a look-up reads anyway, so that the many
+	// products without a bid never cost the line of their row.
+	offered     = 1 << 30
+	ordinalMask = offered - 1 // BOUND: rows of one table.
+
+	bucketsMin = 16
+	bucketsMax = 1 << 24 // BOUND: 88 million texts; beyond, chains grow longer.
+)
+
+func newTable(buckets int) *table {
+	return &table{words: make([]uint64, buckets*bucketWords), mask: uint64(buckets - 1)} //nolint:gosec // positive.
+}
+
+// full reports whether the next insertion should go into a table of twice the size: at most 3/4 of the slots are used.
+func (t *table) full() bool {
+	buckets := len(t.words) / bucketWords
+	return t.used*4 >= buckets*bucketSlots*3 && buckets < bucketsMax
+}
+
+// tagOf is never 0, which stands for an empty slot.
+func tagOf(hash uint64) uint64 { return max(hash>>56, 1) }
+
+func fingerprintOf(hash uint64) uint64 { return hash >> 24 & 0xffffffff }
+
+// matches returns a word whose top bit of byte i is set if tag i may equal the tag; rarely a higher one too.
+func matches(tags, tag uint64) uint64 {
+	x := tags ^ tag*tagOnes
+	return (x - tagOnes) & ^x & tagHighs
+}
+
+// maybe returns 0 for most hashes that the table does not hold, else 1. It reads one line and has no branch, so that the
+// processor overlaps the cache misses of many calls.
+func (t *table) maybe(hash uint64) int {
+	tags := atomic.LoadUint64(&t.words[hash&t.mask*bucketWords])
+	m := matches(tags, tagOf(hash)) | tags&^(overflowed-1)
+	return int((m | -m) >> 63) //nolint:gosec // 0 or 1.
+}
+
+// probe walks the entries that may be of one hash.
+type probe struct {
+	hash   uint64
+	bucket uint64
+	left   uint64 // Matches of the bucket that were not yielded.
+	tags   uint64
+}
+
+func (t *table) probe(hash uint64) probe {
+	p := probe{hash: hash, bucket: hash & t.mask}
+	t.open(&p)
+	return p
+}
+
+func (t *table) open(p *probe) {
+	p.tags = atomic.LoadUint64(&t.words[p.bucket*bucketWords])
+	p.left = matches(p.tags, tagOf(p.hash))
+}
+
+// next yields the next entry with the probe's tag and fingerprint: an ordinal with its marks.
+func (t *table) next(p *probe) (entry uint32, ok bool) {
+	for {
+		for p.left != 0 {
+			slot := uint64(bits.TrailingZeros64(p.left)) / 8 //nolint:gosec // 0 to 6.
+			p.left &= p.left - 1
+			word := atomic.LoadUint64(&t.words[p.bucket*bucketWords+1+slot])
+			if word>>32 == fingerprintOf(p.hash) {
+				return uint32(word), true //nolint:gosec // the low half.
+			}
+		}
+		if p.tags < overflowed {
+			return 0, false
+		}
+		p.bucket = (p.bucket + 1) & t.mask
+		t.open(p)
+	}
+}
+
+// insert adds an entry. REQUIRES: the table is not full and does not hold the text.
+func (t *table) insert(hash uint64, entry uint32) {
+	value := uint64(entry)
+	if t.markTwins(hash) {
+		value |= twin
+	}
+	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
+		at := bucket * bucketWords
+		tags := t.words[at]
+		free := bits.TrailingZeros64(freeSlots(tags)) / 8
+		if free == bucketSlots {
+			atomic.StoreUint64(&t.words[at], tags|overflowed)
+			continue
+		}
+		atomic.StoreUint64(&t.words[at+1+uint64(free)], fingerprintOf(hash)<<32|value)
+		atomic.StoreUint64(&t.words[at], tags|tagOf(hash)<<(8*free))
+		t.used++
+		return
+	}
+}
+
+// offer gives the entry of an ordinal the offered mark.
+func (t *table) offer(hash uint64, ordinal uint32) {
+	for p := t.probe(hash); ; {
+		entry, ok := t.next(&p)
+		if !ok {
+			return
+		}
+		if entry&ordinalMask == ordinal {
+			at := p.bucket*bucketWords + 1
+			for slot := range uint64(bucketSlots) {
+				if word := t.words[at+slot]; uint32(word) == entry { //nolint:gosec // the low half.
+					atomic.StoreUint64(&t.words[at+slot], word|offered)
+				}
+			}
+			return
+		}
+	}
+}
+
+// markTwins gives every entry that a probe for the hash meets the twin bit and reports whether there is one.
+func (t *table) markTwins(hash uint64) bool {
+	found := false
+	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
+		at := bucket * bucketWords
+		tags := t.words[at]
+		for left := matches(tags, tagOf(hash)); left != 0; left &= left - 1 {
+			slot := at + 1 + uint64(bits.TrailingZeros64(left))/8 //nolint:gosec // 0 to 6.
+			if word := t.words[slot]; word>>32 == fingerprintOf(hash) {
+				atomic.StoreUint64(&t.words[slot], word|twin)
+				found = true
+			}
+		}
+		if tags < overflowed {
+			return found
+		}
+	}
+}
+
+// freeSlots has the top bit of the byte of the first empty slot as its lowest bit set, or bit 63 if none is empty.
+func freeSlots(tags uint64) uint64 {
+	return (tags-tagOnes)&^tags&tagHighs | 1<<63
+}

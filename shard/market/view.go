@@ -1,0 +1,153 @@
+package market
+
+import (
+	"bytes"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// View is the market at one moment. It never changes; any number of goroutines may read it.
+// OWNERSHIP: what its methods return aliases the view and must not be written.
+type View struct {
+	edition       uint64
+	seed          uint64
+	hash          func(seed uint64, text []byte) uint64
+	markets       []*marketEntry
+	texts         [][]byte
+	products      frozen[ProductRow]
+	productTable  *table
+	categories    frozen[categoryRow]
+	categoryTable *table
+	labels        frozen[labelRow]
+	walk          []uint32
+	campaigns     frozen[CampaignRow]
+	slots         [][]Slot
+	uuids         [][][ids.TextLen]byte
+	bids          [][]BidRow
+	details       [][]uint32
+	predicates    [][]uint32
+}
+
+// Edition numbers the views of a process, from 1.
+func (v *View) Edition() uint64 { return v.edition }
+
+// Seed returns the seed under which a marketplace's ids are hashed in a request.
+func (v *View) Seed(marketplace uint16) uint64 { return seedOf(v.seed, marketplace) }
+
+// Marketplace returns the settings of a marketplace, nil when there is none with the ordinal.
+func (v *View) Marketplace(ordinal uint16) *Marketplace {
+	if int(ordinal) >= len(v.markets) || v.markets[ordinal] == nil {
+		return nil
+	}
+	return &v.markets[ordinal].Marketplace
+}
+
+// OwnDemand returns the demandSource value of own winners. REQUIRES: the marketplace exists.
+func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownDemand }
+
+// MaybeProduct returns 0 for nearly all hashes of ids that nobody mentioned, else 1: one cache line and no branch, so a
+// loop over many ids overlaps their cache misses.
+func (v *View) MaybeProduct(hash uint64) int { return v.productTable.maybe(hash) }
+
+// Product returns the row of the product id with the hash. The id itself is not compared, except where two interned ids
+// cannot be told apart by their hashes: the caller confirms what matters with Key, and wrong rows are as rare as equal
+// 60-bit hashes. With onlyOffered, products that never had a bid may be reported as absent, which costs less.
+func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyOffered bool) (row uint32, ok bool) {
+	t := v.productTable
+	p := t.probe(hash)
+	entry, ok := t.next(&p)
+	if ok && entry&twin == 0 {
+		if row = entry & ordinalMask; onlyOffered && entry&offered == 0 || row >= v.products.count {
+			return 0, false
+		}
+		return row, v.products.at(row).Marketplace == marketplace
+	}
+	for ; ok; entry, ok = t.next(&p) {
+		if row = entry & ordinalMask; row < v.products.count && v.IsProduct(row, marketplace, text) {
+			return row, true
+		}
+	}
+	return 0, false
+}
+
+// HashOf returns the hash of a product's id as a request has it.
+func (v *View) HashOf(row uint32) uint64 {
+	r := v.products.at(row)
+	return v.hash(seedOf(v.seed, r.Marketplace), v.Key(r))
+}
+
+// IsProduct reports whether a row is the product of that marketplace and id.
+func (v *View) IsProduct(row uint32, marketplace uint16, text []byte) bool {
+	r := v.products.at(row)
+	return r.Marketplace == marketplace && bytes.Equal(textAt(v.texts, r.key, r.keyLen), text)
+}
+
+// ProductRow returns a product's row.
+func (v *View) ProductRow(row uint32) *ProductRow { return v.products.at(row) }
+
+// Key returns a product's id.
+func (v *View) Key(r *ProductRow) []byte { return textAt(v.texts, r.key, r.keyLen) }
+
+// Bids returns the bids that target a product, in no particular order.
+func (v *View) Bids(r *ProductRow) []BidRow {
+	if r.Bids == 0 {
+		return nil
+	}
+	return bidsAt(v.bids, r.block, r.Bids)
+}
+
+// Campaign returns a campaign's row.
+func (v *View) Campaign(row uint32) *CampaignRow { return v.campaigns.at(row) }
+
+// Slot returns a campaign's balances.
+func (v *View) Slot(row uint32) *Slot { return &v.slots[row>>chunkBits][row%chunkRows] }
+
+// CampaignText returns a campaign's id as text.
+func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
+	return &v.uuids[row>>chunkBits][row%chunkRows]
+}
+
+// HasAttribute reports whether a product's metadata has the "key:value" of that hash.
+func (v *View) HasAttribute(r *ProductRow, hash uint64) bool {
+	detail := wordsAt(v.details, r.details)
+	if len(detail) == 0 {
+		return false
+	}
+	from := 2 + detail[0]
+	return hasHash(detail[from:from+2*detail[from-1]], hash)
+}
+
+// HasPromotion reports whether a product's metadata names the promotion of that hash.
+func (v *View) HasPromotion(r *ProductRow, hash uint64) bool {
+	detail := wordsAt(v.details, r.details)
+	if len(detail) == 0 {
+		return false
+	}
+	from := 2 + detail[0]
+	return hasHash(detail[from+2*detail[from-1]:], hash)
+}
+
+func hasHash(words []uint32, hash uint64) bool {
+	for i := 0; i < len(words); i += 2 {
+		if uint64(words[i])|uint64(words[i+1])<<32 == hash {
+			return true
+		}
+	}
+	return false
+}
+
+// Predicate returns the location of a bid, 0 for everywhere, and its triggers beyond those that its flags say: pairs of
+// kind and row (of a category for TriggerCategory, else of a product).
+func (v *View) Predicate(t Terms) (label uint32, triggers []uint32) {
+	list := wordsAt(v.predicates, uint32(t&predicateMask))
+	if len(list) == 0 {
+		return 0, nil
+	}
+	return list[0], list[1:]
+}
+
+// IsLocation reports whether a label is the location of that hash and text, ignoring case.
+func (v *View) IsLocation(label uint32, hash uint64, text []byte) bool {
+	r := v.labels.at(label)
+	return r.hash == hash && bytes.EqualFold(textAt(v.texts, r.key, r.keyLen), text)
+}
