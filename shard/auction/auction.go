@@ -1,3 +1,61 @@
 // Package auction decides who wins, in what order, at what price. It is a pure function of the market view, the budget
 // balances, the request, the time and the auction's number, and allocates nothing.
 package auction
+
+import (
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Ticket is what the caller knows about a request beyond its body: when, for whom, and under which number it runs.
+type Ticket struct {
+	NowMillis   int64
+	Marketplace uint16
+	Node        uint16
+	Epoch       uint32 // Start number of the node.
+	Seq         uint64 // Of the request's first auction, below 2^48; the next ones count up.
+	Signer      *bidid.Signer
+}
+
+// Run answers every auction of a request. The answer depends on nothing but the arguments and the balances in the view's
+// slots: the same ones give the same bytes, on every node.
+//
+// An auction goes through these steps, each in a file of its own: collect the products that may win (contexts.go), send
+// their bids through the gates (gates.go), score the ones that pass (score.go), rank the products by their best bid
+// (rank.go), price and sign the winners (price.go, winners.go).
+//
+// OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed under
+// v.Seed(t.Marketplace).
+func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
+	res.reset(len(req.Auctions))
+	settings := v.Marketplace(t.Marketplace)
+	sc.begin(v, t, req, settings)
+	for i := range req.Auctions {
+		out := &res.Results[i]
+		out.reset(&req.Auctions[i])
+		if settings != nil && req.Auctions[i].Kind == Listings {
+			sc.run(&req.Auctions[i], out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
+		}
+	}
+	sc.end()
+}
+
+// reset makes room for n results and keeps the winners' memory.
+func (r *Results) reset(n int) {
+	for cap(r.Results) < n {
+		r.Results = append(r.Results[:cap(r.Results)], Result{})
+	}
+	r.Results = r.Results[:n]
+}
+
+// reset empties a result, so that nothing of an earlier request shows.
+func (r *Result) reset(a *Auction) {
+	clear(r.Winners[:cap(r.Winners)])
+	*r = Result{Type: ListingsResult, Winners: r.Winners[:0]}
+	switch {
+	case a.Kind == Banners:
+		r.Type = BannersResult
+	case a.HasExternal:
+		r.Type = ExternalListingsResult
+	}
+}

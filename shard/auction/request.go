@@ -1,6 +1,7 @@
 package auction
 
 import (
+	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -158,4 +159,4 @@ type Winner struct {
 }
 
 // TokenLen is the length of a resolvedBidId.
-const TokenLen = 80
+const TokenLen = bidid.TextLen

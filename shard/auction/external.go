@@ -1,0 +1,50 @@
+package auction
+
+import "github.com/gavel-ads/gavel/shard/market"
+
+// admitExternal sends the request's own bids through the gates that apply to them. Like every bid they can only win with
+// an active catalog product of products.ids; what is not even in the catalog or not among the ids is dropped uncounted.
+func (s *Scratch) admitExternal(out *Result) {
+	if !s.a.HasProducts {
+		return
+	}
+	for i := range s.a.External {
+		b := &s.a.External[i]
+		text := s.req.Text(b.Product.Span)
+		row, ok := s.v.Product(s.t.Marketplace, b.Product.Hash, text, false)
+		if !ok || !s.v.IsProduct(row, s.t.Marketplace, text) {
+			continue
+		}
+		at, ok := s.rowSeen.get(uint64(row))
+		if !ok || s.v.ProductRow(row).Flags&market.ProductKnown == 0 {
+			continue
+		}
+		h := &s.hits[at]
+		if reason := s.gateExternal(h, s.v.ProductRow(row), b); reason != passed {
+			out.Lost[reason]++
+			continue
+		}
+		h.eligible++
+		s.types |= 1 << market.CPC
+		s.candidates = append(s.candidates, candidate{
+			key:    externalKey | uint64(i), //nolint:gosec // at most ExternalBidsMax.
+			amount: uint64(b.Amount),        //nolint:gosec // amounts are positive.
+			hit:    at,
+			vendor: externalVendor,
+			charge: market.CPC,
+		})
+	}
+}
+
+// gateExternal returns the first gate that an external bid fails. It competes as a bid per click.
+func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Reason {
+	switch {
+	case r.Flags&market.ProductActive == 0:
+		return ProductInactive
+	case !s.filtered(h, r):
+		return FilterMismatch
+	case h.quality == 0 || b.Amount <= s.settings.Reserve[market.CPC]:
+		return Reserve
+	}
+	return passed
+}

@@ -1,0 +1,91 @@
+package auction
+
+import (
+	"math/bits"
+
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const increment = 1 // Micros above what the runner-up's score is worth.
+
+// price returns what the winner at a rank pays for each charged interaction.
+//
+// Under the second-price rule that is the least amount that keeps the rank: one micro above what the score of the
+// runner-up is worth in the winner's own weight, at least the reserve price and one minor unit, at most the bid. A vendor
+// never raises its own price.
+func (s *Scratch) price(rank int) money.Micros {
+	h := &s.hits[s.top[rank]]
+	c := &s.candidates[h.best]
+	if c.campaign == 0 {
+		return 0 // External demand is recorded and never charged.
+	}
+	amount := c.amount
+	if s.v.Campaign(c.campaign).Price == market.SecondPrice {
+		least := max(uint64(max(s.settings.Reserve[c.charge], 0)), s.minor)
+		if j := s.runnerUp(rank); j != nil {
+			weight := s.types.weight(c.charge, h.quality)
+			// The quotient is at most the winner's own amount, because its score is not below j's.
+			worth, rest := bits.Div64(j.hi, j.lo, weight)
+			if rest > 0 {
+				worth++
+			}
+			least = max(least, worth+increment)
+		}
+		amount = min(amount, least)
+	}
+	if c.charge == market.CPM {
+		amount = perImpression(amount, c.amount)
+	}
+	return money.Micros(amount) //nolint:gosec // at most the bid.
+}
+
+// perImpression turns a price for a thousand into one for each: rounded up, but not above a thousandth of the bid unless
+// that is below one micro.
+func perImpression(price, bid uint64) uint64 {
+	return min((price+999)/1000, max(1, bid/1000))
+}
+
+// runnerUp returns the best-scored bid that would have the slot if the winner's vendor were absent from it: of another
+// vendor, and on a product that no better-placed winner has. Nil when there is none.
+func (s *Scratch) runnerUp(rank int) *candidate {
+	vendor := s.bestOf(s.top[rank]).vendor
+	best := none
+	consider := func(i int32) {
+		if i != none && (best == none || s.candidates[i].beats(&s.candidates[best])) {
+			best = i
+		}
+	}
+	consider(s.hits[s.top[rank]].other)
+	found := false
+	for _, at := range s.top[rank+1 : s.ranked] {
+		h := &s.hits[at]
+		if s.candidates[h.best].vendor != vendor { // Everything further down scores less.
+			consider(h.best)
+			found = true
+			break
+		}
+		consider(h.other)
+	}
+	if !found {
+		for i := range s.hits { // The vendor holds the rest of top: look below it.
+			h := &s.hits[i]
+			switch {
+			case h.best == none || h.dead || h.inTop:
+			case s.candidates[h.best].vendor != vendor:
+				consider(h.best)
+			default:
+				consider(h.other)
+			}
+		}
+	}
+	if best == none {
+		return nil
+	}
+	return &s.candidates[best]
+}
+
+// minorUnit is the least price: one minor unit of the currency in micros.
+func minorUnit(m *market.Marketplace) uint64 {
+	return uint64(money.PerMinor(min(m.CurrencyExponent, money.MaxExponent))) //nolint:gosec // positive.
+}

@@ -1,0 +1,89 @@
+package auction
+
+import (
+	"math/bits"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone; when
+// types compete, it also turns an amount per click, per thousand impressions or per purchase into an amount per
+// impression. Scores are 128-bit integers, so that no rounding depends on the machine.
+
+// Priors of a click and of a purchase after a click, in units of 1/2^32. They stand in until rates are learned: they
+// only decide how charge types compare, never how bids of one type do.
+const (
+	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
+	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
+)
+
+// chargeTypes is a set of market.ChargeType.
+type chargeTypes uint8
+
+const cpmBit = chargeTypes(1 << market.CPM)
+
+// weight returns the weight of a bid on a product of that quality, at least 1 for a quality above 0.
+func (t chargeTypes) weight(charge market.ChargeType, quality uint64) uint64 {
+	if t&(t-1) == 0 {
+		return quality
+	}
+	w := quality
+	switch charge {
+	case market.CPM:
+		w /= 1000
+	case market.CPA:
+		w = share(w, priorPurchase)
+	}
+	if t&cpmBit != 0 && charge != market.CPM {
+		w = share(w, priorClick)
+	}
+	return max(w, 1)
+}
+
+// share returns floor(w*p / 2^32). REQUIRES: p below 2^32.
+func share(w, p uint64) uint64 {
+	hi, lo := bits.Mul64(w, p)
+	return hi<<32 | lo>>32
+}
+
+// score weighs the candidates, now that all charge types among them are known, and finds the best bid of each product
+// and the best one of another vendor.
+func (s *Scratch) score() {
+	for i := range s.candidates {
+		c := &s.candidates[i]
+		h := &s.hits[c.hit]
+		c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, h.quality))
+		c.tie = market.Mix(s.seed, c.key)
+		s.offer(h, int32(i)) //nolint:gosec // fewer candidates than 2^31.
+	}
+}
+
+// offer enters a candidate into a product's best and other.
+func (s *Scratch) offer(h *hit, i int32) {
+	c := &s.candidates[i]
+	switch {
+	case h.best == none:
+		h.best = i
+	case c.beats(&s.candidates[h.best]):
+		if c.vendor != s.candidates[h.best].vendor {
+			h.other = h.best
+		}
+		h.best = i
+	case c.vendor != s.candidates[h.best].vendor && (h.other == none || c.beats(&s.candidates[h.other])):
+		h.other = i
+	}
+}
+
+// beats orders candidates: by score, then by a hash of auction and bid, which is fair over many auctions and the same
+// whenever this one is run again, then by the bid itself.
+func (c *candidate) beats(d *candidate) bool {
+	switch {
+	case c.hi != d.hi:
+		return c.hi > d.hi
+	case c.lo != d.lo:
+		return c.lo > d.lo
+	case c.tie != d.tie:
+		return c.tie < d.tie
+	}
+	return c.key < d.key
+}

@@ -1,0 +1,69 @@
+package auction
+
+// stamps is a hash table from uint64 to uint32 that is emptied by counting up its generation, so that starting an
+// auction costs nothing however large an earlier one was. Open addressing, at most half full.
+type stamps struct {
+	slots      []stamp
+	generation uint32
+	used       int
+}
+
+type stamp struct {
+	key        uint64
+	generation uint32
+	value      uint32
+}
+
+const stampsMin = 256
+
+// clear forgets everything.
+func (t *stamps) clear() {
+	if t.slots == nil {
+		t.slots = make([]stamp, stampsMin)
+	}
+	t.used = 0
+	if t.generation++; t.generation == 0 { // After 2^32 auctions an old stamp could pass for a new one.
+		clear(t.slots)
+		t.generation = 1
+	}
+}
+
+// add stores the value unless the key has one; it returns the value that the key has now and whether it is new.
+func (t *stamps) add(key uint64, value uint32) (stored uint32, added bool) {
+	if t.used*2 >= len(t.slots) {
+		t.grow()
+	}
+	s := t.slot(key)
+	if s.generation == t.generation {
+		return s.value, false
+	}
+	*s = stamp{key: key, generation: t.generation, value: value}
+	t.used++
+	return value, true
+}
+
+// get returns the value of a key.
+func (t *stamps) get(key uint64) (uint32, bool) {
+	s := t.slot(key)
+	return s.value, s.generation == t.generation
+}
+
+// slot returns where the key is or would be.
+func (t *stamps) slot(key uint64) *stamp {
+	mask := uint64(len(t.slots) - 1)
+	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {
+		if s := &t.slots[i&mask]; s.generation != t.generation || s.key == key {
+			return s
+		}
+	}
+}
+
+func (t *stamps) grow() {
+	old := t.slots
+	t.slots = make([]stamp, 2*len(old))
+	for _, s := range old {
+		if s.generation == t.generation {
+			*t.slot(s.key) = s
+		}
+	}
+}

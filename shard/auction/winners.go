@@ -1,0 +1,104 @@
+package auction
+
+import (
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// award fills the winners, each with its price and token.
+func (s *Scratch) award(out *Result) {
+	exposure := uint64(1 << 16)
+	for rank := range s.winners() {
+		h := &s.hits[s.top[rank]]
+		c := &s.candidates[h.best]
+		r := s.v.ProductRow(h.row)
+		out.Winners = append(out.Winners, Winner{
+			Rank:    uint8(rank + 1), //nolint:gosec // at most SlotsMax.
+			ID:      s.v.Key(r),
+			IDClean: r.Flags&market.ProductClean != 0,
+			Price:   s.price(rank),
+		})
+		w := &out.Winners[len(out.Winners)-1]
+		p := &s.payload
+		p.Rank = w.Rank
+		p.Placement = s.a.Placement
+		p.Price = w.Price
+		if c.campaign == 0 {
+			s.awardExternal(w, p, int(c.key&^externalKey), s.a.Products[h.index].Hash) //nolint:gosec // a position.
+		} else {
+			s.awardOwn(w, p, c, weightOf(c.charge, exposure))
+		}
+		s.t.Signer.Mint(&w.Token, p)
+		exposure = below(rank, exposure)
+	}
+}
+
+func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uint16) {
+	campaign := s.v.Campaign(c.campaign)
+	w.Campaign = s.v.CampaignText(c.campaign)
+	if s.a.HasExternal {
+		w.DemandSource = s.v.OwnDemand(s.t.Marketplace)
+	}
+	p.External, p.ProductHash = false, 0
+	p.Charge = c.charge
+	p.Shard = ids.Shard(campaign.Shard)
+	p.Weight = weight
+	p.Campaign = campaign.Ordinal
+	p.Bid = uint32(c.key) //nolint:gosec // the low half is the ordinal.
+}
+
+func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int, hash uint64) {
+	b := &s.a.External[position]
+	w.DemandSource = s.req.Text(b.Source)
+	if b.Metadata.Len > 0 {
+		w.Metadata = s.req.Text(b.Metadata)
+	}
+	p.External, p.ProductHash = true, hash
+	p.Charge = market.ChargeNone
+	p.Shard = ids.Shard(hash) //nolint:gosec // its low byte.
+	p.Weight = 0
+	p.Campaign, p.Bid = 0, 0
+}
+
+// below returns the exposure of the rank under a zero-based rank, as a share of the first's in units of 1/2^16: 1, 0.8,
+// 0.6, then a tenth less each.
+func below(rank int, exposure uint64) uint64 {
+	switch rank {
+	case 0:
+		return 8 << 16 / 10
+	case 1:
+		return 6 << 16 / 10
+	}
+	return exposure * 9 / 10
+}
+
+// weightOf returns how probable it is that a win is charged, in units of 1/2^16, rounded up; 65535 stands for 1.
+func weightOf(charge market.ChargeType, exposure uint64) uint16 {
+	probability := exposure << 16 // In units of 1/2^32.
+	switch charge {
+	case market.CPM:
+		return 1<<16 - 1
+	case market.CPC:
+		probability = share(probability, priorClick)
+	case market.CPA:
+		probability = share(share(probability, priorClick), priorPurchase)
+	}
+	return uint16(min(probability>>16+1, 1<<16-1)) //nolint:gosec // at most 65535.
+}
+
+// countLosers counts the candidates that did not win: those whose product won with another bid, and the rest.
+func (s *Scratch) countLosers(out *Result) {
+	won := s.winners()
+	all, sameProduct := 0, 0
+	for i := range s.hits {
+		if h := &s.hits[i]; !h.dead {
+			all += int(h.eligible)
+		}
+	}
+	for _, at := range s.top[:won] {
+		sameProduct += int(s.hits[at].eligible) - 1
+	}
+	out.Lost[Diversity] += uint32(sameProduct)             //nolint:gosec // a count.
+	out.Lost[Outranked] += uint32(all - sameProduct - won) //nolint:gosec // a count.
+}
