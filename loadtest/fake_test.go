@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// fake is a node in a few lines: one campaign per vendor, all asked-for products win, each first click of a token costs
+// one minor unit. Its faults are switched on one by one, to see that the generator notices.
+type fake struct {
+	mu          sync.Mutex
+	requests    int
+	tokens      int
+	events      map[string]bool // array/id.
+	clicked     map[string]bool
+	impressions int64
+	clicks      int64
+	charged     int64
+
+	lose      int  // Every nth event body is acknowledged and forgotten.
+	unknownIn int  // Every nth event body is answered 503; every other one of these was applied.
+	dropIn    int  // Every nth event body is applied and its connection cut without an answer.
+	double    bool // A repeated event counts again.
+	strange   bool // Auctions answer with a winner nobody asked for.
+	delay     time.Duration
+}
+
+func startFake(t *testing.T, f *fake) *httptest.Server {
+	t.Helper()
+	f.events, f.clicked = map[string]bool{}, map[string]bool{}
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	time.Sleep(f.delay)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch path := strings.TrimPrefix(r.URL.Path, "/public/v1"); {
+	case path == "/v2/auctions":
+		f.auction(w, body)
+	case path == "/v2/events":
+		f.report(w, body)
+	case path == "/campaign-service/campaigns" && r.Method == http.MethodGet:
+		answer(w, 200, `{"campaigns":[{"campaignId":"c","budget":{"amount":1000000,"amountUsed":0}}],"hasMore":false}`)
+	case path == "/campaign-service/campaigns":
+		answer(w, 201, `{"campaignId":"c"}`)
+	case path == "/reporting-service/campaigns/c":
+		answer(w, 200, fmt.Sprintf(`{"completeThrough":%q,"impressions":{"total":%d,"charged":0,"adSpentDecimal":"0"},
+			"clicks":{"total":%d,"charged":%d,"adSpentDecimal":"%d"}}`,
+			time.Now().Add(time.Minute).Format(time.RFC3339Nano), f.impressions, f.clicks, f.charged, f.charged))
+	default: // Catalog and deposits.
+		answer(w, 200, `{}`)
+	}
+}
+
+func answer(w http.ResponseWriter, status int, body string) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, body)
+}
+
+func (f *fake) auction(w http.ResponseWriter, body []byte) {
+	var req struct {
+		Auctions []struct {
+			Slots    int
+			Products struct{ IDs []string }
+		}
+	}
+	if json.Unmarshal(body, &req) != nil {
+		answer(w, 400, `{"errCode":"invalid_json"}`)
+		return
+	}
+	var results []string
+	for _, a := range req.Auctions {
+		var winners []string
+		for i, id := range a.Products.IDs[:min(a.Slots, len(a.Products.IDs))] {
+			if f.strange {
+				id = "nobody-asked"
+			}
+			f.tokens++
+			winners = append(winners, fmt.Sprintf(`{"rank":%d,"type":"product","id":%q,"resolvedBidId":"t%d","campaignId":"c"}`, i+1, id, f.tokens))
+		}
+		results = append(results, fmt.Sprintf(`{"resultType":"listings","winners":[%s],"error":false}`, strings.Join(winners, ",")))
+	}
+	answer(w, 201, `{"results":[`+strings.Join(results, ",")+`]}`)
+}
+
+func (f *fake) report(w http.ResponseWriter, body []byte) {
+	type event struct{ ID, ResolvedBidID string }
+	var req struct{ Impressions, Clicks, Purchases, Pageviews []event }
+	if json.Unmarshal(body, &req) != nil {
+		answer(w, 400, `{"errCode":"invalid_json"}`)
+		return
+	}
+	f.requests++
+	hit := func(n int) bool { return n > 0 && f.requests%n == 0 }
+	unknown := hit(f.unknownIn)
+	if !hit(f.lose) && (!unknown || f.requests/f.unknownIn%2 == 0) {
+		for _, e := range req.Impressions {
+			if f.fresh("i/" + e.ID) {
+				f.impressions++
+			}
+		}
+		for _, e := range req.Clicks {
+			if f.fresh("c/" + e.ID) {
+				f.clicks++
+				if !f.clicked[e.ResolvedBidID] {
+					f.clicked[e.ResolvedBidID] = true
+					f.charged++
+				}
+			}
+		}
+	}
+	switch {
+	case hit(f.dropIn):
+		panic(http.ErrAbortHandler)
+	case unknown:
+		answer(w, 503, `{"errCode":"service_unavailable"}`)
+	default:
+		answer(w, 200, `{}`)
+	}
+}
+
+// fresh reports whether an event was not seen before, and remembers it.
+func (f *fake) fresh(key string) bool {
+	seen := f.events[key]
+	f.events[key] = true
+	return !seen || f.double
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/bench/traffic"
+	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
+	"github.com/gavel-ads/gavel/loadtest/shop"
+)
+
+// config is one run as the command line asks for it.
+type config struct {
+	scenario              string
+	auctionURL, manageURL string
+	auctionKey, manageKey string
+	plan                  arrival.Plan
+	workers               int
+	seed                  uint64
+	slo                   []latency.SLO
+	pid                   int
+	market                traffic.MarketSpec
+	terms                 shop.Terms
+	fill, check, json     bool
+	auctions, ids, slots  int
+	events, tokens        int
+	timeout               time.Duration
+}
+
+// parseFlags reads the command line, with every fault of it in one error.
+func parseFlags(args []string, help io.Writer) (*config, error) {
+	cfg := &config{}
+	var rate, slo, shape, keysFile string
+	var duration time.Duration
+	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
+	f.SetOutput(help)
+	f.Usage = func() {
+		_, _ = fmt.Fprintf(help, "usage: loadtest [flags] SCENARIO\nscenarios: %s\n\n", strings.Join(scenarios.All, ", "))
+		f.PrintDefaults()
+	}
+	f.StringVar(&cfg.auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
+	f.StringVar(&cfg.manageURL, "manage", "http://127.0.0.1:8081", "base `URL` of the management listener")
+	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
+	f.StringVar(&cfg.auctionKey, "auction-key", os.Getenv("GAVEL_BOOTSTRAP_AUCTION_KEY"), "auction `KEY`")
+	f.StringVar(&cfg.manageKey, "management-key", os.Getenv("GAVEL_BOOTSTRAP_MANAGEMENT_KEY"), "management `KEY`")
+	f.StringVar(&rate, "rate", "0", "requests a second: `R`, a ramp FROM..TO, bursts RxN; 0: closed loop, every worker sends when answered")
+	f.DurationVar(&duration, "duration", 10*time.Second, "how long to send")
+	f.IntVar(&cfg.workers, "workers", 16, "connections, each with one request in flight")
+	f.Uint64Var(&cfg.seed, "seed", 1, "seed of market and traffic")
+	f.StringVar(&slo, "slo", "", "`TARGETS` such as p99=5ms,max=1s; exit code 3 when missed")
+	f.IntVar(&cfg.pid, "pid", 0, "process `ID` of the node, to report its CPU time")
+	f.BoolVar(&cfg.fill, "fill", true, "put the market of the seed onto the node first; false when an earlier run did")
+	f.BoolVar(&cfg.check, "check", true, "compare the node's reports with what was acknowledged")
+	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
+	f.IntVar(&cfg.market.Products, "products", traffic.Small.Products, "products of the market")
+	f.IntVar(&cfg.market.Vendors, "vendors", traffic.Small.Vendors, "vendors of the market")
+	f.IntVar(&cfg.market.Campaigns, "campaigns", traffic.Small.Campaigns, "campaigns of the market, up to 500 bids each")
+	f.IntVar(&cfg.market.BidsPerCampaign, "bids", traffic.Small.BidsPerCampaign, "bids per campaign, up to 500")
+	f.Int64Var(&cfg.terms.BudgetMinor, "budget", 20_000_000_000, "budget of every campaign in minor units; 0: what the market draws")
+	f.Int64Var(&cfg.terms.DepositMinor, "deposit", 100_000_000_000, "deposit of every vendor in minor units")
+	f.StringVar(&shape, "shape", "1x50", "`NxM`: N auctions of M product ids per auction request")
+	f.IntVar(&cfg.slots, "slots", 4, "winners wanted per auction, up to 40")
+	f.IntVar(&cfg.events, "events", 50, "events per body, up to 50")
+	f.IntVar(&cfg.tokens, "tokens", 600_000, "tokens fetched before the clock starts (clicks)")
+	f.DurationVar(&cfg.timeout, "timeout", 10*time.Second, "when an exchange counts as unknown")
+	if err := f.Parse(args); err != nil {
+		return nil, err
+	}
+	if f.NArg() != 1 {
+		return nil, fmt.Errorf("want one scenario: %s", strings.Join(scenarios.All, ", "))
+	}
+	cfg.scenario = f.Arg(0)
+	return cfg, errors.Join(
+		cfg.readPlan(rate, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.readKeys(keysFile), cfg.bounds(),
+	)
+}
+
+func (c *config) readPlan(rate string, duration time.Duration) (err error) {
+	c.plan, err = arrival.Parse(rate, duration)
+	return err
+}
+
+func (c *config) readSLO(text string) (err error) {
+	c.slo, err = latency.ParseSLO(text)
+	return err
+}
+
+func (c *config) readShape(text string) error {
+	n, m, _ := strings.Cut(text, "x")
+	var errN, errM error
+	c.auctions, errN = strconv.Atoi(n)
+	c.ids, errM = strconv.Atoi(m)
+	if errN != nil || errM != nil || c.auctions < 1 || c.auctions > 5 || c.ids < 1 || c.ids > 10_000 {
+		return fmt.Errorf("shape %q: want 1..5 auctions x 1..10000 ids, as 5x100", text)
+	}
+	return nil
+}
+
+func (c *config) readKeys(file string) error {
+	if file != "" {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var keys struct{ AuctionKey, ManagementKey string }
+		if err := json.Unmarshal(text, &keys); err != nil {
+			return fmt.Errorf("keys file %s: %w", file, err)
+		}
+		c.auctionKey, c.manageKey = keys.AuctionKey, keys.ManagementKey
+	}
+	if c.auctionKey == "" || c.manageKey == "" {
+		return errors.New("no keys: give --keys-file, or --auction-key and --management-key")
+	}
+	return nil
+}
+
+func (c *config) bounds() error {
+	switch {
+	case c.workers < 1 || c.workers > 10_000:
+		return errors.New("workers: want 1 to 10000")
+	case c.slots < 1 || c.slots > 40:
+		return errors.New("slots: want 1 to 40")
+	case c.events < 1 || c.events > 50:
+		return errors.New("events: want 1 to 50")
+	case c.timeout <= 0:
+		return errors.New("timeout: want more than 0")
+	}
+	_, err := scenarios.New(c.scenario)
+	return err
+}

@@ -1,0 +1,58 @@
+// Command loadtest is an open-loop load generator for a Gavel node, a stranger that speaks HTTP only.
+//
+// It fills the node with a market through the management API, sends one scenario's traffic on a schedule, counts latency
+// from the intended send time, resolves every unknown outcome by repeating the same body, and then holds the node's
+// reports against what was acknowledged, to the last click. DESIGN.md says how the numbers are made.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// Exit codes: a script can tell a slow node from a wrong one.
+const (
+	exitOK     = 0
+	exitFailed = 1 // The run could not be made, or the books are wrong.
+	exitUsage  = 2
+	exitSLO    = 3 // The run is right but misses a target.
+)
+
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	cfg, err := parseFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return exitOK
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
+		return exitUsage
+	}
+	outcome, err := measure(ctx, cfg, stderr)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
+		return exitFailed
+	}
+	if err := outcome.write(stdout, cfg.json); err != nil {
+		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
+		return exitFailed
+	}
+	switch {
+	case len(outcome.Faults) > 0:
+		return exitFailed
+	case len(outcome.Missed) > 0:
+		return exitSLO
+	}
+	return exitOK
+}

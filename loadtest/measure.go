@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/gavel-ads/gavel/bench/traffic"
+	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
+	"github.com/gavel-ads/gavel/loadtest/shop"
+	"github.com/gavel-ads/gavel/loadtest/verify"
+)
+
+// measure makes one run from the empty node to the compared books.
+func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, error) {
+	say := func(format string, a ...any) { _, _ = fmt.Fprintf(progress, format+"\n", a...) }
+	// The clock makes the run's name, so that a second run on one node reports new events.
+	run := "r" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	market := traffic.NewMarket(cfg.market, cfg.seed)
+	operator := shop.New(cfg.manageURL, cfg.manageKey)
+	if cfg.fill {
+		say("filling the node: %d products, %d vendors, %d campaigns", len(market.Products), len(market.Vendors), len(market.Campaigns))
+		if _, err := operator.Fill(ctx, market, cfg.terms, run); err != nil {
+			return nil, err
+		}
+	}
+	dial := func() (scenarios.Poster, error) { return conn.New(cfg.auctionURL, cfg.auctionKey, cfg.timeout) }
+	scenario, err := scenarios.New(cfg.scenario)
+	if err != nil {
+		return nil, err
+	}
+	say("preparing %s", cfg.scenario)
+	env := &scenarios.Env{
+		Seed: cfg.seed, Run: run, Products: biddable(market), Auctions: cfg.auctions, IDs: cfg.ids, Slots: cfg.slots,
+		Events: cfg.events, Tokens: cfg.tokens, Dial: dial, Now: time.Now,
+	}
+	if err := scenario.Prepare(ctx, env); err != nil {
+		return nil, err
+	}
+	var before verify.Totals
+	if cfg.check {
+		if before, err = verify.Read(ctx, operator, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	say("sending for %v with %d workers", cfg.plan.Duration(), cfg.workers)
+	result, err := send(ctx, cfg, scenario, dial)
+	if err != nil {
+		return nil, err
+	}
+	if result.Settled, err = settle(ctx, dial, result.total); err != nil {
+		return nil, err
+	}
+	if cfg.check {
+		say("reading the books")
+		after, err := verify.Read(ctx, operator, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		result.compare(before, after)
+	}
+	result.judge(cfg)
+	return result, nil
+}
+
+// send is the measured part: nothing else runs between the two readings of the CPU clocks.
+func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error)) (*outcome, error) {
+	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers}
+	var serverBefore time.Duration
+	if cfg.pid > 0 {
+		var err error
+		if serverBefore, err = processCPU(cfg.pid); err != nil {
+			return nil, err
+		}
+	}
+	ownBefore := ownCPU()
+	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial}
+	start, tallies, err := r.run(ctx, cfg.workers)
+	if err != nil {
+		return nil, err
+	}
+	result.GeneratorCPU = ownCPU() - ownBefore
+	if cfg.pid > 0 {
+		server, err := processCPU(cfg.pid)
+		if err != nil {
+			return nil, err
+		}
+		result.ServerCPU = server - serverBefore
+	}
+	total := &tally{status: map[int]int64{}}
+	for _, t := range tallies {
+		total.add(t)
+	}
+	result.fill(start, total)
+	return result, nil
+}
+
+// biddable lists the products that a campaign bids on: auctions over the others would measure misses.
+func biddable(m *traffic.Market) []string {
+	var ids []string
+	taken := make([]bool, len(m.Products))
+	for _, c := range m.Campaigns {
+		for _, b := range c.Bids {
+			if !taken[b.Product] {
+				taken[b.Product] = true
+				ids = append(ids, m.Products[b.Product].ID)
+			}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/verify"
+)
+
+// outcome is the report of a run. Durations are nanoseconds in JSON.
+type outcome struct {
+	Scenario     string
+	Workers      int
+	Elapsed      time.Duration
+	Requests     int64
+	Status       map[int]int64 // Answers by status, 0: none.
+	Clicks       int64         // Acknowledged before the clock stopped; each is a charge.
+	Events       int64         // Acknowledged before the clock stopped, of all kinds.
+	Settled      int           // Unknown outcomes that a repeat resolved, after the clock stopped.
+	Checked      int64         // Answers decoded and checked in full.
+	Latency      map[string]time.Duration
+	Lag          map[string]time.Duration // How late idle workers woke: the generator's own error.
+	GeneratorCPU time.Duration
+	ServerCPU    time.Duration // 0 without --pid.
+	Starved      bool          // The material ran out before the plan ended.
+	Charged      int64         // By the node's reports, in this run.
+	Compared     bool          // The books were read and compared.
+	Faults       []string      // Wrong answers, refusals, differences in the books.
+	Missed       []string      // Targets missed.
+
+	total *tally
+}
+
+// points are the quantiles reported.
+var points = []struct {
+	name string
+	q    float64
+}{{"p50", .5}, {"p90", .9}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}, {"max", 1}}
+
+// fill takes over the tally of all workers. Rates use the time until the last answer, not the planned duration.
+func (o *outcome) fill(start time.Time, t *tally) {
+	o.total = t
+	o.Elapsed = t.finished.Sub(start)
+	o.Requests, o.Status, o.Checked, o.Starved = t.sent, t.status, t.checked, t.starved
+	o.Clicks = t.acked.Clicks
+	o.Events = t.acked.Clicks + t.acked.Impressions + t.others
+	o.Latency, o.Lag = map[string]time.Duration{}, map[string]time.Duration{}
+	for _, p := range points {
+		o.Latency[p.name], o.Lag[p.name] = t.latency.Quantile(p.q), t.lag.Quantile(p.q)
+	}
+	o.Faults = append(o.Faults, t.wrong...)
+}
+
+// compare holds the books against everything acknowledged, repeats included.
+func (o *outcome) compare(before, after verify.Totals) {
+	o.Compared = true
+	o.Charged = after.ChargedClicks - before.ChargedClicks
+	o.Faults = append(o.Faults, verify.Compare(before, after, o.total.acked)...)
+}
+
+// lagMax is how late idle workers may wake, at the 99th percentile, before the latencies measure the generator.
+const lagMax = time.Millisecond
+
+// judge checks the targets.
+func (o *outcome) judge(cfg *config) {
+	for _, s := range cfg.slo {
+		if !s.Met(&o.total.latency) {
+			o.Missed = append(o.Missed, fmt.Sprintf("%s is %v, target %v", s.Name, o.total.latency.Quantile(s.Quantile), s.Limit))
+		}
+	}
+}
+
+func (o *outcome) write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(o)
+	}
+	_, err := io.WriteString(w, o.text())
+	return err
+}
+
+func (o *outcome) text() string {
+	var b strings.Builder
+	line := func(format string, a ...any) { fmt.Fprintf(&b, format+"\n", a...) }
+	seconds := o.Elapsed.Seconds()
+	line("scenario           %s, %d workers, %.2f s", o.Scenario, o.Workers, seconds)
+	line("requests           %d (%.0f/s)", o.Requests, float64(o.Requests)/seconds)
+	line("charges acked      %d (%.0f/s)", o.Clicks, float64(o.Clicks)/seconds)
+	line("events acked       %d (%.0f/s)", o.Events, float64(o.Events)/seconds)
+	for _, status := range slices.Sorted(maps.Keys(o.Status)) {
+		name := fmt.Sprint(status)
+		if status == 0 {
+			name = "no answer"
+		}
+		line("  answered %-9s %d", name, o.Status[status])
+	}
+	line("unknown, resolved  %d", o.Settled)
+	for _, p := range points {
+		line("latency %-10s %v", p.name, o.Latency[p.name].Round(time.Microsecond))
+	}
+	line("generator lag p99  %v", o.Lag["p99"].Round(time.Microsecond))
+	line("generator CPU      %v (%.2f cores)", o.GeneratorCPU.Round(time.Millisecond), o.GeneratorCPU.Seconds()/seconds)
+	if o.ServerCPU > 0 {
+		perRequest := o.ServerCPU / time.Duration(max(o.Requests, 1))
+		line("server CPU         %v (%.2f cores, %v a request)", o.ServerCPU, o.ServerCPU.Seconds()/seconds, perRequest)
+	}
+	if o.Lag["p99"] > lagMax {
+		line("the generator woke late: these latencies are partly its own")
+	}
+	if o.Starved {
+		line("the tokens ran out before the duration: ask for more with --tokens")
+	}
+	line("answers checked    %d", o.Checked)
+	if o.Compared {
+		line("charged, reported  %d", o.Charged)
+	}
+	for _, f := range o.Faults {
+		line("FAULT   %s", f)
+	}
+	for _, m := range o.Missed {
+		line("MISSED  %s", m)
+	}
+	if o.Compared && len(o.Faults) == 0 {
+		line("the books agree with what was acknowledged")
+	}
+	return b.String()
+}

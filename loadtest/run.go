@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
+	"github.com/gavel-ads/gavel/loadtest/verify"
+)
+
+// checkEvery is how often an answer is decoded in full and checked. Checking all of them would make the generator the
+// bottleneck; checking none would measure the speed of wrong answers.
+const checkEvery = 512
+
+// tally is what one worker saw; tallies are added up after the run. INVARIANT: every request sent is counted in exactly
+// one of acknowledged, refused and unknown.
+type tally struct {
+	latency  latency.Histogram // From the intended send time to the answer, or to giving up: leaving those out would flatter.
+	lag      latency.Histogram // From the intended to the real send time, of requests a worker was idle for.
+	sent     int64
+	status   map[int]int64 // Answers by status; 0 is none at all.
+	acked    verify.Acknowledged
+	others   int64 // Page views and purchases acknowledged.
+	checked  int64
+	wrong    []string
+	unknown  []scenarios.Request // Event bodies to be repeated until they are acknowledged. Copies.
+	finished time.Time
+	starved  bool // The worker ran out of material before the plan ended.
+}
+
+// runner sends one plan with many workers.
+type runner struct {
+	plan     arrival.Plan
+	scenario scenarios.Scenario
+	dial     func() (scenarios.Poster, error)
+	next     atomic.Int64 // The number of the next request of an open plan.
+}
+
+// run sends the whole plan and returns the workers' tallies and the start.
+func (r *runner) run(ctx context.Context, workers int) (start time.Time, all []*tally, err error) {
+	connections := make([]scenarios.Poster, workers)
+	for i := range connections {
+		if connections[i], err = r.dial(); err != nil {
+			return start, nil, err
+		}
+		defer connections[i].Close()
+	}
+	all = make([]*tally, workers)
+	start = time.Now()
+	var group sync.WaitGroup
+	for i := range workers {
+		all[i] = &tally{status: map[int]int64{}}
+		group.Go(func() { r.work(ctx, start, r.scenario.Worker(i), connections[i], all[i]) })
+	}
+	group.Wait()
+	return start, all, nil
+}
+
+func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, c scenarios.Poster, t *tally) {
+	defer func() { t.finished = time.Now() }()
+	var req scenarios.Request
+	for ctx.Err() == nil {
+		intended, ok := r.await(start, t)
+		if !ok {
+			return
+		}
+		if !w.Next(&req) {
+			t.starved = true
+			return
+		}
+		status, answer, err := c.Post(req.Path, req.Body)
+		t.latency.Record(time.Since(intended))
+		t.take(&req, status, answer, err)
+		if err == nil && status/100 == 2 {
+			w.Answer(&req, answer)
+		}
+	}
+}
+
+// await waits until the worker's next request is due and returns that instant; false at the end of the plan. In a closed
+// loop a request is due at once.
+func (r *runner) await(start time.Time, t *tally) (time.Time, bool) {
+	if !r.plan.Open() {
+		now := time.Now()
+		return now, now.Sub(start) < r.plan.Duration()
+	}
+	due, ok := r.plan.Due(r.next.Add(1) - 1)
+	if !ok {
+		return time.Time{}, false
+	}
+	intended := start.Add(due)
+	if wait := time.Until(intended); wait > 0 {
+		time.Sleep(wait)
+		t.lag.Record(time.Since(intended))
+	}
+	return intended, true
+}
+
+// take books the outcome of one request. Only 200 and 201 acknowledge. A 4xx applied nothing. Everything else, an answer
+// that never came as well as a 5xx, is unknown: neither a failure nor a success, so its body is kept and repeated.
+func (t *tally) take(req *scenarios.Request, status int, answer []byte, err error) {
+	t.sent++
+	if err != nil {
+		status = 0
+	}
+	t.status[status]++
+	switch {
+	case status == 200 || status == 201:
+		t.acknowledge(req)
+		if t.sent%checkEvery == 1 {
+			t.check(req, answer)
+		}
+	case status >= 400 && status < 500:
+		if len(t.wrong) < wrongMax {
+			t.wrong = append(t.wrong, "refused: "+string(answer[:min(len(answer), 300)]))
+		}
+	case req.Path == scenarios.EventsPath:
+		kept := *req
+		kept.Body = append([]byte(nil), req.Body...)
+		t.unknown = append(t.unknown, kept)
+	}
+}
+
+// wrongMax bounds how many wrong answers a worker describes.
+const wrongMax = 3
+
+func (t *tally) acknowledge(req *scenarios.Request) {
+	t.acked.Impressions += int64(req.Impressions)
+	t.acked.Clicks += int64(req.Clicks)
+	t.others += int64(req.Others)
+}
+
+func (t *tally) check(req *scenarios.Request, answer []byte) {
+	t.checked++
+	var err error
+	if req.Path == scenarios.AuctionsPath {
+		_, err = verify.Auctions(req.Body, answer)
+	} else {
+		err = verify.Events(answer)
+	}
+	if err != nil && len(t.wrong) < wrongMax {
+		t.wrong = append(t.wrong, err.Error())
+	}
+}
+
+// add puts another worker's tally into this one.
+func (t *tally) add(o *tally) {
+	t.latency.Merge(&o.latency)
+	t.lag.Merge(&o.lag)
+	t.sent += o.sent
+	for status, n := range o.status {
+		t.status[status] += n
+	}
+	t.acked.Impressions += o.acked.Impressions
+	t.acked.Clicks += o.acked.Clicks
+	t.others += o.others
+	t.checked += o.checked
+	t.wrong = append(t.wrong, o.wrong...)
+	t.unknown = append(t.unknown, o.unknown...)
+	if o.finished.After(t.finished) {
+		t.finished = o.finished
+	}
+	t.starved = t.starved || o.starved
+}

@@ -1,0 +1,88 @@
+package scenarios
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/gavel-ads/gavel/bench/traffic"
+)
+
+// auctionsPerReport is how many auction requests come between two event reports of the mixed scenario: a storefront
+// reports what it showed in batches.
+const auctionsPerReport = 4
+
+// clickShare is the share of shown winners that are clicked. Real shops see 0.4 to 3 %; more here, so that charging has
+// a visible part in a short run.
+const clickShare = 0.10
+
+// mixed is a storefront back end: auctions of the asked shape, and after every few of them one body of events with the
+// impressions of their winners and some clicks.
+type mixed struct {
+	env    *Env
+	bodies *bodies
+}
+
+func (s *mixed) Prepare(_ context.Context, env *Env) (err error) {
+	s.env = env
+	s.bodies, err = prepareBodies(env)
+	return err
+}
+
+func (s *mixed) Worker(i int) Worker {
+	return &mixedWorker{
+		bodies: s.bodies, perBody: s.env.Events, writer: newWriter(s.env, i), r: traffic.New(s.env.Seed, 10_000+uint64(i)),
+	}
+}
+
+type mixedWorker struct {
+	bodies  *bodies
+	perBody int
+	writer  *writer
+	r       *rand.Rand
+	since   int    // Auction requests since the last report.
+	text    []byte // Winners not yet reported, one after the other.
+	ends    []int
+}
+
+func (w *mixedWorker) Next(r *Request) bool {
+	if w.since < auctionsPerReport || len(w.ends) == 0 {
+		w.since++
+		*r = Request{Path: AuctionsPath, Body: w.bodies.take()}
+		return true
+	}
+	w.since = 0
+	w.report(r)
+	return true
+}
+
+// report tells of all winners seen since the last report as impressions, and of some as clicks.
+func (w *mixedWorker) report(r *Request) {
+	w.writer.begin()
+	begin := 0
+	for _, end := range w.ends {
+		w.writer.impression(w.text[begin:end])
+		begin = end
+	}
+	begin = 0
+	for _, end := range w.ends {
+		if w.r.Float64() < clickShare {
+			w.writer.click(w.text[begin:end])
+		}
+		begin = end
+	}
+	w.writer.finish(r)
+	w.text, w.ends = w.text[:0], w.ends[:0]
+}
+
+// Answer remembers winners up to the size of a report; a storefront shows no more than fit its page.
+func (w *mixedWorker) Answer(r *Request, answer []byte) {
+	if r.Path != AuctionsPath {
+		return
+	}
+	eachToken(answer, func(token []byte) {
+		if len(w.ends) < w.perBody {
+			w.text = append(w.text, token...)
+			w.ends = append(w.ends, len(w.text))
+		}
+	})
+}
