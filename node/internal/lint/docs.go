@@ -1,0 +1,39 @@
+package lint
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+)
+
+// Docs reports packages without a comment that says what they are.
+func Docs(packages []*Package) ([]Finding, error) {
+	var found []Finding
+	for _, p := range packages {
+		if len(p.GoFiles) == 0 {
+			continue // Tests only: the test names the idea.
+		}
+		documented := false
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				return nil, err
+			}
+			documented = documented || introduces(f)
+		}
+		if !documented {
+			found = append(found, Finding{p.room(), "package comment", "no file says what the package is (// Package " + p.Name + " …)"})
+		}
+	}
+	return found, nil
+}
+
+func introduces(f *ast.File) bool {
+	if f.Doc == nil {
+		return false
+	}
+	text := f.Doc.Text()
+	return strings.HasPrefix(text, "Package "+f.Name.Name+" ") || f.Name.Name == "main" && strings.HasPrefix(text, "Command ")
+}
