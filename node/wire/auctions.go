@@ -1,0 +1,361 @@
+package wire
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+)
+
+// Bounds of an auction's texts, in characters. The bounds of its arrays stand in the auction package.
+const (
+	idMax         = 255
+	userIDMax     = 90
+	variantMax    = 10
+	searchMax     = 1_024
+	searchWords   = 32
+	placementsMax = 8
+)
+
+// The members of an auction.
+const (
+	auctionType = iota
+	auctionSlots
+	auctionProducts
+	auctionCategory
+	auctionSearch
+	auctionGeo
+	auctionUserID
+	auctionPlacement
+	auctionDevice
+	auctionPage
+	auctionFilter
+	auctionVariant
+	auctionSlotID
+	auctionDemand
+)
+
+var (
+	auctionsMembers = []string{"auctions"}
+	auctionMembers  = []string{
+		"type", "slots", "products", "category", "searchQuery", "geoTargeting", "opaqueUserId", "placementId", "device",
+		"page", "filter", "experimentVariant", "slotId", "demandSources",
+	}
+)
+
+// Ranks of the rules of an auction: the rows of the listings table, then what the banners table adds, then the rule on
+// contexts, which follows the tables.
+const (
+	fieldAuction rank = iota
+	fieldType
+	fieldSlots
+	fieldProducts
+	fieldQuality
+	fieldCategory
+	fieldSearch
+	fieldGeo
+	fieldUserID
+	fieldPlacement
+	fieldDevice
+	fieldPage
+	fieldFilter
+	fieldVariant
+	fieldDemand
+	fieldSlotID
+	fieldBannerDevice
+	fieldBannerDemand
+	fieldContext
+	auctionRanks = 1 << 8 // Distance from one auction to the next.
+)
+
+// ParseAuctions parses req.Body, a POST /v2/auctions body, into req.Auctions. It checks all of the interface's rules that
+// need neither key nor marketplace; see CheckDemand for the one about external demand that does. A body that is refused
+// gives the code of its first violation in the interface's order and fills f; then req.Auctions has no meaning.
+//
+// It allocates nothing once the slices of req have grown to the size of the traffic. REQUIRES: req.Seed is set.
+func ParseAuctions(req *auction.Request, f *Fault) apierr.Code {
+	var s scanner
+	s.begin(req.Body, req.Arena, req.Seed)
+	if s.peek() == 0 && s.pos == len(s.src) {
+		*f = Fault{code: apierr.EmptyRequest, byte: -1, path: "the body", rule: "is empty"}
+		return f.code
+	}
+	req.Auctions = s.auctions(req.Auctions[:0])
+	s.finish()
+	req.Arena = s.arena
+	return s.verdict(f)
+}
+
+func (s *scanner) auctions(list []auction.Auction) []auction.Auction {
+	from := s.pos
+	if s.peek() != '{' {
+		s.skip()
+		s.violateAt(rankBody, apierr.BadRequest, "the body", "must be an object", from, s.pos)
+		return list
+	}
+	count := 0
+	o := s.object(auctionsMembers, "the body")
+	for s.member(&o) != end {
+		from = s.pos
+		switch s.peek() {
+		case '[':
+			list, count = s.auctionArray(list)
+		case 'n':
+			s.literal("null")
+		default:
+			s.skip()
+			s.violateAt(rankAuctions, apierr.BadRequest, "auctions", "must be an array", from, s.pos)
+		}
+	}
+	switch {
+	case count == 0:
+		s.violateAt(rankAuctions, apierr.MissingAuctions, "auctions", "must hold 1 to 5 auctions", missing, 0)
+	case count > auction.AuctionsMax:
+		s.violateAt(rankAuctions, apierr.TooManyAuctions, "auctions", "must hold at most 5 auctions", missing, 0)
+	}
+	return list
+}
+
+func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, count int) {
+	list = list[:0] // A member that comes twice is refused; it must not add up either.
+	s.array()
+	for ; s.element(count); count++ {
+		if count >= auction.AuctionsMax {
+			s.skip()
+			continue
+		}
+		if count < cap(list) {
+			list = list[:count+1] // Keeps the inner slices of an earlier request; reset empties them.
+		} else {
+			list = append(list, auction.Auction{})
+		}
+		s.at[0] = int32(count) //nolint:gosec // below AuctionsMax.
+		s.base = rankAuctions + 1 + rank(count)*auctionRanks
+		s.auction(&list[count])
+	}
+	return list, count
+}
+
+// reset empties every field of a pooled auction and keeps what its slices have grown to.
+func reset(a *auction.Auction) {
+	*a = auction.Auction{
+		Products:  a.Products[:0],
+		Quality:   a.Quality[:0],
+		Category:  auction.Category{IDs: a.Category.IDs[:0], Ends: a.Category.Ends[:0]},
+		Locations: a.Locations[:0],
+		Filter:    auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]},
+		External:  a.External[:0],
+	}
+}
+
+func (s *scanner) auction(a *auction.Auction) {
+	reset(a)
+	from := s.pos
+	if s.peek() != '{' {
+		s.skip()
+		s.violate(fieldAuction, apierr.BadRequest, "auctions[#]", "must be an object", from)
+		return
+	}
+	typed, slots, demand := false, false, false
+	o := s.object(auctionMembers, "auctions[#]")
+	for m := s.member(&o); m != end; m = s.member(&o) {
+		switch m {
+		case auctionType:
+			typed = s.kind(a)
+		case auctionSlots:
+			slots = s.slots(a)
+		case auctionProducts:
+			s.products(a)
+		case auctionCategory:
+			s.category(a)
+		case auctionSearch:
+			s.search(a)
+		case auctionGeo:
+			s.geo(a)
+		case auctionUserID:
+			a.UserID = s.boundedText(fieldUserID, userIDMax, apierr.InvalidOpaqueUserID, apierr.InvalidOpaqueUserID,
+				"auctions[#].opaqueUserId", "must be a string of at most 90 characters")
+		case auctionPlacement:
+			s.placement(a)
+		case auctionDevice:
+			s.auctionDevice(a)
+		case auctionPage:
+			s.auctionPage()
+		case auctionFilter:
+			s.lane = laneListings
+			s.filter(a)
+		case auctionVariant:
+			a.Variant = s.boundedText(fieldVariant, variantMax, apierr.ExperimentVariantTooLong, apierr.BadRequest,
+				"auctions[#].experimentVariant", "must be a string of at most 10 characters")
+		case auctionSlotID:
+			s.lane = laneBanners
+			s.slotID(a)
+		case auctionDemand:
+			s.lane = laneListings
+			demand = s.demand(a)
+		}
+		s.lane = laneMain
+	}
+	if !typed {
+		s.violate(fieldType, apierr.MissingPromotionType, "auctions[#].type", "is required: listings or banners", missing)
+	}
+	if !slots {
+		s.violate(fieldSlots, apierr.MissingSlots, "auctions[#].slots", "is required: an integer of at least 1", missing)
+	}
+	s.conclude(a, demand)
+}
+
+// conclude applies what depends on the kind of auction and on several members.
+func (s *scanner) conclude(a *auction.Auction, demand bool) {
+	if a.Kind == auction.Banners {
+		s.concludeBanners(a, demand)
+	} else {
+		s.adopt(laneListings)
+		s.drop(laneBanners)
+		a.SlotID = auction.ID{}
+	}
+	contexts := 0
+	for _, has := range [...]bool{a.HasProducts, a.Category.Form != auction.NoCategory, a.HasSearch} {
+		if has {
+			contexts++
+		}
+	}
+	switch {
+	case contexts == 0 && a.Kind == auction.Listings:
+		s.violate(fieldContext, apierr.NoProductsOrCategory, "auctions[#]", "must have products, category or searchQuery", missing)
+	case contexts == 3:
+		s.violate(fieldContext, apierr.InvalidContext, "auctions[#]",
+			"must have at most two of products, category and searchQuery", missing)
+	}
+	if a.HasExternal {
+		dropForeignBids(s, a)
+	}
+}
+
+func (s *scanner) concludeBanners(a *auction.Auction, demand bool) {
+	s.adopt(laneBanners)
+	s.drop(laneListings)
+	a.Filter = auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]}
+	a.HasExternal, a.External = false, a.External[:0]
+	if a.SlotID.Span.Len == 0 {
+		s.violate(fieldSlotID, apierr.MissingSlotID, "auctions[#].slotId", "is required on a banner auction", missing)
+	}
+	if a.Device == auction.NoDevice {
+		a.Device = auction.Desktop
+	}
+	if demand {
+		s.violate(fieldBannerDemand, apierr.InvalidExternalDemandAdType, "auctions[#].demandSources",
+			"is only for listings auctions", missing)
+	}
+}
+
+// kind reads type and reports whether it is there.
+func (s *scanner) kind(a *auction.Auction) bool {
+	from := s.pos
+	sp, p := s.stringValue()
+	if p == absent {
+		return false
+	}
+	switch string(s.text(sp)) {
+	case "listings":
+		a.Kind = auction.Listings
+	case "banners":
+		a.Kind = auction.Banners
+	}
+	if p == wrong || a.Kind == 0 {
+		s.violate(fieldType, apierr.InvalidPromotionType, "auctions[#].type", "must be listings or banners", from)
+	}
+	return true
+}
+
+// slots reads slots and reports whether it is there.
+func (s *scanner) slots(a *auction.Auction) bool {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return false
+	}
+	n, ok := integer(text)
+	switch {
+	case p == wrong || !ok:
+		s.violate(fieldSlots, apierr.BadRequest, "auctions[#].slots", "must be an integer of at least 1", from)
+	case n < 1:
+		s.violate(fieldSlots, apierr.TooFewSlots, "auctions[#].slots", "must be at least 1", from)
+	}
+	a.Slots = int(min(n, auction.SlotsMax))
+	return true
+}
+
+func (s *scanner) placement(a *auction.Auction) {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return
+	}
+	n, ok := integer(text)
+	if p == wrong || !ok || n < 1 || n > placementsMax {
+		s.violate(fieldPlacement, apierr.InvalidPlacementID, "auctions[#].placementId", "must be an integer from 1 to 8", from)
+		return
+	}
+	a.Placement = uint8(n)
+}
+
+func (s *scanner) auctionDevice(a *auction.Auction) {
+	from := s.pos
+	device, ok := s.device()
+	a.Device = device
+	if !ok {
+		// The row stands at another place of the banners table.
+		s.lane = laneListings
+		s.violate(fieldDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
+		s.lane = laneBanners
+		s.violate(fieldBannerDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
+	}
+}
+
+// device reads a device and reports whether it is absent or one of the two.
+func (s *scanner) device() (auction.Device, bool) {
+	sp, p := s.optionalString()
+	if p != present {
+		return auction.NoDevice, p == absent
+	}
+	switch string(s.text(sp)) {
+	case "desktop":
+		return auction.Desktop, true
+	case "mobile":
+		return auction.Mobile, true
+	}
+	return auction.NoDevice, false
+}
+
+// auctionPage checks that page is an object. What is in it is informational in auctions and not kept.
+func (s *scanner) auctionPage() {
+	from := s.pos
+	object := s.peek() == '{' || s.peek() == 'n'
+	s.skip()
+	if !object {
+		s.violate(fieldPage, apierr.BadRequest, "auctions[#].page", "must be an object", from)
+	}
+}
+
+func (s *scanner) slotID(a *auction.Auction) {
+	from := s.pos
+	sp, p := s.stringValue()
+	if p == wrong || longer(s.text(sp), idMax) {
+		s.violate(fieldSlotID, apierr.BadRequest, "auctions[#].slotId", "must be a string of 1 to 255 characters", from)
+	}
+	if sp.Len > 0 {
+		a.SlotID = s.id(sp)
+	}
+}
+
+// boundedText reads an optional string that has at most max characters.
+func (s *scanner) boundedText(field rank, max int, tooLong, wrongType apierr.Code, path, rule string) auction.Span {
+	from := s.pos
+	sp, p := s.optionalString()
+	switch {
+	case p == wrong:
+		s.violate(field, wrongType, path, rule, from)
+	case longer(s.text(sp), max):
+		s.violate(field, tooLong, path, rule, from)
+	}
+	return sp
+}

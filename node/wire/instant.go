@@ -1,0 +1,113 @@
+package wire
+
+// instant reads an ISO 8601 date-time into milliseconds since 1970 UTC: YYYY-MM-DDThh:mm:ss, an optional fraction of any
+// length after . or , (cut to milliseconds), and an optional offset Z, ±hh:mm or ±hhmm; without offset it is UTC. Letters
+// may be small. A leap second (:60) reads as the second after it, as Unix time does. All years from 0000 to 9999 are good,
+// and the Gregorian calendar is continued before 1582, as ISO 8601 wants.
+func instant(text []byte) (millis int64, ok bool) {
+	// 2006-01-02T15:04:05 is 19 bytes.
+	if len(text) < 19 || text[4] != '-' || text[7] != '-' || text[10]|0x20 != 't' || text[13] != ':' || text[16] != ':' {
+		return 0, false
+	}
+	year := 100*two(text[0:]) + two(text[2:])
+	month, day := two(text[5:]), two(text[8:])
+	hour, minute, second := two(text[11:]), two(text[14:]), two(text[17:])
+	if !allDigits(text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:19]) ||
+		month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 60 {
+		return 0, false
+	}
+	fraction, rest, ok := fractionMillis(text[19:])
+	if !ok {
+		return 0, false
+	}
+	offset, ok := offsetMinutes(rest)
+	if !ok {
+		return 0, false
+	}
+	minutes := (daysSince1970(year, month, day)*24+int64(hour))*60 + int64(minute) - offset
+	return minutes*60_000 + int64(second)*1_000 + fraction, true
+}
+
+func two(text []byte) int { return 10*int(text[0]-'0') + int(text[1]-'0') }
+
+func allDigits(parts ...[]byte) bool {
+	for _, part := range parts {
+		for _, c := range part {
+			if c-'0' > 9 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+// daysSince1970 counts days by eras of 400 years that begin on 1 March, so that the leap day is the last of its year
+// (Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil).
+func daysSince1970(year, month, day int) int64 {
+	if month <= 2 {
+		year--
+		month += 12
+	}
+	year += 400 // January and February of year 0 belong to year -1; one era more keeps the divisions positive.
+	era, yearOfEra := year/400, year%400
+	dayOfYear := (153*(month-3)+2)/5 + day - 1
+	dayOfEra := yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear
+	return int64(era-1)*146_097 + int64(dayOfEra) - 719_468
+}
+
+// fractionMillis reads a fraction of a second, if there is one, and returns what follows it.
+func fractionMillis(text []byte) (millis int64, rest []byte, ok bool) {
+	if len(text) == 0 || text[0] != '.' && text[0] != ',' {
+		return 0, text, true
+	}
+	end := digits(text, 1)
+	for i := 1; i <= 3; i++ {
+		millis *= 10
+		if i < end {
+			millis += int64(text[i] - '0')
+		}
+	}
+	return millis, text[end:], end > 1
+}
+
+// offsetMinutes reads the offset from UTC. REQUIRES: it is all that is left of the text.
+func offsetMinutes(text []byte) (minutes int64, ok bool) {
+	if len(text) == 0 || len(text) == 1 && text[0]|0x20 == 'z' {
+		return 0, true
+	}
+	sign := text[0]
+	if sign != '+' && sign != '-' {
+		return 0, false
+	}
+	text = text[1:]
+	hour, minute := text, text
+	switch {
+	case len(text) == 5 && text[2] == ':':
+		hour, minute = text[:2], text[3:]
+	case len(text) == 4:
+		hour, minute = text[:2], text[2:]
+	default:
+		return 0, false
+	}
+	if !allDigits(hour, minute) || two(hour) > 23 || two(minute) > 59 {
+		return 0, false
+	}
+	minutes = int64(60*two(hour) + two(minute))
+	if sign == '-' {
+		minutes = -minutes
+	}
+	return minutes, true
+}

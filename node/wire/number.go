@@ -1,0 +1,85 @@
+package wire
+
+import "math"
+
+// number reads a number and returns its text. How long it may be is the reader's rule, not the grammar's.
+func (s *scanner) number() []byte {
+	src, i := s.src, s.pos
+	if i < len(src) && src[i] == '-' {
+		i++
+	}
+	start := i
+	i = digits(src, i)
+	good := i > start && (src[start] != '0' || i == start+1)
+	if good && i < len(src) && src[i] == '.' {
+		start = i + 1
+		i = digits(src, start)
+		good = i > start
+	}
+	if good && i < len(src) && src[i]|0x20 == 'e' {
+		i++
+		if i < len(src) && (src[i] == '+' || src[i] == '-') {
+			i++
+		}
+		start = i
+		i = digits(src, start)
+		good = i > start
+	}
+	if !good {
+		s.pos = min(i, len(src))
+		s.fail()
+		return nil
+	}
+	text := src[s.pos:i]
+	s.pos = i
+	return text
+}
+
+func digits(src []byte, i int) int {
+	for i < len(src) && src[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// numberValue reads a value that should be a number.
+func (s *scanner) numberValue() ([]byte, presence) {
+	switch c := s.peek(); {
+	case c == '-' || c-'0' <= 9:
+		return s.number(), present
+	case c == 'n':
+		s.literal("null")
+		return nil, absent
+	}
+	s.skip()
+	return nil, wrong
+}
+
+// numberLenMax bounds the text of a number that the operation reads.
+const numberLenMax = 32 // BOUND: the interface's.
+
+// integer reads the text of a number that must be written as an integer. Values beyond int64 saturate: each rule that
+// bounds an integer bounds it far below.
+func integer(text []byte) (n int64, ok bool) {
+	if len(text) == 0 || len(text) > numberLenMax {
+		return 0, false
+	}
+	negative := text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	for _, c := range text {
+		switch {
+		case c-'0' > 9:
+			return 0, false // A point or an exponent.
+		case n > (math.MaxInt64-9)/10:
+			n = math.MaxInt64
+		default:
+			n = 10*n + int64(c-'0')
+		}
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}

@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// unitPriceMax bounds the price of an item.
+const unitPriceMax = 1_000_000_000_000 * money.PerMajor // BOUND: the interface's 1e12 major units.
+
+// The members of an item.
+const (
+	itemProduct = iota
+	itemQuantity
+	itemPrice
+	itemVendor
+)
+
+var itemMembers = []string{"productId", "quantity", "unitPrice", "vendorId"}
+
+func (s *eventScanner) purchaseItems(e *event.Event) {
+	from := s.pos
+	e.FirstItem, e.Items = len(s.batch.Items), 0
+	switch s.peek() {
+	case '[':
+	case 'n':
+		s.literal("null")
+		return
+	default:
+		s.skip()
+		s.violate(row(eventItems), apierr.BadRequest, s.path.items, "must be an array", from)
+		return
+	}
+	s.array()
+	for ; s.element(e.Items); e.Items++ {
+		if e.Items >= event.ItemsMax {
+			s.skip()
+			continue
+		}
+		s.at[1] = int32(e.Items) //nolint:gosec // below ItemsMax.
+		s.item(row(eventItems) + rank(e.Items+1)*rankItem)
+	}
+	if e.Items > event.ItemsMax {
+		s.violate(row(eventItems), apierr.BadRequest, s.path.items, "must hold at most 1000 items", missing)
+	}
+}
+
+// item reads one item, the rules of which begin at rank item of the event.
+func (s *eventScanner) item(item rank) {
+	from := s.pos
+	if s.peek() != '{' {
+		s.skip()
+		s.violate(item, apierr.BadRequest, "purchases[#].items[#]", "must be an object", from)
+		return
+	}
+	s.batch.Items = append(s.batch.Items, event.Item{Quantity: 1})
+	it := &s.batch.Items[len(s.batch.Items)-1]
+	product := absent
+	o := s.object(itemMembers, "purchases[#].items[#]")
+	for m := s.member(&o); m != end; m = s.member(&o) {
+		switch m {
+		case itemProduct:
+			product = s.itemProduct(it, item)
+		case itemQuantity:
+			s.quantity(it, item)
+		case itemPrice:
+			s.unitPrice(it, item)
+		case itemVendor:
+			it.VendorID = s.tolerated(idMax)
+		}
+	}
+	if product == absent {
+		s.violate(item+1, apierr.MissingProductID, "purchases[#].items[#].productId", "is required: 1 to 255 characters", missing)
+	}
+}
+
+func (s *eventScanner) itemProduct(it *event.Item, item rank) presence {
+	from := s.pos
+	sp, p := s.stringValue()
+	it.ProductID = s.text(sp)
+	const path, rule = "purchases[#].items[#].productId", "must be a string of 1 to 255 characters"
+	switch {
+	case p == wrong:
+		s.violate(item+1, apierr.BadRequest, path, rule, from)
+	case p == present && (sp.Len == 0 || longer(it.ProductID, idMax)):
+		s.violate(item+1, apierr.MissingProductID, path, rule, from)
+	}
+	return p
+}
+
+func (s *eventScanner) quantity(it *event.Item, item rank) {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return
+	}
+	n, ok := integer(text)
+	const path = "purchases[#].items[#].quantity"
+	switch {
+	case p == wrong || !ok:
+		s.violate(item+2, apierr.BadRequest, path, "must be an integer of at least 1", from)
+	case n < 1:
+		s.violate(item+2, apierr.PurchaseItemQuantity, path, "must be at least 1", from)
+	}
+	it.Quantity = n
+}
+
+func (s *eventScanner) unitPrice(it *event.Item, item rank) {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return
+	}
+	price, err := money.ParseDecimal(text)
+	const path = "purchases[#].items[#].unitPrice"
+	switch {
+	case p == present && len(text) <= numberLenMax && text[0] == '-' && (price < 0 || err != nil):
+		s.violate(item+3, apierr.NonPositivePrice, path, "must be at least 0", from)
+	case p == wrong || err != nil || price > unitPriceMax:
+		s.violate(item+3, apierr.BadRequest, path, "must be a number from 0 to 1e12 of at most 32 characters", from)
+	}
+	it.UnitPrice, it.HasPrice = price, true
+}
