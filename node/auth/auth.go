@@ -1,0 +1,51 @@
+// Package auth knows API keys: their text form, the record that is stored in place of their secret, and the table in
+// which both doors look a presented key up.
+//
+// A key is a prefix that names its kind, a public id to find its record by, a secret of 190 random bits, and a checksum
+// of all that, so that scanners and this node refuse noise before anything is looked up:
+//
+//	gavel_auc_<id: 8 base62><underscore><secret: 32 base62><CRC32 of the text before it: 6 base62>
+//
+// Only SHA-256 of the secret is stored. A fast hash is right at that entropy: slow hashes protect secrets that people
+// choose.
+package auth
+
+// Kind is what a key may be used for.
+type Kind uint8
+
+// The key kinds. Their numbers are part of stored records.
+const (
+	Auction    Kind = iota + 1 // POST /v2/*
+	Management                 // /public/v1/*
+)
+
+// String returns the kind as the interface writes it, and "" for a number that is no kind.
+func (k Kind) String() string {
+	switch k {
+	case Auction:
+		return "auction"
+	case Management:
+		return "management"
+	default:
+		return ""
+	}
+}
+
+// KindOf returns the kind with the interface's name, and 0 for other text.
+func KindOf(name string) Kind {
+	switch name {
+	case "auction":
+		return Auction
+	case "management":
+		return Management
+	default:
+		return 0
+	}
+}
+
+func (k Kind) prefix() string {
+	if k == Management {
+		return "gavel_mgt_"
+	}
+	return "gavel_auc_"
+}

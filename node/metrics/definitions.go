@@ -1,0 +1,73 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// definition is one metric. INVARIANT: every metric of ours stands in this file once, and nowhere else.
+type definition struct {
+	name, help string
+	labels     []string
+}
+
+func (d definition) desc() *prometheus.Desc {
+	return prometheus.NewDesc(d.name, d.help, d.labels, nil)
+}
+
+// Traffic of /v2, whichever door it came through.
+var (
+	requestsTotal  = definition{"gavel_requests_total", "Requests answered on /v2, by operation and HTTP status.", []string{"operation", "status"}}
+	errorsTotal    = definition{"gavel_errors_total", "Refusals on /v2, by errCode and HTTP status.", []string{"code", "status"}}
+	requestSeconds = definition{"gavel_request_seconds", "Time from the parsed head of a request to its answer, by operation.", []string{"operation"}}
+	keyFailures    = definition{"gavel_key_check_failures_total", "Requests without a valid API key, on both listeners, by HTTP status.", []string{"status"}}
+	panicsTotal    = definition{"gavel_panics_total", "Panics caught on a read path: defects, each answered with 500.", nil}
+	refusedFrames  = definition{"gavel_framing_refusals_total", "Requests refused for ambiguous framing before they were routed.", nil}
+
+	auctionsTotal = definition{"gavel_auctions_total", "Auctions run.", nil}
+	winnersTotal  = definition{"gavel_winners_total", "Winners returned.", nil}
+	lossesTotal   = definition{"gavel_losses_total", "Bids that lost, by the first gate they failed.", []string{"reason"}}
+
+	eventsTotal   = definition{"gavel_events_total", "Events committed, by array and outcome.", []string{"kind", "outcome"}}
+	chargedMicros = definition{"gavel_charged_micros_total", "Money charged by events, in micro-units, all currencies added.", nil}
+	clippedMicros = definition{"gavel_clipped_micros_total", "Money not charged because a budget or wallet was used up, in micro-units.", nil}
+)
+
+// Traffic of the control plane.
+var (
+	managementRequests = definition{"gavel_management_requests_total", "Management requests, by operation and HTTP status.", []string{"operation", "status"}}
+	managementSeconds  = definition{"gavel_management_request_seconds", "Duration of management requests, by operation.", []string{"operation"}}
+)
+
+// Replication and storage, read from the node when somebody scrapes.
+var (
+	raftLeader      = definition{"gavel_raft_leader", "1 if this node leads the group.", []string{"group"}}
+	raftReady       = definition{"gavel_raft_ready", "1 if the group can take commands here.", []string{"group"}}
+	raftTerm        = definition{"gavel_raft_term", "Raft term.", []string{"group"}}
+	raftFirst       = definition{"gavel_raft_first_index", "First index in the log.", []string{"group"}}
+	raftLast        = definition{"gavel_raft_last_index", "Last index in the log.", []string{"group"}}
+	raftCommit      = definition{"gavel_raft_commit_index", "Highest committed index.", []string{"group"}}
+	raftApplied     = definition{"gavel_raft_applied_index", "Highest index applied to the state.", []string{"group"}}
+	raftContact     = definition{"gavel_raft_last_contact_seconds", "Time since the leader was heard of; 0 on the leader.", []string{"group"}}
+	raftSnapshots   = definition{"gavel_raft_snapshots_total", "Snapshots taken.", []string{"group"}}
+	proposeBatches  = definition{"gavel_propose_batches_total", "Raft entries proposed; each carries many commands.", nil}
+	proposeCommands = definition{"gavel_propose_commands_total", "Commands proposed.", nil}
+	proposeBytes    = definition{"gavel_propose_bytes_total", "Bytes of proposed commands.", nil}
+	fsyncsTotal     = definition{"gavel_fsyncs_total", "Syncs of the raft log.", nil}
+	fsyncSeconds    = definition{"gavel_fsync_seconds_total", "Time spent in syncs of the raft log.", nil}
+	diskStalls      = definition{"gavel_disk_stalls_total", "Disk operations that the watchdog found slow.", nil}
+
+	pebbleDisk        = definition{"gavel_pebble_disk_bytes", "Disk space used, by database.", []string{"database"}}
+	pebbleWAL         = definition{"gavel_pebble_wal_bytes", "Size of the live write-ahead log.", []string{"database"}}
+	pebbleMemtable    = definition{"gavel_pebble_memtable_bytes", "Size of the memtables.", []string{"database"}}
+	pebbleL0          = definition{"gavel_pebble_l0_files", "Files in level 0.", []string{"database"}}
+	pebbleReadAmp     = definition{"gavel_pebble_read_amplification", "Sorted runs a read may visit.", []string{"database"}}
+	pebbleCompactions = definition{"gavel_pebble_compactions_total", "Compactions finished.", []string{"database"}}
+	pebbleFlushes     = definition{"gavel_pebble_flushes_total", "Memtable flushes finished.", []string{"database"}}
+	pebbleCacheHits   = definition{"gavel_pebble_cache_hits_total", "Block cache hits.", []string{"database"}}
+	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Block cache misses.", []string{"database"}}
+)
+
+// Market gauges, read from the node when somebody scrapes.
+var (
+	viewVersion  = definition{"gavel_view_version", "Version of the published market view.", nil}
+	viewBids     = definition{"gavel_view_bids", "Bids in the published market view.", nil}
+	viewProducts = definition{"gavel_view_products", "Products in the published market view.", nil}
+)

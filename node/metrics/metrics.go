@@ -1,0 +1,99 @@
+// Package metrics holds every Prometheus metric of the node: its name, help and labels once, in the table of
+// definitions.go, and handles that are resolved before there is traffic.
+//
+// No label ever carries an id, a name or any other text from outside: a label value is a word of a table of this
+// program, so that the number of series is fixed when it is built. The rooms that own the words (operations, error
+// codes, loss reasons, event outcomes) hand them in as a Vocabulary; this package imports none of them.
+package metrics
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Vocabulary is the set of label values. A counter is addressed by positions in these lists.
+type Vocabulary struct {
+	Operations []string // What a request on /v2 asked for.
+	Codes      []Code   // The codes of answers; position 0 is success.
+	Reasons    []string // Why bids lose.
+	EventKinds []string
+	Outcomes   []string // What became of an event.
+}
+
+// Code is one code an answer can carry.
+type Code struct {
+	Name   string
+	Status string // HTTP status as text; empty at position 0, where the operation decides (see SuccessStatus).
+}
+
+// Metrics is the registry of one node. It is safe for concurrent use.
+type Metrics struct {
+	registry   *prometheus.Registry
+	layout     layout
+	stripes    []Stripe
+	nextStripe atomic.Uint32
+	created    time.Time
+	status     []string // HTTP status of success, by operation.
+	management management
+	node       atomic.Pointer[func() Node]
+}
+
+// New builds the registry. successStatus gives the HTTP status of success of every operation of the vocabulary.
+func New(v Vocabulary, successStatus []string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), layout: newLayout(v), status: successStatus,
+		created: time.Now(), management: newManagement(),
+	}
+	m.stripes = newStripes(&m.layout)
+	m.registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.management.requests, m.management.seconds,
+		(*traffic)(m), (*nodeCollector)(m),
+	)
+	return m
+}
+
+// Handler serves the metrics in the formats Prometheus asks for.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+}
+
+// Registry is where a test, or a room with a collector of its own, finds the metrics.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Stripe returns the counters that the next worker writes to. A worker keeps its stripe for life.
+func (m *Metrics) Stripe() *Stripe {
+	return &m.stripes[(m.nextStripe.Add(1)-1)%stripeCount]
+}
+
+// management counts the requests of the control plane, where a map look-up per request costs nothing that matters.
+type management struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newManagement() management {
+	return management{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: managementRequests.name, Help: managementRequests.help,
+		}, managementRequests.labels),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: managementSeconds.name, Help: managementSeconds.help,
+			Buckets:                     prometheus.ExponentialBuckets(0.000_5, 2, 14),
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
+		}, managementSeconds.labels),
+	}
+}
+
+// ManagementRequest counts one request of the control plane. REQUIRES: operation is a name from the operation table, never
+// a path.
+func (m *Metrics) ManagementRequest(operation, status string, took time.Duration) {
+	m.management.requests.WithLabelValues(operation, status).Inc()
+	m.management.seconds.WithLabelValues(operation).Observe(took.Seconds())
+}

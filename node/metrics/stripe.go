@@ -1,0 +1,132 @@
+package metrics
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// stripeCount is how many copies of the traffic counters there are. BOUND: workers beyond it share, which costs them a
+// contended add; more copies cost memory and scrape time.
+const stripeCount = 64
+
+// Stripe is one copy of the traffic counters. Workers that run on different processors write to different stripes, so
+// that an add does not wait for another core's cache line; a scrape sums all stripes.
+//
+// A counter is never kept in a pooled object alone: sync.Pool drops its objects at every garbage collection, and the
+// counts would go with them. So a request counts plainly in its own scratch and adds what is not zero here at its end.
+type Stripe struct {
+	l     *layout
+	words []atomic.Uint64
+}
+
+// layout says where in a stripe each counter stands: position = start + index.
+type layout struct {
+	v        Vocabulary
+	requests int // [operation][code]
+	seconds  int // [operation][histogram words]
+	reasons  int // [reason]
+	events   int // [kind][outcome]
+	singles  int // [single]
+	size     int
+}
+
+// single is a counter without labels, or with one that has a fixed few values.
+type single int
+
+const (
+	auctionsSingle single = iota
+	winnersSingle
+	chargedSingle
+	clippedSingle
+	panicsSingle
+	framesSingle
+	unauthorizedSingle
+	forbiddenSingle
+	singles = int(forbiddenSingle) + 1
+)
+
+const wordsPerLine = 8
+
+func newLayout(v Vocabulary) layout {
+	l := layout{v: v}
+	take := func(n int) (start int) {
+		start = l.size
+		l.size = (l.size + n + wordsPerLine - 1) / wordsPerLine * wordsPerLine
+		return start
+	}
+	l.singles = take(singles)
+	l.reasons = take(len(v.Reasons))
+	l.requests = take(len(v.Operations) * len(v.Codes))
+	l.seconds = take(len(v.Operations) * histogramWords)
+	l.events = take(len(v.EventKinds) * len(v.Outcomes))
+	return l
+}
+
+func newStripes(l *layout) []Stripe {
+	// One allocation; l.size is a whole number of cache lines, and an extra line keeps neighbours apart whatever the
+	// allocation's alignment.
+	stride := l.size + wordsPerLine
+	words := make([]atomic.Uint64, stride*stripeCount)
+	stripes := make([]Stripe, stripeCount)
+	for i := range stripes {
+		stripes[i] = Stripe{l: l, words: words[i*stride : i*stride+l.size]}
+	}
+	return stripes
+}
+
+// Request counts one answered request of an operation with a code, and how long it took.
+func (s *Stripe) Request(operation, code int, took time.Duration) {
+	s.words[s.l.requests+operation*len(s.l.v.Codes)+code].Add(1)
+	start := s.l.seconds + operation*histogramWords
+	s.words[start+bucketOf(took)].Add(1)
+	s.words[start+sumWord].Add(uint64(max(took, 0))) //nolint:gosec // Not negative.
+}
+
+// Auctions counts the auctions of one request, their winners and their losses; lost is indexed by reason.
+func (s *Stripe) Auctions(auctions, winners int, lost []uint32) {
+	s.add(auctionsSingle, uint64(auctions)) //nolint:gosec // Counts.
+	s.add(winnersSingle, uint64(winners))   //nolint:gosec // Counts.
+	for reason, n := range lost {
+		if n != 0 {
+			s.words[s.l.reasons+reason].Add(uint64(n))
+		}
+	}
+}
+
+// Event counts one committed event and its money, in micro-units.
+func (s *Stripe) Event(kind, outcome int, chargedMicros, clippedMicros int64) {
+	s.words[s.l.events+kind*len(s.l.v.Outcomes)+outcome].Add(1)
+	if chargedMicros > 0 {
+		s.add(chargedSingle, uint64(chargedMicros))
+	}
+	if clippedMicros > 0 {
+		s.add(clippedSingle, uint64(clippedMicros))
+	}
+}
+
+// Unauthorized counts a request without a valid key, Forbidden one with a key of the wrong kind.
+func (s *Stripe) Unauthorized() { s.add(unauthorizedSingle, 1) }
+
+// Forbidden counts a request with a valid key of the wrong kind.
+func (s *Stripe) Forbidden() { s.add(forbiddenSingle, 1) }
+
+// Panic counts a panic that a read path caught.
+func (s *Stripe) Panic() { s.add(panicsSingle, 1) }
+
+// RefusedFrame counts a request that was refused for its framing.
+func (s *Stripe) RefusedFrame() { s.add(framesSingle, 1) }
+
+func (s *Stripe) add(which single, n uint64) {
+	if n != 0 {
+		s.words[s.l.singles+int(which)].Add(n)
+	}
+}
+
+// sum adds one word up over all stripes.
+func sum(stripes []Stripe, word int) uint64 {
+	var total uint64
+	for i := range stripes {
+		total += stripes[i].words[word].Load()
+	}
+	return total
+}

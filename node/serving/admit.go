@@ -1,0 +1,38 @@
+package serving
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// admit is what every operation with a key begins with: the key, its marketplace, the size and form of the body.
+func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
+	verdict := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now.UnixMilli(), &sc.memo)
+	if verdict.Code != apierr.OK {
+		return nil, sc.refuse(verdict.Code, "")
+	}
+	m := view.Marketplace(verdict.Marketplace)
+	switch {
+	case m == nil || m.Suspended:
+		return nil, sc.refuse(apierr.InvalidMarketplace, "")
+	case r.BodyTooLarge || len(r.Body) > bodyMax:
+		return nil, sc.refuse(apierr.BadRequest, "the body is over the limit of this operation")
+	case len(r.ContentEncoding) > 0 && !isIdentity(r.ContentEncoding):
+		return nil, sc.refuse(apierr.BadRequest, "Content-Encoding must be identity or absent")
+	}
+	return m, apierr.OK
+}
+
+func isIdentity(encoding []byte) bool {
+	const identity = "identity"
+	if len(encoding) != len(identity) {
+		return false
+	}
+	for i := range len(identity) {
+		if encoding[i]|0x20 != identity[i] {
+			return false
+		}
+	}
+	return true
+}

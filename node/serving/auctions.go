@@ -1,0 +1,52 @@
+package serving
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/wire"
+	"github.com/gavel-ads/gavel/shard/auction"
+)
+
+// auctions answers POST /v2/auctions. It reads one view from beginning to end, so all auctions of a request see the same
+// market; it takes no lock, waits for nothing and changes nothing but counters.
+func (c *Core) auctions(sc *Scratch, r *Request) (code apierr.Code) {
+	defer sc.caught(&code)
+	view := c.View()
+	m, code := sc.admit(view, r, BodyMax)
+	if code != apierr.OK {
+		return code
+	}
+	own := view.OwnDemand(m.Ordinal)
+
+	sc.request.Body, sc.request.Seed = r.Body, view.Seed(m.Ordinal)
+	if code = wire.ParseAuctions(&sc.request, &sc.fault); code != apierr.OK {
+		return sc.refuseFault(code)
+	}
+	if code = wire.CheckDemand(&sc.request, &m.ExternalDemand, &sc.fault); code != apierr.OK {
+		return sc.refuseFault(code)
+	}
+	keyring := c.Keyring()
+	if keyring == nil {
+		return sc.refuse(apierr.ServiceUnavailable, "")
+	}
+
+	sc.ticket = auction.Ticket{
+		NowMillis: r.Now.UnixMilli(), Marketplace: m.Ordinal, Node: c.Node, Epoch: c.Epoch,
+		Seq: sc.numbers(len(sc.request.Auctions)), Signer: sc.sign(keyring),
+	}
+	auction.Run(view, &sc.ticket, &sc.request, &sc.results, &sc.auction)
+	sc.Body = wire.AppendResults(sc.Body[:0], &sc.request, &sc.results, own)
+	sc.countAuctions()
+	return apierr.OK
+}
+
+func (sc *Scratch) countAuctions() {
+	winners, lost := 0, [auction.Reasons]uint32{}
+	for i := range sc.results.Results {
+		result := &sc.results.Results[i]
+		winners += len(result.Winners)
+		for reason, n := range result.Lost {
+			lost[reason] += n
+		}
+	}
+	sc.stripe.Auctions(len(sc.results.Results), winners, lost[:])
+}

@@ -1,0 +1,116 @@
+package serving
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// share is what one raft group stores of a report.
+type share struct {
+	group    ids.Group
+	records  []command.EventRecord
+	cmd      []byte
+	outcomes []command.EventResult // In the order of records, after a commit.
+	err      error
+}
+
+// errAnswer says that the machine's answer does not fit its command: a defect.
+var errAnswer = errors.New("the answer does not fit the command")
+
+// add puts a record into the share of its group.
+func (es *eventScratch) add(group ids.Group, r *command.EventRecord) {
+	i := 0
+	for i < len(es.shares) && es.shares[i].group != group {
+		i++
+	}
+	if i == len(es.shares) {
+		es.grow(group)
+	}
+	s := &es.shares[i]
+	es.places = append(es.places, placed{i, len(s.records)})
+	s.records = append(s.records, *r)
+}
+
+// grow begins the share of another group in the memory of an earlier report.
+func (es *eventScratch) grow(group ids.Group) {
+	if len(es.shares) < cap(es.shares) {
+		es.shares = es.shares[:len(es.shares)+1]
+	} else {
+		es.shares = append(es.shares, share{})
+	}
+	s := &es.shares[len(es.shares)-1]
+	s.group, s.err = group, nil
+	s.records, s.cmd, s.outcomes = s.records[:0], s.cmd[:0], s.outcomes[:0]
+}
+
+// outcome is what became of event i of the batch.
+func (es *eventScratch) outcome(i int) command.Outcome {
+	p := es.places[i]
+	return es.shares[p.share].outcomes[p.position].Outcome
+}
+
+// commitEvents proposes every share to its group, all at the same time, and waits for all of them.
+//
+// The wait does not end when the caller goes away or the node begins to stop: the events are on their way, and an answer
+// costs less than a repetition. The proposer bounds it.
+func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
+	es := &sc.event
+	var others sync.WaitGroup
+	for i := range es.shares {
+		s := &es.shares[i]
+		s.cmd = command.AppendEvents(s.cmd, r.Now.UnixMilli(), &command.Events{
+			Marketplace: es.marketplace, Records: s.records,
+		})
+		if i < len(es.shares)-1 {
+			others.Go(func() { c.commit(s) })
+		} else {
+			c.commit(s) // The last, mostly the only one, needs no goroutine.
+		}
+	}
+	others.Wait()
+
+	result := apierr.OK
+	for i := range es.shares {
+		s := &es.shares[i]
+		switch {
+		case s.err == nil:
+			sc.countEvents(s)
+		case errors.Is(s.err, errAnswer):
+			c.Log.Error("event_command_refused", "group", s.group, "err", s.err)
+			return sc.refuse(apierr.InternalServerError, "")
+		default:
+			result = sc.refuse(apierr.ServiceUnavailable, "")
+		}
+	}
+	return result
+}
+
+func (c *Core) commit(s *share) {
+	answer, err := c.Proposer.Propose(context.Background(), s.group, s.cmd)
+	if err != nil {
+		s.err = err
+		return
+	}
+	if s.outcomes, err = command.ReadEventResults(s.outcomes, answer); err != nil || len(s.outcomes) != len(s.records) {
+		s.err = errors.Join(errAnswer, err)
+	}
+}
+
+// size estimates the memory that is held on to.
+func (es *eventScratch) size() int {
+	const (
+		eventSize  = 256
+		itemSize   = 80
+		recordSize = 200
+	)
+	n := cap(es.batch.Arena) + eventSize*cap(es.batch.Events) + itemSize*(cap(es.batch.Items)+cap(es.items))
+	for _, s := range es.shares[:cap(es.shares)] {
+		n += recordSize*cap(s.records) + cap(s.cmd)
+	}
+	return n
+}

@@ -1,0 +1,143 @@
+package serving
+
+import (
+	"bytes"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/wire"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+)
+
+// eventsRunningMax is how many event reports may wait for their commit at the same time. BOUND: each holds its body and a
+// connection; when commits are that far behind, it is better for clients to hear so and to come back.
+const eventsRunningMax = 4096
+
+// events answers POST /v2/events: 200 after every event of the body is committed, or the first thing that is wrong with
+// the body, or 503.
+//
+// INVARIANT: nothing is proposed before the whole body is found good, so an invalid body leaves no trace. Of a good body
+// that is answered with 503 some groups may have committed their share and others not; the client repeats the body, the
+// groups that know its events answer as before, and nothing counts twice.
+func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
+	if c.eventsRunning.Add(1) > eventsRunningMax {
+		c.eventsRunning.Add(-1)
+		return sc.refuse(apierr.ServiceUnavailable, "too many event reports are waiting for their commit")
+	}
+	defer c.eventsRunning.Add(-1)
+
+	if code := c.prepareEvents(sc, r); code != apierr.OK {
+		return code
+	}
+	if code := c.commitEvents(sc, r); code != apierr.OK {
+		return code
+	}
+	if wantsDetail(r) {
+		sc.Body = sc.event.appendDetail(sc.Body[:0])
+	} else {
+		sc.Body = append(sc.Body[:0], `{}`...)
+	}
+	return apierr.OK
+}
+
+// prepareEvents turns the body into one share of records per raft group. It reads only, so a panic in it costs one
+// request; from commitEvents on nothing is caught.
+func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
+	defer sc.caught(&code)
+	view := c.View()
+	m, code := sc.admit(view, r, eventsBodyMax)
+	if code != apierr.OK {
+		return code
+	}
+	es := &sc.event
+	es.batch.Body = r.Body
+	if code = wire.ParseEvents(&es.batch, r.Now.UnixMilli(), &sc.fault); code != apierr.OK {
+		return sc.refuseFault(code)
+	}
+	keyring, secret := c.Keyring(), c.Secret()
+	if keyring == nil || secret == nil {
+		return sc.refuse(apierr.ServiceUnavailable, "")
+	}
+	es.begin(c, m, secret)
+	for i := range es.batch.Events {
+		if code = es.place(sc, keyring, &es.batch.Events[i], r.Now.UnixMilli()); code != apierr.OK {
+			return code
+		}
+	}
+	return apierr.OK
+}
+
+// countEvents counts what a group committed. It runs for every share that was committed, whatever became of the others.
+func (sc *Scratch) countEvents(s *share) {
+	for i := range s.outcomes {
+		o := &s.outcomes[i]
+		sc.stripe.Event(int(s.records[i].Kind), int(o.Outcome), int64(o.Charged), int64(o.Clipped))
+	}
+}
+
+// wantsDetail reports whether the query asks for the status of each event: detail=true.
+func wantsDetail(r *Request) bool {
+	_, query := SplitTarget(r.Target)
+	for len(query) > 0 {
+		var pair []byte
+		pair, query, _ = bytes.Cut(query, []byte("&"))
+		if string(pair) == "detail=true" {
+			return true
+		}
+	}
+	return false
+}
+
+// appendDetail appends the status of every event, in the order of the body: recorded, duplicate (the first version stands)
+// or late (too old to count).
+func (es *eventScratch) appendDetail(dst []byte) []byte {
+	next := 0
+	for k := range event.Kinds {
+		dst = append(dst, `,"`...)
+		if k == 0 {
+			dst[len(dst)-2] = '{'
+		}
+		dst = append(dst, event.Kind(k).String()...) //nolint:gosec // Four.
+		dst = append(dst, `":[`...)
+		for first := next; next < len(es.batch.Events) && int(es.batch.Events[next].Kind) == k; next++ {
+			if next > first {
+				dst = append(dst, ',')
+			}
+			dst = append(dst, `{"id":`...)
+			dst = appendQuoted(dst, es.batch.Events[next].ID)
+			dst = append(dst, `,"status":"`...)
+			dst = append(dst, statusOf(es.outcome(next))...)
+			dst = append(dst, `"}`...)
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+func statusOf(o command.Outcome) string {
+	switch o {
+	case command.Duplicate:
+		return "duplicate"
+	case command.TooOld:
+		return "late"
+	default:
+		return "recorded"
+	}
+}
+
+// appendQuoted appends text as a JSON string. REQUIRES: valid UTF-8, which the parser has made sure of.
+func appendQuoted(dst, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < 0x20:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}

@@ -1,0 +1,84 @@
+package serving
+
+import (
+	"net/http"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Header names and values of answers, as bytes made once.
+var (
+	nameContentType   = []byte("Content-Type")
+	nameCacheControl  = []byte("Cache-Control")
+	nameOptions       = []byte("X-Content-Type-Options")
+	nameRequestID     = []byte("X-Request-Id")
+	nameAllow         = []byte("Allow")
+	nameAuthenticate  = []byte("Www-Authenticate")
+	nameRetryAfter    = []byte("Retry-After")
+	valueJSON         = []byte("application/json")
+	valueNoStore      = []byte("no-store")
+	valueNoSniff      = []byte("nosniff")
+	valueBearer       = []byte(`Bearer realm="gavel"`)
+	valuesRetrySecond = [...][]byte{[]byte("1"), []byte("2"), []byte("3")}
+)
+
+// fieldsMax is how many header fields an answer can have. BOUND: 4 always, 7 for CORS, 3 that depend on the code.
+const fieldsMax = 14
+
+func (sc *Scratch) add(name, value []byte) { sc.Fields = append(sc.Fields, Field{name, value}) }
+
+// finish completes an answer: the body of a refusal, the status, the header fields every answer has, and the counters.
+func (sc *Scratch) finish(c *Core, r *Request, t target, op Operation, code apierr.Code) {
+	switch {
+	case code != apierr.OK:
+		sc.Status = code.Status()
+		sc.refusal(c, code)
+	case op == OpPreflight:
+		sc.Status = http.StatusNoContent
+		sc.Body = sc.Body[:0]
+		sc.add(nameAllow, t.endpoint.allow)
+	default:
+		sc.Status = successStatus[op]
+	}
+	if sc.Status != http.StatusNoContent {
+		sc.add(nameContentType, valueJSON)
+	}
+	sc.add(nameCacheControl, valueNoStore)
+	sc.add(nameOptions, valueNoSniff)
+	sc.add(nameRequestID, sc.requestID(r))
+	if t.onV2 {
+		c.cors.append(sc, r, op)
+	}
+	sc.op, sc.code = op, code
+}
+
+// requestID echoes the caller's id when it is one, else mints a UUIDv7.
+func (sc *Scratch) requestID(r *Request) []byte {
+	if validRequestID(r.RequestID) {
+		return r.RequestID
+	}
+	var entropy [10]byte
+	a, b := sc.random.Uint64(), sc.random.Uint64()
+	for i := range 8 {
+		entropy[i] = byte(a >> (8 * i))
+	}
+	entropy[8] = byte(b >> 8)
+	id := ids.Mint(r.Now.UnixMilli(), entropy, ids.Shard(b)) //nolint:gosec // Any byte is as good.
+	sc.minted = id.AppendText(sc.minted[:0])
+	return sc.minted
+}
+
+const requestIDMax = 64 // BOUND: the interface's.
+
+func validRequestID(id []byte) bool {
+	if len(id) == 0 || len(id) > requestIDMax {
+		return false
+	}
+	for _, c := range id {
+		if !(c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}

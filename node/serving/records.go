@@ -1,0 +1,120 @@
+package serving
+
+import (
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// eventScratch is the memory of one event report.
+type eventScratch struct {
+	batch  event.Batch
+	items  []command.PurchaseItem
+	shares []share // By first touch; the spare ones behind len keep their memory.
+	places []placed
+
+	core        *Core
+	marketplace uint16
+	location    *time.Location
+	hasher      hasher
+}
+
+// placed says where event i of the batch went: record position of share.
+type placed struct{ share, position int }
+
+func (es *eventScratch) begin(c *Core, m *market.Marketplace, secret *[32]byte) {
+	es.core, es.marketplace, es.location = c, m.Ordinal, time.UTC
+	if location := c.Location(m.Ordinal); location != nil {
+		es.location = location
+	}
+	es.hasher.secret, es.hasher.marketplace = secret, m.Ordinal
+	es.items, es.shares, es.places = es.items[:0], es.shares[:0], es.places[:0]
+}
+
+// place makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
+// the group of the token's shard, where its campaign is; one that an external id ties to a campaign goes to that
+// campaign's group; any other to a group fixed by its id.
+func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Event, nowMillis int64) apierr.Code {
+	r := command.EventRecord{
+		Key: es.hasher.event(e.Kind, e.ID), Kind: e.Kind,
+		OccurredMillis: e.OccurredMillis, Bucket: hourOf(e.OccurredMillis), Cell: cellOf(e.OccurredMillis, es.location),
+		UserHash: es.hasher.user(e.UserID),
+	}
+	shard := ids.Shard(r.Key[0])
+	switch {
+	case len(e.ResolvedBidID) > 0:
+		p, authentic := keyring.Open(es.marketplace, e.ResolvedBidID)
+		if !authentic || p.IssuedMillis > nowMillis+event.FutureMillisMax {
+			return sc.refuseToken(e)
+		}
+		shard = p.Shard
+		es.resolve(&r, &p, e)
+	default:
+		r.Entity, r.EntityType = e.EntityID, e.EntityType
+		if len(e.ExternalCampaign) > 0 {
+			if campaign := es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign); !campaign.IsZero() {
+				r.ExternalCampaign, shard = campaign, ids.ShardOf(campaign)
+			}
+		}
+	}
+	r.Items = es.purchase(e)
+	es.add(es.core.Topology.GroupOf(shard), &r)
+	return apierr.OK
+}
+
+// resolve fills in what the token says. The token alone decides campaign, price and charge type. A bid from another
+// source (external) is counted under no campaign and never charged.
+func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *event.Event) {
+	r.ChargeKey = es.hasher.charge(e.Kind, e.ResolvedBidID)
+	r.Bucket = hourOf(p.IssuedMillis)
+	r.Placement = p.Placement
+	if p.External {
+		return
+	}
+	r.Charge, r.Campaign, r.Bid, r.Price = p.Charge, p.Campaign, p.Bid, p.Price
+}
+
+// purchase returns the items of a purchase with their prices resolved; nil for other events.
+func (es *eventScratch) purchase(e *event.Event) []command.PurchaseItem {
+	first := len(es.items)
+	for _, item := range es.batch.Items[e.FirstItem : e.FirstItem+e.Items] {
+		price := item.UnitPrice
+		if !item.HasPrice {
+			price = es.core.CatalogPrice(es.marketplace, item.ProductID)
+		}
+		es.items = append(es.items, command.PurchaseItem{
+			ProductID: item.ProductID, VendorID: item.VendorID, Quantity: item.Quantity, UnitPrice: price,
+		})
+	}
+	return es.items[first:len(es.items):len(es.items)]
+}
+
+// refuseToken refuses an event for its resolvedBidId. Why it is not authentic is not said.
+func (sc *Scratch) refuseToken(e *event.Event) apierr.Code {
+	sc.message = append(sc.message[:0], e.Kind.String()...)
+	sc.message = append(sc.message, '[')
+	sc.message = appendInt(sc.message, e.Index)
+	sc.message = append(sc.message, "].resolvedBidId is not authentic for this marketplace"...)
+	return apierr.InvalidResolvedBidID
+}
+
+// hourOf returns Unix time / 3600, the bucket in which an id is remembered; 0 before 1970.
+func hourOf(millis int64) uint32 {
+	return uint32(max(0, millis) / 3_600_000) //nolint:gosec // Until the year 491,936.
+}
+
+// cellOf returns the rollup cell of a time: the start of its local hour, as Unix time / 900. Zones differ from UTC by
+// quarters of an hour, so cells of that size name the start of any local hour exactly.
+func cellOf(millis int64, location *time.Location) uint32 {
+	seconds := max(0, millis) / 1000
+	_, offset := time.Unix(seconds, 0).In(location).Zone()
+	local := seconds + int64(offset)
+	start := seconds - (local%3600+3600)%3600
+	return uint32(max(0, start) / rollup.CellSeconds) //nolint:gosec // Until the year 124,000.
+}

@@ -1,0 +1,37 @@
+package serving
+
+import "time"
+
+// Limits of a request on /v2, from the interface.
+const (
+	// BodyMax is how much of a body a door reads before it gives up and sets BodyTooLarge.
+	BodyMax = 4 << 20 // BOUND: 50,000 product ids fit.
+	// eventsBodyMax bounds the body of an event report.
+	eventsBodyMax = 1 << 20 // BOUND: 200 events fit many times over.
+)
+
+// Request is what a door knows of a request. All slices belong to the door.
+type Request struct {
+	// Now is when the request began, read once by the door. It is the time of its auctions and events, and what its
+	// duration is measured from.
+	Now    time.Time
+	Method []byte
+	// Target is the request target as it was sent: path and query, or an absolute URI whose host is ignored.
+	Target []byte
+
+	// Header values; nil when absent.
+	Authorization   []byte
+	RequestID       []byte // X-Request-Id
+	ContentEncoding []byte
+	Origin          []byte
+	RequestHeaders  []byte // Access-Control-Request-Headers
+
+	Body         []byte
+	BodyTooLarge bool // The body is over BodyMax and was not read to its end.
+
+	// UnknownPath is this door's text for a path that nobody serves; empty for the general one.
+	UnknownPath string
+}
+
+// Field is one header field of an answer.
+type Field struct{ Name, Value []byte }

@@ -1,0 +1,132 @@
+package serving
+
+import (
+	"bytes"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+)
+
+// endpoint is one path of /v2, with what it serves.
+type endpoint struct {
+	op     Operation
+	method string // HEAD is served where GET is.
+	allow  []byte
+	handle func(*Core, *Scratch, *Request) apierr.Code
+	onV2   bool // Browsers may call it: CORS headers on every answer.
+}
+
+func (e *endpoint) serves(method []byte) bool {
+	return string(method) == e.method || e.method == "GET" && string(method) == "HEAD"
+}
+
+var (
+	auctionsEndpoint = &endpoint{OpAuctions, "POST", []byte("POST, OPTIONS"), (*Core).auctions, true}
+	eventsEndpoint   = &endpoint{OpEvents, "POST", []byte("POST, OPTIONS"), (*Core).events, true}
+	healthEndpoint   = &endpoint{OpHealth, "GET", []byte("GET, HEAD, OPTIONS"), (*Core).health, false}
+)
+
+// lookup finds the endpoint of a clean path.
+func lookup(path []byte) *endpoint {
+	switch string(path) {
+	case "/v2/auctions":
+		return auctionsEndpoint
+	case "/v2/events":
+		return eventsEndpoint
+	case "/healthz":
+		return healthEndpoint
+	default:
+		return nil
+	}
+}
+
+// target is where a request goes.
+type target struct {
+	endpoint *endpoint // nil: nobody serves the path.
+	query    []byte
+	onV2     bool
+}
+
+// route finds the endpoint. Clients send clean paths, so those are looked up as they are; only others are cleaned.
+func (c *Core) route(sc *Scratch, r *Request) target {
+	path, query := SplitTarget(r.Target)
+	if e := lookup(path); e != nil {
+		return target{e, query, e.onV2}
+	}
+	clean, good := AppendCleanPath(sc.path[:0], path)
+	sc.path = clean
+	if !good {
+		return target{nil, query, onV2(clean)}
+	}
+	return target{lookup(clean), query, onV2(clean)}
+}
+
+func onV2(clean []byte) bool { return bytes.HasPrefix(clean, []byte("/v2/")) }
+
+// IsV2 reports whether a request target lies below /v2/ under the path rule, so that a door with other paths knows which
+// requests are the core's.
+func IsV2(requestTarget []byte) bool {
+	path, _ := SplitTarget(requestTarget)
+	clean, _ := AppendCleanPath(nil, path)
+	return onV2(clean)
+}
+
+// SplitTarget returns path and query of a request target. The scheme and host of an absolute target are ignored, and a
+// fragment, which no client should send, is cut off.
+func SplitTarget(t []byte) (path, query []byte) {
+	if len(t) > 0 && t[0] != '/' {
+		if i := bytes.Index(t, []byte("://")); i >= 0 {
+			t = t[i+3:]
+			if i = bytes.IndexAny(t, "/?#"); i < 0 {
+				return nil, nil
+			}
+			t = t[i:]
+		}
+	}
+	if i := bytes.IndexByte(t, '#'); i >= 0 {
+		t = t[:i]
+	}
+	if i := bytes.IndexByte(t, '?'); i >= 0 {
+		return t[:i], t[i+1:]
+	}
+	return t, nil
+}
+
+// AppendCleanPath is the one path rule of both listeners. It appends the path with runs of '/' collapsed, still encoded,
+// and reports whether a resource may exist there: not below a segment "." or "..", in whatever encoding. A trailing slash
+// stays and makes another path. Nothing is ever redirected, because clients repeat a redirected POST as a GET.
+func AppendCleanPath(dst, path []byte) (clean []byte, good bool) {
+	good = len(path) > 0 && path[0] == '/'
+	for len(path) > 0 {
+		if path[0] == '/' {
+			dst = append(dst, '/')
+			for len(path) > 0 && path[0] == '/' {
+				path = path[1:]
+			}
+			continue
+		}
+		end := bytes.IndexByte(path, '/')
+		if end < 0 {
+			end = len(path)
+		}
+		good = good && !dots(path[:end])
+		dst = append(dst, path[:end]...)
+		path = path[end:]
+	}
+	return dst, good
+}
+
+// dots reports whether a segment is one or two dots, each plain or as %2e.
+func dots(segment []byte) bool {
+	n := 0
+	for ; len(segment) > 0; n++ {
+		switch {
+		case segment[0] == '.':
+			segment = segment[1:]
+		case len(segment) >= 3 && segment[0] == '%' && segment[1] == '2' && segment[2]|0x20 == 'e':
+			segment = segment[3:]
+		default:
+			return false
+		}
+	}
+	return n == 1 || n == 2
+}
