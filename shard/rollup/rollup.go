@@ -19,6 +19,7 @@ type Counters struct {
 	Purchases          int64 // Purchase events.
 	PurchaseQuantity   int64
 	PurchaseAmount     money.Micros
+	Pageviews          int64
 }
 
 // Add sums two sets of counters.
@@ -32,4 +33,5 @@ func (c *Counters) Add(o *Counters) {
 	c.Purchases += o.Purchases
 	c.PurchaseQuantity += o.PurchaseQuantity
 	c.PurchaseAmount += o.PurchaseAmount
+	c.Pageviews += o.Pageviews
 }

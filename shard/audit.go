@@ -1,0 +1,139 @@
+package shard
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// ErrBooks is wrapped by every finding of Audit.
+var ErrBooks = errors.New("shard: the books do not balance")
+
+// Audit recomputes every balance from the journal and compares: the chain of the lines, budgets and counters of
+// campaigns, wallets, and the dedup keys of charges that are still remembered. It reads the whole state and takes
+// accordingly long.
+func (b Books) Audit() error {
+	a := auditor{
+		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
+		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
+	}
+	for _, check := range []func() error{a.journal, a.campaigns, a.wallets, a.decisions} {
+		if err := check(); err != nil {
+			return fmt.Errorf("%w: %w", ErrBooks, err)
+		}
+	}
+	return nil
+}
+
+type auditor struct {
+	b           Books
+	spent       map[uint32]money.Micros // By campaign.
+	walletSpent map[ids.UUID]money.Micros
+	deposited   map[ids.UUID]money.Micros
+	decided     map[[16]byte]ledger.Line // By charge key.
+}
+
+func (a *auditor) journal() (err error) {
+	var seq uint64
+	var chain ledger.Chain
+	a.b.Journal(0, func(l *ledger.Line) bool {
+		seq++
+		switch {
+		case l.Seq != seq:
+			err = fmt.Errorf("line %d is missing", seq)
+		case ledger.Next(chain, l) != l.Chain:
+			err = fmt.Errorf("the chain breaks at line %d", seq)
+		default:
+			err = a.line(l)
+		}
+		chain = l.Chain
+		return err == nil
+	})
+	if s := a.b.state(); err == nil && (s.lastLine != seq || s.chain != chain) {
+		err = fmt.Errorf("the journal ends at line %d, not %d", seq, s.lastLine)
+	}
+	return err
+}
+
+func (a *auditor) line(l *ledger.Line) error {
+	if l.Kind == ledger.Adjustment {
+		a.deposited[l.Wallet] += l.Amount
+		return nil
+	}
+	if _, twice := a.decided[l.Key]; twice {
+		return fmt.Errorf("line %d decides a charge key a second time", l.Seq)
+	}
+	if l.Amount < 0 || l.Amount > l.Price {
+		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
+	}
+	a.decided[l.Key] = *l
+	a.spent[l.Campaign] += l.Amount
+	a.walletSpent[l.Wallet] += l.Amount
+	return nil
+}
+
+func (a *auditor) campaigns() (err error) {
+	var last uint32
+	for ordinal := uint32(1); err == nil; ordinal++ {
+		c, found := a.b.CampaignByOrdinal(ordinal)
+		if !found {
+			break
+		}
+		last = ordinal
+		counted := a.b.CampaignCounters(c.ID, 0, ^uint32(0))
+		switch reported := counted.SpentClicks + counted.SpentImpressions; {
+		case c.Money.SpentTotal != a.spent[ordinal]:
+			err = fmt.Errorf("campaign %s spent %d, its lines say %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
+		case c.Money.Spent < 0 || c.Money.Spent > c.Money.SpentTotal:
+			err = fmt.Errorf("campaign %s spent %d of %d in this period", c.ID, c.Money.Spent, c.Money.SpentTotal)
+		case reported != c.Money.SpentTotal:
+			err = fmt.Errorf("campaign %s spent %d, its reports say %d", c.ID, c.Money.SpentTotal, reported)
+		}
+	}
+	if s := a.b.state(); err == nil && last != s.lastCampaign {
+		err = fmt.Errorf("campaigns end at %d, not %d", last, s.lastCampaign)
+	}
+	return err
+}
+
+func (a *auditor) wallets() (err error) {
+	a.b.R.Scan([]byte{tableWallet}, []byte{tableWallet + 1}, func(key, value []byte) bool {
+		w := must(readWallet(ids.UUID(key[1:]), value))
+		switch {
+		case w.Balance != w.Deposited-w.Spent:
+			err = fmt.Errorf("wallet %s: %d is not %d - %d", w.ID, w.Balance, w.Deposited, w.Spent)
+		case w.Deposited != a.deposited[w.ID] || w.Spent != a.walletSpent[w.ID]:
+			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its lines say %d and %d", w.ID, w.Deposited, w.Spent,
+				a.deposited[w.ID], a.walletSpent[w.ID])
+		}
+		return err == nil
+	})
+	return err
+}
+
+// decisions compares the remembered charge keys with the journal. The other way round is not decidable: a key may have
+// been dropped as soon as its window was over.
+func (a *auditor) decisions() (err error) {
+	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
+	a.b.R.Scan(from, to, func(key, value []byte) bool {
+		l, found := a.decided[[16]byte(key[6:])]
+		switch d := readDecision(value); {
+		case !found:
+			err = fmt.Errorf("charge key %x has no line", key[6:])
+		case d.Charged != l.Amount:
+			err = fmt.Errorf("charge key %x: %d is not line %d's %d", key[6:], d.Charged, l.Seq, l.Amount)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func readDecision(b []byte) command.EventResult {
+	charged, _ := binary.Uvarint(b[1:])
+	return command.EventResult{Outcome: command.Outcome(b[0]), Charged: money.Micros(charged)} //nolint:gosec // written from a Micros.
+}

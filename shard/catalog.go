@@ -1,0 +1,146 @@
+package shard
+
+import (
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// categoryDepthMax bounds the walk to the root of a category tree. No shop's tree is a tenth as deep, and without a
+// bound a chain of thousands would make one command read millions of records.
+const categoryDepthMax = 64
+
+// putCategories adds or replaces categories, all or nothing. Parents need not exist yet.
+func (m *Machine) putCategories(p *command.PutCategories) command.Result {
+	t := m.begin()
+	for i := range p.Categories {
+		c := &p.Categories[i]
+		if !isID(c.ID) || len(c.ParentID) > textMax {
+			return refused(command.Invalid, i)
+		}
+		key := keyCatalog(nil, tableCategory, p.Marketplace, c.ID)
+		if stored, found := t.get(key); found {
+			c.CreatedMillis = mustCategory(stored).CreatedMillis
+		}
+		t.put(key, command.AppendCategory(nil, c))
+	}
+	for i := range p.Categories {
+		if why := t.ascends(p.Marketplace, &p.Categories[i]); why != command.Done {
+			return refused(why, i)
+		}
+	}
+	t.commit()
+	for i := range p.Categories {
+		m.feed.PutCategory(p.Marketplace, &p.Categories[i])
+		m.changed = true
+	}
+	return command.Result{}
+}
+
+// ascends walks from a category to its root and refuses when that comes back to the category.
+func (t *txn) ascends(marketplace uint16, c *market.Category) command.Refusal {
+	key := keyCatalog(nil, tableCategory, marketplace, c.ID)
+	stored, found := t.get(key) // A later element of the command may have replaced c.
+	for range categoryDepthMax {
+		if !found {
+			return command.Done
+		}
+		parent := mustCategory(stored).ParentID
+		if parent == "" {
+			return command.Done
+		}
+		if parent == c.ID {
+			return command.Cycle
+		}
+		key = keyCatalog(key[:0], tableCategory, marketplace, parent)
+		stored, found = t.get(key)
+	}
+	return command.TooMany
+}
+
+// putProducts adds or replaces products, all or nothing.
+func (m *Machine) putProducts(p *command.PutProducts) command.Result {
+	for i := range p.Products {
+		if x := &p.Products[i]; !isID(x.ID) || slices.ContainsFunc(x.Vendors, func(v string) bool { return len(v) > textMax }) {
+			return refused(command.Invalid, i)
+		}
+	}
+	for i := range p.Products {
+		x := &p.Products[i]
+		key := keyCatalog(nil, tableProduct, p.Marketplace, x.ID)
+		if stored, found := m.get(key); found {
+			old := mustProduct(stored)
+			x.CreatedMillis = old.CreatedMillis
+			m.indexVendors(p.Marketplace, &old, nil)
+		}
+		m.indexVendors(p.Marketplace, x, []byte{})
+		m.put(key, command.AppendProduct(nil, x))
+		m.feed.PutProduct(p.Marketplace, x)
+		m.changed = true
+	}
+	return command.Result{}
+}
+
+// indexVendors writes, or with a nil value deletes, the product's entries under its vendors.
+func (m *Machine) indexVendors(marketplace uint16, p *market.Product, value []byte) {
+	for _, v := range p.Vendors {
+		m.put(append(keyOfVendor(nil, tableVendorItem, marketplace, v), p.ID...), value)
+	}
+}
+
+// deleteCatalog removes products and categories; unknown ids are ignored.
+func (m *Machine) deleteCatalog(x *command.DeleteCatalog) command.Result {
+	for _, id := range x.Products {
+		key := keyCatalog(nil, tableProduct, x.Marketplace, id)
+		stored, found := m.get(key)
+		if !found {
+			continue
+		}
+		old := mustProduct(stored)
+		m.indexVendors(x.Marketplace, &old, nil)
+		m.put(key, nil)
+		m.feed.DeleteProduct(x.Marketplace, id)
+		m.changed = true
+	}
+	for _, id := range x.Categories {
+		key := keyCatalog(nil, tableCategory, x.Marketplace, id)
+		if _, found := m.get(key); !found {
+			continue
+		}
+		m.put(key, nil)
+		m.feed.DeleteCategory(x.Marketplace, id)
+		m.changed = true
+	}
+	return command.Result{}
+}
+
+func isID(id string) bool { return id != "" && len(id) <= textMax }
+
+// The must functions read stored values. Unreadable ones panic: Load has read them all and checked the digest, so only
+// a defect or broken memory can bring one here, and every further step would spread it.
+
+func mustCategory(b []byte) market.Category {
+	d := command.NewDecoder(b)
+	c := d.Category()
+	return must(c, d.Err())
+}
+
+func mustProduct(b []byte) market.Product {
+	d := command.NewDecoder(b)
+	p := d.Product()
+	return must(p, d.Err())
+}
+
+func mustBid(b []byte) market.Bid {
+	d := command.NewDecoder(b)
+	bid := d.Bid()
+	return must(bid, d.Err())
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic("shard: stored record: " + err.Error())
+	}
+	return v
+}

@@ -1,0 +1,193 @@
+package command
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// AppendAdjustWallet appends an AdjustWallet.
+func AppendAdjustWallet(dst []byte, nowMillis int64, a *AdjustWallet) []byte {
+	dst, at := begin(dst, OpAdjustWallet, nowMillis, 0)
+	dst = append(dst, a.Request[:]...)
+	dst = binary.LittleEndian.AppendUint16(dst, a.Marketplace)
+	dst = AppendText(dst, a.VendorID)
+	dst = append(dst, a.Wallet[:]...)
+	dst = AppendMoney(dst, a.Amount)
+	dst = AppendBool(dst, a.Strict)
+	return seal(AppendText(dst, a.Description), at)
+}
+
+// ReadAdjustWallet reads an AdjustWallet.
+func ReadAdjustWallet(c *Command) (a AdjustWallet, err error) {
+	d := NewDecoder(c.body)
+	a = AdjustWallet{
+		Request: d.UUID(), Marketplace: d.U16(), VendorID: d.Text(), Wallet: d.UUID(), Amount: d.Money(),
+		Strict: d.Bool(), Description: d.Text(),
+	}
+	if a.Amount == 0 {
+		d.Fail()
+	}
+	return a, d.Err()
+}
+
+// AppendCreateCampaign appends a CreateCampaign.
+func AppendCreateCampaign(dst []byte, nowMillis int64, x *CreateCampaign) []byte {
+	dst, at := begin(dst, OpCreateCampaign, nowMillis, len(x.Bids))
+	dst = AppendCampaign(dst, &x.Campaign)
+	for i := range x.Bids {
+		dst = AppendBid(dst, &x.Bids[i])
+	}
+	return seal(dst, at)
+}
+
+// ReadCreateCampaign reads a CreateCampaign.
+func ReadCreateCampaign(c *Command) (x CreateCampaign, err error) {
+	d := NewDecoder(c.body)
+	x.Campaign = d.Campaign()
+	x.Bids = c.bids(&d)
+	return x, d.Err()
+}
+
+// AppendPutBids appends a PutBids.
+func AppendPutBids(dst []byte, nowMillis int64, p *PutBids) []byte {
+	dst, at := begin(dst, OpPutBids, nowMillis, len(p.Bids))
+	dst = append(dst, p.Campaign[:]...)
+	dst = binary.LittleEndian.AppendUint16(dst, p.Marketplace)
+	for i := range p.Bids {
+		dst = AppendBid(dst, &p.Bids[i])
+	}
+	return seal(dst, at)
+}
+
+// ReadPutBids reads a PutBids.
+func ReadPutBids(c *Command) (p PutBids, err error) {
+	d := NewDecoder(c.body)
+	p.Campaign = d.UUID()
+	p.Marketplace = d.U16()
+	p.Bids = c.bids(&d)
+	return p, d.Err()
+}
+
+func (c *Command) bids(d *Decoder) []market.Bid {
+	var all []market.Bid
+	for range c.list(d, bidMinLen) {
+		all = append(all, d.Bid())
+	}
+	return all
+}
+
+// Members of a PatchCampaign, one bit each.
+const (
+	patchName = 1 << iota
+	patchActive
+	patchStart
+	patchEnd
+	patchBudget
+	patchPeriod
+	patchROAS
+	patchStatus
+	patchStatusBy
+	patchPrice
+	patchDocument
+	patchMembers
+)
+
+// AppendPatchCampaign appends a PatchCampaign.
+func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
+	dst, at := begin(dst, OpPatchCampaign, nowMillis, 0)
+	dst = append(dst, p.Campaign[:]...)
+	dst = binary.LittleEndian.AppendUint16(dst, p.Marketplace)
+	dst = binary.LittleEndian.AppendUint16(dst, patchMask(p))
+	if p.Name != nil {
+		dst = AppendText(dst, *p.Name)
+	}
+	if p.Active != nil {
+		dst = AppendBool(dst, *p.Active)
+	}
+	if p.StartMillis != nil {
+		dst = AppendMillis(dst, *p.StartMillis)
+	}
+	if p.EndMillis != nil {
+		dst = AppendMillis(dst, *p.EndMillis)
+	}
+	if p.Budget != nil {
+		dst = AppendMoney(dst, *p.Budget)
+	}
+	if p.Period != nil {
+		dst = append(dst, byte(*p.Period))
+	}
+	if p.TargetROASMilli != nil {
+		dst = binary.LittleEndian.AppendUint32(dst, *p.TargetROASMilli)
+	}
+	if p.Status != nil {
+		dst = append(dst, byte(*p.Status))
+	}
+	if p.StatusUpdatedBy != nil {
+		dst = AppendText(dst, *p.StatusUpdatedBy)
+	}
+	if p.Price != nil {
+		dst = append(dst, byte(*p.Price))
+	}
+	if p.Document != nil {
+		dst = AppendBytes(dst, p.Document)
+	}
+	return seal(dst, at)
+}
+
+func patchMask(p *PatchCampaign) (mask uint16) {
+	for i, set := range [...]bool{
+		p.Name != nil, p.Active != nil, p.StartMillis != nil, p.EndMillis != nil, p.Budget != nil, p.Period != nil,
+		p.TargetROASMilli != nil, p.Status != nil, p.StatusUpdatedBy != nil, p.Price != nil, p.Document != nil,
+	} {
+		if set {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// ReadPatchCampaign reads a PatchCampaign.
+func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
+	d := NewDecoder(c.body)
+	p.Campaign = d.UUID()
+	p.Marketplace = d.U16()
+	mask := d.U16()
+	if mask >= patchMembers {
+		d.Fail()
+	}
+	if mask&patchName != 0 {
+		p.Name = new(d.Text())
+	}
+	if mask&patchActive != 0 {
+		p.Active = new(d.Bool())
+	}
+	if mask&patchStart != 0 {
+		p.StartMillis = new(d.I64())
+	}
+	if mask&patchEnd != 0 {
+		p.EndMillis = new(d.I64())
+	}
+	if mask&patchBudget != 0 {
+		p.Budget = new(d.Price())
+	}
+	if mask&patchPeriod != 0 {
+		p.Period = new(market.Period(d.Enum(uint8(market.Total) + 1)))
+	}
+	if mask&patchROAS != 0 {
+		p.TargetROASMilli = new(d.U32())
+	}
+	if mask&patchStatus != 0 {
+		p.Status = new(market.Status(d.Enum(uint8(market.Terminated) + 1)))
+	}
+	if mask&patchStatusBy != 0 {
+		p.StatusUpdatedBy = new(d.Text())
+	}
+	if mask&patchPrice != 0 {
+		p.Price = new(market.PriceRule(d.Enum(uint8(market.FirstPrice) + 1)))
+	}
+	if mask&patchDocument != 0 {
+		p.Document = append([]byte{}, d.Bytes()...)
+	}
+	return p, d.Err()
+}

@@ -1,0 +1,238 @@
+package command
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Decoder reads the fields of a command or of a stored record from front to back. It never panics and never allocates
+// more than the input is long: the first violation sticks, every later read gives the zero value, and Err tells.
+// The appending side is encoding/binary (little-endian) and the functions below.
+type Decoder struct {
+	rest []byte
+	bad  bool
+}
+
+// NewDecoder reads b. OWNERSHIP: what Bytes returns aliases b.
+func NewDecoder(b []byte) Decoder { return Decoder{rest: b} }
+
+// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over.
+func (d *Decoder) Err() error {
+	if d.bad || len(d.rest) != 0 {
+		return ErrUnreadable
+	}
+	return nil
+}
+
+// Fail marks the input as unreadable.
+func (d *Decoder) Fail() { d.bad, d.rest = true, nil }
+
+func (d *Decoder) take(n int) []byte {
+	if n > len(d.rest) {
+		d.Fail()
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// U8 reads one byte.
+func (d *Decoder) U8() uint8 {
+	if b := d.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+// U16 reads two bytes.
+func (d *Decoder) U16() uint16 {
+	if b := d.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+// U32 reads four bytes.
+func (d *Decoder) U32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// U64 reads eight bytes.
+func (d *Decoder) U64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// I64 reads eight bytes as a signed number.
+func (d *Decoder) I64() int64 { return int64(d.U64()) } //nolint:gosec // two's complement both ways.
+
+// Uvarint reads a variable-length number.
+func (d *Decoder) Uvarint() uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.Fail()
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+// Bool reads a byte that must be 0 or 1.
+func (d *Decoder) Bool() bool {
+	b := d.U8()
+	if b > 1 {
+		d.Fail()
+	}
+	return b == 1
+}
+
+// Enum reads a byte that must be below limit.
+func (d *Decoder) Enum(limit uint8) uint8 {
+	b := d.U8()
+	if b >= limit {
+		d.Fail()
+		return 0
+	}
+	return b
+}
+
+// Money reads an amount, which must lie in ±money.MaxMicros.
+func (d *Decoder) Money() money.Micros {
+	m := money.Micros(d.I64())
+	if m > money.MaxMicros || m < -money.MaxMicros {
+		d.Fail()
+		return 0
+	}
+	return m
+}
+
+// Price reads an amount from 0 to money.MaxMicros.
+func (d *Decoder) Price() money.Micros {
+	m := d.Money()
+	if m < 0 {
+		d.Fail()
+		return 0
+	}
+	return m
+}
+
+// Sixteen reads a 16-byte value.
+func (d *Decoder) Sixteen() (v [16]byte) {
+	copy(v[:], d.take(16))
+	return v
+}
+
+// UUID reads an id.
+func (d *Decoder) UUID() ids.UUID { return d.Sixteen() }
+
+// Key32 reads a 32-byte key.
+func (d *Decoder) Key32() (v [32]byte) {
+	copy(v[:], d.take(32))
+	return v
+}
+
+// Bytes reads a length and that many bytes. OWNERSHIP: the result aliases the input; nil when empty.
+func (d *Decoder) Bytes() []byte {
+	n := d.Uvarint()
+	if n > uint64(len(d.rest)) {
+		d.Fail()
+		return nil
+	}
+	if n == 0 {
+		return nil
+	}
+	return d.take(int(n)) //nolint:gosec // at most len(rest).
+}
+
+// Rest reads all that is left. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
+func (d *Decoder) Rest() []byte {
+	b := d.rest
+	d.rest = nil
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// Copy reads like Bytes into memory of its own.
+func (d *Decoder) Copy() []byte {
+	b := d.Bytes()
+	if b == nil {
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
+
+// Text reads a string.
+func (d *Decoder) Text() string { return string(d.Bytes()) }
+
+// Count reads how many elements follow, each of which takes at least size bytes, so that no input can ask for more
+// memory than it is long.
+func (d *Decoder) Count(size int) int {
+	n := d.Uvarint()
+	if n > uint64(len(d.rest)/size) {
+		d.Fail()
+		return 0
+	}
+	return int(n) //nolint:gosec // at most len(rest).
+}
+
+// Texts reads a list of strings; nil when empty.
+func (d *Decoder) Texts() []string {
+	n := d.Count(1)
+	if n == 0 {
+		return nil
+	}
+	all := make([]string, 0, n)
+	for range n {
+		all = append(all, d.Text())
+	}
+	return all
+}
+
+// AppendBytes appends b so that Decoder.Bytes reads it.
+func AppendBytes(dst, b []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// AppendText appends s so that Decoder.Text reads it.
+func AppendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// AppendBool appends b so that Decoder.Bool reads it.
+func AppendBool(dst []byte, b bool) []byte {
+	if b {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func appendTexts(dst []byte, all []string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for _, s := range all {
+		dst = AppendText(dst, s)
+	}
+	return dst
+}
+
+func appendI64(dst []byte, v int64) []byte {
+	return binary.LittleEndian.AppendUint64(dst, uint64(v)) //nolint:gosec // two's complement both ways.
+}
+
+// AppendMoney appends m so that Decoder.Money reads it.
+func AppendMoney(dst []byte, m money.Micros) []byte { return appendI64(dst, int64(m)) }
+
+// AppendMillis appends a time in Unix milliseconds so that Decoder.I64 reads it.
+func AppendMillis(dst []byte, millis int64) []byte { return appendI64(dst, millis) }
+
+func clampU32(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) } //nolint:gosec // clamped.

@@ -1,0 +1,127 @@
+package command
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// An event record is a fixed part of 78 bytes, then what its flags announce.
+const (
+	eventRecordLen = 78
+	purchaseMinLen = 18
+)
+
+// The flags of an event record.
+const (
+	hasExternal = 1 << iota
+	hasEntity
+	hasItems
+	eventFlags = hasExternal | hasEntity | hasItems
+)
+
+// AppendEvents appends an Events command.
+func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
+	dst, at := begin(dst, OpEvents, nowMillis, len(e.Records))
+	dst = binary.LittleEndian.AppendUint16(dst, e.Marketplace)
+	for i := range e.Records {
+		dst = appendEventRecord(dst, &e.Records[i])
+	}
+	return seal(dst, at)
+}
+
+func appendEventRecord(dst []byte, r *EventRecord) []byte {
+	var flags byte
+	if !r.ExternalCampaign.IsZero() {
+		flags |= hasExternal
+	}
+	if len(r.Entity) > 0 || r.EntityType != event.NoEntity {
+		flags |= hasEntity
+	}
+	if len(r.Items) > 0 {
+		flags |= hasItems
+	}
+	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.Placement)
+	dst = append(dst, r.Key[:]...)
+	dst = append(dst, r.ChargeKey[:]...)
+	dst = binary.LittleEndian.AppendUint32(dst, r.Bucket)
+	dst = binary.LittleEndian.AppendUint32(dst, r.Cell)
+	dst = appendI64(dst, r.OccurredMillis)
+	dst = binary.LittleEndian.AppendUint32(dst, r.Campaign)
+	dst = binary.LittleEndian.AppendUint32(dst, r.Bid)
+	dst = AppendMoney(dst, r.Price)
+	dst = binary.LittleEndian.AppendUint64(dst, r.UserHash)
+	dst = append(dst, 0, 0) // Reserved.
+	if flags&hasExternal != 0 {
+		dst = append(dst, r.ExternalCampaign[:]...)
+	}
+	if flags&hasEntity != 0 {
+		dst = append(dst, byte(r.EntityType))
+		dst = AppendBytes(dst, r.Entity)
+	}
+	if flags&hasItems != 0 {
+		dst = binary.AppendUvarint(dst, uint64(len(r.Items)))
+		for i := range r.Items {
+			item := &r.Items[i]
+			dst = AppendBytes(dst, item.ProductID)
+			dst = AppendBytes(dst, item.VendorID)
+			dst = appendI64(dst, item.Quantity)
+			dst = AppendMoney(dst, item.UnitPrice)
+		}
+	}
+	return dst
+}
+
+// ReadEvents reads an Events command into e, reusing what e holds: a warm e costs no allocation.
+// OWNERSHIP: entities and item ids alias the command.
+func ReadEvents(c *Command, e *Events) error {
+	d := NewDecoder(c.body)
+	e.Marketplace = d.U16()
+	n := c.list(&d, eventRecordLen)
+	if cap(e.Records) < n {
+		e.Records = append(e.Records[:cap(e.Records)], make([]EventRecord, n-cap(e.Records))...)
+	}
+	e.Records = e.Records[:n]
+	for i := range e.Records {
+		readEventRecord(&d, &e.Records[i])
+	}
+	return d.Err()
+}
+
+func readEventRecord(d *Decoder, r *EventRecord) {
+	items := r.Items[:0]
+	flags := d.U8()
+	*r = EventRecord{
+		Kind:           event.Kind(d.Enum(event.Kinds)),
+		Charge:         market.ChargeType(d.Enum(market.ChargeTypes)),
+		Placement:      d.U8(),
+		Key:            d.Sixteen(),
+		ChargeKey:      d.Sixteen(),
+		Bucket:         d.U32(),
+		Cell:           d.U32(),
+		OccurredMillis: d.I64(),
+		Campaign:       d.U32(),
+		Bid:            d.U32(),
+		Price:          d.Price(),
+		UserHash:       d.U64(),
+	}
+	if d.U16() != 0 || flags&^eventFlags != 0 {
+		d.Fail()
+	}
+	if flags&hasExternal != 0 {
+		r.ExternalCampaign = d.UUID()
+	}
+	if flags&hasEntity != 0 {
+		r.EntityType = event.EntityType(d.Enum(uint8(event.URLEntity) + 1))
+		r.Entity = d.Bytes()
+	}
+	if flags&hasItems != 0 {
+		for range d.Count(purchaseMinLen) {
+			items = append(items, PurchaseItem{
+				ProductID: d.Bytes(), VendorID: d.Bytes(), Quantity: d.I64(), UnitPrice: d.Price(),
+			})
+		}
+	}
+	r.Items = items
+}

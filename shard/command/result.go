@@ -1,0 +1,66 @@
+package command
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Every answer of the machine starts with a Refusal byte, so that either reader understands a refused command.
+
+var refusalNames = [...]string{
+	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
+}
+
+// String returns the refusal in words.
+func (r Refusal) String() string {
+	if int(r) < len(refusalNames) {
+		return refusalNames[r]
+	}
+	return fmt.Sprintf("refusal %d", uint8(r))
+}
+
+// AppendResult appends the answer to a management command.
+func AppendResult(dst []byte, r *Result) []byte {
+	dst = append(dst, byte(r.Refusal))
+	dst = binary.AppendUvarint(dst, uint64(clampU32(r.Index)))
+	dst = AppendMoney(dst, r.Balance)
+	return binary.LittleEndian.AppendUint32(dst, r.FirstOrdinal)
+}
+
+// ReadResult reads the answer to a management command.
+func ReadResult(b []byte) (Result, error) {
+	d := NewDecoder(b)
+	r := Result{Refusal: Refusal(d.U8()), Index: int(uint32(d.Uvarint())), Balance: d.Money(), FirstOrdinal: d.U32()} //nolint:gosec // written from a uint32.
+	return r, d.Err()
+}
+
+// AppendEventResults appends the outcomes of an Events command, in the order of its records.
+func AppendEventResults(dst []byte, all []EventResult) []byte {
+	dst = append(dst, byte(Done))
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for i := range all {
+		dst = append(dst, byte(all[i].Outcome))
+		dst = binary.AppendUvarint(dst, uint64(all[i].Charged)) //nolint:gosec // charges are not negative.
+		dst = binary.AppendUvarint(dst, uint64(all[i].Clipped)) //nolint:gosec // clips are not negative.
+	}
+	return dst
+}
+
+// ReadEventResults appends the outcomes to dst. A refused command gives ErrUnreadable: it was a defect of the proposer
+// and had no effect.
+func ReadEventResults(dst []EventResult, b []byte) ([]EventResult, error) {
+	d := NewDecoder(b)
+	if Refusal(d.U8()) != Done {
+		return dst, ErrUnreadable
+	}
+	for range d.Count(3) {
+		dst = append(dst, EventResult{
+			Outcome: Outcome(d.Enum(uint8(Outcomes))),
+			Charged: money.Micros(d.Uvarint()), //nolint:gosec // written from a Micros.
+			Clipped: money.Micros(d.Uvarint()), //nolint:gosec // written from a Micros.
+		})
+	}
+	return dst, d.Err()
+}

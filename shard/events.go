@@ -1,0 +1,179 @@
+package shard
+
+import (
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// applyEvents counts and charges the records of one command, in order.
+func (m *Machine) applyEvents(c *command.Command) []byte {
+	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !fits(&m.events) {
+		return answer(refused(command.Invalid, 0))
+	}
+	m.results = m.results[:0]
+	for i := range m.events.Records {
+		m.results = append(m.results, m.applyEvent(m.events.Marketplace, &m.events.Records[i]))
+	}
+	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
+}
+
+// fits reports whether the product ids of all purchases may become part of keys.
+func fits(e *command.Events) bool {
+	for i := range e.Records {
+		for j := range e.Records[i].Items {
+			if len(e.Records[i].Items[j].ProductID) > textMax {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// applyEvent decides what becomes of one event: too old, seen before, or new; and a new one is charged and counted.
+func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command.EventResult {
+	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
+		return command.EventResult{Outcome: command.TooOld}
+	}
+	k := m.dedup.bucket(bucketID{classEvent, r.Bucket}, m.state.now)
+	if m.seen(k, &r.Key) {
+		return command.EventResult{Outcome: command.Duplicate}
+	}
+	c := m.campaignOfToken(marketplace, r)
+	result := m.charge(c, r)
+	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
+	m.count(marketplace, c, r, result.Charged)
+	return result
+}
+
+// campaignOfToken returns the campaign that the event's token names, or nil.
+func (m *Machine) campaignOfToken(marketplace uint16, r *command.EventRecord) *campaign {
+	if r.Campaign == 0 || uint64(r.Campaign) > uint64(len(m.campaigns)) {
+		return nil
+	}
+	c := m.campaigns[r.Campaign-1]
+	if c.Marketplace != marketplace {
+		return nil
+	}
+	return c
+}
+
+// charge charges a new event if it is the interaction that its token pays for, and files the decision: the first
+// report that gets here decides for the token, also when nothing was left to charge.
+func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResult {
+	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
+		return command.EventResult{Outcome: command.UnknownBid}
+	}
+	if c == nil || !charges(r) {
+		return command.EventResult{Outcome: command.Counted}
+	}
+	if r.Bucket < event.ChargeHorizon(r.Kind, m.state.now) {
+		return command.EventResult{Outcome: command.TooLate}
+	}
+	k := m.dedup.bucket(bucketID{chargeClass(r.Kind), r.Bucket}, m.state.now)
+	if m.seen(k, &r.ChargeKey) {
+		return command.EventResult{Outcome: command.AlreadyCharged}
+	}
+
+	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, r.Price)
+	result := command.EventResult{Outcome: outcomeOf(charged, r.Price), Charged: charged, Clipped: r.Price - charged}
+	m.remember(k, &r.ChargeKey, result.Outcome, uint64(charged)) //nolint:gosec // not negative.
+	m.journal(ledger.Line{
+		Kind: lineKind(r.Kind), Campaign: c.Ordinal, Bid: r.Bid, Key: r.ChargeKey, Wallet: c.Wallet,
+		Price: r.Price, Amount: charged,
+	})
+	if charged > 0 {
+		m.soil(c)
+		m.soilWallet(c.wallet)
+		m.show(c)
+	}
+	return result
+}
+
+// charges reports whether the event is what its token pays for. CPA tokens are paid by an attributed purchase, never by
+// an event itself.
+func charges(r *command.EventRecord) bool {
+	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
+		return false
+	}
+	return r.Kind == event.Click && r.Charge == market.CPC || r.Kind == event.Impression && r.Charge == market.CPM
+}
+
+func outcomeOf(charged, price money.Micros) command.Outcome {
+	switch charged {
+	case price:
+		return command.Charged
+	case 0:
+		return command.NothingLeft
+	default:
+		return command.Clipped
+	}
+}
+
+func lineKind(k event.Kind) ledger.LineKind {
+	if k == event.Click {
+		return ledger.ClickCharge
+	}
+	return ledger.ImpressionCharge
+}
+
+// journal appends a line.
+func (m *Machine) journal(l ledger.Line) {
+	m.state.lastLine++
+	l.Seq, l.Millis = m.state.lastLine, m.state.now
+	m.key = keyLine(m.key[:0], l.Seq)
+	m.value = ledger.AppendLine(m.value[:0], m.state.chain, &l)
+	m.state.chain = l.Chain
+	m.add(m.key, m.value)
+}
+
+// count adds a new event to the counters: those of its campaign, by token or by external id, or else those of the
+// marketplace's events of no campaign; and a purchase also to those of its products.
+func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord, charged money.Micros) {
+	var key []byte
+	switch {
+	case c != nil:
+		key = keyCampaignCell(m.key[:0], c.ID, r.Cell, r.Bid)
+	case !r.ExternalCampaign.IsZero():
+		key = keyCampaignCell(m.key[:0], r.ExternalCampaign, r.Cell, 0)
+	default:
+		key = keyFreeCell(m.key[:0], marketplace, r.Cell)
+	}
+	m.key = key
+	countEvent(m.cell(key), r, charged)
+	for i := range r.Items {
+		item := &r.Items[i]
+		m.key = keyProductCell(m.key[:0], marketplace, item.ProductID, r.Cell)
+		counters := m.cell(m.key)
+		counters.Purchases++
+		counters.Purchase(item.Quantity, item.UnitPrice)
+	}
+}
+
+func countEvent(counters *rollup.Counters, r *command.EventRecord, charged money.Micros) {
+	var paid int64
+	if charged > 0 {
+		paid = 1
+	}
+	switch r.Kind {
+	case event.Impression:
+		counters.Impressions++
+		counters.ChargedImpressions += paid
+		counters.SpentImpressions += charged
+	case event.Click:
+		counters.Clicks++
+		counters.ChargedClicks += paid
+		counters.SpentClicks += charged
+	case event.Purchase:
+		counters.Purchases++
+		for i := range r.Items {
+			counters.Purchase(r.Items[i].Quantity, r.Items[i].UnitPrice)
+		}
+	case event.Pageview:
+		counters.Pageviews++
+	}
+}

@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+)
+
+// formatVersion is the version of the stored form of the state.
+const formatVersion = 1
+
+// Flush writes what the batch left in memory: each hot record once, however many commands changed it.
+func (m *Machine) Flush(b Batch) {
+	m.b = b
+	for _, c := range m.dirtyCampaigns {
+		m.value = appendBudget(m.value[:0], &c.budget)
+		m.key = keyBudget(m.key[:0], c.Ordinal)
+		c.hash = m.replace(m.key, m.value, c.hash)
+		c.dirty = false
+	}
+	m.dirtyCampaigns = m.dirtyCampaigns[:0]
+	for _, w := range m.dirtyWallets {
+		m.value = appendWallet(m.value[:0], &w.Wallet)
+		m.key = keyWallet(m.key[:0], w.ID)
+		w.hash = m.replace(m.key, m.value, w.hash)
+		w.dirty = false
+		for _, c := range w.campaigns {
+			m.showWallet(c)
+		}
+	}
+	m.dirtyWallets = m.dirtyWallets[:0]
+	m.flushBuckets()
+	m.flushCells()
+	m.key = append(m.key[:0], tableState)
+	m.value = appendState(m.value[:0], &m.state)
+	m.stateHash = m.replace(m.key, m.value, m.stateHash)
+	if m.written {
+		b.Set(appendHeader(m.digest))
+	}
+}
+
+// Committed is called once the batch is durable: what it changed becomes visible to readers.
+func (m *Machine) Committed() {
+	m.b, m.written = nil, false
+	m.published.Store(m.digest)
+	clear(m.overlay)
+	m.dedup.settle(m.state.now)
+	m.cells.settle()
+	if m.changed {
+		m.changed = false
+		m.feed.Publish()
+	}
+}
+
+func (m *Machine) soil(c *campaign) {
+	if !c.dirty {
+		c.dirty = true
+		m.dirtyCampaigns = append(m.dirtyCampaigns, c)
+	}
+}
+
+func (m *Machine) soilWallet(w *wallet) {
+	if !w.dirty {
+		w.dirty = true
+		m.dirtyWallets = append(m.dirtyWallets, w)
+	}
+}
+
+// show stores a campaign's balances where auctions read them. The other campaigns of its wallet follow in Flush, once
+// for the whole batch: a vendor may have thousands, and a batch takes milliseconds.
+func (m *Machine) show(c *campaign) {
+	left, limited := c.budget.Left()
+	if !limited {
+		left = math.MaxInt64
+	}
+	c.slot.Left.Store(int64(left))
+	m.showWallet(c)
+}
+
+func (m *Machine) showWallet(c *campaign) {
+	if m.tenant(c.Marketplace).postPaid {
+		c.slot.Wallet.Store(math.MaxInt64)
+		return
+	}
+	c.slot.Wallet.Store(int64(c.wallet.Balance))
+}
+
+func appendHeader(digest uint64) (key, value []byte) {
+	return []byte{tableHeader}, binary.LittleEndian.AppendUint64([]byte{formatVersion}, digest)
+}
+
+func appendState(dst []byte, s *state) []byte {
+	dst = command.AppendMillis(dst, s.now)
+	dst = binary.LittleEndian.AppendUint32(dst, s.lastCampaign)
+	dst = binary.LittleEndian.AppendUint32(dst, s.lastBid)
+	dst = binary.LittleEndian.AppendUint64(dst, s.lastVersion)
+	dst = binary.LittleEndian.AppendUint64(dst, s.lastLine)
+	return append(dst, s.chain[:]...)
+}
+
+func readState(b []byte) (s state, err error) {
+	d := command.NewDecoder(b)
+	s = state{
+		now: d.I64(), lastCampaign: d.U32(), lastBid: d.U32(), lastVersion: d.U64(), lastLine: d.U64(),
+		chain: d.Sixteen(),
+	}
+	return s, d.Err()
+}
+
+func appendBudget(dst []byte, b *ledger.Budget) []byte {
+	dst = command.AppendMoney(dst, b.Amount)
+	dst = binary.LittleEndian.AppendUint32(dst, b.Period)
+	dst = command.AppendMoney(dst, b.Spent)
+	return command.AppendMoney(dst, b.SpentTotal)
+}
+
+func readBudget(b []byte) (ledger.Budget, error) {
+	d := command.NewDecoder(b)
+	budget := ledger.Budget{Amount: d.Price(), Period: d.U32(), Spent: d.Price(), SpentTotal: d.Price()}
+	return budget, d.Err()
+}
+
+// appendWallet leaves the id out: it is the key.
+func appendWallet(dst []byte, w *ledger.Wallet) []byte {
+	dst = binary.LittleEndian.AppendUint16(dst, w.Marketplace)
+	dst = command.AppendText(dst, w.VendorID)
+	dst = command.AppendText(dst, w.Name)
+	dst = command.AppendBool(dst, w.Default)
+	dst = command.AppendMoney(dst, w.Balance)
+	dst = command.AppendMoney(dst, w.Deposited)
+	dst = command.AppendMoney(dst, w.Spent)
+	return command.AppendMillis(dst, w.CreatedMillis)
+}
+
+func readWallet(id ids.UUID, b []byte) (ledger.Wallet, error) {
+	d := command.NewDecoder(b)
+	w := ledger.Wallet{
+		ID: id, Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(), Default: d.Bool(),
+		Balance: d.Money(), Deposited: d.Money(), Spent: d.Price(), CreatedMillis: d.I64(),
+	}
+	return w, d.Err()
+}
+
+func appendCampaign(dst []byte, c *campaign) []byte {
+	dst = command.AppendCampaign(dst, &c.Campaign)
+	dst = binary.LittleEndian.AppendUint32(dst, c.firstBid)
+	return binary.LittleEndian.AppendUint32(dst, c.bids)
+}
+
+func readCampaign(b []byte) (*campaign, error) {
+	d := command.NewDecoder(b)
+	c := &campaign{Campaign: d.Campaign(), firstBid: d.U32(), bids: d.U32()}
+	return c, d.Err()
+}

@@ -1,0 +1,160 @@
+package shard
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// The tables of a group's state: the first byte of every key. Numbers in keys are big-endian, so that keys sort as their
+// numbers do, and texts inside a key carry their length in front, so that no text can run into what follows. Load reads
+// the tables in this order and relies on it: marketplaces before campaigns, wallets and budgets before campaigns,
+// campaigns before bids, dedup buckets before dedup keys.
+//
+// The numbers are part of the stored form: append only.
+const (
+	tableHeader       = 0x01 // -> format version, digest. The only record that the digest leaves out.
+	tableState        = 0x02 // -> state.
+	tablePeriods      = 0x03 // marketplace u16 -> command.Periods.
+	tableMarketplace  = 0x04 // marketplace u16 -> market.Marketplace.
+	tableSecrets      = 0x05 // -> command.Secrets.
+	tableRecord       = 0x06 // kind u8, marketplace u16, id -> version, class, value.
+	tableCategory     = 0x07 // marketplace u16, id -> market.Category.
+	tableProduct      = 0x08 // marketplace u16, id -> market.Product.
+	tableVendorItem   = 0x09 // marketplace u16, vendor, product id -> nothing.
+	tableWallet       = 0x0a // wallet id -> ledger.Wallet.
+	tableVendorWallet = 0x0b // marketplace u16, vendor, wallet id -> nothing.
+	tableAdjust       = 0x0c // hour u32, request id -> balance after it.
+	tableBudget       = 0x0d // campaign u32 -> ledger.Budget.
+	tableCampaign     = 0x0e // campaign u32 -> market.Campaign, first bid, bids.
+	tableCampaignID   = 0x0f // campaign id -> campaign u32.
+	tableNewest       = 0x10 // marketplace u16, created descending, campaign u32 descending -> nothing.
+	tableVendorNewest = 0x11 // marketplace u16, vendor, created descending, campaign u32 descending -> nothing.
+	tableExternalID   = 0x12 // marketplace u16, format u8, external id -> campaign u32.
+	tableBid          = 0x13 // campaign u32, bid u32 -> market.Bid.
+	tableBidID        = 0x14 // bid id -> campaign u32, bid u32.
+	tableBucket       = 0x15 // class u8, bucket u32 -> keys, xor of their hashes.
+	tableDedup        = 0x16 // class u8, bucket u32, key -> outcome, charged.
+	tableCampaignCell = 0x17 // campaign id, cell u32, bid u32 -> rollup.Counters.
+	tableProductCell  = 0x18 // marketplace u16, product, cell u32 -> rollup.Counters.
+	tableFreeCell     = 0x19 // marketplace u16, cell u32 -> rollup.Counters of events of no campaign.
+	tableJournal      = 0x1a // line u64 -> ledger.Line.
+	tableEnd          = 0x1b
+)
+
+func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
+func appendU32(dst []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(dst, v) }
+func appendU64(dst []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(dst, v) }
+
+// appendSized appends a text with its length in front.
+func appendSized(dst []byte, s string) []byte { return append(appendU16(dst, uint16(len(s))), s...) } //nolint:gosec // texts in keys are at most textMax long.
+
+// textMax bounds the texts that become part of a key: ids are at most 255 characters of at most 4 bytes.
+const textMax = 1_020
+
+func keyMarketplace(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tableMarketplace), marketplace)
+}
+
+func keyPeriods(dst []byte, marketplace uint16) []byte {
+	return appendU16(append(dst, tablePeriods), marketplace)
+}
+
+func keyRecord(dst []byte, kind command.RecordKind, marketplace uint16, id string) []byte {
+	return append(appendU16(append(dst, tableRecord, byte(kind)), marketplace), id...)
+}
+
+func keyCatalog(dst []byte, table byte, marketplace uint16, id string) []byte {
+	return append(appendU16(append(dst, table), marketplace), id...)
+}
+
+// keyOfVendor starts the keys of what belongs to a vendor.
+func keyOfVendor(dst []byte, table byte, marketplace uint16, vendor string) []byte {
+	return appendSized(appendU16(append(dst, table), marketplace), vendor)
+}
+
+func keyWallet(dst []byte, id ids.UUID) []byte { return append(append(dst, tableWallet), id[:]...) }
+
+func keyAdjust(dst []byte, hour uint32, request ids.UUID) []byte {
+	return append(appendU32(append(dst, tableAdjust), hour), request[:]...)
+}
+
+func keyBudget(dst []byte, ordinal uint32) []byte {
+	return appendU32(append(dst, tableBudget), ordinal)
+}
+
+func keyCampaign(dst []byte, ordinal uint32) []byte {
+	return appendU32(append(dst, tableCampaign), ordinal)
+}
+
+func keyCampaignID(dst []byte, id ids.UUID) []byte {
+	return append(append(dst, tableCampaignID), id[:]...)
+}
+
+func appendNewest(dst []byte, c *market.Campaign) []byte {
+	return appendU32(appendU64(dst, ^uint64(c.CreatedMillis)), ^c.Ordinal) //nolint:gosec // only the order matters.
+}
+
+func keyExternalID(dst []byte, marketplace uint16, format market.AdFormat, id string) []byte {
+	return append(append(appendU16(append(dst, tableExternalID), marketplace), byte(format)), id...)
+}
+
+func keyBid(dst []byte, campaign, bid uint32) []byte {
+	return appendU32(appendU32(append(dst, tableBid), campaign), bid)
+}
+
+func keyBidID(dst []byte, id ids.UUID) []byte { return append(append(dst, tableBidID), id[:]...) }
+
+func keyBucket(dst []byte, id bucketID) []byte {
+	return appendU32(append(dst, tableBucket, byte(id.class)), id.hour)
+}
+
+func keyDedup(dst []byte, id bucketID) []byte {
+	return appendU32(append(dst, tableDedup, byte(id.class)), id.hour)
+}
+
+func keyCampaignCell(dst []byte, campaign ids.UUID, cell, bid uint32) []byte {
+	return appendU32(appendU32(append(append(dst, tableCampaignCell), campaign[:]...), cell), bid)
+}
+
+// keyProductCell names the counters of a product. The product comes as bytes because events carry it so.
+func keyProductCell(dst []byte, marketplace uint16, product []byte, cell uint32) []byte {
+	dst = appendU16(append(dst, tableProductCell), marketplace)
+	dst = append(appendU16(dst, uint16(len(product))), product...) //nolint:gosec // at most textMax.
+	return appendU32(dst, cell)
+}
+
+func keyFreeCell(dst []byte, marketplace uint16, cell uint32) []byte {
+	return appendU32(appendU16(append(dst, tableFreeCell), marketplace), cell)
+}
+
+func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }
+
+// class is what a dedup key is of. Append only: it is part of stored keys.
+type class uint8
+
+const (
+	classEvent      class = iota // An event id.
+	classClick                   // A charge key.
+	classImpression              // A charge key.
+)
+
+func chargeClass(k event.Kind) class {
+	if k == event.Click {
+		return classClick
+	}
+	return classImpression
+}
+
+// after returns the smallest key that does not start with prefix. REQUIRES: prefix starts with a table's number.
+func after(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; ; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package ledger
+
+import "github.com/gavel-ads/gavel/shard/money"
+
+// Charge debits a price, or as much of it as budget and wallet have, from both at once and returns what was debited.
+// With postPaid the wallet does not limit. REQUIRES: price is not negative.
+//
+// INVARIANT: 0 <= charged <= price, charged <= what the budget had left, and, unless postPaid, charged <= the balance.
+// So billed overspend is 0 by construction, and a prepaid wallet is never drawn below zero by a charge.
+func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged money.Micros) {
+	charged = price
+	if left, limited := b.Left(); limited {
+		charged = min(charged, left)
+	}
+	if !postPaid {
+		charged = min(charged, max(0, w.Balance))
+	}
+	// What the sums can hold: reached by no real account, but a sum must never wrap.
+	charged = min(charged, money.MaxMicros-b.SpentTotal, money.MaxMicros-w.Spent, w.Balance+money.MaxMicros)
+	b.Spent += charged
+	b.SpentTotal += charged
+	w.Balance -= charged
+	w.Spent += charged
+	return charged
+}
+
+// Adjust adds an amount, which may be negative, to the wallet; ok is false, and nothing changed, when a sum would leave
+// the range of amounts.
+func (w *Wallet) Adjust(amount money.Micros) (ok bool) {
+	balance, ok := money.Add(w.Balance, amount)
+	if !ok {
+		return false
+	}
+	deposited, ok := money.Add(w.Deposited, amount)
+	if !ok {
+		return false
+	}
+	w.Balance, w.Deposited = balance, deposited
+	return true
+}
+
+// Roll starts a new period when its number is later than the current one, and reports whether it did. A period never
+// goes back, so a clock that does cannot give money twice.
+func (b *Budget) Roll(period uint32) bool {
+	if period <= b.Period {
+		return false
+	}
+	b.Period, b.Spent = period, 0
+	return true
+}

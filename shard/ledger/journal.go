@@ -1,0 +1,99 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// LineKind says what a journal line records. Append only.
+type LineKind uint8
+
+// The line kinds.
+const (
+	ClickCharge      LineKind = iota + 1 // The charge decision of a click, charged 0 included.
+	ImpressionCharge                     // The charge decision of an impression.
+	Adjustment                           // A deposit or correction of a wallet.
+)
+
+// Chain is the running hash over all lines up to one: SHA-256 over the chain before it and the line, cut to 128 bits.
+type Chain [16]byte
+
+// Line is one line of a group's journal. The journal is append-only: a correction is a new line. Wallets, budgets and
+// reports follow from it, which is what an auditor recomputes.
+type Line struct {
+	Seq      uint64 // From 1, without gaps.
+	Millis   int64  // State clock at commit.
+	Kind     LineKind
+	Campaign uint32       // Ordinal; 0 on an Adjustment.
+	Bid      uint32       // Ordinal; 0 on an Adjustment.
+	Key      [16]byte     // The charge key, or the request id of an Adjustment.
+	Wallet   ids.UUID     // The wallet debited or adjusted.
+	Price    money.Micros // What was asked.
+	Amount   money.Micros // What was charged or added. INVARIANT: 0 <= Amount <= Price on a charge.
+	Chain    Chain        // INVARIANT: Next(chain of line Seq-1, this line).
+}
+
+// LineLen is the length of a stored line; its Seq stands in the key.
+const LineLen = lineBodyLen + 16
+
+const lineBodyLen = 8 + 1 + 4 + 4 + 16 + 16 + 8 + 8
+
+// ErrUnreadable is returned for bytes that AppendLine did not write.
+var ErrUnreadable = errors.New("unreadable journal line")
+
+// AppendLine links l to the chain of the line before it and appends its stored form.
+func AppendLine(dst []byte, before Chain, l *Line) []byte {
+	from := len(dst)
+	dst = appendBody(dst, l)
+	l.Chain = link(before, l.Seq, dst[from:])
+	return append(dst, l.Chain[:]...)
+}
+
+// Next returns the chain that l must carry after a line with the given chain.
+func Next(before Chain, l *Line) Chain {
+	return link(before, l.Seq, appendBody(make([]byte, 0, lineBodyLen), l))
+}
+
+func link(before Chain, seq uint64, body []byte) Chain {
+	var b [16 + 8 + lineBodyLen]byte
+	copy(b[:], before[:])
+	binary.LittleEndian.PutUint64(b[16:], seq)
+	copy(b[24:], body)
+	sum := sha256.Sum256(b[:])
+	return Chain(sum[:16])
+}
+
+func appendBody(dst []byte, l *Line) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Millis)) //nolint:gosec // two's complement both ways.
+	dst = append(dst, byte(l.Kind))
+	dst = binary.LittleEndian.AppendUint32(dst, l.Campaign)
+	dst = binary.LittleEndian.AppendUint32(dst, l.Bid)
+	dst = append(dst, l.Key[:]...)
+	dst = append(dst, l.Wallet[:]...)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(l.Price))   //nolint:gosec // two's complement both ways.
+	return binary.LittleEndian.AppendUint64(dst, uint64(l.Amount)) //nolint:gosec // two's complement both ways.
+}
+
+// ReadLine reads the stored form of line seq.
+func ReadLine(seq uint64, b []byte) (Line, error) {
+	if len(b) != LineLen {
+		return Line{}, ErrUnreadable
+	}
+	l := Line{
+		Seq:      seq,
+		Millis:   int64(binary.LittleEndian.Uint64(b)), //nolint:gosec // two's complement both ways.
+		Kind:     LineKind(b[8]),
+		Campaign: binary.LittleEndian.Uint32(b[9:]),
+		Bid:      binary.LittleEndian.Uint32(b[13:]),
+		Price:    money.Micros(binary.LittleEndian.Uint64(b[49:])), //nolint:gosec // two's complement both ways.
+		Amount:   money.Micros(binary.LittleEndian.Uint64(b[57:])), //nolint:gosec // two's complement both ways.
+	}
+	copy(l.Key[:], b[17:])
+	copy(l.Wallet[:], b[33:])
+	copy(l.Chain[:], b[65:])
+	return l, nil
+}

@@ -1,0 +1,214 @@
+package shard
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Errors of Load.
+var (
+	// ErrCorrupt means that the durable state is not what was written: the node must be rebuilt from its peers.
+	ErrCorrupt = errors.New("shard: state is corrupt")
+	// ErrFormat means that a newer binary wrote the state.
+	ErrFormat = errors.New("shard: state has an unknown format")
+)
+
+// Load builds the memory image from the durable state and feeds the auctions. It reads every record once, and the digest
+// counted on the way must equal the stored one, so that a lost, changed or added record is found before it decides
+// anything. It may be called again at any time between batches, as after the installation of a snapshot.
+func (m *Machine) Load(r Reader) error {
+	m.forget()
+	m.feed.Reset(m.group, m.meta)
+	l := loader{m: m, budgets: make(map[uint32]loadedBudget)}
+	digest, err := m.loadHeader(r)
+	if err != nil {
+		return err
+	}
+	r.Scan([]byte{tableHeader + 1}, []byte{tableEnd}, l.record)
+	if l.err != nil {
+		return l.err
+	}
+	if l.digest != digest {
+		return fmt.Errorf("%w: digest is %016x, stored %016x", ErrCorrupt, l.digest, digest)
+	}
+	m.digest = digest
+	m.published.Store(digest)
+	m.changed = false
+	m.feed.Publish()
+	return nil
+}
+
+func (m *Machine) loadHeader(r Reader) (digest uint64, err error) {
+	header, found := r.Get([]byte{tableHeader})
+	switch {
+	case !found:
+		return 0, nil // An empty state: anything in it fails the digest.
+	case len(header) == 0 || header[0] != formatVersion:
+		return 0, ErrFormat
+	case len(header) != 9:
+		return 0, ErrCorrupt
+	}
+	return binary.LittleEndian.Uint64(header[1:]), nil
+}
+
+// loader is one Load under way.
+type loader struct {
+	m       *Machine
+	digest  uint64
+	scratch []byte
+	budgets map[uint32]loadedBudget // They come before their campaigns.
+	err     error
+}
+
+type loadedBudget struct {
+	ledger.Budget
+	hash uint64
+}
+
+// record takes in one record of the scan.
+func (l *loader) record(key, value []byte) bool {
+	var hash uint64
+	hash, l.scratch = recordHash(l.scratch, key, value)
+	l.digest ^= hash
+	if err := l.take(key, value, hash); err != nil {
+		l.err = fmt.Errorf("%w: record %x: %w", ErrCorrupt, key, err)
+		return false
+	}
+	return true
+}
+
+var errKey = errors.New("malformed key")
+
+// keyLens are the lengths of the keys that take reads numbers from; 0 for keys that end in a text.
+var keyLens = [tableEnd]int{
+	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
+	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
+}
+
+func (l *loader) take(key, value []byte, hash uint64) error {
+	m := l.m
+	table, rest := key[0], key[1:]
+	if want := keyLens[table]; want != 0 && len(key) != want || want == 0 && len(key) < 3 {
+		return errKey
+	}
+	d := command.NewDecoder(value)
+	switch table {
+	case tableState:
+		m.stateHash = hash
+		var err error
+		m.state, err = readState(value)
+		return err
+	case tablePeriods:
+		t := m.tenant(binary.BigEndian.Uint16(rest))
+		t.periods, t.clocked = d.Periods(), true
+		return d.Err()
+	case tableMarketplace:
+		x := d.Marketplace()
+		m.tenant(x.Ordinal).postPaid = x.PostPaid
+		if m.meta {
+			m.feed.PutMarketplace(&x)
+		}
+		return d.Err()
+	case tableSecrets:
+		s := d.Secrets()
+		m.feed.PutSecrets(&s)
+		return d.Err()
+	case tableRecord:
+		return l.takeRecord(rest, value)
+	case tableCategory:
+		c := d.Category()
+		m.feed.PutCategory(binary.BigEndian.Uint16(rest), &c)
+		return d.Err()
+	case tableProduct:
+		p := d.Product()
+		m.feed.PutProduct(binary.BigEndian.Uint16(rest), &p)
+		return d.Err()
+	case tableWallet:
+		w, err := readWallet(ids.UUID(rest), value)
+		m.wallets[w.ID] = &wallet{Wallet: w, hash: hash}
+		return err
+	case tableAdjust:
+		balance := money.Micros(d.I64())
+		m.adjusts.remember(binary.BigEndian.Uint32(rest), ids.UUID(rest[4:]), balance, hash)
+		return d.Err()
+	case tableBudget:
+		b, err := readBudget(value)
+		l.budgets[binary.BigEndian.Uint32(rest)] = loadedBudget{b, hash}
+		return err
+	case tableCampaign:
+		return l.takeCampaign(value)
+	case tableBid:
+		return l.takeBid(binary.BigEndian.Uint32(rest), value)
+	case tableBucket:
+		k := m.dedup.bucket(bucketID{class(rest[0]), binary.BigEndian.Uint32(rest[1:])}, m.state.now)
+		k.count, k.xor, k.hash = d.U64(), d.U64(), hash
+		return d.Err()
+	case tableDedup:
+		return l.takeDedup(rest)
+	}
+	return nil // Indexes, counters and the journal are read where they are needed.
+}
+
+func (l *loader) takeRecord(key, value []byte) error {
+	if len(key) < 4 {
+		return errKey
+	}
+	kind, marketplace := command.RecordKind(key[0]), binary.BigEndian.Uint16(key[1:])
+	r, err := readRecord(value)
+	if err != nil {
+		return err
+	}
+	l.m.counts[countKey{kind, marketplace, r.class}]++
+	l.m.feed.PutRecord(kind, marketplace, string(key[3:]), r.value)
+	return nil
+}
+
+func (l *loader) takeCampaign(value []byte) error {
+	c, err := readCampaign(value)
+	if err != nil {
+		return err
+	}
+	c.wallet = l.m.wallets[c.Campaign.Wallet]
+	budget, found := l.budgets[c.Ordinal]
+	if c.wallet == nil || !found || int(c.Ordinal) != len(l.m.campaigns)+1 {
+		return errors.New("campaign without wallet, budget or predecessor")
+	}
+	c.budget, c.hash = budget.Budget, budget.hash
+	delete(l.budgets, c.Ordinal)
+	l.m.admit(c)
+	return nil
+}
+
+func (l *loader) takeBid(campaign uint32, value []byte) error {
+	d := command.NewDecoder(value)
+	b := d.Bid()
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if campaign == 0 || int(campaign) > len(l.m.campaigns) {
+		return errors.New("bid without campaign")
+	}
+	l.m.feed.PutBid(&l.m.campaigns[campaign-1].Campaign, &b)
+	return nil
+}
+
+func (l *loader) takeDedup(key []byte) error {
+	k := l.m.dedup.buckets[bucketID{class(key[0]), binary.BigEndian.Uint32(key[1:])}]
+	if k == nil {
+		return errors.New("dedup key without bucket")
+	}
+	if k.keys != nil {
+		k.keys[[16]byte(key[5:])] = struct{}{}
+		l.m.dedup.hot++
+		if l.m.dedup.hot > hotKeysMax {
+			l.m.dedup.settle(l.m.state.now)
+		}
+	}
+	return nil
+}

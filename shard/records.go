@@ -1,0 +1,141 @@
+package shard
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// bootstrap writes the first marketplace, the secrets and the first keys of a cluster, once.
+func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
+	if _, found := m.get([]byte{tableSecrets}); found {
+		return command.Result{}
+	}
+	if b.Marketplace.Ordinal == 0 {
+		return refused(command.Invalid, 0)
+	}
+	if r := m.putRecords(&command.PutRecords{Records: b.Keys}); r.Refusal != command.Done {
+		return r
+	}
+	m.put([]byte{tableSecrets}, command.AppendSecrets(nil, &b.Secrets))
+	m.feed.PutSecrets(&b.Secrets)
+	return m.putMarketplace(&b.Marketplace)
+}
+
+// putMarketplace replaces the settings of a marketplace. Data groups keep them too, because the billing mode decides
+// what is charged; only the meta group tells the auctions.
+func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
+	if x.Ordinal == 0 {
+		return refused(command.Invalid, 0)
+	}
+	key := keyMarketplace(nil, x.Ordinal)
+	m.put(key, command.AppendMarketplace(nil, x))
+	t := m.tenant(x.Ordinal)
+	turned := t.postPaid != x.PostPaid
+	t.postPaid = x.PostPaid
+	if turned {
+		for _, c := range m.campaigns {
+			if c.Marketplace == x.Ordinal {
+				m.show(c)
+			}
+		}
+	}
+	if m.meta {
+		m.feed.PutMarketplace(x)
+		m.changed = true
+	}
+	return command.Result{}
+}
+
+// putRecords writes and deletes records, all or nothing.
+func (m *Machine) putRecords(p *command.PutRecords) command.Result {
+	t := m.begin()
+	version := m.state.lastVersion
+	for i := range p.Records {
+		version++
+		if why := t.putRecord(&p.Records[i], version); why != command.Done {
+			return refused(why, i)
+		}
+	}
+	t.commit()
+	m.state.lastVersion = version
+	for i := range p.Records {
+		r := &p.Records[i]
+		m.feed.PutRecord(r.Kind, r.Marketplace, r.ID, r.Value)
+		m.changed = true
+	}
+	return command.Result{}
+}
+
+// putRecord stages one record. Versions are drawn from one counter, so that a record that was deleted and made again
+// never carries a version that a writer saw before.
+func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
+	key := keyRecord(nil, r.Kind, r.Marketplace, r.ID)
+	stored, found := t.get(key)
+	var old storedRecord
+	if found {
+		old = must(readRecord(stored))
+	}
+	if why := expected(r, found, old.version); why != command.Done {
+		return why
+	}
+	if r.Value == nil {
+		if !found {
+			return command.Done
+		}
+		class := countKey{r.Kind, r.Marketplace, old.class}
+		if r.NotLast && t.count(class) == 1 {
+			return command.WrongState
+		}
+		t.delta(class).n--
+		t.put(key, nil)
+		return command.Done
+	}
+	class := countKey{r.Kind, r.Marketplace, r.Class}
+	if r.Max > 0 && t.count(class) >= r.Max && (!found || old.class != r.Class) {
+		return command.TooMany
+	}
+	if found {
+		t.delta(countKey{r.Kind, r.Marketplace, old.class}).n--
+	}
+	t.delta(class).n++
+	t.put(key, appendRecord(nil, version, r.Class, r.Value))
+	return command.Done
+}
+
+// expected compares the version that the writer saw with what is there.
+func expected(r *command.Record, found bool, version uint64) command.Refusal {
+	switch {
+	case r.Expect == command.Any:
+		return command.Done
+	case r.Expect == 0 && found:
+		return command.AlreadyExists
+	case r.Expect == 0:
+		return command.Done
+	case !found:
+		return command.NotFound
+	case r.Expect != version:
+		return command.Conflict
+	default:
+		return command.Done
+	}
+}
+
+// storedRecord is a record as it lies in the state. OWNERSHIP: value aliases the stored bytes.
+type storedRecord struct {
+	version uint64
+	class   string
+	value   []byte
+}
+
+func appendRecord(dst []byte, version uint64, class string, value []byte) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, version)
+	return append(command.AppendText(dst, class), value...)
+}
+
+func readRecord(b []byte) (storedRecord, error) {
+	d := command.NewDecoder(b)
+	r := storedRecord{version: d.U64(), class: d.Text(), value: d.Rest()}
+	return r, d.Err()
+}

@@ -1,0 +1,72 @@
+package rollup
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// ErrUnreadable is returned by Decode for bytes that AppendTo did not write.
+var ErrUnreadable = errors.New("unreadable counters")
+
+// The counters in the order of their stored form. Append only.
+func (c *Counters) fields() [10]*int64 {
+	return [...]*int64{
+		&c.Impressions, &c.ChargedImpressions, (*int64)(&c.SpentImpressions),
+		&c.Clicks, &c.ChargedClicks, (*int64)(&c.SpentClicks),
+		&c.Purchases, &c.PurchaseQuantity, (*int64)(&c.PurchaseAmount),
+		&c.Pageviews,
+	}
+}
+
+// AppendTo appends the stored form of c: one signed variable-length number per counter, as far as the last that is not 0.
+func (c *Counters) AppendTo(dst []byte) []byte {
+	fields := c.fields()
+	n := len(fields)
+	for n > 0 && *fields[n-1] == 0 {
+		n--
+	}
+	for _, f := range fields[:n] {
+		dst = binary.AppendVarint(dst, *f)
+	}
+	return dst
+}
+
+// Decode replaces c by what AppendTo wrote.
+func (c *Counters) Decode(b []byte) error {
+	*c = Counters{}
+	for _, f := range c.fields() {
+		if len(b) == 0 {
+			return nil
+		}
+		v, n := binary.Varint(b)
+		if n <= 0 {
+			return ErrUnreadable
+		}
+		*f, b = v, b[n:]
+	}
+	if len(b) != 0 {
+		return ErrUnreadable
+	}
+	return nil
+}
+
+// Purchase counts one purchased item or, with items of one purchase, its sum. Amounts saturate at money.MaxMicros:
+// a count must not fail, and what saturates is reported sales, never money that Gavel moves.
+func (c *Counters) Purchase(quantity int64, unitPrice money.Micros) {
+	c.PurchaseQuantity = saturate(c.PurchaseQuantity, quantity)
+	amount, ok := money.Mul(unitPrice, quantity)
+	if !ok {
+		amount = money.MaxMicros
+	}
+	c.PurchaseAmount = money.Micros(saturate(int64(c.PurchaseAmount), int64(amount)))
+}
+
+func saturate(a, b int64) int64 {
+	sum, ok := money.Add(money.Micros(min(a, int64(money.MaxMicros))), money.Micros(min(b, int64(money.MaxMicros))))
+	if !ok {
+		return int64(money.MaxMicros)
+	}
+	return int64(sum)
+}
