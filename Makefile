@@ -1,0 +1,124 @@
+# Everything a person or a CI runs here is a target; .ci/run calls make test and nothing else.
+# Needs: Go. With a node of 20 or newer and npm on the path, make test also runs the published clients.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS   += --no-print-directory
+.DEFAULT_GOAL := help
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo development)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X github.com/gavel-ads/gavel/node/cli.version=$(VERSION) -X github.com/gavel-ads/gavel/node/cli.commit=$(COMMIT)
+
+# A build never edits go.mod. The commit is written by the line above, so Go need not ask git, which refuses to answer
+# root in a checkout of somebody else.
+export GOFLAGS := $(strip $(filter-out -mod=% -buildvcs=%,$(shell go env GOFLAGS)) -mod=readonly -buildvcs=false)
+
+GOLANGCI_VERSION := 2.15.0
+CLIENTS          := node/testdata/clients
+TIMEOUT          := 10m
+FUZZTIME         := 10s
+BENCH            := .
+COUNT            := 1
+KILLS            := 200
+SCENARIO         := mixed
+ARGS             :=
+
+.PHONY: help
+help: ## This list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.PHONY: build
+build: ## Build bin/gavel: static, reproducible, stamped with version and commit.
+	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/gavel ./node
+
+.PHONY: run
+run: build ## Build and start the demo: a market, shoppers, and a curl that returns winners. ARGS="--shoppers=5".
+	@exec bin/gavel demo $(ARGS)
+
+.PHONY: test
+test: format vet clients ## Everything a change must pass: format, vet, all tests, the published clients, a short kill test.
+	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./...
+
+.PHONY: format
+format:
+	@wrong="$$(gofmt -l .)"; if [ -n "$$wrong" ]; then echo "not formatted; run make fix:"; echo "$$wrong"; exit 1; fi
+
+.PHONY: vet
+vet:
+	@go vet ./...
+
+# Finds out whether the published clients can run and leaves 1 or nothing in bin/compat. They are the only thing that
+# needs more than Go, so their absence is loud and no failure.
+.PHONY: clients
+clients:
+	@mkdir -p bin; : > bin/compat; \
+	major="$$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" || true; \
+	if [ "$${major:-0}" -lt 20 ] || ! command -v npm >/dev/null; then \
+		echo "SKIPPED: the published clients. Install Node.js 20 or newer with npm (Debian 12 has 18; see nodejs.org) and run make test again."; \
+	elif [ ! -d $(CLIENTS)/node_modules ] && ! npm ci --prefix $(CLIENTS) --silent >bin/npm.log 2>&1; then \
+		echo "SKIPPED: the published clients. npm ci failed (is the registry reachable?):"; tail -n 3 bin/npm.log; \
+	else echo 1 > bin/compat; fi
+
+.PHONY: compat
+compat: ## Run the published clients, unchanged, against a node. Needs Node.js 20 and npm.
+	@GAVEL_COMPAT=1 go test -count=1 -timeout $(TIMEOUT) -run '^TestCompat' -v ./node
+
+.PHONY: kill
+kill: ## Kill a node under load again and again and audit its books. KILLS=200.
+	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run 'Kill' -v ./node/...
+
+.PHONY: race
+race: ## All tests under the race detector (needs a C compiler).
+	@CGO_ENABLED=1 go test -race -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for FUZZTIME=10s.
+	@git grep -lE '^func Fuzz' -- '*_test.go' | sort | while read -r file; do \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
+			echo "== $$(dirname "$$file") $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")" </dev/null; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Benchmarks of every room. BENCH=regexp COUNT=6; compare two runs with: go tool -modfile=.ci/tools.mod benchstat.
+	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+.PHONY: ceiling
+ceiling: ## The auction path against a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
+	@go run ./bench/ceiling
+
+# The node gets a directory and ports of its own, so that a running one is left alone.
+.PHONY: loadtest
+loadtest: build ## Load a fresh node from outside and audit its books. SCENARIO=mixed, ARGS="--rate=2000 --duration=30s".
+	@dir="$$(mktemp -d)"; bin/gavel serve --data-dir "$$dir/data" --keys-file "$$dir/keys.json" \
+		--auction-listen 127.0.0.1:18080 --manage-listen 127.0.0.1:18081 --peer-listen 127.0.0.1:17400 \
+		--ratelimit-management 0 --ratelimit-catalog 0 >"$$dir/log" 2>&1 & node=$$!; \
+	trap 'kill $$node 2>/dev/null || true; wait $$node || true; rm -rf "$$dir"' EXIT; \
+	until bin/gavel health http://127.0.0.1:18081 >/dev/null 2>&1; do kill -0 $$node || { cat "$$dir/log"; exit 1; }; sleep 0.1; done; \
+	go run ./loadtest --auction http://127.0.0.1:18080 --manage http://127.0.0.1:18081 --keys-file "$$dir/keys.json" --pid $$node $(ARGS) $(SCENARIO)
+
+.PHONY: lint
+lint: ## golangci-lint, when it is installed.
+	@if ! command -v golangci-lint >/dev/null; then echo "SKIPPED: golangci-lint $(GOLANGCI_VERSION) is not installed."; \
+	else have="$$(golangci-lint version --short)"; \
+		[ "$$have" = "$(GOLANGCI_VERSION)" ] || echo "golangci-lint $$have; the law is written for $(GOLANGCI_VERSION)"; \
+		golangci-lint run; fi
+
+.PHONY: check
+check: lint format vet ## What a reviewer runs: tidy, go fix, lint, vet, tests.
+	@go mod tidy -diff
+	@go fix -diff ./...
+	@if command -v govulncheck >/dev/null; then govulncheck ./...; else echo "SKIPPED: govulncheck is not installed."; fi
+	@$(MAKE) test
+
+.PHONY: fix
+fix: ## Format, modernize, tidy.
+	@gofmt -w .
+	@go fix ./...
+	@go mod tidy
+
+.PHONY: clean
+clean: ## Remove what the targets above made.
+	@rm -rf bin gavel-demo $(CLIENTS)/node_modules
