@@ -50,7 +50,6 @@ func (r *Results) reset(n int) {
 
 // reset empties a result, so that nothing of an earlier request shows.
 func (r *Result) reset(a *Auction) {
-	clear(r.Winners[:cap(r.Winners)])
 	*r = Result{Type: ListingsResult, Winners: r.Winners[:0]}
 	switch {
 	case a.Kind == Banners:

@@ -74,7 +74,8 @@ type Auction struct {
 	Variant     Span
 	Filter      Filter
 	External    []ExternalBid
-	HasExternal bool // The request named a demand source, even if all its bids were dropped.
+	HasExternal bool   // The request named a demand source, even if all its bids were dropped.
+	Sources     []Span // The demand sources that it named, at most ExternalBidsMax, those without bids included.
 }
 
 // Category is the category context: exactly one form is used, as the interface demands.

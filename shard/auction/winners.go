@@ -25,7 +25,7 @@ func (s *Scratch) award(out *Result) {
 		p.Placement = s.a.Placement
 		p.Price = w.Price
 		if c.campaign == 0 {
-			s.awardExternal(w, p, int(c.key&^externalKey), s.a.Products[h.index].Hash) //nolint:gosec // a position.
+			s.awardExternal(w, p, int(c.key&^externalKey)) //nolint:gosec // a position.
 		} else {
 			s.awardOwn(w, p, c, weightOf(c.charge, exposure))
 		}
@@ -48,8 +48,10 @@ func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uin
 	p.Bid = uint32(c.key) //nolint:gosec // the low half is the ordinal.
 }
 
-func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int, hash uint64) {
+// awardExternal names the product by a hash that is the same on every node and after every start, unlike the tables'.
+func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	b := &s.a.External[position]
+	hash := market.Hash(uint64(s.t.Marketplace), w.ID)
 	w.DemandSource = s.req.Text(b.Source)
 	if b.Metadata.Len > 0 {
 		w.Metadata = s.req.Text(b.Metadata)

@@ -22,8 +22,11 @@ const (
 	bidChunkRows = 1 << bidChunkBits
 )
 
-// at returns count rows of a block.
+// bidsAt returns the first count rows of a block.
 func bidsAt(chunks [][]BidRow, block, count uint32) []BidRow {
+	if count == 0 {
+		return nil
+	}
 	chunk := chunks[block>>bidChunkBits]
 	from := block % bidChunkRows
 	return chunk[from : from+count : from+count]

@@ -89,12 +89,7 @@ func (v *View) ProductRow(row uint32) *ProductRow { return v.products.at(row) }
 func (v *View) Key(r *ProductRow) []byte { return textAt(v.texts, r.key, r.keyLen) }
 
 // Bids returns the bids that target a product, in no particular order.
-func (v *View) Bids(r *ProductRow) []BidRow {
-	if r.Bids == 0 {
-		return nil
-	}
-	return bidsAt(v.bids, r.block, r.Bids)
-}
+func (v *View) Bids(r *ProductRow) []BidRow { return bidsAt(v.bids, r.block, r.Bids) }
 
 // Campaign returns a campaign's row.
 func (v *View) Campaign(row uint32) *CampaignRow { return v.campaigns.at(row) }

@@ -1,0 +1,321 @@
+package auction_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// TestAgreesWithModel runs random auctions on random markets, with random changes and a publication between them, and
+// compares winners, ranks, prices and loss reasons with the model's. It also shows that an auction on a view that is no
+// longer the newest still gives what it gave.
+func TestAgreesWithModel(t *testing.T) {
+	worlds, rounds := 250, 200
+	if testing.Short() {
+		worlds = 20
+	}
+	for seed := range worlds {
+		r := &roulette{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), world: newWorld(), m: market.New(uint64(seed))}
+		r.size = []int{3, 10, 25, 120}[seed%4]
+		r.start()
+		for round := range rounds {
+			r.round(t, fmt.Sprintf("seed %d round %d", seed, round))
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// roulette draws a world, changes to it and queries.
+type roulette struct {
+	*rand.Rand
+	*world
+	m    *market.Market
+	size int
+	sc   auction.Scratch
+	res  auction.Results
+	seq  uint64
+	next uint32 // Ordinal of the next bid, over all groups.
+}
+
+const auctionsPerRound = 4
+
+func (r *roulette) round(t *testing.T, name string) {
+	for range 1 + r.IntN(4) {
+		r.change()
+	}
+	r.m.Publish()
+
+	v := r.m.View()
+	queries := make([]query, auctionsPerRound)
+	for i := range queries {
+		queries[i] = r.query()
+	}
+	tick := ticket(100, r.seq)
+	r.seq += auctionsPerRound
+	req := requestFor(v, 1, queries...)
+	auction.Run(v, tick, req, &r.res, &r.sc)
+	for i, q := range queries {
+		got, want := outcomeOf(&r.res.Results[i]), r.auction(q, tick, tick.Seq+uint64(i))
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s auction %d: %+v\n got %v\nwant %v", name, i, q, got, want)
+			return
+		}
+	}
+	r.recheck(t, name, v, tick, req)
+}
+
+// recheck publishes changes and runs the same request on the old view.
+func (r *roulette) recheck(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request) {
+	before := fmt.Sprint(texts(&r.res))
+	for range r.IntN(3) {
+		r.changeMarket()
+	}
+	r.m.Publish()
+	var res auction.Results
+	auction.Run(v, tick, req, &res, &r.sc)
+	if after := fmt.Sprint(texts(&res)); before != after {
+		t.Errorf("%s: an old view changed:\n%s\n%s", name, before, after)
+	}
+}
+
+// texts is everything of results, tokens included, as it would be written.
+func texts(res *auction.Results) (all []string) {
+	for i := range res.Results {
+		x := &res.Results[i]
+		all = append(all, fmt.Sprint(outcomeOf(x)))
+		for _, w := range x.Winners {
+			all = append(all, string(w.Token[:]))
+		}
+	}
+	return all
+}
+
+func (r *roulette) start() {
+	for i := range 2 + r.size/4 {
+		c := r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
+		r.draw(c)
+	}
+	r.feed(r.m)
+	for range r.size * 3 {
+		r.changeMarket()
+	}
+}
+
+func (r *roulette) change() {
+	if r.IntN(3) > 0 {
+		r.changeMarket()
+		return
+	}
+	if c := r.someCampaign(); c.slot != nil {
+		c.left, c.wallet = r.balance(), r.balance()
+		c.slot.Left.Store(int64(c.left))
+		c.slot.Wallet.Store(int64(c.wallet))
+	}
+}
+
+// changeMarket makes one change that is visible from the next view on.
+func (r *roulette) changeMarket() {
+	switch n := r.IntN(100); {
+	case n < 45:
+		r.changeBid()
+	case n < 70:
+		p := r.drawProduct()
+		r.products[p.ID] = p
+		r.m.PutProduct(1, &p)
+	case n < 73:
+		id := r.product()
+		delete(r.products, id)
+		r.m.DeleteProduct(1, id)
+	case n < 83:
+		c := market.Category{ID: r.category()}
+		if r.IntN(3) > 0 {
+			c.ParentID = r.category()
+		}
+		if r.cycle(c) {
+			return
+		}
+		r.categories[c.ID] = c
+		r.m.PutCategory(1, &c)
+	case n < 86:
+		id := r.category()
+		delete(r.categories, id)
+		r.m.DeleteCategory(1, id)
+	case n < 95:
+		c := r.someCampaign()
+		r.draw(c)
+		r.m.PutCampaign(&c.Campaign)
+	case n < 99:
+		for i := range r.settings.Reserve {
+			r.settings.Reserve[i] = r.amount() / 4
+		}
+		r.m.PutMarketplace(&r.settings)
+	default:
+		r.reload()
+	}
+}
+
+// reload forgets a group and feeds the world anew, as after a snapshot.
+func (r *roulette) reload() {
+	for g := range ids.Group(4) {
+		r.m.Reset(g, g == 0)
+	}
+	r.feed(r.m)
+}
+
+func (r *roulette) changeBid() {
+	c := r.someCampaign()
+	for key, b := range r.bids { // Any bid of the campaign, half of the times.
+		if key.campaign == c.Name && r.IntN(2) == 0 {
+			b.Amount, b.Active, b.Location, b.Triggers = r.amount(), r.IntN(10) > 0, r.location(), r.triggers(b.Target)
+			b.Deleted = r.IntN(4) == 0
+			r.m.PutBid(&c.Campaign, &b)
+			if r.bids[key] = b; b.Deleted {
+				delete(r.bids, key)
+			}
+			return
+		}
+	}
+	r.next++
+	b := market.Bid{Ordinal: r.next, Target: r.product(), Amount: r.amount(), Active: r.IntN(10) > 0, Location: r.location()}
+	b.Triggers = r.triggers(b.Target)
+	r.bids[bidKey{c.Name, b.Ordinal}] = b
+	r.m.PutBid(&c.Campaign, &b)
+}
+
+// cycle reports whether the category would be its own ancestor, which the catalog refuses.
+func (r *roulette) cycle(c market.Category) bool {
+	for id := c.ParentID; id != ""; id = r.categories[id].ParentID {
+		if id == c.ID {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *roulette) draw(c *campaign) {
+	c.Active = r.IntN(12) > 0
+	c.Status = market.Approved
+	if r.IntN(12) == 0 {
+		c.Status = market.Status(r.IntN(4))
+	}
+	c.StartMillis = []int64{0, 0, 0, 0, 100, 101}[r.IntN(6)]
+	c.EndMillis = []int64{0, 0, 0, 0, 100, 101}[r.IntN(6)]
+	c.Charge = market.CPC
+	if r.IntN(3) == 0 {
+		c.Charge = market.ChargeType(1 + r.IntN(3))
+	}
+	c.Price = market.SecondPrice
+	if r.IntN(6) == 0 {
+		c.Price = market.FirstPrice
+	}
+}
+
+func (r *roulette) drawProduct() market.Product {
+	p := market.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score()}
+	for range r.IntN(4) {
+		p.Categories = append(p.Categories, r.category())
+	}
+	for range r.IntN(3) {
+		p.Attributes = append(p.Attributes, r.attribute())
+		p.Promotions = append(p.Promotions, r.attribute())
+	}
+	return p
+}
+
+func (r *roulette) query() query {
+	q := query{slots: 1 + r.IntN(6), locations: nil}
+	if r.IntN(10) == 0 {
+		q.slots = 40
+	}
+	context := r.IntN(6)
+	if context < 4 {
+		for range 1 + r.IntN(r.size+2) {
+			q.products = append(q.products, r.product())
+			q.quality = append(q.quality, r.score())
+		}
+		if r.IntN(2) == 0 {
+			q.quality = nil
+		}
+	}
+	if context >= 3 {
+		q.form = auction.CategoryForm(1 + r.IntN(3))
+		for range 1 + r.IntN(2) {
+			clause := []string{r.category()}
+			for q.form == auction.Disjunctions && r.IntN(2) == 0 {
+				clause = append(clause, r.category())
+			}
+			if q.clauses = append(q.clauses, clause); q.form == auction.OneCategory {
+				break
+			}
+		}
+	}
+	q.search = context == 0
+	for range r.IntN(3) {
+		q.locations = append(q.locations, r.location())
+	}
+	if r.IntN(4) == 0 {
+		q.or = r.IntN(2) == 0
+		q.attributes = append(q.attributes, r.attribute())
+		q.promotions = append(q.promotions, r.attribute())
+		q.promotions = q.promotions[:r.IntN(2)]
+	}
+	for r.IntN(4) == 0 {
+		q.external = append(q.external, externalBid{source: "partner", product: r.product(), amount: r.amount()})
+	}
+	return q
+}
+
+func (r *roulette) triggers(target string) (list []market.Trigger) {
+	if r.IntN(2) == 0 {
+		return []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}}
+	}
+	for range r.IntN(3) {
+		t := market.Trigger{Kind: market.TriggerKind(r.IntN(3)), Value: r.product()}
+		if t.Kind == market.TriggerCategory {
+			t.Value = r.category()
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func (r *roulette) someCampaign() *campaign {
+	return r.campaigns[fmt.Sprint("c", r.IntN(len(r.campaigns)))]
+}
+
+// Small numbers of names and amounts make ties, repeats and meetings frequent.
+func (r *roulette) vendor() string    { return fmt.Sprint("v", r.IntN(2+r.IntN(4))) }
+func (r *roulette) product() string   { return fmt.Sprint("product-", r.IntN(r.size)) }
+func (r *roulette) category() string  { return fmt.Sprint("cat", r.IntN(7)) }
+func (r *roulette) attribute() string { return fmt.Sprint("color:", r.IntN(3)) }
+
+func (r *roulette) location() string {
+	return []string{"", "", "Berlin", "berlin", "KÖLN", "köln", "Straße"}[r.IntN(7)]
+}
+
+func (r *roulette) score() uint32 {
+	return []uint32{market.QualityOne, market.QualityOne, market.QualityOne / 2, 1, 0, r.Uint32N(market.QualityOne + 1)}[r.IntN(6)]
+}
+
+func (r *roulette) amount() money.Micros {
+	switch r.IntN(8) {
+	case 0:
+		return money.Micros(1 + r.Int64N(int64(money.MaxMicros)))
+	case 1:
+		return money.Micros(1 + r.Int64N(2000))
+	}
+	return money.Micros(1+r.IntN(20)) * 10_000
+}
+
+func (r *roulette) balance() money.Micros {
+	return []money.Micros{math.MaxInt64, math.MaxInt64, 1, 0, -5}[r.IntN(5)]
+}
