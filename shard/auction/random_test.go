@@ -17,20 +17,25 @@ import (
 // compares winners, ranks, prices and loss reasons with the model's. It also shows that an auction on a view that is no
 // longer the newest still gives what it gave.
 func TestAgreesWithModel(t *testing.T) {
-	worlds, rounds := 250, 200
-	if testing.Short() {
-		worlds = 20
-	}
-	for seed := range worlds {
-		r := &roulette{Rand: rand.New(rand.NewPCG(uint64(seed), 1)), world: newWorld(), m: market.New(uint64(seed))}
-		r.size = []int{3, 10, 25, 120}[seed%4]
-		r.start()
-		for round := range rounds {
-			r.round(t, fmt.Sprintf("seed %d round %d", seed, round))
-			if t.Failed() {
-				return
+	for _, x := range []struct{ products, worlds, rounds, changes int }{
+		{products: 3, worlds: 80, rounds: 250, changes: 2},
+		{products: 10, worlds: 100, rounds: 250, changes: 3},
+		{products: 25, worlds: 80, rounds: 250, changes: 3},
+		{products: 120, worlds: 20, rounds: 200, changes: 10},
+		{products: 2500, worlds: 2, rounds: 40, changes: 4000}, // Enough to grow every table and rewrite every arena.
+	} {
+		t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
+			t.Parallel()
+			for seed := range x.worlds {
+				r := newRoulette(uint64(seed), x.products)
+				for round := range x.rounds {
+					r.round(t, fmt.Sprintf("seed %d round %d", seed, round), x.changes)
+					if t.Failed() {
+						return
+					}
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -43,13 +48,26 @@ type roulette struct {
 	sc   auction.Scratch
 	res  auction.Results
 	seq  uint64
-	next uint32 // Ordinal of the next bid, over all groups.
+	keys []bidKey // Of all bids, so that one can be drawn.
+	next uint32   // Ordinal of the last bid, over all groups.
+}
+
+func newRoulette(seed uint64, products int) *roulette {
+	r := &roulette{Rand: rand.New(rand.NewPCG(seed, 1)), world: newWorld(), m: market.New(seed), size: products}
+	for i := range 2 + r.size/4 {
+		r.draw(r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i)))
+	}
+	r.feed(r.m)
+	for range r.size * 3 {
+		r.changeMarket()
+	}
+	return r
 }
 
 const auctionsPerRound = 4
 
-func (r *roulette) round(t *testing.T, name string) {
-	for range 1 + r.IntN(4) {
+func (r *roulette) round(t *testing.T, name string, changes int) {
+	for range 1 + r.IntN(changes) {
 		r.change()
 	}
 	r.m.Publish()
@@ -97,17 +115,6 @@ func texts(res *auction.Results) (all []string) {
 		}
 	}
 	return all
-}
-
-func (r *roulette) start() {
-	for i := range 2 + r.size/4 {
-		c := r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
-		r.draw(c)
-	}
-	r.feed(r.m)
-	for range r.size * 3 {
-		r.changeMarket()
-	}
 }
 
 func (r *roulette) change() {
@@ -171,24 +178,29 @@ func (r *roulette) reload() {
 	r.feed(r.m)
 }
 
+// changeBid changes or deletes a bid, half of the times, or adds one.
 func (r *roulette) changeBid() {
-	c := r.someCampaign()
-	for key, b := range r.bids { // Any bid of the campaign, half of the times.
-		if key.campaign == c.Name && r.IntN(2) == 0 {
-			b.Amount, b.Active, b.Location, b.Triggers = r.amount(), r.IntN(10) > 0, r.location(), r.triggers(b.Target)
-			b.Deleted = r.IntN(4) == 0
-			r.m.PutBid(&c.Campaign, &b)
-			if r.bids[key] = b; b.Deleted {
-				delete(r.bids, key)
-			}
-			return
+	var key bidKey
+	var b market.Bid
+	if i := r.IntN(2*len(r.keys) + 1); i < len(r.keys) {
+		key = r.keys[i]
+		b = r.bids[key]
+		b.Deleted = r.IntN(4) == 0
+		if b.Deleted {
+			r.keys[i] = r.keys[len(r.keys)-1]
+			r.keys = r.keys[:len(r.keys)-1]
 		}
+	} else {
+		r.next++
+		key = bidKey{r.someCampaign().Name, r.next}
+		b = market.Bid{Ordinal: r.next, Target: r.product()}
+		r.keys = append(r.keys, key)
 	}
-	r.next++
-	b := market.Bid{Ordinal: r.next, Target: r.product(), Amount: r.amount(), Active: r.IntN(10) > 0, Location: r.location()}
-	b.Triggers = r.triggers(b.Target)
-	r.bids[bidKey{c.Name, b.Ordinal}] = b
-	r.m.PutBid(&c.Campaign, &b)
+	b.Amount, b.Active, b.Location, b.Triggers = r.amount(), r.IntN(10) > 0, r.location(), r.triggers(b.Target)
+	r.m.PutBid(&r.campaigns[key.campaign].Campaign, &b)
+	if r.bids[key] = b; b.Deleted {
+		delete(r.bids, key)
+	}
 }
 
 // cycle reports whether the category would be its own ancestor, which the catalog refuses.
