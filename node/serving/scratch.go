@@ -26,9 +26,10 @@ import (
 // INVARIANT: nothing that a request left here is visible to the next one, which may be another tenant's: the parsers reset
 // every element they use, and a scratch whose request panicked is thrown away.
 type Scratch struct {
-	Status int
-	Body   []byte // Empty only with 204.
-	Fields []Field
+	Request Request // Set by the door.
+	Status  int
+	Body    []byte // Empty only with 204.
+	Fields  []Field
 
 	core   *Core
 	stripe *metrics.Stripe
@@ -80,14 +81,15 @@ func (c *Core) Acquire() *Scratch { return c.scratches.Get().(*Scratch) } //noli
 // Release counts the answered request and gives the scratch back. took is how long it was since Request.Now.
 func (sc *Scratch) Release(took time.Duration) {
 	sc.stripe.Request(int(sc.op), int(sc.code), took)
+	sc.Request = Request{} // What it refers to is the door's.
 	if sc.broken || sc.size() > scratchMax {
 		return
 	}
-	sc.request.Body, sc.event.batch.Body = nil, nil // They belong to the door.
+	sc.request.Body, sc.event.batch.Body = nil, nil
 	sc.core.scratches.Put(sc)
 }
 
-func (sc *Scratch) begin(r *Request) {
+func (sc *Scratch) begin() {
 	sc.Status, sc.Body, sc.Fields, sc.message = 0, sc.Body[:0], sc.fields[:0], sc.message[:0]
 }
 

@@ -67,15 +67,23 @@ func New(d Deps) *Core {
 	return c
 }
 
-// Serve answers one request: it sets Status, Body and Fields of sc. It never fails; what goes wrong is an answer.
+// Serve answers the request in sc.Request: it sets Status, Body and Fields of sc. It never fails; what goes wrong is an
+// answer.
 //
 // The order of the checks is the interface's: path, method, key, body size, syntax, field rules, state.
-// OWNERSHIP: everything in r and sc is valid until sc is released; nothing of either is kept.
-func (c *Core) Serve(sc *Scratch, r *Request) {
-	sc.begin(r)
-	target := c.route(sc, r)
-	op, code := c.dispatch(sc, r, target)
-	sc.finish(c, r, target, op, code)
+// OWNERSHIP: the slices of the request and of the answer are valid until sc is released; nothing of either is kept.
+func (c *Core) Serve(sc *Scratch) {
+	r := &sc.Request // Part of the scratch, because a value of the door's would escape to the heap with every request.
+	sc.begin()
+	t := c.route(sc, r)
+	op, code := c.dispatch(sc, r, t)
+	sc.finish(c, r, t, op, code)
+}
+
+// Refuse answers a request that the door itself refuses, before anything of it could be routed.
+func (c *Core) Refuse(sc *Scratch, code apierr.Code, message string) {
+	sc.begin()
+	sc.finish(c, &sc.Request, target{onV2: true}, OpUnknown, sc.refuse(code, message))
 }
 
 func (c *Core) dispatch(sc *Scratch, r *Request, t target) (Operation, apierr.Code) {

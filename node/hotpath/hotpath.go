@@ -1,0 +1,175 @@
+// Package hotpath is the auction listener: fasthttp in front of the core of /v2, with what concerns HTTP itself (framing,
+// timeouts, sizes, connections) and nothing else. What a request is answered with is decided in node/serving, and is the
+// same on the management listener.
+//
+// See DESIGN.md for the options and for what the server in use does not refuse by itself.
+package hotpath
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/node/serving"
+)
+
+// Limits of the listener where Options leaves them open.
+const (
+	readTimeout  = 2 * time.Second // A whole request, from its first byte.
+	writeTimeout = 5 * time.Second
+	idleTimeout  = 60 * time.Second // Between two requests of a connection.
+
+	// headMax is the size of a connection's read buffer, and with it the limit of a request head.
+	headMax = 16 << 10 // BOUND: the interface's; each connection holds one for life.
+
+	// connectionsMax is how many connections are served at the same time. BOUND: each holds about 40 KiB.
+	connectionsMax = 50_000
+)
+
+// Options are what a Server needs. Zero members of the limits take the defaults.
+type Options struct {
+	Core    *serving.Core
+	Metrics *metrics.Metrics
+	Log     *slog.Logger
+	// ManagementAddr is where the other listener is, told to clients that ask here for what is there.
+	ManagementAddr string
+
+	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
+	Connections                            int
+	// NoDate leaves the Date header out. Its updater is a goroutine that never ends, which tests with a clock of their
+	// own cannot have.
+	NoDate bool
+}
+
+func (o Options) withDefaults() Options {
+	o.ReadTimeout = withDefault(o.ReadTimeout, readTimeout)
+	o.WriteTimeout = withDefault(o.WriteTimeout, writeTimeout)
+	o.IdleTimeout = withDefault(o.IdleTimeout, idleTimeout)
+	o.Connections = withDefault(o.Connections, connectionsMax)
+	return o
+}
+
+func withDefault[T ~int | ~int64](value, otherwise T) T {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Server is the auction listener.
+type Server struct {
+	http        *fasthttp.Server
+	core        *serving.Core
+	frames      *metrics.Stripe
+	connections int
+	unknownPath string
+}
+
+// New returns a server that does not listen yet.
+func New(o Options) *Server {
+	o = o.withDefaults()
+	s := &Server{
+		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections,
+		unknownPath: "there is no such path on the auction listener, which serves /v2; " +
+			"/public/v1, the console and /metrics are on the management listener",
+	}
+	if o.ManagementAddr != "" {
+		s.unknownPath += " at " + o.ManagementAddr
+	}
+	s.http = Tuned(o, s.handle)
+	s.http.ErrorHandler = s.unreadable
+	return s
+}
+
+// Tuned returns a fasthttp server with the listener's options around any handler, so that a benchmark can compare with
+// a handler that does nothing under the same conditions.
+func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
+	o = o.withDefaults()
+	return &fasthttp.Server{
+		Handler:      handler,
+		ReadTimeout:  o.ReadTimeout,
+		WriteTimeout: o.WriteTimeout,
+		IdleTimeout:  o.IdleTimeout,
+		// The listener refuses surplus connections in JSON before fasthttp would do it in plain text.
+		Concurrency:        o.Connections + o.Connections/8 + 16,
+		ReadBufferSize:     headMax,
+		WriteBufferSize:    headMax,
+		MaxRequestBodySize: serving.BodyMax,
+		CloseOnShutdown:    true,
+
+		NoDefaultServerHeader:        true,
+		NoDefaultContentType:         true,
+		NoDefaultDate:                o.NoDate,
+		DisablePreParseMultipartForm: true,
+		SecureErrorLogMessage:        true,
+		// ReduceMemoryUsage and StreamRequestBody stay off: each costs an allocation per request, and streaming takes the
+		// limit off the body.
+		Logger: logger{o.Log},
+	}
+}
+
+// Serve answers on a listener until Shutdown, then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	return s.http.Serve(&bounded{Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections)}) //nolint:gosec // A count.
+}
+
+// ServeConn answers on one connection until it ends.
+func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(c) }
+
+// Shutdown stops listening, lets every request that has begun finish and its answer be sent, closes the connections and
+// returns. When ctx ends before that, it returns the context's error.
+func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+
+// handle answers one request.
+func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	if !unambiguous(&ctx.Request.Header) {
+		s.frames.RefusedFrame()
+		s.refuse(ctx, "the framing of the request is ambiguous")
+		return
+	}
+	s.answer(ctx, ctx.Time(), false)
+}
+
+// answer lets the core answer and copies the answer into the response.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time, tooLarge bool) {
+	h := &ctx.Request.Header
+	sc := s.core.Acquire()
+	sc.Request = serving.Request{
+		Now: now, Method: h.Method(), Target: h.RequestURI(),
+		Authorization:   h.PeekBytes(nameAuthorization),
+		RequestID:       h.PeekBytes(nameRequestID),
+		ContentEncoding: h.PeekBytes(nameContentEncoding),
+		Origin:          h.PeekBytes(nameOrigin),
+		RequestHeaders:  h.PeekBytes(nameRequestHeaders),
+		BodyTooLarge:    tooLarge,
+		UnknownPath:     s.unknownPath,
+	}
+	if !tooLarge {
+		sc.Request.Body = ctx.Request.Body()
+	}
+	s.core.Serve(sc)
+	send(ctx, sc)
+	sc.Release(time.Since(now))
+}
+
+// Header names in the form the parser has brought them to.
+var (
+	nameAuthorization   = []byte("Authorization")
+	nameRequestID       = []byte("X-Request-Id")
+	nameContentEncoding = []byte("Content-Encoding")
+	nameOrigin          = []byte("Origin")
+	nameRequestHeaders  = []byte("Access-Control-Request-Headers")
+)
+
+// send copies an answer. SetBody copies too: the response is written after the scratch has gone to the next request.
+func send(ctx *fasthttp.RequestCtx, sc *serving.Scratch) {
+	ctx.Response.SetStatusCode(sc.Status)
+	for i := range sc.Fields {
+		ctx.Response.Header.SetCanonical(sc.Fields[i].Name, sc.Fields[i].Value)
+	}
+	ctx.Response.SetBody(sc.Body)
+}

@@ -1,0 +1,121 @@
+package hotpath
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+)
+
+// unreadable answers a request that fasthttp gave up reading, in JSON like everything else. The server closes the
+// connection afterwards, because nobody knows where the next request would begin.
+func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+	_, headTooLarge := errors.AsType[*fasthttp.ErrSmallBuffer](err)
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case headTooLarge:
+		s.refuse(ctx, "the request head is over 16 KiB")
+		s.asHeadTooLarge(ctx)
+	case errors.Is(err, fasthttp.ErrBodyTooLarge):
+		drain(ctx.Conn())
+		s.answer(ctx, time.Now(), true)
+	case isNet && timeout.Timeout() && len(ctx.Request.Header.RawHeaders()) == 0:
+		// Not even a head: a connection opened in advance, or somebody holding it open. An answer to a question nobody
+		// asked would be taken for the answer to the next one.
+		_ = ctx.Conn().Close()
+	case isNet && timeout.Timeout():
+		// A slow line is no fault of the client's, which gives up for good on 400.
+		s.refuseAs(ctx, apierr.ServiceUnavailable, "the request did not arrive in time")
+	default:
+		s.refuse(ctx, "the request is not well-formed HTTP")
+	}
+}
+
+// refuse answers 400 and has the connection closed.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, message string) {
+	s.refuseAs(ctx, apierr.BadRequest, message)
+}
+
+func (s *Server) refuseAs(ctx *fasthttp.RequestCtx, code apierr.Code, message string) {
+	now := time.Now()
+	sc := s.core.Acquire()
+	sc.Request.Now = now
+	s.core.Refuse(sc, code, message)
+	send(ctx, sc)
+	ctx.SetConnectionClose()
+	sc.Release(time.Since(now))
+}
+
+// asHeadTooLarge turns the answer into a 431, the one status that goes with an errCode which otherwise means 400.
+func (s *Server) asHeadTooLarge(ctx *fasthttp.RequestCtx) {
+	const status = http.StatusRequestHeaderFieldsTooLarge
+	ctx.Response.SetStatusCode(status)
+	reason := strconv.Quote(apierr.BadRequest.Reason())
+	body := bytes.TrimSuffix(bytes.Clone(ctx.Response.Body()), []byte(reason+"}"))
+	ctx.Response.SetBody(append(body, strconv.Quote(http.StatusText(status))+"}"...))
+}
+
+// drainMax is how much of a body that is too large is read and thrown away. BOUND: closing a connection with unread bytes
+// resets it, and the client may lose the answer that says why; a body larger than this is not worth the courtesy.
+const drainMax = 16 << 20
+
+// drain reads what is left of a body, within the read timeout that is already set on the connection.
+func drain(c net.Conn) {
+	const pause = 100 * time.Millisecond
+	deadline := time.Now().Add(readTimeout)
+	buffer := make([]byte, 64<<10)
+	for read := 0; read < drainMax && time.Now().Before(deadline); {
+		_ = c.SetReadDeadline(time.Now().Add(pause)) // The end of a body cannot be seen here; a pause is taken for it.
+		n, err := c.Read(buffer)
+		read += n
+		if err != nil {
+			return
+		}
+	}
+}
+
+// bounded refuses surplus connections with an answer that clients understand.
+type bounded struct {
+	net.Listener
+	open func() int32
+	max  int32
+}
+
+// Accept returns the next connection that may be served.
+func (b *bounded) Accept() (net.Conn, error) {
+	for {
+		c, err := b.Listener.Accept()
+		if err != nil || b.open() < b.max {
+			return c, err
+		}
+		_ = c.SetDeadline(time.Now().Add(time.Second))
+		_, _ = io.WriteString(c, surplus)
+		_ = c.Close()
+	}
+}
+
+// surplus is what a connection beyond the bound is answered with.
+var surplus = func() string {
+	body := string(apierr.Append(nil, apierr.ServiceUnavailable, "too many connections", ""))
+	return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n" +
+		"Access-Control-Allow-Origin: *\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
+		strconv.Itoa(len(body)) + "\r\n\r\n" + body
+}()
+
+// logger is where fasthttp reports connections that went wrong. That is everyday business on the internet, so it is told
+// only to those who look for it.
+type logger struct{ *slog.Logger }
+
+// Printf logs one report.
+func (l logger) Printf(format string, args ...any) {
+	l.Debug("connection_failed", slog.String("report", fmt.Sprintf(format, args...)))
+}
