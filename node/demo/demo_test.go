@@ -158,7 +158,7 @@ func TestShoppersReportWhatTheySee(t *testing.T) {
 	cancel()
 	<-done
 	c := s.Counts()
-	if c.Failures.Load() != 0 || c.Winners.Load() < 2*c.Impressions.Load()/2 || events.Load() < c.Impressions.Load() {
+	if c.Failures.Load() != 0 || c.Winners.Load() < c.Impressions.Load() || events.Load() < c.Impressions.Load() {
 		t.Errorf("%d failures, %d winners, %d impressions counted, %d received",
 			c.Failures.Load(), c.Winners.Load(), c.Impressions.Load(), events.Load())
 	}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// CreateCampaign stores a campaign with its bids and fills in what Gavel assigns: ids, times, wallet and group.
+// ErrAlreadyExists means that its ExternalID is taken.
+func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
+	now := t.now()
+	c.ID = t.mint(ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
+	c.Marketplace, c.Group = t.marketplace, t.groupOf(c.VendorID)
+	c.CreatedMillis, c.UpdatedMillis = now, now
+	if c.Wallet.IsZero() {
+		c.Wallet = ids.DefaultWalletOf(t.marketplace, c.VendorID)
+	}
+	t.stamp(c.ID, bids, now)
+	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
+	_, err := t.propose(ctx, c.Group, cmd)
+	return err
+}
+
+// stamp gives new bids their ids, in the shard of their campaign, and their times.
+func (t Tenant) stamp(campaign ids.UUID, bids []market.Bid, now int64) {
+	for i := range bids {
+		bids[i].ID = t.mint(ids.ShardOf(campaign))
+		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
+	}
+}
+
+// PatchCampaign changes a campaign. ErrNotFound for another marketplace's, ErrWrongState on a terminated one.
+func (t Tenant) PatchCampaign(ctx context.Context, p *command.PatchCampaign) error {
+	p.Marketplace = t.marketplace
+	_, err := t.propose(ctx, t.groupOfCampaign(p.Campaign), command.AppendPatchCampaign(nil, t.now(), p))
+	return err
+}
+
+func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
+	return t.store.Groups.GroupOf(ids.ShardOf(id))
+}
+
+// AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign.
+func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
+	t.stamp(campaign, bids, t.now())
+	return t.putBids(ctx, campaign, bids)
+}
+
+// ReplaceBid replaces amount, state, triggers and location of a bid, or deletes it.
+func (t Tenant) ReplaceBid(ctx context.Context, campaign ids.UUID, b market.Bid) error {
+	b.UpdatedMillis = t.now()
+	return t.putBids(ctx, campaign, []market.Bid{b})
+}
+
+func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
+	p := command.PutBids{Campaign: campaign, Marketplace: t.marketplace, Bids: bids}
+	_, err := t.propose(ctx, t.groupOfCampaign(campaign), command.AppendPutBids(nil, t.now(), &p))
+	return err
+}
+
+// Campaign returns a campaign of this marketplace, or ErrNotFound. Terminated ones are found.
+func (t Tenant) Campaign(_ context.Context, id ids.UUID) (CampaignState, error) {
+	return one(t, t.groupOfCampaign(id), func(b shard.Books) (CampaignState, bool) {
+		c, ok := b.Campaign(id)
+		return c, ok && c.Marketplace == t.marketplace
+	})
+}
+
+// Campaigns lists campaigns, newest first; terminated ones only when the filter names that status. A vendor's campaigns
+// lie in one group; without a vendor every group gives its newest, and the newest of those are the answer.
+func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState, bool, error) {
+	groups := t.store.Groups.Groups()
+	if f.VendorID != "" {
+		groups = []ids.Group{t.groupOf(f.VendorID)}
+	}
+	narrow := shard.CampaignFilter{VendorID: f.VendorID, Status: f.Status, Format: f.Format, Active: f.Active}
+	var all []CampaignState
+	var more bool
+	for _, g := range groups {
+		got, err := read(t, g, func(b shard.Books) (p page[CampaignState]) {
+			p.items, p.more = b.Campaigns(t.marketplace, &narrow, 0, f.Offset+f.Limit)
+			return p
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		all, more = append(all, got.items...), more || got.more
+	}
+	slices.SortStableFunc(all, func(a, b CampaignState) int {
+		return cmp.Or(cmp.Compare(b.CreatedMillis, a.CreatedMillis), slices.Compare(b.ID[:], a.ID[:]))
+	})
+	all = all[min(f.Offset, len(all)):]
+	if len(all) > f.Limit {
+		all, more = all[:f.Limit], true
+	}
+	return all, more, nil
+}
+
+// Bids lists the bids of a campaign in the order of their creation; deleted ones are left out.
+func (t Tenant) Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error) {
+	c, err := t.Campaign(ctx, campaign)
+	if err != nil {
+		return nil, false, err
+	}
+	got, err := read(t, t.groupOfCampaign(campaign), func(b shard.Books) (p page[market.Bid]) {
+		p.items, p.more = b.Bids(c.Ordinal, offset, limit)
+		return p
+	})
+	return got.items, got.more, err
+}
+
+// Bid returns one bid that is not deleted, or ErrNotFound.
+func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error) {
+	c, err := t.Campaign(ctx, campaign)
+	if err != nil {
+		return market.Bid{}, err
+	}
+	return one(t, t.groupOfCampaign(campaign), func(b shard.Books) (market.Bid, bool) {
+		of, got, ok := b.Bid(bid)
+		return got, ok && of == c.Ordinal && !got.Deleted
+	})
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// PutVendors adds or replaces vendors, all or nothing. A vendor's account and default wallet follow from its id, so
+// nothing else has to be written.
+func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
+	records := make([]command.Record, len(v))
+	for i := range v {
+		records[i] = command.Record{
+			Kind: command.RecordVendor, Marketplace: t.marketplace, ID: v[i].ID,
+			Value: command.AppendVendor(nil, &v[i]), Expect: command.Any,
+		}
+	}
+	return t.putRecords(ctx, records)
+}
+
+// DeleteVendors removes vendors; unknown ids are ignored. Their wallets and campaigns stay.
+func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
+	records := make([]command.Record, len(ids))
+	for i, id := range ids {
+		records[i] = command.Record{Kind: command.RecordVendor, Marketplace: t.marketplace, ID: id, Expect: command.Any}
+	}
+	return t.putRecords(ctx, records)
+}
+
+func (t Tenant) putRecords(ctx context.Context, records []command.Record) error {
+	cmd := command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records})
+	_, err := t.propose(ctx, t.store.Groups.Meta(), cmd)
+	return err
+}
+
+// PutCategories adds or replaces categories, all or nothing; a *Refused with ErrCycle names the culprit.
+func (t Tenant) PutCategories(ctx context.Context, c []market.Category) error {
+	p := command.PutCategories{Marketplace: t.marketplace, Categories: c}
+	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutCategories(nil, t.now(), &p))
+	return err
+}
+
+// PutProducts adds or replaces products, all or nothing.
+func (t Tenant) PutProducts(ctx context.Context, products []market.Product) error {
+	p := command.PutProducts{Marketplace: t.marketplace, Products: products}
+	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutProducts(nil, t.now(), &p))
+	return err
+}
+
+// DeleteProducts removes products; unknown ids are ignored. Bids on them lose from then on.
+func (t Tenant) DeleteProducts(ctx context.Context, ids []string) error {
+	return t.deleteCatalog(ctx, &command.DeleteCatalog{Products: ids})
+}
+
+// DeleteCategories removes categories; unknown ids are ignored.
+func (t Tenant) DeleteCategories(ctx context.Context, ids []string) error {
+	return t.deleteCatalog(ctx, &command.DeleteCatalog{Categories: ids})
+}
+
+func (t Tenant) deleteCatalog(ctx context.Context, x *command.DeleteCatalog) error {
+	x.Marketplace = t.marketplace
+	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendDeleteCatalog(nil, t.now(), x))
+	return err
+}
+
+// Vendor returns one vendor, or ErrNotFound.
+func (t Tenant) Vendor(_ context.Context, id string) (market.Vendor, error) {
+	value, err := t.record(command.RecordVendor, id)
+	if err != nil {
+		return market.Vendor{}, err
+	}
+	return vendorOf(id, value)
+}
+
+// Vendors lists vendors by id; only those in ids, one page of them, when it is not empty.
+func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendor, bool, error) {
+	only, cut := p.of(ids)
+	records, more, err := list(t, only,
+		func(b shard.Books, id string) (shard.StoredRecord, bool) {
+			return b.Record(command.RecordVendor, t.marketplace, id)
+		},
+		func(b shard.Books) ([]shard.StoredRecord, bool) {
+			return b.Records(command.RecordVendor, t.marketplace, p.After, p.Limit)
+		})
+	if err != nil {
+		return nil, false, err
+	}
+	vendors := make([]market.Vendor, len(records))
+	for i, r := range records {
+		if vendors[i], err = vendorOf(r.ID, r.Value); err != nil {
+			return nil, false, err
+		}
+	}
+	return vendors, more || cut, nil
+}
+
+func vendorOf(id string, value []byte) (market.Vendor, error) {
+	d := command.NewDecoder(value)
+	v := d.Vendor()
+	if err := d.Err(); err != nil {
+		return v, fmt.Errorf("vendor %s: %w", id, err)
+	}
+	return v, nil
+}
+
+// of is the page of a given set of ids: sorted, after the page's start, at most its limit; cut tells that more follow.
+func (p Page) of(ids []string) (part []string, cut bool) {
+	if len(ids) == 0 {
+		return nil, false
+	}
+	part = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if p.After != "" {
+		at, found := slices.BinarySearch(part, p.After)
+		if found {
+			at++
+		}
+		part = part[at:]
+	}
+	if len(part) > p.Limit {
+		return part[:p.Limit], true
+	}
+	return part, false
+}
+
+// Category returns one category, or ErrNotFound.
+func (t Tenant) Category(_ context.Context, id string) (market.Category, error) {
+	return one(t, t.store.Groups.Meta(), func(b shard.Books) (market.Category, bool) {
+		return b.Category(t.marketplace, id)
+	})
+}
+
+// Categories lists categories by id; only those in ids, one page of them, when it is not empty.
+func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]market.Category, bool, error) {
+	only, cut := p.of(ids)
+	items, more, err := list(t, only,
+		func(b shard.Books, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
+		func(b shard.Books) ([]market.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
+	return items, more || cut, err
+}
+
+// CountCategories counts the categories.
+func (t Tenant) CountCategories(context.Context) (int, error) {
+	return read(t, t.store.Groups.Meta(), func(b shard.Books) int { return b.CategoryCount(t.marketplace) })
+}
+
+// Product returns one product, or ErrNotFound.
+func (t Tenant) Product(_ context.Context, id string) (market.Product, error) {
+	return one(t, t.store.Groups.Meta(), func(b shard.Books) (market.Product, bool) {
+		return b.Product(t.marketplace, id)
+	})
+}
+
+// Products lists products by id: those of one vendor when vendorID is not empty; only those in ids, one page of them, when
+// ids is not empty.
+func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]market.Product, bool, error) {
+	only, cut := p.of(ids)
+	items, more, err := list(t, only,
+		func(b shard.Books, id string) (market.Product, bool) {
+			x, ok := b.Product(t.marketplace, id)
+			return x, ok && (vendorID == "" || slices.Contains(x.Vendors, vendorID))
+		},
+		func(b shard.Books) ([]market.Product, bool) {
+			if vendorID != "" {
+				return b.ProductsOf(t.marketplace, vendorID, p.After, p.Limit)
+			}
+			return b.Products(t.marketplace, p.After, p.Limit)
+		})
+	return items, more || cut, err
+}

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+)
+
+// KeysMax is how many active keys of one kind a marketplace may have, enough to rotate without a gap.
+const KeysMax = 20
+
+// CreateKey makes an API key and returns its text, which is not stored. ErrTooMany beyond KeysMax of a kind.
+func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expiresMillis int64) (Key, string, error) {
+	made, err := auth.Generate(kind.auth(), rand.Reader)
+	if err != nil {
+		return Key{}, "", err
+	}
+	record := made.Record(name, t.marketplace, t.now(), expiresMillis)
+	if err := t.putRecords(ctx, []command.Record{KeyRecord(&record)}); err != nil {
+		return Key{}, "", err
+	}
+	return keyOf(&record), made.String(), nil
+}
+
+// KeyRecord is the replicated form of a new key.
+func KeyRecord(r *auth.Record) command.Record {
+	return command.Record{
+		Kind: command.RecordAPIKey, Marketplace: r.Marketplace, ID: r.ID.String(), Value: r.Append(nil),
+		Class: r.Kind.String(), Max: KeysMax,
+	}
+}
+
+func (k KeyKind) auth() auth.Kind {
+	if k == ManagementKey {
+		return auth.Management
+	}
+	return auth.Auction
+}
+
+func keyOf(r *auth.Record) Key {
+	k := Key{
+		ID: r.ID.String(), Kind: AuctionKey, Name: r.Name,
+		CreatedMillis: r.CreatedMillis, ExpiresMillis: r.ExpiresMillis,
+	}
+	if r.Kind == auth.Management {
+		k.Kind = ManagementKey
+	}
+	return k
+}
+
+// RevokeKey deletes a key. ErrNotFound for an unknown one, ErrWrongState for the last management key: without it nobody
+// could make another.
+func (t Tenant) RevokeKey(ctx context.Context, id string) error {
+	key, err := t.key(id)
+	if err != nil {
+		return err
+	}
+	return t.putRecords(ctx, []command.Record{{
+		Kind: command.RecordAPIKey, Marketplace: t.marketplace, ID: id, Expect: command.Any,
+		NotLast: key.Kind == ManagementKey, Class: string(key.Kind),
+	}})
+}
+
+func (t Tenant) key(id string) (Key, error) {
+	value, err := t.record(command.RecordAPIKey, id)
+	if err != nil {
+		return Key{}, err
+	}
+	record, err := auth.ReadRecord(value)
+	if err != nil {
+		return Key{}, fmt.Errorf("key %s: %w", id, err)
+	}
+	return keyOf(&record), nil
+}
+
+// Keys lists the API keys, newest first.
+func (t Tenant) Keys(context.Context) ([]Key, error) {
+	records, err := read(t, t.store.Groups.Meta(), func(b shard.Books) []shard.StoredRecord {
+		all, _ := b.Records(command.RecordAPIKey, t.marketplace, "", 2*KeysMax)
+		return all
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]Key, len(records))
+	for i, r := range records {
+		record, err := auth.ReadRecord(r.Value)
+		if err != nil {
+			return nil, fmt.Errorf("key %s: %w", r.ID, err)
+		}
+		keys[i] = keyOf(&record)
+	}
+	slices.SortFunc(keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(b.CreatedMillis, a.CreatedMillis), cmp.Compare(a.ID, b.ID))
+	})
+	return keys, nil
+}
+
+// CursorKey authenticates page cursors.
+func (t Tenant) CursorKey() [32]byte {
+	s, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (command.Secrets, bool) { return b.Secrets() })
+	if err != nil {
+		panic("store: a marketplace without secrets: " + err.Error()) // They are written in one command.
+	}
+	return s.Cursor
+}

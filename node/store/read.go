@@ -1,0 +1,71 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// read asks one group's books.
+func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err error) {
+	err = t.store.Groups.Read(g, func(r shard.Reader) error {
+		answer = ask(shard.Books{R: r})
+		return nil
+	})
+	if err != nil {
+		return answer, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return answer, nil
+}
+
+// found is an item and whether it exists.
+type found[T any] struct {
+	item T
+	ok   bool
+}
+
+// one asks for a single item; ErrNotFound when it does not exist.
+func one[T any](t Tenant, g ids.Group, ask func(shard.Books) (T, bool)) (T, error) {
+	got, err := read(t, g, func(b shard.Books) (f found[T]) {
+		f.item, f.ok = ask(b)
+		return f
+	})
+	if err == nil && !got.ok {
+		err = ErrNotFound
+	}
+	return got.item, err
+}
+
+// page is a part of a list and whether more follows.
+type page[T any] struct {
+	items []T
+	more  bool
+}
+
+// list asks for a page of a list in the meta group; when only is not empty, for those items instead, in the order of the
+// ids and without what does not exist.
+func list[T any](t Tenant, only []string, byID func(b shard.Books, id string) (T, bool), all func(shard.Books) ([]T, bool)) ([]T, bool, error) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (p page[T]) {
+		if len(only) == 0 {
+			p.items, p.more = all(b)
+			return p
+		}
+		for _, id := range only {
+			if item, ok := byID(b, id); ok {
+				p.items = append(p.items, item)
+			}
+		}
+		return p
+	})
+	return got.items, got.more, err
+}
+
+// record returns the value of a record of this marketplace, or ErrNotFound.
+func (t Tenant) record(kind command.RecordKind, id string) ([]byte, error) {
+	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
+		return b.Record(kind, t.marketplace, id)
+	})
+	return r.Value, err
+}

@@ -1,0 +1,131 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// cells are the rollup cells of a range of local dates, the last one exclusive.
+type cells struct{ from, to uint32 }
+
+func (t Tenant) cells(d Dates) (cells, error) {
+	zone := t.Location()
+	from, err := time.ParseInLocation(time.DateOnly, d.From, zone)
+	if err != nil {
+		return cells{}, fmt.Errorf("from: %w", err)
+	}
+	last, err := time.ParseInLocation(time.DateOnly, d.To, zone)
+	if err != nil {
+		return cells{}, fmt.Errorf("to: %w", err)
+	}
+	return cells{from: cellAt(from), to: cellAt(last.AddDate(0, 0, 1))}, nil
+}
+
+// cellAt numbers the cell that begins at an instant. Dates before 1970 hold no events.
+func cellAt(at time.Time) uint32 {
+	return uint32(max(0, at.Unix()/rollup.CellSeconds)) //nolint:gosec // fits until the year 124,000.
+}
+
+// CampaignReport sums a campaign's counters over the dates.
+func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) (rollup.Counters, error) {
+	var sum rollup.Counters
+	err := t.eachGroup(ctx, campaign, d, func(b shard.Books, c cells) {
+		part := b.CampaignCounters(campaign, c.from, c.to)
+		sum.Add(&part)
+	})
+	return sum, err
+}
+
+// CampaignDaily gives a campaign's counters per local day that has any, oldest first.
+func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
+	zone := t.Location()
+	days := make(map[string]*rollup.Counters)
+	err := t.eachGroup(ctx, campaign, d, func(b shard.Books, c cells) {
+		for _, cell := range b.CampaignCells(campaign, c.from, c.to) {
+			date := time.Unix(int64(cell.Cell)*rollup.CellSeconds, 0).In(zone).Format(time.DateOnly)
+			counters(days, date).Add(&cell.Counters)
+		}
+	})
+	rows := make([]ReportRow, 0, len(days))
+	for _, date := range slices.Sorted(maps.Keys(days)) {
+		rows = append(rows, ReportRow{Date: date, Counters: *days[date]})
+	}
+	return rows, err
+}
+
+// CampaignProducts gives a campaign's counters per product, by product id. Events that named the campaign by its external
+// id belong to no product and are left out.
+func (t Tenant) CampaignProducts(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
+	products := make(map[string]*rollup.Counters)
+	err := t.eachGroup(ctx, campaign, d, func(b shard.Books, c cells) {
+		for _, bid := range b.CampaignBids(campaign, c.from, c.to) {
+			if bid.Bid != 0 {
+				counters(products, bid.Target).Add(&bid.Counters)
+			}
+		}
+	})
+	rows := make([]ReportRow, 0, len(products))
+	for id, sum := range products {
+		rows = append(rows, ReportRow{ProductID: id, Counters: *sum})
+	}
+	slices.SortFunc(rows, func(a, b ReportRow) int { return cmp.Compare(a.ProductID, b.ProductID) })
+	return rows, err
+}
+
+func counters(of map[string]*rollup.Counters, key string) *rollup.Counters {
+	c := of[key]
+	if c == nil {
+		c = new(rollup.Counters)
+		of[key] = c
+	}
+	return c
+}
+
+// eachGroup asks every group about a campaign of this marketplace: events that carry a token lie in the campaign's own
+// group, events that named it by its external id in any.
+func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask func(shard.Books, cells)) error {
+	if _, err := t.Campaign(ctx, campaign); err != nil {
+		return err
+	}
+	span, err := t.cells(d)
+	if err != nil {
+		return err
+	}
+	for _, g := range t.store.Groups.Groups() {
+		if _, err := read(t, g, func(b shard.Books) bool { ask(b, span); return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CompleteThrough is the time up to which all accepted events are in the reports: the oldest clock of the groups.
+func (t Tenant) CompleteThrough() time.Time {
+	oldest := t.now()
+	for _, g := range t.store.Groups.Groups() {
+		clock, err := read(t, g, shard.Books.Clock)
+		if err == nil {
+			oldest = min(oldest, clock)
+		}
+	}
+	return time.UnixMilli(oldest)
+}
+
+// CatalogPrice is the price of a product, 0 when it is unknown or has none.
+func (s *Store) CatalogPrice(marketplace uint16, product []byte) money.Micros {
+	t := s.Tenant(marketplace)
+	p, err := t.Product(context.Background(), string(product))
+	if err != nil {
+		return 0
+	}
+	return p.Price
+}
