@@ -1,0 +1,229 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	// EntryBytesMax bounds a raft entry. BOUND: a larger one delays heartbeats, which share raft's main loop.
+	EntryBytesMax = 64 << 10
+	// CommandBytesMax is the largest command: one that fills an entry alone.
+	CommandBytesMax = EntryBytesMax - entryHeadBytes - commandHead
+	// EntryCommandsMax bounds the commands of an entry, and so the pause between two replies.
+	EntryCommandsMax = 1_000
+	// OutstandingEntriesMax bounds the entries of a group on their way. BOUND: more adds latency, not throughput.
+	OutstandingEntriesMax = 4
+	// QueueCommandsMax and QueueBytesMax bound what waits in a group. BOUND: beyond them callers are refused at once,
+	// because waiting longer than a client does only makes it ask twice.
+	QueueCommandsMax = 65_536
+	QueueBytesMax    = 32 << 20
+)
+
+// applier is the one method of raft the batcher needs.
+type applier interface {
+	Apply(cmd []byte, timeout time.Duration) raft.ApplyFuture
+}
+
+// batcher packs the commands of many callers into few raft entries.
+//
+// The rule: nothing in flight, send at once; else collect until a reply arrives or an entry is full. There is no timer:
+// a single caller pays one disk write and no more, and the slower the disk, the larger the batches. (TigerBeetle batches
+// the same way; Juju took its time windows out again.)
+//
+// INVARIANT: at most OutstandingEntriesMax entries are with raft. sealed entries are ready to go, the open one collects.
+// outstanding counts both sealed entries and those with raft.
+// OWNERSHIP: an entry's bytes are never reused: raft and the log's tail keep them.
+type batcher struct {
+	raft applier
+
+	mu          sync.Mutex
+	wake        sync.Cond // sealed grew, or closed.
+	open        *entry
+	sealed      []*entry
+	outstanding int
+	queued      int // Commands not yet with raft.
+	queuedBytes int
+	closed      bool
+	senders     sync.WaitGroup
+
+	entries  atomic.Uint64
+	commands atomic.Uint64
+	bytes    atomic.Uint64
+	refused  atomic.Uint64
+	unknown  atomic.Uint64
+}
+
+type entry struct {
+	data    []byte
+	callers []chan<- outcome
+}
+
+type outcome struct {
+	result []byte
+	err    error
+}
+
+// newBatcher starts the senders; close ends them.
+func newBatcher(r applier) *batcher {
+	b := &batcher{raft: r}
+	b.wake.L = &b.mu
+	for range OutstandingEntriesMax {
+		b.senders.Go(b.send)
+	}
+	return b
+}
+
+// propose queues a copy of cmd and waits for its result.
+func (b *batcher) propose(ctx context.Context, cmd []byte) ([]byte, error) {
+	if len(cmd) > CommandBytesMax {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	answer := make(chan outcome, 1)
+	if err := b.enqueue(cmd, answer); err != nil {
+		return nil, err
+	}
+	select {
+	case o := <-answer:
+		return o.result, o.err
+	case <-ctx.Done():
+		b.unknown.Add(1)
+		return nil, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+	}
+}
+
+func (b *batcher) enqueue(cmd []byte, answer chan<- outcome) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return ErrClosed
+	}
+	if b.queued >= QueueCommandsMax || b.queuedBytes+len(cmd) > QueueBytesMax {
+		b.refused.Add(1)
+		return ErrOverloaded
+	}
+	if b.open != nil && len(b.open.data)+commandHead+len(cmd) > EntryBytesMax {
+		b.seal()
+	}
+	if b.open == nil {
+		b.open = &entry{data: appendEntryHead(make([]byte, 0, entryHeadBytes+commandHead+len(cmd)))}
+	}
+	b.open.data = appendCommand(b.open.data, cmd)
+	b.open.callers = append(b.open.callers, answer)
+	b.queued++
+	b.queuedBytes += len(cmd)
+	if b.outstanding == 0 || len(b.open.callers) == EntryCommandsMax {
+		b.seal()
+	}
+	return nil
+}
+
+// seal ends the open entry and hands it to a sender. REQUIRES: mu is held, there is an open entry.
+func (b *batcher) seal() {
+	sealEntry(b.open.data, len(b.open.callers))
+	b.sealed = append(b.sealed, b.open)
+	b.open = nil
+	b.outstanding++
+	b.wake.Signal()
+}
+
+// send is a sender: it takes sealed entries to raft, one after the other, and answers their callers.
+func (b *batcher) send() {
+	for {
+		e := b.take()
+		if e == nil {
+			return
+		}
+		f := b.raft.Apply(e.data, 0)
+		err := f.Error()
+		b.reply()
+		if err != nil {
+			b.answerError(e, foldError(err))
+			continue
+		}
+		results, _ := f.Response().([][]byte)
+		if len(results) != len(e.callers) {
+			b.answerError(e, ErrUnknown) // Skipped by the state machine: cannot happen to an entry of this process.
+			continue
+		}
+		for i, c := range e.callers {
+			c <- outcome{result: results[i]}
+		}
+	}
+}
+
+// take waits for a sealed entry; nil means the end.
+func (b *batcher) take() *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.sealed) == 0 && !b.closed {
+		b.wake.Wait()
+	}
+	if len(b.sealed) == 0 {
+		return nil
+	}
+	e := b.sealed[0]
+	b.sealed[0] = nil
+	b.sealed = b.sealed[1:]
+	b.queued -= len(e.callers)
+	b.queuedBytes -= len(e.data) - entryHeadBytes - commandHead*len(e.callers)
+	b.entries.Add(1)
+	b.commands.Add(uint64(len(e.callers)))
+	b.bytes.Add(uint64(len(e.data)))
+	return e
+}
+
+// reply notes that an entry came back and sends what was collected meanwhile.
+func (b *batcher) reply() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outstanding--
+	if b.open != nil {
+		b.seal()
+	}
+}
+
+func (b *batcher) answerError(e *entry, err error) {
+	if err == ErrUnknown {
+		b.unknown.Add(uint64(len(e.callers)))
+	}
+	for _, c := range e.callers {
+		c <- outcome{err: err}
+	}
+}
+
+// foldError turns what raft says about an entry into one of two answers: not applied, or unknown. With BatchApplyCh an
+// enqueue timeout is unknown too, because the entry may be taken later.
+func foldError(err error) error {
+	switch err {
+	case raft.ErrNotLeader, raft.ErrLeadershipTransferInProgress:
+		return ErrNotLeader
+	default:
+		return ErrUnknown
+	}
+}
+
+// close refuses new commands, answers those that did not reach raft with ErrClosed, and waits for the others.
+func (b *batcher) close() {
+	b.mu.Lock()
+	b.closed = true
+	left := b.sealed
+	if b.open != nil {
+		left = append(left, b.open)
+	}
+	b.sealed, b.open = nil, nil
+	b.wake.Broadcast()
+	b.mu.Unlock()
+	for _, e := range left {
+		b.answerError(e, ErrClosed)
+	}
+	b.senders.Wait()
+}

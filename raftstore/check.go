@@ -1,0 +1,123 @@
+package raftstore
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+// checked is what the start-up check found.
+type checked struct {
+	servers   raft.Configuration // The newest configuration, as raft will find it; empty for a new group.
+	keepState bool               // The state is at or past the newest snapshot: raft need not restore it.
+}
+
+// check decides whether the group may start with what lies on its disk. N is the newest readable snapshot, S the index
+// of the state inside it, A the index of the state database. In this order:
+//
+//	log against its bounds and its guard       refuse: entries, a term or a vote were lost
+//	first log entry <= N+1                     refuse: raft would panic on the missing range
+//	entries above N contiguous and decodable   refuse
+//	A <= max(last log entry, N)                refuse: the state knows entries the log lost
+//	A >= S and the digest is the stored one    start with the state as it is
+//	else                                       wipe the state; snapshot and log bring it back; counted
+//
+// A state that has to be wiped needs the snapshot, so it is read to its end first.
+func (g *Group) check() (checked, error) {
+	var found checked
+	metas, err := g.snaps.List()
+	if err != nil {
+		return found, err
+	}
+	var newest, stateIndex uint64
+	if len(metas) > 0 {
+		newest = metas[0].Index
+		found.servers = metas[0].Configuration
+		h, err := g.snaps.Header(metas[0].ID)
+		if err != nil {
+			return found, fmt.Errorf("%w: snapshot %s: %w", ErrDamaged, metas[0].ID, err)
+		}
+		if h.Cluster != g.store.cluster || h.Group != g.id {
+			return found, fmt.Errorf("%w: snapshot %s is of cluster %016x, group %d", ErrForeign, metas[0].ID, h.Cluster, h.Group)
+		}
+		stateIndex = h.Index
+	}
+	if err := g.checkLog(newest, &found); err != nil {
+		return found, err
+	}
+	loadErr := g.machine.load()
+	a := g.machine.applied.Load()
+	last, _ := g.log.LastIndex()
+	if a != nil && a.Index > max(last, newest) {
+		return found, fmt.Errorf("%w: the state is at entry %d, the log ends at %d and the newest snapshot at %d", ErrDamaged, a.Index, last, newest)
+	}
+	if loadErr == nil && a.Index >= stateIndex {
+		found.keepState = true
+		return found, nil
+	}
+	return found, g.rebuild(metas, loadErr)
+}
+
+func (g *Group) checkLog(newest uint64, found *checked) error {
+	if err := g.log.Check(newest); err != nil {
+		return err
+	}
+	first, _ := g.log.FirstIndex()
+	if first > newest+1 {
+		return fmt.Errorf("%w: the log begins at entry %d, the newest readable snapshot ends at %d", ErrDamaged, first, newest)
+	}
+	if last, _ := g.log.LastIndex(); last != 0 && last < newest {
+		// A crash between receiving a snapshot and dropping the log before it. The next entry would leave a gap.
+		if err := g.log.DeleteRange(first, last); err != nil {
+			return err
+		}
+	}
+	return g.log.Walk(newest+1, func(l *raft.Log) {
+		if l.Type == raft.LogConfiguration {
+			found.servers = raft.DecodeConfiguration(l.Data)
+		}
+	})
+}
+
+// rebuild forgets the state so that raft restores the newest snapshot and replays the log.
+func (g *Group) rebuild(metas []*raft.SnapshotMeta, why error) error {
+	g.store.rebuilt++
+	g.store.c.Logger.Warn("the state is rebuilt from snapshot and log", slog.Int("group", int(g.id)), slog.Any("why", why))
+	if len(metas) > 0 {
+		if _, err := g.snaps.Verify(metas[0].ID); err != nil {
+			return fmt.Errorf("%w: the state has to be rebuilt, but snapshot %s: %w", ErrDamaged, metas[0].ID, err)
+		}
+	}
+	return g.machine.wipe()
+}
+
+// bootstrap makes this node the only voter of a group that never was.
+func (g *Group) bootstrap(address transport.Address) (raft.Configuration, error) {
+	may, err := g.log.CanBootstrap()
+	if err != nil {
+		return raft.Configuration{}, err
+	}
+	if !may {
+		return raft.Configuration{}, fmt.Errorf("%w: the group has voted but has no configuration", ErrDamaged)
+	}
+	c := raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter, ID: raft.ServerID(g.store.c.NodeID), Address: raft.ServerAddress(address),
+	}}}
+	return c, g.log.Bootstrap(c)
+}
+
+// alone reports whether the node is the only voter.
+func alone(c raft.Configuration, node string) bool {
+	voters := 0
+	self := false
+	for _, s := range c.Servers {
+		if s.Suffrage == raft.Voter {
+			voters++
+			self = self || s.ID == raft.ServerID(node)
+		}
+	}
+	return voters == 1 && self
+}

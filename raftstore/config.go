@@ -1,0 +1,111 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+)
+
+// Config is what a node's store is opened with. Zero members take the defaults in brackets.
+type Config struct {
+	Dir    string // Of all files.
+	WALDir string // Of the raft log's write-ahead log, when it has a disk of its own. [inside Dir]
+	FS     vfs.FS // [the operating system's]
+
+	NodeID  string   // Names this node for ever, at most 255 bytes.
+	Groups  []uint16 // Ids of the raft groups; fixed when the cluster is founded.
+	Machine func(group uint16) StateMachine
+
+	// Bootstrap allows an empty directory to found a cluster with this node as its only voter. A directory with state
+	// ignores it, so the same configuration serves every start.
+	Bootstrap bool
+	// AcceptLoss starts a node whose log is behind its tail guard, or has none, with what is left. Acknowledged commands
+	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.
+	AcceptLoss bool
+
+	PeerListen string // Address of the peer port; empty: no peers. ["" ]
+	Insecure   bool   // Plain TCP on the peer port, on loopback only. It is the only way until peers have certificates.
+	// Listen and Dial replace the network in tests. [net.Listen, net.Dialer]
+	Listen func(address string) (net.Listener, error)
+	Dial   func(ctx context.Context, address string) (net.Conn, error)
+
+	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
+	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
+	TrailingLogs      uint64        // Entries kept behind a snapshot for slow followers. [120,000]
+	CallLimit         time.Duration // A storage call that takes longer ends the process. [5 s]
+	CacheBytes        int64         // Block cache of both databases. [64 MB]
+	TailBytes         int           // Decoded newest log entries, all groups together. [64 MB]
+
+	Logger *slog.Logger   // [discards]
+	Exit   func(code int) // Ends the process; for tests. [os.Exit]
+}
+
+const nodeIDBytesMax = 255
+
+// withDefaults fills in the zero members.
+func (c Config) withDefaults() Config {
+	c.FS = or(c.FS, vfs.Default)
+	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
+	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
+	c.TrailingLogs = or(c.TrailingLogs, 120_000)
+	c.CallLimit = or(c.CallLimit, 5*time.Second)
+	c.CacheBytes = or(c.CacheBytes, 64<<20)
+	c.TailBytes = or(c.TailBytes, 64<<20)
+	c.Logger = or(c.Logger, slog.New(slog.DiscardHandler))
+	if c.Listen == nil {
+		c.Listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+	}
+	if c.Dial == nil {
+		c.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", address)
+		}
+	}
+	return c
+}
+
+func or[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// validate reports every fault at once.
+func (c Config) validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf("raftstore: "+format, args...))
+		}
+	}
+	fault(c.Dir == "", "no directory given")
+	fault(c.NodeID == "" || len(c.NodeID) > nodeIDBytesMax, "the node id must have 1 to %d bytes", nodeIDBytesMax)
+	fault(c.Machine == nil, "no state machine given")
+	fault(len(c.Groups) == 0, "no groups given")
+	groups := slices.Sorted(slices.Values(c.Groups))
+	fault(len(slices.Compact(groups)) != len(c.Groups), "group ids repeat: %v", c.Groups)
+	fault(len(c.Groups) > 0 && slices.Max(c.Groups) > pebblelog.MaxGroup, "group ids end at %d", pebblelog.MaxGroup)
+	fault(c.PeerListen != "" && !c.Insecure, "the peer port needs certificates, which are not built yet; allow plain TCP on loopback with Insecure")
+	fault(c.PeerListen != "" && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
+	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
+	return errors.Join(faults...)
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}

@@ -1,0 +1,62 @@
+package raftstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+)
+
+// One raft entry carries many commands:
+//
+//	ver u8 | crc32c u32 of the rest | count u32 | count * (len u32 | command)
+//
+// big-endian.
+const (
+	entryVersion   = 1
+	entryHeadBytes = 1 + 4 + 4
+	commandHead    = 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var errBadEntry = errors.New("raft entry cannot be decoded")
+
+func appendEntryHead(dst []byte) []byte {
+	return append(dst, entryVersion, 0, 0, 0, 0, 0, 0, 0, 0)
+}
+
+func appendCommand(dst, cmd []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(cmd)))
+	return append(dst, cmd...)
+}
+
+// sealEntry fills in the head when all commands are in.
+func sealEntry(entry []byte, count int) {
+	binary.BigEndian.PutUint32(entry[5:], uint32(count))
+	binary.BigEndian.PutUint32(entry[1:], crc32.Checksum(entry[5:], castagnoli))
+}
+
+// splitEntry verifies an entry and appends its commands to dst. OWNERSHIP: they lie in the entry.
+func splitEntry(dst [][]byte, entry []byte) ([][]byte, error) {
+	if len(entry) < entryHeadBytes || entry[0] != entryVersion ||
+		binary.BigEndian.Uint32(entry[1:]) != crc32.Checksum(entry[5:], castagnoli) {
+		return nil, errBadEntry
+	}
+	count, rest := binary.BigEndian.Uint32(entry[5:]), entry[entryHeadBytes:]
+	for range count {
+		if len(rest) < commandHead {
+			return nil, errBadEntry
+		}
+		n := binary.BigEndian.Uint32(rest)
+		rest = rest[commandHead:]
+		if uint64(n) > uint64(len(rest)) {
+			return nil, errBadEntry
+		}
+		dst = append(dst, rest[:n:n])
+		rest = rest[n:]
+	}
+	if len(rest) > 0 {
+		return nil, errBadEntry
+	}
+	return dst, nil
+}

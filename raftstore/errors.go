@@ -1,0 +1,29 @@
+package raftstore
+
+import (
+	"errors"
+
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+)
+
+// Errors of Propose. The first group says that the command was not applied and never will be; ErrUnknown says that it
+// may be, so the caller repeats it with the same ids, never with new ones.
+var (
+	ErrNotLeader  = errors.New("this node does not lead the group; nothing was applied")
+	ErrOverloaded = errors.New("too many commands are waiting; nothing was applied")
+	ErrTooLarge   = errors.New("the command is too large; nothing was applied")
+	ErrClosed     = errors.New("the store is closed; nothing was applied")
+
+	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
+)
+
+// Errors of Open. They are wrapped with the details.
+var (
+	// ErrDamaged means that the node lost something it had acknowledged. A single node is restored from a backup, or
+	// started with Config.AcceptLoss; a member of a cluster is rebuilt from its peers.
+	ErrDamaged = pebblelog.ErrDamaged
+	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
+	ErrForeign = pebblelog.ErrForeign
+	// ErrNoCluster means that the directory is empty and Config.Bootstrap is not set.
+	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
+)

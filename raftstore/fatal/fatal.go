@@ -1,0 +1,48 @@
+// Package fatal ends the process when its storage can no longer be trusted. Nothing softer works: a raft leader whose
+// disk hangs stays leader until its process is gone, and a storage engine that failed an fsync must not try again.
+package fatal
+
+import (
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+)
+
+// ExitCode tells a supervisor that the storage failed; 70 is EX_SOFTWARE of sysexits.h.
+const ExitCode = 70
+
+// stacksBytesMax bounds the dump of all goroutines. BOUND: a node has some hundred goroutines of about 1 KB each.
+const stacksBytesMax = 4 << 20
+
+// Exit is the single way out: every storage failure of a node ends in Now.
+//
+// INVARIANT: Now does not return. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
+// retry: a retry after a failed fsync can succeed falsely. Where exit returns, as it does in tests, the calling
+// goroutine ends instead, its deferred calls run, and the caller still sees no result.
+type Exit struct {
+	logger *slog.Logger
+	exit   func(code int)
+	once   sync.Once
+}
+
+// NewExit returns the way out. A nil exit is os.Exit.
+func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
+	if exit == nil {
+		exit = os.Exit
+	}
+	return &Exit{logger: logger, exit: exit}
+}
+
+// Now logs the reason with the stacks of all goroutines and ends the process. Only the first caller exits; the others
+// end their goroutines, so that one failure is reported once.
+func (e *Exit) Now(reason string, err error) {
+	e.once.Do(func() {
+		stacks := make([]byte, stacksBytesMax)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
+			slog.String("reason", reason), slog.Any("err", err), slog.String("stacks", string(stacks)))
+		e.exit(ExitCode)
+	})
+	runtime.Goexit()
+}

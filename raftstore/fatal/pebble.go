@@ -1,0 +1,80 @@
+package fatal
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Events counts what a Pebble database told about its disk.
+type Events struct {
+	DiskSlow         atomic.Uint64
+	BackgroundErrors atomic.Uint64
+	WriteStalls      atomic.Uint64
+}
+
+// Logger is Pebble's logger on slog. Its Fatalf ends the process, as Pebble assumes.
+type Logger struct {
+	exit *Exit
+	log  *slog.Logger
+}
+
+// NewLogger returns the logger of the database called name.
+func NewLogger(exit *Exit, log *slog.Logger, name string) Logger {
+	return Logger{exit: exit, log: log.With(slog.String("db", name))}
+}
+
+// Infof logs at debug level: Pebble tells about every flush and compaction.
+func (l Logger) Infof(format string, args ...any) {
+	l.log.Debug("pebble", slog.String("text", fmt.Sprintf(format, args...)))
+}
+
+// Errorf logs an error that Pebble handles itself.
+func (l Logger) Errorf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if strings.Contains(text, "pebble: closed") {
+		return // Compactions that end because the database closes.
+	}
+	l.log.Error("pebble", slog.String("text", text))
+}
+
+// Fatalf ends the process: Pebble calls it after failed commits and log rotations and assumes that it does not return.
+func (l Logger) Fatalf(format string, args ...any) {
+	l.exit.Now("pebble", fmt.Errorf(format, args...))
+}
+
+// Listener reports what Pebble notices about its disk. On a full disk a background error is the only sign, and a slow
+// write older than limit ends the process like any storage call. Corrupt data ends it at once.
+func (l Logger) Listener(events *Events, limit time.Duration) *pebble.EventListener {
+	return &pebble.EventListener{
+		DiskSlow: func(i pebble.DiskSlowInfo) {
+			events.DiskSlow.Add(1)
+			l.log.Warn("disk is slow", slog.String("file", i.Path), slog.Duration("duration", i.Duration))
+			if i.Duration >= limit {
+				l.exit.Now("disk is slow", errors.New(i.String()))
+			}
+		},
+		BackgroundError: func(err error) {
+			if errors.Is(err, pebble.ErrClosed) {
+				return
+			}
+			events.BackgroundErrors.Add(1)
+			l.log.Error("background write failed, is the disk full?", slog.Any("err", err))
+		},
+		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
+			events.WriteStalls.Add(1)
+			l.log.Warn("writes stall", slog.String("reason", i.Reason))
+		},
+		LowDiskSpace: func(i pebble.LowDiskSpaceInfo) {
+			l.log.Warn("disk space is low", slog.String("text", i.String()))
+		},
+		DataCorruption: func(i pebble.DataCorruptionInfo) {
+			l.exit.Now("data is corrupt", fmt.Errorf("%s: %w", i.Path, i.Details))
+		},
+	}
+}

@@ -1,0 +1,105 @@
+package raftstore
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+const (
+	identityName = "cluster.json"
+	identityTmp  = "cluster.json.tmp"
+)
+
+// identity is the content of cluster.json: whose directory this is. It is written once, before anything else.
+type identity struct {
+	Cluster string   `json:"cluster"` // 16 hex digits, random.
+	Node    string   `json:"node"`
+	Groups  []uint16 `json:"groups"` // Sorted.
+}
+
+func (i identity) clusterID() (id uint64, err error) {
+	if _, err := fmt.Sscanf(i.Cluster, "%016x", &id); err != nil || id == 0 {
+		return 0, fmt.Errorf("%w: %s has no cluster id", ErrDamaged, identityName)
+	}
+	return id, nil
+}
+
+// loadIdentity reads the identity of the directory and compares it with the configuration, or founds a cluster.
+func loadIdentity(c *Config) (cluster uint64, err error) {
+	path := c.FS.PathJoin(c.Dir, identityName)
+	groups := slices.Sorted(slices.Values(c.Groups))
+	if _, err := c.FS.Stat(path); err != nil {
+		return found(c, groups)
+	}
+	f, err := c.FS.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	b, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, err
+	}
+	var i identity
+	if err := json.Unmarshal(b, &i); err != nil {
+		return 0, fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, path, err)
+	}
+	if i.Node != c.NodeID {
+		return 0, fmt.Errorf("%w: %s is of node %q, not %q", ErrForeign, path, i.Node, c.NodeID)
+	}
+	if !slices.Equal(i.Groups, groups) {
+		return 0, fmt.Errorf("%w: the cluster was founded with groups %v, not %v, and they never change", ErrForeign, i.Groups, groups)
+	}
+	return i.clusterID()
+}
+
+// found writes a new identity. REQUIRES: there is none.
+func found(c *Config, groups []uint16) (cluster uint64, err error) {
+	if names, err := c.FS.List(c.FS.PathJoin(c.Dir, logDir)); err == nil && len(names) > 0 {
+		return 0, fmt.Errorf("%w: %s is missing beside a raft log", ErrDamaged, identityName)
+	}
+	if !c.Bootstrap {
+		return 0, ErrNoCluster
+	}
+	var raw [8]byte
+	for cluster == 0 {
+		if _, err := rand.Read(raw[:]); err != nil {
+			return 0, err
+		}
+		cluster = binary.BigEndian.Uint64(raw[:])
+	}
+	b, err := json.MarshalIndent(identity{Cluster: fmt.Sprintf("%016x", cluster), Node: c.NodeID, Groups: groups}, "", "  ")
+	if err != nil {
+		return 0, err
+	}
+	return cluster, writeFile(c.FS, c.Dir, identityTmp, identityName, append(bytes.Clone(b), '\n'))
+}
+
+// writeFile makes a file appear complete or not at all.
+func writeFile(fs vfs.FS, dir, tmp, name string, b []byte) error {
+	tmp, name = fs.PathJoin(dir, tmp), fs.PathJoin(dir, name)
+	f, err := fs.Create(tmp, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return errors.Join(fs.Rename(tmp, name), syncDir(fs, dir), syncDir(fs, fs.PathDir(dir)))
+}
+
+func syncDir(fs vfs.FS, path string) error {
+	d, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

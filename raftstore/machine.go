@@ -1,0 +1,254 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+)
+
+// Reader is the durable state of one group. Keys are relative to the group.
+//
+// It is an alias of a bare interface, so that a state machine may declare the same and need not import this package.
+type Reader = interface {
+	// Get returns the value of a key. OWNERSHIP: it is valid until the next Get. A broken disk ends the process.
+	Get(key []byte) (value []byte, found bool)
+	// Scan calls fn for the keys from (included) to (excluded), in order, until it returns false.
+	Scan(from, to []byte, fn func(key, value []byte) bool)
+}
+
+// Batch collects the changes of one batch of commands. Its reads see the state before the batch.
+type Batch = interface {
+	Get(key []byte) (value []byte, found bool)
+	Scan(from, to []byte, fn func(key, value []byte) bool)
+	Set(key, value []byte)
+	Delete(key []byte)
+	DeleteRange(from, to []byte)
+}
+
+// StateMachine is what a group replicates. All calls but Digest come from one goroutine at a time, never two at once;
+// the order of commands is the same on every node, and the state must depend on nothing else.
+type StateMachine interface {
+	// Load builds memory from durable state: at Open, and after a snapshot was installed. It may be repeated.
+	Load(r Reader) error
+	// Apply executes one command. It does not fail: bad input is an answer inside the result.
+	// OWNERSHIP: cmd belongs to the log and must not be changed or kept; the result belongs to the caller.
+	Apply(b Batch, cmd []byte) (result []byte)
+	// Flush ends each batch of commands, before its changes are written.
+	Flush(b Batch)
+	// Committed says that the batch is in the state database: publish it to readers.
+	Committed()
+	// Digest is a hash of the state. After Flush it must be what it will be after the next Load.
+	Digest() uint64
+}
+
+// machine joins a StateMachine with its durable state: the raft.FSM of a group.
+//
+// INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because raft
+// replays everything after its last snapshot and knows nothing of our index.
+type machine struct {
+	store   *Store
+	id      uint16
+	user    StateMachine
+	state   *statedb.Group
+	batch   *statedb.Batch
+	cmds    [][]byte // Scratch.
+	applied atomic.Pointer[statedb.Applied]
+	onApply func(index uint64)
+	running atomic.Bool // After NewRaft returned: a failed restore must end the process.
+
+	batches   atomic.Uint64
+	entries   atomic.Uint64
+	commands  atomic.Uint64
+	nanos     atomic.Int64
+	restores  atomic.Uint64
+	snapshots atomic.Uint64
+	snapBytes atomic.Uint64
+	snapNanos atomic.Int64
+}
+
+var _ raft.BatchingFSM = (*machine)(nil)
+
+// Apply is never called by raft, which prefers ApplyBatch.
+func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch applies entries, commands and configurations alike, and answers each with its commands' results.
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	start := time.Now()
+	answers := make([]any, len(logs))
+	last := *m.applied.Load()
+	fresh := false
+	for i, l := range logs {
+		if l.Index <= last.Index {
+			continue
+		}
+		fresh = true
+		last.Index, last.Term = l.Index, l.Term
+		if l.Type == raft.LogCommand {
+			answers[i] = m.applyEntry(l)
+		}
+	}
+	if !fresh {
+		return answers
+	}
+	m.user.Flush(m.batch)
+	last.Digest = m.user.Digest()
+	m.batch.Commit(last)
+	m.applied.Store(&last)
+	m.user.Committed()
+	m.onApply(last.Index)
+	m.batches.Add(1)
+	m.nanos.Add(int64(time.Since(start)))
+	return answers
+}
+
+func (m *machine) applyEntry(l *raft.Log) [][]byte {
+	cmds, err := splitEntry(m.cmds[:0], l.Data)
+	if err != nil {
+		m.store.exit.Now("raft entry cannot be applied", fmt.Errorf("group %d, entry %d: %w", m.id, l.Index, err))
+	}
+	results := make([][]byte, len(cmds))
+	for i, cmd := range cmds {
+		results[i] = m.user.Apply(m.batch, cmd)
+	}
+	m.entries.Add(1)
+	m.commands.Add(uint64(len(cmds)))
+	clear(cmds)
+	m.cmds = cmds
+	return results
+}
+
+// load builds the machine's memory and compares its digest with the stored one.
+func (m *machine) load() error {
+	a, found, err := m.state.Applied()
+	if err != nil {
+		return err
+	}
+	if !found { // New, or a restore that did not end: what lies there belongs to no index.
+		if err := m.state.Wipe(); err != nil {
+			return err
+		}
+	}
+	m.applied.Store(&a)
+	if err := m.user.Load(m.state.Reader()); err != nil {
+		return fmt.Errorf("group %d: the state cannot be loaded: %w", m.id, err)
+	}
+	if digest := m.user.Digest(); found && digest != a.Digest {
+		return fmt.Errorf("group %d: the state at entry %d has digest %016x instead of %016x", m.id, a.Index, digest, a.Digest)
+	}
+	return nil
+}
+
+// wipe forgets the state; the log and the newest snapshot bring it back.
+func (m *machine) wipe() error {
+	if err := m.state.Wipe(); err != nil {
+		return err
+	}
+	m.applied.Store(&statedb.Applied{})
+	return m.user.Load(m.state.Reader())
+}
+
+// Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
+}
+
+// persist is a snapshot on its way to disk, beside further batches.
+type persist struct {
+	machine *machine
+	snap    *statedb.Snapshot
+	applied statedb.Applied
+	once    sync.Once
+}
+
+// Persist streams the state. It begins with a flush: raft deletes log entries right after, and the state those entries
+// made must not live in memory only.
+func (p *persist) Persist(sink raft.SnapshotSink) error {
+	m := p.machine
+	m.store.snapshotting <- struct{}{} // BOUND: one snapshot at a time per node.
+	defer func() { <-m.store.snapshotting }()
+	start := time.Now()
+	if err := m.store.state.Flush(); err != nil {
+		return err
+	}
+	c := &counter{w: sink}
+	w, err := snapshot.NewWriter(c, snapshot.Header{
+		Cluster: m.store.cluster, Group: m.id, Index: p.applied.Index, Term: p.applied.Term, Digest: p.applied.Digest,
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.snap.Each(w.Add), w.End()); err != nil {
+		return err
+	}
+	m.snapshots.Add(1)
+	m.snapBytes.Store(c.n)
+	m.snapNanos.Store(int64(time.Since(start)))
+	return sink.Close()
+}
+
+// Release ends the snapshot.
+func (p *persist) Release() {
+	p.once.Do(func() {
+		if err := p.snap.Close(); err != nil {
+			p.machine.store.exit.Now("state snapshot cannot be closed", err)
+		}
+	})
+}
+
+type counter struct {
+	w io.Writer
+	n uint64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += uint64(n)
+	return n, err
+}
+
+// restoreBytes is the size of a write while a snapshot is restored.
+const restoreBytes = 4 << 20
+
+// Restore replaces the state by a snapshot. Half a state has no applied record, so a crash in between is noticed at the
+// next start; on a running node a failure ends the process, because the old state is gone.
+func (m *machine) Restore(r io.ReadCloser) error {
+	err := m.restore(r)
+	if err != nil && m.running.Load() {
+		m.store.exit.Now("snapshot cannot be restored", err)
+	}
+	return err
+}
+
+func (m *machine) restore(r io.Reader) error {
+	h, err := snapshot.ReadHeader(r)
+	if err != nil {
+		return err
+	}
+	if h.Cluster != m.store.cluster || h.Group != m.id {
+		return fmt.Errorf("%w: snapshot of cluster %016x, group %d", ErrForeign, h.Cluster, h.Group)
+	}
+	if err := m.state.Wipe(); err != nil {
+		return err
+	}
+	err = snapshot.Read(r, func(key, value []byte) error {
+		m.batch.Set(key, value)
+		if m.batch.Bytes() >= restoreBytes {
+			m.batch.Flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.batch.Commit(statedb.Applied{Index: h.Index, Term: h.Term, Digest: h.Digest})
+	m.restores.Add(1)
+	return m.load()
+}

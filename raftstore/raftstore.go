@@ -1,0 +1,224 @@
+// Package raftstore replicates opaque commands: it puts them into raft groups whose log, state and snapshots live in
+// Pebble, applies what is committed to a state machine, and ends the process when its disk can no longer be trusted.
+// DESIGN.md says what it promises and why it is built as it is.
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+// Names inside Config.Dir.
+const (
+	lockName     = "LOCK"
+	logDir       = "raftlog"
+	guardName    = "guard"
+	stateDir     = "state"
+	snapshotsDir = "snapshots"
+)
+
+// Store is the replicated storage of one node: several raft groups over one log database, one state database and one
+// peer port.
+type Store struct {
+	c            Config
+	cluster      uint64
+	epoch        uint32
+	exit         *fatal.Exit
+	watchdog     *fatal.Watchdog
+	lock         io.Closer
+	cache        *pebble.Cache
+	log          *pebblelog.DB
+	state        *statedb.DB
+	mux          *transport.Mux
+	groups       map[uint16]*Group
+	snapshotting chan struct{} // BOUND: one snapshot at a time.
+	reaped       int
+	rebuilt      int
+
+	mu      sync.Mutex
+	closed  bool
+	readers sync.WaitGroup
+}
+
+// Open opens the directory, checks it, and starts every group. It refuses a directory that lost something it had
+// acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady.
+func Open(c Config) (*Store, error) {
+	c = c.withDefaults()
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	s := &Store{c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1)}
+	s.exit = fatal.NewExit(c.Logger, c.Exit)
+	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	c := &s.c
+	if err := c.FS.MkdirAll(c.Dir, 0o755); err != nil {
+		return err
+	}
+	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
+		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
+	}
+	if s.cluster, err = loadIdentity(c); err != nil {
+		return err
+	}
+	s.cache = pebble.NewCache(c.CacheBytes)
+	s.log, err = pebblelog.Open(pebblelog.Options{
+		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
+		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss,
+	})
+	if err != nil {
+		return err
+	}
+	s.state, err = statedb.Open(statedb.Options{
+		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, stateDir), Cache: s.cache, Logger: fatal.NewLogger(s.exit, c.Logger, stateDir), Exit: s.exit,
+		CallLimit: c.CallLimit,
+	})
+	if err != nil {
+		return err
+	}
+	if s.epoch, err = s.log.NextEpoch(); err != nil {
+		return err
+	}
+	address, err := s.openPort()
+	if err != nil {
+		return err
+	}
+	for _, id := range c.Groups {
+		if err := s.openGroup(id, address); err != nil {
+			return fmt.Errorf("group %d: %w", id, err)
+		}
+	}
+	s.mux.Start()
+	return nil
+}
+
+// openPort opens the peer port, if there is one, and returns this node's address. Nothing is accepted yet.
+func (s *Store) openPort() (transport.Address, error) {
+	c := transport.Config{Cluster: s.cluster, Logger: s.c.Logger}
+	address := transport.Address("unreachable:" + s.c.NodeID)
+	if s.c.PeerListen != "" {
+		var err error
+		if c.Listener, err = s.c.Listen(s.c.PeerListen); err != nil {
+			return "", fmt.Errorf("the peer port cannot be opened: %w", err)
+		}
+		c.Dial, address = s.c.Dial, transport.Address(c.Listener.Addr().String())
+	}
+	s.mux = transport.NewMux(c)
+	return address, nil
+}
+
+func (s *Store) openGroup(id uint16, address transport.Address) error {
+	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, fmt.Sprint(id))
+	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
+	if err != nil {
+		return err
+	}
+	s.reaped += snaps.Reaped()
+	g := &Group{
+		id: id, store: s, log: s.log.Group(id), snaps: snaps, leads: make(chan bool, 8), change: make(chan struct{}),
+		streams: s.mux.Streams(id, address),
+	}
+	state := s.state.Group(id)
+	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit}
+	found, err := g.check()
+	if err != nil {
+		return err
+	}
+	servers := found.servers
+	if len(servers.Servers) == 0 {
+		servers, err = g.bootstrap(address)
+		if err != nil {
+			return err
+		}
+	}
+	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
+	config := s.raftConfig(id, alone(servers, s.c.NodeID), found.keepState, g.leads)
+	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
+	if err != nil {
+		return errors.Join(err, g.safe.Close())
+	}
+	g.machine.running.Store(true)
+	g.batcher = newBatcher(g.raft)
+	g.done.Go(g.follow)
+	s.groups[id] = g
+	return nil
+}
+
+// Group returns a group of Config.Groups, or nil.
+func (s *Store) Group(id uint16) *Group { return s.groups[id] }
+
+// Epoch counts the starts of this node. It is durable and never repeats, so (node, epoch, counter) is unique.
+func (s *Store) Epoch() uint32 { return s.epoch }
+
+// Cluster is the random id of the cluster.
+func (s *Store) Cluster() uint64 { return s.cluster }
+
+// enter admits a reader unless the store is closed; leave must follow.
+func (s *Store) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.readers.Add(1)
+	}
+	return !s.closed
+}
+
+func (s *Store) leave() { s.readers.Done() }
+
+// Close finishes what raft has, flushes the state and closes everything. Nothing is lost; the next start replays little.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.readers.Wait()
+
+	var errs []error
+	for _, id := range s.c.Groups {
+		if g := s.groups[id]; g != nil {
+			errs = append(errs, g.close(), g.machine.batch.Close())
+		}
+	}
+	if s.mux != nil {
+		if err := s.mux.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.state != nil {
+		errs = append(errs, s.state.Close())
+	}
+	if s.log != nil {
+		errs = append(errs, s.log.Close())
+	}
+	if s.cache != nil {
+		s.cache.Unref()
+	}
+	s.watchdog.Close()
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}

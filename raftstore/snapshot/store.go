@@ -1,0 +1,270 @@
+// Package snapshot stores raft snapshots: checksummed streams of a group's state in directories that appear complete or
+// not at all.
+package snapshot
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	retain    = 2 // Snapshots kept of each group.
+	tmpSuffix = ".tmp"
+	metaName  = "meta.json"
+	stateName = "state"
+
+	writeBufferBytes = 1 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Store is the raft.SnapshotStore of one group.
+//
+// raft.FileSnapshotStore is not used: it renames a directory whose entries were not synced, never deletes unfinished
+// directories, so that a crash loop fills the disk, and goes past the file system that crash tests inspect.
+//
+// INVARIANT: a directory without ".tmp" is complete: its files are synced, then the directory, then it is renamed, then
+// its parent is synced.
+type Store struct {
+	fs     vfs.FS
+	dir    string
+	logger *slog.Logger
+	reaped int
+}
+
+var _ raft.SnapshotStore = (*Store)(nil)
+
+// file is the content of meta.json.
+type file struct {
+	Meta raft.SnapshotMeta
+	CRC  uint32 // Castagnoli, of Meta as JSON.
+}
+
+// Open opens or creates the store in a directory and deletes unfinished snapshots.
+func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
+	s := &Store{fs: fs, dir: dir, logger: logger}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, tmpSuffix) {
+			continue
+		}
+		if err := fs.RemoveAll(fs.PathJoin(dir, name)); err != nil {
+			return nil, err
+		}
+		s.reaped++
+	}
+	return s, errors.Join(syncDir(fs, fs.PathDir(dir)), syncDir(fs, dir))
+}
+
+// Reaped counts the unfinished snapshots deleted by Open.
+func (s *Store) Reaped() int { return s.reaped }
+
+// List returns the readable snapshots, newest first. A damaged description hides its snapshot, with a warning.
+func (s *Store) List() ([]*raft.SnapshotMeta, error) {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var metas []*raft.SnapshotMeta
+	for _, name := range names {
+		if strings.HasSuffix(name, tmpSuffix) {
+			continue
+		}
+		m, err := s.meta(name)
+		if err != nil {
+			s.logger.Warn("snapshot is unreadable, it is skipped", slog.String("snapshot", name), slog.Any("err", err))
+			continue
+		}
+		metas = append(metas, m)
+	}
+	slices.SortFunc(metas, func(a, b *raft.SnapshotMeta) int {
+		return -cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Term, b.Term), cmp.Compare(a.ID, b.ID))
+	})
+	return metas, nil
+}
+
+func (s *Store) meta(id string) (*raft.SnapshotMeta, error) {
+	f, err := s.fs.Open(s.fs.PathJoin(s.dir, id, metaName))
+	if err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	var m file
+	if err := json.Unmarshal(b, &m); err != nil {
+		return nil, err
+	}
+	plain, err := json.Marshal(m.Meta)
+	if err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(plain, castagnoli) != m.CRC || m.Meta.ID != id {
+		return nil, errors.New("the description fails its checksum")
+	}
+	info, err := s.fs.Stat(s.fs.PathJoin(s.dir, id, stateName))
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() != m.Meta.Size {
+		return nil, fmt.Errorf("the state has %d bytes instead of %d", info.Size(), m.Meta.Size)
+	}
+	return &m.Meta, nil
+}
+
+// Open returns the stream of a snapshot. It does not hinder a new snapshot: on Unix an open file outlives its deletion.
+func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	m, err := s.meta(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.fs.Open(s.fs.PathJoin(s.dir, id, stateName))
+	return m, f, err
+}
+
+// Create begins a snapshot.
+func (s *Store) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	if version != raft.SnapshotVersionMax {
+		return nil, fmt.Errorf("snapshot version %d is not supported", version)
+	}
+	id, err := s.freeID(index, term)
+	if err != nil {
+		return nil, err
+	}
+	k := &sink{store: s, tmp: s.fs.PathJoin(s.dir, id+tmpSuffix), meta: raft.SnapshotMeta{
+		Version: version, ID: id, Index: index, Term: term, Configuration: c, ConfigurationIndex: cIndex,
+	}}
+	if err := s.fs.RemoveAll(k.tmp); err != nil {
+		return nil, err
+	}
+	if err := s.fs.MkdirAll(k.tmp, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := s.fs.Create(s.fs.PathJoin(k.tmp, stateName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	k.file, k.w = f, bufio.NewWriterSize(f, writeBufferBytes)
+	return k, nil
+}
+
+// freeID names a snapshot. A second one of the same index gets a name of its own: the first must stay until it is reaped.
+func (s *Store) freeID(index, term uint64) (string, error) {
+	names, err := s.fs.List(s.dir)
+	for n := 0; ; n++ {
+		id := fmt.Sprintf("%016x-%016x-%04x", index, term, n)
+		if err != nil || !slices.Contains(names, id) {
+			return id, err
+		}
+	}
+}
+
+// sink is a snapshot being written.
+type sink struct {
+	store *Store
+	tmp   string
+	meta  raft.SnapshotMeta
+	file  vfs.File
+	w     *bufio.Writer
+	ended bool
+}
+
+// ID names the snapshot.
+func (k *sink) ID() string { return k.meta.ID }
+
+// Write appends to the stream. It copies, because vfs files may change what they are given.
+func (k *sink) Write(p []byte) (int, error) {
+	n, err := k.w.Write(p)
+	k.meta.Size += int64(n)
+	return n, err
+}
+
+// Cancel drops the snapshot. After Close it does nothing.
+func (k *sink) Cancel() error {
+	if k.ended {
+		return nil
+	}
+	k.ended = true
+	return errors.Join(k.file.Close(), k.store.fs.RemoveAll(k.tmp))
+}
+
+// Close makes the snapshot durable and visible, then deletes all but the newest two.
+func (k *sink) Close() error {
+	if k.ended {
+		return nil
+	}
+	k.ended = true
+	fs, s := k.store.fs, k.store
+	if err := errors.Join(k.w.Flush(), k.file.Sync(), k.file.Close()); err != nil {
+		return errors.Join(err, fs.RemoveAll(k.tmp))
+	}
+	if err := k.writeMeta(); err != nil {
+		return errors.Join(err, fs.RemoveAll(k.tmp))
+	}
+	final := fs.PathJoin(s.dir, k.meta.ID)
+	if err := errors.Join(syncDir(fs, k.tmp), fs.Rename(k.tmp, final), syncDir(fs, s.dir)); err != nil {
+		return err
+	}
+	return s.reap()
+}
+
+func (k *sink) writeMeta() error {
+	plain, err := json.Marshal(k.meta)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(file{Meta: k.meta, CRC: crc32.Checksum(plain, castagnoli)})
+	if err != nil {
+		return err
+	}
+	f, err := k.store.fs.Create(k.store.fs.PathJoin(k.tmp, metaName), vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// reap deletes snapshots beyond the newest ones, each under a temporary name first so that a crash leaves no half one.
+func (s *Store) reap() error {
+	metas, err := s.List()
+	if err != nil || len(metas) <= retain {
+		return err
+	}
+	for _, m := range metas[retain:] {
+		old := s.fs.PathJoin(s.dir, m.ID)
+		if err := s.fs.Rename(old, old+tmpSuffix); err != nil {
+			return err
+		}
+		if err := s.fs.RemoveAll(old + tmpSuffix); err != nil {
+			return err
+		}
+	}
+	return syncDir(s.fs, s.dir)
+}
+
+func syncDir(fs vfs.FS, path string) error {
+	d, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,70 @@
+package statedb
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Batch collects the changes of one applied batch of commands. Its reads see the state before the batch: a state machine
+// keeps what it changes in memory until the end anyway, and an indexed batch would cost each write a skip list insert.
+//
+// INVARIANT: the changes and the index they lead to are one write. State without its index would be applied twice.
+type Batch struct {
+	*Reader
+	p   *pebble.Batch
+	key []byte
+}
+
+// NewBatch returns an empty batch, which is reused after each Commit. Not for concurrent use.
+func (g *Group) NewBatch() *Batch {
+	return &Batch{Reader: g.Reader(), p: g.db.p.NewBatch(), key: append([]byte(nil), g.prefix...)}
+}
+
+// Set stores a value. OWNERSHIP: key and value are copied.
+func (b *Batch) Set(key, value []byte) {
+	b.mustWrite(b.p.Set(b.full(key), value, nil))
+}
+
+// Delete removes a key.
+func (b *Batch) Delete(key []byte) {
+	b.mustWrite(b.p.Delete(b.full(key), nil))
+}
+
+// DeleteRange removes the keys from (included) to (excluded).
+func (b *Batch) DeleteRange(from, to []byte) {
+	prefix := b.group.prefix
+	high := append(append(make([]byte, 0, len(prefix)+len(to)), prefix...), to...)
+	b.mustWrite(b.p.DeleteRange(b.full(from), high, nil))
+}
+
+func (b *Batch) full(key []byte) []byte {
+	b.key = append(b.key[:len(b.group.prefix)], key...)
+	return b.key
+}
+
+// Bytes is the size of the changes so far.
+func (b *Batch) Bytes() int { return b.p.Len() }
+
+// Commit writes the changes together with the applied record and empties the batch.
+func (b *Batch) Commit(a Applied) {
+	b.release()
+	b.mustWrite(b.p.Set(b.group.appliedKey(), appendApplied(nil, a), nil))
+	b.Flush()
+}
+
+// Flush writes the changes without an applied record. REQUIRES: the group has none, as during a restore.
+func (b *Batch) Flush() {
+	b.mustWrite(b.p.Commit(pebble.NoSync))
+	b.p.Reset()
+}
+
+// Close releases the batch; uncommitted changes are dropped.
+func (b *Batch) Close() error {
+	b.release()
+	return b.p.Close()
+}
+
+func (b *Batch) mustWrite(err error) {
+	if err != nil {
+		b.group.db.exit.Now("state cannot be written", err)
+	}
+}

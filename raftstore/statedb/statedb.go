@@ -1,0 +1,203 @@
+// Package statedb keeps the applied state of all groups of a node in one Pebble database without a log of its own: the
+// raft log is its log. Every applied batch is one write that carries the index it brings the state to.
+package statedb
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore/fatal"
+)
+
+// memTableBytes is large because nothing but a full memtable and a snapshot writes to disk.
+const memTableBytes = 32 << 20
+
+// bloomBitsPerKey gives 1% false positives: most reads of a duplicate key ask for one that is not there.
+const bloomBitsPerKey = 10
+
+// Options are what Open needs.
+type Options struct {
+	FS        vfs.FS
+	Dir       string
+	Cache     *pebble.Cache
+	Logger    fatal.Logger
+	Exit      *fatal.Exit
+	CallLimit time.Duration // Of one disk operation.
+}
+
+// DB is the state database of a node.
+//
+// It has no write-ahead log, so every write is unsynced and cheap. Memtables are flushed in order and a batch never
+// straddles two of them: after a crash the state is an exact prefix of the applied batches, and the index inside says
+// which. Raft replays the rest.
+//
+// INVARIANT: raft deletes log entries only after a snapshot, and writing a snapshot begins with Flush.
+type DB struct {
+	p      *pebble.DB
+	exit   *fatal.Exit
+	events fatal.Events
+}
+
+// Open opens or creates the database.
+func Open(o Options) (*DB, error) {
+	if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	d := &DB{exit: o.Exit}
+	p := &pebble.Options{
+		FS:                    o.FS,
+		Cache:                 o.Cache,
+		DisableWAL:            true,
+		FormatMajorVersion:    pebble.FormatNewest,
+		Logger:                o.Logger,
+		EventListener:         o.Logger.Listener(&d.events, o.CallLimit),
+		MemTableSize:          memTableBytes,
+		FlushDelayDeleteRange: 10 * time.Second,
+	}
+	for i := range p.Levels {
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
+	}
+	if o.FS == vfs.Default {
+		p.WithFSDefaults() // Disk health checks; they need real time and real files.
+	}
+	var err error
+	if d.p, err = pebble.Open(o.Dir, p); err != nil {
+		return nil, fmt.Errorf("the state database cannot be opened: %w", err)
+	}
+	return d, nil
+}
+
+// Flush makes everything applied so far durable.
+func (d *DB) Flush() error { return d.p.Flush() }
+
+// Metrics returns Pebble's own figures.
+func (d *DB) Metrics() *pebble.Metrics { return d.p.Metrics() }
+
+// Events returns what Pebble told about its disk.
+func (d *DB) Events() *fatal.Events { return &d.events }
+
+// Close flushes and closes the database.
+func (d *DB) Close() error { return errors.Join(d.p.Flush(), d.p.Close()) }
+
+// mustRead ends the process: a state that cannot be read must not be guessed.
+func (d *DB) mustRead(err error) {
+	if err != nil {
+		d.exit.Now("state cannot be read", err)
+	}
+}
+
+// Applied says how far the state of a group has come.
+type Applied struct {
+	Index  uint64 // Of the last raft entry in the state.
+	Term   uint64
+	Digest uint64 // The machine's hash of the state.
+}
+
+const (
+	spaceMeta    = 0x00 // Ours.
+	spaceMachine = 0x01 // The state machine's keys.
+
+	appliedVersion = 1
+	appliedBytes   = 1 + 3*8 + 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Group is the state of one group: a range of keys that begin with its number.
+type Group struct {
+	db     *DB
+	id     uint16
+	prefix []byte // Of the machine's keys.
+}
+
+// Group returns the state of a group.
+func (d *DB) Group(id uint16) *Group {
+	return &Group{db: d, id: id, prefix: append(groupPrefix(id), spaceMachine)}
+}
+
+func groupPrefix(id uint16) []byte { return binary.BigEndian.AppendUint16(nil, id) }
+
+func (g *Group) appliedKey() []byte { return append(groupPrefix(g.id), spaceMeta, 'A') }
+
+// bounds is the whole range of the group.
+func (g *Group) bounds() (from, to []byte) {
+	return groupPrefix(g.id), append(groupPrefix(g.id), 0xFF)
+}
+
+func appendApplied(dst []byte, a Applied) []byte {
+	start := len(dst)
+	dst = append(dst, appliedVersion)
+	dst = binary.BigEndian.AppendUint64(dst, a.Index)
+	dst = binary.BigEndian.AppendUint64(dst, a.Term)
+	dst = binary.BigEndian.AppendUint64(dst, a.Digest)
+	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+}
+
+func decodeApplied(b []byte) (a Applied, err error) {
+	if len(b) != appliedBytes || b[0] != appliedVersion ||
+		binary.BigEndian.Uint32(b[appliedBytes-4:]) != crc32.Checksum(b[:appliedBytes-4], castagnoli) {
+		return Applied{}, errors.New("the applied record of the state cannot be decoded")
+	}
+	return Applied{
+		Index: binary.BigEndian.Uint64(b[1:]), Term: binary.BigEndian.Uint64(b[9:]), Digest: binary.BigEndian.Uint64(b[17:]),
+	}, nil
+}
+
+// Applied reads the applied record; found is false for an empty group.
+func (g *Group) Applied() (a Applied, found bool, err error) { return g.appliedIn(g.db.p) }
+
+func (g *Group) appliedIn(r pebble.Reader) (a Applied, found bool, err error) {
+	v, closer, err := r.Get(g.appliedKey())
+	if errors.Is(err, pebble.ErrNotFound) {
+		return Applied{}, false, nil
+	}
+	if err != nil {
+		return Applied{}, false, err
+	}
+	a, err = decodeApplied(v)
+	return a, err == nil, errors.Join(err, closer.Close())
+}
+
+// Wipe deletes the state of the group.
+func (g *Group) Wipe() error {
+	from, to := g.bounds()
+	return g.db.p.DeleteRange(from, to, pebble.NoSync)
+}
+
+// Snapshot is the state of a group at one moment, readable beside new batches.
+type Snapshot struct {
+	*Reader
+	group *Group
+	p     *pebble.Snapshot
+}
+
+// Snapshot takes microseconds. The caller must Close it.
+func (g *Group) Snapshot() *Snapshot {
+	p := g.db.p.NewSnapshot()
+	return &Snapshot{Reader: g.newReader(p), group: g, p: p}
+}
+
+// Applied is the applied record at that moment.
+func (s *Snapshot) Applied() (Applied, bool, error) { return s.group.appliedIn(s.p) }
+
+// Each calls fn for every key of the machine, in order, until it fails.
+func (s *Snapshot) Each(fn func(key, value []byte) error) (err error) {
+	s.scan(s.group.prefix, append(groupPrefix(s.group.id), spaceMachine+1), func(key, value []byte) bool {
+		err = fn(key, value)
+		return err == nil
+	})
+	return err
+}
+
+// Close releases the snapshot.
+func (s *Snapshot) Close() error {
+	s.release()
+	return s.p.Close()
+}

@@ -1,0 +1,131 @@
+package raftstore
+
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/gavel-ads/gavel/raftstore/fatal"
+)
+
+// GroupStatus is the state of one group on this node.
+type GroupStatus struct {
+	Group       uint16
+	State       string // Follower, Candidate, Leader or Shutdown.
+	Ready       bool
+	Term        uint64
+	LeaderID    string // Empty: unknown.
+	FirstIndex  uint64 // Of the log.
+	LastIndex   uint64
+	CommitIndex uint64
+	Applied     uint64 // Index in the state; entries that are no commands do not move it.
+	Digest      uint64 // Of the state at Applied.
+	LastContact time.Time
+
+	Batches  uint64 // Applied since the start: writes to the state database, entries and commands.
+	Entries  uint64
+	Commands uint64
+	Applying time.Duration // Spent in all of them.
+
+	Snapshots     uint64 // Taken since the start.
+	Restores      uint64
+	SnapshotBytes uint64 // Of the last one.
+	SnapshotTime  time.Duration
+
+	ProposedEntries  uint64
+	ProposedCommands uint64
+	ProposedBytes    uint64
+	Queued           int // Commands waiting.
+	Outstanding      int // Entries sent or ready.
+	Refused          uint64
+	Unknown          uint64
+}
+
+// Status reports on every group, in the order of Config.Groups.
+func (s *Store) Status() []GroupStatus {
+	all := make([]GroupStatus, 0, len(s.c.Groups))
+	for _, id := range s.c.Groups {
+		all = append(all, s.groups[id].Status())
+	}
+	return all
+}
+
+// Status reports on this group.
+func (g *Group) Status() GroupStatus {
+	_, leader := g.raft.LeaderWithID()
+	first, _ := g.log.FirstIndex()
+	last, _ := g.log.LastIndex()
+	m, b := g.machine, g.batcher
+	applied := m.applied.Load()
+	b.mu.Lock()
+	queued, outstanding := b.queued, b.outstanding
+	b.mu.Unlock()
+	return GroupStatus{
+		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: string(leader),
+		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
+		LastContact: g.raft.LastContact(),
+		Batches:     m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),
+		Snapshots: m.snapshots.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
+		SnapshotTime:    time.Duration(m.snapNanos.Load()),
+		ProposedEntries: b.entries.Load(), ProposedCommands: b.commands.Load(), ProposedBytes: b.bytes.Load(),
+		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(),
+	}
+}
+
+// Stats are figures of the whole node, for metrics.
+type Stats struct {
+	Epoch         uint32
+	StatesRebuilt int           // At this start: states wiped and brought back from snapshot and log.
+	TmpReaped     int           // At this start: unfinished snapshots deleted.
+	OldestCall    time.Duration // Age of the oldest storage call under watch.
+	GuardSyncs    uint64
+
+	Log   DBStats
+	State DBStats
+
+	PeerConns         int
+	PeerRejectFull    uint64
+	PeerRejectHeader  uint64
+	PeerRejectCluster uint64
+	PeerRejectStream  uint64
+}
+
+// DBStats are figures of one Pebble database.
+type DBStats struct {
+	DiskBytes        uint64
+	WALBytesWritten  uint64 // 0 for the state, which has no log.
+	MemTableBytes    uint64
+	L0Sublevels      int
+	Flushes          int64
+	Compactions      int64
+	CacheHits        int64 // The cache is shared by both databases.
+	CacheMisses      int64
+	DiskSlow         uint64
+	BackgroundErrors uint64
+	WriteStalls      uint64
+	Pebble           *pebble.Metrics // Everything else, the fsync histogram of the log among it.
+}
+
+func dbStats(m *pebble.Metrics, e *fatal.Events) DBStats {
+	return DBStats{
+		DiskBytes: m.DiskSpaceUsage(), WALBytesWritten: m.WAL.BytesWritten, MemTableBytes: m.MemTable.Size,
+		L0Sublevels: int(m.Levels[0].Sublevels), Flushes: m.Flush.Count, Compactions: m.Compact.Count,
+		CacheHits: m.BlockCache.Hits, CacheMisses: m.BlockCache.Misses,
+		DiskSlow: e.DiskSlow.Load(), BackgroundErrors: e.BackgroundErrors.Load(), WriteStalls: e.WriteStalls.Load(), Pebble: m,
+	}
+}
+
+// Stats reads the figures. It takes some microseconds; once per scrape is right. After Close it is zero.
+func (s *Store) Stats() Stats {
+	if !s.enter() {
+		return Stats{}
+	}
+	defer s.leave()
+	r := s.mux.Rejects()
+	return Stats{
+		Epoch: s.epoch, StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(), GuardSyncs: s.log.GuardSyncs(),
+		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
+		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),
+		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),
+	}
+}

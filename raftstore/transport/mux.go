@@ -1,0 +1,264 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	connsMax    = 1024 // BOUND: open connections, each with 512 KB of raft's buffers when in use.
+	openingMax  = 64   // BOUND: connections that have not shown their header.
+	backlogMax  = 16   // BOUND: accepted streams a group has not taken yet.
+	acceptPause = 50 * time.Millisecond
+)
+
+// Rejects counts refused connections by reason.
+type Rejects struct {
+	Full    atomic.Uint64 // Too many connections.
+	Header  atomic.Uint64 // No header in time, or not one of ours.
+	Cluster atomic.Uint64 // Another cluster.
+	Stream  atomic.Uint64 // Unknown kind or group, or a group that does not take its streams.
+}
+
+// Config is what NewMux needs. Listener and Dial are where TLS goes: both wrap connections before the mux sees them.
+type Config struct {
+	Listener net.Listener // Nil: no peer port, no peers.
+	Dial     func(ctx context.Context, address string) (net.Conn, error)
+	Cluster  uint64
+	Logger   *slog.Logger
+}
+
+// Mux is the peer port. It reads the header of each connection and hands it to the streams of its group. Calls of
+// several groups never share a connection: one stuck group would block all.
+//
+// INVARIANT: every accepted connection is in conns until it is closed, and Close closes them all.
+type Mux struct {
+	c       Config
+	rejects Rejects
+	streams map[uint16]*Streams
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
+	opening int
+	closed  bool
+	done    sync.WaitGroup
+}
+
+// NewMux returns a mux that Start will open. The mux owns the listener.
+func NewMux(c Config) *Mux {
+	return &Mux{c: c, streams: map[uint16]*Streams{}, conns: map[*conn]struct{}{}}
+}
+
+// Start begins to accept. REQUIRES: all Streams were asked for.
+func (m *Mux) Start() {
+	if m.c.Listener != nil {
+		m.done.Go(m.accept)
+	}
+}
+
+// Rejects returns the counters of refused connections.
+func (m *Mux) Rejects() *Rejects { return &m.rejects }
+
+// Conns is the number of open accepted connections.
+func (m *Mux) Conns() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.conns)
+}
+
+func (m *Mux) accept() {
+	for {
+		raw, err := m.c.Listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			m.c.Logger.Warn("peer port cannot accept", slog.Any("err", err))
+			time.Sleep(acceptPause) // Out of file descriptors, most likely.
+			continue
+		}
+		if c := m.track(raw); c != nil {
+			m.done.Go(func() { m.open(c) })
+		}
+	}
+}
+
+// track registers a connection, or closes it when there are too many.
+func (m *Mux) track(raw net.Conn) *conn {
+	c := &conn{Conn: raw, mux: m}
+	m.mu.Lock()
+	full := m.closed || len(m.conns) >= connsMax || m.opening >= openingMax
+	if !full {
+		m.conns[c] = struct{}{}
+		m.opening++
+	}
+	m.mu.Unlock()
+	if full {
+		m.rejects.Full.Add(1)
+		raw.Close()
+		return nil
+	}
+	return c
+}
+
+// open reads the header and hands the connection over, or closes it.
+func (m *Mux) open(c *conn) {
+	why := m.route(c)
+	m.mu.Lock()
+	m.opening--
+	m.mu.Unlock()
+	if why != nil {
+		why.Add(1)
+		c.Close()
+	}
+}
+
+// route returns the counter of the reason for a refusal, or nil.
+func (m *Mux) route(c *conn) *atomic.Uint64 {
+	var b [headerBytes]byte
+	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
+		return &m.rejects.Header
+	}
+	if _, err := io.ReadFull(c, b[:]); err != nil {
+		return &m.rejects.Header
+	}
+	h, err := parseHeader(b)
+	if err != nil {
+		return &m.rejects.Header
+	}
+	if h.cluster != m.c.Cluster {
+		return &m.rejects.Cluster
+	}
+	s := m.streams[h.group]
+	if h.kind != Raft || s == nil || c.SetDeadline(time.Time{}) != nil || !s.offer(c) {
+		return &m.rejects.Stream
+	}
+	return nil
+}
+
+// Close stops accepting and closes every connection.
+func (m *Mux) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	conns := make([]*conn, 0, len(m.conns))
+	for c := range m.conns {
+		conns = append(conns, c)
+	}
+	m.mu.Unlock()
+	var err error
+	if m.c.Listener != nil {
+		err = m.c.Listener.Close()
+	}
+	for _, c := range conns {
+		c.Close()
+	}
+	m.done.Wait()
+	return err
+}
+
+// conn leaves the mux when it is closed.
+type conn struct {
+	net.Conn
+	mux *Mux
+}
+
+func (c *conn) Close() error {
+	c.mux.mu.Lock()
+	delete(c.mux.conns, c)
+	c.mux.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// Streams are the connections of one group: a raft.StreamLayer.
+type Streams struct {
+	mux      *Mux
+	group    uint16
+	address  Address
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+var _ raft.StreamLayer = (*Streams)(nil)
+
+// Address is how peers reach a node: host and port, or a name that cannot be dialled.
+type Address string
+
+// Network is part of net.Addr.
+func (Address) Network() string { return "tcp" }
+
+func (a Address) String() string { return string(a) }
+
+// Streams returns the connections of a group; address is what raft calls this node. Once per group, before Start.
+func (m *Mux) Streams(group uint16, address Address) *Streams {
+	s := &Streams{mux: m, group: group, address: address, accepted: make(chan net.Conn, backlogMax), closed: make(chan struct{})}
+	m.streams[group] = s
+	return s
+}
+
+func (s *Streams) offer(c net.Conn) bool {
+	select {
+	case <-s.closed:
+		return false
+	default:
+	}
+	select {
+	case s.accepted <- c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Accept returns the next connection a peer opened to this group.
+func (s *Streams) Accept() (net.Conn, error) {
+	select {
+	case c := <-s.accepted:
+		return c, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept. Connections belong to the mux.
+func (s *Streams) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// Addr is this node's address.
+func (s *Streams) Addr() net.Addr { return s.address }
+
+var errNoPeers = errors.New("this node has no peer port")
+
+// Dial opens a connection to a peer's same group.
+func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if s.mux.c.Dial == nil {
+		return nil, errNoPeers
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	c, err := s.mux.c.Dial(ctx, string(address))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	h := header{kind: Raft, group: s.group, cluster: s.mux.c.Cluster}
+	if _, err := c.Write(h.append(nil)); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}

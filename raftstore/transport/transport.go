@@ -1,0 +1,47 @@
+// Package transport carries raft between nodes: one peer port, split into streams by a header, and a raft transport per
+// group on top of it.
+package transport
+
+import (
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	connsPerPeer  = 3 // Kept open by a group to each peer.
+	rpcsInFlight  = 2 // More ruin batching and commit latency (hashicorp/raft PR #541).
+	ioTimeout     = 10 * time.Second
+	headerTimeout = 5 * time.Second
+)
+
+// Safe is a raft transport on which heartbeats take the same way as all other calls.
+//
+// hashicorp/raft v1.8.0 registers a handler that answers heartbeats outside its main loop. After a heartbeat of a newer
+// term the old leader's loop does not notice that its state has changed, and the next command it is given is written
+// under the NEW leader's term; the real leader's entry at that index is then skipped as a duplicate, and nodes differ
+// (raft#695). Without the handler heartbeats arrive through Consumer, where the loop checks the term first. The price
+// is that they queue behind disk writes, hence the long timers of a cluster.
+//
+// It embeds the network transport as a pointer: a wrapper that hides RequestPreVote turns pre-vote off with no more
+// than a warning, and one that hides Close leaks connections.
+type Safe struct {
+	*raft.NetworkTransport
+}
+
+var (
+	_ raft.Transport   = Safe{}
+	_ raft.WithPreVote = Safe{}
+	_ raft.WithClose   = Safe{}
+)
+
+// SetHeartbeatHandler does nothing; see Safe.
+func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// New returns the transport of a group over its streams.
+func New(streams raft.StreamLayer, logger hclog.Logger) Safe {
+	return Safe{raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: ioTimeout, Logger: logger,
+	})}
+}
