@@ -163,13 +163,21 @@ func (r *reader) setting(key string) *Setting {
 	return nil
 }
 
-// snippet prints the lines around a token with a caret under it.
+// snippet prints the lines before a token, its own, and a caret under it.
 func snippet(t *token.Token) string {
 	if t == nil {
 		return ""
 	}
 	var p printer.Printer
-	return strings.TrimRight(p.PrintErrorToken(t, false), "\n")
+	var kept []string
+	for line := range strings.Lines(p.PrintErrorToken(t, false)) {
+		line = strings.TrimRight(line, "\n")
+		kept = append(kept, line)
+		if strings.TrimLeft(line, " ") == "^" {
+			break // What follows the mistake does not explain it.
+		}
+	}
+	return strings.Join(kept, "\n")
 }
 
 func isSection(name string) bool {
