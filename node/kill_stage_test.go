@@ -1,0 +1,162 @@
+package main_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gavel-ads/gavel/loadtest/shop"
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+// seller is a vendor with one wallet.
+type seller struct {
+	id        string
+	deposit   shop.Micros
+	campaigns []*campaign
+}
+
+// campaign is what the auditor knows of one campaign: its terms from its creation, its counts from the history.
+type campaign struct {
+	id, name string
+	seller   *seller
+	products []string
+	// price is what one charged interaction costs. First price makes it the bid itself, so that the books can be
+	// foretold to the last unit; of a second-price campaign only the upper bound is known.
+	price  shop.Micros
+	exact  bool
+	charge kind        // Which interaction is charged: clicks of a CPC campaign, impressions of a CPM one.
+	budget shop.Micros // 0: none.
+
+	// From the history, under its lock.
+	events  [kinds]int64 // Acknowledged events, each once.
+	charges int64        // Tokens with at least one acknowledged event of the charged kind.
+	ranOut  bool         // Budget or wallet was found used up by an audit.
+}
+
+// stage is the market of the crash test.
+type stage struct {
+	sellers  []*seller
+	byID     map[string]*campaign
+	products []string
+}
+
+const plenty = 1_000_000_00 // Minor units that no run spends.
+
+// setStage creates a market in which every way a charge can end occurs: charged in full, cut by the budget, cut by a
+// wallet that several campaigns share, nothing left. Budgets run out early, later, and in long runs only.
+func setStage(t *testing.T, node *nodetest.Node) *stage {
+	t.Helper()
+	s := &stage{byID: map[string]*campaign{}}
+	cpc := func(name string, price, budget int64) *campaign {
+		return &campaign{name: name, price: minor(price), exact: true, charge: click, budget: minor(budget)}
+	}
+	cpm := func(name string, perThousand, budget int64) *campaign {
+		return &campaign{name: name, price: minor(perThousand) / 1_000, exact: true, charge: impression, budget: minor(budget)}
+	}
+	// Budgets are no multiples of prices, so that the last charge is a clipped one.
+	s.add("rich", plenty, cpc("dear", 250, 0), cpc("cheap", 17, 0), cpc("ample", 99, plenty/2))
+	s.add("soon", plenty, cpc("tiny", 100, 2_550), cpc("small", 37, 4_000))
+	s.add("later", plenty, cpc("middle", 41, 30_000), cpc("large", 23, 150_000))
+	s.add("shared-wallet", 9_999, cpc("left", 70, 0), cpc("right", 31, 7_000))
+	s.add("big-shared-wallet", 60_001, cpc("upper", 53, 0), cpc("lower", 29, 0))
+	s.add("per-view", plenty, cpm("views", 4_321, 0), cpm("few-views", 9_999, 300))
+	// Two sellers bid on the same products; the lower bid sets the price of the higher one.
+	high, low := cpc("high", 80, 0), cpc("low", 60, 0)
+	high.exact, low.exact = false, false
+	s.add("rival-high", plenty, high)
+	s.add("rival-low", plenty, low)
+	low.products = high.products
+	s.create(t, shop.New(node.ManageURL, node.Keys.ManagementKey))
+	return s
+}
+
+func minor(units int64) shop.Micros { return shop.Micros(units) * shop.MinorUnit }
+
+// add puts a seller with campaigns of four products each onto the stage.
+func (s *stage) add(id string, depositMinor int64, campaigns ...*campaign) {
+	seller := &seller{id: id, deposit: minor(depositMinor), campaigns: campaigns}
+	for _, c := range campaigns {
+		c.seller = seller
+		for i := range 4 {
+			c.products = append(c.products, fmt.Sprintf("%s-%d", c.name, i))
+		}
+	}
+	s.sellers = append(s.sellers, seller)
+}
+
+func (s *stage) create(t *testing.T, operator *shop.Client) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var vendors []shop.Vendor
+	owners := map[string][]string{}
+	for _, v := range s.sellers {
+		vendors = append(vendors, shop.Vendor{ID: v.id, Name: v.id})
+		for _, c := range v.campaigns {
+			for _, p := range c.products {
+				owners[p] = append(owners[p], v.id)
+			}
+		}
+	}
+	must(operator.PutVendors(t.Context(), vendors))
+	var products []shop.Product
+	for _, v := range s.sellers {
+		for _, c := range v.campaigns {
+			for _, p := range c.products {
+				if owners[p][0] == v.id {
+					products = append(products, shop.Product{ID: p, Name: p, Vendors: owners[p], Categories: []string{}, Price: "9.99"})
+					s.products = append(s.products, p)
+				}
+			}
+		}
+	}
+	must(operator.PutProducts(t.Context(), products))
+	for _, v := range s.sellers {
+		must(operator.Deposit(t.Context(), v.id, int64(v.deposit/shop.MinorUnit), "deposit-"+v.id))
+		for _, c := range v.campaigns {
+			created, err := operator.CreateCampaign(t.Context(), c.terms(), "campaign-"+c.name)
+			must(err)
+			c.id = created.ID
+			s.byID[c.id] = c
+		}
+	}
+}
+
+// terms is the request that creates a campaign.
+func (c *campaign) terms() shop.NewCampaign {
+	n := shop.NewCampaign{
+		Vendor: c.seller.id, Name: c.name, ChargeType: "CPC", PriceRule: "first", BudgetMinor: int64(c.budget / shop.MinorUnit),
+	}
+	amount := int64(c.price / shop.MinorUnit)
+	if c.charge == impression {
+		n.ChargeType, amount = "CPM", int64(c.price*1_000/shop.MinorUnit)
+	}
+	if !c.exact {
+		n.PriceRule = "second"
+	}
+	for _, p := range c.products {
+		n.Bids = append(n.Bids, shop.NewBid{Product: p, AmountMinor: amount})
+	}
+	return n
+}
+
+func (s *stage) campaigns() []*campaign {
+	var all []*campaign
+	for _, v := range s.sellers {
+		all = append(all, v.campaigns...)
+	}
+	return all
+}
+
+func (s *stage) someoneRanOut() bool {
+	for _, c := range s.campaigns() {
+		if c.ranOut {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,302 @@
+// Package nodetest runs real gavel processes on loopback, for tests that need what only a process has: a SIGKILL, a data
+// directory that outlives it, a port that is gone for a moment.
+//
+// A package that uses it calls Main from its TestMain; the binary is then built once, when the first test asks for it,
+// and removed at the end. The environment variable GAVEL_BINARY names a ready binary instead, so that a harness can run
+// the same tests against a build with a planted fault.
+package nodetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// ReadyMax is how long a start may take until /readyz answers 200. BOUND: the promise for a restart after a kill.
+	ReadyMax = 15 * time.Second
+	// DrainMax is how long an exit after SIGTERM may take.
+	DrainMax = 15 * time.Second
+	// buildMax bounds the build of the binary on an empty build cache.
+	buildMax = 5 * time.Minute
+)
+
+var built struct {
+	once sync.Once
+	on   bool // Main is running.
+	dir  string
+	path string
+	err  error
+}
+
+// Main runs a package's tests and removes the binary. TestMain passes its result to os.Exit.
+func Main(m *testing.M) int {
+	built.on = true
+	code := m.Run()
+	if built.dir != "" {
+		_ = os.RemoveAll(built.dir) // A temporary directory; nothing depends on it being gone.
+	}
+	return code
+}
+
+// Binary returns the path of the gavel binary, building it on the first call.
+func Binary(t testing.TB) string {
+	t.Helper()
+	if path := os.Getenv("GAVEL_BINARY"); path != "" {
+		return path
+	}
+	if !built.on {
+		t.Fatal("nodetest: TestMain has to call nodetest.Main")
+	}
+	built.once.Do(build)
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.path
+}
+
+func build() {
+	if built.dir, built.err = os.MkdirTemp("", "gavel-nodetest-"); built.err != nil {
+		return
+	}
+	built.path = filepath.Join(built.dir, "gavel")
+	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", built.path, "github.com/gavel-ads/gavel/node").CombinedOutput()
+	if err != nil {
+		built.err = fmt.Errorf("go build ./node: %w\n%s", err, out)
+	}
+}
+
+// Options say how a node is started. The zero value is a fresh single node with the defaults of the command line.
+type Options struct {
+	Dir  string   // Data directory; empty: a temporary one of the test.
+	Args []string // Further arguments of gavel serve.
+	Env  []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
+}
+
+// Keys are the first keys of the node's marketplace.
+type Keys struct {
+	AuctionKey    string `json:"auctionKey"`
+	ManagementKey string `json:"managementKey"`
+	MarketplaceID string `json:"marketplaceId"`
+}
+
+// Node is one gavel process and its data directory. The process may end and start again any number of times; ports,
+// directory and keys stay. Methods must not be called at the same time, except Kill beside WaitReady.
+type Node struct {
+	AuctionURL, ManageURL string
+	Keys                  Keys // Set from the first time the node is ready.
+
+	binary string
+	args   []string
+	env    []string
+	dir    string
+	log    string
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd     // nil when no process runs.
+	exited chan struct{} // Closed when cmd has been waited for.
+	err    error         // What Wait said, valid once exited is closed.
+}
+
+// New prepares a node without starting it. It is killed when the test ends; when the test failed, the end of its log is
+// printed.
+func New(t testing.TB, o Options) *Node {
+	t.Helper()
+	n := &Node{binary: Binary(t), dir: o.Dir}
+	if n.dir == "" {
+		n.dir = filepath.Join(t.TempDir(), "data")
+	}
+	side := t.TempDir()
+	n.log = filepath.Join(side, "node.log")
+	keys := filepath.Join(side, "keys.json")
+	ports, err := freePorts(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
+	n.AuctionURL, n.ManageURL = "http://"+listen(0), "http://"+listen(1)
+	n.args = append([]string{
+		"serve", "--data-dir", n.dir, "--auction-listen", listen(0), "--manage-listen", listen(1), "--peer-listen", listen(2),
+		"--node-id", "n1", "--keys-file", keys,
+	}, o.Args...)
+	n.env = append(ownEnvironment(), o.Env...)
+	t.Cleanup(func() {
+		_ = n.Kill() // It may have ended by itself.
+		if t.Failed() {
+			t.Logf("the end of the node's log:\n%s", n.LogTail())
+		}
+	})
+	return n
+}
+
+// Start prepares a node, starts it and waits until it is ready.
+func Start(t testing.TB, o Options) *Node {
+	t.Helper()
+	n := New(t, o)
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Start starts the process on the data directory as it is. REQUIRES: no process runs.
+func (n *Node) Start() error {
+	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // The process has its own descriptor.
+	cmd := exec.Command(n.binary, n.args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
+	// A test that dies takes its nodes along; otherwise they keep ports and disk.
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	n.mu.Lock()
+	n.cmd, n.exited = cmd, exited
+	n.mu.Unlock()
+	go func() {
+		err := cmd.Wait()
+		n.mu.Lock()
+		n.err = err
+		n.mu.Unlock()
+		close(exited)
+	}()
+	return nil
+}
+
+// Pid is the process id, 0 when no process was started.
+func (n *Node) Pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cmd == nil {
+		return 0
+	}
+	return n.cmd.Process.Pid
+}
+
+// Kill sends SIGKILL and waits until the process is gone. Only the first of several callers has an effect.
+func (n *Node) Kill() error { return n.end(syscall.SIGKILL, DrainMax) }
+
+// Terminate sends SIGTERM and waits until the process is gone. A process that needs longer than DrainMax is killed, and
+// that or an exit code other than 0 is the error.
+func (n *Node) Terminate() error {
+	n.mu.Lock()
+	exited := n.exited
+	n.mu.Unlock()
+	if err := n.end(syscall.SIGTERM, DrainMax); err != nil || exited == nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+func (n *Node) end(signal syscall.Signal, patience time.Duration) error {
+	n.mu.Lock()
+	cmd, exited := n.cmd, n.exited
+	n.cmd = nil
+	n.mu.Unlock()
+	if cmd == nil {
+		return nil
+	}
+	if err := cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-exited:
+		return nil
+	case <-time.After(patience):
+		_ = cmd.Process.Kill() // The error below is what matters.
+		<-exited
+		return fmt.Errorf("the process did not end within %v of %v", patience, signal)
+	}
+}
+
+// WaitReady waits until /readyz answers 200, at most ReadyMax, and reads the keys the first time.
+func (n *Node) WaitReady(ctx context.Context) error {
+	n.mu.Lock()
+	exited := n.exited
+	n.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, ReadyMax)
+	defer cancel()
+	client := &http.Client{Timeout: time.Second}
+	defer client.CloseIdleConnections()
+	for {
+		if n.ready(ctx, client) {
+			return n.readKeys()
+		}
+		select {
+		case <-exited:
+			return fmt.Errorf("the process ended before it was ready\n%s", n.LogTail())
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w\n%s", ctx.Err(), n.LogTail())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (n *Node) ready(ctx context.Context, client *http.Client) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.ManageURL+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // Only so that the connection is used again.
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+func (n *Node) readKeys() error {
+	if n.Keys.AuctionKey != "" {
+		return nil
+	}
+	text, err := os.ReadFile(n.keysFile())
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, &n.Keys); err != nil {
+		return fmt.Errorf("keys file: %w in %s", err, text)
+	}
+	if n.Keys.AuctionKey == "" || n.Keys.ManagementKey == "" {
+		return fmt.Errorf("keys file without keys: %s", text)
+	}
+	return nil
+}
+
+func (n *Node) keysFile() string { return filepath.Join(filepath.Dir(n.log), "keys.json") }
+
+// LogTail is the end of what the processes wrote.
+func (n *Node) LogTail() string {
+	const most = 8 << 10
+	text, err := os.ReadFile(n.log)
+	if err != nil {
+		return err.Error()
+	}
+	if len(text) > most {
+		text = text[len(text)-most:]
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
+	return string(text)
+}

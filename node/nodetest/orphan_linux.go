@@ -1,0 +1,6 @@
+package nodetest
+
+import "syscall"
+
+// dieWithParent has the kernel kill the child when this process ends.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
