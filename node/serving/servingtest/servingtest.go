@@ -1,0 +1,144 @@
+// Package servingtest builds a serving.Core on a market that was fed directly, without replication: for the tests of both
+// doors and for the benchmarks of the auction path. Its Proposer stands in for the raft groups.
+package servingtest
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Ordinals and clock of every fixture.
+const (
+	Marketplace = 1 // The marketplace of the keys.
+	Suspended   = 2 // A marketplace that is suspended, with a key of its own.
+	NowMillis   = 1_790_000_000_000
+)
+
+// Spec says how large the market is.
+type Spec struct {
+	Bids            int // One for each of as many products.
+	BidsPerCampaign int // 50 when 0.
+	Groups          int // Data groups; 1 when 0.
+}
+
+// Node is a core with everything around it.
+type Node struct {
+	Core     *serving.Core
+	Deps     serving.Deps
+	Market   *market.Market
+	Keys     *auth.Table
+	Keyring  *bidid.Keyring
+	Proposer *Proposer
+	Metrics  *metrics.Metrics
+
+	AuctionKey, ManagementKey, SuspendedKey, ExpiredKey string
+}
+
+// New builds a node. What it builds depends on the spec alone.
+func New(s Spec) *Node {
+	if s.BidsPerCampaign == 0 {
+		s.BidsPerCampaign = 50
+	}
+	n := &Node{
+		Market: market.New(1), Keys: auth.NewTable(), Proposer: &Proposer{}, Metrics: serving.NewMetrics(),
+		Keyring: bidid.NewKeyring([]bidid.Key{{ID: 1, Key: [16]byte{1, 2, 3}}}),
+	}
+	n.addKeys()
+	n.feed(s)
+	secret := [32]byte{4, 5, 6}
+	n.Deps = serving.Deps{
+		Keys: n.Keys, View: n.Market.View, Proposer: n.Proposer, Metrics: n.Metrics, Log: slog.New(slog.DiscardHandler),
+		Keyring:          func() *bidid.Keyring { return n.Keyring },
+		Secret:           func() *[32]byte { return &secret },
+		Topology:         ids.Topology{DataGroups: max(1, s.Groups)},
+		Location:         func(uint16) *time.Location { return nil },
+		CatalogPrice:     func(uint16, []byte) money.Micros { return CatalogPrice },
+		ExternalCampaign: externalCampaign,
+		Node:             1, Epoch: 1, PublicURL: "http://gavel.test",
+	}
+	n.Core = serving.New(n.Deps)
+	return n
+}
+
+// CatalogPrice is the price of every product of a fixture.
+const CatalogPrice = 12_340_000
+
+// ExternalID is the only external campaign id a fixture knows; it stands for ExternalCampaign.
+const ExternalID = "offsite-1"
+
+// ExternalCampaign is the campaign behind ExternalID, in shard 7.
+var ExternalCampaign = ids.UUID{14: 1, 15: 7}
+
+func externalCampaign(_ uint16, id []byte) ids.UUID {
+	if string(id) == ExternalID {
+		return ExternalCampaign
+	}
+	return ids.UUID{}
+}
+
+// ProductID is the id of the product that bid i targets: nine characters, as the shops' own ids are about that long.
+func ProductID(i int) string { return fmt.Sprintf("p-%07d", i) }
+
+func (n *Node) addKeys() {
+	entropy := rand.NewChaCha8([32]byte{7})
+	add := func(kind auth.Kind, marketplace uint16, expires int64) string {
+		k, err := auth.Generate(kind, entropy)
+		if err != nil {
+			panic(err)
+		}
+		record := k.Record("test", marketplace, 0, expires)
+		if err = n.Keys.Put(k.ID.String(), record.Append(nil)); err != nil {
+			panic(err)
+		}
+		return k.String()
+	}
+	n.AuctionKey = add(auth.Auction, Marketplace, 0)
+	n.ManagementKey = add(auth.Management, Marketplace, 0)
+	n.SuspendedKey = add(auth.Auction, Suspended, 0)
+	n.ExpiredKey = add(auth.Auction, Marketplace, NowMillis-1)
+}
+
+func (n *Node) feed(s Spec) {
+	demand := market.ExternalDemand{OwnValue: "gavel"}
+	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Marketplace, CurrencyCode: "EUR", CurrencyExponent: 2, ExternalDemand: demand})
+	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Suspended, CurrencyCode: "EUR", CurrencyExponent: 2, Suspended: true, ExternalDemand: demand})
+	random := rand.New(rand.NewPCG(1, 2))
+	var campaign *market.Campaign
+	for i := range s.Bids {
+		if i%s.BidsPerCampaign == 0 {
+			campaign = n.campaign(uint32(i/s.BidsPerCampaign) + 1) //nolint:gosec // A count.
+		}
+		id := ProductID(i)
+		n.Market.PutProduct(Marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne, Price: CatalogPrice})
+		n.Market.PutBid(campaign, &market.Bid{
+			ID: ids.Mint(NowMillis, [10]byte{1}, 0), Ordinal: uint32(i) + 1, Target: id, Active: true, //nolint:gosec // A count.
+			Amount:   money.Micros(10_000 * (1 + random.IntN(500))),
+			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
+		})
+	}
+	n.Market.Publish()
+}
+
+// campaign feeds one campaign with money enough for ever.
+func (n *Node) campaign(ordinal uint32) *market.Campaign {
+	c := &market.Campaign{
+		ID:      ids.Mint(NowMillis, [10]byte{2, 3, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, ids.Shard(ordinal)), //nolint:gosec // Any shard.
+		Ordinal: ordinal, Group: 1, Marketplace: Marketplace, VendorID: fmt.Sprintf("vendor-%d", ordinal),
+		Charge: market.CPC, Active: true, Status: market.Approved,
+	}
+	slot := n.Market.PutCampaign(c)
+	slot.Left.Store(math.MaxInt64)
+	slot.Wallet.Store(math.MaxInt64)
+	return c
+}
