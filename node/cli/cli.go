@@ -6,6 +6,7 @@
 //	0  done
 //	1  the command failed: the node stopped with an error, is not ready, or a checked configuration has faults
 //	2  the command line or the configuration is wrong; nothing was started
+//	70 the node ended itself because its disk failed or hung; restart it when the disk is well
 //	130, 143  a second SIGINT or SIGTERM ended a node that was still draining
 package cli
 
