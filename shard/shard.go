@@ -15,7 +15,7 @@ import (
 )
 
 // Reader is the durable state of one group.
-type Reader interface {
+type Reader = interface {
 	// Get returns the value of a key. OWNERSHIP: the value is valid until the next call.
 	Get(key []byte) (value []byte, found bool)
 	// Scan calls fn for every key in [from, to), ascending, until fn returns false. OWNERSHIP: key and value are valid
@@ -25,7 +25,7 @@ type Reader interface {
 
 // Batch collects the changes of a number of commands. What it reads is the state before all of them. Its changes take
 // effect in the order in which they were made. OWNERSHIP: arguments are copied before a call returns.
-type Batch interface {
+type Batch = interface {
 	Reader
 	Set(key, value []byte)
 	Delete(key []byte)
