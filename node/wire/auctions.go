@@ -48,6 +48,7 @@ const (
 	fieldType
 	fieldSlots
 	fieldProducts
+	fieldQualityCount
 	fieldQuality
 	fieldCategory
 	fieldSearch
@@ -143,6 +144,7 @@ func reset(a *auction.Auction) {
 		Locations: a.Locations[:0],
 		Filter:    auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]},
 		External:  a.External[:0],
+		Sources:   a.Sources[:0],
 	}
 }
 
@@ -225,16 +227,13 @@ func (s *scanner) conclude(a *auction.Auction, demand bool) {
 		s.violate(fieldContext, apierr.InvalidContext, "auctions[#]",
 			"must have at most two of products, category and searchQuery", missing)
 	}
-	if a.HasExternal {
-		dropForeignBids(s, a)
-	}
 }
 
 func (s *scanner) concludeBanners(a *auction.Auction, demand bool) {
 	s.adopt(laneBanners)
 	s.drop(laneListings)
 	a.Filter = auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]}
-	a.HasExternal, a.External = false, a.External[:0]
+	a.HasExternal, a.External, a.Sources = false, a.External[:0], a.Sources[:0]
 	if a.SlotID.Span.Len == 0 {
 		s.violate(fieldSlotID, apierr.MissingSlotID, "auctions[#].slotId", "is required on a banner auction", missing)
 	}

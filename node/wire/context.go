@@ -46,7 +46,7 @@ func (s *scanner) products(a *auction.Auction) {
 	case ids > auction.ProductsMax:
 		s.violate(fieldProducts, apierr.TooManyProducts, "auctions[#].products.ids", "must hold at most 10000 ids", missing)
 	case scored && scores != ids:
-		s.violate(fieldQuality, apierr.ProductInfoMismatch, "auctions[#].products.qualityScores",
+		s.violate(fieldQualityCount, apierr.ProductInfoMismatch, "auctions[#].products.qualityScores",
 			"must have as many elements as ids", missing)
 	}
 }
@@ -102,7 +102,7 @@ func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
 		return 0, false
 	default:
 		s.skip()
-		s.violate(fieldQuality, apierr.BadRequest, "auctions[#].products.qualityScores", "must be an array", from)
+		s.violate(fieldQualityCount, apierr.BadRequest, "auctions[#].products.qualityScores", "must be an array", from)
 		return 0, false
 	}
 	scores := a.Quality[:0]

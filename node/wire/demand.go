@@ -1,9 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"slices"
-
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -57,8 +54,15 @@ func (s *scanner) demand(a *auction.Auction) bool {
 	s.array()
 	count, bids := 0, 0
 	for ; s.element(count); count++ {
-		s.at[1] = int32(count) //nolint:gosec // bounded by the body.
+		if count >= auction.ExternalBidsMax {
+			s.skip()
+			continue
+		}
+		s.at[1] = int32(count) //nolint:gosec // below ExternalBidsMax.
 		bids = s.source(a, bids)
+	}
+	if count > auction.ExternalBidsMax {
+		s.badSource("auctions[#].demandSources", "must hold at most 100 sources", missing)
 	}
 	a.HasExternal = count > 0
 	return a.HasExternal
@@ -90,6 +94,7 @@ func (s *scanner) source(a *auction.Auction, bids int) int {
 	if !listed {
 		s.badBid("auctions[#].demandSources[#].bids", "is required", missing)
 	}
+	a.Sources = append(a.Sources, source)
 	for i := first; i < len(a.External); i++ {
 		a.External[i].Source = source
 	}
@@ -247,15 +252,6 @@ func (s *scanner) metadata(bid *auction.ExternalBid) {
 	bid.Metadata = span(from, s.pos)
 }
 
-// dropForeignBids drops the external bids on products that the auction does not name.
-func dropForeignBids(s *scanner, a *auction.Auction) {
-	a.External = slices.DeleteFunc(a.External, func(bid auction.ExternalBid) bool {
-		return !slices.ContainsFunc(a.Products, func(id auction.ID) bool {
-			return id.Hash == bid.Product.Hash && bytes.Equal(s.text(id.Span), s.text(bid.Product.Span))
-		})
-	})
-}
-
 // CheckDemand checks the rules on external demand that depend on the marketplace: that it takes any, that no source poses
 // as the marketplace's own, and that the source is allowed. REQUIRES: ParseAuctions returned OK.
 func CheckDemand(req *auction.Request, policy *market.ExternalDemand, f *Fault) apierr.Code {
@@ -264,18 +260,28 @@ func CheckDemand(req *auction.Request, policy *market.ExternalDemand, f *Fault) 
 		if !a.HasExternal {
 			continue
 		}
-		*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}}
+		*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} //nolint:gosec // at most AuctionsMax.
 		if policy.Disabled {
 			f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"
 			return f.code
 		}
-		for j := range a.External {
-			source := req.Text(a.External[j].Source)
-			if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
-				f.code, f.rule, f.value = apierr.InvalidDemandSource, "must name sources that the marketplace allows", source
+		for j, sp := range a.Sources {
+			source := req.Text(sp)
+			if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !allowed(policy.Sources, source) {
+				f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) //nolint:gosec // at most ExternalBidsMax.
+				f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
 				return f.code
 			}
 		}
 	}
 	return apierr.OK
+}
+
+func allowed(sources []string, source []byte) bool {
+	for _, s := range sources {
+		if s == string(source) {
+			return true
+		}
+	}
+	return false
 }

@@ -68,11 +68,9 @@ func (f *Fault) AppendMessage(dst []byte) []byte {
 	if f.value == nil {
 		return dst
 	}
-	if n := len(f.rule); n == 0 || f.rule[n-1] != ':' {
-		dst = append(dst, ", not"...)
-	}
-	dst = append(dst, ' ')
-	return appendValue(dst, f.value)
+	dst = append(dst, " (got "...)
+	dst = appendValue(dst, f.value)
+	return append(dst, ')')
 }
 
 func appendPath(dst []byte, path string, at []int32) []byte {

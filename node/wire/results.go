@@ -72,7 +72,7 @@ func appendWinner(dst []byte, w *auction.Winner, result auction.ResultType, ownD
 	return append(dst, '}')
 }
 
-const hex = "0123456789abcdef"
+const hexDigits = "0123456789abcdef"
 
 // appendEscaped appends the text of a JSON string. Only what JSON demands is escaped.
 func appendEscaped(dst, text []byte) []byte {
@@ -91,7 +91,7 @@ func appendEscaped(dst, text []byte) []byte {
 		case '\t':
 			dst = append(dst, '\\', 't')
 		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
 	return append(dst, text[start:]...)

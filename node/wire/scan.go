@@ -168,7 +168,7 @@ func (s *scanner) stranger(o *object, name []byte, from, to int) {
 		}
 		switch {
 		case o.variant != apierr.OK:
-			s.violateAt(rankNames, o.variant, o.path, "has an array whose name must be written in lower case:", from, to)
+			s.violateAt(rankNames, o.variant, o.path, "has an array whose name must be in lower case", from, to)
 		case o.seen>>i&1 != 0:
 			s.repeated(o, from, to)
 		}
@@ -177,7 +177,7 @@ func (s *scanner) stranger(o *object, name []byte, from, to int) {
 }
 
 func (s *scanner) repeated(o *object, from, to int) {
-	s.violateAt(rankStructure, apierr.BadRequest, o.path, "has a member twice, perhaps in other case:", from, to)
+	s.violateAt(rankStructure, apierr.BadRequest, o.path, "has a member twice, perhaps in other case", from, to)
 }
 
 // array enters an array. REQUIRES: peek returned '['.
