@@ -1,0 +1,71 @@
+package auction_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// million returns a market with a million bids on as many products, of 20,000 campaigns and 2,000 vendors.
+func million() *market.Market {
+	const bids, campaigns, vendors = 1_000_000, 20_000, 2_000
+	m := market.New(1)
+	m.PutMarketplace(&market.Marketplace{Ordinal: 1, CurrencyExponent: 2})
+	all := make([]market.Campaign, campaigns)
+	for i := range all {
+		all[i] = market.Campaign{
+			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: market.CPC,
+			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: market.Approved,
+		}
+		slot := m.PutCampaign(&all[i])
+		slot.Left.Store(1e12)
+		slot.Wallet.Store(1e12)
+	}
+	for i := range bids {
+		id := fmt.Sprintf("sku%07d", i)
+		m.PutProduct(1, &market.Product{ID: id, Active: true, Quality: market.QualityOne})
+		m.PutBid(&all[i%campaigns], &market.Bid{
+			Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(1+i%200) * 10_000, Active: true,
+			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
+		})
+	}
+	m.Publish()
+	return m
+}
+
+// BenchmarkRun measures auctions of which one id in twenty has a bid, over many different requests, so that the caches
+// hold what they would in service.
+func BenchmarkRun(b *testing.B) {
+	m := million()
+	v := m.View()
+	for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
+		b.Run(fmt.Sprintf("auctions=%d/ids=%d", shape.auctions, shape.ids), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(1, 2))
+			requests := make([]*auction.Request, 2048)
+			for i := range requests {
+				queries := make([]query, shape.auctions)
+				for j := range queries {
+					queries[j].slots = 4
+					for range shape.ids {
+						queries[j].products = append(queries[j].products, fmt.Sprintf("sku%07d", r.IntN(20_000_000)))
+					}
+				}
+				requests[i] = requestFor(v, 1, queries...)
+			}
+			tick := ticket(100, 1)
+			var res auction.Results
+			var sc auction.Scratch
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				auction.Run(v, tick, requests[i%len(requests)], &res, &sc)
+				i++
+			}
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package auction_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what the auctions gave into testdata")
+
+// TestGolden runs the auctions of testdata/*.txt. Lines put things into the market or hold an auction; what an auction
+// gave stands below it after "=". Amounts are major units, times milliseconds, and every auction runs at 100.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden auctions", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := play(t, string(want))
+			switch {
+			case *rewrite:
+				if err := os.WriteFile(file, got, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			case !bytes.Equal(got, want):
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
+// script is a golden file being played.
+type script struct {
+	*testing.T
+	*world
+	m     *market.Market
+	names map[string]string // Campaign ids to names.
+	bid   uint32
+	seq   uint64
+}
+
+func play(t *testing.T, text string) []byte {
+	s := &script{T: t, world: newWorld(), m: market.New(1), names: map[string]string{}}
+	s.m.PutMarketplace(&s.settings)
+	var out bytes.Buffer
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "=") {
+			continue
+		}
+		out.WriteString(line)
+		words := strings.Fields(line)
+		if len(words) == 0 || words[0] == "#" {
+			continue
+		}
+		if words[0] == "auction" {
+			s.hold(&out, parseOptions(words[1:]))
+			continue
+		}
+		s.put(words)
+	}
+	return out.Bytes()
+}
+
+// options are the name=value words of a line.
+type options map[string]string
+
+func parseOptions(words []string) options {
+	o := options{}
+	for _, word := range words {
+		name, value, _ := strings.Cut(word, "=")
+		o[name] = value
+	}
+	return o
+}
+
+func (o options) has(name string) bool { _, ok := o[name]; return ok }
+
+func (o options) list(name string) []string {
+	return strings.FieldsFunc(o[name], func(r rune) bool { return r == ',' })
+}
+
+func (s *script) amount(text string) money.Micros {
+	major, minor, _ := strings.Cut(text, ".")
+	n, err := strconv.ParseInt(major+(minor + "000000")[:6], 10, 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return money.Micros(n)
+}
+
+func (s *script) put(words []string) {
+	switch words[0] {
+	case "marketplace":
+		o := parseOptions(words[1:])
+		for i, charge := range []string{"cpc", "cpm", "cpa"} {
+			s.settings.Reserve[i+1] = s.amount("0" + o[charge])
+		}
+		s.m.PutMarketplace(&s.settings)
+	case "category":
+		s.m.PutCategory(1, &market.Category{ID: words[1], ParentID: parseOptions(words[2:])["parent"]})
+	case "product":
+		o := parseOptions(words[2:])
+		s.m.PutProduct(1, &market.Product{
+			ID: words[1], Active: !o.has("inactive"), Quality: s.quality(o["quality"]), Categories: o.list("categories"),
+			Attributes: o.list("attributes"), Promotions: o.list("promotions"),
+		})
+	case "campaign":
+		s.putCampaign(words[1], parseOptions(words[2:]))
+	case "bid":
+		s.putBid(words[1], words[2], s.amount(words[3]), parseOptions(words[4:]))
+	default:
+		s.Fatalf("what is %q?", words[0])
+	}
+}
+
+func (s *script) quality(text string) uint32 {
+	if text == "" {
+		return market.QualityOne
+	}
+	return uint32(s.amount(text) * market.QualityOne / money.PerMajor)
+}
+
+func (s *script) putCampaign(name string, o options) {
+	c := s.campaigns[name]
+	if c == nil {
+		c = s.campaign(name, o["vendor"], uint32(len(s.campaigns)))
+		s.names[c.ID.String()] = name
+	}
+	c.Active = !o.has("inactive")
+	c.Status = max(market.Approved, market.Status(slices.Index([]string{"", "approved", "rejected", "terminated"}, o["status"])))
+	if o["status"] == "pending" {
+		c.Status = market.Pending
+	}
+	c.Charge = market.ChargeType(max(1, 1+slices.Index([]string{"cpc", "cpm", "cpa"}, o["charge"])))
+	if o["price"] == "first" {
+		c.Price = market.FirstPrice
+	}
+	c.StartMillis, _ = strconv.ParseInt(o["start"], 10, 64)
+	c.EndMillis, _ = strconv.ParseInt(o["end"], 10, 64)
+	if o.has("left") {
+		c.left = s.amount(o["left"])
+	}
+	if o.has("wallet") {
+		c.wallet = s.amount(o["wallet"])
+	}
+	c.feed(s.m)
+}
+
+func (s *script) putBid(name, target string, amount money.Micros, o options) {
+	s.bid++
+	b := market.Bid{Ordinal: s.bid, Target: target, Amount: amount, Active: !o.has("inactive"), Location: o["location"]}
+	kinds := map[string]market.TriggerKind{
+		"product": market.TriggerProduct, "category": market.TriggerCategory, "categories": market.TriggerCategories,
+	}
+	for _, t := range o.list("triggers") {
+		kind, value, _ := strings.Cut(t, ":")
+		b.Triggers = append(b.Triggers, market.Trigger{Kind: kinds[kind], Value: value})
+	}
+	s.m.PutBid(&s.campaigns[name].Campaign, &b)
+}
+
+func (s *script) hold(out *bytes.Buffer, o options) {
+	s.m.Publish()
+	q := query{
+		slots: 1, products: o.list("products"), search: o.has("search"), locations: o.list("locations"),
+		or: o.has("or"), attributes: o.list("attributes"), promotions: o.list("promotions"),
+	}
+	if o.has("slots") {
+		q.slots, _ = strconv.Atoi(o["slots"])
+	}
+	for _, text := range o.list("quality") {
+		q.quality = append(q.quality, s.quality(text))
+	}
+	switch {
+	case o.has("category"):
+		q.form, q.clauses = auction.OneCategory, [][]string{o.list("category")}
+	case o.has("all"):
+		q.form = auction.AllCategories
+		for _, id := range o.list("all") {
+			q.clauses = append(q.clauses, []string{id})
+		}
+	case o.has("any"):
+		q.form = auction.Disjunctions
+		for clause := range strings.SplitSeq(o["any"], ";") {
+			q.clauses = append(q.clauses, strings.Split(clause, ","))
+		}
+	}
+	for _, text := range o.list("external") {
+		x := strings.Split(text, ":")
+		q.external = append(q.external, externalBid{source: x[0], product: x[1], amount: s.amount(x[2])})
+	}
+	v := s.m.View()
+	var res auction.Results
+	s.seq++
+	auction.Run(v, ticket(100, s.seq), requestFor(v, 1, q), &res, new(auction.Scratch))
+	s.print(out, &res.Results[0])
+}
+
+func (s *script) print(out *bytes.Buffer, r *auction.Result) {
+	if r.Type == auction.ExternalListingsResult {
+		fmt.Fprintln(out, "= external_demand_listings")
+	}
+	for _, w := range r.Winners {
+		fmt.Fprintf(out, "= %d %s", w.Rank, w.ID)
+		if w.Campaign != nil {
+			fmt.Fprintf(out, " %s pays %d.%06d", s.names[string(w.Campaign[:])], w.Price/money.PerMajor, w.Price%money.PerMajor)
+		}
+		if w.DemandSource != nil {
+			fmt.Fprintf(out, " source %s", w.DemandSource)
+		}
+		p, ok := ring.Open(1, w.Token[:])
+		if !ok || p.Rank != w.Rank || p.Price != w.Price || p.Seq != s.seq || p.External != (w.Campaign == nil) {
+			s.Errorf("the token says %+v", p)
+		}
+		if w.Campaign != nil && p.Shard != s.shardOf(w.Campaign) {
+			s.Errorf("shard %d of campaign %s", p.Shard, w.Campaign[:])
+		}
+		fmt.Fprintln(out)
+	}
+	if len(r.Winners) == 0 {
+		fmt.Fprintln(out, "= nobody wins")
+	}
+	for reason, n := range r.Lost {
+		if n > 0 {
+			fmt.Fprintf(out, "= lost %d %s\n", n, auction.Reason(reason))
+		}
+	}
+}
+
+func (s *script) shardOf(text *[ids.TextLen]byte) ids.Shard {
+	return ids.ShardOf(s.campaigns[s.names[string(text[:])]].ID)
+}
