@@ -25,10 +25,17 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 		}
 		t.put(key, command.AppendCategory(nil, c))
 	}
+	deep := command.Result{}
 	for i := range p.Categories {
-		if why := t.ascends(p.Marketplace, &p.Categories[i]); why != command.Done {
+		switch why := t.ascends(p.Marketplace, &p.Categories[i]); why {
+		case command.Cycle:
 			return refused(why, i)
+		case command.TooMany:
+			deep = refused(why, i) // Perhaps it only hangs on a cycle that another element closes: that one is to blame.
 		}
+	}
+	if deep.Refusal != command.Done {
+		return deep
 	}
 	t.commit()
 	for i := range p.Categories {

@@ -1,0 +1,62 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/shardtest"
+	"pgregory.net/rapid"
+)
+
+// TestModel applies random commands to a naive model and to two replicas: one commits every command on its own, the
+// other in batches of random size, is restarted and is replaced by a fresh node that got a snapshot. Answers must be the
+// model's; after every command the first replica's state must be, and whenever the second commits, both must hold the
+// same bytes under the same digest.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
+		single := open(t, shardtest.NewKV())
+		batched := open(t, shardtest.NewKV())
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			step := g.Step()
+			check(t, step.Check(single.Do(step.Command)))
+			check(t, step.Check(batched.Apply(step.Command)))
+			check(t, g.Model.Compare(single))
+			if rapid.IntRange(0, 3).Draw(t, "commit") > 0 {
+				continue
+			}
+			batched.Commit()
+			if !batched.KV.Equal(single.KV) || batched.Machine.Digest() != single.Machine.Digest() {
+				t.Fatalf("after %s the replicas differ: digests %016x and %016x, %d and %d records", step.Name,
+					single.Machine.Digest(), batched.Machine.Digest(), single.KV.Len(), batched.KV.Len())
+			}
+			switch rapid.IntRange(0, 5).Draw(t, "then") {
+			case 0:
+				batched = open(t, batched.KV) // A restart.
+			case 1:
+				batched = open(t, single.KV.Copy()) // A snapshot of the other, installed on an empty node.
+			case 2:
+				check(t, batched.Machine.Load(batched.KV)) // A snapshot installed under a running machine.
+			}
+			check(t, g.Model.Compare(batched))
+		}
+	})
+}
+
+type fataler interface {
+	Helper()
+	Fatal(...any)
+}
+
+func open(t fataler, kv *shardtest.KV) *shardtest.Replica {
+	t.Helper()
+	r, err := shardtest.NewReplica(1, true, kv)
+	check(t, err)
+	return r
+}
+
+func check(t fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,115 @@
+package shardtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Feed remembers what the auctions of a node were told by one machine.
+type Feed struct {
+	Slots     map[ids.UUID]*market.Slot
+	Told      map[string]string // Everything put and not deleted, by kind and id, in words.
+	Published int
+	pending   bool
+}
+
+var _ shard.Feed = (*Feed)(nil)
+
+// NewFeed returns an empty feed.
+func NewFeed() *Feed {
+	return &Feed{Slots: make(map[ids.UUID]*market.Slot), Told: make(map[string]string)}
+}
+
+// Pending reports whether something was put that was not published.
+func (f *Feed) Pending() bool { return f.pending }
+
+// Lines lists everything told, sorted.
+func (f *Feed) Lines() (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(f.Told)) {
+		all = append(all, key+" "+f.Told[key])
+	}
+	return all
+}
+
+func (f *Feed) put(key string, value any) {
+	f.Told[key] = fmt.Sprintf("%+v", value)
+	f.pending = true
+}
+
+func (f *Feed) drop(key string) {
+	delete(f.Told, key)
+	f.pending = true
+}
+
+// PutMarketplace implements market.Feed, as do the methods below.
+func (f *Feed) PutMarketplace(m *market.Marketplace) {
+	f.put(fmt.Sprint("marketplace ", m.Ordinal), *m)
+}
+
+// PutCategory adds or replaces.
+func (f *Feed) PutCategory(marketplace uint16, c *market.Category) {
+	f.put(fmt.Sprint("category ", marketplace, " ", c.ID), *c)
+}
+
+// DeleteCategory removes.
+func (f *Feed) DeleteCategory(marketplace uint16, id string) {
+	f.drop(fmt.Sprint("category ", marketplace, " ", id))
+}
+
+// PutProduct adds or replaces.
+func (f *Feed) PutProduct(marketplace uint16, p *market.Product) {
+	f.put(fmt.Sprint("product ", marketplace, " ", p.ID), *p)
+}
+
+// DeleteProduct removes.
+func (f *Feed) DeleteProduct(marketplace uint16, id string) {
+	f.drop(fmt.Sprint("product ", marketplace, " ", id))
+}
+
+// PutCampaign adds or replaces.
+func (f *Feed) PutCampaign(c *market.Campaign) *market.Slot {
+	f.put("campaign "+c.ID.String(), *c)
+	if f.Slots[c.ID] == nil {
+		f.Slots[c.ID] = new(market.Slot)
+	}
+	return f.Slots[c.ID]
+}
+
+// PutBid adds or replaces.
+func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
+	if f.Slots[c.ID] == nil {
+		panic("a bid was put before its campaign")
+	}
+	f.put("bid "+b.ID.String(), *b)
+}
+
+// PutRecord adds, replaces or removes.
+func (f *Feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
+	key := fmt.Sprint("record ", kind, " ", marketplace, " ", id)
+	if value == nil {
+		f.drop(key)
+		return
+	}
+	f.put(key, string(value))
+}
+
+// PutSecrets replaces.
+func (f *Feed) PutSecrets(s *command.Secrets) { f.put("secrets", *s) }
+
+// Reset forgets everything: the feed is of one machine.
+func (f *Feed) Reset(ids.Group, bool) {
+	clear(f.Told)
+	f.pending = true
+}
+
+// Publish makes what was put visible.
+func (f *Feed) Publish() {
+	f.Published++
+	f.pending = false
+}

@@ -1,0 +1,302 @@
+package shardtest
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+func micros(n *big.Int) money.Micros {
+	if !n.IsInt64() {
+		panic("the model left the range of amounts")
+	}
+	return money.Micros(n.Int64())
+}
+
+func refuse(why command.Refusal, index int) command.Result {
+	return command.Result{Refusal: why, Index: index}
+}
+
+// Marketplace applies a PutMarketplace.
+func (m *Model) Marketplace(x market.Marketplace) command.Result {
+	m.Marketplaces[x.Ordinal] = &x
+	return command.Result{}
+}
+
+// Adjust applies an AdjustWallet.
+func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
+	if done, repeated := m.adjusts[a.Request]; repeated {
+		return command.Result{Balance: micros(done.balance)}
+	}
+	w := m.wallet(a.Marketplace, a.VendorID, a.Wallet)
+	if w == nil {
+		return refuse(command.NotFound, 0)
+	}
+	balance := new(big.Int).Add(w.Balance, big.NewInt(int64(a.Amount)))
+	if a.Strict && a.Amount < 0 && balance.Sign() < 0 {
+		return refuse(command.InsufficientBalance, 0)
+	}
+	w.Balance.Set(balance)
+	w.Deposited.Add(w.Deposited, big.NewInt(int64(a.Amount)))
+	m.keep(a.Marketplace, a.VendorID, w)
+	m.adjusts[a.Request] = adjust{m.Now / hourMillis, balance}
+	m.Lines = append(m.Lines, Line{Key: a.Request, Amount: big.NewInt(int64(a.Amount))})
+	return command.Result{Balance: micros(balance)}
+}
+
+func (m *Model) wallet(marketplace uint16, vendor string, id ids.UUID) *Wallet {
+	byDefault := ids.DefaultWalletOf(marketplace, vendor)
+	if id.IsZero() {
+		id = byDefault
+	}
+	if w := m.Wallets[id]; w != nil && (w.Marketplace != marketplace || w.Vendor != vendor) || id != byDefault {
+		return nil
+	} else if w != nil {
+		return w
+	}
+	return &Wallet{marketplace, vendor, new(big.Int), new(big.Int), new(big.Int)}
+}
+
+func (m *Model) keep(marketplace uint16, vendor string, w *Wallet) {
+	m.Wallets[ids.DefaultWalletOf(marketplace, vendor)] = w
+}
+
+// Create applies a CreateCampaign.
+func (m *Model) Create(x *command.CreateCampaign) command.Result {
+	for _, c := range m.Campaigns {
+		if c.ID == x.Campaign.ID {
+			return command.Result{FirstOrdinal: c.First}
+		}
+	}
+	for _, c := range m.Campaigns {
+		if x.Campaign.ExternalID != "" && c.ExternalID == x.Campaign.ExternalID && c.Format == x.Campaign.Format &&
+			c.Marketplace == x.Campaign.Marketplace {
+			return refuse(command.AlreadyExists, 0)
+		}
+	}
+	w := m.wallet(x.Campaign.Marketplace, x.Campaign.VendorID, x.Campaign.Wallet)
+	if w == nil {
+		return refuse(command.NotFound, 0)
+	}
+	for i := range x.Bids {
+		if m.bid(x.Bids[i].ID) != nil {
+			return refuse(command.AlreadyExists, i)
+		}
+	}
+	m.keep(x.Campaign.Marketplace, x.Campaign.VendorID, w)
+	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
+	c.Ordinal = uint32(len(m.Campaigns) + 1)
+	c.Campaign.Wallet = ids.DefaultWalletOf(c.Marketplace, c.VendorID)
+	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+	m.Campaigns = append(m.Campaigns, c)
+	for i := range x.Bids {
+		m.add(c, x.Bids[i])
+	}
+	return command.Result{FirstOrdinal: c.First}
+}
+
+func (m *Model) add(c *Campaign, b market.Bid) {
+	m.bids++
+	b.Ordinal = m.bids
+	c.Bids = append(c.Bids, &b)
+}
+
+func (m *Model) bid(id ids.UUID) *market.Bid {
+	for _, c := range m.Campaigns {
+		if i := slices.IndexFunc(c.Bids, func(b *market.Bid) bool { return b.ID == id }); i >= 0 {
+			return c.Bids[i]
+		}
+	}
+	return nil
+}
+
+// Alive lists the bids of a campaign that are not deleted.
+func (c *Campaign) Alive() (all []market.Bid) {
+	for _, b := range c.Bids {
+		if !b.Deleted {
+			all = append(all, *b)
+		}
+	}
+	return all
+}
+
+func (m *Model) campaign(marketplace uint16, id ids.UUID) *Campaign {
+	for _, c := range m.Campaigns {
+		if c.ID == id && c.Marketplace == marketplace {
+			return c
+		}
+	}
+	return nil
+}
+
+// PutBids applies a PutBids.
+func (m *Model) PutBids(p *command.PutBids) command.Result {
+	c := m.campaign(p.Marketplace, p.Campaign)
+	if c == nil {
+		return refuse(command.NotFound, 0)
+	}
+	if c.Status == market.Terminated {
+		return refuse(command.WrongState, 0)
+	}
+	first, alive := uint32(0), len(c.Alive())
+	for i, b := range p.Bids {
+		old := m.bid(b.ID)
+		switch own := old != nil && slices.Contains(c.Bids, old); {
+		case old != nil && !own:
+			if b.Deleted {
+				return refuse(command.NotFound, i)
+			}
+			return refuse(command.AlreadyExists, i)
+		case own && old.Deleted && !b.Deleted, !own && b.Deleted:
+			return refuse(command.NotFound, i)
+		case own:
+			if first == 0 && i == 0 {
+				first = old.Ordinal
+			}
+			if b.Deleted && !old.Deleted {
+				alive--
+			}
+		default:
+			alive++
+			if first <= m.bids {
+				first = m.bids + 1
+			}
+		}
+		if alive > shard.BidsMax {
+			return refuse(command.TooMany, i)
+		}
+	}
+	for _, b := range p.Bids {
+		old := m.bid(b.ID)
+		if old == nil {
+			m.add(c, b)
+		} else if !old.Deleted {
+			old.Amount, old.Active, old.Deleted, old.Location, old.Triggers = b.Amount, b.Active, b.Deleted, b.Location, b.Triggers
+			old.UpdatedMillis = b.UpdatedMillis
+		}
+	}
+	return command.Result{FirstOrdinal: first}
+}
+
+// Patch applies a PatchCampaign that changes state, budget, period or activity.
+func (m *Model) Patch(p *command.PatchCampaign) command.Result {
+	c := m.campaign(p.Marketplace, p.Campaign)
+	if c == nil {
+		return refuse(command.NotFound, 0)
+	}
+	if c.Status == market.Terminated {
+		if p.Status != nil && *p.Status == market.Terminated {
+			return command.Result{}
+		}
+		return refuse(command.WrongState, 0)
+	}
+	if p.Active != nil {
+		c.Active = *p.Active
+	}
+	if p.Budget != nil {
+		c.Budget = *p.Budget
+	}
+	if p.Status != nil {
+		c.Status = *p.Status
+	}
+	if p.Name != nil {
+		c.Name = *p.Name
+	}
+	if p.Period != nil && *p.Period != c.Period {
+		c.Period = *p.Period
+		c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
+		if c.Period == market.Total {
+			c.Spent = new(big.Int).Set(c.SpentTotal)
+		}
+	}
+	c.UpdatedMillis = m.Now
+	return command.Result{}
+}
+
+// PutRecords applies a PutRecords whose records expect Any or nothing.
+func (m *Model) PutRecords(p *command.PutRecords) command.Result {
+	after := make(map[Name]Record)
+	for name, r := range m.Records {
+		after[name] = r
+	}
+	for i, r := range p.Records {
+		name := Name{r.Kind, r.Marketplace, r.ID}
+		old, found := after[name]
+		same := func(class string) (n int) {
+			for other, x := range after {
+				if other.Kind == r.Kind && other.Market == r.Marketplace && x.Class == class {
+					n++
+				}
+			}
+			return n
+		}
+		switch {
+		case r.Expect == 0 && found:
+			return refuse(command.AlreadyExists, i)
+		case r.Value == nil && found && r.NotLast && same(old.Class) == 1:
+			return refuse(command.WrongState, i)
+		case r.Value == nil:
+			delete(after, name)
+		case r.Max > 0 && !(found && old.Class == r.Class) && same(r.Class) >= r.Max:
+			return refuse(command.TooMany, i)
+		default:
+			after[name] = Record{r.Class, string(r.Value)}
+		}
+	}
+	m.Records = after
+	return command.Result{}
+}
+
+// PutCategories applies a PutCategories.
+func (m *Model) PutCategories(p *command.PutCategories) command.Result {
+	after := make(map[Name]market.Category)
+	for name, c := range m.Categories {
+		after[name] = c
+	}
+	for _, c := range p.Categories {
+		name := Name{Market: p.Marketplace, ID: c.ID}
+		if old, found := after[name]; found {
+			c.CreatedMillis = old.CreatedMillis
+		}
+		after[name] = c
+	}
+	for i, c := range p.Categories {
+		at := after[Name{Market: p.Marketplace, ID: c.ID}]
+		for range len(after) + 1 {
+			if at.ParentID == c.ID {
+				return refuse(command.Cycle, i)
+			}
+			at = after[Name{Market: p.Marketplace, ID: at.ParentID}]
+		}
+	}
+	m.Categories = after
+	return command.Result{}
+}
+
+// PutProducts applies a PutProducts.
+func (m *Model) PutProducts(p *command.PutProducts) command.Result {
+	for _, x := range p.Products {
+		name := Name{Market: p.Marketplace, ID: x.ID}
+		if old, found := m.Products[name]; found {
+			x.CreatedMillis = old.CreatedMillis
+		}
+		m.Products[name] = x
+	}
+	return command.Result{}
+}
+
+// Delete applies a DeleteCatalog.
+func (m *Model) Delete(x *command.DeleteCatalog) command.Result {
+	for _, id := range x.Products {
+		delete(m.Products, Name{Market: x.Marketplace, ID: id})
+	}
+	for _, id := range x.Categories {
+		delete(m.Categories, Name{Market: x.Marketplace, ID: id})
+	}
+	return command.Result{}
+}

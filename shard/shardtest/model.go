@@ -1,0 +1,262 @@
+package shardtest
+
+import (
+	"math/big"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// Model is what the machine should do, written the slow and obvious way: nothing is ever dropped, sums are big integers,
+// and reports are counted by going through all events. One group that carries everything.
+type Model struct {
+	Now          int64
+	Marketplaces map[uint16]*market.Marketplace
+	Periods      map[uint16]command.Periods
+	Wallets      map[ids.UUID]*Wallet
+	Campaigns    []*Campaign
+	Events       []Counted
+	Lines        []Line
+	Records      map[Name]Record
+	Categories   map[Name]market.Category
+	Products     map[Name]market.Product
+
+	seen    map[seenKey]bool
+	adjusts map[ids.UUID]adjust
+	bids    uint32
+}
+
+// Wallet is a wallet of the model.
+type Wallet struct {
+	Marketplace               uint16
+	Vendor                    string
+	Balance, Deposited, Spent *big.Int
+}
+
+// Campaign is a campaign of the model.
+type Campaign struct {
+	market.Campaign
+	Spent, SpentTotal *big.Int
+	PeriodNumber      uint32
+	Bids              []*market.Bid // Tombstones included.
+	First             uint32
+}
+
+// Counted is one event that took effect.
+type Counted struct {
+	Campaign ids.UUID // Zero: none.
+	Market   uint16
+	command.EventRecord
+	Charged *big.Int
+}
+
+// Line is one decision or adjustment.
+type Line struct {
+	Campaign uint32
+	Key      [16]byte
+	Amount   *big.Int
+	// Over says that the campaign's spending after the line was above its budget, or the prepaid wallet below zero:
+	// never.
+	Over bool
+}
+
+// Name names a record, a category or a product.
+type Name struct {
+	Kind   command.RecordKind
+	Market uint16
+	ID     string
+}
+
+// Record is a record of the model; the version is not modelled beyond its being new with every write.
+type Record struct {
+	Class string
+	Value string
+}
+
+type seenKey struct {
+	class  string
+	bucket uint32
+	key    [16]byte
+}
+
+type adjust struct {
+	hour    int64
+	balance *big.Int
+}
+
+// NewModel returns the model of an empty group.
+func NewModel() *Model {
+	return &Model{
+		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
+		Wallets: make(map[ids.UUID]*Wallet), Records: make(map[Name]Record),
+		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product),
+		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]adjust),
+	}
+}
+
+const hourMillis = 3_600_000
+
+// tooEarly says whether a bucket lies before the hour that is a window before the state clock.
+func (m *Model) tooEarly(bucket uint32, hours int64) bool {
+	return int64(bucket) < m.Now/hourMillis-hours
+}
+
+// Event applies one event record.
+func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventResult {
+	if r.OccurredMillis < m.Now-30*24*hourMillis || m.tooEarly(r.Bucket, 30*24) {
+		return command.EventResult{Outcome: command.TooOld}
+	}
+	if id := (seenKey{"event", r.Bucket, r.Key}); m.seen[id] {
+		return command.EventResult{Outcome: command.Duplicate}
+	} else {
+		m.seen[id] = true
+	}
+	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int)}
+	var c *Campaign
+	for _, x := range m.Campaigns {
+		if x.Ordinal == r.Campaign && x.Marketplace == marketplace {
+			c = x
+		}
+	}
+	outcome := m.charge(c, &r, counted.Charged)
+	switch {
+	case c != nil:
+		counted.Campaign = c.ID
+	case !r.ExternalCampaign.IsZero():
+		counted.Campaign, counted.Bid = r.ExternalCampaign, 0
+	}
+	m.Events = append(m.Events, counted)
+	return outcome
+}
+
+func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) command.EventResult {
+	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
+		return command.EventResult{Outcome: command.UnknownBid}
+	}
+	clicked := r.Kind == event.Click && r.Charge == market.CPC
+	shown := r.Kind == event.Impression && r.Charge == market.CPM
+	if c == nil || !clicked && !shown || r.Price == 0 || r.ChargeKey == [16]byte{} {
+		return command.EventResult{Outcome: command.Counted}
+	}
+	if clicked && m.tooEarly(r.Bucket, 7*24) || shown && m.tooEarly(r.Bucket, 24) {
+		return command.EventResult{Outcome: command.TooLate}
+	}
+	id := seenKey{r.Kind.String(), r.Bucket, r.ChargeKey}
+	if m.seen[id] {
+		return command.EventResult{Outcome: command.AlreadyCharged}
+	}
+	m.seen[id] = true
+
+	w, prepaid := m.Wallets[c.Campaign.Wallet], !m.postPaid(c.Marketplace)
+	price := big.NewInt(int64(r.Price))
+	charged.Set(price)
+	limit := func(left *big.Int) {
+		if left.Sign() < 0 {
+			left.SetInt64(0)
+		}
+		if charged.Cmp(left) > 0 {
+			charged.Set(left)
+		}
+	}
+	if c.Budget > 0 {
+		limit(new(big.Int).Sub(big.NewInt(int64(c.Budget)), c.Spent))
+	}
+	if prepaid {
+		limit(new(big.Int).Set(w.Balance))
+	}
+	c.Spent.Add(c.Spent, charged)
+	c.SpentTotal.Add(c.SpentTotal, charged)
+	w.Balance.Sub(w.Balance, charged)
+	w.Spent.Add(w.Spent, charged)
+	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(big.NewInt(int64(c.Budget))) > 0 || prepaid && w.Balance.Sign() < 0)
+	m.Lines = append(m.Lines, Line{c.Ordinal, r.ChargeKey, charged, over})
+
+	result := command.EventResult{Outcome: command.Clipped, Charged: micros(charged)}
+	result.Clipped = r.Price - result.Charged
+	if charged.Sign() == 0 {
+		result.Outcome = command.NothingLeft
+	}
+	if charged.Cmp(price) == 0 {
+		result.Outcome = command.Charged
+	}
+	return result
+}
+
+func (m *Model) postPaid(marketplace uint16) bool {
+	x := m.Marketplaces[marketplace]
+	return x != nil && x.PostPaid
+}
+
+// Advance applies an Advance.
+func (m *Model) Advance(a *command.Advance) {
+	for _, p := range a.Periods {
+		old := m.Periods[p.Marketplace]
+		now := command.Periods{
+			Marketplace: p.Marketplace, Day: max(old.Day, p.Day), Week: max(old.Week, p.Week), Month: max(old.Month, p.Month),
+		}
+		m.Periods[p.Marketplace] = now
+		for _, c := range m.Campaigns {
+			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
+				c.PeriodNumber = n
+				c.Spent = new(big.Int)
+			}
+		}
+	}
+	for id, a := range m.adjusts {
+		if a.hour < m.Now/hourMillis-24 {
+			delete(m.adjusts, id)
+		}
+	}
+}
+
+func number(p command.Periods, kind market.Period) uint32 {
+	return [...]uint32{market.Daily: p.Day, market.Weekly: p.Week, market.Monthly: p.Month, market.Total: 0}[kind]
+}
+
+// Count sums the counters of a campaign, or of the events of no campaign when id is zero, of one cell and bid.
+func (m *Model) Count(id ids.UUID, marketplace uint16) (sum rollup.Counters) {
+	for i := range m.Events {
+		e := &m.Events[i]
+		if e.Campaign != id || id.IsZero() && e.Market != marketplace {
+			continue
+		}
+		one := rollup.Counters{}
+		charged := int64(0)
+		if e.Charged.Sign() > 0 {
+			charged = 1
+		}
+		switch e.Kind {
+		case event.Impression:
+			one = rollup.Counters{Impressions: 1, ChargedImpressions: charged, SpentImpressions: micros(e.Charged)}
+		case event.Click:
+			one = rollup.Counters{Clicks: 1, ChargedClicks: charged, SpentClicks: micros(e.Charged)}
+		case event.Purchase:
+			one.Purchases = 1
+			for _, item := range e.Items {
+				one.PurchaseQuantity += item.Quantity
+				one.PurchaseAmount += micros(new(big.Int).Mul(big.NewInt(int64(item.UnitPrice)), big.NewInt(item.Quantity)))
+			}
+		case event.Pageview:
+			one.Pageviews = 1
+		}
+		sum.Add(&one)
+	}
+	return sum
+}
+
+// CountProduct sums the purchases of a product.
+func (m *Model) CountProduct(marketplace uint16, product string) (sum rollup.Counters) {
+	for i := range m.Events {
+		for _, item := range m.Events[i].Items {
+			if m.Events[i].Market == marketplace && string(item.ProductID) == product {
+				sum.Purchases++
+				sum.PurchaseQuantity += item.Quantity
+				sum.PurchaseAmount += micros(new(big.Int).Mul(big.NewInt(int64(item.UnitPrice)), big.NewInt(item.Quantity)))
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,49 @@
+package shardtest
+
+import (
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Replica is a machine with its store, driven as a node drives it.
+type Replica struct {
+	KV      *KV
+	Feed    *Feed
+	Machine *shard.Machine
+	batch   *Batch
+	open    int // Commands applied and not committed.
+}
+
+// NewReplica opens a machine of the group on a store.
+func NewReplica(group ids.Group, meta bool, kv *KV) (*Replica, error) {
+	r := &Replica{KV: kv, Feed: NewFeed(), batch: kv.Batch()}
+	r.Machine = shard.New(group, meta, r.Feed)
+	return r, r.Machine.Load(kv)
+}
+
+// Apply applies a command in the batch under way.
+func (r *Replica) Apply(cmd []byte) []byte {
+	r.open++
+	return r.Machine.Apply(r.batch, cmd)
+}
+
+// Commit ends the batch.
+func (r *Replica) Commit() {
+	r.Machine.Flush(r.batch)
+	r.batch.Commit()
+	r.Machine.Committed()
+	r.open = 0
+}
+
+// Do applies one command as a batch of its own.
+func (r *Replica) Do(cmd []byte) []byte {
+	answer := r.Apply(cmd)
+	r.Commit()
+	return answer
+}
+
+// Open returns the number of commands that are applied and not committed.
+func (r *Replica) Open() int { return r.open }
+
+// Books reads the committed state.
+func (r *Replica) Books() shard.Books { return shard.Books{R: r.KV} }
