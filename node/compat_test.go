@@ -1,0 +1,108 @@
+package main_test
+
+import (
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/loadtest/shop"
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+const clients = "testdata/clients"
+
+// TestCompat runs the published clients, unchanged, against a real process: three versions of the JavaScript client, each
+// against both listeners, and the raw requests that a browser sends around them. It is the only test that needs more than
+// Go, so it runs when asked to (make compat; make test asks when it can) and when there is a Node.js to run it.
+func TestCompat(t *testing.T) {
+	if os.Getenv("GAVEL_COMPAT") != "1" {
+		t.Skip("GAVEL_COMPAT is not 1; make compat runs this test")
+	}
+	needNodeJS(t)
+	installClients(t)
+
+	auction, management := newKey(t, auth.Auction), newKey(t, auth.Management)
+	node := nodetest.Start(t, nodetest.Options{
+		Env: []string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management},
+	})
+	if node.Keys.AuctionKey != auction || node.Keys.ManagementKey != management {
+		t.Errorf("the keys preset by the environment are not the first keys: %+v", node.Keys)
+	}
+	setUpShop(t, shop.New(node.ManageURL, management))
+
+	for name, host := range map[string]string{"auction listener": node.AuctionURL, "management listener": node.ManageURL} {
+		t.Run(name, func(t *testing.T) {
+			check := exec.CommandContext(t.Context(), "node", "check.mjs")
+			check.Dir = clients
+			check.Env = append(os.Environ(), "HOST="+host, "AUCTION_KEY="+auction, "MANAGEMENT_KEY="+management, "NODE_OPTIONS=")
+			out, err := check.CombinedOutput()
+			if err != nil {
+				t.Fatalf("check.mjs: %v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+	if err := node.Terminate(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+}
+
+// needNodeJS skips without Node.js 20, the oldest the scripts are written for.
+func needNodeJS(t *testing.T) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
+	major, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(string(out)), "v"), ".")
+	if n, _ := strconv.Atoi(major); err != nil || n < 20 {
+		t.Skipf("Node.js 20 or newer is needed; node --version says %q, %v", out, err)
+	}
+}
+
+func installClients(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(clients, "node_modules")); err == nil {
+		return
+	}
+	install := exec.CommandContext(t.Context(), "npm", "ci")
+	install.Dir = clients
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+}
+
+// setUpShop makes what check.mjs expects: vendor v1 with money, product p1, and a campaign with a bid on it, approved
+// because a management key made it. Slot home-top is left out: a banner auction on it is empty and no error.
+func setUpShop(t *testing.T, operator *shop.Client) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(operator.PutVendors(ctx, []shop.Vendor{{ID: "v1", Name: "Vendor One"}}))
+	must(operator.PutProducts(ctx, []shop.Product{{ID: "p1", Name: "Product One", Vendors: []string{"v1"}, Categories: []string{}, Price: "12.95"}}))
+	must(operator.Deposit(ctx, "v1", 100_000, "deposit"))
+	created, err := operator.CreateCampaign(ctx, shop.NewCampaign{
+		Vendor: "v1", Name: "Campaign One", ChargeType: "CPC", PriceRule: "second", BudgetMinor: 50_000,
+		Bids: []shop.NewBid{{Product: "p1", AmountMinor: 50}},
+	}, "campaign")
+	must(err)
+	if created.Status != "approved" {
+		t.Fatalf("created %+v", created)
+	}
+}
+
+func newKey(t *testing.T, kind auth.Kind) string {
+	t.Helper()
+	key, err := auth.Generate(kind, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key.String()
+}
