@@ -26,6 +26,7 @@ func TestWallsFindPlantedImports(t *testing.T) {
 	breach("shard", "log/slog", false)
 	breach("shard/market", "math/rand/v2", false)
 	breach("shard/market", Module+"/shard", false)
+	breach("shard/market", Module+"/shard/shardtest", false)
 	breach("shard", Module+"/raftstore", true)
 	breach("shard/ledger", Module+"/node/apierr", true)
 	breach("shard/ledger", "github.com/cockroachdb/pebble/v2", true)
