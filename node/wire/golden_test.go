@@ -42,11 +42,7 @@ func golden(t *testing.T, path string, answer func([]byte) string) {
 	var out strings.Builder
 	for block := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n\n") {
 		head, want, _ := strings.Cut(block, "\n=>")
-		_, body, found := strings.Cut("\n"+head, "\n")
-		for found && strings.HasPrefix(body, "#") {
-			_, body, found = strings.Cut(body, "\n")
-		}
-		got := answer(expand(t, body))
+		got := answer(bodyOf(t, head))
 		fmt.Fprintf(&out, "%s\n=>%s\n\n", head, got)
 		if got != want && !*rewrite {
 			t.Errorf("%s\n got:%s\nwant:%s", head, got, want)
@@ -59,9 +55,34 @@ func golden(t *testing.T, path string, answer func([]byte) string) {
 	}
 }
 
+// bodyOf returns the body of a case, what is before its answer.
+func bodyOf(t testing.TB, head string) []byte {
+	body, found := head, true
+	for found && strings.HasPrefix(body, "#") {
+		_, body, found = strings.Cut(body, "\n")
+	}
+	return expand(t, body)
+}
+
+// readGolden returns the bodies of golden files, which other tests use as a corpus.
+func readGolden(t testing.TB, files ...string) (list [][]byte) {
+	t.Helper()
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join("testdata", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := range strings.SplitSeq(string(text), "\n\n") {
+			head, _, _ := strings.Cut(block, "\n=>")
+			list = append(list, bodyOf(t, head))
+		}
+	}
+	return list
+}
+
 var macro = regexp.MustCompile(`⟨(?:(\d+)×(.*?)|0x([0-9a-f]+))⟩`)
 
-func expand(t *testing.T, body string) []byte {
+func expand(t testing.TB, body string) []byte {
 	return macro.ReplaceAllFunc([]byte(body), func(m []byte) []byte {
 		parts := macro.FindSubmatch(m)
 		if len(parts[3]) > 0 {

@@ -220,8 +220,19 @@ func (s *scanner) optionalString() (auction.Span, presence) {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// longer reports whether text has more than max characters.
-func longer(text []byte, max int) bool { return len(text) > max && utf8.RuneCount(text) > max }
+// longer reports whether text has more than max characters. REQUIRES: text is valid UTF-8.
+func longer(text []byte, max int) bool {
+	if len(text) <= max {
+		return false
+	}
+	count := 0
+	for _, c := range text { // utf8.RuneCount allocates for texts over 32 bytes in Go 1.26.
+		if c&0xc0 != 0x80 {
+			count++
+		}
+	}
+	return count > max
+}
 
 // words counts the words of text, up to max+1.
 func words(text []byte, max int) int {

@@ -1,0 +1,61 @@
+//go:build !race
+
+package wire
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/event"
+)
+
+// allocations counts those of parse over bodies of all kinds, the slices having grown to the largest.
+func allocations(list [][]byte, parse func([]byte)) float64 {
+	for _, body := range list {
+		parse(body)
+	}
+	return testing.AllocsPerRun(10, func() {
+		for _, body := range list {
+			parse(body)
+		}
+	})
+}
+
+func TestParseAuctionsAllocatesNothing(t *testing.T) {
+	list := bodies(20, func(rng *rand.Rand) []byte { return auctionsBody(rng, 5, 100) })
+	list = append(list, readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt")...)
+	var req auction.Request
+	var f Fault
+	var message []byte
+	if n := allocations(list, func(body []byte) {
+		req.Body = body
+		if ParseAuctions(&req, &f) != apierr.OK {
+			message = f.AppendMessage(message[:0])
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestParseEventsAllocatesNothing(t *testing.T) {
+	list := bodies(20, func(rng *rand.Rand) []byte { return eventsBody(rng, 50) })
+	list = append(list, readGolden(t, "events.txt", "events-time.txt")...)
+	var batch event.Batch
+	var f Fault
+	if n := allocations(list, func(body []byte) {
+		batch.Body = body
+		ParseEvents(&batch, benchNow, &f)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestAppendResultsAllocatesNothing(t *testing.T) {
+	res := someResults()
+	var dst []byte
+	if n := testing.AllocsPerRun(10, func() { dst = AppendResults(dst[:0], nil, res, []byte("gavel")) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+var someCampaign = [ids.TextLen]byte([]byte("0199c0de-0000-7000-8000-00000000cafe"))
+
+func winner(rank uint8, id string, clean bool) auction.Winner {
+	w := auction.Winner{Rank: rank, ID: []byte(id), IDClean: clean, Campaign: &someCampaign}
+	copy(w.Token[:], bytes.Repeat([]byte("Tok-"), auction.TokenLen/4))
+	return w
+}
+
+// someResults has a result of every kind.
+func someResults() *auction.Results {
+	external := winner(2, "p2", true)
+	external.Campaign, external.DemandSource = nil, []byte("dsp_1")
+	external.Metadata = []byte(`{"clickUrl": "https://x"}`)
+	return &auction.Results{Results: []auction.Result{
+		{Type: auction.ListingsResult, Winners: []auction.Winner{winner(1, "p1", true), winner(2, "p\"\\\n\t\x01é", false)}},
+		{Type: auction.BannersResult},
+		{Type: auction.ExternalListingsResult, Winners: []auction.Winner{winner(1, "p1", true), external}},
+		{Type: auction.ListingsResult, Failed: true, Winners: []auction.Winner{winner(1, "never", true)}},
+	}}
+}
+
+func TestAppendResults(t *testing.T) {
+	token := string(bytes.Repeat([]byte("Tok-"), auction.TokenLen/4))
+	own := `","resolvedBidId":"` + token + `","campaignId":"0199c0de-0000-7000-8000-00000000cafe"`
+	want := `{"results":[` +
+		`{"resultType":"listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `},` +
+		`{"rank":2,"type":"product","id":"p\"\\\n\t\u0001é` + own + `}],"error":false},` +
+		`{"resultType":"banners","winners":[],"error":false},` +
+		`{"resultType":"external_demand_listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `,"demandSource":"own"},` +
+		`{"rank":2,"type":"product","id":"p2","resolvedBidId":"` + token + `","demandSource":"dsp_1","metadata":{"clickUrl": "https://x"}}],` +
+		`"error":false},` +
+		`{"resultType":"listings","winners":[],"error":true}]}`
+	if got := string(AppendResults([]byte("x"), nil, someResults(), []byte("own"))); got != "x"+want {
+		t.Errorf("got  %s\nwant x%s", got, want)
+	}
+}
+
+// FuzzAppendResults reads what was appended with encoding/json and compares.
+func FuzzAppendResults(f *testing.F) {
+	f.Add(uint8(1), "p1", "gavel", uint8(1))
+	f.Add(uint8(40), "a\"b\\c\x00\u2028\x7f</script>", "o\"wn", uint8(3))
+	f.Fuzz(func(t *testing.T, rank uint8, id, own string, kind uint8) {
+		if !utf8.ValidString(id) || !utf8.ValidString(own) {
+			t.Skip("the parsers let no such text in")
+		}
+		res := auction.Results{Results: []auction.Result{{
+			Type: auction.ResultType(kind%3 + 1), Winners: []auction.Winner{winner(rank, id, false), winner(rank, "x", true)},
+		}}}
+		body := AppendResults(nil, nil, &res, []byte(own))
+		var got struct {
+			Results []struct {
+				ResultType string
+				Error      *bool
+				Winners    []struct {
+					Rank                                              uint8
+					Type, ID, ResolvedBidID, CampaignID, DemandSource string
+				}
+			}
+		}
+		if err := stdjson.Unmarshal(body, &got); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		if len(got.Results) != 1 || got.Results[0].Error == nil || *got.Results[0].Error || len(got.Results[0].Winners) != 2 {
+			t.Fatalf("%s", body)
+		}
+		w := got.Results[0].Winners[0]
+		if w.Rank != rank || w.ID != id || w.Type != "product" || w.CampaignID != string(someCampaign[:]) ||
+			len(w.ResolvedBidID) != auction.TokenLen {
+			t.Errorf("%+v, from %s", w, body)
+		}
+		if external := got.Results[0].ResultType == "external_demand_listings"; external && w.DemandSource != own || !external && w.DemandSource != "" {
+			t.Errorf("demand source %q, from %s", w.DemandSource, body)
+		}
+	})
+}
