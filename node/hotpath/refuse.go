@@ -27,14 +27,17 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		s.asHeadTooLarge(ctx)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())
+		if len(ctx.Request.Header.RawHeaders()) == 0 {
+			// It came in chunks, and the head is forgotten with what was read of the body.
+			s.refuse(ctx, "the body is over the limit of this operation")
+			return
+		}
 		s.answer(ctx, time.Now(), true)
-	case isNet && timeout.Timeout() && len(ctx.Request.Header.RawHeaders()) == 0:
-		// Not even a head: a connection opened in advance, or somebody holding it open. An answer to a question nobody
-		// asked would be taken for the answer to the next one.
-		_ = ctx.Conn().Close()
 	case isNet && timeout.Timeout():
-		// A slow line is no fault of the client's, which gives up for good on 400.
-		s.refuseAs(ctx, apierr.ServiceUnavailable, "the request did not arrive in time")
+		// Closed without a word. Nobody has asked anything yet: an answer on a connection that was opened in advance would
+		// be taken for the answer to the next request. And a client whose line is slow repeats what got no answer, but
+		// gives up for good on 400.
+		_ = ctx.Conn().Close()
 	default:
 		s.refuse(ctx, "the request is not well-formed HTTP")
 	}
@@ -42,14 +45,10 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 
 // refuse answers 400 and has the connection closed.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, message string) {
-	s.refuseAs(ctx, apierr.BadRequest, message)
-}
-
-func (s *Server) refuseAs(ctx *fasthttp.RequestCtx, code apierr.Code, message string) {
 	now := time.Now()
 	sc := s.core.Acquire()
 	sc.Request.Now = now
-	s.core.Refuse(sc, code, message)
+	s.core.Refuse(sc, apierr.BadRequest, message)
 	send(ctx, sc)
 	ctx.SetConnectionClose()
 	sc.Release(time.Since(now))

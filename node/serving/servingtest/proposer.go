@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -12,8 +13,9 @@ import (
 // Proposer stands in for the raft groups: it remembers what was proposed and answers that each record was new, or a
 // duplicate if its key was proposed before.
 type Proposer struct {
-	mu   sync.Mutex
-	seen map[[16]byte]bool
+	mu      sync.Mutex
+	waiting int // Proposals that Block holds back.
+	seen    map[[16]byte]bool
 	// Fail names the groups that are not available.
 	Fail map[ids.Group]bool
 	// Outcome, when set, decides what becomes of a record.
@@ -36,6 +38,9 @@ var ErrDown = errors.New("group is down")
 // Propose commits a command.
 func (p *Proposer) Propose(ctx context.Context, group ids.Group, cmd []byte) ([]byte, error) {
 	if p.Block != nil {
+		p.mu.Lock()
+		p.waiting++
+		p.mu.Unlock()
 		select {
 		case <-p.Block:
 		case <-ctx.Done():
@@ -75,6 +80,19 @@ func (p *Proposer) results(records []command.EventRecord) []command.EventResult 
 		p.seen[r.Key] = true
 	}
 	return results
+}
+
+// Waiting returns when n proposals are held back by Block.
+func (p *Proposer) Waiting(n int) {
+	for {
+		p.mu.Lock()
+		enough := p.waiting >= n
+		p.mu.Unlock()
+		if enough {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // Records lists all committed records, group by group in the order of commits.
