@@ -1,0 +1,164 @@
+package campaign
+
+import (
+	"encoding/json"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+)
+
+// Budget is the most a campaign may spend in a period.
+type Budget struct {
+	Amount int64  `json:"amount" minimum:"1" maximum:"20000000000" doc:"Minor units."`
+	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly,total" doc:"Default daily."`
+}
+
+// BudgetPatch changes a budget; an absent member stays.
+type BudgetPatch struct {
+	Amount *int64  `json:"amount,omitempty" minimum:"1" maximum:"20000000000"`
+	Type   *string `json:"type,omitempty" enum:"daily,weekly,monthly,total"`
+}
+
+// PromotionType is the older way to name the ad format.
+type PromotionType struct {
+	AdFormat string `json:"adFormat,omitempty" enum:"listing"`
+}
+
+// Multiplier changes bids for the members of a segment.
+type Multiplier struct {
+	Type       string           `json:"type" enum:"user_segment"`
+	SegmentID  string           `json:"segmentId" minLength:"1" maxLength:"255"`
+	Multiplier resource.Decimal `json:"multiplier" minimum:"0.1" maximum:"10"`
+}
+
+// MultiplierConfig is a campaign's multipliers.
+type MultiplierConfig struct {
+	IsActive    *bool        `json:"isActive,omitempty"`
+	Multipliers []Multiplier `json:"multipliers" maxItems:"20"`
+}
+
+// SegmentFilter names a segment.
+type SegmentFilter struct {
+	Type      string `json:"type" enum:"user_segment"`
+	SegmentID string `json:"segmentId" minLength:"1" maxLength:"255"`
+}
+
+// TargetingFilters are the segments that a campaign is shown to.
+type TargetingFilters struct {
+	IsActive         *bool           `json:"isActive,omitempty"`
+	TargetingFilters []SegmentFilter `json:"targetingFilters" maxItems:"20"`
+}
+
+// ExclusionFilters are the segments that a campaign is not shown to.
+type ExclusionFilters struct {
+	IsActive         *bool           `json:"isActive,omitempty"`
+	ExclusionFilters []SegmentFilter `json:"exclusionFilters" maxItems:"20"`
+}
+
+// Body is a campaign as the marketplace sends it. It lists only what a caller may set: ids, times and money spent are not
+// here, so they cannot be bound.
+type Body struct {
+	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
+	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive"`
+	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
+	AdFormat             string            `json:"adFormat,omitempty" enum:"listing" doc:"Default listing. This build serves listings only."`
+	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
+	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC. CPA only with budget type total."`
+	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
+	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
+	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
+	IsActive             *bool             `json:"isActive,omitempty" doc:"Default true."`
+	IsAutoTrigger        *bool             `json:"isAutoTrigger,omitempty" doc:"Default false. Adds the default triggers to given ones."`
+	Status               string            `json:"status,omitempty" enum:"approved,pending,rejected" doc:"Default approved."`
+	ExternalCampaignID   string            `json:"externalCampaignId,omitempty" maxLength:"255" doc:"Unique per marketplace and ad format."`
+	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
+	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales"`
+	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second."`
+	WalletID             string            `json:"walletId,omitempty" format:"uuid" doc:"Default: the vendor's default wallet."`
+	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255"`
+	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
+	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
+	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
+}
+
+// PatchBody changes the members it has.
+type PatchBody struct {
+	Name             *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
+	IsActive         *bool             `json:"isActive,omitempty"`
+	StartDate        *resource.Time    `json:"startDate,omitempty"`
+	EndDate          *resource.Time    `json:"endDate,omitempty"`
+	Budget           *BudgetPatch      `json:"budget,omitempty"`
+	TargetROAS       *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
+	Status           *string           `json:"status,omitempty" enum:"approved,pending,rejected"`
+	WalletID         string            `json:"walletId,omitempty" format:"uuid" doc:"A wallet of the campaign's vendor."`
+	PriceRule        *string           `json:"priceRule,omitempty" enum:"second,first"`
+	MultiplierConfig *MultiplierConfig `json:"multiplierConfig,omitempty"`
+	TargetingFilters *TargetingFilters `json:"targetingFilters,omitempty"`
+	ExclusionFilters *ExclusionFilters `json:"exclusionFilters,omitempty"`
+}
+
+// document is what a campaign has beside the members that auctions read.
+type document struct {
+	AutobiddingObjective string            `json:"autobiddingObjective,omitempty"`
+	ProductIDs           []string          `json:"productIds,omitempty"`
+	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
+	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
+	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
+}
+
+func (d *document) encode() []byte {
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("the document of a campaign is plain data: " + err.Error())
+	}
+	return text
+}
+
+func decodeDocument(text []byte) (d document) {
+	if len(text) == 0 {
+		return d
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		panic("a stored campaign document is not JSON: " + err.Error())
+	}
+	return d
+}
+
+// BudgetState is a budget with what is left of it in the current period.
+type BudgetState struct {
+	Amount          int64  `json:"amount"`
+	AmountRemaining int64  `json:"amountRemaining"`
+	AmountUsed      int64  `json:"amountUsed"`
+	AmountCarryover int64  `json:"amountCarryover" doc:"Always 0: no budget is carried over."`
+	Type            string `json:"type"`
+}
+
+// Campaign is a campaign as it is answered. Members without a value are null.
+type Campaign struct {
+	CampaignID           string            `json:"campaignId" format:"uuid"`
+	MarketplaceID        string            `json:"marketplaceId" format:"uuid"`
+	VendorID             string            `json:"vendorId"`
+	ExternalVendorID     string            `json:"externalVendorId" doc:"The same value as vendorId."`
+	ExternalCampaignID   *string           `json:"externalCampaignId"`
+	Name                 string            `json:"name"`
+	CampaignType         string            `json:"campaignType"`
+	AdFormat             string            `json:"adFormat"`
+	ChargeType           string            `json:"chargeType"`
+	PriceRule            string            `json:"priceRule"`
+	Budget               *BudgetState      `json:"budget"`
+	WalletID             string            `json:"walletId" format:"uuid"`
+	StartDate            resource.Time     `json:"startDate"`
+	EndDate              *resource.Time    `json:"endDate"`
+	IsActive             bool              `json:"isActive"`
+	IsAutoTrigger        bool              `json:"isAutoTrigger"`
+	Status               string            `json:"status" enum:"pending,approved,rejected,terminated"`
+	StatusUpdatedBy      *string           `json:"statusUpdatedBy"`
+	TargetROAS           *resource.Decimal `json:"targetRoas"`
+	AutobiddingObjective *string           `json:"autobiddingObjective"`
+	ProductIDs           []string          `json:"productIds"`
+	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig"`
+	TargetingFilters     *TargetingFilters `json:"targetingFilters"`
+	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters"`
+	BidCount             int               `json:"bidCount"`
+	CreatedAt            resource.Time     `json:"createdAt"`
+	UpdatedAt            resource.Time     `json:"updatedAt"`
+}

@@ -1,0 +1,95 @@
+// Package campaign serves campaigns and their bids.
+//
+// Everything that auctions read of a campaign is a typed member of market.Campaign; the rest (segments, objectives) is
+// kept as a document and answered again. This build runs listing campaigns; the other formats are refused by name.
+package campaign
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/campaign-service/campaigns"
+	tag  = "Campaigns"
+)
+
+// Limits of the interface.
+const (
+	budgetMax         = 20_000_000_000 // BOUND: minor units of one budget.
+	targetROASMilli   = 1000           // Units of TargetROASMilli in 1.0.
+	bidsOfCampaignMax = 5_000          // BOUND: bids of one campaign; the store refuses more.
+)
+
+// Store is what campaigns need of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	Wallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
+	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
+	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)
+	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
+	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
+	Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error)
+	AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error
+	ReplaceBid(ctx context.Context, campaign ids.UUID, b market.Bid) error
+	CursorKey() [32]byte
+}
+
+// service holds what the operations need beside the caller's store.
+type service struct {
+	now func() time.Time
+}
+
+// Register mounts the campaign operations.
+func Register(api huma.API, now func() time.Time) {
+	s := service{now: now}
+	add(api, "createCampaign", http.MethodPost, http.StatusCreated, "", "Create a campaign with its bids.", s.create)
+	add(api, "listCampaigns", http.MethodGet, http.StatusOK, "", "List campaigns, newest first.", s.list)
+	add(api, "getCampaign", http.MethodGet, http.StatusOK, "/{campaign_id}", "Read a campaign.", s.get)
+	add(api, "patchCampaign", http.MethodPatch, http.StatusOK, "/{campaign_id}", "Change a campaign.", s.patch)
+	add(api, "deleteCampaign", http.MethodDelete, http.StatusNoContent, "/{campaign_id}", "Terminate a campaign; its reports stay.", s.remove)
+	add(api, "listCampaignProducts", http.MethodGet, http.StatusOK, "/{campaign_id}/products", "List the product ids that a campaign promotes.", s.products)
+
+	add(api, "createBids", http.MethodPost, http.StatusCreated, "/{campaign_id}/bids", "Add bids, all or none.", s.addBids)
+	add(api, "listBids", http.MethodGet, http.StatusOK, "/{campaign_id}/bids", "List bids in the order of their creation.", s.listBids)
+	add(api, "patchBid", http.MethodPatch, http.StatusOK, "/{campaign_id}/bids/{bid_id}", "Change a bid.", s.patchBid)
+	add(api, "deleteBid", http.MethodDelete, http.StatusNoContent, "/{campaign_id}/bids/{bid_id}", "Delete a bid.", s.removeBid)
+}
+
+func add[I, O any](api huma.API, id, method string, status int, path, doc string, serve func(context.Context, *I) (*O, error)) {
+	resource.Add(api, resource.Op{ID: id, Method: method, Status: status, Path: base + path, Tag: tag, Doc: doc}, serve)
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+// Next is where a list that is paged by offset goes on.
+type Next struct {
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+}
+
+func nextOf(more bool, offset, limit int) *Next {
+	if !more {
+		return nil
+	}
+	return &Next{Offset: offset + limit, Limit: limit}
+}
+
+// OneCampaign names the campaign of an operation.
+type OneCampaign struct {
+	CampaignID string `path:"campaign_id" format:"uuid"`
+}
+
+func (c *OneCampaign) id() ids.UUID { return resource.ParseUUID(c.CampaignID) }

@@ -1,0 +1,231 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+type (
+	patchInput struct {
+		OneCampaign
+		Body PatchBody
+	}
+	listInput struct {
+		VendorID string               `query:"vendor_id" minLength:"1" maxLength:"255"`
+		Status   string               `query:"status" enum:"pending,approved,rejected,terminated" doc:"Terminated campaigns are listed only when asked for."`
+		AdFormat string               `query:"ad_format" enum:"listing,banner,sponsored_brand"`
+		IsActive resource.Param[bool] `query:"is_active"`
+		Offset   int                  `query:"offset" minimum:"0" default:"0"`
+		Limit    int                  `query:"limit" minimum:"1" maximum:"100" default:"50"`
+	}
+	listOutput struct{ Body List }
+)
+
+// List is one page of campaigns.
+type List struct {
+	Campaigns []Campaign `json:"campaigns"`
+	HasMore   bool       `json:"hasMore"`
+	Next      *Next      `json:"next"`
+}
+
+func (s service) get(ctx context.Context, in *OneCampaign) (*campaignOutput, error) {
+	return s.answer(ctx, in.id())
+}
+
+func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
+	st := storeOf(ctx)
+	f := store.CampaignFilter{VendorID: in.VendorID, Offset: in.Offset, Limit: in.Limit}
+	if in.VendorID != "" {
+		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
+			return nil, resource.OfVendor(err)
+		}
+	}
+	if in.Status != "" {
+		f.Status = new(statusOf(in.Status))
+	}
+	if in.AdFormat != "" {
+		f.Format = new(numberOf[market.AdFormat](formatWords, in.AdFormat))
+	}
+	if in.IsActive.Given {
+		f.Active = &in.IsActive.Value
+	}
+	states, more, err := st.Campaigns(ctx, f)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	m := st.Settings()
+	all := make([]Campaign, len(states))
+	for i := range states {
+		all[i] = campaignOf(&states[i], &m)
+	}
+	return &listOutput{List{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
+}
+
+// patch changes a campaign. A change is checked against what the campaign is now; two changes at the same moment both
+// hold, member by member, and of one member the later.
+func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
+	st := storeOf(ctx)
+	now, err := st.Campaign(ctx, in.id())
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	if found := in.Body.crossed(&now); len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	if err := in.Body.allowed(ctx, &now); err != nil {
+		return nil, err
+	}
+	p := in.Body.command(&now, st.Settings().CurrencyExponent)
+	p.Marketplace = resource.CallerOf(ctx).Marketplace
+	if p.Status != nil {
+		p.StatusUpdatedBy = new(updatedBy(ctx))
+	}
+	if err := st.PatchCampaign(ctx, p); err != nil {
+		return nil, resource.Of(err)
+	}
+	return s.answer(ctx, in.id())
+}
+
+// crossed checks the rules that concern more than one member, with the campaign's own for those that stay.
+func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation) {
+	start, end := c.StartMillis, c.EndMillis
+	if b.StartDate != nil {
+		start = int64(*b.StartDate)
+	}
+	if b.EndDate != nil {
+		end = int64(*b.EndDate)
+	}
+	if end != 0 && end <= start {
+		member := "endDate"
+		if b.EndDate == nil {
+			member = "startDate"
+		}
+		found = append(found, resource.At("value_error", "endDate must be after startDate", "body", member))
+	}
+	if b.Budget != nil {
+		if b.Budget.Amount == nil && c.Budget == 0 {
+			found = append(found, resource.At("missing", "required, the campaign has no budget yet", "body", "budget", "amount"))
+		}
+		if c.Charge == market.CPA && b.Budget.Type != nil && *b.Budget.Type != "total" {
+			found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "budget", "type"))
+		}
+	}
+	if v, ok := roas(b.TargetROAS); !ok {
+		found = append(found, v)
+	}
+	return found
+}
+
+// allowed checks the state: what a terminated campaign may not do any more, and where a status leads.
+func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
+	if c.Status == market.Terminated {
+		return resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+	}
+	if b.Status != nil && statusOf(*b.Status) == market.Pending && c.Status != market.Pending {
+		return resource.Refuse(apierr.InvalidOperation, "a reviewed campaign cannot become pending again")
+	}
+	if b.WalletID == "" {
+		return nil
+	}
+	wallet, err := walletOf(ctx, c.VendorID, b.WalletID)
+	if err == nil && wallet != c.Wallet {
+		err = resource.Refuse(apierr.InvalidOperation, "this build cannot move a campaign to another wallet")
+	}
+	return err
+}
+
+// command is the change in the engine's terms.
+func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.PatchCampaign {
+	p := &command.PatchCampaign{
+		Campaign: c.ID, Name: b.Name, Active: b.IsActive,
+		StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate),
+	}
+	if b.Budget != nil && b.Budget.Amount != nil {
+		p.Budget = new(minor(*b.Budget.Amount, exponent))
+	}
+	if b.Budget != nil && b.Budget.Type != nil {
+		p.Period = new(numberOf[market.Period](periodWords, *b.Budget.Type))
+	}
+	if b.TargetROAS != nil {
+		p.TargetROASMilli = new(milliOf(*b.TargetROAS))
+	}
+	if b.Status != nil {
+		p.Status = new(statusOf(*b.Status))
+	}
+	if b.PriceRule != nil {
+		p.Price = new(numberOf[market.PriceRule](priceWords, *b.PriceRule))
+	}
+	if b.MultiplierConfig != nil || b.TargetingFilters != nil || b.ExclusionFilters != nil {
+		d := decodeDocument(c.Document)
+		keep(&d.MultiplierConfig, b.MultiplierConfig)
+		keep(&d.TargetingFilters, b.TargetingFilters)
+		keep(&d.ExclusionFilters, b.ExclusionFilters)
+		p.Document = d.encode()
+	}
+	return p
+}
+
+func keep[T any](to **T, from *T) {
+	if from != nil {
+		*to = from
+	}
+}
+
+// remove terminates a campaign. Repeating it is no error: the outcome is the same.
+func (s service) remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
+	err := storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
+		Campaign: in.id(), Marketplace: resource.CallerOf(ctx).Marketplace,
+		Status: new(market.Terminated), StatusUpdatedBy: new(updatedBy(ctx)),
+	})
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, nil
+	}
+	return nil, resource.Of(err)
+}
+
+type (
+	productsInput struct {
+		OneCampaign
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	productsOutput struct{ Body Products }
+)
+
+// Products is one page of the products that a campaign promotes.
+type Products struct {
+	ProductIDs []string `json:"productIds"`
+	resource.Page
+}
+
+// products lists the products of a campaign by id: those it bids on and those it names.
+func (s service) products(ctx context.Context, in *productsInput) (*productsOutput, error) {
+	st := storeOf(ctx)
+	c, err := st.Campaign(ctx, in.id())
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	bids, _, err := st.Bids(ctx, in.id(), 0, bidsOfCampaignMax)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	all := decodeDocument(c.Document).ProductIDs
+	for i := range bids {
+		all = append(all, bids[i].Target)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listCampaignProducts", in.CampaignID)
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(id string) string { return id }, resource.Sorted(all, func(id string) string { return id }))
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &productsOutput{Products{page, end}}, nil
+}

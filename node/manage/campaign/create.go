@@ -1,0 +1,218 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+type (
+	createInput struct {
+		VendorID string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255" doc:"Whose campaign it is."`
+		Body     Body
+	}
+	campaignOutput struct{ Body Campaign }
+)
+
+// create stores a campaign. The order of checks is the interface's: members, then the resources they name.
+func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, error) {
+	st := storeOf(ctx)
+	b := &in.Body
+	m := st.Settings()
+	bids, found := marketBids(b.Bids, isTrue(b.IsAutoTrigger, false), m.CurrencyExponent, "body", "bids")
+	now := s.now().UnixMilli()
+	if found = append(s.crossed(b, now), found...); len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
+		return nil, resource.OfVendor(err)
+	}
+	wallet, err := walletOf(ctx, in.VendorID, b.WalletID)
+	if err != nil {
+		return nil, err
+	}
+	c := b.campaign(now, m.CurrencyExponent)
+	c.VendorID = in.VendorID
+	c.Wallet = wallet
+	c.StatusUpdatedBy = updatedBy(ctx)
+	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
+		return nil, resource.Of(err)
+	}
+	return s.answer(ctx, c.ID)
+}
+
+// crossed checks the rules that concern more than one member.
+func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) {
+	if b.ChargeType == "CPA" && (b.Budget == nil || b.Budget.Type != "total") {
+		found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "chargeType"))
+	}
+	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
+		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
+	}
+	if b.EndDate != nil && int64(*b.EndDate) <= startOf(b, nowMillis) {
+		found = append(found, resource.At("value_error", "must be after startDate", "body", "endDate"))
+	}
+	if v, ok := roas(b.TargetROAS); !ok {
+		found = append(found, v)
+	}
+	return found
+}
+
+func startOf(b *Body, nowMillis int64) int64 {
+	if b.StartDate == nil {
+		return nowMillis
+	}
+	return int64(*b.StartDate)
+}
+
+// roas says whether a target is a whole number of thousandths, which is how it is kept.
+func roas(d *resource.Decimal) (resource.Violation, bool) {
+	if d == nil {
+		return resource.Violation{}, true
+	}
+	milli, ok := new(big.Rat).SetString(d.Text) // The bounds are checked, so this is small.
+	if ok && milli.Mul(milli, big.NewRat(targetROASMilli, 1)).IsInt() {
+		return resource.Violation{}, true
+	}
+	return resource.At("value_error", "must have at most three decimals", "body", "targetRoas"), false
+}
+
+// milliOf returns a target in thousandths. REQUIRES: roas has accepted it.
+func milliOf(d resource.Decimal) uint32 {
+	r, ok := new(big.Rat).SetString(d.Text)
+	if !ok {
+		panic("the schema has checked this number")
+	}
+	return uint32(r.Mul(r, big.NewRat(targetROASMilli, 1)).Num().Uint64()) //nolint:gosec // at most 20,000.
+}
+
+// campaign is the body in the engine's terms.
+func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
+	c := market.Campaign{
+		Name: b.Name, Type: b.CampaignType,
+		Charge:      market.CPC,
+		Price:       numberOf[market.PriceRule](priceWords, b.PriceRule),
+		StartMillis: startOf(b, nowMillis),
+		Active:      isTrue(b.IsActive, true),
+		AutoTrigger: isTrue(b.IsAutoTrigger, false),
+		Status:      market.Approved,
+		ExternalID:  b.ExternalCampaignID,
+	}
+	if b.ChargeType != "" {
+		c.Charge = numberOf[market.ChargeType](chargeWords, b.ChargeType)
+	}
+	if b.Status != "" {
+		c.Status = statusOf(b.Status)
+	}
+	if b.EndDate != nil {
+		c.EndMillis = int64(*b.EndDate)
+	}
+	if b.Budget != nil {
+		c.Budget = minor(b.Budget.Amount, exponent)
+		c.Period = numberOf[market.Period](periodWords, b.Budget.Type)
+	}
+	if b.TargetROAS != nil {
+		c.TargetROASMilli = milliOf(*b.TargetROAS)
+	}
+	d := document{b.AutobiddingObjective, b.ProductIDs, b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters}
+	c.Document = d.encode()
+	return c
+}
+
+// minor converts an amount whose bounds the schema has checked.
+func minor(amount int64, exponent uint8) money.Micros {
+	m, err := money.FromMinor(amount, exponent)
+	if err != nil {
+		panic(fmt.Sprintf("the bounds of amounts (%d) must lie in those of money", amount))
+	}
+	return m
+}
+
+// walletOf returns the wallet that a campaign of the vendor pays from.
+func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) {
+	wallets, err := storeOf(ctx).Wallets(ctx, vendorID)
+	if err != nil {
+		return ids.UUID{}, resource.OfVendor(err)
+	}
+	for i := range wallets {
+		w := &wallets[i]
+		if walletID == "" && w.Default || walletID != "" && w.ID == resource.ParseUUID(walletID) {
+			return w.ID, nil
+		}
+	}
+	if walletID == "" {
+		return ids.UUID{}, resource.Of(errors.New("vendor without a default wallet"))
+	}
+	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId names no wallet of the vendor")
+}
+
+// updatedBy names who decided on the status.
+func updatedBy(ctx context.Context) string { return "key:" + resource.CallerOf(ctx).KeyID }
+
+func isTrue(b *bool, absent bool) bool {
+	if b == nil {
+		return absent
+	}
+	return *b
+}
+
+// answer reads a campaign as its answer shows it.
+func (s service) answer(ctx context.Context, id ids.UUID) (*campaignOutput, error) {
+	state, err := storeOf(ctx).Campaign(ctx, id)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	m := storeOf(ctx).Settings()
+	return &campaignOutput{campaignOf(&state, &m)}, nil
+}
+
+func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
+	d := decodeDocument(c.Document)
+	a := Campaign{
+		CampaignID: c.ID.String(), MarketplaceID: m.ID.String(), VendorID: c.VendorID, ExternalVendorID: c.VendorID,
+		ExternalCampaignID: textOf(c.ExternalID), Name: c.Name, CampaignType: c.Type,
+		AdFormat: formatWords[c.Format], ChargeType: chargeWords[c.Charge], PriceRule: priceWords[c.Price],
+		Budget: budgetOf(c, m.CurrencyExponent), WalletID: c.Wallet.String(),
+		StartDate: resource.Time(c.StartMillis), EndDate: resource.TimeOf(c.EndMillis),
+		IsActive: c.Active, IsAutoTrigger: c.AutoTrigger,
+		Status: statusWords[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
+		AutobiddingObjective: textOf(d.AutobiddingObjective), ProductIDs: d.ProductIDs,
+		MultiplierConfig: d.MultiplierConfig, TargetingFilters: d.TargetingFilters, ExclusionFilters: d.ExclusionFilters,
+		BidCount: c.BidCount, CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
+	}
+	if a.ProductIDs == nil {
+		a.ProductIDs = []string{}
+	}
+	if c.TargetROASMilli != 0 {
+		a.TargetROAS = &resource.Decimal{Text: string(money.AppendDecimal(nil, money.Micros(c.TargetROASMilli)*money.PerMajor/targetROASMilli))}
+	}
+	return a
+}
+
+func textOf(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// budgetOf shows what was used rounded as reports round it, and what remains as the rest, so that the two always add up.
+func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
+	if c.Budget == 0 {
+		return nil
+	}
+	amount := money.Minor(c.Budget, exponent)
+	used := money.Minor(c.Money.Spent, exponent)
+	return &BudgetState{
+		Amount: amount, AmountUsed: used, AmountRemaining: max(0, amount-used),
+		Type: periodWords[c.Period],
+	}
+}

@@ -1,0 +1,106 @@
+// Package catalog serves the marketplace's products, vendors and categories.
+package catalog
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/catalog-search-service/catalogs"
+	tag  = "Catalog"
+)
+
+// itemsMax is the most items of one upsert or deletion. BOUND: of the interface; it also bounds one command.
+const itemsMax = 500
+
+// Store is what the catalog needs of a marketplace's store.
+type Store interface {
+	PutProducts(ctx context.Context, p []market.Product) error
+	Product(ctx context.Context, id string) (market.Product, error)
+	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
+	DeleteProducts(ctx context.Context, ids []string) error
+	PutVendors(ctx context.Context, v []market.Vendor) error
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
+	DeleteVendors(ctx context.Context, ids []string) error
+	PutCategories(ctx context.Context, c []market.Category) error
+	Category(ctx context.Context, id string) (market.Category, error)
+	Categories(ctx context.Context, p store.Page, ids []string) ([]market.Category, bool, error)
+	DeleteCategories(ctx context.Context, ids []string) error
+	CountCategories(ctx context.Context) (int, error)
+	CursorKey() [32]byte
+}
+
+// Register mounts the catalog operations.
+func Register(api huma.API) {
+	add(api, "putProducts", http.MethodPut, "/products", "Add or replace products by id.", putProducts)
+	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", patchProducts)
+	add(api, "listProducts", http.MethodGet, "/products", "List products by id.", listProducts)
+	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", deleteProducts)
+	add(api, "getProduct", http.MethodGet, "/products/{id}", "Read a product.", getProduct)
+
+	add(api, "putVendors", http.MethodPut, "/vendors", "Add or replace vendors; a first upsert opens the vendor's account.", putVendors)
+	add(api, "listVendors", http.MethodGet, "/vendors", "List vendors by id.", listVendors)
+	add(api, "deleteVendors", http.MethodDelete, "/vendors", "Delete vendors; their wallets and campaigns stay.", deleteVendors)
+	add(api, "getVendor", http.MethodGet, "/vendors/{id}", "Read a vendor.", getVendor)
+
+	add(api, "putCategories", http.MethodPut, "/categories", "Add or replace categories.", putCategories)
+	add(api, "listCategories", http.MethodGet, "/categories", "List categories by id.", listCategories)
+	add(api, "deleteCategories", http.MethodDelete, "/categories", "Delete categories; unknown ids are ignored.", deleteCategories)
+	add(api, "countCategories", http.MethodGet, "/categories/count", "Count the categories.", countCategories)
+	add(api, "getCategory", http.MethodGet, "/categories/{id}", "Read a category.", getCategory)
+}
+
+func add[I, O any](api huma.API, id, method, path, doc string, serve func(context.Context, *I) (*O, error)) {
+	resource.Add(api, resource.Op{ID: id, Method: method, Path: base + path, Tag: tag, Doc: doc}, serve)
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+// itemInput names one item.
+type itemInput struct {
+	ID string `path:"id" minLength:"1" maxLength:"255"`
+}
+
+// PageInput is the paging of the three lists.
+type PageInput struct {
+	IDs      []string `query:"ids,explode" maxItems:"500" minLength:"1" maxLength:"255" doc:"Only these ids; repeat the parameter."`
+	Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"100"`
+	NextPage string   `query:"next_page" doc:"Cursor of the previous page."`
+}
+
+// deleteInput takes the ids from the body, or from repeated query parameters.
+type deleteInput struct {
+	IDs  []string    `query:"ids,explode" maxItems:"500" minLength:"1" maxLength:"255"`
+	Body *DeleteBody `required:"false"`
+}
+
+// DeleteBody names items.
+type DeleteBody struct {
+	IDs []string `json:"ids" minItems:"1" maxItems:"500" minLength:"1" maxLength:"255"`
+}
+
+func (in *deleteInput) ids() ([]string, error) {
+	ids := in.IDs
+	if in.Body != nil {
+		ids = append(ids, in.Body.IDs...)
+	}
+	if len(ids) == 0 {
+		return nil, resource.Invalid(resource.At("missing", "required", "body", "ids"))
+	}
+	return ids, nil
+}
+
+func done(err error) (*resource.Done, error) {
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &resource.Done{}, nil
+}

@@ -1,0 +1,112 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// CategoryBody is a category as the marketplace sends it.
+type CategoryBody struct {
+	ID       string          `json:"id" minLength:"1" maxLength:"255"`
+	Name     string          `json:"name" minLength:"1" maxLength:"255"`
+	ParentID string          `json:"parentId,omitempty" maxLength:"255" doc:"The category above; no category may be above itself."`
+	GlobalID *string         `json:"globalId,omitempty" maxLength:"255"`
+	Metadata resource.Object `json:"metadata,omitempty" doc:"Up to 8 KiB."`
+}
+
+// Category is a category as it is answered.
+type Category struct {
+	CategoryBody
+	CreatedAt resource.Time `json:"createdAt"`
+	UpdatedAt resource.Time `json:"updatedAt"`
+}
+
+// CategoriesBody is the body of an upsert.
+type CategoriesBody struct {
+	Categories []CategoryBody `json:"categories" minItems:"1" maxItems:"500"`
+}
+
+// CategoryList is one page of categories.
+type CategoryList struct {
+	Response []Category `json:"response"`
+	resource.Page
+}
+
+type (
+	categoriesInput    struct{ Body CategoriesBody }
+	categoryOutput     struct{ Body Category }
+	categoryListOutput struct{ Body CategoryList }
+	countOutput        struct{ Body int }
+	nothing            struct{}
+)
+
+func putCategories(ctx context.Context, in *categoriesInput) (*resource.Done, error) {
+	all := make([]market.Category, len(in.Body.Categories))
+	var found []resource.Violation
+	for i := range in.Body.Categories {
+		b := &in.Body.Categories[i]
+		if len(b.Metadata) > metadataLen {
+			found = append(found, metadataTooLong("categories", i))
+			continue
+		}
+		all[i] = market.Category{ID: b.ID, ParentID: b.ParentID, Name: b.Name, Document: mustMarshal(b)}
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	err := storeOf(ctx).PutCategories(ctx, all)
+	if refused, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrCycle) {
+		err = resource.Invalid(resource.At("value_error", "would put the category above itself", "body", "categories", refused.Index, "parentId"))
+	}
+	return done(err)
+}
+
+func categoryAnswer(c market.Category) Category {
+	b := CategoryBody{ID: c.ID, Name: c.Name, ParentID: c.ParentID}
+	if len(c.Document) > 0 {
+		if err := json.Unmarshal(c.Document, &b); err != nil {
+			panic("stored category " + c.ID + " is not JSON: " + err.Error())
+		}
+	}
+	return Category{b, resource.Time(c.CreatedMillis), resource.Time(c.UpdatedMillis)}
+}
+
+func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
+	c, err := storeOf(ctx).Category(ctx, in.ID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &categoryOutput{categoryAnswer(c)}, nil
+}
+
+func listCategories(ctx context.Context, in *PageInput) (*categoryListOutput, error) {
+	s := storeOf(ctx)
+	all, page, err := resource.List(in.cursors(ctx, "listCategories"), in.NextPage, in.Limit,
+		func(c market.Category) string { return c.ID },
+		func(p store.Page) ([]market.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &categoryListOutput{CategoryList{each(all, categoryAnswer), page}}, nil
+}
+
+func deleteCategories(ctx context.Context, in *deleteInput) (*resource.Done, error) {
+	ids, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	return done(storeOf(ctx).DeleteCategories(ctx, ids))
+}
+
+func countCategories(ctx context.Context, _ *nothing) (*countOutput, error) {
+	n, err := storeOf(ctx).CountCategories(ctx)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &countOutput{n}, nil
+}

@@ -1,0 +1,274 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// metadataLen is the most bytes of a metadata object. BOUND: of the interface.
+const metadataLen = 8 << 10
+
+// Brand is who makes a product.
+type Brand struct {
+	ID   string `json:"id" minLength:"1" maxLength:"255"`
+	Name string `json:"name,omitempty" maxLength:"255"`
+}
+
+// ProductBody is a product as the marketplace sends it. It is stored as it is, beside what auctions read of it.
+type ProductBody struct {
+	ID           string            `json:"id" minLength:"1" maxLength:"255"`
+	Name         string            `json:"name" minLength:"1" maxLength:"255"`
+	Vendors      []string          `json:"vendors" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255" doc:"Ids of the vendors that sell it; unknown ones are kept and count once they exist."`
+	Categories   []string          `json:"categories" maxItems:"50" minLength:"1" maxLength:"255"`
+	Description  *string           `json:"description,omitempty" maxLength:"5000"`
+	Brand        *Brand            `json:"brand,omitempty"`
+	ImageURL     *string           `json:"imageURL,omitempty" maxLength:"2083"`
+	Price        *resource.Decimal `json:"price,omitempty" minimum:"0" maximum:"1000000000000" doc:"Major units."`
+	Active       *bool             `json:"active,omitempty" doc:"Default true; false takes the product out of every auction."`
+	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
+	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
+	Metadata     resource.Object   `json:"metadata,omitempty" doc:"Up to 8 KiB; filters of auctions compare with it."`
+	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
+}
+
+// Product is a product as it is answered.
+type Product struct {
+	ProductBody
+	CreatedAt resource.Time `json:"createdAt"`
+	UpdatedAt resource.Time `json:"updatedAt"`
+}
+
+// ProductPatch changes the members it has; the id names the product.
+type ProductPatch struct {
+	ID           string            `json:"id" minLength:"1" maxLength:"255"`
+	Name         *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
+	Vendors      []string          `json:"vendors,omitempty" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
+	Categories   []string          `json:"categories,omitempty" maxItems:"50" minLength:"1" maxLength:"255"`
+	Description  *string           `json:"description,omitempty" maxLength:"5000"`
+	Brand        *Brand            `json:"brand,omitempty"`
+	ImageURL     *string           `json:"imageURL,omitempty" maxLength:"2083"`
+	Price        *resource.Decimal `json:"price,omitempty" minimum:"0" maximum:"1000000000000"`
+	Active       *bool             `json:"active,omitempty"`
+	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
+	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
+	Metadata     resource.Object   `json:"metadata,omitempty"`
+	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
+}
+
+// ProductsBody is the body of an upsert.
+type ProductsBody struct {
+	Products []ProductBody `json:"products" minItems:"1" maxItems:"500"`
+}
+
+// ProductPatchesBody is the body of a change.
+type ProductPatchesBody struct {
+	Products []ProductPatch `json:"products" minItems:"1" maxItems:"500"`
+}
+
+// ProductList is one page of products.
+type ProductList struct {
+	Response []Product `json:"response"`
+	resource.Page
+}
+
+type (
+	productsInput       struct{ Body ProductsBody }
+	productPatchesInput struct{ Body ProductPatchesBody }
+	productOutput       struct{ Body Product }
+	productListOutput   struct{ Body ProductList }
+	productListInput    struct {
+		PageInput
+		VendorID string `query:"vendor_id" minLength:"1" maxLength:"255" doc:"Only products of this vendor."`
+	}
+)
+
+func putProducts(ctx context.Context, in *productsInput) (*resource.Done, error) {
+	all := make([]market.Product, len(in.Body.Products))
+	var found []resource.Violation
+	for i := range in.Body.Products {
+		b := &in.Body.Products[i]
+		if len(b.Metadata) > metadataLen {
+			found = append(found, metadataTooLong("products", i))
+			continue
+		}
+		all[i] = b.product()
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	return done(storeOf(ctx).PutProducts(ctx, all))
+}
+
+func metadataTooLong(list string, i int) resource.Violation {
+	return resource.At("too_long", "must have at most 8 KiB", "body", list, i, "metadata")
+}
+
+func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
+	s := storeOf(ctx)
+	changed := map[string]ProductBody{} // A product may come twice; the second change builds on the first.
+	all := make([]market.Product, len(in.Body.Products))
+	var found []resource.Violation
+	for i := range in.Body.Products {
+		patch := &in.Body.Products[i]
+		b, ok := changed[patch.ID]
+		if !ok {
+			p, err := s.Product(ctx, patch.ID)
+			if errors.Is(err, store.ErrNotFound) {
+				found = append(found, resource.At("resource_not_found", "is unknown", "body", "products", i, "id"))
+				continue
+			}
+			if err != nil {
+				return nil, resource.Of(err)
+			}
+			b = bodyOf(&p)
+		}
+		if len(patch.Metadata) > metadataLen {
+			found = append(found, metadataTooLong("products", i))
+			continue
+		}
+		patch.apply(&b)
+		changed[patch.ID] = b
+		all[i] = b.product()
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	return done(s.PutProducts(ctx, all))
+}
+
+// apply changes the members that the patch has.
+func (p *ProductPatch) apply(b *ProductBody) {
+	set(&b.Name, p.Name)
+	if p.Vendors != nil {
+		b.Vendors = p.Vendors
+	}
+	if p.Categories != nil {
+		b.Categories = p.Categories
+	}
+	if p.Metadata != nil {
+		b.Metadata = p.Metadata
+	}
+	keep(&b.Description, p.Description)
+	keep(&b.Brand, p.Brand)
+	keep(&b.ImageURL, p.ImageURL)
+	keep(&b.Price, p.Price)
+	keep(&b.Active, p.Active)
+	keep(&b.EAN, p.EAN)
+	keep(&b.QualityScore, p.QualityScore)
+	keep(&b.GlobalID, p.GlobalID)
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func keep[T any](to **T, from *T) {
+	if from != nil {
+		*to = from
+	}
+}
+
+// product is what the store keeps: the body as a document, and beside it what auctions read.
+func (b *ProductBody) product() market.Product {
+	if b.Active == nil {
+		b.Active = new(true)
+	}
+	p := market.Product{
+		ID: b.ID, Name: b.Name, Vendors: b.Vendors, Categories: b.Categories,
+		Active: *b.Active, Quality: market.QualityOne, Document: mustMarshal(b),
+	}
+	if b.QualityScore != nil {
+		const qualityBits = 30 // market.QualityOne is 1 << 30.
+		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
+		p.Quality = checked(quality, err)
+	}
+	if b.Price != nil {
+		price, err := b.Price.Micros()
+		p.Price = checked(price, err)
+	}
+	p.Attributes, p.Promotions = attributesOf(b.Metadata)
+	return p
+}
+
+// checked panics on an error: the schema has excluded it.
+func checked[T any](v T, err error) T {
+	if err != nil {
+		panic("the schema has checked this value: " + err.Error())
+	}
+	return v
+}
+
+func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
+
+// bodyOf reads the document back. A product that came another way than through this API has none.
+func bodyOf(p *market.Product) ProductBody {
+	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
+	if len(p.Document) > 0 {
+		if err := json.Unmarshal(p.Document, &b); err != nil {
+			panic("stored product " + p.ID + " is not JSON: " + err.Error())
+		}
+	}
+	if b.Vendors == nil {
+		b.Vendors = []string{}
+	}
+	if b.Categories == nil {
+		b.Categories = []string{}
+	}
+	return b
+}
+
+func answerOf(p market.Product) Product {
+	return Product{bodyOf(&p), resource.Time(p.CreatedMillis), resource.Time(p.UpdatedMillis)}
+}
+
+func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {
+	p, err := storeOf(ctx).Product(ctx, in.ID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &productOutput{answerOf(p)}, nil
+}
+
+func listProducts(ctx context.Context, in *productListInput) (*productListOutput, error) {
+	s := storeOf(ctx)
+	if in.VendorID != "" {
+		if _, err := s.Vendor(ctx, in.VendorID); err != nil {
+			return nil, resource.OfVendor(err)
+		}
+	}
+	all, page, err := resource.List(in.cursors(ctx, "listProducts", in.VendorID), in.NextPage, in.Limit,
+		func(p market.Product) string { return p.ID },
+		func(p store.Page) ([]market.Product, bool, error) { return s.Products(ctx, p, in.IDs, in.VendorID) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &productListOutput{ProductList{each(all, answerOf), page}}, nil
+}
+
+func (in *PageInput) cursors(ctx context.Context, operation string, filters ...string) resource.Cursors {
+	return resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, append(filters, in.IDs...)...)
+}
+
+func each[A, B any](from []A, f func(A) B) []B {
+	to := make([]B, len(from))
+	for i := range from {
+		to[i] = f(from[i])
+	}
+	return to
+}
+
+func deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error) {
+	ids, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	return done(storeOf(ctx).DeleteProducts(ctx, ids))
+}

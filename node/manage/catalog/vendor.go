@@ -1,0 +1,93 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// VendorBody is a vendor as the marketplace sends it.
+type VendorBody struct {
+	ID               string  `json:"id" minLength:"1" maxLength:"255"`
+	Name             string  `json:"name" minLength:"1" maxLength:"255"`
+	ImageURL         *string `json:"imageURL,omitempty" maxLength:"2083"`
+	VendorRole       string  `json:"vendor_role,omitempty" enum:"admin,analytics" doc:"Default admin."`
+	MerchantCenterID *string `json:"merchant_center_id,omitempty" maxLength:"255"`
+	GlobalID         *string `json:"globalId,omitempty" maxLength:"255"`
+}
+
+// Vendor is a vendor as it is answered.
+type Vendor struct {
+	VendorBody
+	CreatedAt resource.Time `json:"createdAt"`
+	UpdatedAt resource.Time `json:"updatedAt"`
+}
+
+// VendorsBody is the body of an upsert.
+type VendorsBody struct {
+	Vendors []VendorBody `json:"vendors" minItems:"1" maxItems:"500"`
+}
+
+// VendorList is one page of vendors.
+type VendorList struct {
+	Response []Vendor `json:"response"`
+	resource.Page
+}
+
+type (
+	vendorsInput     struct{ Body VendorsBody }
+	vendorOutput     struct{ Body Vendor }
+	vendorListOutput struct{ Body VendorList }
+)
+
+func putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
+	all := make([]market.Vendor, len(in.Body.Vendors))
+	for i := range in.Body.Vendors {
+		b := &in.Body.Vendors[i]
+		if b.VendorRole == "" {
+			b.VendorRole = "admin"
+		}
+		all[i] = market.Vendor{ID: b.ID, Name: b.Name, Document: mustMarshal(b)}
+	}
+	return done(storeOf(ctx).PutVendors(ctx, all))
+}
+
+func vendorAnswer(v market.Vendor) Vendor {
+	b := VendorBody{ID: v.ID, Name: v.Name, VendorRole: "admin"}
+	if len(v.Document) > 0 {
+		if err := json.Unmarshal(v.Document, &b); err != nil {
+			panic("stored vendor " + v.ID + " is not JSON: " + err.Error())
+		}
+	}
+	return Vendor{b, resource.Time(v.CreatedMillis), resource.Time(v.UpdatedMillis)}
+}
+
+func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
+	v, err := storeOf(ctx).Vendor(ctx, in.ID)
+	if err != nil {
+		return nil, resource.OfVendor(err)
+	}
+	return &vendorOutput{vendorAnswer(v)}, nil
+}
+
+func listVendors(ctx context.Context, in *PageInput) (*vendorListOutput, error) {
+	s := storeOf(ctx)
+	all, page, err := resource.List(in.cursors(ctx, "listVendors"), in.NextPage, in.Limit,
+		func(v market.Vendor) string { return v.ID },
+		func(p store.Page) ([]market.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &vendorListOutput{VendorList{each(all, vendorAnswer), page}}, nil
+}
+
+func deleteVendors(ctx context.Context, in *deleteInput) (*resource.Done, error) {
+	ids, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	return done(storeOf(ctx).DeleteVendors(ctx, ids))
+}

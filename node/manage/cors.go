@@ -1,0 +1,58 @@
+package manage
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+const (
+	requestHeadersMax = 1 << 10 // BOUND: names echoed in a preflight.
+	corsMethods       = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
+	corsHeaders       = "authorization, content-type, accept, x-ua, x-request-id"
+	corsExpose        = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+	corsMaxAge        = "7200"
+)
+
+// corsHeaders lets the configured origins, none by default, call the management API from a browser: management keys do
+// not belong there. /v2 has rules of its own, in its core.
+func (s *Server) corsHeaders(h http.Header, r *http.Request) {
+	if len(s.cors) == 0 || !strings.HasPrefix(r.URL.Path, publicV1) {
+		return
+	}
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(s.cors, origin) {
+		return
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	if r.Method != http.MethodOptions {
+		h.Set("Access-Control-Expose-Headers", corsExpose)
+		return
+	}
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	h.Set("Access-Control-Max-Age", corsMaxAge)
+	h.Set("Access-Control-Allow-Headers", corsHeaders)
+	if names := r.Header.Get("Access-Control-Request-Headers"); headerNames(names) {
+		h.Set("Access-Control-Allow-Headers", names)
+	}
+}
+
+// headerNames reports whether text is a list of header names that is safe to send back.
+func headerNames(text string) bool {
+	if text == "" || len(text) > requestHeadersMax {
+		return false
+	}
+	for name := range strings.SplitSeq(text, ",") {
+		name = strings.Trim(name, " \t")
+		if name == "" || strings.ContainsFunc(name, notTokenRune) {
+			return false
+		}
+	}
+	return true
+}
+
+// notTokenRune is the complement of tchar in RFC 9110, section 5.6.2.
+func notTokenRune(c rune) bool {
+	return !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
+}

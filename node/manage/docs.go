@@ -1,0 +1,96 @@
+package manage
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+)
+
+// The pages need nothing from outside this binary: they must work on a machine without internet.
+//
+//go:embed docs
+var pages embed.FS
+
+// contentPolicy lets pages load only what this listener serves. Nothing on them is inline.
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func (s *Server) mountDocs() error {
+	for _, page := range []struct{ pattern, kind, file string }{
+		{"GET /docs/style.css", "text/css; charset=utf-8", "style.css"},
+		{"GET /docs/reference.js", "text/javascript; charset=utf-8", "reference.js"},
+		{"GET /docs", "text/html; charset=utf-8", "reference.html"},
+	} {
+		body, err := pages.ReadFile("docs/" + page.file)
+		if err != nil {
+			return fmt.Errorf("embedded page: %w", err)
+		}
+		s.mux.Handle(page.pattern, static(page.kind, body))
+	}
+	for pattern, data := range map[string]any{
+		"GET /{$}":         struct{ Version, PublicURL string }{s.config.Version, s.config.PublicURL},
+		"GET /docs/errors": errorRows(),
+	} {
+		name := "index.html"
+		if pattern != "GET /{$}" {
+			name = "errors.html"
+		}
+		page, err := render(name, data)
+		if err != nil {
+			return err
+		}
+		s.mux.Handle(pattern, static("text/html; charset=utf-8", page))
+	}
+	return nil
+}
+
+// render fills a page once, when the server is built; nothing on it changes.
+func render(name string, data any) ([]byte, error) {
+	t, err := template.ParseFS(pages, "docs/"+name)
+	if err != nil {
+		return nil, fmt.Errorf("embedded page: %w", err)
+	}
+	var b strings.Builder
+	if err := t.Execute(&b, data); err != nil {
+		return nil, fmt.Errorf("embedded page: %w", err)
+	}
+	return []byte(b.String()), nil
+}
+
+// errorRow is one errCode on the page of errors. The docUrl of every error answer leads to its anchor.
+type errorRow struct {
+	ErrCode, Message string
+	Statuses         []int
+}
+
+// errorRows lists every errCode once; one of them has two codes, for its two statuses.
+func errorRows() []errorRow {
+	var rows []errorRow
+	at := map[string]int{}
+	for c := 1; c < apierr.Codes; c++ {
+		code := apierr.Code(c) //nolint:gosec // fewer than 256.
+		if i, ok := at[code.String()]; ok {
+			rows[i].Statuses = append(rows[i].Statuses, code.Status())
+			rows[i].Message += "; or " + code.Message()
+			continue
+		}
+		at[code.String()] = len(rows)
+		rows = append(rows, errorRow{code.String(), code.Message(), []int{code.Status()}})
+	}
+	return rows
+}
+
+// static serves bytes that never change.
+func static(contentType string, body []byte) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", contentType)
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Content-Length", fmt.Sprint(len(body)))
+		_, _ = w.Write(body) // The caller may be gone; nobody is left to tell.
+	})
+}

@@ -1,0 +1,173 @@
+package manage
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/event"
+)
+
+// documentV2 describes the operations of /v2 by hand: their bytes are read and written by node/wire, not by types that a
+// description could be made from.
+func documentV2(api huma.API) {
+	d := v2Document{api.OpenAPI()}
+	d.add("runAuctions", "/v2/auctions", http.StatusCreated, "Run 1 to 5 auctions and get ranked winners.", d.auctionsBody(), d.auctionsAnswer())
+	d.add("reportEvents", "/v2/events", http.StatusOK,
+		"Report impressions, clicks, purchases and page views; all are committed before the answer.", d.eventsBody(), object(nil))
+}
+
+type v2Document struct{ api *huma.OpenAPI }
+
+func (d v2Document) add(id, path string, success int, doc string, body, answer *huma.Schema) {
+	problem := d.api.Components.Schemas.Schema(reflect.TypeFor[resource.ErrorBody](), true, "")
+	responses := map[string]*huma.Response{strconv.Itoa(success): {Description: http.StatusText(success), Content: jsonContent(answer)}}
+	for status, text := range map[int]string{
+		http.StatusBadRequest:         "The body is not accepted; repeating it does not help.",
+		http.StatusUnauthorized:       "The key is absent, malformed, unknown, expired or revoked.",
+		http.StatusForbidden:          "The key is of the wrong kind, or the marketplace is suspended.",
+		http.StatusServiceUnavailable: "Not available right now; repeat the same body after Retry-After.",
+	} {
+		responses[strconv.Itoa(status)] = &huma.Response{Description: text, Content: jsonContent(problem)}
+	}
+	d.api.AddOperation(&huma.Operation{
+		OperationID: id, Method: http.MethodPost, Path: path, Summary: doc, Tags: []string{"Storefront"},
+		Security:    []map[string][]string{{"auction": {}}},
+		RequestBody: &huma.RequestBody{Required: true, Content: jsonContent(body)},
+		Responses:   responses,
+	})
+}
+
+func jsonContent(s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: s}}
+}
+
+// members are the properties of an object.
+type members map[string]*huma.Schema
+
+func object(m members, required ...string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, Properties: m, Required: required}
+}
+
+func text(minLen, maxLen int, doc string) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: doc}
+	if minLen > 0 {
+		s.MinLength = &minLen
+	}
+	if maxLen > 0 {
+		s.MaxLength = &maxLen
+	}
+	return s
+}
+
+func word(doc string, words ...any) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: doc, Enum: words}
+}
+
+func whole(from float64, doc string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeInteger, Description: doc, Minimum: &from}
+}
+
+func list(of *huma.Schema, minItems, maxItems int) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeArray, Items: of, MinItems: &minItems, MaxItems: &maxItems}
+}
+
+const idMax = 255
+
+func (d v2Document) auctionsBody() *huma.Schema {
+	zero, one, slots, placements := 0.0, 1.0, float64(auction.SlotsMax), 8.0
+	id := text(1, idMax, "")
+	one2five := func(of *huma.Schema) *huma.Schema { return list(of, 1, auction.CategoryArrayMax) }
+	score := &huma.Schema{Type: huma.TypeNumber, Minimum: &zero, Maximum: &one}
+	placement := whole(1, "An experiment bucket, 1 to 8.")
+	placement.Maximum = &placements
+	amount := &huma.Schema{Type: huma.TypeNumber, ExclusiveMinimum: &zero, Description: "Major units."}
+	bid := object(members{
+		"chargeType": word("", "CPC"),
+		"entity":     object(members{"type": word("", "product"), "id": id}, "type", "id"),
+		"bidAmount":  amount,
+		"metadata":   object(nil),
+	}, "chargeType", "entity", "bidAmount")
+	wanted := whole(1, "Winners wanted; more than "+strconv.Itoa(auction.SlotsMax)+" act as that many.")
+	wanted.Examples = []any{min(2, int(slots))}
+	one5 := object(members{
+		"type":         word("Banner auctions are answered without winners by this build.", "listings", "banners"),
+		"slots":        wanted,
+		"products":     object(members{"ids": list(id, 1, auction.ProductsMax), "qualityScores": list(score, 1, auction.ProductsMax)}, "ids"),
+		"category":     object(members{"id": id, "ids": one2five(id), "disjunctions": one2five(one2five(id))}),
+		"searchQuery":  text(0, 1024, "At most 32 words."),
+		"geoTargeting": object(members{"location": id, "locations": list(id, 1, auction.LocationsMax)}),
+		"opaqueUserId": text(0, 90, ""),
+		"placementId":  placement,
+		"slotId":       text(1, idMax, "Banners only."),
+		"device":       word("", "desktop", "mobile"),
+		"page":         object(members{"type": text(0, 0, ""), "pageId": text(0, 0, "")}),
+		"filter": object(members{
+			"operator":   word("", "and", "or"),
+			"attributes": list(text(3, 81, "key:value"), 1, auction.FilterAttributeMax),
+			"promotions": list(text(1, 64, ""), 1, auction.FilterPromotionMax),
+		}),
+		"experimentVariant": text(0, 10, ""),
+		"demandSources":     list(object(members{"source": text(1, 32, ""), "bids": list(bid, 0, auction.ExternalBidsMax)}, "source", "bids"), 0, auction.ExternalBidsMax),
+	}, "type", "slots")
+	return object(members{"auctions": list(one5, 1, auction.AuctionsMax)}, "auctions")
+}
+
+func (d v2Document) auctionsAnswer() *huma.Schema {
+	winner := object(members{
+		"rank":          whole(1, "1 is best."),
+		"type":          word("", "product", "vendor", "brand", "url"),
+		"id":            text(1, 0, ""),
+		"resolvedBidId": text(1, 128, "Send it back in events."),
+		"campaignId":    {Type: huma.TypeString, Format: "uuid", Description: "On all own demand."},
+		"demandSource":  text(1, 0, "In auctions with external demand."),
+		"metadata":      object(nil),
+	}, "rank", "type", "id", "resolvedBidId")
+	result := object(members{
+		"resultType": word("", "listings", "banners", "external_demand_listings"),
+		"winners":    list(winner, 0, auction.SlotsMax),
+		"error":      {Type: huma.TypeBoolean},
+	}, "resultType", "winners", "error")
+	return object(members{"results": list(result, 1, auction.AuctionsMax)}, "results")
+}
+
+func (d v2Document) eventsBody() *huma.Schema {
+	zero := 0.0
+	common := func(more members, required ...string) *huma.Schema {
+		m := members{
+			"id":           text(1, 256, "Makes the event idempotent within its array for 30 days."),
+			"occurredAt":   {Type: huma.TypeString, Format: "date-time"},
+			"opaqueUserId": text(1, 90, ""),
+			"deviceType":   word("", "desktop", "mobile"),
+			"channel":      text(0, 0, "onsite, offsite, instore or another word."),
+		}
+		for name, s := range more {
+			m[name] = s
+		}
+		return object(m, append(required, "id", "occurredAt", "opaqueUserId")...)
+	}
+	touch := members{
+		"resolvedBidId":      text(0, 512, "Of an auction winner."),
+		"externalCampaignId": text(0, idMax, "Not beside resolvedBidId."),
+		"externalVendorId":   text(0, idMax, ""),
+		"entity":             object(members{"type": word("", "product", "vendor", "brand", "url"), "id": text(1, 0, "")}, "id"),
+		"clickType":          text(0, 0, "Clicks only."),
+	}
+	item := object(members{
+		"productId": text(1, idMax, ""),
+		"quantity":  whole(1, "Default 1."),
+		"unitPrice": {Type: huma.TypeNumber, Minimum: &zero, Description: "Major units; absent: the catalog price."},
+		"vendorId":  text(0, 0, ""),
+	}, "productId")
+	page := object(members{"type": text(1, 0, ""), "pageId": text(0, 0, "")}, "type")
+	return object(members{
+		"impressions": list(common(touch), 0, event.PerArrayMax),
+		"clicks":      list(common(touch), 0, event.PerArrayMax),
+		"purchases":   list(common(members{"items": list(item, 1, event.ItemsMax)}, "items"), 0, event.PerArrayMax),
+		"pageviews":   list(common(members{"page": page}, "page"), 0, event.PerArrayMax),
+	})
+}

@@ -1,0 +1,132 @@
+package manage
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+)
+
+// Bounds of what is remembered for repeated POSTs.
+const (
+	replayKeyMax   = 64             // BOUND: characters of an Idempotency-Key, of the interface.
+	replayLifetime = 24 * time.Hour // BOUND: of the interface.
+	replaysMax     = 10_000         // BOUND: answers remembered; the oldest goes first.
+	replayBytesMax = 64 << 20       // BOUND: bytes of their bodies together.
+)
+
+// replays remembers the answers to POSTs with an Idempotency-Key, so that a repeat with the same body gets the same
+// answer and does nothing, and one with another body is refused.
+//
+// The memory is this node's own and goes with the process: after a restart, or on another node, a repeat is a new
+// request. Refusals are remembered as well; answers of 500 and above are not, so that a repeat tries again.
+type replays struct {
+	mu    sync.Mutex
+	byKey map[replayKey]*replay
+	order []replayKey // Oldest first.
+	bytes int
+}
+
+type replayKey struct{ apiKey, text string }
+
+// replay is one remembered answer. LOCKS: mu is held while the request runs, so that a repeat at the same moment waits.
+type replay struct {
+	mu      sync.Mutex
+	request [sha256.Size]byte
+	expires time.Time
+	answer  *answer // nil while the first request runs, or when it left nothing to remember.
+	size    int     // Bytes of the answer, as counted in replays. LOCKS: replays.mu.
+}
+
+func newReplays() *replays { return &replays{byKey: map[replayKey]*replay{}} }
+
+// once serves a request, or answers it again.
+func (s *Server) once(a *answer, r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	text := r.Header.Get("Idempotency-Key")
+	if r.Method != http.MethodPost || text == "" {
+		s.mux.ServeHTTP(a, r)
+		return
+	}
+	if len(text) > replayKeyMax {
+		s.refuse(a, apierr.BadRequest, "Idempotency-Key must have at most 64 characters")
+		return
+	}
+	key := replayKey{resource.CallerOf(r.Context()).KeyID, text}
+	request := fingerprint(r, body)
+	known := s.replays.find(key, request, s.deps.Now())
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	switch {
+	case known.request != request:
+		s.refuse(a, apierr.InvalidOperation, "this Idempotency-Key was used with another request")
+	case known.answer != nil:
+		known.answer.copyTo(a)
+	default:
+		s.mux.ServeHTTP(a, r)
+		if a.status < http.StatusInternalServerError {
+			known.answer = newAnswer()
+			a.copyTo(known.answer)
+			s.replays.keep(key, known, a.body.Len())
+		}
+	}
+}
+
+func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
+	h := sha256.New()
+	h.Write([]byte(r.URL.RequestURI())) // Holds no line feed.
+	h.Write([]byte{'\n'})
+	h.Write(body)
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// find returns what is remembered under a key, or a new place for it.
+func (p *replays) find(key replayKey, request [sha256.Size]byte, now time.Time) *replay {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.order) > 0 && !now.Before(p.byKey[p.order[0]].expires) {
+		p.forgetOldest()
+	}
+	if known := p.byKey[key]; known != nil {
+		return known
+	}
+	if len(p.order) >= replaysMax {
+		p.forgetOldest()
+	}
+	fresh := &replay{request: request, expires: now.Add(replayLifetime)}
+	p.byKey[key] = fresh
+	p.order = append(p.order, key)
+	return fresh
+}
+
+// keep accounts for a remembered body and makes room for it. An answer that was forgotten while it was made is gone.
+func (p *replays) keep(key replayKey, known *replay, size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.byKey[key] != known {
+		return
+	}
+	known.size = size
+	p.bytes += size
+	for p.bytes > replayBytesMax && len(p.order) > 1 {
+		p.forgetOldest()
+	}
+}
+
+// forgetOldest drops the oldest answer. LOCKS: mu is held.
+func (p *replays) forgetOldest() {
+	p.bytes -= p.byKey[p.order[0]].size
+	delete(p.byKey, p.order[0])
+	p.order = p.order[1:]
+}
+
+func (a *answer) copyTo(b *answer) {
+	b.header = a.header.Clone()
+	b.status = a.status
+	b.body.Write(a.body.Bytes())
+}

@@ -1,0 +1,138 @@
+// Package manage is the management listener: the HTTP server in front of /public/v1 and of the same /v2 as the auction
+// listener, with the node's documents and health beside them.
+//
+// What a request meets, in the order of the interface: path, method, key, rate limit, body, then the kit's check of the
+// operation (node/manage/resource) and the operation itself. DESIGN.md has the reasons.
+package manage
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/manage/apikey"
+	"github.com/gavel-ads/gavel/node/manage/billing"
+	"github.com/gavel-ads/gavel/node/manage/campaign"
+	"github.com/gavel-ads/gavel/node/manage/catalog"
+	"github.com/gavel-ads/gavel/node/manage/report"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Tenant is one marketplace's store, as large as all resources together need it.
+type Tenant interface {
+	Settings() market.Marketplace
+	apikey.Store
+	billing.Store
+	campaign.Store
+	catalog.Store
+	report.Store
+}
+
+var _ Tenant = store.Tenant{}
+
+// Config is what an operator decides about this listener. Zero limits switch the limit off.
+type Config struct {
+	PublicURL       string // Base of links in answers and documents.
+	Version         string
+	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
+	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
+	RateManagement  int      // Requests in rateManagementWindow per client address and key.
+	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted apart.
+	ManagementBody  int64    // Most bytes of a body, after decompression; 0 means BodyMax.
+	RequestHeadSize int      // Most bytes of request line and headers; 0 means headMax.
+}
+
+// Deps are the parts of the node behind this listener.
+type Deps struct {
+	Core    *serving.Core // Serves /v2 and /healthz.
+	Keys    *auth.Table
+	Tenant  func(marketplace uint16) Tenant
+	Metrics http.Handler // GET /metrics
+	Ready   func() bool  // GET /readyz
+	Now     func() time.Time
+	Log     *slog.Logger
+}
+
+// Server answers every request of the listener.
+type Server struct {
+	config  Config
+	deps    Deps
+	mux     *http.ServeMux
+	api     huma.API
+	proxies proxies
+	limits  *limiter
+	replays *replays
+	cors    []string
+}
+
+// New builds the listener's handler. It fails when the configuration names what is no address.
+func New(c Config, d Deps) (*Server, error) {
+	trusted, err := parseProxies(c.TrustedProxies)
+	if err != nil {
+		return nil, err
+	}
+	c.PublicURL = resource.Trimmed(c.PublicURL)
+	if c.ManagementBody == 0 {
+		c.ManagementBody = BodyMax
+	}
+	s := &Server{
+		config: c, deps: d, mux: http.NewServeMux(), proxies: trusted, cors: c.CORSOrigins,
+		limits: newLimiter(), replays: newReplays(),
+	}
+	s.api = resource.New(s.mux, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
+	Register(s.api, d.Now)
+	documentV2(s.api)
+	if err := s.mountPlain(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Register mounts the whole management API. A new resource adds one line here.
+func Register(api huma.API, now func() time.Time) {
+	apikey.Register(api, now)
+	billing.Register(api)
+	campaign.Register(api, now)
+	catalog.Register(api)
+	report.Register(api)
+}
+
+// mountPlain mounts what is no operation of the API.
+func (s *Server) mountPlain() error {
+	spec, err := s.OpenAPI()
+	if err != nil {
+		return err
+	}
+	s.mux.Handle("GET /openapi.json", static("application/json", spec))
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	s.mux.HandleFunc("GET /healthz", s.v2)
+	if s.deps.Metrics != nil {
+		s.mux.Handle("GET /metrics", s.deps.Metrics)
+	}
+	return s.mountDocs()
+}
+
+// OpenAPI returns the description of every operation, /v2 included.
+func (s *Server) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if !s.deps.Ready() {
+		s.refuse(w, apierr.ServiceUnavailable, "the node has no leader to write to yet")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"status":"ok"}`)) // The prober may be gone; nobody is left to tell.
+}
+
+// callerContext gives operations the caller and its store.
+func callerContext(ctx context.Context, v auth.Verdict, t Tenant) context.Context {
+	return resource.WithCaller(ctx, resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Tenant: t})
+}

@@ -1,0 +1,118 @@
+package manage
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/auth"
+)
+
+// The windows of the two limits.
+const (
+	rateManagementWindow = 2 * time.Second
+	rateCatalogWindow    = time.Second
+)
+
+// windowsMax is the most windows that are remembered. BOUND: 100,000 windows are some 15 MB; a window lives for seconds,
+// so only somebody with very many addresses can fill the table, and then windows are forgotten early, which lets a few
+// requests more through.
+const windowsMax = 100_000
+
+// rate is so many requests in a window; none means no limit.
+type rate struct {
+	requests int
+	window   time.Duration
+}
+
+func (s *Server) managementRate() rate { return rate{s.config.RateManagement, rateManagementWindow} }
+func (s *Server) catalogRate() rate    { return rate{s.config.RateCatalog, rateCatalogWindow} }
+
+// clientKey is who a window counts: an address and a key, the catalog apart. Without a key it counts failed
+// authentications.
+type clientKey struct {
+	address netip.Addr
+	key     auth.ID
+	catalog bool
+}
+
+// limiter counts requests in fixed windows that start with their first request. Each node counts alone.
+//
+// A token bucket would smooth better, but it has no window whose end could be told to the client, and the interface tells
+// it: X-RateLimit-Reset.
+type limiter struct {
+	mu      sync.Mutex
+	windows map[clientKey]*window
+}
+
+type window struct {
+	ends  time.Time
+	count int
+}
+
+func newLimiter() *limiter { return &limiter{windows: map[clientKey]*window{}} }
+
+// verdict is the outcome of one request.
+type verdict struct {
+	rate      rate
+	remaining int // Negative when the request is over the limit.
+	ends      time.Time
+	now       time.Time
+}
+
+// take counts a request.
+func (l *limiter) take(k clientKey, r rate, now time.Time) verdict {
+	if r.requests == 0 {
+		return verdict{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.windows[k]
+	if w == nil || !now.Before(w.ends) {
+		if w == nil {
+			l.makeRoom(now)
+			w = &window{}
+			l.windows[k] = w
+		}
+		*w = window{ends: now.Add(r.window)}
+	}
+	w.count = min(w.count+1, r.requests+1)
+	return verdict{rate: r, remaining: r.requests - w.count, ends: w.ends, now: now}
+}
+
+// makeRoom forgets closed windows when the table is full, and any window when all are open. LOCKS: mu is held.
+func (l *limiter) makeRoom(now time.Time) {
+	if len(l.windows) < windowsMax {
+		return
+	}
+	for k, w := range l.windows {
+		if !now.Before(w.ends) {
+			delete(l.windows, k)
+		}
+	}
+	for k := range l.windows {
+		if len(l.windows) < windowsMax {
+			return
+		}
+		delete(l.windows, k)
+	}
+}
+
+// headers tells the client where it stands, and reports whether the request is within the limit.
+func (v verdict) headers(h http.Header) bool {
+	if v.rate.requests == 0 {
+		return true
+	}
+	h.Set("X-RateLimit-Limit", strconv.Itoa(v.rate.requests))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, v.remaining)))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilSeconds(v.ends.Sub(time.Unix(0, 0))), 10))
+	if v.remaining >= 0 {
+		return true
+	}
+	h.Set("Retry-After", strconv.FormatInt(max(1, ceilSeconds(v.ends.Sub(v.now))), 10))
+	return false
+}
+
+func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -1,0 +1,267 @@
+// Package report serves the numbers of campaigns: sums, days and products.
+package report
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+const (
+	base = "/public/v1/reporting-service/campaigns/{campaign_id}"
+	tag  = "Reports"
+)
+
+// daysMax is the most days of one report. BOUND: of the interface.
+const daysMax = 366
+
+// Store is what reports need of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
+	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
+	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
+	CampaignProducts(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
+	CompleteThrough() time.Time
+	CursorKey() [32]byte
+}
+
+// Register mounts the report operations.
+func Register(api huma.API) {
+	add(api, "getCampaignReport", "", "Sum a campaign's numbers over days.", sum)
+	add(api, "getCampaignDailyReport", "/daily", "A campaign's numbers per day that has any, oldest first.", daily)
+	add(api, "getCampaignProductsReport", "/products", "A campaign's numbers per product, by product id.", products)
+}
+
+func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
+	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: base + path, Tag: tag, Doc: doc}, serve)
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+// Spend is how often something happened and what it cost.
+type Spend struct {
+	Total          int64  `json:"total"`
+	Charged        int64  `json:"charged"`
+	AdSpent        int64  `json:"adSpent" doc:"Minor units, rounded half up."`
+	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
+}
+
+// Purchases is what was bought.
+type Purchases struct {
+	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
+	Count          int64            `json:"count"`
+	Quantity       int64            `json:"quantity"`
+	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless asked for."`
+}
+
+// Auctions is how a campaign did in auctions.
+type Auctions struct {
+	Won           int64   `json:"won"`
+	Lost          int64   `json:"lost"`
+	PercentageWon float64 `json:"percentageWon"`
+}
+
+// Numbers are the members of every report.
+type Numbers struct {
+	Impressions Spend     `json:"impressions"`
+	Clicks      Spend     `json:"clicks"`
+	Purchases   Purchases `json:"purchases"`
+}
+
+// Report is the sum over the days.
+type Report struct {
+	Numbers
+	Auctions        *Auctions     `json:"auctions" doc:"Null: this build does not count auctions per campaign."`
+	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
+}
+
+// Day is one day.
+type Day struct {
+	Date string `json:"date" format:"date"`
+	Numbers
+	Auctions *Auctions `json:"auctions" doc:"Null: this build does not count auctions per campaign."`
+}
+
+// Product is one product.
+type Product struct {
+	ProductID string `json:"productId"`
+	Numbers
+}
+
+// Days is one page of days.
+type Days struct {
+	Reports []Day `json:"reports"`
+	resource.Page
+	CompleteThrough resource.Time `json:"completeThrough"`
+}
+
+// Products is one page of products.
+type Products struct {
+	Reports []Product `json:"reports"`
+	resource.Page
+	CompleteThrough resource.Time `json:"completeThrough"`
+}
+
+// DatesInput names the campaign and the days.
+type DatesInput struct {
+	CampaignID             string `path:"campaign_id" format:"uuid"`
+	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
+	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
+	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false"`
+}
+
+// PagedInput adds the paging.
+type PagedInput struct {
+	DatesInput
+	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
+	NextPage string `query:"next_page"`
+}
+
+type (
+	sumOutput      struct{ Body Report }
+	dailyOutput    struct{ Body Days }
+	productsOutput struct{ Body Products }
+)
+
+// dates checks what the schema cannot: the order and the distance of the days.
+func (in *DatesInput) dates() (store.Dates, error) {
+	from, errFrom := time.Parse(time.DateOnly, in.StartDate)
+	to, errTo := time.Parse(time.DateOnly, in.EndDate)
+	if errFrom != nil || errTo != nil {
+		panic("the kit has checked these dates")
+	}
+	const day = 24 * time.Hour
+	switch {
+	case to.Before(from):
+		return store.Dates{}, resource.Invalid(resource.At("value_error", "must not be before start_date", "query", "end_date"))
+	case to.Sub(from)/day >= daysMax:
+		return store.Dates{}, resource.Invalid(resource.At("value_error", "must be at most "+strconv.Itoa(daysMax)+" days with start_date", "query", "end_date"))
+	}
+	return store.Dates{From: in.StartDate, To: in.EndDate}, nil
+}
+
+// open checks the days, then the campaign. The watermark is read before the numbers, so it never promises too much.
+func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUID, through resource.Time, err error) {
+	if d, err = in.dates(); err != nil {
+		return d, campaign, 0, err
+	}
+	campaign = resource.ParseUUID(in.CampaignID)
+	if _, err = storeOf(ctx).Campaign(ctx, campaign); err != nil {
+		return d, campaign, 0, resource.Of(err)
+	}
+	return d, campaign, resource.Time(storeOf(ctx).CompleteThrough().UnixMilli()), nil
+}
+
+func (in *PagedInput) cursors(ctx context.Context, operation string) resource.Cursors {
+	return resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, in.CampaignID, in.StartDate, in.EndDate)
+}
+
+func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
+	d, campaign, through, err := in.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st := storeOf(ctx)
+	c, err := st.CampaignReport(ctx, campaign, d)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	n := numbersOf(&c, st.Settings().CurrencyExponent)
+	if in.PurchaseCountByProduct {
+		rows, err := st.CampaignProducts(ctx, campaign, d)
+		if err != nil {
+			return nil, resource.Of(err)
+		}
+		n.Purchases.CountByProduct = map[string]int64{}
+		for i := range rows {
+			if rows[i].Purchases > 0 {
+				n.Purchases.CountByProduct[rows[i].ProductID] = rows[i].Purchases
+			}
+		}
+	}
+	return &sumOutput{Report{Numbers: n, CompleteThrough: through}}, nil
+}
+
+func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
+	d, campaign, through, err := in.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st := storeOf(ctx)
+	rows, err := st.CampaignDaily(ctx, campaign, d)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	date := func(r store.ReportRow) string { return r.Date }
+	page, end, err := cut(in.cursors(ctx, "getCampaignDailyReport"), in.NextPage, in.Limit, date, rows)
+	if err != nil {
+		return nil, err
+	}
+	exponent := st.Settings().CurrencyExponent
+	all := make([]Day, len(page))
+	for i := range page {
+		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent)}
+	}
+	return &dailyOutput{Days{all, end, through}}, nil
+}
+
+func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
+	d, campaign, through, err := in.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st := storeOf(ctx)
+	rows, err := st.CampaignProducts(ctx, campaign, d)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	id := func(r store.ReportRow) string { return r.ProductID }
+	page, end, err := cut(in.cursors(ctx, "getCampaignProductsReport"), in.NextPage, in.Limit, id, rows)
+	if err != nil {
+		return nil, err
+	}
+	exponent := st.Settings().CurrencyExponent
+	all := make([]Product, len(page))
+	for i := range page {
+		r := &page[i]
+		all[i] = Product{r.ProductID, numbersOf(&r.Counters, exponent)}
+		all[i].Purchases.CountByProduct = map[string]int64{}
+		if r.Purchases > 0 {
+			all[i].Purchases.CountByProduct[r.ProductID] = r.Purchases
+		}
+	}
+	return &productsOutput{Products{all, end, through}}, nil
+}
+
+// cut cuts a page out of the rows. An empty page, which limit 0 asks for, goes on where it started.
+func cut(c resource.Cursors, cursor string, limit int, id func(store.ReportRow) string, rows []store.ReportRow) ([]store.ReportRow, resource.Page, error) {
+	fetch := resource.Sorted(rows, id)
+	page, end, err := resource.List(c, cursor, max(1, limit), id, fetch)
+	if err != nil || limit > 0 || len(page) == 0 {
+		return page, end, resource.Of(err)
+	}
+	return nil, resource.Page{HasMore: true, NextPage: c.Again(cursor)}, nil
+}
+
+func numbersOf(c *rollup.Counters, exponent uint8) Numbers {
+	return Numbers{
+		Impressions: spendOf(c.Impressions, c.ChargedImpressions, c.SpentImpressions, exponent),
+		Clicks:      spendOf(c.Clicks, c.ChargedClicks, c.SpentClicks, exponent),
+		Purchases:   Purchases{Amount: money.Minor(c.PurchaseAmount, exponent), Count: c.Purchases, Quantity: c.PurchaseQuantity},
+	}
+}
+
+func spendOf(total, charged int64, spent money.Micros, exponent uint8) Spend {
+	return Spend{total, charged, money.Minor(spent, exponent), string(money.AppendMinorDecimal(nil, spent, exponent))}
+}

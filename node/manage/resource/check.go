@@ -1,0 +1,182 @@
+package resource
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+)
+
+// checker walks a body beside the schema of its operation. It collects every violation, and it writes out the body anew
+// with only the members that the schema names.
+//
+// INVARIANT: what reaches the typed function was checked. The decoder after it matches names without case, so an
+// unchecked {"NAME":…} would land in the member name; here it is an unknown member and is not written out.
+type checker struct {
+	kit   *kit
+	data  []byte
+	out   []byte
+	loc   []string
+	found []Violation
+	twice string // A known member that came twice in one object: the whole body is refused.
+	known map[*huma.Schema]map[string]string
+}
+
+// body checks the whole text. Its answer is nil, one code for text that cannot be read, or the violations.
+func (c *checker) body(s *huma.Schema) *Problem {
+	if code := wellFormed(c.data); code != apierr.OK {
+		message := ""
+		if code == apierr.BadRequest {
+			message = "the body is nested deeper than " + strconv.Itoa(depthMax) + " levels"
+		}
+		return &Problem{Code: code, Message: message}
+	}
+	c.known = map[*huma.Schema]map[string]string{}
+	c.out = make([]byte, 0, len(c.data))
+	c.value(skipSpace(c.data, 0), s)
+	if c.twice != "" {
+		return &Problem{Code: apierr.BadRequest, Message: "the member " + c.twice + " comes twice in one object"}
+	}
+	return invalid(c.found)
+}
+
+// value checks the value at i and returns the position after it.
+func (c *checker) value(i int, s *huma.Schema) int {
+	s = c.resolve(s)
+	end := skipValue(c.data, i)
+	text := c.data[i:end]
+	switch {
+	case s.Type == huma.TypeObject && text[0] == '{' && len(s.Properties) > 0:
+		c.object(i, s)
+		return end
+	case s.Type == huma.TypeArray && text[0] == '[':
+		c.array(i, s)
+		return end
+	case s.Type == huma.TypeObject && text[0] != '{':
+		c.fault("dict_type", "must be an object")
+	case s.Type == huma.TypeArray:
+		c.fault("list_type", "must be an array")
+	default:
+		c.scalar(text, s)
+	}
+	c.out = append(c.out, text...)
+	return end
+}
+
+func (c *checker) resolve(s *huma.Schema) *huma.Schema {
+	for s.Ref != "" {
+		s = c.kit.registry.SchemaFromRef(s.Ref)
+	}
+	return s
+}
+
+// object checks the members that the schema names; members it does not name are left out, those it requires and the
+// object lacks are violations.
+func (c *checker) object(i int, s *huma.Schema) {
+	names := c.names(s)
+	seen := make(map[string]bool, len(names))
+	present := make(map[string]bool, len(names))
+	c.out = append(c.out, '{')
+	start := len(c.out)
+	for i = skipSpace(c.data, i+1); c.data[i] != '}'; {
+		nameEnd := skipString(c.data, i)
+		name := unquote(c.data[i:nameEnd])
+		i = skipSpace(c.data, skipSpace(c.data, nameEnd)+1) // Past the colon.
+		end := skipValue(c.data, i)
+
+		known, ok := names[fold(name)]
+		if ok && seen[known] {
+			c.twice = known
+			return
+		}
+		if ok {
+			seen[known] = true
+		}
+		if ok && known == name && !absent(c.data[i:end], c.resolve(s.Properties[name]), slices.Contains(s.Required, name)) {
+			present[name] = true
+			if len(c.out) > start {
+				c.out = append(c.out, ',')
+			}
+			c.out = append(strconv.AppendQuote(c.out, name), ':')
+			c.push(name)
+			c.value(i, s.Properties[name])
+			c.pop()
+		}
+		if i = skipSpace(c.data, end); c.data[i] == ',' {
+			i = skipSpace(c.data, i+1)
+		}
+	}
+	c.out = append(c.out, '}')
+	for _, name := range s.Required {
+		if !present[name] {
+			c.push(name)
+			c.fault("missing", "required")
+			c.pop()
+		}
+	}
+}
+
+// absent is the interface's word for a member that is there but says nothing: null, and blank text where the member is
+// optional.
+func absent(text []byte, s *huma.Schema, required bool) bool {
+	if text[0] == 'n' {
+		return true
+	}
+	return !required && s.Type == huma.TypeString && text[0] == '"' && strings.TrimSpace(unquote(text)) == ""
+}
+
+// names maps the folded names of an object's members to the names themselves.
+func (c *checker) names(s *huma.Schema) map[string]string {
+	if m, ok := c.known[s]; ok {
+		return m
+	}
+	m := make(map[string]string, len(s.Properties))
+	for name := range s.Properties {
+		m[fold(name)] = name
+	}
+	c.known[s] = m
+	return m
+}
+
+// fold makes names that a decoder would take for one another equal; upper case first, because ſ and K have two lower
+// case forms.
+func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+func (c *checker) array(i int, s *huma.Schema) {
+	count := 0
+	c.out = append(c.out, '[')
+	for i = skipSpace(c.data, i+1); c.data[i] != ']'; count++ {
+		if s.MaxItems != nil && count == *s.MaxItems {
+			c.fault("too_long", "must have at most "+strconv.Itoa(*s.MaxItems)+" items")
+			return
+		}
+		if count > 0 {
+			c.out = append(c.out, ',')
+		}
+		c.push(strconv.Itoa(count))
+		end := c.value(i, s.Items)
+		c.pop()
+		if c.twice != "" {
+			return
+		}
+		if i = skipSpace(c.data, end); c.data[i] == ',' {
+			i = skipSpace(c.data, i+1)
+		}
+	}
+	c.out = append(c.out, ']')
+	if s.MinItems != nil && count < *s.MinItems {
+		c.fault("too_short", "must have at least "+strconv.Itoa(*s.MinItems)+" items")
+	}
+}
+
+func (c *checker) push(part string) { c.loc = append(c.loc, part) }
+func (c *checker) pop()             { c.loc = c.loc[:len(c.loc)-1] }
+
+func (c *checker) fault(kind, msg string) {
+	if len(c.found) < violationsMax {
+		c.found = append(c.found, Violation{Loc: slices.Clone(c.loc), Msg: msg, Type: kind})
+	}
+}

@@ -1,0 +1,161 @@
+package resource
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// cursorMax is the longest cursor in characters. BOUND: of the interface.
+const cursorMax = 512
+
+const (
+	macLen     = 16 // Half of HMAC-SHA-256: a forgery is found once in 2^128 tries.
+	positionIn = cursorMax/4*3 - macLen
+)
+
+// Cursors seals and opens page cursors. A cursor is a position in a list, authenticated with a key of the cluster and
+// bound to the operation, the filters and the marketplace: a cursor of another list, of other filters or of another
+// tenant does not open, and no cursor can be made by hand to look where a list would not lead.
+type Cursors struct {
+	key   [32]byte
+	scope [32]byte
+}
+
+// CursorsFor binds cursors to an operation of the caller's marketplace and the filters of the request.
+func CursorsFor(ctx context.Context, key [32]byte, operation string, filters ...string) Cursors {
+	h := sha256.New()
+	var n [8]byte
+	binary.BigEndian.PutUint16(n[:], CallerOf(ctx).Marketplace)
+	h.Write(n[:])
+	for _, part := range append([]string{operation}, filters...) {
+		binary.BigEndian.PutUint64(n[:], uint64(len(part))) // So that ("a","bc") and ("ab","c") differ.
+		h.Write(n[:])
+		h.Write([]byte(part))
+	}
+	return Cursors{key: key, scope: [32]byte(h.Sum(nil))}
+}
+
+// Seal returns the cursor of a position. REQUIRES: position has at most positionIn bytes.
+func (c Cursors) Seal(position string) string {
+	return base64.RawURLEncoding.EncodeToString(append(c.mac(position), position...))
+}
+
+// Open returns the position of a cursor; the empty cursor is the first page. A foreign or damaged cursor is a 422.
+func (c Cursors) Open(cursor string) (string, error) {
+	if cursor == "" {
+		return "", nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(raw) < macLen || len(cursor) > cursorMax || !hmac.Equal(raw[:macLen], c.mac(string(raw[macLen:]))) {
+		return "", Invalid(At("value_error", "is no cursor of this list", "query", "next_page"))
+	}
+	return string(raw[macLen:]), nil
+}
+
+// Again returns a cursor for the place where a page that has just been opened with cursor started.
+func (c Cursors) Again(cursor string) string {
+	if cursor == "" {
+		return c.Seal("")
+	}
+	return cursor
+}
+
+// NewestFirst makes a list position out of a time and an id, such that later times come first.
+func NewestFirst(millis int64, id string) string {
+	return fmt.Sprintf("%016x", math.MaxInt64-millis) + id
+}
+
+func (c Cursors) mac(position string) []byte {
+	h := hmac.New(sha256.New, c.key[:])
+	h.Write(c.scope[:])
+	h.Write([]byte(position))
+	return h.Sum(nil)[:macLen]
+}
+
+// Page is the end of every list answer.
+type Page struct {
+	HasMore  bool   `json:"hasMore"`
+	NextPage string `json:"nextPage,omitempty" minLength:"1" maxLength:"512" doc:"Cursor of the next page, exactly when hasMore is true."`
+}
+
+// List fetches one page of a list that the store keeps in the order of its ids: all of it that comes after the cursor.
+func List[T any](
+	cursors Cursors, cursor string, limit int, id func(T) string,
+	fetch func(store.Page) ([]T, bool, error),
+) ([]T, Page, error) {
+	position, err := cursors.Open(cursor)
+	if err != nil {
+		return nil, Page{}, err
+	}
+	after, err := resume(position, id, fetch)
+	if err != nil {
+		return nil, Page{}, err
+	}
+	all, more, err := fetch(store.Page{After: after, Limit: limit})
+	if err != nil || !more || len(all) == 0 {
+		return all, Page{}, err
+	}
+	return all, Page{HasMore: true, NextPage: cursors.Seal(positionOf(id(all[len(all)-1])))}, nil
+}
+
+// An id of 255 characters may have 1,020 bytes, which no cursor of 512 characters can carry. The position of an id that
+// is too long is a mark, the start of the id, and the hash of the whole id.
+const (
+	longMark = "\x00"
+	hashLen  = sha256.Size
+	prefixIn = positionIn - len(longMark) - hashLen
+)
+
+func positionOf(id string) string {
+	if len(id) <= positionIn && !strings.HasPrefix(id, longMark) {
+		return id
+	}
+	hash := sha256.Sum256([]byte(id))
+	return longMark + string(hash[:]) + id[:min(len(id), prefixIn)]
+}
+
+// resume returns the id after which a position continues. For a long id it looks through the ids that start alike, which
+// are few. If the id was deleted meanwhile, the page starts again at the first of them: items repeat, none is lost.
+func resume[T any](position string, id func(T) string, fetch func(store.Page) ([]T, bool, error)) (string, error) {
+	if !strings.HasPrefix(position, longMark) {
+		return position, nil
+	}
+	hash, prefix := position[len(longMark):len(longMark)+hashLen], position[len(longMark)+hashLen:]
+	const step = 100
+	for after := prefix; ; {
+		all, more, err := fetch(store.Page{After: after, Limit: step})
+		if err != nil {
+			return "", err
+		}
+		for _, item := range all {
+			after = id(item)
+			if sum := sha256.Sum256([]byte(after)); string(sum[:]) == hash {
+				return after, nil
+			}
+			if !strings.HasPrefix(after, prefix) {
+				return prefix, nil
+			}
+		}
+		if !more {
+			return prefix, nil
+		}
+	}
+}
+
+// Sorted serves List from items that are in memory, in the order of their ids.
+func Sorted[T any](all []T, id func(T) string) func(store.Page) ([]T, bool, error) {
+	return func(p store.Page) ([]T, bool, error) {
+		from := sort.Search(len(all), func(i int) bool { return id(all[i]) > p.After || p.After == "" })
+		to := min(len(all), from+p.Limit)
+		return all[from:to:to], to < len(all), nil
+	}
+}

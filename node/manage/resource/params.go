@@ -1,0 +1,89 @@
+package resource
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Param is an optional query parameter of which it matters whether it was given.
+type Param[T any] struct {
+	Value T
+	Given bool
+}
+
+// Schema is the schema of the value.
+func (p Param[T]) Schema(r huma.Registry) *huma.Schema {
+	return huma.SchemaFromType(r, reflect.TypeFor[T]())
+}
+
+// Receiver is where huma puts the value.
+func (p *Param[T]) Receiver() reflect.Value { return reflect.ValueOf(p).Elem().Field(0) }
+
+// OnParamSet is how huma says that the parameter was given.
+func (p *Param[T]) OnParamSet(given bool, _ any) { p.Given = given }
+
+// checkParams checks the path and query parameters of an operation. Empty query parameters count as absent; unknown ones
+// are ignored; of a parameter that comes several times the first counts, except for lists.
+func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
+	c := checker{kit: k}
+	query := r.URL.Query()
+	for _, p := range op.Parameters {
+		c.loc = []string{p.In, p.Name}
+		values := query[p.Name]
+		if p.In == "path" {
+			values = []string{r.PathValue(p.Name)}
+		}
+		c.param(values, p)
+	}
+	return c.found
+}
+
+func (c *checker) param(values []string, p *huma.Param) {
+	if len(values) == 0 || values[0] == "" {
+		if p.Required {
+			c.fault("missing", "required")
+		}
+		return
+	}
+	s := c.resolve(p.Schema)
+	if s.Type != huma.TypeArray {
+		c.paramValue(values[0], s)
+		return
+	}
+	if s.MaxItems != nil && len(values) > *s.MaxItems {
+		c.fault("too_long", "must come at most "+strconv.Itoa(*s.MaxItems)+" times")
+		return
+	}
+	for i, v := range values {
+		c.push(strconv.Itoa(i))
+		c.paramValue(v, s.Items)
+		c.pop()
+	}
+}
+
+// paramValue checks one value, which is text whatever its type.
+func (c *checker) paramValue(value string, s *huma.Schema) {
+	switch s.Type {
+	case huma.TypeInteger:
+		if _, err := strconv.ParseInt(value, 10, 64); err != nil || len(value) > numberLen || strings.HasPrefix(value, "+") {
+			c.fault("int_parsing", "must be an integer")
+			return
+		}
+		c.bounds(value, s)
+	case huma.TypeBoolean:
+		if value != "true" && value != "false" {
+			c.fault("bool_type", "must be true or false")
+		}
+	default:
+		if !utf8.ValidString(value) {
+			c.fault("string_type", "must be UTF-8")
+			return
+		}
+		c.text(value, s)
+	}
+}

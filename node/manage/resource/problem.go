@@ -1,0 +1,183 @@
+package resource
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// violationsMax is the most violations one answer lists. BOUND: a body of 500 broken items must not become an answer of
+// megabytes.
+const violationsMax = 50
+
+// Violation is one reason why a request does not match the model of its operation. It never repeats what was sent: a body
+// may hold personal data.
+type Violation struct {
+	Loc  []string `json:"loc" doc:"Where: body, query or path, then member names and array positions."`
+	Msg  string   `json:"msg" doc:"English text, may change."`
+	Type string   `json:"type" doc:"What kind of violation."`
+}
+
+// Violations is the body of a 422.
+type Violations struct {
+	Detail []Violation `json:"detail" maxItems:"50"`
+}
+
+// ErrorBody is the body of every other error.
+type ErrorBody struct {
+	ErrCode string `json:"errCode" doc:"Stable code of the error."`
+	DocURL  string `json:"docUrl" doc:"Where the code is described."`
+	Message string `json:"message" doc:"English text, may change."`
+	Error   string `json:"error" doc:"The HTTP reason phrase."`
+}
+
+// Problem is a refusal on its way to the caller: a 422 when it has violations, else the single error object of its code.
+type Problem struct {
+	Code       apierr.Code
+	Message    string // Empty stands for the code's own text.
+	Violations []Violation
+	Cause      error // For the log only, never for the caller.
+}
+
+// Refuse returns an error with one code.
+func Refuse(code apierr.Code, message string) error { return &Problem{Code: code, Message: message} }
+
+// Invalid returns a 422 with the given violations.
+func Invalid(found ...Violation) error { return &Problem{Violations: found} }
+
+// At makes a violation; the location is made of member names and array positions.
+func At(kind, msg string, loc ...any) Violation {
+	v := Violation{Loc: make([]string, len(loc)), Msg: msg, Type: kind}
+	for i, part := range loc {
+		switch part := part.(type) {
+		case int:
+			v.Loc[i] = strconv.Itoa(part)
+		case string:
+			v.Loc[i] = part
+		}
+	}
+	return v
+}
+
+// Error returns the code and the text.
+func (p *Problem) Error() string {
+	if len(p.Violations) > 0 {
+		return "invalid request: " + p.Violations[0].Msg
+	}
+	return apierr.New(p.Code, p.Message).Error()
+}
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+// GetStatus returns the HTTP status; huma asks for it.
+func (p *Problem) GetStatus() int {
+	if len(p.Violations) > 0 {
+		return http.StatusUnprocessableEntity
+	}
+	return p.Code.Status()
+}
+
+// GetHeaders returns what the answer carries beside its body; huma asks for it.
+func (p *Problem) GetHeaders() http.Header {
+	if p.GetStatus() != http.StatusServiceUnavailable {
+		return nil
+	}
+	return http.Header{"Retry-After": {strconv.Itoa(1 + rand.IntN(3))}} //nolint:gosec // jitter, no secret.
+}
+
+// Schema describes a Problem by the object it is written as.
+func (*Problem) Schema(r huma.Registry) *huma.Schema { return errorSchema(r) }
+
+// newProblem is how huma makes the few errors that are left to it. It is also called at registration, with status 0.
+func newProblem(status int, _ string, causes ...error) huma.StatusError {
+	code := apierr.InternalServerError
+	if status >= 400 && status < 500 {
+		code = apierr.BadRequest
+	}
+	return &Problem{Code: code, Cause: errors.Join(causes...)}
+}
+
+// Of turns an error of the store into the answer for it. Errors that are no refusal are answered 500 and logged.
+func Of(err error) error {
+	if _, ok := errors.AsType[*Problem](err); ok || err == nil {
+		return err
+	}
+	code := apierr.InternalServerError
+	for _, row := range storeErrors {
+		if errors.Is(err, row.err) {
+			code = row.code
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		code = apierr.RequestCanceled
+	}
+	return &Problem{Code: code, Cause: err}
+}
+
+var storeErrors = []struct {
+	err  error
+	code apierr.Code
+}{
+	{store.ErrNotFound, apierr.ResourceNotFound},
+	{store.ErrAlreadyExists, apierr.AlreadyExists},
+	{store.ErrWrongState, apierr.InvalidOperation},
+	{store.ErrTooMany, apierr.InvalidOperation},
+	{store.ErrInsufficientBalance, apierr.InsufficientBalance},
+	{store.ErrUnavailable, apierr.ServiceUnavailable},
+}
+
+// OfVendor is Of for errors about a vendor: an unknown one has a code of its own.
+func OfVendor(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return &Problem{Code: apierr.InvalidVendor}
+	}
+	return Of(err)
+}
+
+// body returns the JSON of the problem.
+func (p *Problem) body(publicURL string) []byte {
+	if len(p.Violations) == 0 {
+		return apierr.Append(nil, p.Code, p.Message, publicURL)
+	}
+	text, err := json.Marshal(Violations{Detail: p.Violations[:min(len(p.Violations), violationsMax)]})
+	if err != nil {
+		panic("a violation is only text: " + err.Error())
+	}
+	return text
+}
+
+// writeProblem is the transformer that gives huma the body of a problem that a typed function returned.
+func (k *kit) writeProblem(ctx huma.Context, _ string, v any) (any, error) {
+	p, ok := v.(*Problem)
+	if !ok {
+		return v, nil
+	}
+	if p.GetStatus() == http.StatusInternalServerError {
+		k.logger.Error("a management operation failed", "operation", ctx.Operation().OperationID, "error", p.Cause)
+	}
+	return json.RawMessage(p.body(k.publicURL)), nil
+}
+
+// refuse writes a problem that was found before huma took over.
+func (k *kit) refuse(w http.ResponseWriter, p *Problem) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.GetStatus())
+	_, _ = w.Write(p.body(k.publicURL)) // The caller may be gone; nobody is left to tell.
+}
+
+// rebind gives huma the body with nothing in it but checked members.
+func (k *kit) rebind(r *http.Request, body []byte) {
+	r.Header.Set("Content-Type", "application/json")
+	r.Body = io.NopCloser(bytes.NewReader(body))
+}

@@ -1,0 +1,145 @@
+package resource
+
+import (
+	"bytes"
+	"math/big"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// numberLen is the longest number in characters. BOUND: of the interface.
+const numberLen = 32
+
+// scalar checks a string, number or boolean, and lets free-form values pass.
+func (c *checker) scalar(text []byte, s *huma.Schema) {
+	switch s.Type {
+	case huma.TypeString:
+		if text[0] != '"' {
+			c.fault("string_type", "must be a string")
+			return
+		}
+		c.text(unquote(text), s)
+	case huma.TypeInteger:
+		if !number(text) || bytes.ContainsAny(text, ".eE") {
+			c.fault("int_type", "must be an integer, written as one")
+			return
+		}
+		c.bounds(string(text), s)
+	case huma.TypeNumber:
+		if !number(text) {
+			c.fault("float_type", "must be a number of at most 32 characters")
+			return
+		}
+		c.bounds(string(text), s)
+	case huma.TypeBoolean:
+		if text[0] != 't' && text[0] != 'f' {
+			c.fault("bool_type", "must be true or false")
+		}
+	}
+}
+
+func number(text []byte) bool {
+	return (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && len(text) <= numberLen
+}
+
+// text checks a string against its schema.
+func (c *checker) text(s string, schema *huma.Schema) {
+	length := utf8.RuneCountInString(s)
+	switch {
+	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
+		c.fault("enum", "must be "+enumText(schema.Enum))
+	case schema.MinLength != nil && length < *schema.MinLength:
+		c.fault("string_too_short", "must have at least "+strconv.Itoa(*schema.MinLength)+" characters")
+	case schema.MaxLength != nil && length > *schema.MaxLength:
+		c.fault("string_too_long", "must have at most "+strconv.Itoa(*schema.MaxLength)+" characters")
+	case schema.Pattern != "" && !c.kit.patterns[schema.Pattern].MatchString(s):
+		c.fault("string_pattern_mismatch", "must match "+schema.Pattern)
+	default:
+		c.format(s, schema.Format)
+	}
+}
+
+func enumText(all []any) string {
+	names := make([]string, len(all))
+	for i, v := range all {
+		names[i] = v.(string)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return "one of " + strings.Join(names, ", ")
+}
+
+// format checks the formats that the management API uses.
+func (c *checker) format(s, format string) {
+	switch format {
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, s); err != nil {
+			c.fault("datetime_parsing", "must be an RFC 3339 date-time")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			c.fault("date_parsing", "must be a date, YYYY-MM-DD")
+		}
+	case "uuid":
+		if _, err := ids.Parse(s); err != nil {
+			c.fault("uuid_parsing", "must be a UUID")
+		}
+	case "uri":
+		if u, err := url.Parse(s); err != nil || !u.IsAbs() || u.Host == "" {
+			c.fault("url_parsing", "must be an absolute URL")
+		}
+	case "email":
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+			c.fault("email_parsing", "must be an e-mail address")
+		}
+	}
+}
+
+// bounds checks a number that is known to be written as one.
+func (c *checker) bounds(text string, s *huma.Schema) {
+	n, ok := rational(text)
+	if !ok {
+		c.fault("less_than_equal", "is out of range")
+		return
+	}
+	switch {
+	case s.Minimum != nil && below(n, *s.Minimum):
+		c.fault("greater_than_equal", "must be at least "+plain(*s.Minimum))
+	case s.ExclusiveMinimum != nil && !above(n, *s.ExclusiveMinimum):
+		c.fault("greater_than", "must be greater than "+plain(*s.ExclusiveMinimum))
+	case s.Maximum != nil && above(n, *s.Maximum):
+		c.fault("less_than_equal", "must be at most "+plain(*s.Maximum))
+	case s.ExclusiveMaximum != nil && !below(n, *s.ExclusiveMaximum):
+		c.fault("less_than", "must be less than "+plain(*s.ExclusiveMaximum))
+	case s.Type == huma.TypeInteger && !n.Num().IsInt64():
+		c.fault("less_than_equal", "is out of range")
+	}
+}
+
+// exponentMax bounds the exponent of a number before it is expanded. BOUND: 1e99 has 100 digits, 1e999999999 a gigabyte.
+const exponentMax = 99
+
+// rational reads a JSON number exactly.
+func rational(text string) (*big.Rat, bool) {
+	if at := strings.IndexAny(text, "eE"); at >= 0 {
+		if e, err := strconv.Atoi(text[at+1:]); err != nil || e > exponentMax || e < -exponentMax {
+			return nil, false
+		}
+	}
+	return new(big.Rat).SetString(text)
+}
+
+func below(n *big.Rat, bound float64) bool { return n.Cmp(new(big.Rat).SetFloat64(bound)) < 0 }
+func above(n *big.Rat, bound float64) bool { return n.Cmp(new(big.Rat).SetFloat64(bound)) > 0 }
+
+func plain(bound float64) string { return strconv.FormatFloat(bound, 'f', -1, 64) }

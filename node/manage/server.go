@@ -1,0 +1,161 @@
+package manage
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Bounds of a connection. The management listener serves few clients and may be slower than the auction listener, but
+// no client may hold a connection for ever.
+const (
+	headMax           = 16 << 10         // BOUND: request line and headers.
+	readHeaderTimeout = 5 * time.Second  // BOUND: a client that drips its headers.
+	readTimeout       = 30 * time.Second // BOUND: 8 MiB at 2 Mbit/s.
+	writeTimeout      = 60 * time.Second // BOUND: from the end of the headers to the end of the answer.
+	idleTimeout       = 60 * time.Second
+)
+
+// HTTP returns the net/http server for the listener, with its bounds set.
+func (s *Server) HTTP() *http.Server {
+	head := s.config.RequestHeadSize
+	if head == 0 {
+		head = headMax
+	}
+	return &http.Server{
+		Handler: s, MaxHeaderBytes: head,
+		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return context.Background() },
+	}
+}
+
+const publicV1 = "/public/v1/"
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if serving.IsV2([]byte(r.RequestURI)) {
+		s.v2(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id"), s.deps.Now()))
+	defer s.recovered(w, r)
+
+	known, allow := s.route(r)
+	s.corsHeaders(h, r)
+	switch {
+	case !known && allow == "":
+		s.refuse(w, apierr.ResourceNotFound, "")
+	case r.Method == http.MethodOptions:
+		h.Set("Allow", allow)
+		w.WriteHeader(http.StatusNoContent)
+	case !known:
+		h.Set("Allow", allow)
+		s.refuse(w, apierr.MethodNotAllowed, "")
+	case strings.HasPrefix(r.URL.Path, publicV1):
+		s.management(w, r)
+	default:
+		s.mux.ServeHTTP(w, r)
+	}
+}
+
+// route cleans the path in place and asks the mux what it has there: a handler for this method, or only the methods it
+// would serve. The mux never sees a path that it would redirect.
+func (s *Server) route(r *http.Request) (known bool, allow string) {
+	path, _ := serving.SplitTarget([]byte(r.RequestURI))
+	clean, good := serving.AppendCleanPath(nil, path)
+	plain, err := url.PathUnescape(string(clean))
+	if !good || err != nil {
+		return false, ""
+	}
+	r.URL.Path, r.URL.RawPath = plain, string(clean)
+	handler, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		return true, ""
+	}
+	// The mux answers with a handler that sets Allow; it is asked into the void.
+	void := newAnswer()
+	handler.ServeHTTP(void, r)
+	if allow = void.header.Get("Allow"); allow != "" {
+		allow += ", OPTIONS"
+	}
+	return false, allow
+}
+
+// management serves an operation of /public/v1, whose answer is gathered first: so that it has a Content-Length, can be
+// answered again (Idempotency-Key), and a defect half way does not leave half an answer.
+func (s *Server) management(w http.ResponseWriter, r *http.Request) {
+	ctx, code := s.admit(w.Header(), r)
+	if code != apierr.OK {
+		s.refuse(w, code, "")
+		return
+	}
+	body, code, message := s.readBody(r)
+	if code != apierr.OK {
+		s.refuse(w, code, message)
+		return
+	}
+	a := newAnswer()
+	s.once(a, r.WithContext(ctx), body)
+	a.writeTo(w)
+}
+
+// refuse writes the error object of a code.
+func (s *Server) refuse(w http.ResponseWriter, code apierr.Code, message string) {
+	body := apierr.Append(nil, code, message, s.config.PublicURL)
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	switch code {
+	case apierr.InvalidAPIKey:
+		h.Set("WWW-Authenticate", `Bearer realm="gavel"`)
+	case apierr.ServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(code.Status())
+	_, _ = w.Write(body) // The caller may be gone; nobody is left to tell.
+}
+
+// recovered turns a panic into a 500: a defect costs one request. http.ErrAbortHandler is no defect.
+func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // recover returns the very value.
+		panic(cause)
+	}
+	s.deps.Log.Error("a management request panicked",
+		slog.String("path", r.URL.Path), slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
+	s.refuse(w, apierr.InternalServerError, "")
+}
+
+const requestIDMax = 64 // BOUND: of the interface.
+
+// requestID echoes the caller's id when it is one, else mints a UUIDv7.
+func requestID(sent string, now time.Time) string {
+	if sent != "" && len(sent) <= requestIDMax && strings.IndexFunc(sent, notIDRune) < 0 {
+		return sent
+	}
+	var entropy [11]byte
+	_, _ = rand.Read(entropy[:]) // Never fails: the runtime ends the process instead.
+	return ids.Mint(now.UnixMilli(), [10]byte(entropy[:10]), ids.Shard(entropy[10])).String()
+}
+
+func notIDRune(c rune) bool {
+	return !(c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '.' || c == '_' || c == '-')
+}
