@@ -125,7 +125,7 @@ func (h *history) last() time.Time {
 }
 
 // log says how much was tested.
-func (h *history) log(t *testing.T, s *stage) {
+func (h *history) log(t testing.TB, s *stage) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()

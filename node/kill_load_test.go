@@ -51,7 +51,7 @@ func newLoad(node *nodetest.Node, s *stage, h *history, seed uint64) *load {
 
 // run loads the node until it is struck: by the caller's timer, or by the worker that receives acknowledgement number
 // strikeAt when that is above 0. The kill runs in that worker, before it does anything else.
-func (l *load) run(t *testing.T, strikeAt int, kill func()) {
+func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 	t.Helper()
 	l.struck = new(sync.Once)
 	l.stopped.Store(false)
@@ -80,7 +80,7 @@ func (l *load) strike(kill func()) {
 }
 
 // settle resends every body of unknown outcome until it is acknowledged.
-func (l *load) settle(t *testing.T) {
+func (l *load) settle(t testing.TB) {
 	t.Helper()
 	l.each(t, l.history.takeUnknown(), func(c *conn.Conn, b *body) error {
 		deadline := time.Now().Add(settleMax)
@@ -102,7 +102,7 @@ func (l *load) settle(t *testing.T) {
 }
 
 // each calls a function for every body, on several connections.
-func (l *load) each(t *testing.T, bodies []*body, do func(c *conn.Conn, b *body) error) {
+func (l *load) each(t testing.TB, bodies []*body, do func(c *conn.Conn, b *body) error) {
 	t.Helper()
 	const connections = 8
 	next := make(chan *body)

@@ -44,7 +44,7 @@ const plenty = 1_000_000_00 // Minor units that no run spends.
 
 // setStage creates a market in which every way a charge can end occurs: charged in full, cut by the budget, cut by a
 // wallet that several campaigns share, nothing left. Budgets run out early, later, and in long runs only.
-func setStage(t *testing.T, node *nodetest.Node) *stage {
+func setStage(t testing.TB, node *nodetest.Node) *stage {
 	t.Helper()
 	s := &stage{byID: map[string]*campaign{}}
 	cpc := func(name string, price, budget int64) *campaign {
@@ -84,7 +84,7 @@ func (s *stage) add(id string, depositMinor int64, campaigns ...*campaign) {
 	s.sellers = append(s.sellers, seller)
 }
 
-func (s *stage) create(t *testing.T, operator *shop.Client) {
+func (s *stage) create(t testing.TB, operator *shop.Client) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()

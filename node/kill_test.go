@@ -33,7 +33,12 @@ func TestKill(t *testing.T) {
 		share := (kills + 1 - i) / 2
 		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
 			t.Logf("seed %d, %d kills", seed, share)
-			newCrash(t, seed+uint64(groups), groups).run(share)
+			newCrash(t, seed+uint64(groups), nodetest.Options{Args: []string{
+				"--groups", strconv.Itoa(groups),
+				"--ratelimit-management", "0", "--ratelimit-catalog", "0",
+				// Snapshots every second or so: some kills have to hit one being written, or a log being cut behind it.
+				"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "64", "--raft-trailing-logs", "256",
+			}}).run(share)
 		})
 	}
 }
@@ -54,7 +59,7 @@ func number(t *testing.T, name string, otherwise int) int {
 
 // crash is one sequence of kills on one data directory.
 type crash struct {
-	t       *testing.T
+	t       testing.TB
 	r       *rand.Rand
 	node    *nodetest.Node
 	stage   *stage
@@ -62,14 +67,9 @@ type crash struct {
 	load    *load
 }
 
-func newCrash(t *testing.T, seed uint64, groups int) *crash {
+func newCrash(t testing.TB, seed uint64, o nodetest.Options) *crash {
 	t.Helper()
-	node := nodetest.Start(t, nodetest.Options{Args: []string{
-		"--groups", strconv.Itoa(groups),
-		"--ratelimit-management", "0", "--ratelimit-catalog", "0",
-		// Snapshots every second or so: some kills have to hit one being written, or a log being cut behind it.
-		"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "64", "--raft-trailing-logs", "256",
-	}})
+	node := nodetest.Start(t, o)
 	c := &crash{t: t, r: rand.New(rand.NewPCG(seed, 1)), node: node, history: &history{}}
 	c.stage = setStage(t, node)
 	c.load = newLoad(c.node, c.stage, c.history, seed)

@@ -7,4 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-func TestMain(m *testing.M) { os.Exit(nodetest.Main(m)) }
+func TestMain(m *testing.M) {
+	if fault, ok := os.LookupEnv(paperFault); ok {
+		runPaperNode(fault)
+	}
+	os.Exit(nodetest.Main(m))
+}

@@ -81,9 +81,10 @@ func build() {
 
 // Options say how a node is started. The zero value is a fresh single node with the defaults of the command line.
 type Options struct {
-	Dir  string   // Data directory; empty: a temporary one of the test.
-	Args []string // Further arguments of gavel serve.
-	Env  []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
+	Binary string   // Another program that keeps the same contract; empty: gavel as Binary returns it.
+	Dir    string   // Data directory; empty: a temporary one of the test.
+	Args   []string // Further arguments of gavel serve.
+	Env    []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
 }
 
 // Keys are the first keys of the node's marketplace.
@@ -115,7 +116,10 @@ type Node struct {
 // printed.
 func New(t testing.TB, o Options) *Node {
 	t.Helper()
-	n := &Node{binary: Binary(t), dir: o.Dir}
+	n := &Node{binary: o.Binary, dir: o.Dir}
+	if n.binary == "" {
+		n.binary = Binary(t)
+	}
 	if n.dir == "" {
 		n.dir = filepath.Join(t.TempDir(), "data")
 	}

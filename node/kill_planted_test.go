@@ -1,0 +1,79 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+// TestKillFindsPlantedFaults runs the crash test against a paper node, honest and with one fault at a time. A crash test
+// that was never seen to fail proves nothing.
+func TestKillFindsPlantedFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills real processes")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ fault, word string }{
+		{"none", ""},
+		{"acknowledges early", "acknowledged"},
+		{"counts repeats", "reported"},
+		{"forgets ids at restart", "LOST"},
+		{"charges tokens twice", "DOUBLE CHARGE"},
+		{"forgets to clip", "OVERSPEND"},
+		{"replays differently", "state digests"},
+	} {
+		t.Run(tc.fault, func(t *testing.T) {
+			e := &expecting{TB: t}
+			e.run(func() {
+				newCrash(e, 1, nodetest.Options{Binary: self, Env: []string{paperFault + "=" + tc.fault}}).run(2)
+			})
+			text := e.text.String()
+			if (text != "") != (tc.word != "") || !strings.Contains(text, tc.word) {
+				t.Errorf("want %q, the crash test said %q", tc.word, text)
+			}
+		})
+	}
+}
+
+// expecting is a test that may fail: its faults are kept for another test to look at.
+type expecting struct {
+	testing.TB
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// run calls a function that may end its goroutine, as FailNow does.
+func (e *expecting) run(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+func (e *expecting) Error(a ...any)                 { e.fail(fmt.Sprintln(a...)) }
+func (e *expecting) Errorf(format string, a ...any) { e.fail(fmt.Sprintf(format, a...)) }
+func (e *expecting) Fatal(a ...any)                 { e.Error(a...); e.FailNow() }
+func (e *expecting) Fatalf(format string, a ...any) { e.Errorf(format, a...); e.FailNow() }
+func (e *expecting) FailNow()                       { e.fail("\n"); runtime.Goexit() }
+
+func (e *expecting) Failed() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.text.Len() > 0
+}
+
+func (e *expecting) fail(text string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.text.WriteString(text)
+}
