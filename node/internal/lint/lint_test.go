@@ -38,6 +38,8 @@ func TestLaw(t *testing.T) {
 	report("package comments", docs, err)
 	pure, err := Purity(root, "./shard/...")
 	report("purity of the engine", pure, err)
+	drops, err := Drops(root, "./raftstore/...")
+	report("errors of the disk", drops, err)
 	text, err := Text(root)
 	report("text", text, err)
 	gomod, err := os.ReadFile(filepath.Join(root, "go.mod"))

@@ -43,6 +43,20 @@ const judge = Module + "/shard/shardtest"
 
 // Purity checks the packages of patterns (and not what they import) in the module at dir.
 func Purity(dir string, patterns ...string) ([]Finding, error) {
+	return checkEach(dir, patterns, func(p *Package, s *source) []Finding {
+		if p.ImportPath == judge {
+			return nil
+		}
+		return checkPurity(s)
+	})
+}
+
+// Drops checks the packages of patterns for errors of a disk that nobody looks at.
+func Drops(dir string, patterns ...string) ([]Finding, error) {
+	return checkEach(dir, patterns, func(_ *Package, s *source) []Finding { return checkDrops(s) })
+}
+
+func checkEach(dir string, patterns []string, check func(*Package, *source) []Finding) ([]Finding, error) {
 	checked, err := list(dir, patterns...)
 	if err != nil {
 		return nil, err
@@ -53,9 +67,6 @@ func Purity(dir string, patterns ...string) ([]Finding, error) {
 	}
 	var found []Finding
 	for _, p := range checked {
-		if p.ImportPath == judge {
-			continue
-		}
 		files := make([]string, len(p.GoFiles))
 		for i, name := range p.GoFiles {
 			files[i] = filepath.Join(p.Dir, name)
@@ -64,7 +75,7 @@ func Purity(dir string, patterns ...string) ([]Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, checkPurity(s)...)
+		found = append(found, check(p, s)...)
 	}
 	return found, nil
 }
