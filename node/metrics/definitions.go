@@ -45,6 +45,7 @@ var (
 	raftLast        = definition{"gavel_raft_last_index", "Last index in the log.", []string{"group"}}
 	raftCommit      = definition{"gavel_raft_commit_index", "Highest committed index.", []string{"group"}}
 	raftApplied     = definition{"gavel_raft_applied_index", "Highest index applied to the state.", []string{"group"}}
+	raftDigest      = definition{"gavel_raft_state_digest", "Hash of the state at the applied index, its upper 53 bits: equal on replicas at the same index.", []string{"group"}}
 	raftContact     = definition{"gavel_raft_last_contact_seconds", "Time since the leader was heard of; 0 on the leader.", []string{"group"}}
 	raftSnapshots   = definition{"gavel_raft_snapshots_total", "Snapshots taken.", []string{"group"}}
 	proposeBatches  = definition{"gavel_propose_batches_total", "Raft entries proposed; each carries many commands.", nil}

@@ -22,6 +22,7 @@ type Group struct {
 	Leader, Ready                bool
 	Term                         uint64
 	First, Last, Commit, Applied uint64 // Log indexes.
+	Digest                       uint64 // Of the state at Applied.
 	LastContact                  time.Duration
 	Snapshots                    uint64
 }
@@ -77,6 +78,7 @@ var groupGauges = []gauge[Group]{
 	{raftLast.desc(), level, func(g *Group) float64 { return float64(g.Last) }},
 	{raftCommit.desc(), level, func(g *Group) float64 { return float64(g.Commit) }},
 	{raftApplied.desc(), level, func(g *Group) float64 { return float64(g.Applied) }},
+	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float holds 53 bits.
 	{raftContact.desc(), level, func(g *Group) float64 { return g.LastContact.Seconds() }},
 	{raftSnapshots.desc(), total, func(g *Group) float64 { return float64(g.Snapshots) }},
 }

@@ -58,6 +58,9 @@ func (r *Reader) scan(low, high []byte, fn func(key, value []byte) bool) {
 	r.group.db.mustRead(errors.Join(it.Error(), it.Close()))
 }
 
+// Release gives back what the last value holds. The database cannot be closed before.
+func (r *Reader) Release() { r.release() }
+
 func (r *Reader) release() {
 	if r.closer != nil {
 		r.group.db.mustRead(r.closer.Close())

@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+)
+
+// The engine and the replication know nothing of each other; here they are found to fit.
+var (
+	_ raftstore.StateMachine = (*shard.Machine)(nil)
+	_ store.Groups           = (*cluster.Cluster)(nil)
+	_ shard.Feed             = (*feed)(nil)
+)
+
+// zones remembers the time zone of each marketplace, because resolving a name reads the zone database.
+type zones struct {
+	node   *node
+	byName sync.Map // string to *time.Location. BOUND: one entry per zone name that a marketplace ever had.
+}
+
+func (n *node) zones() *zones { return &zones{node: n} }
+
+func (z *zones) location(marketplace uint16) *time.Location {
+	m := z.node.feed.View().Marketplace(marketplace)
+	if m == nil {
+		return time.UTC
+	}
+	if zone, ok := z.byName.Load(m.TimeZone); ok {
+		return zone.(*time.Location) //nolint:forcetypeassert // Nothing else is stored.
+	}
+	zone := store.Zone(m.TimeZone)
+	z.byName.Store(m.TimeZone, zone)
+	return zone
+}

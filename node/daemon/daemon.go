@@ -1,0 +1,78 @@
+// Package daemon builds the parts of a node in the order in which they need each other, starts them, and stops them in
+// reverse. It is the only room that knows all others.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
+)
+
+// Options are what a caller decides besides the configuration.
+type Options struct {
+	Out     io.Writer // Where the banner and the demo's counters go.
+	Demo    *DemoOptions
+	Version string
+}
+
+// DemoOptions fill the node with a seeded market and let shoppers loose on it.
+type DemoOptions struct {
+	Seed                         uint64
+	Products, Vendors, Campaigns int
+	Shoppers                     int
+	Terminal                     bool // Print live counters.
+}
+
+// DrainTimeout bounds an orderly stop. What is not done by then is dropped; nothing acknowledged is lost by that, because
+// everything acknowledged is on disk.
+const DrainTimeout = 10 * time.Second
+
+// Run starts a node, prints its banner and serves until the context ends; then it drains and returns. An error means
+// that the node did not start, or that a listener failed.
+func Run(ctx context.Context, cfg config.Config, o Options) error {
+	log := newLogger(cfg.Log)
+	if err := singleNode(cfg); err != nil {
+		return err
+	}
+	n, err := start(ctx, cfg, o, log)
+	if err != nil {
+		return errors.Join(err, n.stop(log))
+	}
+	err = n.serve(ctx, o)
+	return errors.Join(err, n.stop(log))
+}
+
+// singleNode refuses what this release cannot do, rather than starting a node that ignores it.
+func singleNode(cfg config.Config) error {
+	if cfg.BootstrapExpect > 1 || len(cfg.Join) > 0 {
+		return fmt.Errorf("bootstrap_expect %d, join %v: clusters of several nodes come with the next release; this one runs a single node",
+			cfg.BootstrapExpect, cfg.Join)
+	}
+	return nil
+}
+
+// closer is one started part and how to stop it.
+type closer struct {
+	name string
+	stop func(context.Context) error
+}
+
+// stop undoes the start in reverse order. Every part is stopped, whatever the others answer.
+func (n *node) stop(log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), DrainTimeout)
+	defer cancel()
+	var failed []error
+	for i := len(n.started) - 1; i >= 0; i-- {
+		part := n.started[i]
+		if err := part.stop(ctx); err != nil {
+			failed = append(failed, fmt.Errorf("stop %s: %w", part.name, err))
+		}
+		log.Debug("stopped", slog.String("part", part.name))
+	}
+	return errors.Join(failed...)
+}

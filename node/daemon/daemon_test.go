@@ -1,0 +1,198 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
+)
+
+// output is what a node prints, read while it runs.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// running is a node in this process.
+type running struct {
+	*testing.T
+	auction, manage string
+	keys            FirstKeys
+	out             *output
+	stop            func()
+}
+
+func testConfig(t *testing.T, dir string, groups int) config.Config {
+	cfg := config.Default()
+	cfg.DataDir = filepath.Join(dir, "data")
+	cfg.KeysFile = filepath.Join(dir, "keys.json")
+	cfg.AuctionListen, cfg.ManageListen = "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Groups = groups
+	cfg.Log.Level = "error"
+	return cfg
+}
+
+// run starts a node and waits for its banner.
+func run(t *testing.T, cfg config.Config, o Options) *running {
+	t.Helper()
+	out := &output{}
+	o.Out, o.Version = out, "test"
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, cfg, o) }()
+	r := &running{T: t, out: out}
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the node stopped with %v", err)
+		}
+	})
+	t.Cleanup(r.stop)
+	urls := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions[\s\S]*?(http://[0-9.:]+)/docs`)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("the node did not start: %v", err)
+		default:
+		}
+		if found := urls.FindStringSubmatch(out.String()); found != nil {
+			r.auction, r.manage = found[1], found[2]
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no banner: %s", out)
+		}
+	}
+	raw, err := os.ReadFile(cfg.KeysFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &r.keys); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// call sends a body and returns status and decoded answer.
+func (r *running) call(method, url, key, body string) (int, map[string]any) {
+	r.Helper()
+	req, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		r.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.Fatal(err)
+	}
+	var answer map[string]any
+	if len(raw) > 0 && bytes.HasPrefix(raw, []byte("{")) {
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			r.Fatalf("%s %s answered %s", method, url, raw)
+		}
+	}
+	return resp.StatusCode, answer
+}
+
+// must is call for what has to go well.
+func (r *running) must(want int, method, url, key, body string) map[string]any {
+	r.Helper()
+	status, answer := r.call(method, url, key, body)
+	if status != want {
+		r.Fatalf("%s %s: status %d, want %d: %v", method, url, status, want, answer)
+	}
+	return answer
+}
+
+// market makes a vendor with money, a product and a campaign, and returns the campaign's id.
+func (r *running) market() string {
+	r.Helper()
+	api := r.manage + "/public/v1"
+	r.must(200, "PUT", api+"/catalog-search-service/catalogs/vendors", r.keys.Management, `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
+	r.must(200, "PUT", api+"/catalog-search-service/catalogs/products", r.keys.Management,
+		`{"products":[{"id":"p1","name":"Product","vendors":["v1"],"categories":["c1"],"price":12.5}]}`)
+	r.must(200, "POST", api+"/billing-service/vendors/v1/balance", r.keys.Management, `{"balance":100}`)
+	c := r.must(201, "POST", api+"/campaign-service/campaigns?vendor_id=v1", r.keys.Management,
+		`{"name":"First","campaignType":"manual","budget":{"amount":1000,"type":"daily"},
+		  "bids":[{"target":{"type":"product","id":"p1"},"amount":50}]}`)
+	return c["campaignId"].(string)
+}
+
+func (r *running) winner() string {
+	r.Helper()
+	a := r.must(201, "POST", r.auction+"/v2/auctions", r.keys.Auction,
+		`{"auctions":[{"type":"listings","slots":2,"products":{"ids":["p0","p1"]}}]}`)
+	winners := a["results"].([]any)[0].(map[string]any)["winners"].([]any)
+	if len(winners) != 1 {
+		r.Fatalf("got %v, want p1 to win", a)
+	}
+	return winners[0].(map[string]any)["resolvedBidId"].(string)
+}
+
+func click(id, token string) string {
+	return fmt.Sprintf(`{"clicks":[{"id":%q,"occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}]}`,
+		id, time.Now().UTC().Format(time.RFC3339Nano), token)
+}
+
+func (r *running) report(campaign string) (clicks, charged, spent float64) {
+	r.Helper()
+	today := time.Now().UTC().Format(time.DateOnly)
+	a := r.must(200, "GET", r.manage+"/public/v1/reporting-service/campaigns/"+campaign+"?start_date="+today+"&end_date="+today, r.keys.Management, "")
+	c := a["clicks"].(map[string]any)
+	return c["total"].(float64), c["charged"].(float64), c["adSpent"].(float64)
+}
+
+// The main job: a market is made, an auction is won, a click is charged once, and a restart remembers it all.
+func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
+	for _, groups := range []int{1, 4} {
+		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
+			cfg := testConfig(t, t.TempDir(), groups)
+			r := run(t, cfg, Options{})
+			campaign := r.market()
+			token := r.winner()
+			for range 3 {
+				r.must(200, "POST", r.auction+"/v2/events", r.keys.Auction, click("e1", token))
+			}
+			r.must(200, "POST", r.manage+"/v2/events", r.keys.Auction, click("e2", token))
+			r.stop()
+
+			cfg.Groups = 0 // The directory remembers the number.
+			r = run(t, cfg, Options{})
+			r.must(200, "POST", r.auction+"/v2/events", r.keys.Auction, click("e1", token))
+			if clicks, charged, spent := r.report(campaign); clicks != 2 || charged != 1 || spent != 1 {
+				t.Errorf("the report says %v clicks, %v charged, %v spent; want 2, 1 and 1 (no competitor: the least price)",
+					clicks, charged, spent)
+			}
+			r.winner()
+		})
+	}
+}

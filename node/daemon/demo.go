@@ -1,0 +1,137 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/demo"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// countersEvery is how often the demo prints its live counters on a terminal.
+const countersEvery = 5 * time.Second
+
+// demo fills the market, prints the banner with an auction that has winners, and lets shoppers browse until the end.
+func (n *node) demo(ctx context.Context, o Options) error {
+	options := demo.Options{
+		Seed: o.Demo.Seed, Products: o.Demo.Products, Vendors: o.Demo.Vendors, Campaigns: o.Demo.Campaigns,
+	}.WithDefaults()
+	first, err := n.firstOrdinal()
+	if err != nil {
+		return err
+	}
+	tenant := n.store.Tenant(first)
+	began := time.Now()
+	seeded, err := demo.Seed(ctx, tenant, options, began.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("fill the demo market: %w", err)
+	}
+	key, err := demoKey(ctx, tenant, n.first)
+	if err != nil {
+		return err
+	}
+	made := demo.Generate(options)
+	b := n.banner()
+	b.curl = firstSteps(b.auctionURL, key, winningProducts(made))
+	b.write(o.Out)
+	if seeded {
+		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are on their way\n",
+			time.Since(began).Seconds(), len(made.Products), len(made.Vendors), len(made.Campaigns), o.Demo.Shoppers)
+	}
+	return n.letShop(ctx, o, demo.NewShoppers(b.auctionURL, key, made))
+}
+
+// firstOrdinal is the marketplace that the demo plays in.
+func (n *node) firstOrdinal() (uint16, error) {
+	all, err := n.marketplaces()
+	if err != nil {
+		return 0, err
+	}
+	return all[0].Ordinal, nil
+}
+
+// demoKey is the auction key that the shoppers use: the first one of a new cluster, else a new one, because the text of
+// an old one is stored nowhere. The key of the previous demo run is revoked, so that restarts do not collect keys.
+func demoKey(ctx context.Context, t store.Tenant, first *FirstKeys) (string, error) {
+	if first != nil {
+		return first.Auction, nil
+	}
+	const name = "demo shoppers"
+	keys, err := t.Keys(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, k := range keys {
+		if k.Name == name {
+			if err := t.RevokeKey(ctx, k.ID); err != nil {
+				return "", err
+			}
+		}
+	}
+	_, text, err := t.CreateKey(ctx, store.AuctionKey, name, 0)
+	return text, err
+}
+
+// winningProducts are a few products that have bids and belong to different vendors.
+func winningProducts(m *demo.Market) (ids []string) {
+	seen := map[string]bool{}
+	active := map[string]bool{}
+	for i := range m.Products {
+		active[m.Products[i].ID] = m.Products[i].Active
+	}
+	for _, c := range m.Campaigns {
+		if len(ids) == 5 {
+			break
+		}
+		if at := firstActive(c.Bids, active); at != "" && !seen[c.VendorID] {
+			seen[c.VendorID] = true
+			ids = append(ids, at)
+		}
+	}
+	return ids
+}
+
+func firstActive(bids []market.Bid, active map[string]bool) string {
+	for _, b := range bids {
+		if active[b.Target] {
+			return b.Target
+		}
+	}
+	return ""
+}
+
+// letShop runs the shoppers and, on a terminal, the counters, until the context ends or a listener fails.
+func (n *node) letShop(ctx context.Context, o Options, s *demo.Shoppers) error {
+	shopping, leave := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { s.Run(shopping, o.Demo.Shoppers, uint64(time.Now().UnixNano())) }) //nolint:gosec // a seed.
+	if o.Demo.Terminal {
+		all.Go(func() { printCounters(shopping, o.Out, s.Counts()) })
+	}
+	err := n.wait(ctx)
+	leave()
+	all.Wait()
+	return err
+}
+
+func printCounters(ctx context.Context, out io.Writer, c *demo.Counts) {
+	ticker := time.NewTicker(countersEvery)
+	defer ticker.Stop()
+	var before int64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := c.Auctions.Load()
+		_, _ = fmt.Fprintf(out, "%s  auctions %d (%.0f/s)  winners %d  impressions %d  clicks %d  purchases %d  failures %d\n",
+			time.Now().Format(time.TimeOnly), now, float64(now-before)/countersEvery.Seconds(), c.Winners.Load(),
+			c.Impressions.Load(), c.Clicks.Load(), c.Purchases.Load(), c.Failures.Load())
+		before = now
+	}
+}

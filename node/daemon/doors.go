@@ -1,0 +1,98 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/manage"
+)
+
+// openDoors opens both listeners. Both ports are bound before either serves, so that a taken port starts nothing.
+func (n *node) openDoors(ctx context.Context) error {
+	var listen net.ListenConfig
+	var err error
+	if n.auctions, err = listen.Listen(ctx, "tcp", n.cfg.AuctionListen); err != nil {
+		return fmt.Errorf("auction_listen: %w", err)
+	}
+	if n.manage, err = listen.Listen(ctx, "tcp", n.cfg.ManageListen); err != nil {
+		return errors.Join(fmt.Errorf("manage_listen: %w", err), n.auctions.Close())
+	}
+	if err := n.openManagement(); err != nil {
+		return errors.Join(err, n.auctions.Close(), n.manage.Close())
+	}
+	n.openAuctions()
+	return nil
+}
+
+func (n *node) openAuctions() {
+	door := hotpath.New(hotpath.Options{
+		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
+	})
+	go func() { n.ended("auction listener", door.Serve(n.auctions)) }()
+	n.push("auction listener", door.Shutdown)
+}
+
+func (n *node) openManagement() error {
+	door, err := manage.New(manage.Config{
+		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), Version: n.version,
+		CORSOrigins: n.cfg.Management.CORSOrigins, TrustedProxies: n.cfg.Server.TrustedProxies,
+		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
+		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
+	}, manage.Deps{
+		Core: n.core, Keys: n.feed.keys, Metrics: n.metrics.Handler(), Ready: n.cluster.Ready, Now: time.Now, Log: n.log,
+		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
+	})
+	if err != nil {
+		return err
+	}
+	server := door.HTTP()
+	go func() { n.ended("management listener", server.Serve(n.manage)) }()
+	n.push("management listener", server.Shutdown)
+	return nil
+}
+
+// ended is called when a listener's loop returns: after a shutdown without an error that matters, otherwise with the
+// reason why the node cannot go on.
+func (n *node) ended(what string, err error) {
+	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return
+	}
+	n.failed <- fmt.Errorf("%s: %w", what, err)
+}
+
+// serve prints the banner and waits for the end.
+func (n *node) serve(ctx context.Context, o Options) error {
+	if o.Demo != nil {
+		return n.demo(ctx, o)
+	}
+	b := n.banner()
+	if n.first != nil && n.cfg.KeysFile == "" {
+		b.curl = firstSteps(b.auctionURL, n.first.Auction, []string{"p1"})
+	}
+	b.write(o.Out)
+	return n.wait(ctx)
+}
+
+func (n *node) banner() banner {
+	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.first, keysFile: n.cfg.KeysFile}
+	b.auctionURL = config.LocalURL(n.auctions.Addr().String())
+	b.manageURL = config.LocalURL(n.manage.Addr().String())
+	return b
+}
+
+func (n *node) wait(ctx context.Context) error {
+	select {
+	case err := <-n.failed:
+		return err
+	case <-ctx.Done():
+		n.log.Info("draining", slog.Duration("at_most", DrainTimeout))
+		return nil
+	}
+}

@@ -1,0 +1,88 @@
+package daemon
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// feed is where the replicated machines of this node hand over what the doors need: the market to auctions, API keys to
+// the authenticator, secrets to the token keyring, and external campaign ids to the event path. Machines of different
+// groups call it at the same time.
+type feed struct {
+	*market.Market
+	keys      *auth.Table
+	secrets   atomic.Pointer[secrets]
+	externals externals
+	onError   func(what string, err error)
+}
+
+// secrets are the cluster's keys in the form the event path uses.
+type secrets struct {
+	command.Secrets
+	keyring *bidid.Keyring
+}
+
+// PutRecord takes API keys; other records are read from durable state when somebody asks for them.
+func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+	if kind != command.RecordAPIKey {
+		return
+	}
+	if value == nil {
+		f.keys.Delete(id)
+		return
+	}
+	if err := f.keys.Put(id, value); err != nil {
+		f.onError("api_key_unreadable", err)
+	}
+}
+
+// PutSecrets replaces the token keys and the duplicate key.
+func (f *feed) PutSecrets(s *command.Secrets) {
+	keys := make([]bidid.Key, len(s.Token))
+	for i, k := range s.Token {
+		keys[i] = bidid.Key{ID: k.ID, Key: k.Key}
+	}
+	f.secrets.Store(&secrets{Secrets: *s, keyring: bidid.NewKeyring(keys)})
+}
+
+// PutCampaign passes the campaign on and remembers its external id.
+func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
+	if c.ExternalID != "" {
+		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
+	}
+	return f.Market.PutCampaign(c)
+}
+
+// externals resolves the externalCampaignId of an event. Entries are never removed: events of a terminated campaign still
+// count for it, and the number of entries is bounded by the number of campaigns.
+type externals struct {
+	mu  sync.RWMutex
+	ids map[externalID]ids.UUID
+}
+
+type externalID struct {
+	marketplace uint16
+	id          string
+}
+
+func (e *externals) put(marketplace uint16, id string, campaign ids.UUID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ids == nil {
+		e.ids = make(map[externalID]ids.UUID)
+	}
+	e.ids[externalID{marketplace, id}] = campaign
+}
+
+// resolve returns the campaign with an external id, or zero.
+func (e *externals) resolve(marketplace uint16, id []byte) ids.UUID {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.ids[externalID{marketplace, string(id)}]
+}

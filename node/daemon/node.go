@@ -1,0 +1,229 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// node is a running node: its parts, and how to stop those that were started.
+type node struct {
+	cfg      config.Config
+	log      *slog.Logger
+	version  string
+	topology ids.Topology
+	feed     *feed
+	raft     *raftstore.Store
+	cluster  *cluster.Cluster
+	store    *store.Store
+	metrics  *metrics.Metrics
+	core     *serving.Core
+	auctions net.Listener
+	manage   net.Listener
+	first    *FirstKeys
+	failed   chan error // A listener that ended although nobody stopped it.
+	started  []closer
+}
+
+// start builds a node from the disk upwards: a door opens only when everything behind it is ready. Even when it fails,
+// what it had started by then is returned, to be stopped.
+func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
+	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
+	for _, step := range []func(context.Context) error{n.openState, n.found, n.buildCore, n.openDoors} {
+		if err := step(ctx); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// push remembers how to stop a part that has just been started.
+func (n *node) push(name string, stop func(context.Context) error) {
+	n.started = append(n.started, closer{name, stop})
+}
+
+// openState opens the disk, replays what it holds into memory, and waits until the groups can take commands.
+func (n *node) openState(ctx context.Context) error {
+	var err error
+	if n.topology, err = topologyOf(n.cfg); err != nil {
+		return err
+	}
+	n.feed = &feed{
+		Market: market.New(randomSeed()), keys: auth.NewTable(),
+		onError: func(what string, err error) { n.log.Error(what, slog.Any("err", err)) },
+	}
+	groups := make([]uint16, 0, n.topology.DataGroups+1)
+	for _, g := range n.topology.Groups() {
+		groups = append(groups, uint16(g))
+	}
+	n.raft, err = raftstore.Open(raftstore.Config{
+		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Bootstrap: true, Logger: n.log,
+		Machine: func(g uint16) raftstore.StateMachine {
+			return shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.feed)
+		},
+		PeerListen: n.peerListen(), Insecure: n.cfg.PeerInsecure,
+		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
+		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
+	})
+	if err != nil {
+		return fmt.Errorf("open %s: %w", n.cfg.DataDir, err)
+	}
+	n.push("storage", func(context.Context) error { return n.raft.Close() })
+	n.cluster = cluster.New(n.raft, cluster.Options{Topology: n.topology, Now: time.Now, Periods: n.periods, Log: n.log})
+	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View}
+	return n.cluster.WaitReady(ctx)
+}
+
+// peerListen is the peer port. A single node has no peers, and the port stays closed until it speaks to them with
+// certificates, or in plain text because the operator asked for it.
+func (n *node) peerListen() string {
+	if n.cfg.PeerInsecure {
+		return n.cfg.PeerListen
+	}
+	return ""
+}
+
+// topologyOf is the number of groups that the directory was founded with, or, for a new one, the configured number.
+func topologyOf(cfg config.Config) (ids.Topology, error) {
+	groups, err := raftstore.FoundedGroups(vfs.Default, cfg.DataDir)
+	if err != nil {
+		return ids.Topology{}, err
+	}
+	switch len(groups) {
+	case 0:
+		return ids.Topology{DataGroups: cfg.DataGroups(runtime.GOMAXPROCS(0))}, nil
+	case 1:
+		return ids.Topology{DataGroups: 1}, nil
+	default:
+		return ids.Topology{DataGroups: len(groups) - 1}, nil // One of them is the meta group.
+	}
+}
+
+// randomSeed keys this process's hash tables, so that nobody outside can aim at one bucket.
+func randomSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // Never fails: it ends the process instead.
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// found makes the first marketplace in an empty cluster, makes sure that every group knows all marketplaces, and starts
+// the clocks.
+func (n *node) found(ctx context.Context) error {
+	all, err := n.marketplaces()
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		if n.first, err = n.bootstrap(ctx); err != nil {
+			return fmt.Errorf("found the cluster: %w", err)
+		}
+		if all, err = n.marketplaces(); err != nil {
+			return err
+		}
+	}
+	for _, m := range all {
+		if err := n.announce(ctx, &m); err != nil {
+			return err
+		}
+	}
+	n.cluster.Start(context.WithoutCancel(ctx))
+	n.push("clocks", func(context.Context) error { n.cluster.Close(); return nil })
+	return nil
+}
+
+func (n *node) marketplaces() (all []market.Marketplace, err error) {
+	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
+		all = shard.Books{R: r}.Marketplaces()
+		return nil
+	})
+	return all, err
+}
+
+// announce writes the settings of a marketplace to the groups that do not have them as the meta group has.
+func (n *node) announce(ctx context.Context, m *market.Marketplace) error {
+	for _, g := range n.topology.Groups() {
+		var known bool
+		err := n.cluster.Read(g, func(r shard.Reader) error {
+			have, found := shard.Books{R: r}.Marketplace(m.Ordinal)
+			known = found && have.UpdatedMillis == m.UpdatedMillis
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if known {
+			continue
+		}
+		if _, err := n.cluster.Propose(ctx, g, command.AppendPutMarketplace(nil, time.Now().UnixMilli(), m)); err != nil {
+			return fmt.Errorf("announce the marketplace to group %d: %w", g, err)
+		}
+	}
+	return nil
+}
+
+// periods are the current budget periods of every marketplace.
+func (n *node) periods(now time.Time) []command.Periods {
+	var all []command.Periods
+	view := n.feed.View()
+	for ordinal := uint16(1); view.Marketplace(ordinal) != nil; ordinal++ {
+		all = append(all, cluster.PeriodsAt(ordinal, now, store.Zone(view.Marketplace(ordinal).TimeZone)))
+	}
+	return all
+}
+
+// buildCore makes the core of /v2 that both doors share.
+func (n *node) buildCore(context.Context) error {
+	n.metrics = serving.NewMetrics()
+	n.metrics.OnScrape(n.scrape)
+	n.core = serving.New(serving.Deps{
+		Keys: n.feed.keys, View: n.feed.View, Topology: n.topology, Proposer: n.cluster,
+		Keyring: func() *bidid.Keyring {
+			if s := n.feed.secrets.Load(); s != nil {
+				return s.keyring
+			}
+			return nil
+		},
+		Secret: func() *[32]byte {
+			if s := n.feed.secrets.Load(); s != nil {
+				return &s.Duplicate
+			}
+			return nil
+		},
+		Location:         n.zones().location,
+		CatalogPrice:     n.store.CatalogPrice,
+		ExternalCampaign: n.feed.externals.resolve,
+		Metrics:          n.metrics, Log: n.log,
+		Node: nodeNumber(n.cfg.NodeID), Epoch: n.raft.Epoch(),
+		PublicURL:   n.cfg.PublicURL(n.cfg.ManageListen),
+		CORSOrigins: n.cfg.CORS.Origins,
+	})
+	return nil
+}
+
+// nodeNumber names the node in tokens. Tokens are unique through (node, start, auction); the number only has to differ
+// between nodes of one cluster.
+func nodeNumber(id string) uint16 {
+	sum := sha256.Sum256([]byte(id))
+	return binary.BigEndian.Uint16(sum[:])
+}
