@@ -3,7 +3,7 @@ package bidid
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/subtle"
+	"encoding/binary"
 )
 
 // macKey is an AES-128-CMAC key (RFC 4493) for messages of whole blocks, as all payloads are: only the first of the two
@@ -35,12 +35,20 @@ func newMACKey(key [16]byte) macKey {
 // absorb takes one block that is not the last into the state.
 // OWNERSHIP: state must be on the heap already, because it escapes through the cipher's interface.
 func (k *macKey) absorb(state *[aes.BlockSize]byte, block []byte) {
-	subtle.XORBytes(state[:], state[:], block)
+	xor(state, block)
 	k.block.Encrypt(state[:], state[:])
 }
 
 // finish takes the last block into the state, which then is the MAC.
 func (k *macKey) finish(state *[aes.BlockSize]byte, block []byte) {
-	subtle.XORBytes(state[:], state[:], k.subkey[:])
+	xor(state, k.subkey[:])
 	k.absorb(state, block)
+}
+
+// xor is small enough to be inlined, which a call of subtle.XORBytes for one block is not.
+func xor(state *[aes.BlockSize]byte, block []byte) {
+	a := binary.LittleEndian.Uint64(state[:8]) ^ binary.LittleEndian.Uint64(block)
+	b := binary.LittleEndian.Uint64(state[8:]) ^ binary.LittleEndian.Uint64(block[8:])
+	binary.LittleEndian.PutUint64(state[:8], a)
+	binary.LittleEndian.PutUint64(state[8:], b)
 }
