@@ -21,6 +21,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/daemon"
 )
 
 // The exit codes of the package comment.
@@ -32,7 +33,7 @@ const (
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
-	p := &process{out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout)}
+	p := &process{out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), start: daemon.Run}
 	return p.run(os.Args[1:])
 }
 
@@ -41,7 +42,7 @@ type process struct {
 	out, err io.Writer
 	environ  []string
 	terminal bool // out is read by a person.
-	start    func(ctx context.Context, cfg config.Config, o options) error
+	start    func(ctx context.Context, cfg config.Config, o daemon.Options) error
 }
 
 // commands is the grammar. Bare gavel is gavel serve.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/daemon"
 )
 
 // ran is what a command line did.
@@ -22,14 +23,14 @@ type ran struct {
 	out, err string
 	started  bool
 	cfg      config.Config
-	options  options
+	options  daemon.Options
 }
 
 // gavel runs a command line in a process whose node does nothing.
 func gavel(environ []string, args ...string) *ran {
 	var out, errs bytes.Buffer
 	r := &ran{}
-	p := &process{out: &out, err: &errs, environ: environ, start: func(_ context.Context, cfg config.Config, o options) error {
+	p := &process{out: &out, err: &errs, environ: environ, start: func(_ context.Context, cfg config.Config, o daemon.Options) error {
 		r.started, r.cfg, r.options = true, cfg, o
 		return nil
 	}}
@@ -110,7 +111,7 @@ func TestDemoKeepsApartFromServe(t *testing.T) {
 
 func TestTheNodesErrorIsReportedOnce(t *testing.T) {
 	var out, errs bytes.Buffer
-	p := &process{out: &out, err: &errs, start: func(context.Context, config.Config, options) error {
+	p := &process{out: &out, err: &errs, start: func(context.Context, config.Config, daemon.Options) error {
 		return errors.New("listen 127.0.0.1:8080: address in use")
 	}}
 	if code := p.run(nil); code != exitFailed {
@@ -123,7 +124,7 @@ func TestTheNodesErrorIsReportedOnce(t *testing.T) {
 
 func TestSignalDrains(t *testing.T) {
 	var out, errs bytes.Buffer
-	p := &process{out: &out, err: &errs, start: func(ctx context.Context, _ config.Config, _ options) error {
+	p := &process{out: &out, err: &errs, start: func(ctx context.Context, _ config.Config, _ daemon.Options) error {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 			return err
 		}

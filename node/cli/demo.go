@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/daemon"
 )
 
 // demoCommand runs a node with a market to look at. Its data lies apart from a real node's.
@@ -31,7 +32,7 @@ func (c *demoCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.serve(l.Config, options{Demo: &demoOptions{
+	return p.serve(l.Config, daemon.Options{Demo: &daemon.DemoOptions{
 		Seed: c.Seed, Products: c.Products, Vendors: c.Vendors, Campaigns: c.Campaigns, Shoppers: c.Shoppers,
 		Terminal: p.terminal,
 	}})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/daemon"
 )
 
 // serveCommand runs a node until a signal ends it.
@@ -17,11 +18,11 @@ func (c *serveCommand) Run(p *process) error {
 	if err != nil {
 		return err
 	}
-	return p.serve(l.Config, options{})
+	return p.serve(l.Config, daemon.Options{})
 }
 
 // serve runs the node of a checked configuration.
-func (p *process) serve(cfg config.Config, o options) error {
+func (p *process) serve(cfg config.Config, o daemon.Options) error {
 	ctx, stop := untilSignal(context.Background(), p.err)
 	defer stop()
 	o.Out, o.Version = p.out, version
