@@ -39,17 +39,9 @@ func loadIdentity(c *Config) (cluster uint64, err error) {
 	if _, err := c.FS.Stat(path); err != nil {
 		return found(c, groups)
 	}
-	f, err := c.FS.Open(path)
+	i, err := readIdentity(c.FS, path)
 	if err != nil {
 		return 0, err
-	}
-	b, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return 0, err
-	}
-	var i identity
-	if err := json.Unmarshal(b, &i); err != nil {
-		return 0, fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, path, err)
 	}
 	if i.Node != c.NodeID {
 		return 0, fmt.Errorf("%w: %s is of node %q, not %q", ErrForeign, path, i.Node, c.NodeID)
@@ -58,6 +50,32 @@ func loadIdentity(c *Config) (cluster uint64, err error) {
 		return 0, fmt.Errorf("%w: the cluster was founded with groups %v, not %v, and they never change", ErrForeign, i.Groups, groups)
 	}
 	return i.clusterID()
+}
+
+func readIdentity(fs vfs.FS, path string) (i identity, err error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return i, err
+	}
+	b, err := io.ReadAll(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return i, err
+	}
+	if err := json.Unmarshal(b, &i); err != nil {
+		return i, fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, path, err)
+	}
+	return i, nil
+}
+
+// FoundedGroups returns the group ids that a directory was founded with, or none when it is empty. The number of groups
+// never changes, so whoever would choose it anew at every start asks here first.
+func FoundedGroups(fs vfs.FS, dir string) ([]uint16, error) {
+	path := fs.PathJoin(dir, identityName)
+	if _, err := fs.Stat(path); err != nil {
+		return nil, nil // Whether an empty directory may be founded is decided in Open.
+	}
+	i, err := readIdentity(fs, path)
+	return i.Groups, err
 }
 
 // found writes a new identity. REQUIRES: there is none.

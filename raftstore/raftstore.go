@@ -57,6 +57,7 @@ type Store struct {
 // acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady.
 func Open(c Config) (*Store, error) {
 	c = c.withDefaults()
+	c.FS = orderedFS{c.FS}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func Open(c Config) (*Store, error) {
 
 func (s *Store) open() (err error) {
 	c := &s.c
-	if err := c.FS.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := makeDirs(c); err != nil {
 		return err
 	}
 	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
@@ -110,6 +111,26 @@ func (s *Store) open() (err error) {
 	}
 	s.mux.Start()
 	return nil
+}
+
+// makeDirs creates the directories durably: what is synced inside one is lost when the directory itself is.
+func makeDirs(c *Config) error {
+	paths := []string{}
+	for _, name := range []string{logDir, stateDir, snapshotsDir} {
+		paths = append(paths, c.FS.PathJoin(c.Dir, name))
+	}
+	if c.WALDir != "" {
+		paths = append(paths, c.WALDir)
+	}
+	for _, path := range paths {
+		if err := c.FS.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+		if err := syncDir(c.FS, c.FS.PathDir(path)); err != nil {
+			return err
+		}
+	}
+	return syncDir(c.FS, c.FS.PathDir(c.Dir))
 }
 
 // openPort opens the peer port, if there is one, and returns this node's address. Nothing is accepted yet.

@@ -72,13 +72,14 @@ const nodeRecord = 0
 
 func groupRecord(group uint16) int { return 1 + int(group) }
 
-// createGuard writes an empty guard file with room for the groups. Its directory is synced.
+// createGuard writes an empty guard file with room for the groups. It appears complete or not at all: half a guard after
+// a crash of the first start would be a false alarm.
 func createGuard(fs vfs.FS, path string, groups []uint16) error {
 	last := nodeRecord
 	for _, g := range groups {
 		last = max(last, groupRecord(g))
 	}
-	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	f, err := fs.Create(path+".tmp", vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func createGuard(fs vfs.FS, path string, groups []uint16) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return syncDir(fs, fs.PathDir(path))
+	return errors.Join(fs.Rename(path+".tmp", path), syncDir(fs, fs.PathDir(path)))
 }
 
 func syncDir(fs vfs.FS, path string) error {

@@ -27,7 +27,7 @@ var (
 // Options are what Open needs.
 type Options struct {
 	FS         vfs.FS
-	Dir        string // Of the database.
+	Dir        string // Of the database. REQUIRES: it and WALDir exist durably.
 	WALDir     string // Empty: in Dir.
 	GuardPath  string
 	ClusterID  uint64
@@ -91,21 +91,13 @@ func (d *DB) pebbleOptions() *pebble.Options {
 			p.Levels[i].Compression = func() *block.CompressionProfile { return block.NoCompression }
 		}
 	}
-	if d.o.FS == vfs.Default {
+	if vfs.Root(d.o.FS) == vfs.Default {
 		p.WithFSDefaults() // Disk health checks; they need real time and real files.
 	}
 	return p
 }
 
 func (d *DB) open() (err error) {
-	for _, dir := range []string{d.o.Dir, d.o.WALDir} {
-		if dir == "" {
-			continue
-		}
-		if err := d.o.FS.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
 	if d.db.p, err = pebble.Open(d.o.Dir, d.pebbleOptions()); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}

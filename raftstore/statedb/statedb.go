@@ -25,7 +25,7 @@ const bloomBitsPerKey = 10
 // Options are what Open needs.
 type Options struct {
 	FS        vfs.FS
-	Dir       string
+	Dir       string // REQUIRES: it exists durably.
 	Cache     *pebble.Cache
 	Logger    fatal.Logger
 	Exit      *fatal.Exit
@@ -47,9 +47,6 @@ type DB struct {
 
 // Open opens or creates the database.
 func Open(o Options) (*DB, error) {
-	if err := o.FS.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, err
-	}
 	d := &DB{exit: o.Exit}
 	p := &pebble.Options{
 		FS:                    o.FS,
@@ -64,7 +61,7 @@ func Open(o Options) (*DB, error) {
 	for i := range p.Levels {
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
 	}
-	if o.FS == vfs.Default {
+	if vfs.Root(o.FS) == vfs.Default {
 		p.WithFSDefaults() // Disk health checks; they need real time and real files.
 	}
 	var err error
