@@ -1,6 +1,9 @@
 package market
 
-import "slices"
+import (
+	"slices"
+	"unsafe"
+)
 
 // rows is an array of rows that grows at its end and whose published part is copied before it is changed, chunk by
 // chunk, at most once between two publications. The spine of chunk pointers is copied with the first of them. So one
@@ -153,3 +156,10 @@ type labelRow struct {
 	key    uint32
 	keyLen uint16
 }
+
+// The build fails when a row grows: ten million bids are 240 MB of bid rows.
+const (
+	_ = -(unsafe.Sizeof(ProductRow{}) ^ 32)
+	_ = -(unsafe.Sizeof(BidRow{}) ^ 24)
+	_ = -(unsafe.Sizeof(CampaignRow{}) ^ 32)
+)

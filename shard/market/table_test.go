@@ -1,0 +1,87 @@
+package market
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// find returns the entries that a probe yields, without their marks.
+func (t *table) find(hash uint64) (found []uint32, twins bool) {
+	for p := t.probe(hash); ; {
+		entry, ok := t.next(&p)
+		if !ok {
+			return found, twins
+		}
+		found = append(found, entry&ordinalMask)
+		twins = twins || entry&twin != 0
+	}
+}
+
+// Whatever was inserted is found, by its full hash alone if no other looks the same, and the quick test lets it through.
+func TestTableFinds(t *testing.T) {
+	for _, bits := range []uint64{0, 3, 1<<24 | 7, 0xff000000000000ff, ^uint64(0)} { // Bits of the hash that differ at all.
+		r := rand.New(rand.NewPCG(1, bits))
+		table := newTable(bucketsMin)
+		hashes := map[uint32]uint64{}
+		for i := range uint32(bucketsMin * bucketSlots * 3 / 4) {
+			if table.full() {
+				t.Fatalf("full with %d of %d", i, bucketsMin*bucketSlots)
+			}
+			hashes[i] = r.Uint64() & bits
+			table.insert(hashes[i], i)
+		}
+		if !table.full() {
+			t.Error("not full")
+		}
+		for i, hash := range hashes {
+			found, twins := table.find(hash)
+			if !slices.Contains(found, i) {
+				t.Fatalf("bits %#x: %d is lost", bits, i)
+			}
+			if table.maybe(hash) != 1 {
+				t.Fatalf("bits %#x: %d is ruled out", bits, i)
+			}
+			if found[0] != i && !twins {
+				t.Fatalf("bits %#x: %d is hidden by %d without a mark", bits, i, found[0])
+			}
+		}
+	}
+}
+
+// Nearly all foreign hashes are ruled out by the first line.
+func TestTableRulesOut(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	table := newTable(1024)
+	for i := range uint32(5000) {
+		table.insert(r.Uint64(), i)
+	}
+	passed := 0
+	for range 100_000 {
+		hash := r.Uint64()
+		passed += table.maybe(hash)
+		if found, _ := table.find(hash); found != nil {
+			t.Fatalf("%#x found", hash)
+		}
+	}
+	if passed > 20_000 {
+		t.Errorf("%d of 100,000 foreign hashes pass", passed)
+	}
+}
+
+func TestTableOffer(t *testing.T) {
+	table := newTable(bucketsMin)
+	for i := range uint32(20) {
+		table.insert(42, i)
+	}
+	table.offer(42, 13)
+	for p := table.probe(42); ; {
+		entry, ok := table.next(&p)
+		if !ok {
+			break
+		}
+		if got := entry&offered != 0; got != (entry&ordinalMask == 13) {
+			t.Errorf("entry %d offered: %v", entry&ordinalMask, got)
+		}
+	}
+}
