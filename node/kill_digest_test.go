@@ -14,7 +14,7 @@ func (c *crash) sameStateAfterReplay() {
 	c.t.Helper()
 	before := c.digests()
 	for replay := range 2 {
-		if err := c.node.Kill(); err != nil {
+		if err := c.kill(); err != nil {
 			c.t.Fatal(err)
 		}
 		c.restart()

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,6 +11,16 @@ import (
 
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
+
+// crashArgs are the arguments of a node under the crash test.
+func crashArgs(groups int) []string {
+	return []string{
+		"--groups", strconv.Itoa(groups),
+		"--ratelimit-management", "0", "--ratelimit-catalog", "0",
+		// Snapshots every second or so: some kills have to hit one being written, or a log being cut behind it.
+		"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "64", "--raft-trailing-logs", "256",
+	}
+}
 
 // TestKill is the crash test of the promise that a shop pays for: an acknowledged event is never lost, no event and no
 // token is charged twice, nothing is billed above a budget or a wallet, and a restarted node has the same state.
@@ -33,12 +44,7 @@ func TestKill(t *testing.T) {
 		share := (kills + 1 - i) / 2
 		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
 			t.Logf("seed %d, %d kills", seed, share)
-			newCrash(t, seed+uint64(groups), nodetest.Options{Args: []string{
-				"--groups", strconv.Itoa(groups),
-				"--ratelimit-management", "0", "--ratelimit-catalog", "0",
-				// Snapshots every second or so: some kills have to hit one being written, or a log being cut behind it.
-				"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "64", "--raft-trailing-logs", "256",
-			}}).run(share)
+			newCrash(t, seed+uint64(groups), nodetest.Options{Args: crashArgs(groups)}).run(share)
 		})
 	}
 }
@@ -62,9 +68,16 @@ type crash struct {
 	t       testing.TB
 	r       *rand.Rand
 	node    *nodetest.Node
+	power   power // nil: only the process dies.
 	stage   *stage
 	history *history
 	load    *load
+}
+
+// power is a disk whose power can be cut: what was not synced is gone. A SIGKILL alone leaves the kernel's cache intact.
+type power interface {
+	cut() error
+	restore() error // REQUIRES: no process has a file of the disk open.
 }
 
 func newCrash(t testing.TB, seed uint64, o nodetest.Options) *crash {
@@ -101,7 +114,7 @@ func (c *crash) killUnderLoad() {
 	c.t.Helper()
 	kill := func() {
 		c.history.killed()
-		if err := c.node.Kill(); err != nil {
+		if err := c.kill(); err != nil {
 			c.t.Error(err)
 		}
 	}
@@ -115,11 +128,30 @@ func (c *crash) killUnderLoad() {
 	c.load.run(c.t, 20+c.r.IntN(1_200), kill)
 }
 
-func (c *crash) restart() {
+// kill ends the process and, when there is a switch for it, cuts the power first.
+func (c *crash) kill() error {
+	var cut error
+	if c.power != nil {
+		cut = c.power.cut()
+	}
+	return errors.Join(cut, c.node.Kill())
+}
+
+func (c *crash) start() {
 	c.t.Helper()
+	if c.power != nil {
+		if err := c.power.restore(); err != nil {
+			c.t.Fatal(err)
+		}
+	}
 	if err := c.node.Start(); err != nil {
 		c.t.Fatal(err)
 	}
+}
+
+func (c *crash) restart() {
+	c.t.Helper()
+	c.start()
 	if err := c.node.WaitReady(c.t.Context()); err != nil {
 		c.t.Fatal(err)
 	}
@@ -128,17 +160,15 @@ func (c *crash) restart() {
 // killDuringRecovery kills a start at a random moment of it, once or twice, and starts again.
 func (c *crash) killDuringRecovery() {
 	c.t.Helper()
-	for range 1 + c.r.IntN(2) {
-		if err := c.node.Kill(); err != nil {
-			c.t.Fatal(err)
-		}
-		if err := c.node.Start(); err != nil {
-			c.t.Fatal(err)
-		}
-		time.Sleep(time.Duration(c.r.IntN(200)) * time.Millisecond)
-	}
-	if err := c.node.Kill(); err != nil {
+	if err := c.kill(); err != nil {
 		c.t.Fatal(err)
+	}
+	for range 1 + c.r.IntN(2) {
+		c.start()
+		time.Sleep(time.Duration(c.r.IntN(200)) * time.Millisecond)
+		if err := c.kill(); err != nil {
+			c.t.Fatal(err)
+		}
 	}
 	c.restart()
 }
