@@ -40,12 +40,12 @@ func (m *Machine) Flush(b Batch) {
 	if m.written {
 		b.Set(appendHeader(m.digest))
 	}
+	m.published.Store(m.digest) // The replication stores it with the batch.
 }
 
 // Committed is called once the batch is durable: what it changed becomes visible to readers.
 func (m *Machine) Committed() {
 	m.b, m.written = nil, false
-	m.published.Store(m.digest)
 	clear(m.overlay)
 	m.dedup.settle(m.state.now)
 	m.cells.settle()

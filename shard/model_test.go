@@ -1,6 +1,8 @@
 package shard_test
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/shardtest"
@@ -12,6 +14,14 @@ import (
 // model's; after every command the first replica's state must be, and whenever the second commits, both must hold the
 // same bytes under the same digest.
 func TestModel(t *testing.T) {
+	for round := range modelRounds { // Rapid's default of 100 sequences takes a tenth of a second.
+		t.Run(fmt.Sprint("round=", round), testModel)
+	}
+}
+
+const modelRounds = 10
+
+func testModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		single := open(t, shardtest.NewKV())
@@ -38,6 +48,9 @@ func TestModel(t *testing.T) {
 				check(t, batched.Machine.Load(batched.KV)) // A snapshot installed under a running machine.
 			}
 			check(t, g.Model.Compare(batched))
+			if !slices.Equal(batched.Feed.Lines(), single.Feed.Lines()) {
+				t.Fatalf("the auctions of the replicas were told different things:\n%v\n%v", batched.Feed.Lines(), single.Feed.Lines())
+			}
 		}
 	})
 }

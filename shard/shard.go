@@ -156,7 +156,7 @@ func (m *Machine) forget() {
 	m.dirtyCampaigns, m.dirtyWallets = nil, nil
 }
 
-// Digest returns the hash of the state after the last batch: equal for two replicas that applied the same commands. It
+// Digest returns the hash of the state after the last Flush: equal for two replicas that applied the same commands. It
 // may be called at any time from any goroutine.
 func (m *Machine) Digest() uint64 { return m.published.Load() }
 

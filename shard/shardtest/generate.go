@@ -81,10 +81,11 @@ func (g *Generator) Step() Step {
 	return kinds[g.dice(len(kinds), "command")]()
 }
 
-// tick moves the proposers' clock: mostly a little, sometimes over an hour, a day or a window, sometimes back.
+// tick moves the proposers' clock: mostly not, sometimes by exactly a window, because off by one shows at its edge,
+// sometimes back.
 func (g *Generator) tick() {
 	const hour = hourMillis
-	steps := [...]int64{200, 1_000, 60_000, -5_000, -2 * hour, hour, 7 * hour, 25 * hour, 8 * 24 * hour, 31 * 24 * hour}
+	steps := [...]int64{200, 60_000, -5_000, -2 * hour, hour, 7 * hour, 24 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour}
 	if i := g.dice(3*len(steps), "time passes"); i < len(steps) {
 		g.now += steps[i]
 	}

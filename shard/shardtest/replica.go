@@ -1,7 +1,11 @@
 package shardtest
 
 import (
+	"encoding/binary"
+	"hash/crc32"
+
 	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -47,3 +51,11 @@ func (r *Replica) Open() int { return r.open }
 
 // Books reads the committed state.
 func (r *Replica) Books() shard.Books { return shard.Books{R: r.KV} }
+
+// Reseal puts the right checksum on a command whose header was changed.
+func Reseal(cmd []byte) []byte {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(cmd[:16], table), table, cmd[command.HeaderLen:])
+	binary.LittleEndian.PutUint32(cmd[16:], sum)
+	return cmd
+}

@@ -1,0 +1,95 @@
+package shard_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// sink is a batch that takes everything and keeps nothing: what is left is the machine's own work. No key is ever found,
+// which is right for events that are all new.
+type sink struct{ *shardtest.KV }
+
+func (sink) Set(_, _ []byte)         {}
+func (sink) Delete(_ []byte)         {}
+func (sink) DeleteRange(_, _ []byte) {}
+
+const benchNow = 1_795_132_800_000
+
+// clicks makes commands of 50 charged clicks each on a few campaigns, every one with a token of its own. Renew gives
+// them new ids and tokens.
+type clicks struct {
+	e   command.Events
+	cmd []byte
+	n   uint64
+}
+
+func newClicks() *clicks {
+	c := &clicks{e: command.Events{Marketplace: 1, Records: make([]command.EventRecord, 50)}}
+	for i := range c.e.Records {
+		c.e.Records[i] = command.EventRecord{
+			Kind: event.Click, Charge: market.CPC, Bucket: event.BucketOf(benchNow), Cell: benchNow / 900_000,
+			OccurredMillis: benchNow, Campaign: uint32(1 + i%8), Bid: uint32(1 + i%8), Price: 250_000,
+		}
+	}
+	return c
+}
+
+func (c *clicks) renew() []byte {
+	for i := range c.e.Records {
+		c.n++
+		r := &c.e.Records[i]
+		binary.LittleEndian.PutUint64(r.Key[:], c.n*0x9e3779b97f4a7c15)
+		binary.LittleEndian.PutUint64(r.ChargeKey[:], c.n*0xc2b2ae3d27d4eb4f)
+		r.ChargeKey[15] = 1
+	}
+	c.cmd = command.AppendEvents(c.cmd[:0], benchNow, &c.e)
+	return c.cmd
+}
+
+// fund opens a machine with eight campaigns of one rich vendor.
+func fund(tb testing.TB) *shardtest.Replica {
+	r := open(tb, shardtest.NewKV())
+	r.Do(command.AppendAdjustWallet(nil, benchNow, &command.AdjustWallet{
+		Request: ids.UUID{1}, Marketplace: 1, VendorID: "v", Amount: 1e18,
+	}))
+	for i := range byte(8) {
+		r.Do(create(1, "v", i+1, 0))
+	}
+	return r
+}
+
+// create encodes a campaign of one bid; n tells its id.
+func create(marketplace uint16, vendor string, n byte, budget int64) []byte {
+	c := campaign(marketplace, vendor, n)
+	c.Budget = micros(budget)
+	return command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{
+		Campaign: c, Bids: []market.Bid{{ID: ids.UUID{'b', n}, Target: "p1", Amount: 250_000, Active: true}},
+	})
+}
+
+func BenchmarkApply(b *testing.B) {
+	b.Run("clicks=50", func(b *testing.B) {
+		r, c := fund(b), newClicks()
+		b.ReportAllocs()
+		var charged int
+		for b.Loop() {
+			b.StopTimer()
+			cmd := c.renew()
+			b.StartTimer()
+			r.Machine.Apply(sink{r.KV}, cmd)
+			r.Machine.Flush(sink{r.KV})
+			r.Machine.Committed()
+			charged += 50
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(charged), "ns/charge")
+	})
+}
+
+var _ shard.Batch = sink{}
