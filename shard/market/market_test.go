@@ -1,0 +1,250 @@
+package market_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// The tests look at a market through auctions, as everybody does.
+
+var ring = bidid.NewKeyring([]bidid.Key{{ID: 1}})
+
+// winnersOf runs a listings auction for products, hashed by the given function, and returns who won as text.
+func winnersOf(v *market.View, hash func(uint64, []byte) uint64, products ...string) string {
+	req := auction.Request{Seed: v.Seed(1), Auctions: []auction.Auction{{Kind: auction.Listings, Slots: 40, HasProducts: true}}}
+	for _, id := range products {
+		span := auction.Span{Off: uint32(len(req.Body)), Len: uint32(len(id))}
+		req.Body = append(req.Body, id...)
+		req.Auctions[0].Products = append(req.Auctions[0].Products, auction.ID{Hash: hash(req.Seed, []byte(id)), Span: span})
+	}
+	return winners(v, &req)
+}
+
+// inCategory runs a listings auction for a category.
+func inCategory(v *market.View, id string) string {
+	req := auction.Request{Seed: v.Seed(1), Body: []byte(id), Auctions: []auction.Auction{{Kind: auction.Listings, Slots: 40}}}
+	req.Auctions[0].Category = auction.Category{
+		Form: auction.OneCategory,
+		IDs:  []auction.ID{{Hash: market.Hash(req.Seed, req.Body), Span: auction.Span{Len: uint32(len(id))}}},
+	}
+	return winners(v, &req)
+}
+
+func winners(v *market.View, req *auction.Request) string {
+	var res auction.Results
+	auction.Run(v, &auction.Ticket{Marketplace: 1, Signer: bidid.NewSigner(ring)}, req, &res, new(auction.Scratch))
+	var all []string
+	for _, w := range res.Results[0].Winners {
+		all = append(all, fmt.Sprintf("%s@%d", w.ID, w.Price))
+	}
+	return fmt.Sprint(all)
+}
+
+var settings = market.Marketplace{Ordinal: 1, CurrencyExponent: 2}
+
+func campaign(group ids.Group, ordinal uint32) *market.Campaign {
+	return &market.Campaign{
+		ID: ids.Mint(int64(ordinal), [10]byte{}, 1), Ordinal: ordinal, Group: group, Marketplace: 1,
+		VendorID: fmt.Sprint("v", ordinal), Charge: market.CPC, Price: market.FirstPrice, Active: true, Status: market.Approved,
+	}
+}
+
+func put(m *market.Market, c *market.Campaign) *market.Campaign {
+	slot := m.PutCampaign(c)
+	slot.Left.Store(1)
+	slot.Wallet.Store(1)
+	return c
+}
+
+func product(id string, categories ...string) *market.Product {
+	return &market.Product{ID: id, Active: true, Quality: market.QualityOne, Categories: categories}
+}
+
+func bid(ordinal uint32, target string, amount money.Micros) *market.Bid {
+	return &market.Bid{Ordinal: ordinal, Target: target, Amount: amount, Active: true}
+}
+
+func expect(t *testing.T, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("winners %s, want %s", got, want)
+	}
+}
+
+// Nothing is seen before Publish, and a view that was taken stays as it was.
+func TestPublish(t *testing.T) {
+	m := market.New(1)
+	m.PutMarketplace(&settings)
+	m.PutProduct(1, product("p"))
+	c := put(m, campaign(1, 1))
+	m.PutBid(c, bid(1, "p", 100_000))
+	expect(t, winnersOf(m.View(), market.Hash, "p"), "[]")
+	m.Publish()
+	first := m.View()
+	expect(t, winnersOf(first, market.Hash, "p"), "[p@100000]")
+
+	m.PutBid(c, bid(1, "p", 200_000))
+	expect(t, winnersOf(m.View(), market.Hash, "p"), "[p@100000]")
+	m.Publish()
+	second := m.View()
+	m.DeleteProduct(1, "p")
+	m.Publish()
+	expect(t, winnersOf(first, market.Hash, "p"), "[p@100000]")
+	expect(t, winnersOf(second, market.Hash, "p"), "[p@200000]")
+	expect(t, winnersOf(m.View(), market.Hash, "p"), "[]")
+
+	before := m.View()
+	m.DeleteProduct(1, "never-seen")
+	m.PutBid(c, bid(1, "p", 200_000))
+	m.PutMarketplace(&settings)
+	m.Publish()
+	if m.View() == before {
+		t.Error("new settings were not published")
+	}
+	if before = m.View(); before.Edition() == 0 {
+		t.Error("a view without a number")
+	}
+	if m.Publish(); m.View() != before {
+		t.Error("a view was published without a change")
+	}
+}
+
+// Feeders of different groups do not wait for each other: whatever comes first counts when the rest has come.
+func TestOrderOfFeedingDoesNotMatter(t *testing.T) {
+	c := campaign(1, 1)
+	steps := map[string]func(m *market.Market){
+		"bid":      func(m *market.Market) { m.PutBid(put(m, c), bid(1, "p", 100_000)) },
+		"product":  func(m *market.Market) { m.PutProduct(1, product("p", "shoes")) },
+		"category": func(m *market.Market) { m.PutCategory(1, &market.Category{ID: "shoes", ParentID: "clothing"}) },
+		"parent":   func(m *market.Market) { m.PutCategory(1, &market.Category{ID: "clothing"}) },
+		"settings": func(m *market.Market) { m.PutMarketplace(&settings) },
+	}
+	for range 20 { // The order of a map's keys is as good as random.
+		m := market.New(1)
+		order := ""
+		for name, step := range steps {
+			expect(t, inCategory(m.View(), "clothing"), "[]")
+			order += name + " "
+			step(m)
+			m.Publish()
+		}
+		if got := inCategory(m.View(), "clothing"); got != "[p@100000]" {
+			t.Errorf("after %s: winners %s", order, got)
+		}
+	}
+}
+
+// Two marketplaces may use the same ids.
+func TestMarketplacesAreApart(t *testing.T) {
+	m := market.New(1)
+	for _, ordinal := range []uint16{1, 2} {
+		m.PutMarketplace(&market.Marketplace{Ordinal: ordinal, CurrencyExponent: 2})
+		c := campaign(1, uint32(ordinal))
+		c.Marketplace = ordinal
+		put(m, c)
+		m.PutProduct(ordinal, product("p"))
+		m.PutBid(c, bid(uint32(ordinal), "p", money.Micros(ordinal)*100_000))
+	}
+	m.DeleteProduct(2, "p")
+	m.Publish()
+	expect(t, winnersOf(m.View(), market.Hash, "p"), "[p@100000]")
+	if m.View().Marketplace(3) != nil || m.View().Marketplace(0) != nil || m.View().Marketplace(2).Ordinal != 2 {
+		t.Error("marketplaces are mixed up")
+	}
+}
+
+// After a snapshot was installed a group is loaded anew: what it does not load any more is gone, other groups stay, and
+// slots are the same.
+func TestReset(t *testing.T) {
+	m := market.New(1)
+	m.PutMarketplace(&settings)
+	m.PutProduct(1, product("p", "c"))
+	m.PutProduct(1, product("q", "c"))
+	m.PutCategory(1, &market.Category{ID: "c"})
+	one, two := campaign(1, 1), campaign(2, 1)
+	slot := m.PutCampaign(one)
+	put(m, one)
+	put(m, two)
+	m.PutBid(one, bid(1, "p", 100_000))
+	m.PutBid(one, bid(2, "q", 110_000))
+	m.PutBid(two, bid(1, "p", 90_000))
+	m.Publish()
+	expect(t, inCategory(m.View(), "c"), "[q@110000 p@100000]")
+
+	m.Reset(1, false)
+	m.Publish()
+	expect(t, inCategory(m.View(), "c"), "[p@90000]")
+	if m.PutCampaign(one) != slot {
+		t.Error("the slot moved")
+	}
+	m.PutBid(one, bid(2, "q", 120_000))
+	m.Publish()
+	expect(t, inCategory(m.View(), "c"), "[q@120000 p@90000]")
+
+	m.Reset(0, true)
+	m.Publish()
+	expect(t, inCategory(m.View(), "c"), "[]")
+	m.PutMarketplace(&settings)
+	m.PutCategory(1, &market.Category{ID: "c"})
+	m.PutProduct(1, product("q", "c"))
+	m.Publish()
+	expect(t, inCategory(m.View(), "c"), "[q@120000]")
+}
+
+// A deleted bid leaves, bids of banners never enter, and a bid of a campaign that nobody put is not kept.
+func TestBidsThatDoNotCompete(t *testing.T) {
+	m := market.New(1)
+	m.PutMarketplace(&settings)
+	m.PutProduct(1, product("p"))
+	c := put(m, campaign(1, 1))
+	deleted := bid(1, "p", 100_000)
+	m.PutBid(c, deleted)
+	deleted.Deleted = true
+	m.PutBid(c, deleted)
+	m.PutBid(c, deleted)
+	banner := campaign(1, 2)
+	banner.Format = market.Banner
+	m.PutBid(put(m, banner), bid(2, "p", 100_000))
+	m.PutBid(campaign(1, 3), bid(3, "p", 100_000))
+	m.PutBid(campaign(9, 1), bid(4, "p", 100_000))
+	m.Publish()
+	expect(t, winnersOf(m.View(), market.Hash, "p"), "[]")
+}
+
+// Ids that collide are told apart by their text, however bad the hash is.
+func TestBadHashes(t *testing.T) {
+	for name, hash := range map[string]func(uint64, []byte) uint64{
+		"constant":    func(uint64, []byte) uint64 { return 0 },
+		"all ones":    func(uint64, []byte) uint64 { return ^uint64(0) },
+		"length only": func(_ uint64, text []byte) uint64 { return uint64(len(text)) << 30 },
+		"two bits":    func(seed uint64, text []byte) uint64 { return market.Hash(seed, text) & 3 << 40 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := market.NewWithHash(hash)
+			m.PutMarketplace(&settings)
+			c := put(m, campaign(1, 1))
+			m.PutProduct(1, product("p0"))
+			m.PutBid(c, bid(1, "p0", 10_000))
+			m.Publish()
+			expect(t, winnersOf(m.View(), hash, "p1"), "[]")
+			expect(t, winnersOf(m.View(), hash, "p1", "p0", "p2"), "[p0@10000]")
+
+			ids, want := []string{"x0", "y1"}, ""
+			for i := range 30 {
+				id := fmt.Sprint("p", 29-i)
+				m.PutProduct(1, product(id))
+				m.PutBid(c, bid(uint32(30-i), id, money.Micros(30-i)*10_000))
+				ids = append(ids, id, "z"+id)
+				want += fmt.Sprintf(" %s@%d", id, (30-i)*10_000)
+			}
+			m.Publish()
+			expect(t, winnersOf(m.View(), hash, ids...), "["+want[1:]+"]")
+		})
+	}
+}
