@@ -59,6 +59,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.corsHeaders(h, r)
 	switch {
 	case !known && allow == "":
+		if !strings.HasPrefix(r.URL.Path, publicV1) {
+			// A page that mistypes /v2 has to be able to read so; the answer holds nothing to protect.
+			h.Set("Access-Control-Allow-Origin", "*")
+		}
 		s.refuse(w, apierr.ResourceNotFound, "")
 	case r.Method == http.MethodOptions:
 		h.Set("Allow", allow)

@@ -50,6 +50,7 @@ func TestEveryAnswerOfV2MayBeReadByBrowsers(t *testing.T) {
 		"bad body":     ask(node.Core, "POST", "/v2/events", node.AuctionKey, "x"),
 		"no leader":    ask(node.Core, "POST", "/v2/events", node.AuctionKey, pageview("1")),
 		"unknown path": ask(node.Core, "POST", "/v2/nowhere", "", ""),
+		"mistyped":     ask(node.Core, "POST", "/v3/auctions", "", ""),
 		"method":       ask(node.Core, "GET", "/v2/events", "", ""),
 	} {
 		if a.fields["Access-Control-Allow-Origin"] != "*" || !strings.Contains(a.fields["Access-Control-Expose-Headers"], "X-Request-Id") {

@@ -47,7 +47,7 @@ func (sc *Scratch) finish(c *Core, r *Request, t target, op Operation, code apie
 	sc.add(nameCacheControl, valueNoStore)
 	sc.add(nameOptions, valueNoSniff)
 	sc.add(nameRequestID, sc.requestID(r))
-	if t.onV2 {
+	if t.onV2 || t.endpoint == nil { // A page that mistypes the path has to be able to read so.
 		c.cors.append(sc, r, op)
 	}
 	sc.op, sc.code = op, code
