@@ -14,7 +14,6 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/money"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the parsers answer into the golden files")
@@ -42,7 +41,7 @@ func golden(t *testing.T, path string, answer func([]byte) string) {
 	var out strings.Builder
 	for block := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n\n") {
 		head, want, _ := strings.Cut(block, "\n=>")
-		got := answer(bodyOf(t, head))
+		got := abbreviate(answer(bodyOf(t, head)))
 		fmt.Fprintf(&out, "%s\n=>%s\n\n", head, got)
 		if got != want && !*rewrite {
 			t.Errorf("%s\n got:%s\nwant:%s", head, got, want)
@@ -53,6 +52,20 @@ func golden(t *testing.T, path string, answer func([]byte) string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// abbreviate cuts long answers: lines to 200 bytes, and all to eight lines.
+func abbreviate(answer string) string {
+	lines := strings.Split(answer, "\n")
+	for i, line := range lines {
+		if len(line) > 200 {
+			lines[i] = fmt.Sprintf("%s… %d bytes", strings.ToValidUTF8(line[:200], ""), len(line))
+		}
+	}
+	if len(lines) > 8 {
+		lines = append(lines[:7:7], fmt.Sprintf("… %d lines", len(lines)))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // bodyOf returns the body of a case, what is before its answer.
@@ -113,78 +126,6 @@ func answerAuctions(body []byte) string {
 	return " ok" + describeRequest(&req)
 }
 
-// describeRequest prints what was parsed, without what has its default.
-func describeRequest(req *auction.Request) string {
-	var b strings.Builder
-	texts := func(name string, list []auction.ID) {
-		if len(list) == 0 {
-			return
-		}
-		fmt.Fprintf(&b, " %s=[", name)
-		for i, id := range list {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			if i == 6 {
-				fmt.Fprintf(&b, "… %d in all", len(list))
-				break
-			}
-			fmt.Fprintf(&b, "%q", req.Text(id.Span))
-		}
-		b.WriteByte(']')
-	}
-	text := func(name string, sp auction.Span) {
-		if sp.Len > 0 {
-			fmt.Fprintf(&b, " %s=%q", name, shorten(req.Text(sp)))
-		}
-	}
-	for i := range req.Auctions {
-		a := &req.Auctions[i]
-		fmt.Fprintf(&b, "\n%s slots=%d", [...]string{auction.Listings: "listings", auction.Banners: "banners"}[a.Kind], a.Slots)
-		texts("products", a.Products)
-		if len(a.Quality) > 0 {
-			fmt.Fprintf(&b, " quality=%d", a.Quality)
-		}
-		texts([...]string{"", "category", "all-categories", "disjunctions"}[a.Category.Form], a.Category.IDs)
-		if len(a.Category.Ends) > 0 {
-			fmt.Fprintf(&b, " ends=%d", a.Category.Ends)
-		}
-		text("search", a.Search)
-		texts("locations", a.Locations)
-		text("user", a.UserID)
-		if a.Placement > 0 {
-			fmt.Fprintf(&b, " placement=%d", a.Placement)
-		}
-		b.WriteString([...]string{"", " device=desktop", " device=mobile"}[a.Device])
-		text("slot", a.SlotID.Span)
-		text("variant", a.Variant)
-		if a.Filter.Set {
-			fmt.Fprintf(&b, " filter-or=%t", a.Filter.Or)
-		}
-		texts("attributes", a.Filter.Attributes)
-		texts("promotions", a.Filter.Promotions)
-		for _, sp := range a.Sources {
-			text("source", sp)
-		}
-		for i, bid := range a.External {
-			if i == 3 {
-				fmt.Fprintf(&b, "\n  … %d bids in all", len(a.External))
-				break
-			}
-			fmt.Fprintf(&b, "\n  bid %q on %q %d micros %s", req.Text(bid.Source), req.Text(bid.Product.Span), bid.Amount,
-				shorten(req.Text(bid.Metadata)))
-		}
-	}
-	return b.String()
-}
-
-func shorten(text []byte) []byte {
-	if len(text) > 60 {
-		return append(text[:60:60], "…"...)
-	}
-	return text
-}
-
 func answerEvents(body []byte) string {
 	batch := event.Batch{Body: body}
 	var f Fault
@@ -192,45 +133,4 @@ func answerEvents(body []byte) string {
 		return refusal(code, &f)
 	}
 	return " ok" + describeBatch(&batch)
-}
-
-func describeBatch(batch *event.Batch) string {
-	var b strings.Builder
-	text := func(name string, value []byte) {
-		if value != nil {
-			fmt.Fprintf(&b, " %s=%q", name, shorten(value))
-		}
-	}
-	for i := range batch.Events {
-		e := &batch.Events[i]
-		if i == 4 {
-			fmt.Fprintf(&b, "\n… %d events in all", len(batch.Events))
-			break
-		}
-		fmt.Fprintf(&b, "\n%s[%d] id=%q at=%d user=%q", e.Kind, e.Index, shorten(e.ID), e.OccurredMillis, shorten(e.UserID))
-		text("token", e.ResolvedBidID)
-		text("campaign", e.ExternalCampaign)
-		text("vendor", e.ExternalVendor)
-		if e.EntityType != event.NoEntity {
-			fmt.Fprintf(&b, " entity=%d %q", e.EntityType, shorten(e.EntityID))
-		}
-		if e.Device > 0 {
-			fmt.Fprintf(&b, " device=%d", e.Device)
-		}
-		text("channel", e.Channel)
-		text("click", e.ClickType)
-		text("page", e.PageType)
-		for j, it := range batch.Items[e.FirstItem : e.FirstItem+e.Items] {
-			if j == 3 {
-				fmt.Fprintf(&b, "\n  … %d items in all", e.Items)
-				break
-			}
-			fmt.Fprintf(&b, "\n  %d × %q", it.Quantity, shorten(it.ProductID))
-			text("vendor", it.VendorID)
-			if it.HasPrice {
-				fmt.Fprintf(&b, " at %s", money.AppendDecimal(nil, it.UnitPrice))
-			}
-		}
-	}
-	return b.String()
 }
