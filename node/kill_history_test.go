@@ -47,7 +47,8 @@ type history struct {
 	mu       sync.Mutex
 	acked    []*body
 	unknown  []*body
-	audited  int // acked[:audited] were found complete by an audit.
+	audited  int       // acked[:audited] were found complete by an audit.
+	newest   time.Time // When the last acknowledgement arrived.
 	killedAt time.Time
 	stats    struct{ kills, unknown, resent int }
 }
@@ -57,6 +58,9 @@ func (h *history) acknowledge(b *body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.acked = append(h.acked, b)
+	if b.acked.After(h.newest) {
+		h.newest = b.acked
+	}
 	for _, e := range b.events {
 		if e.acked {
 			continue
@@ -115,13 +119,7 @@ func (h *history) everything() []*body {
 func (h *history) last() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var last time.Time
-	for _, b := range h.acked[h.audited:] {
-		if b.acked.After(last) {
-			last = b.acked
-		}
-	}
-	return last
+	return h.newest
 }
 
 // log says how much was tested.
