@@ -25,7 +25,8 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
-	return answer(m.manage(&c))
+	managed := c // The generic calls let their command escape to the heap; an Events command stays on the stack.
+	return answer(m.manage(&managed))
 }
 
 func answer(r command.Result) []byte { return command.AppendResult(make([]byte, 0, 16), &r) }

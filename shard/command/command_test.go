@@ -1,0 +1,263 @@
+package command
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+var rewrite = flag.Bool("rewrite", false, "accept the encodings as they are now")
+
+const now = 1_795_132_800_123
+
+var (
+	someCampaign = market.Campaign{
+		ID: ids.UUID{1, 2, 3, 15: 4}, Ordinal: 5, Group: 6, Marketplace: 7, VendorID: "vendor", Wallet: ids.UUID{8},
+		Name: "näme", Type: "manual", Format: market.Banner, Charge: market.CPM, Price: market.FirstPrice, Budget: 9_000_000,
+		Period: market.Monthly, StartMillis: now, EndMillis: now + 1, Active: true, AutoTrigger: true,
+		Status: market.Rejected, StatusUpdatedBy: "me", ExternalID: "x-1", TargetROASMilli: 2_500, CreatedMillis: now - 1,
+		UpdatedMillis: now, Document: []byte(`{"a":1}`),
+	}
+	someBids = []market.Bid{
+		{
+			ID: ids.UUID{9}, Ordinal: 10, Target: "p-1", Amount: 250_000, Active: true, Location: "Paris",
+			Triggers:      []market.Trigger{{Kind: market.TriggerProduct, Value: "p-1"}, {Kind: market.TriggerCategories, Value: "p-2"}},
+			CreatedMillis: now, UpdatedMillis: now + 2,
+		},
+		{ID: ids.UUID{11}, Target: "p-2", Amount: money.MaxMicros, Deleted: true},
+	}
+	someMarketplace = market.Marketplace{
+		Ordinal: 1, ID: ids.UUID{12}, Name: "shop", Suspended: true, CurrencyCode: "EUR", CurrencyExponent: 2,
+		TimeZone: "Europe/Paris", Reserve: [market.ChargeTypes]money.Micros{0, 10, 20, 30}, PostPaid: true,
+		ExternalDemand: market.ExternalDemand{Disabled: true, Sources: []string{"a", "b"}, OwnValue: "gavel"},
+		CreatedMillis:  now, UpdatedMillis: now,
+	}
+	someRecords = []Record{
+		{Kind: RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("value"), Expect: Any, Class: "auction", Max: 20},
+		{Kind: RecordVendor, Marketplace: 2, ID: "v1", Value: []byte{}},
+		{Kind: RecordAPIKey, Marketplace: 1, ID: "k2", Expect: 3, NotLast: true},
+	}
+	someEvents = Events{Marketplace: 513, Records: []EventRecord{
+		{
+			Key: [16]byte{1, 15: 2}, ChargeKey: [16]byte{3, 15: 4}, Kind: event.Click, Charge: market.CPC, Bucket: 498_648,
+			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, Placement: 7, UserHash: 0xfedcba9876543210,
+		},
+		{
+			Key: [16]byte{8}, Kind: event.Purchase, ExternalCampaign: ids.UUID{9}, OccurredMillis: -1,
+			Entity: []byte("p-1"), EntityType: event.ProductEntity,
+			Items: []PurchaseItem{
+				{ProductID: []byte("p-1"), VendorID: []byte("v-1"), Quantity: 2, UnitPrice: 19_990_000},
+				{ProductID: []byte("p-2"), Quantity: 1},
+			},
+		},
+	}}
+	// commands holds one example of every command, with a function that reads it back.
+	commands = []struct {
+		name string
+		cmd  []byte
+		want any
+		read func(c *Command) (any, error)
+	}{
+		{"noop", AppendNoop(nil, now), nil, func(*Command) (any, error) { return nil, nil }},
+		example("advance", AppendAdvance, Advance{Periods: []Periods{{1, 20_777, 2_968, 24_311}, {2, 1, 2, 3}}}, ReadAdvance),
+		example("events", AppendEvents, someEvents, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
+		example("bootstrap", AppendBootstrap, Bootstrap{
+			Marketplace: someMarketplace, Keys: someRecords,
+			Secrets: Secrets{Duplicate: [32]byte{1}, Token: []TokenKey{{1, [16]byte{2}}, {3, [16]byte{4}}}, Cursor: [32]byte{5}},
+		}, ReadBootstrap),
+		example("put marketplace", AppendPutMarketplace, someMarketplace, ReadPutMarketplace),
+		example("put records", AppendPutRecords, PutRecords{someRecords}, ReadPutRecords),
+		example("put categories", AppendPutCategories, PutCategories{Marketplace: 1, Categories: []market.Category{
+			{ID: "c1", ParentID: "c0", Name: "Shoes", Document: []byte("{}"), CreatedMillis: 1, UpdatedMillis: 2},
+		}}, ReadPutCategories),
+		example("put products", AppendPutProducts, PutProducts{Marketplace: 1, Products: []market.Product{
+			{
+				ID: "p1", Name: "Shoe", Vendors: []string{"v1", "v2"}, Categories: []string{"c1"}, Active: true,
+				Quality: market.QualityOne, Price: 19_990_000, Attributes: []string{"color:red"}, Promotions: []string{"sale"},
+				Document: []byte("{}"), CreatedMillis: 1, UpdatedMillis: 2,
+			},
+			{ID: "p2"},
+		}}, ReadPutProducts),
+		example("delete catalog", AppendDeleteCatalog, DeleteCatalog{1, []string{"p1", "p2"}, []string{"c1"}}, ReadDeleteCatalog),
+		example("adjust wallet", AppendAdjustWallet, AdjustWallet{
+			Request: ids.UUID{1}, Marketplace: 2, VendorID: "v", Wallet: ids.UUID{3}, Amount: -4, Strict: true, Description: "d",
+		}, ReadAdjustWallet),
+		example("create campaign", AppendCreateCampaign, CreateCampaign{someCampaign, someBids}, ReadCreateCampaign),
+		example("patch nothing", AppendPatchCampaign, PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2}, ReadPatchCampaign),
+		example("patch campaign", AppendPatchCampaign, PatchCampaign{
+			Campaign: ids.UUID{1}, Marketplace: 2, Name: new("n"), Active: new(false), StartMillis: new(int64(3)),
+			EndMillis: new(int64(0)), Budget: new(money.Micros(4)), Period: new(market.Total), TargetROASMilli: new(uint32(5)),
+			Status: new(market.Terminated), StatusUpdatedBy: new("me"), Price: new(market.FirstPrice), Document: []byte{},
+		}, ReadPatchCampaign),
+		example("put bids", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: someBids}, ReadPutBids),
+	}
+)
+
+func example[T any](name string, write func([]byte, int64, *T) []byte, x T, read func(*Command) (T, error)) struct {
+	name string
+	cmd  []byte
+	want any
+	read func(c *Command) (any, error)
+} {
+	return struct {
+		name string
+		cmd  []byte
+		want any
+		read func(c *Command) (any, error)
+	}{name, write(nil, now, &x), x, func(c *Command) (any, error) { return read(c) }}
+}
+
+func TestCommandsReadBack(t *testing.T) {
+	for _, x := range commands {
+		c, err := Open(x.cmd)
+		if err != nil || c.NowMillis != now {
+			t.Fatalf("%s: %v, time %d", x.name, err, c.NowMillis)
+		}
+		got, err := x.read(&c)
+		if err != nil || !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%s: %v\n got %+v\nwant %+v", x.name, err, got, x.want)
+		}
+	}
+}
+
+// TestGoldenEncodings pins the encodings: a command that lies in a log must mean the same to every later binary.
+func TestGoldenEncodings(t *testing.T) {
+	var b strings.Builder
+	for _, x := range commands {
+		fmt.Fprintf(&b, "%s\n%s\n", x.name, hex.Dump(x.cmd))
+	}
+	const file = "testdata/encodings.txt"
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || b.String() != string(want) {
+		t.Fatalf("the encodings changed (%v); they may not, unless under a new version:\n%s", err, b.String())
+	}
+}
+
+// TestDamageIsUnreadable flips every bit of every command and cuts it at every length. The checksum must find both; and
+// behind a forged checksum nothing may panic.
+func TestDamageIsUnreadable(t *testing.T) {
+	for _, x := range commands {
+		for i := range len(x.cmd) * 8 {
+			cmd := bytes.Clone(x.cmd)
+			cmd[i/8] ^= 1 << (i % 8)
+			if _, err := Open(cmd); err == nil {
+				t.Fatalf("%s: bit %d flipped unseen", x.name, i)
+			}
+			readAny(seal(cmd, 0))
+		}
+		for n := range x.cmd {
+			if _, err := Open(x.cmd[:n]); err == nil {
+				t.Fatalf("%s: cut at %d unseen", x.name, n)
+			}
+			if n < HeaderLen {
+				continue
+			}
+			if readAny(seal(bytes.Clone(x.cmd[:n]), 0)) == nil {
+				t.Fatalf("%s: cut at %d and sealed again, it is read", x.name, n)
+			}
+		}
+	}
+}
+
+// readAny opens and reads a command of any kind.
+func readAny(cmd []byte) error {
+	c, err := Open(cmd)
+	if err != nil {
+		return err
+	}
+	for _, x := range commands {
+		if Op(x.cmd[1]) == c.Op {
+			_, err = x.read(&c)
+			return err
+		}
+	}
+	return fmt.Errorf("no example of operation %d", c.Op)
+}
+
+func TestNewerCommandsAreTold(t *testing.T) {
+	for name, change := range map[string]func(cmd []byte){
+		"version": func(cmd []byte) { cmd[0] = Version + 1 },
+		"op":      func(cmd []byte) { cmd[1] = byte(OpPutBids) + 1 },
+		"flags":   func(cmd []byte) { cmd[2] = 1 },
+	} {
+		cmd := AppendNoop(nil, now)
+		change(cmd)
+		if _, err := Open(seal(cmd, 0)); err != ErrUnknownVersion {
+			t.Errorf("another %s: %v", name, err)
+		}
+		change(cmd)
+		if _, err := Open(cmd[:HeaderLen-1]); err != ErrUnreadable {
+			t.Errorf("another %s, damaged: %v", name, err)
+		}
+	}
+}
+
+func TestAnswersReadBack(t *testing.T) {
+	r := Result{Refusal: TooMany, Index: 300, Balance: -5, FirstOrdinal: 7}
+	if got, err := ReadResult(AppendResult(nil, &r)); err != nil || got != r {
+		t.Errorf("%+v, %v", got, err)
+	}
+	all := []EventResult{{Charged, 250_000, 0}, {TooLate, 0, 0}, {Clipped, money.MaxMicros, 1}}
+	if got, err := ReadEventResults(nil, AppendEventResults(nil, all)); err != nil || !reflect.DeepEqual(got, all) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := ReadEventResults(nil, AppendResult(nil, &Result{Refusal: Invalid})); err != ErrUnreadable {
+		t.Errorf("a refused command: %v", err)
+	}
+}
+
+func FuzzCommand(f *testing.F) {
+	for _, x := range commands {
+		f.Add(x.cmd[1], x.cmd[4], x.cmd[HeaderLen:])
+	}
+	f.Fuzz(func(t *testing.T, op, count byte, body []byte) {
+		cmd, at := begin(nil, Op(op), now, int(count))
+		cmd = seal(append(cmd, body...), at)
+		c, err := Open(cmd)
+		if err != nil {
+			return
+		}
+		for _, x := range commands {
+			if Op(x.cmd[1]) != c.Op {
+				continue
+			}
+			got, err := x.read(&c)
+			again, errAgain := x.read(&c)
+			if (err == nil) != (errAgain == nil) || err == nil && !reflect.DeepEqual(got, again) {
+				t.Fatalf("read twice: %+v %v, then %+v %v", got, err, again, errAgain)
+			}
+		}
+	})
+}
+
+func TestReadEventsReusesMemory(t *testing.T) {
+	long, short := AppendEvents(nil, now, &someEvents), AppendEvents(nil, now, &Events{Marketplace: 1, Records: make([]EventRecord, 2)})
+	var e Events
+	for _, cmd := range [][]byte{long, short} {
+		c, _ := Open(cmd)
+		if err := ReadEvents(&c, &e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range e.Records {
+		r := e.Records[i]
+		if len(r.Items) != 0 || r.Entity != nil || r.Key != [16]byte{} || !r.ExternalCampaign.IsZero() {
+			t.Errorf("record %d kept something of the command before: %+v", i, r)
+		}
+	}
+}
