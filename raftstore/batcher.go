@@ -11,10 +11,12 @@ import (
 )
 
 const (
-	// EntryBytesMax bounds a raft entry. BOUND: a larger one delays heartbeats, which share raft's main loop.
+	// EntryBytesMax bounds what is packed into one raft entry. BOUND: a larger one delays heartbeats, which share raft's
+	// main loop.
 	EntryBytesMax = 64 << 10
-	// CommandBytesMax is the largest command: one that fills an entry alone.
-	CommandBytesMax = EntryBytesMax - entryHeadBytes - commandHead
+	// CommandBytesMax is the largest command. One that does not fit into a packed entry travels alone: a change that is
+	// all or nothing must be one command, and the largest request of the management API has 8 MiB.
+	CommandBytesMax = 12 << 20
 	// EntryCommandsMax bounds the commands of an entry, and so the pause between two replies.
 	EntryCommandsMax = 1_000
 	// OutstandingEntriesMax bounds the entries of a group on their way. BOUND: more adds latency, not throughput.

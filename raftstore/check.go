@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -21,7 +22,7 @@ type checked struct {
 //	log against its bounds and its guard       refuse: entries, a term or a vote were lost
 //	first log entry <= N+1                     refuse: raft would panic on the missing range
 //	entries above N contiguous and decodable   refuse
-//	A <= max(last log entry, N)                refuse: the state knows entries the log lost
+//	A <= max(last log entry, N)                refuse: the state knows entries the log lost; with AcceptLoss wipe it
 //	A >= S and the digest is the stored one    start with the state as it is
 //	else                                       wipe the state; snapshot and log bring it back; counted
 //
@@ -52,6 +53,9 @@ func (g *Group) check() (checked, error) {
 	a := g.machine.applied.Load()
 	last, _ := g.log.LastIndex()
 	if a != nil && a.Index > max(last, newest) {
+		if g.store.c.AcceptLoss { // Entries written from here on would be skipped as already applied.
+			return found, g.rebuild(metas, errors.New("the loss of entries was accepted"))
+		}
 		return found, fmt.Errorf("%w: the state is at entry %d, the log ends at %d and the newest snapshot at %d", ErrDamaged, a.Index, last, newest)
 	}
 	if loadErr == nil && a.Index >= stateIndex {
