@@ -101,7 +101,7 @@ func Register(api huma.API, now func() time.Time) {
 	apikey.Register(api, now)
 	billing.Register(api)
 	campaign.Register(api, now)
-	catalog.Register(api)
+	catalog.Register(api, now)
 	report.Register(api)
 }
 

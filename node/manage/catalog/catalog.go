@@ -4,6 +4,7 @@ package catalog
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -38,20 +39,26 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
+// service holds what the operations need beside the caller's store.
+type service struct {
+	now func() time.Time
+}
+
 // Register mounts the catalog operations.
-func Register(api huma.API) {
-	add(api, "putProducts", http.MethodPut, "/products", "Add or replace products by id.", putProducts)
-	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", patchProducts)
+func Register(api huma.API, now func() time.Time) {
+	s := service{now: now}
+	add(api, "putProducts", http.MethodPut, "/products", "Add or replace products by id.", s.putProducts)
+	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", s.patchProducts)
 	add(api, "listProducts", http.MethodGet, "/products", "List products by id.", listProducts)
 	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", deleteProducts)
 	add(api, "getProduct", http.MethodGet, "/products/{id}", "Read a product.", getProduct)
 
-	add(api, "putVendors", http.MethodPut, "/vendors", "Add or replace vendors; a first upsert opens the vendor's account.", putVendors)
+	add(api, "putVendors", http.MethodPut, "/vendors", "Add or replace vendors; a first upsert opens the vendor's account.", s.putVendors)
 	add(api, "listVendors", http.MethodGet, "/vendors", "List vendors by id.", listVendors)
 	add(api, "deleteVendors", http.MethodDelete, "/vendors", "Delete vendors; their wallets and campaigns stay.", deleteVendors)
 	add(api, "getVendor", http.MethodGet, "/vendors/{id}", "Read a vendor.", getVendor)
 
-	add(api, "putCategories", http.MethodPut, "/categories", "Add or replace categories.", putCategories)
+	add(api, "putCategories", http.MethodPut, "/categories", "Add or replace categories.", s.putCategories)
 	add(api, "listCategories", http.MethodGet, "/categories", "List categories by id.", listCategories)
 	add(api, "deleteCategories", http.MethodDelete, "/categories", "Delete categories; unknown ids are ignored.", deleteCategories)
 	add(api, "countCategories", http.MethodGet, "/categories/count", "Count the categories.", countCategories)
@@ -60,6 +67,47 @@ func Register(api huma.API) {
 
 func add[I, O any](api huma.API, id, method, path, doc string, serve func(context.Context, *I) (*O, error)) {
 	resource.Add(api, resource.Op{ID: id, Method: method, Path: base + path, Tag: tag, Doc: doc}, serve)
+}
+
+// page fetches one page of a list. Named items are few enough to fetch at once; the page is cut from those that exist, so
+// that unknown ids leave no holes.
+func page[T any](
+	ctx context.Context, in *PageInput, operation string, filter string, id func(T) string,
+	fetch func(store.Page) ([]T, bool, error),
+) ([]T, resource.Page, error) {
+	if len(in.IDs) > 0 {
+		all, _, err := fetch(store.Page{Limit: len(in.IDs)})
+		if err != nil {
+			return nil, resource.Page{}, err
+		}
+		fetch = resource.Sorted(all, id)
+	}
+	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, append([]string{filter}, in.IDs...)...)
+	return resource.List(cursors, in.NextPage, in.Limit, id, fetch)
+}
+
+// born returns when items that exist already were created, so that an upsert does not make them young again.
+func born[T any](
+	ids []string, fetch func(store.Page, []string) ([]T, bool, error), of func(*T) (id string, createdMillis int64),
+) (map[string]int64, error) {
+	known, _, err := fetch(store.Page{Limit: len(ids)}, ids)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	created := make(map[string]int64, len(known))
+	for i := range known {
+		id, millis := of(&known[i])
+		created[id] = millis
+	}
+	return created, nil
+}
+
+// times are the times of an item that is written now.
+func times(created map[string]int64, id string, nowMillis int64) (createdMillis, updatedMillis int64) {
+	if at, ok := created[id]; ok {
+		return at, nowMillis
+	}
+	return nowMillis, nowMillis
 }
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }

@@ -45,7 +45,7 @@ type (
 	nothing            struct{}
 )
 
-func putCategories(ctx context.Context, in *categoriesInput) (*resource.Done, error) {
+func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resource.Done, error) {
 	all := make([]market.Category, len(in.Body.Categories))
 	var found []resource.Violation
 	for i := range in.Body.Categories {
@@ -59,7 +59,17 @@ func putCategories(ctx context.Context, in *categoriesInput) (*resource.Done, er
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	err := storeOf(ctx).PutCategories(ctx, all)
+	st, now := storeOf(ctx), s.now().UnixMilli()
+	created, err := born(each(all, func(c market.Category) string { return c.ID }),
+		func(p store.Page, ids []string) ([]market.Category, bool, error) { return st.Categories(ctx, p, ids) },
+		func(c *market.Category) (string, int64) { return c.ID, c.CreatedMillis })
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, all[i].ID, now)
+	}
+	err = st.PutCategories(ctx, all)
 	if refused, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrCycle) {
 		err = resource.Invalid(resource.At("value_error", "would put the category above itself", "body", "categories", refused.Index, "parentId"))
 	}
@@ -86,13 +96,13 @@ func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
 
 func listCategories(ctx context.Context, in *PageInput) (*categoryListOutput, error) {
 	s := storeOf(ctx)
-	all, page, err := resource.List(in.cursors(ctx, "listCategories"), in.NextPage, in.Limit,
+	all, end, err := page(ctx, in, "listCategories", "",
 		func(c market.Category) string { return c.ID },
 		func(p store.Page) ([]market.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	return &categoryListOutput{CategoryList{each(all, categoryAnswer), page}}, nil
+	return &categoryListOutput{CategoryList{each(all, categoryAnswer), end}}, nil
 }
 
 func deleteCategories(ctx context.Context, in *deleteInput) (*resource.Done, error) {

@@ -88,7 +88,7 @@ type (
 	}
 )
 
-func putProducts(ctx context.Context, in *productsInput) (*resource.Done, error) {
+func (s service) putProducts(ctx context.Context, in *productsInput) (*resource.Done, error) {
 	all := make([]market.Product, len(in.Body.Products))
 	var found []resource.Violation
 	for i := range in.Body.Products {
@@ -102,15 +102,30 @@ func putProducts(ctx context.Context, in *productsInput) (*resource.Done, error)
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	return done(storeOf(ctx).PutProducts(ctx, all))
+	return s.store(ctx, all)
+}
+
+// store writes products with their times.
+func (s service) store(ctx context.Context, all []market.Product) (*resource.Done, error) {
+	st, now := storeOf(ctx), s.now().UnixMilli()
+	created, err := born(each(all, func(p market.Product) string { return p.ID }),
+		func(p store.Page, ids []string) ([]market.Product, bool, error) { return st.Products(ctx, p, ids, "") },
+		func(p *market.Product) (string, int64) { return p.ID, p.CreatedMillis })
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, all[i].ID, now)
+	}
+	return done(st.PutProducts(ctx, all))
 }
 
 func metadataTooLong(list string, i int) resource.Violation {
 	return resource.At("too_long", "must have at most 8 KiB", "body", list, i, "metadata")
 }
 
-func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
-	s := storeOf(ctx)
+func (s service) patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
+	st := storeOf(ctx)
 	changed := map[string]ProductBody{} // A product may come twice; the second change builds on the first.
 	all := make([]market.Product, len(in.Body.Products))
 	var found []resource.Violation
@@ -118,7 +133,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 		patch := &in.Body.Products[i]
 		b, ok := changed[patch.ID]
 		if !ok {
-			p, err := s.Product(ctx, patch.ID)
+			p, err := st.Product(ctx, patch.ID)
 			if errors.Is(err, store.ErrNotFound) {
 				found = append(found, resource.At("resource_not_found", "is unknown", "body", "products", i, "id"))
 				continue
@@ -139,7 +154,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	return done(s.PutProducts(ctx, all))
+	return s.store(ctx, all)
 }
 
 // apply changes the members that the patch has.
@@ -244,17 +259,13 @@ func listProducts(ctx context.Context, in *productListInput) (*productListOutput
 			return nil, resource.OfVendor(err)
 		}
 	}
-	all, page, err := resource.List(in.cursors(ctx, "listProducts", in.VendorID), in.NextPage, in.Limit,
+	all, end, err := page(ctx, &in.PageInput, "listProducts", in.VendorID,
 		func(p market.Product) string { return p.ID },
 		func(p store.Page) ([]market.Product, bool, error) { return s.Products(ctx, p, in.IDs, in.VendorID) })
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	return &productListOutput{ProductList{each(all, answerOf), page}}, nil
-}
-
-func (in *PageInput) cursors(ctx context.Context, operation string, filters ...string) resource.Cursors {
-	return resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), operation, append(filters, in.IDs...)...)
+	return &productListOutput{ProductList{each(all, answerOf), end}}, nil
 }
 
 func each[A, B any](from []A, f func(A) B) []B {

@@ -43,7 +43,14 @@ type (
 	vendorListOutput struct{ Body VendorList }
 )
 
-func putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
+func (s service) putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
+	st, now := storeOf(ctx), s.now().UnixMilli()
+	created, err := born(each(in.Body.Vendors, func(b VendorBody) string { return b.ID }),
+		func(p store.Page, ids []string) ([]market.Vendor, bool, error) { return st.Vendors(ctx, p, ids) },
+		func(v *market.Vendor) (string, int64) { return v.ID, v.CreatedMillis })
+	if err != nil {
+		return nil, err
+	}
 	all := make([]market.Vendor, len(in.Body.Vendors))
 	for i := range in.Body.Vendors {
 		b := &in.Body.Vendors[i]
@@ -51,8 +58,9 @@ func putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
 			b.VendorRole = "admin"
 		}
 		all[i] = market.Vendor{ID: b.ID, Name: b.Name, Document: mustMarshal(b)}
+		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, b.ID, now)
 	}
-	return done(storeOf(ctx).PutVendors(ctx, all))
+	return done(st.PutVendors(ctx, all))
 }
 
 func vendorAnswer(v market.Vendor) Vendor {
@@ -75,13 +83,13 @@ func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
 
 func listVendors(ctx context.Context, in *PageInput) (*vendorListOutput, error) {
 	s := storeOf(ctx)
-	all, page, err := resource.List(in.cursors(ctx, "listVendors"), in.NextPage, in.Limit,
+	all, end, err := page(ctx, in, "listVendors", "",
 		func(v market.Vendor) string { return v.ID },
 		func(p store.Page) ([]market.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	return &vendorListOutput{VendorList{each(all, vendorAnswer), page}}, nil
+	return &vendorListOutput{VendorList{each(all, vendorAnswer), end}}, nil
 }
 
 func deleteVendors(ctx context.Context, in *deleteInput) (*resource.Done, error) {

@@ -150,7 +150,7 @@ func (c *checker) array(i int, s *huma.Schema) {
 	c.out = append(c.out, '[')
 	for i = skipSpace(c.data, i+1); c.data[i] != ']'; count++ {
 		if s.MaxItems != nil && count == *s.MaxItems {
-			c.fault("too_long", "must have at most "+strconv.Itoa(*s.MaxItems)+" items")
+			c.fault("too_long", "must have at most "+counted(*s.MaxItems, "item"))
 			return
 		}
 		if count > 0 {
@@ -168,7 +168,7 @@ func (c *checker) array(i int, s *huma.Schema) {
 	}
 	c.out = append(c.out, ']')
 	if s.MinItems != nil && count < *s.MinItems {
-		c.fault("too_short", "must have at least "+strconv.Itoa(*s.MinItems)+" items")
+		c.fault("too_short", "must have at least "+counted(*s.MinItems, "item"))
 	}
 }
 

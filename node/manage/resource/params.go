@@ -56,7 +56,7 @@ func (c *checker) param(values []string, p *huma.Param) {
 		return
 	}
 	if s.MaxItems != nil && len(values) > *s.MaxItems {
-		c.fault("too_long", "must come at most "+strconv.Itoa(*s.MaxItems)+" times")
+		c.fault("too_long", "must come at most "+counted(*s.MaxItems, "time"))
 		return
 	}
 	for i, v := range values {

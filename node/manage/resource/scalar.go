@@ -56,11 +56,11 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	length := utf8.RuneCountInString(s)
 	switch {
 	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		c.fault("enum", "must be "+enumText(schema.Enum))
+		c.fault("enum", enumText(schema))
 	case schema.MinLength != nil && length < *schema.MinLength:
-		c.fault("string_too_short", "must have at least "+strconv.Itoa(*schema.MinLength)+" characters")
+		c.fault("string_too_short", "must have at least "+counted(*schema.MinLength, "character"))
 	case schema.MaxLength != nil && length > *schema.MaxLength:
-		c.fault("string_too_long", "must have at most "+strconv.Itoa(*schema.MaxLength)+" characters")
+		c.fault("string_too_long", "must have at most "+counted(*schema.MaxLength, "character"))
 	case schema.Pattern != "" && !c.kit.patterns[schema.Pattern].MatchString(s):
 		c.fault("string_pattern_mismatch", "must match "+schema.Pattern)
 	default:
@@ -68,15 +68,28 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	}
 }
 
-func enumText(all []any) string {
-	names := make([]string, len(all))
-	for i, v := range all {
-		names[i] = v.(string)
+// enumText names the words that are served. The member's own description follows, because it says why others are not.
+func enumText(s *huma.Schema) string {
+	names := make([]string, len(s.Enum))
+	for i, v := range s.Enum {
+		names[i] = v.(string) //nolint:forcetypeassert // made from a tag of a string member.
 	}
+	text := "must be one of " + strings.Join(names, ", ")
 	if len(names) == 1 {
-		return names[0]
+		text = "must be " + names[0]
 	}
-	return "one of " + strings.Join(names, ", ")
+	if s.Description != "" {
+		text += ". " + strings.TrimSuffix(s.Description, ".")
+	}
+	return text
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
 }
 
 // format checks the formats that the management API uses.

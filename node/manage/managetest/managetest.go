@@ -1,0 +1,267 @@
+// Package managetest is a management listener on real state: the engine's machines, one per group, over memory in place of
+// raft and disk. Tests of the resources talk to it as clients do, in scripts of requests and expected answers.
+package managetest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/manage"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// Marketplaces of every world.
+const (
+	Main      = 1 // EUR, two digits.
+	Other     = 2 // Another tenant, JPY, no digits.
+	Suspended = 3
+)
+
+// PublicURL is where the worlds say they are.
+const PublicURL = "http://gavel.test"
+
+// World is a listener with everything behind it.
+type World struct {
+	*manage.Server
+	Store *store.Store
+	Keys  map[string]string // By name: management, auction, other, suspended, expired.
+
+	groups *groups
+	table  *auth.Table
+	now    atomic.Int64
+	log    lockedBuffer
+}
+
+// Start is the time at which worlds begin.
+var Start = time.Date(2026, 3, 17, 9, 30, 0, 0, time.UTC)
+
+// New builds a world with four data groups and no rate limit that a test would meet.
+func New(t testing.TB) *World {
+	t.Helper()
+	return NewWith(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000})
+}
+
+// NewWith builds a world with a configuration.
+func NewWith(t testing.TB, c manage.Config) *World {
+	t.Helper()
+	w := &World{Keys: map[string]string{}, table: auth.NewTable()}
+	w.now.Store(Start.UnixMilli())
+	f := &feed{Market: market.New(1), keys: w.table}
+	w.groups = newGroups(t, f)
+	w.Store = &store.Store{Groups: w.groups, Now: w.Now, View: f.View}
+	w.found(t)
+
+	duplicate := [32]byte{1}
+	core := serving.New(serving.Deps{
+		Keys: w.table, View: f.View, Topology: w.groups.Topology, Proposer: w.groups, Metrics: serving.NewMetrics(),
+		Keyring:          func() *bidid.Keyring { return f.keyring.Load() },
+		Secret:           func() *[32]byte { return &duplicate },
+		Location:         func(uint16) *time.Location { return time.UTC },
+		CatalogPrice:     w.Store.CatalogPrice,
+		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
+		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
+	})
+	c.PublicURL, c.Version = PublicURL, "test"
+	server, err := manage.New(c, manage.Deps{
+		Core: core, Keys: w.table, Now: w.Now, Ready: func() bool { return true },
+		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
+		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Server = server
+	return w
+}
+
+// Now is the world's clock.
+func (w *World) Now() time.Time { return time.UnixMilli(w.now.Load()) }
+
+// Pass moves the clock.
+func (w *World) Pass(d time.Duration) { w.now.Add(d.Milliseconds()) }
+
+// Log is what was logged.
+func (w *World) Log() string { return w.log.String() }
+
+// found makes the marketplaces, their keys, the cluster's secrets, and starts the clocks of the groups.
+func (w *World) found(t testing.TB) {
+	t.Helper()
+	now := w.now.Load()
+	b := command.Bootstrap{
+		Marketplace: marketplace(Main, "EUR", 2, now),
+		Secrets:     command.Secrets{Cursor: [32]byte{2}, Token: []command.TokenKey{{ID: 1, Key: [16]byte{3}}}},
+	}
+	entropy := rand.NewChaCha8([32]byte{4})
+	var more []command.Record
+	for _, k := range []struct {
+		name        string
+		kind        auth.Kind
+		marketplace uint16
+		expires     int64
+	}{
+		{"auction", auth.Auction, Main, 0},
+		{"management", auth.Management, Main, 0},
+		{"other", auth.Management, Other, 0},
+		{"other-auction", auth.Auction, Other, 0},
+		{"suspended", auth.Management, Suspended, 0},
+		{"expired", auth.Management, Main, now - 1},
+	} {
+		key, err := auth.Generate(k.kind, entropy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Keys[k.name] = key.String()
+		record := key.Record(k.name, k.marketplace, now, k.expires)
+		more = append(more, store.KeyRecord(&record))
+	}
+	meta := w.groups.Meta()
+	w.must(t, meta, command.AppendBootstrap(nil, now, &b))
+	other, suspended := marketplace(Other, "JPY", 0, now), marketplace(Suspended, "EUR", 2, now)
+	suspended.Suspended = true
+	w.must(t, meta, command.AppendPutMarketplace(nil, now, &other))
+	w.must(t, meta, command.AppendPutMarketplace(nil, now, &suspended))
+	w.must(t, meta, command.AppendPutRecords(nil, now, &command.PutRecords{Records: more}))
+
+	at := time.UnixMilli(now).UTC()
+	day := uint32(now / 86_400_000)
+	var periods []command.Periods
+	for m := range uint16(Suspended) {
+		periods = append(periods, command.Periods{Marketplace: m + 1, Day: day, Week: (day + 3) / 7, Month: uint32(at.Year()*12 + int(at.Month()))})
+	}
+	for _, g := range w.groups.Groups() {
+		if _, err := w.groups.Propose(t.Context(), g, command.AppendAdvance(nil, now, &command.Advance{Periods: periods})); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w *World) must(t testing.TB, g ids.Group, cmd []byte) {
+	t.Helper()
+	raw, err := w.groups.Propose(t.Context(), g, cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := command.ReadResult(raw); err != nil || r.Refusal != command.Done {
+		t.Fatalf("the world could not be founded: %+v, %v", r, err)
+	}
+}
+
+func marketplace(ordinal uint16, currency string, exponent uint8, now int64) market.Marketplace {
+	return market.Marketplace{
+		Ordinal: ordinal, ID: ids.UUID{6: 0x70, 8: 0x80, 15: byte(ordinal)}, Name: currency,
+		CurrencyCode: currency, CurrencyExponent: exponent, TimeZone: "UTC",
+		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}, CreatedMillis: now, UpdatedMillis: now,
+	}
+}
+
+// Fail makes every write fail until it is called again with false, as a node without a leader does.
+func (w *World) Fail(down bool) { w.groups.down.Store(down) }
+
+// feed passes on what the machines tell, as the daemon's does.
+type feed struct {
+	*market.Market
+	keys    *auth.Table
+	keyring atomic.Pointer[bidid.Keyring]
+}
+
+// PutRecord takes API keys.
+func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+	switch {
+	case kind != command.RecordAPIKey:
+	case value == nil:
+		f.keys.Delete(id)
+	default:
+		if err := f.keys.Put(id, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// PutSecrets takes the token keys.
+func (f *feed) PutSecrets(s *command.Secrets) {
+	keys := make([]bidid.Key, len(s.Token))
+	for i, k := range s.Token {
+		keys[i] = bidid.Key{ID: k.ID, Key: k.Key}
+	}
+	f.keyring.Store(bidid.NewKeyring(keys))
+}
+
+// groups are the machines of all groups behind one lock.
+type groups struct {
+	ids.Topology
+	down     atomic.Bool
+	mu       sync.Mutex
+	machines map[ids.Group]*member
+}
+
+type member struct {
+	machine *shard.Machine
+	kv      *shardtest.KV
+}
+
+func newGroups(t testing.TB, f shard.Feed) *groups {
+	t.Helper()
+	g := &groups{Topology: ids.Topology{DataGroups: 4}, machines: map[ids.Group]*member{}}
+	for _, id := range g.Groups() {
+		m := &member{machine: shard.New(id, id == g.Meta(), f), kv: shardtest.NewKV()}
+		if err := m.machine.Load(m.kv); err != nil {
+			t.Fatal(err)
+		}
+		g.machines[id] = m
+	}
+	return g
+}
+
+// Propose applies a command.
+func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, error) {
+	if g.down.Load() {
+		return nil, store.ErrUnavailable
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.machines[id]
+	batch := m.kv.Batch()
+	result := bytes.Clone(m.machine.Apply(batch, cmd))
+	m.machine.Flush(batch)
+	batch.Commit()
+	m.machine.Committed()
+	return result, nil
+}
+
+// Read reads a group's state.
+func (g *groups) Read(id ids.Group, fn func(shard.Reader) error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return fn(g.machines[id].kv)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,223 @@
+package managetest
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Rewrite accepts what the listener answers now: go test ./node/manage/... -rewrite, then read the diff.
+var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
+
+// RunScripts runs every testdata/*.txt of the package, each in a world of its own. A script is a list of exchanges between
+// lines of "---":
+//
+//	# Comments say what is shown.
+//	POST /public/v1/…?vendor_id=v1
+//	key: management
+//	{"name": "…"}
+//
+//	201
+//	{"campaignId": "<id-1>"}
+//
+// Lines before the body are headers; "key" names a key of the world, and "none" sends none. What changes from run to run
+// stands in answers as <id-1>, <key-1>, <page-1>; a later request may use it as it stands. A request "PASS 2s" moves the
+// clock. Answers show the status, the headers that are not the same everywhere, and the body.
+func RunScripts(t *testing.T) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) { RunScript(t, New(t), file) })
+	}
+}
+
+// RunScript runs one script in a world.
+func RunScript(t *testing.T, w *World, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := script{world: w, labels: map[string]string{}}
+	var got []string
+	for exchange := range strings.SplitSeq(string(text), "\n---\n") {
+		got = append(got, s.exchange(t, exchange))
+	}
+	want := strings.Join(got, "\n---\n")
+	if want == string(text) {
+		return
+	}
+	if *Rewrite {
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("%s differs; answered now:\n%s", file, firstDifference(string(text), want))
+}
+
+func firstDifference(want, got string) string {
+	wants, gots := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range gots {
+		if i >= len(wants) || wants[i] != gots[i] {
+			from, to := max(0, i-6), min(len(gots), i+12)
+			return fmt.Sprintf("line %d:\n%s", i+1, strings.Join(gots[from:to], "\n"))
+		}
+	}
+	return "the answers end earlier"
+}
+
+// script is the state of one run: what the labels of earlier answers stand for.
+type script struct {
+	world  *World
+	labels map[string]string // Label to value.
+	counts map[string]int
+}
+
+// exchange runs one exchange and returns it with the answer as it is now.
+func (s *script) exchange(t *testing.T, text string) string {
+	t.Helper()
+	request, _, _ := strings.Cut(strings.TrimPrefix(text, "\n"), "\n\n")
+	request = strings.TrimRight(request, "\n")
+	lines := strings.Split(request, "\n")
+	for len(lines) > 0 && strings.HasPrefix(lines[0], "#") {
+		lines = lines[1:]
+	}
+	if len(lines) == 0 {
+		t.Fatalf("an exchange without a request: %q", text)
+	}
+	if d, ok := strings.CutPrefix(lines[0], "PASS "); ok {
+		duration, err := time.ParseDuration(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.world.Pass(duration)
+		return request + "\n"
+	}
+	return request + "\n\n" + s.answer(t, s.send(t, lines))
+}
+
+func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
+	t.Helper()
+	method, target, ok := strings.Cut(lines[0], " ")
+	if !ok {
+		t.Fatalf("no request line: %q", lines[0])
+	}
+	key, header := "management", http.Header{}
+	if strings.HasPrefix(target, "/v2/") {
+		key = "auction"
+	}
+	var body []string
+	for i, line := range lines[1:] {
+		name, value, isHeader := strings.Cut(line, ": ")
+		if !isHeader || strings.ContainsAny(name, "{[\" ") {
+			body = lines[1+i:]
+			break
+		}
+		if name == "key" {
+			key = value
+			continue
+		}
+		header.Add(name, s.fill(value))
+	}
+	r := httptest.NewRequest(method, s.fill(target), strings.NewReader(s.fill(strings.Join(body, "\n"))))
+	r.Header = header
+	if key != "none" && header.Get("Authorization") == "" {
+		text, known := s.world.Keys[key]
+		if !known {
+			text = s.fill(key)
+		}
+		header.Set("Authorization", "Bearer "+text)
+	}
+	rec := httptest.NewRecorder()
+	s.world.ServeHTTP(rec, r)
+	return rec
+}
+
+// fill puts values in the place of labels.
+func (s *script) fill(text string) string {
+	for _, label := range slices.Sorted(maps.Keys(s.labels)) {
+		text = strings.ReplaceAll(text, label, s.labels[label])
+	}
+	return text
+}
+
+// everywhere are the headers that every answer of the management API has; GoodManners checks them, scripts do not repeat
+// them.
+var everywhere = []string{
+	"Cache-Control", "Content-Length", "Content-Type", "X-Content-Type-Options", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
+	"X-Ratelimit-Reset", "X-Request-Id",
+}
+
+func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder) string {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\n", rec.Code)
+	for _, name := range slices.Sorted(maps.Keys(rec.Header())) {
+		if !slices.Contains(everywhere, name) {
+			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(rec.Header()[name], ", "))
+		}
+	}
+	if rec.Body.Len() > 0 {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, rec.Body.Bytes(), "", "  "); err != nil {
+			t.Fatalf("the body is not JSON: %q", rec.Body)
+		}
+		b.WriteString(s.label(pretty.String()))
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// changing finds what is new in every run, each form with the word of its labels.
+var changing = []struct {
+	word string
+	re   *regexp.Regexp
+}{
+	{"key", regexp.MustCompile(`gavel_(?:auc|mgt)_\w+`)},
+	{"keyid", regexp.MustCompile(`"keyId": "(\w{8})"`)},
+	{"key-id", regexp.MustCompile(`key:(\w{8})\b`)},
+	{"page", regexp.MustCompile(`"nextPage": "([\w-]+)"`)},
+	{"bid", regexp.MustCompile(`"resolvedBidId": "([\w.~-]+)"`)},
+	{"id", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)},
+}
+
+// label puts labels in the place of what changes.
+func (s *script) label(text string) string {
+	if s.counts == nil {
+		s.counts = map[string]int{}
+	}
+	for _, c := range changing {
+		for _, match := range c.re.FindAllStringSubmatch(text, -1) {
+			value := match[len(match)-1]
+			text = strings.ReplaceAll(text, value, s.labelOf(c.word, value))
+		}
+	}
+	return text
+}
+
+func (s *script) labelOf(word, value string) string {
+	for label, known := range s.labels {
+		if known == value {
+			return label
+		}
+	}
+	s.counts[word]++
+	label := fmt.Sprintf("<%s-%d>", word, s.counts[word])
+	s.labels[label] = value
+	return label
+}
