@@ -90,6 +90,11 @@ func externalCampaign(_ uint16, id []byte) ids.UUID {
 // ProductID is the id of the product that bid i targets: nine characters, as the shops' own ids are about that long.
 func ProductID(i int) string { return fmt.Sprintf("p-%07d", i) }
 
+// Amount is what bid i offers for a click: 1 to 500 minor units, as if drawn by lot.
+func Amount(i int) money.Micros {
+	return money.Micros(10_000 * (1 + (uint64(i)*0x9e3779b97f4a7c15)>>32%500)) //nolint:gosec // At most 500 minor units.
+}
+
 func (n *Node) addKeys() {
 	entropy := rand.NewChaCha8([32]byte{7})
 	add := func(kind auth.Kind, marketplace uint16, expires int64) string {
@@ -113,7 +118,6 @@ func (n *Node) feed(s Spec) {
 	demand := market.ExternalDemand{OwnValue: "gavel"}
 	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Marketplace, CurrencyCode: "EUR", CurrencyExponent: 2, ExternalDemand: demand})
 	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Suspended, CurrencyCode: "EUR", CurrencyExponent: 2, Suspended: true, ExternalDemand: demand})
-	random := rand.New(rand.NewPCG(1, 2))
 	var campaign *market.Campaign
 	for i := range s.Bids {
 		if i%s.BidsPerCampaign == 0 {
@@ -123,7 +127,7 @@ func (n *Node) feed(s Spec) {
 		n.Market.PutProduct(Marketplace, &market.Product{ID: id, Active: true, Quality: market.QualityOne, Price: CatalogPrice})
 		n.Market.PutBid(campaign, &market.Bid{
 			ID: ids.Mint(NowMillis, [10]byte{1}, 0), Ordinal: uint32(i) + 1, Target: id, Active: true, //nolint:gosec // A count.
-			Amount:   money.Micros(10_000 * (1 + random.IntN(500))),
+			Amount:   Amount(i),
 			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
 		})
 	}

@@ -1,0 +1,72 @@
+// Command ceiling says how close the auction path comes to an HTTP handler that does nothing.
+//
+// It runs two servers with the same options: a bare fasthttp handler, which reads each body and answers with a constant of
+// the size, status and header fields of Gavel's answer, and Gavel's auction listener with a million bids loaded. Both get
+// the same requests, alternately, in one run. What counts is CPU time of the server process per request, user and system:
+// wall clock and throughput depend on what else the machine does, and on the generator.
+//
+//	go run ./bench/ceiling         prints a table
+//	JSON=1 go run ./bench/ceiling  prints only {"cases":{"1x4":{"ratio":…,"allocs":…},…}}
+//
+// A ratio is the bare handler's CPU per request over Gavel's: 1 would mean that auctions are free. Servers are pinned to
+// one CPU and the generator to another, and every server runs with GOMAXPROCS=1. README.md says how to read the figures.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+const (
+	bids        = 1_000_000
+	rounds      = 6 // Of each server and shape, alternating.
+	roundTime   = 500 * time.Millisecond
+	warmUpTime  = 300 * time.Millisecond
+	connections = 16
+	serverCPU   = 0
+	clientCPU   = 1
+)
+
+func main() {
+	role := flag.String("role", "", "used by the tool itself, to start its servers")
+	profile := flag.String("cpuprofile", "", "write a CPU profile of Gavel's server to this file")
+	flag.Parse()
+	if err := run(*role, *profile); err != nil {
+		fmt.Fprintln(os.Stderr, "ceiling:", err)
+		os.Exit(1)
+	}
+}
+
+func run(role, profile string) error {
+	runtime.GOMAXPROCS(1)
+	if role != "" {
+		return serve(role, profile)
+	}
+	pinned := pin(clientCPU)
+	bare, err := startChild("bare", "")
+	if err != nil {
+		return err
+	}
+	defer bare.stop()
+	gavel, err := startChild("gavel", profile)
+	if err != nil {
+		return err
+	}
+	defer gavel.stop()
+
+	var results []result
+	for _, s := range shapes {
+		r, err := measure(s, bare, gavel)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name(), err)
+		}
+		results = append(results, r)
+	}
+	if os.Getenv("JSON") == "1" {
+		return printJSON(os.Stdout, results)
+	}
+	return printTable(os.Stdout, results, pinned)
+}

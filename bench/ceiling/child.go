@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// child is a server process.
+type child struct {
+	process   *exec.Cmd
+	in        io.WriteCloser
+	out       *bufio.Reader
+	addr, key string
+}
+
+func startChild(role, profile string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{process: exec.Command(self, "-role="+role, "-cpuprofile="+profile)}
+	c.process.Stderr = os.Stderr
+	if c.in, err = c.process.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.out = bufio.NewReader(out)
+	if err = c.process.Start(); err != nil {
+		return nil, err
+	}
+	if _, err = fmt.Fscanln(c.out, &c.addr, &c.key); err != nil {
+		c.stop()
+		return nil, fmt.Errorf("the %s server did not start: %w", role, err)
+	}
+	return c, nil
+}
+
+// stop ends the process, which happens when its input ends.
+func (c *child) stop() {
+	_ = c.in.Close()
+	_ = c.process.Wait()
+}
+
+// usage is what a server process has used up.
+type usage struct {
+	cpuNanos int64
+	mallocs  uint64
+}
+
+// ask sends a line and returns what the server has used so far.
+func (c *child) ask(line string) (u usage, err error) {
+	if _, err = io.WriteString(c.in, line+"\n"); err == nil {
+		_, err = fmt.Fscanln(c.out, &u.cpuNanos, &u.mallocs)
+	}
+	return u, err
+}

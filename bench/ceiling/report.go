@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+)
+
+// printTable prints the results for people. A goal that was missed is printed as missed.
+func printTable(w io.Writer, results []result, pinned bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "auctions x ids\tbytes in\tbytes out\tbare µs\tgavel µs\tratio\trounds\tgoal\t\tallocs\tanswers checked\t")
+	for _, r := range results {
+		low, high := r.spread()
+		verdict := "met"
+		if r.ratio() < r.goal {
+			verdict = "missed"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.1f\t%.1f\t%.2f\t%.2f-%.2f\t%.2f\t%s\t%.4f\t%d\t\n", r.name(), r.requestBytes, r.answerBytes,
+			median(r.bare)/1000, median(r.gavel)/1000, r.ratio(), low, high, r.goal, verdict, r.allocs, r.checked)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	where := "not pinned (pinning needs Linux and two CPUs)"
+	if pinned {
+		where = fmt.Sprintf("servers pinned to CPU %d, generator to CPU %d", serverCPU, clientCPU)
+	}
+	_, err := fmt.Fprintf(w, "\nCPU time of the server process per request (user and system), median of %d alternating rounds of %v; %d bids;\n"+
+		"%d connections on loopback; ratio = bare / gavel; %s.\n", rounds, roundTime, bids, connections, where)
+	return err
+}
+
+// printJSON prints the results for programs.
+func printJSON(w io.Writer, results []result) error {
+	type figures struct {
+		Ratio  float64 `json:"ratio"`
+		Allocs float64 `json:"allocs"`
+	}
+	cases := map[string]figures{}
+	for _, r := range results {
+		cases[r.name()] = figures{Ratio: rounded(r.ratio(), 1000), Allocs: rounded(r.allocs, 10_000)}
+	}
+	return json.NewEncoder(w).Encode(map[string]any{"cases": cases})
+}
+
+func rounded(v, parts float64) float64 { return math.Round(v*parts) / parts }

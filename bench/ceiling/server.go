@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/serving/servingtest"
+)
+
+// serve is the life of a server process: it says where it listens and with which key, then answers the tool's questions
+// on standard input until that ends.
+func serve(role, profile string) error {
+	pin(serverCPU)
+	if profile != "" {
+		f, err := os.Create(profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err = pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	key := "-"
+	var answer atomic.Pointer[[]byte]
+	if role == "gavel" {
+		node := servingtest.New(servingtest.Spec{Bids: bids})
+		key = node.AuctionKey
+		server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log})
+		go func() { _ = server.Serve(l) }()
+	} else {
+		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()
+	}
+	runtime.GC()
+	fmt.Println(l.Addr(), key)
+
+	in := bufio.NewScanner(os.Stdin)
+	for in.Scan() {
+		var size int
+		if n, _ := fmt.Sscanf(in.Text(), "answer %d", &size); n == 1 {
+			body := make([]byte, size)
+			for i := range body {
+				body[i] = 'x'
+			}
+			answer.Store(&body)
+		}
+		printUsage()
+	}
+	return in.Err()
+}
+
+// bareHandler is the least an HTTP server can do for such a request: take in the body, send one of the same size.
+func bareHandler(answer *atomic.Pointer[[]byte]) fasthttp.RequestHandler {
+	fields := [][2][]byte{
+		{[]byte("Content-Type"), []byte("application/json")},
+		{[]byte("Cache-Control"), []byte("no-store")},
+		{[]byte("X-Content-Type-Options"), []byte("nosniff")},
+		{[]byte("X-Request-Id"), []byte("00000000-0000-7000-8000-000000000000")},
+		{[]byte("Access-Control-Allow-Origin"), []byte("*")},
+		{[]byte("Access-Control-Expose-Headers"), []byte("X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After")},
+	}
+	return func(ctx *fasthttp.RequestCtx) {
+		if len(ctx.Request.Body()) == 0 {
+			ctx.SetStatusCode(fasthttp.StatusBadRequest)
+			return
+		}
+		ctx.SetStatusCode(fasthttp.StatusCreated)
+		for i := range fields {
+			ctx.Response.Header.SetCanonical(fields[i][0], fields[i][1])
+		}
+		ctx.SetBody(*answer.Load())
+	}
+}
+
+// printUsage tells CPU time (user and system, nanoseconds) and heap allocations of this process so far.
+func printUsage() {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		fmt.Fprintln(os.Stderr, "ceiling:", err)
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	fmt.Println(usage.Utime.Nano()+usage.Stime.Nano(), memory.Mallocs)
+}
