@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+)
+
+// kind reads type and reports whether it is there.
+func (s *scanner) kind(a *auction.Auction) bool {
+	from := s.pos
+	sp, p := s.stringValue()
+	if p == absent {
+		return false
+	}
+	switch string(s.text(sp)) {
+	case "listings":
+		a.Kind = auction.Listings
+	case "banners":
+		a.Kind = auction.Banners
+	}
+	if p == wrong || a.Kind == 0 {
+		s.violate(fieldType, apierr.InvalidPromotionType, "auctions[#].type", "must be listings or banners", from)
+	}
+	return true
+}
+
+// slots reads slots and reports whether it is there.
+func (s *scanner) slots(a *auction.Auction) bool {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return false
+	}
+	n, ok := integer(text)
+	switch {
+	case p == wrong || !ok:
+		s.violate(fieldSlots, apierr.BadRequest, "auctions[#].slots", "must be an integer of at least 1", from)
+	case n < 1:
+		s.violate(fieldSlots, apierr.TooFewSlots, "auctions[#].slots", "must be at least 1", from)
+	}
+	a.Slots = int(min(n, auction.SlotsMax))
+	return true
+}
+
+func (s *scanner) placement(a *auction.Auction) {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return
+	}
+	n, ok := integer(text)
+	if p == wrong || !ok || n < 1 || n > placementsMax {
+		s.violate(fieldPlacement, apierr.InvalidPlacementID, "auctions[#].placementId", "must be an integer from 1 to 8", from)
+		return
+	}
+	a.Placement = uint8(n)
+}
+
+func (s *scanner) auctionDevice(a *auction.Auction) {
+	from := s.pos
+	device, ok := s.device()
+	a.Device = device
+	if !ok {
+		// The row stands at another place of the banners table.
+		s.lane = laneListings
+		s.violate(fieldDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
+		s.lane = laneBanners
+		s.violate(fieldBannerDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
+	}
+}
+
+// device reads a device and reports whether it is absent or one of the two.
+func (s *scanner) device() (auction.Device, bool) {
+	sp, p := s.optionalString()
+	if p != present {
+		return auction.NoDevice, p == absent
+	}
+	switch string(s.text(sp)) {
+	case "desktop":
+		return auction.Desktop, true
+	case "mobile":
+		return auction.Mobile, true
+	}
+	return auction.NoDevice, false
+}
+
+// auctionPage checks that page is an object. What is in it is informational in auctions and not kept.
+func (s *scanner) auctionPage() {
+	from := s.pos
+	object := s.peek() == '{' || s.peek() == 'n'
+	s.skip()
+	if !object {
+		s.violate(fieldPage, apierr.BadRequest, "auctions[#].page", "must be an object", from)
+	}
+}
+
+func (s *scanner) slotID(a *auction.Auction) {
+	from := s.pos
+	sp, p := s.stringValue()
+	if p == wrong || longer(s.text(sp), idMax) {
+		s.violate(fieldSlotID, apierr.BadRequest, "auctions[#].slotId", "must be a string of 1 to 255 characters", from)
+	}
+	if sp.Len > 0 {
+		a.SlotID = s.id(sp)
+	}
+}
+
+// boundedText reads an optional string that has at most max characters.
+func (s *scanner) boundedText(field rank, max int, tooLong, wrongType apierr.Code, path, rule string) auction.Span {
+	from := s.pos
+	sp, p := s.optionalString()
+	switch {
+	case p == wrong:
+		s.violate(field, wrongType, path, rule, from)
+	case longer(s.text(sp), max):
+		s.violate(field, tooLong, path, rule, from)
+	}
+	return sp
+}

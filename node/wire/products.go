@@ -1,0 +1,173 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// qualityBits are the fraction bits of market.QualityOne.
+const qualityBits = 30
+
+// The members of products.
+const (
+	productsIDs = iota
+	productsQuality
+)
+
+var productsMembers = []string{"ids", "qualityScores"}
+
+func (s *scanner) products(a *auction.Auction) {
+	from := s.pos
+	switch s.peek() {
+	case '{':
+	case 'n':
+		s.literal("null")
+		return
+	default:
+		s.skip()
+		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products", "must be an object", from)
+		return
+	}
+	ids, scores, scored := 0, 0, false
+	o := s.object(productsMembers, "auctions[#].products")
+	for m := s.member(&o); m != end; m = s.member(&o) {
+		switch m {
+		case productsIDs:
+			ids = s.productIDs(a)
+		case productsQuality:
+			scores, scored = s.qualityScores(a)
+		}
+	}
+	a.HasProducts = true
+	switch {
+	case ids == 0:
+		s.violate(fieldProducts, apierr.NoProducts, "auctions[#].products.ids", "must hold 1 to 10000 ids", missing)
+	case ids > auction.ProductsMax:
+		s.violate(fieldProducts, apierr.TooManyProducts, "auctions[#].products.ids", "must hold at most 10000 ids", missing)
+	case scored && scores != ids:
+		s.violate(fieldQualityCount, apierr.ProductInfoMismatch, "auctions[#].products.qualityScores",
+			"must have as many elements as ids", missing)
+	}
+}
+
+// productIDs reads products.ids and returns how many there are. It is where an auction request spends its time.
+func (s *scanner) productIDs(a *auction.Auction) (count int) {
+	from := s.pos
+	switch s.peek() {
+	case '[':
+	case 'n':
+		s.literal("null")
+		return 0
+	default:
+		s.skip()
+		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products.ids", "must be an array", from)
+		return 1 // Not empty.
+	}
+	ids := a.Products[:0]
+	s.array()
+	for s.element(count) {
+		if run := s.plainIDs(ids, auction.ProductsMax-count); len(run) > len(ids) {
+			count += len(run) - len(ids)
+			ids = run
+			continue
+		}
+		count++
+		if count > auction.ProductsMax {
+			s.skip()
+			continue
+		}
+		from = s.pos
+		sp, p := s.stringValue()
+		if p != present || sp.Len == 0 || sp.Len > idMax && longer(s.text(sp), idMax) {
+			s.badProductID(count-1, from, p != wrong && sp.Len == 0)
+			continue
+		}
+		ids = append(ids, s.id(sp))
+	}
+	a.Products = ids
+	return count
+}
+
+// plainIDs appends the ids of a run of up to most good strings with neither escapes nor text that is not ASCII, and only
+// commas between them. It ends before whatever else comes: the caller reads that, and knows what it means. Nine of ten
+// bytes of the traffic pass here, so it keeps its state in registers; the general readers keep theirs in memory and take a
+// quarter more for a 5x100 request (5.5 us against 4.3).
+func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
+	src, pos, seed := s.src, s.pos, s.seed
+	for ; most > 0 && pos < len(src) && src[pos] == '"'; most-- {
+		start := pos + 1
+		end := start
+		for {
+			if end+8 > len(src) {
+				return ids // The last bytes of the body.
+			}
+			if marks := special(binary.LittleEndian.Uint64(src[end:])); marks != 0 {
+				end += bits.TrailingZeros64(marks) / 8
+				break
+			}
+			end += 8
+		}
+		if src[end] != '"' || end == start || end-start > idMax {
+			return ids
+		}
+		ids = append(ids, auction.ID{Hash: market.Hash(seed, src[start:end]), Span: span(start, end)})
+		s.pos = end + 1
+		pos = end + 2
+		if pos >= len(src) || src[end+1] != ',' {
+			return ids
+		}
+	}
+	return ids
+}
+
+func (s *scanner) badProductID(i, from int, empty bool) {
+	s.at[1] = int32(i) //nolint:gosec // below ProductsMax.
+	code := apierr.BadRequest
+	if empty {
+		code = apierr.MissingProductID
+	}
+	s.violate(fieldProducts, code, "auctions[#].products.ids[#]", "must be a string of 1 to 255 characters", from)
+}
+
+// qualityScores reads products.qualityScores and returns how many there are, and whether the member is there.
+func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
+	from := s.pos
+	switch s.peek() {
+	case '[':
+	case 'n':
+		s.literal("null")
+		return 0, false
+	default:
+		s.skip()
+		s.violate(fieldQualityCount, apierr.BadRequest, "auctions[#].products.qualityScores", "must be an array", from)
+		return 0, false
+	}
+	scores := a.Quality[:0]
+	s.array()
+	for ; s.element(count); count++ {
+		if count >= auction.ProductsMax {
+			s.skip()
+			continue
+		}
+		from = s.pos
+		text, p := s.numberValue()
+		score, err := money.ParseFraction(text, qualityBits)
+		if p != present || err != nil {
+			s.at[1] = int32(count) //nolint:gosec // below ProductsMax.
+			code := apierr.InvalidQualityScore
+			if len(text) > numberLenMax {
+				code = apierr.BadRequest
+			}
+			s.violate(fieldQuality, code, "auctions[#].products.qualityScores[#]",
+				"must be a number from 0.0 to 1.0 of at most 32 characters", from)
+		}
+		scores = append(scores, score)
+	}
+	a.Quality = scores
+	return count, true
+}
