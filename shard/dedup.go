@@ -166,7 +166,7 @@ func (m *Machine) flushBuckets() {
 // settle forgets, after a commit, the keys that are better looked up: those of buckets no longer recent, and the oldest
 // ones when there are too many.
 func (d *dedup) settle(now int64) {
-	clear(d.fresh)
+	d.fresh = emptied(d.fresh)
 	hour := event.BucketOf(now)
 	if hour == d.cooled && d.hot <= hotKeysMax {
 		return

@@ -46,13 +46,24 @@ func (m *Machine) Flush(b Batch) {
 // Committed is called once the batch is durable: what it changed becomes visible to readers.
 func (m *Machine) Committed() {
 	m.b, m.written = nil, false
-	clear(m.overlay)
+	m.overlay = emptied(m.overlay)
 	m.dedup.settle(m.state.now)
 	m.cells.settle()
 	if m.changed {
 		m.changed = false
 		m.feed.Publish()
 	}
+}
+
+// emptied returns an empty map: the same one, unless a large batch has swollen it, because clearing takes as long as a
+// map ever was large and would then be paid by every batch to come.
+func emptied[K comparable, V any](all map[K]V) map[K]V {
+	const keepMax = 1_024
+	if len(all) > keepMax {
+		return make(map[K]V)
+	}
+	clear(all)
+	return all
 }
 
 func (m *Machine) soil(c *campaign) {

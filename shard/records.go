@@ -9,11 +9,13 @@ import (
 
 // bootstrap writes the first marketplace, the secrets and the first keys of a cluster, once.
 func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
-	if _, found := m.get([]byte{tableSecrets}); found {
-		return command.Result{}
-	}
 	if b.Marketplace.Ordinal == 0 {
 		return refused(command.Invalid, 0)
+	}
+	for _, key := range [][]byte{{tableSecrets}, keyMarketplace(nil, b.Marketplace.Ordinal)} {
+		if _, found := m.get(key); found {
+			return command.Result{}
+		}
 	}
 	if r := m.putRecords(&command.PutRecords{Records: b.Keys}); r.Refusal != command.Done {
 		return r

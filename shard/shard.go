@@ -106,7 +106,6 @@ type state struct {
 
 // tenant is a marketplace as the machine sees it.
 type tenant struct {
-	known    bool // The settings arrived here.
 	postPaid bool
 	periods  command.Periods
 	clocked  bool // Periods arrived here.
