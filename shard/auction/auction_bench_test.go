@@ -46,7 +46,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
 		b.Run(fmt.Sprintf("auctions=%d/ids=%d", shape.auctions, shape.ids), func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
-			requests := make([]*auction.Request, 2048)
+			requests := make([]*auction.Request, 512)
 			for i := range requests {
 				queries := make([]query, shape.auctions)
 				for j := range queries {

@@ -45,6 +45,7 @@ type roulette struct {
 	*world
 	m    *market.Market
 	size int
+	big  bool // One vendor has nearly all campaigns.
 	sc   auction.Scratch
 	res  auction.Results
 	seq  uint64
@@ -53,7 +54,7 @@ type roulette struct {
 }
 
 func newRoulette(seed uint64, products int) *roulette {
-	r := &roulette{Rand: rand.New(rand.NewPCG(seed, 1)), world: newWorld(), m: market.New(seed), size: products}
+	r := &roulette{Rand: rand.New(rand.NewPCG(seed, 1)), world: newWorld(), m: market.New(seed), size: products, big: seed%2 == 1}
 	for i := range 2 + r.size/4 {
 		r.draw(r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i)))
 	}
@@ -305,7 +306,13 @@ func (r *roulette) someCampaign() *campaign {
 }
 
 // Small numbers of names and amounts make ties, repeats and meetings frequent.
-func (r *roulette) vendor() string    { return fmt.Sprint("v", r.IntN(2+r.IntN(4))) }
+func (r *roulette) vendor() string {
+	if r.big && r.IntN(10) > 0 {
+		return "v0"
+	}
+	return fmt.Sprint("v", r.IntN(4))
+}
+
 func (r *roulette) product() string   { return fmt.Sprint("product-", r.IntN(r.size)) }
 func (r *roulette) category() string  { return fmt.Sprint("cat", r.IntN(7)) }
 func (r *roulette) attribute() string { return fmt.Sprint("color:", r.IntN(3)) }

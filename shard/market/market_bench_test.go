@@ -1,0 +1,79 @@
+package market
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const benchCampaigns = 20_000
+
+// load fills a market with bids spread evenly over products, and returns its campaigns.
+func load(bids, products int) (*Market, []Campaign) {
+	m := New(1)
+	m.PutMarketplace(&Marketplace{Ordinal: 1})
+	campaigns := make([]Campaign, benchCampaigns)
+	for i := range campaigns {
+		campaigns[i] = Campaign{
+			ID: ids.Mint(int64(i), [10]byte{}, 1), Ordinal: uint32(i + 1), Group: 1, Marketplace: 1, Charge: CPC,
+			VendorID: fmt.Sprint("vendor-", i%2000), Active: true, Status: Approved,
+		}
+		m.PutCampaign(&campaigns[i])
+	}
+	for i := range products {
+		m.PutProduct(1, &Product{ID: productID(i), Active: true, Quality: QualityOne})
+	}
+	for i := range bids {
+		m.PutBid(&campaigns[i%benchCampaigns], benchBid(i, productID(i%products)))
+	}
+	m.Publish()
+	return m, campaigns
+}
+
+func productID(i int) string { return fmt.Sprintf("sku%07d", i) }
+
+func benchBid(i int, id string) *Bid {
+	return &Bid{
+		Ordinal: uint32(i + 1), Target: id, Amount: money.Micros(1+i%200) * 10_000, Active: true,
+		Triggers: []Trigger{{Kind: TriggerProduct, Value: id}, {Kind: TriggerCategories, Value: id}},
+	}
+}
+
+// BenchmarkLoad reports what a bid costs to load and to hold, products and campaigns included.
+func BenchmarkLoad(b *testing.B) {
+	for _, x := range []struct{ bids, products int }{{1_000_000, 1_000_000}, {1_000_000, 200_000}} {
+		b.Run(fmt.Sprintf("bids=%d/products=%d", x.bids, x.products), func(b *testing.B) {
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			var m *Market
+			for b.Loop() {
+				m = nil
+				m, _ = load(x.bids, x.products)
+			}
+			runtime.GC()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			runtime.KeepAlive(m)
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*x.bids), "ns/bid")
+			b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/float64(x.bids), "B/bid")
+		})
+	}
+}
+
+// BenchmarkPublish changes one bid among a million and publishes.
+func BenchmarkPublish(b *testing.B) {
+	m, campaigns := load(1_000_000, 1_000_000)
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i = (i + 7919) % 1_000_000
+		changed := benchBid(i, productID(i))
+		changed.Amount++
+		m.PutBid(&campaigns[i%benchCampaigns], changed)
+		m.Publish()
+	}
+}
