@@ -1,0 +1,147 @@
+package shard_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+func names(all []shard.CampaignState, more bool) string {
+	text := ""
+	for i := range all {
+		text += fmt.Sprint(all[i].ID[1], " ")
+	}
+	return fmt.Sprint(text, more)
+}
+
+func TestCampaignsAreListedNewestFirst(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	for n := range byte(5) {
+		r.Do(create(1, fmt.Sprint("v", n%2), n+1, 0))
+	}
+	r.Do(create(2, "v0", 9, 0))
+	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
+		Campaign: campaign(1, "v0", 3).ID, Marketplace: 1, Status: new(market.Terminated),
+	}))
+	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
+		Campaign: campaign(1, "v1", 2).ID, Marketplace: 1, Active: new(false),
+	}))
+	b := r.Books()
+	f := func(what string, filter shard.CampaignFilter, offset, limit int, want string) {
+		t.Helper()
+		expect(t, what, names(b.Campaigns(1, &filter, offset, limit)), want)
+	}
+	f("all but terminated", shard.CampaignFilter{}, 0, 10, "5 4 2 1 false")
+	f("a page", shard.CampaignFilter{}, 1, 2, "4 2 true")
+	f("the last page", shard.CampaignFilter{}, 2, 2, "2 1 false")
+	f("of a vendor", shard.CampaignFilter{VendorID: "v0"}, 0, 10, "5 1 false")
+	f("of nobody", shard.CampaignFilter{VendorID: "v"}, 0, 10, "false")
+	f("terminated", shard.CampaignFilter{Status: new(market.Terminated)}, 0, 10, "3 false")
+	f("active", shard.CampaignFilter{Active: new(true)}, 0, 10, "5 4 1 false")
+	f("banners", shard.CampaignFilter{Format: new(market.Banner)}, 0, 10, "false")
+}
+
+func TestCatalogIsListedById(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	product := func(id string, vendors ...string) market.Product {
+		return market.Product{ID: id, Name: id, Vendors: vendors, CreatedMillis: 1}
+	}
+	put := func(all ...market.Product) {
+		r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: all}))
+	}
+	put(product("b", "v1"), product("a", "v1", "v2"), product("c", "v2"), product("d", "v"))
+	put(product("b", "v2")) // It changed hands.
+	listed := func(all []market.Product, more bool) string {
+		text := ""
+		for i := range all {
+			text += all[i].ID + " "
+		}
+		return fmt.Sprint(text, more)
+	}
+	b := r.Books()
+	expect(t, "all", listed(b.Products(1, "", 10)), "a b c d false")
+	expect(t, "a page", listed(b.Products(1, "a", 2)), "b c true")
+	expect(t, "of v1", listed(b.ProductsOf(1, "v1", "", 10)), "a false")
+	expect(t, "of v2, after a", listed(b.ProductsOf(1, "v2", "a", 1)), "b true")
+	expect(t, "of another marketplace", listed(b.Products(2, "", 10)), "false")
+	r.Do(command.AppendDeleteCatalog(nil, benchNow, &command.DeleteCatalog{Marketplace: 1, Products: []string{"a", "unknown"}}))
+	expect(t, "of v1, gone", listed(b.ProductsOf(1, "v1", "", 10)), "false")
+	_, found := b.Product(1, "a")
+	expect(t, "gone", found, false)
+}
+
+func TestReportsByCellAndBid(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	r.Do(deposit(1, "v", 1_000))
+	r.Do(create(1, "v", 1, 0))
+	at := func(e command.EventRecord, cell, bid uint32) command.EventRecord {
+		e.Cell, e.Bid = cell, bid
+		return e
+	}
+	id := campaign(1, "v", 1).ID
+	external := click(9, 0)
+	external.Campaign, external.Charge, external.ChargeKey, external.ExternalCampaign = 0, market.ChargeNone, [16]byte{}, id
+	purchase := click(10, 0)
+	purchase.Kind, purchase.Campaign, purchase.Charge, purchase.ChargeKey = event.Purchase, 0, market.ChargeNone, [16]byte{}
+	purchase.Items = []command.PurchaseItem{
+		{ProductID: []byte("p1"), Quantity: 2, UnitPrice: 300}, {ProductID: []byte("p2"), Quantity: 1, UnitPrice: 50},
+	}
+	report(t, r, benchNow, at(click(1, 1), 4, 1), at(click(2, 2), 4, 7), at(click(3, 3), 8, 1), at(external, 8, 0), at(purchase, 8, 0))
+
+	b := r.Books()
+	expect(t, "cells 4 to 8", b.CampaignCounters(id, 4, 8).Clicks, 2)
+	all := b.CampaignCounters(id, 0, math.MaxUint32)
+	expect(t, "all", []int64{all.Clicks, all.ChargedClicks, int64(all.SpentClicks)}, "[4 3 300]")
+	cells := b.CampaignCells(id, 0, math.MaxUint32)
+	expect(t, "per cell", fmt.Sprint(len(cells), cells[0].Cell, cells[0].Clicks, cells[1].Cell, cells[1].Clicks), "2 4 2 8 2")
+	text := ""
+	for _, x := range b.CampaignBids(id, 0, math.MaxUint32) {
+		text += fmt.Sprintf("%d(%s):%d ", x.Bid, x.Target, x.Clicks)
+	}
+	expect(t, "per bid", text, "0():1 7():1 1(p1):2 ")
+	sold := b.ProductCounters(1, "p1", 8, 9)
+	expect(t, "sold", []int64{sold.Purchases, sold.PurchaseQuantity, int64(sold.PurchaseAmount)}, "[1 2 600]")
+	expect(t, "of no campaign", b.FreeCounters(1, 0, math.MaxUint32).Purchases, 1)
+	decided, found := b.Decision(event.BucketOf(benchNow), [16]byte{1})
+	expect(t, "decision", fmt.Sprint(decided, found), "{charged 100 0} true")
+}
+
+func TestRecordsAndSecretsAreKept(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	key := command.Record{Kind: command.RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("one"), Class: "management", Expect: 0}
+	r.Do(command.AppendBootstrap(nil, benchNow, &command.Bootstrap{
+		Marketplace: market.Marketplace{Ordinal: 1, ID: ids.UUID{4}, Name: "shop"},
+		Secrets:     command.Secrets{Cursor: [32]byte{5}}, Keys: []command.Record{key},
+	}))
+	b := r.Books()
+	s, found := b.Secrets()
+	expect(t, "secrets", fmt.Sprint(s.Cursor[0], found), "5 true")
+	m, found := b.Marketplace(1)
+	expect(t, "marketplace", fmt.Sprint(m.Name, " ", found, len(b.Marketplaces())), "shop true 1")
+	first, _ := b.Record(command.RecordAPIKey, 1, "k1")
+
+	put := func(change func(r *command.Record)) command.Refusal {
+		x := key
+		change(&x)
+		return result(t, r.Do(command.AppendPutRecords(nil, benchNow, &command.PutRecords{Records: []command.Record{x}}))).Refusal
+	}
+	expect(t, "taken", put(func(*command.Record) {}), command.AlreadyExists)
+	expect(t, "another version", put(func(x *command.Record) { x.Expect = 99 }), command.Conflict)
+	expect(t, "the version seen", put(func(x *command.Record) { x.Expect = first.Version }), command.Done)
+	expect(t, "which is now an old one", put(func(x *command.Record) { x.Expect = first.Version }), command.Conflict)
+	expect(t, "unknown", put(func(x *command.Record) { x.ID, x.Expect = "k2", 1 }), command.NotFound)
+	expect(t, "too many", put(func(x *command.Record) { x.ID, x.Max = "k2", 1 }), command.TooMany)
+	expect(t, "the last", put(func(x *command.Record) { x.Value, x.NotLast, x.Expect = nil, true, command.Any }), command.WrongState)
+	expect(t, "a second", put(func(x *command.Record) { x.ID, x.Max = "k2", 2 }), command.Done)
+	expect(t, "no longer the last", put(func(x *command.Record) { x.Value, x.NotLast, x.Expect = nil, true, command.Any }), command.Done)
+	left, more := b.Records(command.RecordAPIKey, 1, "", 10)
+	expect(t, "left", fmt.Sprint(left[0].ID, len(left), more), "k2 1 false")
+	expect(t, "auctions' side", r.Feed.Told["record 1 1 k2"], "one")
+}

@@ -1,0 +1,40 @@
+package rollup
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+func TestCountersReadBack(t *testing.T) {
+	for _, want := range []Counters{
+		{},
+		{Impressions: 1},
+		{Impressions: 1, ChargedImpressions: 2, SpentImpressions: 3, Clicks: 4, ChargedClicks: 5, SpentClicks: 6, Purchases: 7, PurchaseQuantity: -8, PurchaseAmount: money.MaxMicros, Pageviews: 9},
+	} {
+		stored := want.AppendTo(nil)
+		var got Counters
+		got.Clicks = 99
+		if err := got.Decode(stored); err != nil || got != want {
+			t.Errorf("%+v came back as %+v, %v", want, got, err)
+		}
+	}
+	var c Counters
+	if c.Decode([]byte{0x80}) == nil || c.Decode(make([]byte, 11)) == nil {
+		t.Error("damaged counters were read")
+	}
+}
+
+func TestPurchaseSaturates(t *testing.T) {
+	var c Counters
+	c.Purchase(3, 100)
+	c.Purchase(-1, 100)
+	if c.PurchaseQuantity != 2 || c.PurchaseAmount != 200 {
+		t.Errorf("two of 100: %+v", c)
+	}
+	c.Purchase(1<<62, money.MaxMicros)
+	c.Purchase(1<<62, money.MaxMicros)
+	if c.PurchaseAmount != money.MaxMicros || c.PurchaseQuantity != int64(money.MaxMicros) {
+		t.Errorf("more than there is: %+v", c)
+	}
+}
