@@ -1,0 +1,213 @@
+package metrics_test
+
+import (
+	"math"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/gavel-ads/gavel/node/metrics"
+)
+
+func newMetrics() *metrics.Metrics {
+	return metrics.New(metrics.Vocabulary{
+		Operations: []string{"auctions", "events"},
+		Codes:      []metrics.Code{{Name: "ok"}, {Name: "bad_request", Status: "400"}, {Name: "invalid_json", Status: "400"}},
+		Reasons:    []string{"inactive", "budget"},
+		EventKinds: []string{"clicks"},
+		Outcomes:   []string{"counted", "charged"},
+	}, []string{"201", "200"})
+}
+
+func scrape(t *testing.T, m *metrics.Metrics) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	if w.Code != 200 {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+func wantLines(t *testing.T, text string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, "\n"+line+"\n") {
+			t.Errorf("missing: %s", line)
+		}
+	}
+}
+
+func TestCountersAddUpOverStripes(t *testing.T) {
+	m := newMetrics()
+	var all sync.WaitGroup
+	for range 200 { // More workers than stripes.
+		s := m.Stripe()
+		all.Go(func() {
+			for range 10 {
+				s.Request(0, 0, time.Millisecond)
+				s.Request(1, 1, time.Millisecond)
+				s.Request(1, 2, time.Millisecond)
+				s.Auctions(5, 3, []uint32{0, 7})
+				s.Event(0, 1, 250, 0)
+				s.Event(0, 0, 0, 50)
+			}
+			s.Unauthorized()
+			s.Forbidden()
+			s.Panic()
+			s.RefusedFrame()
+		})
+	}
+	all.Wait()
+	wantLines(t, scrape(t, m),
+		`gavel_requests_total{operation="auctions",status="201"} 2000`,
+		`gavel_requests_total{operation="events",status="400"} 4000`,
+		`gavel_requests_total{operation="events",status="200"} 0`,
+		`gavel_errors_total{code="bad_request",status="400"} 2000`,
+		`gavel_errors_total{code="invalid_json",status="400"} 2000`,
+		`gavel_auctions_total 10000`, `gavel_winners_total 6000`,
+		`gavel_losses_total{reason="inactive"} 0`, `gavel_losses_total{reason="budget"} 14000`,
+		`gavel_events_total{kind="clicks",outcome="charged"} 2000`,
+		`gavel_events_total{kind="clicks",outcome="counted"} 2000`,
+		`gavel_charged_micros_total 500000`, `gavel_clipped_micros_total 100000`,
+		`gavel_key_check_failures_total{status="401"} 200`, `gavel_key_check_failures_total{status="403"} 200`,
+		`gavel_panics_total 200`, `gavel_framing_refusals_total 200`,
+	)
+}
+
+// The classic buckets of a scrape are cumulative and exact at their bounds, which are powers of two.
+func TestClassicBuckets(t *testing.T) {
+	m := newMetrics()
+	s := m.Stripe()
+	for _, d := range []time.Duration{
+		-1, 0, 900, // At most 2^-20 s = 953.67 ns.
+		time.Second / 1024, time.Second/1024 + 1, // 2^-10 s and just above.
+		time.Second, time.Second + 1, time.Hour,
+	} {
+		s.Request(0, 0, d)
+	}
+	bucket := func(exponent int) string {
+		return `gavel_request_seconds_bucket{operation="auctions",le="` + strconv.FormatFloat(math.Exp2(float64(exponent)), 'g', -1, 64) + `"}`
+	}
+	wantLines(t, scrape(t, m),
+		bucket(-20)+" 3", bucket(-11)+" 3", bucket(-10)+" 4", bucket(-9)+" 5", bucket(-1)+" 5",
+		bucket(0)+" 6", bucket(1)+" 7", bucket(5)+" 7",
+		`gavel_request_seconds_bucket{operation="auctions",le="+Inf"} 8`,
+		`gavel_request_seconds_count{operation="auctions"} 8`,
+		`gavel_request_seconds_count{operation="events"} 0`,
+	)
+}
+
+// The native buckets hold every duration between their bounds: bucket i of schema 3 ends at 2^(i/8) seconds.
+func TestNativeBuckets(t *testing.T) {
+	m := newMetrics()
+	s := m.Stripe()
+	durations := []time.Duration{1500, 20 * time.Microsecond, 21 * time.Microsecond, 3 * time.Millisecond, 40 * time.Second}
+	want := map[int]int64{}
+	for _, d := range durations {
+		s.Request(0, 0, d)
+		want[int(math.Ceil(math.Log2(d.Seconds())*8))]++
+	}
+	h := gathered(t, m, "gavel_request_seconds", "auctions").GetHistogram()
+	if h.GetSchema() != 3 || h.GetSampleCount() != uint64(len(durations)) || len(h.GetBucket()) == 0 {
+		t.Fatalf("not both native and classic: %v", h)
+	}
+	got, index, count, delta := map[int]int64{}, 0, int64(0), 0
+	for _, span := range h.GetPositiveSpan() {
+		index += int(span.GetOffset())
+		for range span.GetLength() {
+			count += h.GetPositiveDelta()[delta]
+			delta++
+			if count > 0 {
+				got[index] = count
+			}
+			index++
+		}
+	}
+	for i, n := range want {
+		if got[i] != n {
+			t.Errorf("bucket %d holds %d, want %d", i, got[i], n)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("buckets %v, want %v", got, want)
+	}
+}
+
+func gathered(t *testing.T, m *metrics.Metrics, name, operation string) *dto.Metric {
+	t.Helper()
+	families, err := m.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, metric := range f.GetMetric() {
+			if f.GetName() == name && len(metric.GetLabel()) == 1 && metric.GetLabel()[0].GetValue() == operation {
+				return metric
+			}
+		}
+	}
+	t.Fatalf("no %s of %s", name, operation)
+	return nil
+}
+
+func TestNodeMetrics(t *testing.T) {
+	m := newMetrics()
+	if strings.Contains(scrape(t, m), "gavel_raft_") {
+		t.Error("there are metrics of a node that nobody has described")
+	}
+	m.OnScrape(func() metrics.Node {
+		return metrics.Node{
+			Groups: []metrics.Group{
+				{ID: 1, Leader: true, Ready: true, Term: 7, First: 1, Last: 90, Commit: 89, Applied: 88, Snapshots: 2},
+				{ID: 2, LastContact: 1500 * time.Millisecond},
+			},
+			Proposals: metrics.Proposals{Batches: 10, Commands: 200, Bytes: 3000, Fsyncs: 10, FsyncTime: 2 * time.Second, DiskStalls: 1},
+			Databases: []metrics.Database{{Name: "state", DiskBytes: 5, CacheHits: 6}},
+			Market:    metrics.Market{Version: 9, Bids: 50, Products: 40},
+		}
+	})
+	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
+	wantLines(t, scrape(t, m),
+		`gavel_raft_leader{group="1"} 1`, `gavel_raft_leader{group="2"} 0`, `gavel_raft_applied_index{group="1"} 88`,
+		`gavel_raft_last_contact_seconds{group="2"} 1.5`, `gavel_raft_snapshots_total{group="1"} 2`,
+		`gavel_propose_commands_total 200`, `gavel_fsync_seconds_total 2`, `gavel_disk_stalls_total 1`,
+		`gavel_pebble_disk_bytes{database="state"} 5`, `gavel_pebble_cache_hits_total{database="state"} 6`,
+		`gavel_view_bids 50`,
+		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
+	)
+}
+
+// A counter says so in its name, nothing else does, and every help is a sentence.
+func TestConventions(t *testing.T) {
+	m := newMetrics()
+	m.OnScrape(func() metrics.Node {
+		return metrics.Node{Groups: make([]metrics.Group, 1), Databases: make([]metrics.Database, 1)}
+	})
+	m.ManagementRequest("x", "200", 0)
+	families, err := m.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := 0
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "gavel_") {
+			continue
+		}
+		ours++
+		if counter := f.GetType() == dto.MetricType_COUNTER; counter != strings.HasSuffix(f.GetName(), "_total") {
+			t.Errorf("%s is a %v", f.GetName(), f.GetType())
+		}
+		if !strings.HasSuffix(f.GetHelp(), ".") {
+			t.Errorf("%s: %q is no sentence", f.GetName(), f.GetHelp())
+		}
+	}
+	if ours < 40 {
+		t.Errorf("only %d metrics", ours)
+	}
+}
