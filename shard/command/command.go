@@ -131,11 +131,14 @@ type TokenKey struct {
 	Key [16]byte
 }
 
+// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4 bytes.
+const RecordIDMax = 1_020
+
 // Record is one management resource that auctions do not read.
 type Record struct {
 	Kind        RecordKind
 	Marketplace uint16
-	ID          string // 1 to 255 bytes.
+	ID          string // 1 to RecordIDMax bytes.
 	Value       []byte // Opaque to the engine; nil deletes.
 	// Expect is the version the writer saw: 0 for a new record, Any to write whatever is there.
 	Expect uint64

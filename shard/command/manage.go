@@ -122,7 +122,7 @@ func (d *Decoder) record() (r Record) {
 	r.NotLast = d.Bool()
 	r.Class = d.Text()
 	r.Max = int(min(d.U32(), math.MaxInt32))
-	if !live && len(r.Value) > 0 || len(r.ID) == 0 || len(r.ID) > 255 || len(r.Class) > 255 {
+	if !live && len(r.Value) > 0 || len(r.ID) == 0 || len(r.ID) > RecordIDMax || len(r.Class) > 255 {
 		d.Fail()
 	}
 	return r
