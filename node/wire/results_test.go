@@ -24,7 +24,7 @@ func someResults() *auction.Results {
 	external.Campaign, external.DemandSource = nil, []byte("dsp_1")
 	external.Metadata = []byte(`{"clickUrl": "https://x"}`)
 	return &auction.Results{Results: []auction.Result{
-		{Type: auction.ListingsResult, Winners: []auction.Winner{winner(1, "p1", true), winner(2, "p\"\\\n\t\x01é", false)}},
+		{Type: auction.ListingsResult, Winners: []auction.Winner{winner(1, "p1", true), winner(2, "p\"\\\n\t\x01\x1f é", false)}},
 		{Type: auction.BannersResult},
 		{Type: auction.ExternalListingsResult, Winners: []auction.Winner{winner(1, "p1", true), external}},
 		{Type: auction.ListingsResult, Failed: true, Winners: []auction.Winner{winner(1, "never", true)}},
@@ -36,7 +36,7 @@ func TestAppendResults(t *testing.T) {
 	own := `","resolvedBidId":"` + token + `","campaignId":"0199c0de-0000-7000-8000-00000000cafe"`
 	want := `{"results":[` +
 		`{"resultType":"listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `},` +
-		`{"rank":2,"type":"product","id":"p\"\\\n\t\u0001é` + own + `}],"error":false},` +
+		`{"rank":2,"type":"product","id":"p\"\\\n\t\u0001\u001f é` + own + `}],"error":false},` +
 		`{"resultType":"banners","winners":[],"error":false},` +
 		`{"resultType":"external_demand_listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `,"demandSource":"own"},` +
 		`{"rank":2,"type":"product","id":"p2","resolvedBidId":"` + token + `","demandSource":"dsp_1","metadata":{"clickUrl": "https://x"}}],` +
