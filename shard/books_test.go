@@ -142,6 +142,6 @@ func TestRecordsAndSecretsAreKept(t *testing.T) {
 	expect(t, "a second", put(func(x *command.Record) { x.ID, x.Max = "k2", 2 }), command.Done)
 	expect(t, "no longer the last", put(func(x *command.Record) { x.Value, x.NotLast, x.Expect = nil, true, command.Any }), command.Done)
 	left, more := b.Records(command.RecordAPIKey, 1, "", 10)
-	expect(t, "left", fmt.Sprint(left[0].ID, len(left), more), "k2 1 false")
+	expect(t, "left", fmt.Sprint(left[0].ID, " ", len(left), more), "k2 1 false")
 	expect(t, "auctions' side", r.Feed.Told["record 1 1 k2"], "one")
 }

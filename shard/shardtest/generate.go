@@ -75,7 +75,7 @@ func NewGenerator(dice Dice) *Generator {
 func (g *Generator) Step() Step {
 	g.tick()
 	kinds := []func() Step{
-		g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
+		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove,
 	}
 	return kinds[g.dice(len(kinds), "command")]()
@@ -86,7 +86,7 @@ func (g *Generator) Step() Step {
 func (g *Generator) tick() {
 	const hour = hourMillis
 	steps := [...]int64{200, 60_000, -5_000, -2 * hour, hour, 7 * hour, 24 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour}
-	if i := g.dice(3*len(steps), "time passes"); i < len(steps) {
+	if i := g.dice(6*len(steps), "time passes"); i < len(steps) {
 		g.now += steps[i]
 	}
 	g.Model.Now = max(g.Model.Now, g.now)
@@ -123,7 +123,7 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 	g.seq++
 	r := command.EventRecord{
 		Key: g.id('e', g.seq), Kind: event.Kind(g.dice(event.Kinds, "kind")),
-		OccurredMillis: g.now - []int64{0, 0, 5_000, 3 * hourMillis, 40 * 24 * hourMillis}[g.dice(5, "age")],
+		OccurredMillis: g.now - []int64{0, 0, 0, 0, 5_000, 3 * hourMillis, 40 * 24 * hourMillis}[g.dice(7, "age")],
 		UserHash:       uint64(g.dice(3, "user")),
 	}
 	r.Bucket, r.Cell = event.BucketOf(r.OccurredMillis), event.BucketOf(r.OccurredMillis)*4
@@ -150,13 +150,16 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	if len(g.token) == 0 || g.dice(3, "new token") == 0 {
 		t := token{
 			marketplace: marketplace, price: g.amount("price") * money.Micros(min(1, g.dice(9, "free"))),
-			campaign: uint32(1 + g.dice(len(g.Model.Campaigns)+1, "campaign")), bid: uint32(1 + g.dice(5, "bid")),
+			campaign: g.served(marketplace), bid: uint32(1 + g.dice(5, "bid")),
 			charge: market.ChargeType(1 + g.dice(market.ChargeTypes-1, "charge type")),
 			hour:   event.BucketOf(g.now),
 		}
 		g.token = append(g.token, t)
 	}
-	n := max(0, len(g.token)-1-g.dice(4, "which token"))
+	n := max(0, len(g.token)-1-g.dice(3, "which token"))
+	for n > 0 && g.token[n].marketplace != marketplace {
+		n--
+	}
 	t := g.token[n]
 	r.Campaign, r.Bid, r.Price, r.Charge, r.Bucket = t.campaign, t.bid, t.price, t.charge, t.hour
 	r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
@@ -164,6 +167,20 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 		r.Kind = map[market.ChargeType]event.Kind{market.CPC: event.Click, market.CPM: event.Impression, market.CPA: event.Purchase}[t.charge]
 		r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	}
+}
+
+// served names a campaign that wins an auction of a marketplace; sometimes one that cannot, as no honest token would.
+func (g *Generator) served(marketplace uint16) uint32 {
+	var own []uint32
+	for _, c := range g.Model.Campaigns {
+		if c.Marketplace == marketplace && c.Status != market.Terminated {
+			own = append(own, c.Ordinal)
+		}
+	}
+	if len(own) == 0 || g.dice(8, "dishonest") == 0 {
+		return uint32(1 + g.dice(len(g.Model.Campaigns)+1, "campaign"))
+	}
+	return own[g.dice(len(own), "campaign")]
 }
 
 func (g *Generator) adjust() Step {
