@@ -44,27 +44,35 @@ func errorSchema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[ErrorBody](), true, "")
 }
 
-// refusals documents what every management operation may answer beside its success, and the rate limit headers on all.
-func refusals(r huma.Registry, success int) map[string]*huma.Response {
-	all := map[string]*huma.Response{strconv.Itoa(success): {Description: http.StatusText(success), Headers: rateHeaders()}}
-	for status, text := range map[int]string{
-		http.StatusBadRequest:            "The request cannot be read.",
-		http.StatusUnauthorized:          "The key is absent, malformed, unknown, expired or revoked.",
-		http.StatusForbidden:             "The key is of the wrong kind, or the marketplace is suspended.",
-		http.StatusNotFound:              "A resource named in the path, the query or by a single reference is unknown.",
-		http.StatusConflict:              "A unique value is taken, or the resource is in the wrong state.",
-		http.StatusRequestEntityTooLarge: "The body is over its limit.",
-		http.StatusUnsupportedMediaType:  "The content type or encoding is not accepted.",
-		http.StatusTooManyRequests:       "The rate limit is used up.",
-		http.StatusInternalServerError:   "A defect.",
-		http.StatusServiceUnavailable:    "Not available right now; repeat after Retry-After.",
-	} {
-		all[strconv.Itoa(status)] = &huma.Response{Description: text, Headers: rateHeaders(), Content: jsonOf(errorSchema(r))}
-	}
-	all["422"] = &huma.Response{
+// sharedResponses are the answers that every management operation may give beside its success, described once.
+func sharedResponses(r huma.Registry) map[string]*huma.Response {
+	all := map[string]*huma.Response{"422": {
 		Description: "The request does not match the model; all violations are listed, at most 50.",
 		Headers:     rateHeaders(),
 		Content:     jsonOf(r.Schema(reflect.TypeFor[Violations](), true, "")),
+	}}
+	for status, text := range map[string]string{
+		"400": "The request cannot be read.",
+		"401": "The key is absent, malformed, unknown, expired or revoked.",
+		"403": "The key is of the wrong kind, or the marketplace is suspended.",
+		"404": "A resource named in the path, the query or by a single reference is unknown.",
+		"409": "A unique value is taken, or the resource is in the wrong state.",
+		"413": "The body is over its limit.",
+		"415": "The content type or encoding is not accepted.",
+		"429": "The rate limit is used up.",
+		"500": "A defect.",
+		"503": "Not available right now; repeat after Retry-After.",
+	} {
+		all[status] = &huma.Response{Description: text, Headers: rateHeaders(), Content: jsonOf(errorSchema(r))}
+	}
+	return all
+}
+
+// responses documents an operation: its success, and by reference what all may answer.
+func responses(shared map[string]*huma.Response, success int) map[string]*huma.Response {
+	all := map[string]*huma.Response{strconv.Itoa(success): {Description: http.StatusText(success), Headers: rateHeaders()}}
+	for status := range shared {
+		all[status] = &huma.Response{Ref: "#/components/responses/" + status}
 	}
 	return all
 }
@@ -73,7 +81,16 @@ func jsonOf(s *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{"application/json": {Schema: s}}
 }
 
+// rateHeaders refers to the headers that sharedHeaders describes.
 func rateHeaders() map[string]*huma.Param {
+	refs := map[string]*huma.Param{}
+	for name := range sharedHeaders() {
+		refs[name] = &huma.Param{Ref: "#/components/headers/" + name}
+	}
+	return refs
+}
+
+func sharedHeaders() map[string]*huma.Param {
 	integer := &huma.Schema{Type: huma.TypeInteger}
 	return map[string]*huma.Param{
 		"X-RateLimit-Limit":     {Description: "Requests allowed in a window.", Schema: integer},

@@ -12,7 +12,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"reflect"
 	"regexp"
 	"sync"
 
@@ -77,7 +76,10 @@ func New(mux humago.Mux, c Config) huma.API {
 			OpenAPI:    "3.1.0",
 			Info:       &huma.Info{Title: c.Title, Version: c.Version},
 			Servers:    []*huma.Server{{URL: c.PublicURL}},
-			Components: &huma.Components{Schemas: k.registry, SecuritySchemes: securitySchemes()},
+			Components: &huma.Components{
+				Schemas: k.registry, SecuritySchemes: securitySchemes(),
+				Responses: sharedResponses(k.registry), Headers: sharedHeaders(),
+			},
 		},
 		Formats:       map[string]huma.Format{"application/json": format, "json": format},
 		DefaultFormat: "application/json",
@@ -122,7 +124,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		SkipValidateParams: true, SkipValidateBody: true, MaxBodyBytes: -1, // Checked before: see kit.check.
 		BodyReadTimeout: -1, // The body is in memory by now.
 		Security:        []map[string][]string{{"management": {}}},
-		Responses:       refusals(api.OpenAPI().Components.Schemas, status),
+		Responses:       responses(api.OpenAPI().Components.Responses, status),
 	}
 	huma.Register(api, h, serve)
 }
@@ -132,9 +134,6 @@ type Empty struct{}
 
 // Done is the output of such an operation.
 type Done struct{ Body Empty }
-
-// problemType is what huma asks for when it documents errors.
-var problemType = reflect.TypeFor[Problem]()
 
 // check is the middleware that stands between the door and every typed function.
 func (k *kit) check(ctx huma.Context, next func(huma.Context)) {

@@ -152,7 +152,16 @@ func rational(text string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(text)
 }
 
-func below(n *big.Rat, bound float64) bool { return n.Cmp(new(big.Rat).SetFloat64(bound)) < 0 }
-func above(n *big.Rat, bound float64) bool { return n.Cmp(new(big.Rat).SetFloat64(bound)) > 0 }
+func below(n *big.Rat, bound float64) bool { return n.Cmp(exact(bound)) < 0 }
+func above(n *big.Rat, bound float64) bool { return n.Cmp(exact(bound)) > 0 }
+
+// exact is a bound as its tag writes it: 0.1 itself, not the binary fraction beside it.
+func exact(bound float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(plain(bound))
+	if !ok {
+		panic("a bound is a number")
+	}
+	return r
+}
 
 func plain(bound float64) string { return strconv.FormatFloat(bound, 'f', -1, 64) }

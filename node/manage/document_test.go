@@ -1,0 +1,104 @@
+package manage_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+)
+
+// golden compares with a file of testdata, or accepts what is there now with -rewrite.
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *managetest.Rewrite {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s differs from what is served; if that is meant: go test ./node/manage -rewrite, then read the diff", file)
+	}
+}
+
+func description(t *testing.T, w *managetest.World) *openapi3.T {
+	t.Helper()
+	spec, err := w.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestDocument reads the description with another library than the one that wrote it.
+func TestDocument(t *testing.T) {
+	w := managetest.New(t)
+	doc := description(t, w)
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Errorf("the description is not valid: %v", err)
+	}
+	spec, err := w.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, spec, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	pretty.WriteByte('\n')
+	golden(t, "testdata/openapi.json", pretty.Bytes())
+}
+
+// TestRoutes lists every operation, so that a change of the API is one line in a diff.
+func TestRoutes(t *testing.T) {
+	var lines []string
+	for _, o := range operations(t, managetest.New(t)) {
+		lines = append(lines, fmt.Sprintf("%-6s %-85s %s", o.method, o.path, o.id))
+	}
+	slices.Sort(lines)
+	golden(t, "testdata/routes.txt", []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// TestEveryOperationIsDocumented: what a caller must send and may get is in the description of each operation.
+func TestEveryOperationIsDocumented(t *testing.T) {
+	for _, o := range operations(t, managetest.New(t)) {
+		key := "management"
+		wanted := []string{"400", "401", "403", "503"}
+		if o.v2() {
+			key = "auction"
+		} else {
+			wanted = append(wanted, "404", "409", "413", "415", "422", "429", "500")
+		}
+		if len(*o.op.Security) != 1 || (*o.op.Security)[0][key] == nil {
+			t.Errorf("%s does not ask for a key of kind %s", o.id, key)
+		}
+		for _, status := range wanted {
+			if o.op.Responses.Value(status) == nil {
+				t.Errorf("%s does not document %s", o.id, status)
+			}
+		}
+		for status, r := range o.op.Responses.Map() {
+			if !o.v2() && r.Value.Headers["X-RateLimit-Remaining"] == nil {
+				t.Errorf("%s does not document the rate limit on %s", o.id, status)
+			}
+		}
+		if o.op.Summary == "" || len(o.op.Tags) != 1 {
+			t.Errorf("%s has no summary or no group", o.id)
+		}
+	}
+}

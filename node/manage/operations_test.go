@@ -1,0 +1,182 @@
+package manage_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+)
+
+// operation is one operation of the description: tests that concern all of them go over the description, so that a new
+// resource is tested before anybody thinks of it.
+type operation struct {
+	method, path, id string
+	op               *openapi3.Operation
+}
+
+func operations(t *testing.T, w *managetest.World) []operation {
+	t.Helper()
+	var all []operation
+	for path, item := range description(t, w).Paths.Map() {
+		for method, op := range item.Operations() {
+			all = append(all, operation{method, path, op.OperationID, op})
+		}
+	}
+	slices.SortFunc(all, func(a, b operation) int { return cmp.Compare(a.id, b.id) })
+	return all
+}
+
+func (o *operation) v2() bool { return strings.HasPrefix(o.path, "/v2/") }
+
+// target is the path with ids of nobody, and the query parameters that are required.
+func (o *operation) target() string {
+	path := o.path
+	query := ""
+	for _, p := range o.op.Parameters {
+		if p.Value.In == "path" {
+			value := "nobody"
+			if p.Value.Schema.Value.Format == "uuid" {
+				value = nobody
+			}
+			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", value)
+		}
+		if p.Value.In == "query" && p.Value.Required {
+			value := "nobody"
+			if p.Value.Schema.Value.Format == "date" {
+				value = "2026-03-17"
+			}
+			query += "&" + p.Value.Name + "=" + value
+		}
+	}
+	if query != "" {
+		path += "?" + query[1:]
+	}
+	return path
+}
+
+const nobody = "00000000-0000-7000-8000-000000000000"
+
+// body is the schema of the body, or nil.
+func (o *operation) body() *openapi3.Schema {
+	if o.op.RequestBody == nil {
+		return nil
+	}
+	return o.op.RequestBody.Value.Content["application/json"].Schema.Value
+}
+
+// example makes the smallest value that fits a schema.
+func example(s *openapi3.Schema) any {
+	switch {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case s.Type.Is("object"):
+		o := map[string]any{}
+		for _, name := range s.Required {
+			o[name] = example(s.Properties[name].Value)
+		}
+		return o
+	case s.Type.Is("array"):
+		a := make([]any, s.MinItems)
+		for i := range a {
+			a[i] = example(s.Items.Value)
+		}
+		return a
+	case s.Type.Is("string"):
+		return text(s, max(1, int(s.MinLength)))
+	case s.Type.Is("boolean"):
+		return true
+	case s.Min != nil && *s.Min > 0:
+		return json.Number(number(*s.Min))
+	default:
+		return 1
+	}
+}
+
+// text is a string of a length that fits the schema otherwise.
+func text(s *openapi3.Schema, length int) string {
+	switch s.Format {
+	case "uuid":
+		return nobody
+	case "date-time":
+		return "2030-01-01T00:00:00Z"
+	}
+	return strings.Repeat("1", length)
+}
+
+func number(f float64) string {
+	b, err := json.Marshal(f)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// call sends a request with a key of the world and returns the answer.
+func call(w *managetest.World, method, target, key, body string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	if text, ok := w.Keys[key]; ok {
+		key = "Bearer " + text
+	}
+	if key != "" {
+		r.Header.Set("Authorization", key)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	return rec
+}
+
+// errCode is the code of an error object, and "detail" for a 422.
+func errCode(t *testing.T, rec *httptest.ResponseRecorder) string {
+	t.Helper()
+	var b struct {
+		ErrCode, DocURL, Message, Error string
+		Detail                          []violation
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &b); err != nil {
+		t.Fatalf("%d with a body that is not JSON: %q", rec.Code, rec.Body)
+	}
+	if rec.Code == http.StatusUnprocessableEntity && len(b.Detail) > 0 && b.ErrCode == "" {
+		return "detail"
+	}
+	if b.DocURL != managetest.PublicURL+"/docs/errors#"+b.ErrCode || b.Message == "" || b.Error != http.StatusText(rec.Code) {
+		t.Errorf("incomplete error object: %s", rec.Body)
+	}
+	return b.ErrCode
+}
+
+type violation struct {
+	Loc       []string
+	Msg, Type string
+}
+
+// violations are the entries of a 422.
+func violations(t *testing.T, rec *httptest.ResponseRecorder) []violation {
+	t.Helper()
+	var b struct{ Detail []violation }
+	if rec.Code != http.StatusUnprocessableEntity {
+		return nil
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Detail
+}
