@@ -86,7 +86,7 @@ func (g *Generator) Step() Step {
 func (g *Generator) tick() {
 	const hour = hourMillis
 	steps := [...]int64{200, 60_000, -5_000, -2 * hour, hour, 7 * hour, 24 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour}
-	if i := g.dice(6*len(steps), "time passes"); i < len(steps) {
+	if i := g.dice(12*len(steps), "time passes"); i < len(steps) {
 		g.now += steps[i]
 	}
 	g.Model.Now = max(g.Model.Now, g.now)
@@ -123,13 +123,13 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 	g.seq++
 	r := command.EventRecord{
 		Key: g.id('e', g.seq), Kind: event.Kind(g.dice(event.Kinds, "kind")),
-		OccurredMillis: g.now - []int64{0, 0, 0, 0, 5_000, 3 * hourMillis, 40 * 24 * hourMillis}[g.dice(7, "age")],
+		OccurredMillis: g.now - []int64{40 * 24 * hourMillis, 3 * hourMillis, 5_000, 0}[min(3, g.dice(20, "age"))],
 		UserHash:       uint64(g.dice(3, "user")),
 	}
 	r.Bucket, r.Cell = event.BucketOf(r.OccurredMillis), event.BucketOf(r.OccurredMillis)*4
-	if n := g.dice(8, "about"); n < 6 {
+	if n := g.dice(16, "about"); n > 1 {
 		g.withToken(&r, marketplace)
-	} else if n == 6 && len(g.Model.Campaigns) > 0 {
+	} else if n == 1 && len(g.Model.Campaigns) > 0 {
 		r.ExternalCampaign = g.Model.Campaigns[g.dice(len(g.Model.Campaigns), "campaign")].ID
 	} else {
 		r.EntityType, r.Entity = event.ProductEntity, []byte("p1")
@@ -147,11 +147,11 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 
 // withToken puts what a token says into a record. Few tokens live at a time, so that several events report one.
 func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
-	if len(g.token) == 0 || g.dice(3, "new token") == 0 {
+	if len(g.token) == 0 || g.dice(2, "new token") == 0 {
 		t := token{
 			marketplace: marketplace, price: g.amount("price") * money.Micros(min(1, g.dice(9, "free"))),
 			campaign: g.served(marketplace), bid: uint32(1 + g.dice(5, "bid")),
-			charge: market.ChargeType(1 + g.dice(market.ChargeTypes-1, "charge type")),
+			charge: []market.ChargeType{market.CPA, market.CPM, market.CPM, market.CPM, market.CPC, market.CPC, market.CPC}[g.dice(7, "charge type")],
 			hour:   event.BucketOf(g.now),
 		}
 		g.token = append(g.token, t)
@@ -163,7 +163,7 @@ func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	t := g.token[n]
 	r.Campaign, r.Bid, r.Price, r.Charge, r.Bucket = t.campaign, t.bid, t.price, t.charge, t.hour
 	r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
-	if g.dice(3, "paying interaction") > 0 {
+	if g.dice(4, "paying interaction") > 0 {
 		r.Kind = map[market.ChargeType]event.Kind{market.CPC: event.Click, market.CPM: event.Impression, market.CPA: event.Purchase}[t.charge]
 		r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	}
