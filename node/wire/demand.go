@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"slices"
+
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -267,7 +269,7 @@ func CheckDemand(req *auction.Request, policy *market.ExternalDemand, f *Fault) 
 		}
 		for j, sp := range a.Sources {
 			source := req.Text(sp)
-			if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !allowed(policy.Sources, source) {
+			if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
 				f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) //nolint:gosec // at most ExternalBidsMax.
 				f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
 				return f.code
@@ -275,13 +277,4 @@ func CheckDemand(req *auction.Request, policy *market.ExternalDemand, f *Fault) 
 		}
 	}
 	return apierr.OK
-}
-
-func allowed(sources []string, source []byte) bool {
-	for _, s := range sources {
-		if s == string(source) {
-			return true
-		}
-	}
-	return false
 }

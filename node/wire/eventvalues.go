@@ -8,23 +8,23 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// required reads a string of 1 to max characters.
-func (s *eventScanner) required(member rank, max int, code apierr.Code, path, rule string) []byte {
+// required reads a string of 1 to most characters.
+func (s *eventScanner) required(member rank, most int, code apierr.Code, path, rule string) []byte {
 	from := s.pos
 	sp, p := s.stringValue()
 	text := s.text(sp)
-	if p != present || len(text) == 0 || longer(text, max) {
+	if p != present || len(text) == 0 || longer(text, most) {
 		s.violate(row(member), code, path, rule, from)
 	}
 	return text
 }
 
-// optional reads a string of at most max characters; an empty or blank one is none.
-func (s *eventScanner) optional(member rank, max int, code apierr.Code, path, rule string) []byte {
+// optional reads a string of no more than most characters; an empty or blank one is none.
+func (s *eventScanner) optional(member rank, most int, code apierr.Code, path, rule string) []byte {
 	from := s.pos
 	sp, p := s.optionalString()
 	text := s.text(sp)
-	if p == wrong || longer(text, max) {
+	if p == wrong || longer(text, most) {
 		s.violate(row(member), code, path, rule, from)
 	}
 	if p != present {
@@ -33,10 +33,10 @@ func (s *eventScanner) optional(member rank, max int, code apierr.Code, path, ru
 	return text
 }
 
-// tolerated reads a string of at most max characters where anything else is dropped without a word.
-func (s *eventScanner) tolerated(max int) []byte {
+// tolerated reads a string of no more than most characters where anything else is dropped without a word.
+func (s *eventScanner) tolerated(most int) []byte {
 	sp, p := s.optionalString()
-	if text := s.text(sp); p == present && !longer(text, max) {
+	if text := s.text(sp); p == present && !longer(text, most) {
 		return text
 	}
 	return nil

@@ -87,8 +87,8 @@ func (s *scanner) operator(path string) operator {
 	return notGiven
 }
 
-// filterTexts reads an array of up to max strings that good accepts.
-func (s *scanner) filterTexts(dst []auction.ID, max int, good func([]byte) bool, path, rule, elementPath, elementRule string) []auction.ID {
+// filterTexts reads an array of up to most strings that good accepts.
+func (s *scanner) filterTexts(dst []auction.ID, most int, good func([]byte) bool, path, rule, elementPath, elementRule string) []auction.ID {
 	from := s.pos
 	switch s.peek() {
 	case '[':
@@ -103,11 +103,11 @@ func (s *scanner) filterTexts(dst []auction.ID, max int, good func([]byte) bool,
 	s.array()
 	count := 0
 	for ; s.element(count); count++ {
-		if count >= max {
+		if count >= most {
 			s.skip()
 			continue
 		}
-		s.at[1] = int32(count) //nolint:gosec // below max.
+		s.at[1] = int32(count) //nolint:gosec // below most.
 		from := s.pos
 		sp, p := s.stringValue()
 		if p != present || !good(s.text(sp)) {
@@ -115,7 +115,7 @@ func (s *scanner) filterTexts(dst []auction.ID, max int, good func([]byte) bool,
 		}
 		dst = append(dst, s.id(sp))
 	}
-	if count < 1 || count > max {
+	if count < 1 || count > most {
 		s.badFilter(path, rule, from)
 	}
 	return dst

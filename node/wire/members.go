@@ -105,14 +105,14 @@ func (s *scanner) slotID(a *auction.Auction) {
 	}
 }
 
-// boundedText reads an optional string that has at most max characters.
-func (s *scanner) boundedText(field rank, max int, tooLong, wrongType apierr.Code, path, rule string) auction.Span {
+// boundedText reads an optional string that has no more than most characters.
+func (s *scanner) boundedText(field rank, most int, tooLong, wrongType apierr.Code, path, rule string) auction.Span {
 	from := s.pos
 	sp, p := s.optionalString()
 	switch {
 	case p == wrong:
 		s.violate(field, wrongType, path, rule, from)
-	case longer(s.text(sp), max):
+	case longer(s.text(sp), most):
 		s.violate(field, tooLong, path, rule, from)
 	}
 	return sp

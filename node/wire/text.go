@@ -13,17 +13,17 @@ import (
 
 // Eight copies of a byte in a word.
 const (
-	ones       = 0x0101010101010101
-	highs      = 0x80 * ones
-	quotes     = '"' * ones
-	backslashs = '\\' * ones
-	spaces     = ' ' * ones
+	ones        = 0x0101010101010101
+	highs       = 0x80 * ones
+	quotes      = '"' * ones
+	backslashes = '\\' * ones
+	spaces      = ' ' * ones
 )
 
 // special marks the bytes of a word that end a run of plain string text: quote, backslash, control, or not ASCII. The
 // lowest mark is exact; marks above it may be false, because a borrow runs upwards.
 func special(w uint64) uint64 {
-	return ((w ^ quotes - ones) | (w ^ backslashs - ones) | (w - spaces) | w) & highs
+	return ((w ^ quotes - ones) | (w ^ backslashes - ones) | (w - spaces) | w) & highs
 }
 
 // str reads a string and returns its span. REQUIRES: the byte at pos is a quote.
@@ -220,9 +220,9 @@ func (s *scanner) optionalString() (auction.Span, presence) {
 
 func blank(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }
 
-// longer reports whether text has more than max characters. REQUIRES: text is valid UTF-8.
-func longer(text []byte, max int) bool {
-	if len(text) <= max {
+// longer reports whether text has more than most characters. REQUIRES: text is valid UTF-8.
+func longer(text []byte, most int) bool {
+	if len(text) <= most {
 		return false
 	}
 	count := 0
@@ -231,13 +231,13 @@ func longer(text []byte, max int) bool {
 			count++
 		}
 	}
-	return count > max
+	return count > most
 }
 
-// words counts the words of text, up to max+1.
-func words(text []byte, max int) int {
+// words counts the words of text, up to most+1.
+func words(text []byte, most int) int {
 	count, inside := 0, false
-	for i := 0; i < len(text) && count <= max; {
+	for i := 0; i < len(text) && count <= most; {
 		r, n := utf8.DecodeRune(text[i:])
 		space := unicode.IsSpace(r)
 		if !space && !inside {

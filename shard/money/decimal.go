@@ -22,15 +22,15 @@ func ParseDecimal[Text ~string | ~[]byte](text Text) (Micros, error) {
 	return d.micros()
 }
 
-// ParseFraction reads a JSON number from 0 to 1 into units of 2^-bits, rounded half to even. REQUIRES: bits is at most 30.
+// ParseFraction reads a JSON number from 0 to 1 into units of 2^-shift, rounded half to even. REQUIRES: shift is at most 30.
 // It serves factors of amounts, such as quality scores: those are fixed-point for the same reason that amounts are. The
 // error is ErrSyntax, or ErrRange outside 0 to 1; the range is checked before rounding.
-func ParseFraction[Text ~string | ~[]byte](text Text, bits uint) (uint32, error) {
+func ParseFraction[Text ~string | ~[]byte](text Text, shift uint) (uint32, error) {
 	var d decimal
 	if !read(&d, text) {
 		return 0, ErrSyntax
 	}
-	return d.fraction(bits)
+	return d.fraction(shift)
 }
 
 // decimal is a number exactly as it was written: ±0.d₁d₂…dₙ × 10^point.
@@ -158,27 +158,27 @@ func (d *decimal) roundsUp(keep int, odd bool) bool {
 	return d.digits[keep] > 5 || keep+1 < d.n || odd // dₙ is not 0, so a digit behind the 5 breaks the tie.
 }
 
-// fraction returns the number in units of 2^-bits. Its bits are found as on paper: double the digits, and what is carried
+// fraction returns the number in units of 2^-shift. Its bits are found as on paper: double the digits, and what is carried
 // over the point is the next bit. That is exact for any number of digits; the numbers that real clients send have few, and
 // take one multiplication and one division of 128 bits.
-func (d *decimal) fraction(bits uint) (uint32, error) {
+func (d *decimal) fraction(shift uint) (uint32, error) {
 	switch {
 	case d.n == 0:
 		return 0, nil
 	case d.negative, d.point > 1, d.point == 1 && (d.n > 1 || d.digits[0] > 1):
 		return 0, ErrRange
 	case d.point == 1:
-		return 1 << bits, nil
+		return 1 << shift, nil
 	case d.point < -10: // Below 1e-10, less than half of 2^-30.
 		return 0, nil
 	}
 	if d.n-d.point <= 18 {
-		return d.fractionShort(bits), nil
+		return d.fractionShort(shift), nil
 	}
 	var paper [DecimalLenMax + 10]byte
 	n := copy(paper[-d.point:], d.digits[:d.n]) - d.point
 	var m uint32
-	for range bits {
+	for range shift {
 		m = m<<1 | uint32(double(paper[:n]))
 	}
 	half := double(paper[:n])
