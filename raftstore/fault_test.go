@@ -2,6 +2,7 @@ package raftstore_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,7 @@ func TestStalledDiskEndsTheProcess(t *testing.T) {
 							t.Errorf("exit code %d", code)
 						}
 						exited.Store(int64(time.Since(began)))
+						runtime.Goexit() // Of the watchdog.
 					}
 					s := open(t, c)
 					propose(t, s.Group(1), "a")

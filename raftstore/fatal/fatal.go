@@ -18,8 +18,8 @@ const stacksBytesMax = 4 << 20
 // Exit is the single way out: every storage failure of a node ends in Now.
 //
 // INVARIANT: Now does not return. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
-// retry: a retry after a failed fsync can succeed falsely. Where exit returns, as it does in tests, the calling
-// goroutine ends instead, its deferred calls run, and the caller still sees no result.
+// retry: a retry after a failed fsync can succeed falsely. Where exit returns, as it may in tests, the calling goroutine
+// stops for ever, as in a process that is gone.
 type Exit struct {
 	logger *slog.Logger
 	exit   func(code int)
@@ -34,8 +34,8 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	return &Exit{logger: logger, exit: exit}
 }
 
-// Now logs the reason with the stacks of all goroutines and ends the process. Only the first caller exits; the others
-// end their goroutines, so that one failure is reported once.
+// Now logs the reason with the stacks of all goroutines and ends the process. Only the first caller exits, so that one
+// failure is reported once.
 func (e *Exit) Now(reason string, err error) {
 	e.once.Do(func() {
 		stacks := make([]byte, stacksBytesMax)
@@ -44,5 +44,5 @@ func (e *Exit) Now(reason string, err error) {
 			slog.String("reason", reason), slog.Any("err", err), slog.String("stacks", string(stacks)))
 		e.exit(ExitCode)
 	})
-	runtime.Goexit()
+	select {}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-func openLog(t *testing.T, fs vfs.FS, exit func(int)) (*pebblelog.DB, error) {
+func openLog(t *testing.T, fs vfs.FS) (*pebblelog.DB, error) {
 	t.Helper()
-	e := fatal.NewExit(slog.New(slog.DiscardHandler), exit)
+	e := fatal.NewExit(slog.New(slog.DiscardHandler), func(int) { panic("the log ended the process") })
 	watchdog := fatal.NewWatchdog(e, time.Minute)
 	t.Cleanup(watchdog.Close)
 	cache := pebble.NewCache(1 << 20)
@@ -73,7 +73,7 @@ func TestPowerFailureAtEveryCallOfTheLog(t *testing.T) {
 	if err := errors.Join(root.Sync(), root.Close()); err != nil {
 		t.Fatal(err)
 	}
-	d, err := openLog(t, fs, func(int) { t.Error("exit") })
+	d, err := openLog(t, fs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func verify(t *testing.T, p raftstoretest.Point[int64], percent int, states []lo
 	if _, err := disk.Stat("raftlog"); err != nil {
 		return // Before the test itself made the directory durable.
 	}
-	d, err := openLog(t, disk, func(int) { t.Error("exit") })
+	d, err := openLog(t, disk)
 	if err != nil {
 		if p.Promised == 0 {
 			return // Creation is made safe by an ordered file system, see the test of the whole store.

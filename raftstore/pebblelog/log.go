@@ -31,6 +31,11 @@ type Log struct {
 
 	guard *guard
 
+	// raft deletes a prefix on its snapshot goroutine while its main loop appends. Both write both bounds, so one waits for
+	// the other; found by SIGKILL tests as a log that was one entry longer than it said.
+	// LOCKS: writing, then mu.
+	writing sync.Mutex
+
 	mu      sync.Mutex
 	guarded guardRecord // What was last posted.
 	durable uint64      // What the guard may say: the end of the log, or less.
@@ -109,6 +114,8 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	first, last := l.first.Load(), l.last.Load()
 	for i, entry := range logs {
 		if want := logs[0].Index + uint64(i); entry.Index != want || (last != 0 && logs[0].Index != last+1) {
@@ -148,6 +155,8 @@ func (l *Log) setBound(b *pebble.Batch, name string, index uint64) error {
 
 // DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as raft asks for.
 func (l *Log) DeleteRange(min, max uint64) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	first, last := l.first.Load(), l.last.Load()
 	if last == 0 || max < first || min > last || min > max {
 		return nil

@@ -35,7 +35,7 @@ func openTest(t testing.TB, fs vfs.FS, change ...func(*Options)) (*DB, error) {
 	if err := errors.Join(root.Sync(), root.Close()); err != nil {
 		t.Fatal(err)
 	}
-	exit := fatal.NewExit(slog.New(slog.DiscardHandler), func(int) { t.Error("the log ended the process") })
+	exit := fatal.NewExit(slog.New(slog.DiscardHandler), func(int) { panic("the log ended the process") })
 	watchdog := fatal.NewWatchdog(exit, time.Minute)
 	t.Cleanup(watchdog.Close)
 	cache := pebble.NewCache(1 << 20)
