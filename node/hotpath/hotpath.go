@@ -23,8 +23,9 @@ const (
 	writeTimeout = 5 * time.Second
 	idleTimeout  = 60 * time.Second // Between two requests of a connection.
 
-	// headMax is the size of a connection's read buffer, and with it the limit of a request head.
-	headMax = 16 << 10 // BOUND: the interface's; each connection holds one for life.
+	// headMax is the limit of a request head: it is the size of a connection's read buffer.
+	headMax     = 16 << 10 // BOUND: the interface's; each connection holds one for life.
+	writeBuffer = 16 << 10 // One write for most answers.
 
 	// connectionsMax is how many connections are served at the same time. BOUND: each holds about 40 KiB.
 	connectionsMax = 50_000
@@ -40,6 +41,7 @@ type Options struct {
 
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
 	Connections                            int
+	HeadMax                                int // Bytes of request line and headers together.
 	// NoDate leaves the Date header out. Its updater is a goroutine that never ends, which tests with a clock of their
 	// own cannot have.
 	NoDate bool
@@ -50,6 +52,7 @@ func (o Options) withDefaults() Options {
 	o.WriteTimeout = withDefault(o.WriteTimeout, writeTimeout)
 	o.IdleTimeout = withDefault(o.IdleTimeout, idleTimeout)
 	o.Connections = withDefault(o.Connections, connectionsMax)
+	o.HeadMax = withDefault(o.HeadMax, headMax)
 	return o
 }
 
@@ -82,6 +85,7 @@ func New(o Options) *Server {
 	}
 	s.http = Tuned(o, s.handle)
 	s.http.ErrorHandler = s.unreadable
+	s.http.MaxRequestBodySize = o.Core.BodyMax()
 	return s
 }
 
@@ -96,8 +100,8 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 		IdleTimeout:  o.IdleTimeout,
 		// The listener refuses surplus connections in JSON before fasthttp would do it in plain text.
 		Concurrency:        o.Connections + o.Connections/8 + 16,
-		ReadBufferSize:     headMax,
-		WriteBufferSize:    headMax,
+		ReadBufferSize:     o.HeadMax,
+		WriteBufferSize:    writeBuffer,
 		MaxRequestBodySize: serving.BodyMax,
 		CloseOnShutdown:    true,
 

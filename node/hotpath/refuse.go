@@ -23,7 +23,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case headTooLarge:
-		s.refuse(ctx, "the request head is over 16 KiB")
+		s.refuse(ctx, "the request head is too large")
 		s.asHeadTooLarge(ctx)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn())

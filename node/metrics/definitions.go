@@ -56,7 +56,7 @@ var (
 	diskStalls      = definition{"gavel_disk_stalls_total", "Disk operations that the watchdog found slow.", nil}
 
 	pebbleDisk        = definition{"gavel_pebble_disk_bytes", "Disk space used, by database.", []string{"database"}}
-	pebbleWAL         = definition{"gavel_pebble_wal_bytes", "Size of the live write-ahead log.", []string{"database"}}
+	pebbleWAL         = definition{"gavel_pebble_wal_written_bytes_total", "Bytes written to the write-ahead log.", []string{"database"}}
 	pebbleMemtable    = definition{"gavel_pebble_memtable_bytes", "Size of the memtables.", []string{"database"}}
 	pebbleL0          = definition{"gavel_pebble_l0_files", "Files in level 0.", []string{"database"}}
 	pebbleReadAmp     = definition{"gavel_pebble_read_amplification", "Sorted runs a read may visit.", []string{"database"}}
@@ -66,9 +66,5 @@ var (
 	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Block cache misses.", []string{"database"}}
 )
 
-// Market gauges, read from the node when somebody scrapes.
-var (
-	viewVersion  = definition{"gavel_view_version", "Version of the published market view.", nil}
-	viewBids     = definition{"gavel_view_bids", "Bids in the published market view.", nil}
-	viewProducts = definition{"gavel_view_products", "Products in the published market view.", nil}
-)
+// The market in memory, read from the node when somebody scrapes.
+var viewVersion = definition{"gavel_view_version", "Version of the published market view.", nil}

@@ -46,11 +46,7 @@ type Database struct {
 }
 
 // Market is the published view.
-type Market struct {
-	Version  uint64
-	Bids     int
-	Products int
-}
+type Market struct{ Version uint64 }
 
 // OnScrape sets where a scrape reads the node's state. Before it is set, the metrics of the node are absent.
 func (m *Metrics) OnScrape(read func() Node) { m.node.Store(&read) }
@@ -85,7 +81,7 @@ var groupGauges = []gauge[Group]{
 
 var databaseGauges = []gauge[Database]{
 	{pebbleDisk.desc(), level, func(d *Database) float64 { return float64(d.DiskBytes) }},
-	{pebbleWAL.desc(), level, func(d *Database) float64 { return float64(d.WALBytes) }},
+	{pebbleWAL.desc(), total, func(d *Database) float64 { return float64(d.WALBytes) }},
 	{pebbleMemtable.desc(), level, func(d *Database) float64 { return float64(d.MemtableBytes) }},
 	{pebbleL0.desc(), level, func(d *Database) float64 { return float64(d.L0Files) }},
 	{pebbleReadAmp.desc(), level, func(d *Database) float64 { return float64(d.ReadAmplification) }},
@@ -103,8 +99,6 @@ var nodeGauges = []gauge[Node]{
 	{fsyncSeconds.desc(), total, func(n *Node) float64 { return n.Proposals.FsyncTime.Seconds() }},
 	{diskStalls.desc(), total, func(n *Node) float64 { return float64(n.Proposals.DiskStalls) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
-	{viewBids.desc(), level, func(n *Node) float64 { return float64(n.Market.Bids) }},
-	{viewProducts.desc(), level, func(n *Node) float64 { return float64(n.Market.Products) }},
 }
 
 // Describe names the metrics.

@@ -11,7 +11,7 @@ import (
 func (c *Core) auctions(sc *Scratch, r *Request) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
-	m, code := sc.admit(view, r, BodyMax)
+	m, code := sc.admit(view, r, c.AuctionBodyMax)
 	if code != apierr.OK {
 		return code
 	}

@@ -45,7 +45,7 @@ func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
 func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
-	m, code := sc.admit(view, r, eventsBodyMax)
+	m, code := sc.admit(view, r, c.EventBodyMax)
 	if code != apierr.OK {
 		return code
 	}

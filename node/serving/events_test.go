@@ -316,3 +316,14 @@ func TestEventMetrics(t *testing.T) {
 type fixedReply []byte
 
 func (r fixedReply) Propose(_ context.Context, _ ids.Group, _ []byte) ([]byte, error) { return r, nil }
+
+// discard answers as if every record were new, and remembers none.
+type discard struct{}
+
+func (discard) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, error) {
+	opened, err := command.Open(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return command.AppendEventResults(nil, make([]command.EventResult, opened.Count)), nil
+}

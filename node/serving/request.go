@@ -2,9 +2,9 @@ package serving
 
 import "time"
 
-// Limits of a request on /v2, from the interface.
+// The interface's limits of bodies on /v2, where Deps leaves them open.
 const (
-	// BodyMax is how much of a body a door reads before it gives up and sets BodyTooLarge.
+	// BodyMax bounds the body of an auction request, the largest there is.
 	BodyMax = 4 << 20 // BOUND: 50,000 product ids fit.
 	// eventsBodyMax bounds the body of an event report.
 	eventsBodyMax = 1 << 20 // BOUND: 200 events fit many times over.
@@ -27,7 +27,7 @@ type Request struct {
 	RequestHeaders  []byte // Access-Control-Request-Headers
 
 	Body         []byte
-	BodyTooLarge bool // The body is over BodyMax and was not read to its end.
+	BodyTooLarge bool // The body is over Core.BodyMax and was not read to its end.
 
 	// UnknownPath is this door's text for a path that nobody serves; empty for the general one.
 	UnknownPath string

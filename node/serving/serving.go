@@ -49,6 +49,8 @@ type Deps struct {
 	PublicURL string // server.public_url without a final slash, for links to the documentation.
 	// CORSOrigins are the origins that browsers may call from; empty or "*" is every origin.
 	CORSOrigins []string
+	// AuctionBodyMax and EventBodyMax bound the bodies, in bytes; 0 is the interface's limit.
+	AuctionBodyMax, EventBodyMax int
 }
 
 // Core answers /v2 and /healthz. It is safe for concurrent use; each request brings a Scratch of its own.
@@ -62,10 +64,19 @@ type Core struct {
 
 // New returns the core of a node.
 func New(d Deps) *Core {
+	if d.AuctionBodyMax == 0 {
+		d.AuctionBodyMax = BodyMax
+	}
+	if d.EventBodyMax == 0 {
+		d.EventBodyMax = eventsBodyMax
+	}
 	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins)}
 	c.scratches.New = func() any { return newScratch(c) }
 	return c
 }
+
+// BodyMax is how much of a body a door reads before it gives up and sets BodyTooLarge.
+func (c *Core) BodyMax() int { return max(c.AuctionBodyMax, c.EventBodyMax) }
 
 // Serve answers the request in sc.Request: it sets Status, Body and Fields of sc. It never fails; what goes wrong is an
 // answer.

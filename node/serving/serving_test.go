@@ -312,3 +312,23 @@ func TestPanicOfAReadPathCostsOneRequest(t *testing.T) {
 		t.Error("the panics were not counted")
 	}
 }
+
+func TestConfiguredBodyLimits(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 10})
+	deps := node.Deps
+	deps.AuctionBodyMax, deps.EventBodyMax = 200, 100
+	core := serving.New(deps)
+	if core.BodyMax() != 200 {
+		t.Errorf("doors read %d bytes", core.BodyMax())
+	}
+	for _, tc := range []struct {
+		path   string
+		length int
+		status int
+	}{{"/v2/auctions", 200, 201}, {"/v2/auctions", 201, 400}, {"/v2/events", 101, 400}} {
+		body := auctionBody + strings.Repeat(" ", tc.length-len(auctionBody))
+		if a := ask(core, "POST", tc.path, node.AuctionKey, body); a.status != tc.status {
+			t.Errorf("%d bytes to %s: %d %s", tc.length, tc.path, a.status, a.body)
+		}
+	}
+}
