@@ -1,0 +1,59 @@
+package auction
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// A scratch keeps the memory of usual auctions and lets go of that of huge ones.
+func TestScratchIsBounded(t *testing.T) {
+	s := Scratch{hits: make([]hit, 4096), candidates: make([]candidate, 3*4096), picked: make([]uint32, ProductsMax)}
+	s.end()
+	if len(s.hits) == 0 {
+		t.Errorf("%d bytes were not kept", s.size())
+	}
+	s.candidates = make([]candidate, 100_000)
+	s.end()
+	if s.size() > keptMax {
+		t.Errorf("%d bytes are kept", s.size())
+	}
+}
+
+// Stamps of an older generation are gone, even when the count of generations wraps around.
+func TestStamps(t *testing.T) {
+	s := stamps{generation: ^uint32(0) - 2}
+	for round := range 5 {
+		s.clear()
+		for key := range uint64(1000) {
+			if _, ok := s.get(key); ok {
+				t.Fatalf("round %d: %d is there already", round, key)
+			}
+			if _, added := s.add(key, uint32(key)); !added {
+				t.Fatalf("round %d: %d was not added", round, key)
+			}
+		}
+		for key := range uint64(1000) {
+			if stored, added := s.add(key, 7); added || stored != uint32(key) {
+				t.Fatalf("round %d: %d has %d", round, key, stored)
+			}
+		}
+	}
+}
+
+// The weight of a token is 3 of 100 for a click, times 1, 0.8, 0.6 and 0.54 of the first rank's exposure, rounded up.
+func TestWeightOf(t *testing.T) {
+	exposure := uint64(1 << 16)
+	for rank, want := range []uint16{1967, 1573, 1180, 1062} {
+		if got := weightOf(market.CPC, exposure); got != want {
+			t.Errorf("weight of a click at rank %d is %d, want %d", rank+1, got, want)
+		}
+		exposure = below(rank, exposure)
+	}
+	if got := weightOf(market.CPM, 1<<16); got != 65535 {
+		t.Errorf("weight of an impression is %d", got)
+	}
+	if got := weightOf(market.CPA, 1<<16); got != 197 {
+		t.Errorf("weight of a purchase is %d, want 197", got)
+	}
+}
