@@ -59,16 +59,7 @@ func FuzzAppendResults(f *testing.F) {
 			Type: auction.ResultType(kind%3 + 1), Winners: []auction.Winner{winner(rank, id, false), winner(rank, "x", true)},
 		}}}
 		body := AppendResults(nil, nil, &res, []byte(own))
-		var got struct {
-			Results []struct {
-				ResultType string
-				Error      *bool
-				Winners    []struct {
-					Rank                                              uint8
-					Type, ID, ResolvedBidID, CampaignID, DemandSource string
-				}
-			}
-		}
+		var got resultsShape
 		if err := stdjson.Unmarshal(body, &got); err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}

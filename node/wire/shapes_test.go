@@ -46,3 +46,19 @@ type eventsShape struct {
 	Purchases   []eventShape `json:"purchases"`
 	Pageviews   []eventShape `json:"pageviews"`
 }
+
+// resultsShape is the second opinion of AppendResults.
+type resultsShape struct {
+	Results []struct {
+		ResultType string `json:"resultType"`
+		Winners    []struct {
+			Rank          uint8  `json:"rank"`
+			Type          string `json:"type"`
+			ID            string `json:"id"`
+			ResolvedBidID string `json:"resolvedBidId"`
+			CampaignID    string `json:"campaignId,omitempty"`
+			DemandSource  string `json:"demandSource,omitempty"`
+		} `json:"winners"`
+		Error *bool `json:"error"`
+	} `json:"results"`
+}

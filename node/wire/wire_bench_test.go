@@ -122,3 +122,31 @@ func decode(b *testing.B, unmarshal func([]byte, any) error, body []byte, into a
 		b.Fatal(err)
 	}
 }
+
+func BenchmarkAppendResults(b *testing.B) {
+	w := winner(1, "p00000001", true)
+	res := &auction.Results{Results: make([]auction.Result, 5)}
+	for i := range res.Results {
+		res.Results[i] = auction.Result{Type: auction.ListingsResult, Winners: []auction.Winner{w, w, w, w}}
+	}
+	b.Run("shape=5x4/writer=wire", func(b *testing.B) {
+		var dst []byte
+		b.ReportAllocs()
+		for b.Loop() {
+			dst = AppendResults(dst[:0], nil, res, nil)
+		}
+		b.SetBytes(int64(len(dst)))
+	})
+	var shape resultsShape
+	if err := stdjson.Unmarshal(AppendResults(nil, nil, res, nil), &shape); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("shape=5x4/writer=goccy", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := gojson.Marshal(&shape); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
