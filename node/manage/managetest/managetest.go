@@ -40,6 +40,7 @@ type World struct {
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired.
 
+	core   *serving.Core
 	groups *groups
 	table  *auth.Table
 	now    atomic.Int64
@@ -66,7 +67,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	w.found(t)
 
 	duplicate := [32]byte{1}
-	core := serving.New(serving.Deps{
+	w.core = serving.New(serving.Deps{
 		Keys: w.table, View: f.View, Topology: w.groups.Topology, Proposer: w.groups, Metrics: serving.NewMetrics(),
 		Keyring:          func() *bidid.Keyring { return f.keyring.Load() },
 		Secret:           func() *[32]byte { return &duplicate },
@@ -77,7 +78,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	})
 	c.PublicURL, c.Version = PublicURL, "test"
 	server, err := manage.New(c, manage.Deps{
-		Core: core, Keys: w.table, Now: w.Now, Ready: func() bool { return true },
+		Core: w.core, Keys: w.table, Now: w.Now, Ready: func() bool { return true },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
@@ -93,6 +94,9 @@ func (w *World) Now() time.Time { return time.UnixMilli(w.now.Load()) }
 
 // Pass moves the clock.
 func (w *World) Pass(d time.Duration) { w.now.Add(d.Milliseconds()) }
+
+// Core is the core that serves /v2.
+func (w *World) Core() *serving.Core { return w.core }
 
 // Log is what was logged.
 func (w *World) Log() string { return w.log.String() }
@@ -171,6 +175,9 @@ func marketplace(ordinal uint16, currency string, exponent uint8, now int64) mar
 // Fail makes every write fail until it is called again with false, as a node without a leader does.
 func (w *World) Fail(down bool) { w.groups.down.Store(down) }
 
+// Break makes every read panic, as a defect would.
+func (w *World) Break() { w.groups.broken.Store(true) }
+
 // feed passes on what the machines tell, as the daemon's does.
 type feed struct {
 	*market.Market
@@ -204,6 +211,7 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 type groups struct {
 	ids.Topology
 	down     atomic.Bool
+	broken   atomic.Bool
 	mu       sync.Mutex
 	machines map[ids.Group]*member
 }
@@ -244,6 +252,9 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 
 // Read reads a group's state.
 func (g *groups) Read(id ids.Group, fn func(shard.Reader) error) error {
+	if g.broken.Load() {
+		panic("broken on purpose")
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return fn(g.machines[id].kv)

@@ -73,9 +73,9 @@ func New(mux humago.Mux, c Config) huma.API {
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
-			OpenAPI:    "3.1.0",
-			Info:       &huma.Info{Title: c.Title, Version: c.Version},
-			Servers:    []*huma.Server{{URL: c.PublicURL}},
+			OpenAPI: "3.1.0",
+			Info:    &huma.Info{Title: c.Title, Version: c.Version},
+			Servers: []*huma.Server{{URL: c.PublicURL}},
 			Components: &huma.Components{
 				Schemas: k.registry, SecuritySchemes: securitySchemes(),
 				Responses: sharedResponses(k.registry), Headers: sharedHeaders(),
