@@ -33,14 +33,15 @@ const (
 func main() {
 	role := flag.String("role", "", "used by the tool itself, to start its servers")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of Gavel's server to this file")
+	only := flag.String("only", "", "measure this shape alone, such as 1x50")
 	flag.Parse()
-	if err := run(*role, *profile); err != nil {
+	if err := run(*role, *profile, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
 		os.Exit(1)
 	}
 }
 
-func run(role, profile string) error {
+func run(role, profile, only string) error {
 	runtime.GOMAXPROCS(1)
 	if role != "" {
 		return serve(role, profile)
@@ -59,6 +60,9 @@ func run(role, profile string) error {
 
 	var results []result
 	for _, s := range shapes {
+		if only != "" && only != s.name() {
+			continue
+		}
 		r, err := measure(s, bare, gavel)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)

@@ -44,7 +44,7 @@ func (sc *Scratch) countAuctions() {
 	for i := range sc.results.Results {
 		result := &sc.results.Results[i]
 		winners += len(result.Winners)
-		for reason, n := range result.Lost {
+		for reason, n := range &result.Lost {
 			lost[reason] += n
 		}
 	}

@@ -109,8 +109,9 @@ func (es *eventScratch) size() int {
 		recordSize = 200
 	)
 	n := cap(es.batch.Arena) + eventSize*cap(es.batch.Events) + itemSize*(cap(es.batch.Items)+cap(es.items))
-	for _, s := range es.shares[:cap(es.shares)] {
-		n += recordSize*cap(s.records) + cap(s.cmd)
+	shares := es.shares[:cap(es.shares)]
+	for i := range shares {
+		n += recordSize*cap(shares[i].records) + cap(shares[i].cmd)
 	}
 	return n
 }

@@ -100,11 +100,12 @@ func (sc *Scratch) size() int {
 		winnerSize = 192
 	)
 	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + sc.event.size()
-	for _, a := range sc.request.Auctions[:cap(sc.request.Auctions)] {
-		n += idSize*cap(a.Products) + 4*cap(a.Quality)
+	auctions, results := sc.request.Auctions[:cap(sc.request.Auctions)], sc.results.Results[:cap(sc.results.Results)]
+	for i := range auctions { // By index: the elements are hundreds of bytes.
+		n += idSize*cap(auctions[i].Products) + 4*cap(auctions[i].Quality)
 	}
-	for _, r := range sc.results.Results[:cap(sc.results.Results)] {
-		n += winnerSize * cap(r.Winners)
+	for i := range results {
+		n += winnerSize * cap(results[i].Winners)
 	}
 	return n
 }
