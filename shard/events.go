@@ -40,7 +40,7 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 		return command.EventResult{Outcome: command.TooOld}
 	}
 	k := m.dedup.bucket(bucketID{classEvent, r.Bucket}, m.state.now)
-	if m.seen(k, &r.Key) {
+	if !m.claim(k, &r.Key) {
 		return command.EventResult{Outcome: command.Duplicate}
 	}
 	c := m.campaignOfToken(marketplace, r)
@@ -75,7 +75,7 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 		return command.EventResult{Outcome: command.TooLate}
 	}
 	k := m.dedup.bucket(bucketID{chargeClass(r.Kind), r.Bucket}, m.state.now)
-	if m.seen(k, &r.ChargeKey) {
+	if !m.claim(k, &r.ChargeKey) {
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 
