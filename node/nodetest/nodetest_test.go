@@ -1,0 +1,137 @@
+package nodetest_test
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+// mode is the variable that makes this test binary a process of its own.
+const mode = "NODETEST_MODE"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(mode); how != "" {
+		pretend(how)
+	}
+	os.Exit(nodetest.Main(m))
+}
+
+// pretend is a process with the contract of gavel serve and nothing behind it.
+func pretend(how string) {
+	if how == "fails" {
+		log.Fatal("there is no room on the disk")
+	}
+	flag := func(name string) string { return os.Args[slices.Index(os.Args, name)+1] }
+	if err := os.WriteFile(flag("--keys-file"), []byte(`{"auctionKey":"a","managementKey":"m","marketplaceId":"x"}`), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	if how != "rude" {
+		terminated := make(chan os.Signal, 1)
+		signal.Notify(terminated, syscall.SIGTERM)
+		go func() { <-terminated; os.Exit(0) }()
+	}
+	log.Fatal(http.ListenAndServe(flag("--manage-listen"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, os.Getenv("GAVEL_DATA_DIR"), flag("--node-id"), slices.Contains(os.Args, "--extra"))
+	})))
+}
+
+func options(t *testing.T, how string) nodetest.Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nodetest.Options{Binary: self, Env: []string{mode + "=" + how}, Args: []string{"--extra"}}
+}
+
+func TestLifeOfANode(t *testing.T) {
+	t.Setenv("GAVEL_DATA_DIR", "of a developer")
+	n := nodetest.Start(t, options(t, "serves"))
+	if n.Keys != (nodetest.Keys{AuctionKey: "a", ManagementKey: "m", MarketplaceID: "x"}) {
+		t.Errorf("keys %+v", n.Keys)
+	}
+	first := n.Pid()
+	for range 2 { // The same ports again, at once.
+		if err := n.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := http.Get(n.ManageURL); err == nil {
+			t.Fatal("a killed node answers")
+		}
+		if err := n.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if err := n.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.Pid() == first || n.Pid() == 0 {
+		t.Errorf("process %d after %d", n.Pid(), first)
+	}
+	resp, err := http.Get(n.ManageURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var body [100]byte
+	read, _ := resp.Body.Read(body[:])
+	if got := string(body[:read]); got != "n1true" {
+		t.Errorf("the process says %q: the caller's variables leak, or arguments are lost", got)
+	}
+	if err := n.Terminate(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	if err := n.Kill(); err != nil || n.Pid() != 0 {
+		t.Errorf("killing what has ended: %v, process %d", err, n.Pid())
+	}
+}
+
+func TestTerminateTellsOfABadEnd(t *testing.T) {
+	n := nodetest.Start(t, options(t, "rude"))
+	if err := n.Terminate(); err == nil {
+		t.Error("a process that died of SIGTERM ended well")
+	}
+}
+
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	n := nodetest.New(t, options(t, "fails"))
+	if err := n.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.WaitReady(t.Context()); err == nil || !strings.Contains(err.Error(), "no room on the disk") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A port from the range of outgoing connections could be taken by a client while the node is down.
+func TestPortsAreNotThoseOfClients(t *testing.T) {
+	seen := map[string]bool{}
+	for range 5 {
+		n := nodetest.New(t, options(t, "serves"))
+		for _, address := range []string{n.AuctionURL, n.ManageURL} {
+			u, err := url.Parse(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, text, err := net.SplitHostPort(u.Host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if port, err := strconv.Atoi(text); err != nil || port >= 32_768 || port < 1_024 || seen[text] {
+				t.Errorf("port %s", text)
+			}
+			seen[text] = true
+		}
+	}
+}
