@@ -42,7 +42,7 @@ func digits(src []byte, i int) int {
 	return i
 }
 
-// numberValue reads a value that should be a number.
+// numberValue reads a value that should be a number. The text is empty if the value is none, or stops the scan.
 func (s *scanner) numberValue() ([]byte, presence) {
 	switch c := s.peek(); {
 	case c == '-' || c-'0' <= 9:

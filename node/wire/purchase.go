@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -115,7 +117,7 @@ func (s *eventScanner) unitPrice(it *event.Item, item rank) {
 	price, err := money.ParseDecimal(text)
 	const path = "purchases[#].items[#].unitPrice"
 	switch {
-	case p == present && len(text) <= numberLenMax && text[0] == '-' && (price < 0 || err != nil):
+	case len(text) <= numberLenMax && bytes.HasPrefix(text, []byte("-")) && (price < 0 || err != nil):
 		s.violate(item+3, apierr.NonPositivePrice, path, "must be at least 0", from)
 	case p == wrong || err != nil || price > unitPriceMax:
 		s.violate(item+3, apierr.BadRequest, path, "must be a number from 0 to 1e12 of at most 32 characters", from)
