@@ -21,8 +21,8 @@ func (s *Scratch) collect() {
 	}
 }
 
-// collectProducts looks the ids up. The first pass has no branches, so that the processor overlaps its cache misses; the
-// second sees only what the first could not rule out.
+// collectProducts looks the ids up, in passes whose loads do not wait for each other: the first has no branches and rules
+// most ids out, the second finds the rows of the rest, the third reads them.
 func (s *Scratch) collectProducts() {
 	ids := s.a.Products
 	if len(s.picked) < len(ids) {
@@ -34,16 +34,18 @@ func (s *Scratch) collectProducts() {
 		n += s.v.MaybeProduct(ids[i].Hash)
 	}
 	onlyOffered := len(s.a.External) == 0
+	s.found = s.found[:0]
 	for _, i := range picked[:n] {
-		row, ok := s.v.Product(s.t.Marketplace, ids[i].Hash, s.req.Text(ids[i].Span), onlyOffered)
-		if !ok {
-			continue
+		if row, ok := s.v.Product(s.t.Marketplace, ids[i].Hash, s.req.Text(ids[i].Span), onlyOffered); ok {
+			s.found = append(s.found, found{row: row, index: i})
 		}
+	}
+	for _, f := range s.found {
 		quality := uint32(market.QualityOne)
 		if len(s.a.Quality) > 0 {
-			quality = s.a.Quality[i]
+			quality = s.a.Quality[f.index]
 		}
-		s.hit(row, i, quality)
+		s.hit(f.row, f.index, quality)
 	}
 }
 

@@ -22,6 +22,7 @@ type Scratch struct {
 	payload bidid.Payload
 
 	picked     []uint32 // Positions of ids that the product table may hold.
+	found      []found
 	hits       []hit
 	candidates []candidate
 	types      chargeTypes
@@ -31,7 +32,11 @@ type Scratch struct {
 	wanted     expression
 	top        [topMax]uint32 // Hits by best bid, best first.
 	ranked     int
+	touched    uint32 // Keeps the loads of touch from being left out.
 }
+
+// found is an id of the request that has a row.
+type found struct{ row, index uint32 }
 
 // hit is a product that may win.
 type hit struct {
@@ -41,6 +46,7 @@ type hit struct {
 	best     int32  // The best candidate, none without one.
 	other    int32  // The best candidate of another vendor than best's.
 	eligible uint32 // Candidates of the product.
+	first    uint32 // Campaign of the first bid, 0 without one.
 	filter   verdict
 	category verdict
 	dead     bool // The id is not the product's after all.
@@ -104,6 +110,7 @@ func (s *Scratch) end() {
 // size is about how many bytes the arrays take.
 func (s *Scratch) size() int {
 	return cap(s.picked)*int(unsafe.Sizeof(uint32(0))) +
+		cap(s.found)*int(unsafe.Sizeof(found{})) +
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
 		(len(s.rowSeen.slots)+len(s.idSeen.slots))*int(unsafe.Sizeof(stamp{}))
@@ -121,12 +128,14 @@ func (s *Scratch) run(a *Auction, out *Result, seq uint64) {
 	s.wanted.reset()
 
 	s.collect()
+	s.touchBids()
 	for i := range s.hits {
 		s.admit(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
 	}
 	s.admitExternal(out)
 	s.score()
 	s.rank()
+	s.touchWinners()
 	for !s.confirm() {
 		s.rank()
 	}
