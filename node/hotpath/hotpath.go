@@ -118,7 +118,10 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 
 // Serve answers on a listener until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	return s.http.Serve(&bounded{Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections)}) //nolint:gosec // A count.
+	return s.http.Serve(&bounded{
+		Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections), //nolint:gosec // A count.
+		surplus: surplusAnswer(s.core.PublicURL),
+	})
 }
 
 // ServeConn answers on one connection until it ends.

@@ -23,6 +23,7 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case headTooLarge:
+		drain(ctx.Conn())
 		s.refuse(ctx, "the request head is too large")
 		s.asHeadTooLarge(ctx)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
@@ -63,17 +64,17 @@ func (s *Server) asHeadTooLarge(ctx *fasthttp.RequestCtx) {
 	ctx.Response.SetBody(append(body, strconv.Quote(http.StatusText(status))+"}"...))
 }
 
-// drainMax is how much of a body that is too large is read and thrown away. BOUND: closing a connection with unread bytes
-// resets it, and the client may lose the answer that says why; a body larger than this is not worth the courtesy.
+// drainMax is how much of a request that is too large is read and thrown away. BOUND: closing a connection with unread bytes
+// resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
 const drainMax = 16 << 20
 
-// drain reads what is left of a body, within the read timeout that is already set on the connection.
+// drain reads what is left of a request, within the read timeout that is already set on the connection.
 func drain(c net.Conn) {
 	const pause = 100 * time.Millisecond
 	deadline := time.Now().Add(readTimeout)
 	buffer := make([]byte, 64<<10)
 	for read := 0; read < drainMax && time.Now().Before(deadline); {
-		_ = c.SetReadDeadline(time.Now().Add(pause)) // The end of a body cannot be seen here; a pause is taken for it.
+		_ = c.SetReadDeadline(time.Now().Add(pause)) // The end cannot be seen here; a pause is taken for it.
 		n, err := c.Read(buffer)
 		read += n
 		if err != nil {
@@ -85,8 +86,9 @@ func drain(c net.Conn) {
 // bounded refuses surplus connections with an answer that clients understand.
 type bounded struct {
 	net.Listener
-	open func() int32
-	max  int32
+	open    func() int32
+	max     int32
+	surplus string // What a connection beyond the bound is answered with.
 }
 
 // Accept returns the next connection that may be served.
@@ -97,18 +99,18 @@ func (b *bounded) Accept() (net.Conn, error) {
 			return c, err
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(c, surplus)
+		_, _ = io.WriteString(c, b.surplus)
 		_ = c.Close()
 	}
 }
 
-// surplus is what a connection beyond the bound is answered with.
-var surplus = func() string {
-	body := string(apierr.Append(nil, apierr.ServiceUnavailable, "too many connections", ""))
+// surplusAnswer is that answer, made once.
+func surplusAnswer(publicURL string) string {
+	body := string(apierr.Append(nil, apierr.ServiceUnavailable, "too many connections", publicURL))
 	return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n" +
-		"Access-Control-Allow-Origin: *\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: " +
-		strconv.Itoa(len(body)) + "\r\n\r\n" + body
-}()
+		"X-Content-Type-Options: nosniff\r\nAccess-Control-Allow-Origin: *\r\nRetry-After: 1\r\nConnection: close\r\n" +
+		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+}
 
 // logger is where fasthttp reports connections that went wrong. That is everyday business on the internet, so it is told
 // only to those who look for it.
