@@ -137,7 +137,7 @@ func (m *machine) load() error {
 		}
 	}
 	m.applied.Store(&a)
-	if err := m.loadUser(); err != nil {
+	if err := m.user.Load(m.state.Reader()); err != nil {
 		return fmt.Errorf("group %d: the state cannot be loaded: %w", m.id, err)
 	}
 	if digest := m.user.Digest(); found && digest != a.Digest {
@@ -152,14 +152,7 @@ func (m *machine) wipe() error {
 		return err
 	}
 	m.applied.Store(&statedb.Applied{})
-	return m.loadUser()
-}
-
-// loadUser lets the state machine read its state, and gives back what the last read value pins.
-func (m *machine) loadUser() error {
-	r := m.state.Reader()
-	defer r.Release()
-	return m.user.Load(r)
+	return m.user.Load(m.state.Reader())
 }
 
 // Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here.

@@ -82,12 +82,7 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	s.cache = pebble.NewCache(c.CacheBytes)
-	s.log, err = pebblelog.Open(pebblelog.Options{
-		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
-		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
-		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss,
-	})
-	if err != nil {
+	if err := s.openLog(); err != nil {
 		return err
 	}
 	s.state, err = statedb.Open(statedb.Options{
@@ -111,6 +106,16 @@ func (s *Store) open() (err error) {
 	}
 	s.mux.Start()
 	return nil
+}
+
+func (s *Store) openLog() (err error) {
+	c := &s.c
+	s.log, err = pebblelog.Open(pebblelog.Options{
+		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
+		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss,
+	})
+	return err
 }
 
 // makeDirs creates the directories durably: what is synced inside one is lost when the directory itself is.

@@ -46,7 +46,6 @@ func (b *Batch) Bytes() int { return b.p.Len() }
 
 // Commit writes the changes together with the applied record and empties the batch.
 func (b *Batch) Commit(a Applied) {
-	b.release()
 	b.mustWrite(b.p.Set(b.group.appliedKey(), appendApplied(nil, a), nil))
 	b.Flush()
 }
@@ -58,10 +57,7 @@ func (b *Batch) Flush() {
 }
 
 // Close releases the batch; uncommitted changes are dropped.
-func (b *Batch) Close() error {
-	b.release()
-	return b.p.Close()
-}
+func (b *Batch) Close() error { return b.p.Close() }
 
 func (b *Batch) mustWrite(err error) {
 	if err != nil {

@@ -2,7 +2,6 @@ package statedb
 
 import (
 	"errors"
-	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -12,10 +11,10 @@ import (
 // A value that cannot be read ends the process, so there are no errors here: the state machine must not decide on half
 // of its state.
 type Reader struct {
-	group  *Group
-	p      pebble.Reader
-	key    []byte
-	closer io.Closer // Of the value last returned.
+	group *Group
+	p     pebble.Reader
+	key   []byte
+	value []byte
 }
 
 // Reader reads the current state.
@@ -25,17 +24,18 @@ func (g *Group) newReader(p pebble.Reader) *Reader {
 	return &Reader{group: g, p: p, key: append([]byte(nil), g.prefix...)}
 }
 
-// Get returns the value of a key. OWNERSHIP: the value is valid until the next Get.
+// Get returns the value of a key. OWNERSHIP: the value is valid until the next Get. It is a copy, because a value of
+// Pebble's pins a block until somebody remembers to let go.
 func (r *Reader) Get(key []byte) (value []byte, found bool) {
-	r.release()
 	r.key = append(r.key[:len(r.group.prefix)], key...)
 	value, closer, err := r.p.Get(r.key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false
 	}
 	r.group.db.mustRead(err)
-	r.closer = closer
-	return value, true
+	r.value = append(r.value[:0], value...)
+	r.group.db.mustRead(closer.Close())
+	return r.value, true
 }
 
 // Scan calls fn for the keys from (included) to (excluded), in order, until it returns false. OWNERSHIP: key and value
@@ -56,14 +56,4 @@ func (r *Reader) scan(low, high []byte, fn func(key, value []byte) bool) {
 		}
 	}
 	r.group.db.mustRead(errors.Join(it.Error(), it.Close()))
-}
-
-// Release gives back what the last value holds. The database cannot be closed before.
-func (r *Reader) Release() { r.release() }
-
-func (r *Reader) release() {
-	if r.closer != nil {
-		r.group.db.mustRead(r.closer.Close())
-		r.closer = nil
-	}
 }

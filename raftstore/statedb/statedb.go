@@ -66,7 +66,7 @@ func Open(o Options) (*DB, error) {
 	}
 	var err error
 	if d.p, err = pebble.Open(o.Dir, p); err != nil {
-		return nil, fmt.Errorf("the state database cannot be opened: %w", err)
+		return nil, fmt.Errorf("the state database %s cannot be opened; delete it, and snapshot and log bring it back: %w", o.Dir, err)
 	}
 	return d, nil
 }
@@ -195,6 +195,5 @@ func (s *Snapshot) Each(fn func(key, value []byte) error) (err error) {
 
 // Close releases the snapshot.
 func (s *Snapshot) Close() error {
-	s.release()
 	return s.p.Close()
 }
