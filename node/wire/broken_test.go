@@ -1,0 +1,38 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/event"
+)
+
+// TestBrokenBodies cuts every golden body at every byte, and puts another byte at every place: the parsers must agree with
+// encoding/json on what is still JSON, and must not fall over what is not, wherever it breaks.
+func TestBrokenBodies(t *testing.T) {
+	var req auction.Request
+	var batch event.Batch
+	var f Fault
+	check := func(body []byte) {
+		req.Body = body
+		checkSyntax(t, body, ParseAuctions(&req, &f))
+		batch.Body = body
+		checkSyntax(t, body, ParseEvents(&batch, goldenNow, &f))
+	}
+	const odd = "\"{}[],:0-.e\\ntu\x00\xff "
+	bodies := readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt", "events.txt", "events-time.txt")
+	places := 0
+	for _, body := range bodies {
+		if len(body) > 1_000 {
+			continue
+		}
+		for i := range body {
+			check(body[:i:i])
+			broken := bytes.Clone(body)
+			broken[i] = odd[places%len(odd)]
+			check(broken)
+			places++
+		}
+	}
+}
