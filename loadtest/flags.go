@@ -23,6 +23,7 @@ type config struct {
 	scenario              string
 	auctionURL, manageURL string
 	auctionKey, manageKey string
+	node, dataParent      string // The binary of a node of our own, and where its data lies.
 	plan                  arrival.Plan
 	workers               int
 	seed                  uint64
@@ -47,6 +48,8 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 		_, _ = fmt.Fprintf(help, "usage: loadtest [flags] SCENARIO\nscenarios: %s\n\n", strings.Join(scenarios.All, ", "))
 		f.PrintDefaults()
 	}
+	f.StringVar(&cfg.node, "node", "", "start this gavel `BINARY` on an empty data directory and measure it; the addresses, keys and --pid below are then its own")
+	f.StringVar(&cfg.dataParent, "data-parent", "", "`DIR` in which the data of --node lies, on the disk to measure")
 	f.StringVar(&cfg.auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
 	f.StringVar(&cfg.manageURL, "manage", "http://127.0.0.1:8081", "base `URL` of the management listener")
 	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
@@ -80,7 +83,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	}
 	cfg.scenario = f.Arg(0)
 	return cfg, errors.Join(
-		cfg.readPlan(rate, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.readKeys(keysFile), cfg.bounds(),
+		cfg.readPlan(rate, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.wantKeys(keysFile), cfg.bounds(),
 	)
 }
 
@@ -103,6 +106,14 @@ func (c *config) readShape(text string) error {
 		return fmt.Errorf("shape %q: want 1..5 auctions x 1..10000 ids, as 5x100", text)
 	}
 	return nil
+}
+
+// wantKeys reads the keys, which a node of our own has yet to make.
+func (c *config) wantKeys(file string) error {
+	if c.node != "" {
+		return nil
+	}
+	return c.readKeys(file)
 }
 
 func (c *config) readKeys(file string) error {

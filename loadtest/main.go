@@ -39,7 +39,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
 		return exitUsage
 	}
-	outcome, err := measure(ctx, cfg, stderr)
+	outcome, err := measureNode(ctx, cfg, stderr)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "loadtest:", err)
 		return exitFailed

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,6 +14,19 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 	"github.com/gavel-ads/gavel/loadtest/verify"
 )
+
+// measureNode makes one run against the node of the configuration, or one of its own.
+func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *outcome, err error) {
+	if cfg.node == "" {
+		return measure(ctx, cfg, progress)
+	}
+	n, err := startNode(ctx, cfg, cfg.node, cfg.dataParent)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	return measure(ctx, cfg, progress)
+}
 
 // measure makes one run from the empty node to the compared books.
 func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, error) {
