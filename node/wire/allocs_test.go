@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // allocations counts those of parse over bodies of all kinds, the slices having grown to the largest.
@@ -56,6 +57,19 @@ func TestAppendResultsAllocatesNothing(t *testing.T) {
 	res := someResults()
 	var dst []byte
 	if n := testing.AllocsPerRun(10, func() { dst = AppendResults(dst[:0], nil, res, []byte("gavel")) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestCheckDemandAllocatesNothing(t *testing.T) {
+	policy := market.ExternalDemand{OwnValue: "gavel", Sources: []string{"a", "source-of-32-characters-012345678"}}
+	req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c",` +
+		`"demandSources":[{"source":"source-of-32-characters-01234567","bids":[]}]}]}`)}
+	var f Fault
+	if code := ParseAuctions(&req, &f); code != apierr.OK {
+		t.Fatal(code)
+	}
+	if n := testing.AllocsPerRun(10, func() { CheckDemand(&req, &policy, &f) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
