@@ -19,8 +19,8 @@ const (
 	stopMax  = 15 * time.Second // BOUND: how long it may drain.
 )
 
-// ownNode is a node that the run starts for itself, with the settings of its command line's defaults and an empty data
-// directory, so that a figure can be made again with one command.
+// ownNode is a node that the run starts for itself on an empty data directory, so that a figure can be made again with one
+// command. Its settings are the defaults, but for the management rate limits, which would only prolong the filling.
 type ownNode struct {
 	cmd    *exec.Cmd
 	dir    string
@@ -46,7 +46,8 @@ func startNode(ctx context.Context, cfg *config, binary, parent string) (*ownNod
 	}
 	defer func() { _ = log.Close() }() // The process has its own descriptor.
 	cmd := exec.Command(binary, "serve", "--data-dir", filepath.Join(dir, "data"), "--auction-listen", addresses[0],
-		"--manage-listen", addresses[1], "--peer-listen", addresses[2], "--node-id", "n1", "--keys-file", keys)
+		"--manage-listen", addresses[1], "--peer-listen", addresses[2], "--node-id", "n1", "--keys-file", keys,
+		"--ratelimit-management", "0", "--ratelimit-catalog", "0")
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, n.stop())
