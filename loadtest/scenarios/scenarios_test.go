@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -35,10 +36,10 @@ func environment() *Env {
 		products[i] = fmt.Sprintf("p%d", i)
 	}
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	sold := 0
+	var machines atomic.Int64
 	return &Env{
 		Seed: 1, Run: "run", Products: products, Auctions: 2, IDs: 20, Slots: 4, Events: 10, Tokens: 1_000,
-		Dial: func() (Poster, error) { sold += 1_000_000; return &vending{sold}, nil },
+		Dial: func() (Poster, error) { return &vending{int(machines.Add(1)) * 1_000_000}, nil },
 		Now:  func() time.Time { return now },
 	}
 }
