@@ -110,7 +110,7 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	if balance, repeated := m.adjusts.balances[a.Request]; repeated {
 		return command.Result{Balance: balance}
 	}
-	if len(a.VendorID) > textMax {
+	if !isID(a.VendorID) {
 		return refused(command.Invalid, 0)
 	}
 	w, why := m.walletFor(a.Marketplace, a.VendorID, a.Wallet)

@@ -61,7 +61,7 @@ type bucket struct {
 	xor   uint64 // Of the hashes of its keys' records.
 	hash  uint64 // Of the stored summary; 0 before the first.
 	dirty bool
-	gone  bool    // Purged by this batch.
+	gone  bool                  // Purged by this batch.
 	keys  map[[16]byte]struct{} // Nil: look them up in the durable state.
 }
 

@@ -1,0 +1,43 @@
+package shard_test
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// FuzzApply gives a machine commands with a right checksum and any body. It may refuse them or do what they say; it must
+// not panic, because that would stop every replica at the same command, and what it keeps must load again.
+func FuzzApply(f *testing.F) {
+	for _, cmd := range [][]byte{
+		deposit(1, "v", 1_000), create(1, "v", 1, 500),
+		command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{click(1, 1)}}),
+		command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: []market.Product{{ID: "p", Vendors: []string{"v"}}}}),
+		command.AppendPutCategories(nil, benchNow, &command.PutCategories{Marketplace: 1, Categories: []market.Category{{ID: "c", ParentID: "c"}}}),
+		command.AppendAdvance(nil, benchNow+31*day, &command.Advance{Periods: []command.Periods{{Marketplace: 1, Day: 9}}}),
+		command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Budget: new(micros(7))}),
+		command.AppendPutRecords(nil, benchNow, &command.PutRecords{Records: []command.Record{{Kind: 1, ID: "k", Value: []byte("v"), Class: "c"}}}),
+		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1}}),
+	} {
+		f.Add(cmd, cmd)
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		r := open(t, shardtest.NewKV())
+		r.Do(deposit(1, "v", 1_000))
+		r.Do(create(1, "v", 1, 500))
+		for _, cmd := range [][]byte{first, second} {
+			if len(cmd) < command.HeaderLen {
+				continue
+			}
+			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpPutBids) + 1, 0, 0}, cmd[4:]...)
+			r.Apply(shardtest.Reseal(cmd))
+		}
+		r.Commit()
+		check(t, r.Books().Audit())
+		if again := open(t, r.KV); again.Machine.Digest() != r.Machine.Digest() {
+			t.Fatal("another digest after a restart")
+		}
+	})
+}
