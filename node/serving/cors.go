@@ -25,13 +25,17 @@ const requestHeadersMax = 1 << 10 // BOUND: of names echoed in a preflight.
 
 // cors decides who may call from a browser. Storefronts do, from origins nobody knows beforehand, so every origin may
 // unless the configuration lists some. Credentials are never allowed: keys travel in a header that scripts set.
-type cors struct{ origins []string } // Empty: every origin.
+type cors struct{ origins [][]byte } // Empty: every origin.
 
 func newCORS(origins []string) cors {
 	if slices.Contains(origins, "*") {
-		origins = nil
+		return cors{}
 	}
-	return cors{origins}
+	c := cors{}
+	for _, o := range origins {
+		c.origins = append(c.origins, []byte(o))
+	}
+	return c
 }
 
 // append adds the CORS fields. Errors carry them too, or a browser hides the error from the page.
@@ -60,12 +64,7 @@ func (c cors) append(sc *Scratch, r *Request, op Operation) {
 }
 
 func (c cors) listed(origin []byte) bool {
-	for _, o := range c.origins {
-		if o == string(origin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.origins, func(o []byte) bool { return bytes.Equal(o, origin) })
 }
 
 // tokens reports whether text is a comma-separated list of header names, which is safe to send back.

@@ -82,13 +82,9 @@ func SplitTarget(t []byte) (path, query []byte) {
 			t = t[i:]
 		}
 	}
-	if i := bytes.IndexByte(t, '#'); i >= 0 {
-		t = t[:i]
-	}
-	if i := bytes.IndexByte(t, '?'); i >= 0 {
-		return t[:i], t[i+1:]
-	}
-	return t, nil
+	t, _, _ = bytes.Cut(t, []byte{'#'})
+	path, query, _ = bytes.Cut(t, []byte{'?'})
+	return path, query
 }
 
 // AppendCleanPath is the one path rule of both listeners. It appends the path with runs of '/' collapsed, still encoded,
