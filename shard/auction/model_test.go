@@ -246,10 +246,10 @@ func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
 		rate := big.NewInt(n << 32 / of)
 		w.Mul(w, rate).Rsh(w, 32)
 	}
-	switch x.charge {
-	case market.CPM:
+	if x.charge == market.CPM {
 		w.Div(w, big.NewInt(1000))
-	case market.CPA:
+	}
+	if x.charge == market.CPA {
 		part(10, 100)
 	}
 	if types[market.CPM] && x.charge != market.CPM {

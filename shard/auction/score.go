@@ -28,10 +28,10 @@ func (t chargeTypes) weight(charge market.ChargeType, quality uint64) uint64 {
 		return quality
 	}
 	w := quality
-	switch charge {
-	case market.CPM:
+	if charge == market.CPM {
 		w /= 1000
-	case market.CPA:
+	}
+	if charge == market.CPA {
 		w = share(w, priorPurchase)
 	}
 	if t&cpmBit != 0 && charge != market.CPM {

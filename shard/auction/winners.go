@@ -77,14 +77,12 @@ func below(rank int, exposure uint64) uint64 {
 
 // weightOf returns how probable it is that a win is charged, in units of 1/2^16, rounded up; 65535 stands for 1.
 func weightOf(charge market.ChargeType, exposure uint64) uint16 {
-	probability := exposure << 16 // In units of 1/2^32.
-	switch charge {
-	case market.CPM:
+	if charge == market.CPM {
 		return 1<<16 - 1
-	case market.CPC:
-		probability = share(probability, priorClick)
-	case market.CPA:
-		probability = share(share(probability, priorClick), priorPurchase)
+	}
+	probability := share(exposure<<16, priorClick) // In units of 1/2^32.
+	if charge == market.CPA {
+		probability = share(probability, priorPurchase)
 	}
 	return uint16(min(probability>>16+1, 1<<16-1)) //nolint:gosec // at most 65535.
 }
