@@ -1,16 +1,8 @@
 package shard
 
 import (
-	"encoding/binary"
-	"maps"
-	"slices"
-
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/event"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
-	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // advance moves the clock's consequences: budget periods, dedup horizons, remembered request ids.
@@ -60,106 +52,4 @@ func periodNumber(p *command.Periods, kind market.Period) uint32 {
 	default:
 		return 0
 	}
-}
-
-// adjusts remembers the wallet adjustments of the last 24 hours by their request ids.
-type adjusts struct {
-	balances map[ids.UUID]money.Micros
-	hours    map[uint32]*adjustHour
-}
-
-type adjustHour struct {
-	requests []ids.UUID
-	xor      uint64 // Of the records' hashes.
-}
-
-func newAdjusts() adjusts {
-	return adjusts{balances: make(map[ids.UUID]money.Micros), hours: make(map[uint32]*adjustHour)}
-}
-
-func (a *adjusts) remember(hour uint32, request ids.UUID, balance money.Micros, hash uint64) {
-	h := a.hours[hour]
-	if h == nil {
-		h = new(adjustHour)
-		a.hours[hour] = h
-	}
-	h.requests = append(h.requests, request)
-	h.xor ^= hash
-	a.balances[request] = balance
-}
-
-func (m *Machine) purgeAdjusts() {
-	horizon := event.BucketOf(m.state.now - event.RequestMillis)
-	for _, hour := range slices.Sorted(maps.Keys(m.adjusts.hours)) {
-		if hour >= horizon {
-			return
-		}
-		h := m.adjusts.hours[hour]
-		m.digest ^= h.xor
-		m.written = true
-		m.b.DeleteRange(appendU32([]byte{tableAdjust}, hour), appendU32([]byte{tableAdjust}, hour+1))
-		for _, request := range h.requests {
-			delete(m.adjusts.balances, request)
-		}
-		delete(m.adjusts.hours, hour)
-	}
-}
-
-// adjustWallet adds an amount to a wallet, once per request id.
-func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
-	if balance, repeated := m.adjusts.balances[a.Request]; repeated {
-		return command.Result{Balance: balance}
-	}
-	if !isID(a.VendorID) {
-		return refused(command.Invalid, 0)
-	}
-	w, why := m.walletFor(a.Marketplace, a.VendorID, a.Wallet)
-	if why != command.Done {
-		return refused(why, 0)
-	}
-	if a.Strict && a.Amount < 0 && w.Balance+a.Amount < 0 {
-		return refused(command.InsufficientBalance, 0)
-	}
-	if !w.Adjust(a.Amount) {
-		return refused(command.TooMany, 0)
-	}
-	m.keepWallet(w)
-	hour := event.BucketOf(m.state.now)
-	key := keyAdjust(nil, hour, a.Request)
-	hash := m.add(key, binary.LittleEndian.AppendUint64(nil, uint64(w.Balance))) //nolint:gosec // two's complement both ways.
-	m.adjusts.remember(hour, a.Request, w.Balance, hash)
-	m.journal(ledger.Line{Kind: ledger.Adjustment, Key: a.Request, Wallet: w.ID, Price: a.Amount, Amount: a.Amount})
-	return command.Result{Balance: w.Balance}
-}
-
-// walletFor returns the wallet that a command names: an existing one of the vendor, or the default wallet, which is made
-// here but kept only by keepWallet. The zero id means the default wallet.
-func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wallet, command.Refusal) {
-	if w := m.wallets[id]; w != nil {
-		if w.Marketplace != marketplace || w.VendorID != vendor {
-			return nil, command.NotFound
-		}
-		return w, command.Done
-	}
-	byDefault := ids.DefaultWalletOf(marketplace, vendor)
-	if !id.IsZero() && id != byDefault {
-		return nil, command.NotFound
-	}
-	if w := m.wallets[byDefault]; w != nil {
-		return w, command.Done
-	}
-	return &wallet{Wallet: ledger.Wallet{
-		ID: byDefault, Marketplace: marketplace, VendorID: vendor, Name: "default", Default: true,
-		CreatedMillis: m.state.now,
-	}}, command.Done
-}
-
-// keepWallet marks a wallet as changed, and adds it when it is new.
-func (m *Machine) keepWallet(w *wallet) {
-	if m.wallets[w.ID] == nil {
-		m.wallets[w.ID] = w
-		key := keyOfVendor(nil, tableVendorWallet, w.Marketplace, w.VendorID)
-		m.put(append(key, w.ID[:]...), []byte{})
-	}
-	m.soilWallet(w)
 }

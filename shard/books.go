@@ -1,11 +1,7 @@
 package shard
 
 import (
-	"encoding/binary"
-
 	"github.com/gavel-ads/gavel/shard/command"
-	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -15,21 +11,6 @@ import (
 // Lists come in pages: items after an id, at most limit of them, and whether more follow. Everything returned is a copy.
 // A stored value that cannot be read panics: Load has checked it.
 type Books struct{ R Reader }
-
-// CampaignState is a campaign with its money.
-type CampaignState struct {
-	market.Campaign
-	Money    ledger.Budget
-	BidCount int // Not deleted.
-}
-
-// CampaignFilter narrows Campaigns. Zero members do not narrow.
-type CampaignFilter struct {
-	VendorID string
-	Status   *market.Status // Nil leaves terminated campaigns out.
-	Format   *market.AdFormat
-	Active   *bool
-}
 
 // StoredRecord is a management record.
 type StoredRecord struct {
@@ -178,128 +159,5 @@ func (b Books) ProductsOf(marketplace uint16, vendor, afterID string, limit int)
 			all = append(all, p)
 		}
 	}
-	return all, more
-}
-
-// Wallet returns one wallet.
-func (b Books) Wallet(id ids.UUID) (ledger.Wallet, bool) {
-	stored, found := b.R.Get(keyWallet(nil, id))
-	if !found {
-		return ledger.Wallet{}, false
-	}
-	return must(readWallet(id, stored)), true
-}
-
-// Wallets lists the wallets of a vendor by id.
-func (b Books) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) {
-	prefix := keyOfVendor(nil, tableVendorWallet, marketplace, vendor)
-	var names []ids.UUID
-	b.R.Scan(prefix, after(prefix), func(key, _ []byte) bool {
-		names = append(names, ids.UUID(key[len(prefix):]))
-		return true
-	})
-	for _, id := range names {
-		if w, found := b.Wallet(id); found {
-			all = append(all, w)
-		}
-	}
-	return all
-}
-
-// Campaign returns a campaign of any marketplace: callers compare its Marketplace with theirs.
-func (b Books) Campaign(id ids.UUID) (CampaignState, bool) {
-	at, found := b.R.Get(keyCampaignID(nil, id))
-	if !found {
-		return CampaignState{}, false
-	}
-	return b.CampaignByOrdinal(binary.BigEndian.Uint32(at))
-}
-
-// CampaignByOrdinal returns the campaign with an ordinal of this group.
-func (b Books) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
-	stored, found := b.R.Get(keyCampaign(nil, ordinal))
-	if !found {
-		return CampaignState{}, false
-	}
-	c := must(readCampaign(stored))
-	s := CampaignState{Campaign: c.Campaign, BidCount: int(c.bids)}
-	if stored, found = b.R.Get(keyBudget(nil, ordinal)); found {
-		s.Money = must(readBudget(stored))
-	}
-	return s, true
-}
-
-// CampaignByExternalID returns the campaign with an external id, unique per marketplace and format in this group.
-func (b Books) CampaignByExternalID(marketplace uint16, format market.AdFormat, external string) (CampaignState, bool) {
-	at, found := b.R.Get(keyExternalID(nil, marketplace, format, external))
-	if !found {
-		return CampaignState{}, false
-	}
-	return b.CampaignByOrdinal(binary.BigEndian.Uint32(at))
-}
-
-// Campaigns lists campaigns of a marketplace that pass the filter, newest first, leaving out the first offset of them.
-func (b Books) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit int) (all []CampaignState, more bool) {
-	prefix := appendU16([]byte{tableNewest}, marketplace)
-	if f.VendorID != "" {
-		prefix = keyOfVendor(nil, tableVendorNewest, marketplace, f.VendorID)
-	}
-	var ordinals []uint32
-	b.R.Scan(prefix, after(prefix), func(key, _ []byte) bool {
-		ordinals = append(ordinals, ^binary.BigEndian.Uint32(key[len(key)-4:]))
-		return true
-	})
-	for _, ordinal := range ordinals {
-		c, found := b.CampaignByOrdinal(ordinal)
-		switch {
-		case !found || !f.passes(&c.Campaign):
-		case offset > 0:
-			offset--
-		case len(all) == limit:
-			return all, true
-		default:
-			all = append(all, c)
-		}
-	}
-	return all, false
-}
-
-func (f *CampaignFilter) passes(c *market.Campaign) bool {
-	if f.Status == nil && c.Status == market.Terminated || f.Status != nil && *f.Status != c.Status {
-		return false
-	}
-	return (f.Format == nil || *f.Format == c.Format) && (f.Active == nil || *f.Active == c.Active)
-}
-
-// Bid returns a bid of any campaign by id, with the ordinal of its campaign. Tombstones are found.
-func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
-	at, found := b.R.Get(keyBidID(nil, id))
-	if !found {
-		return 0, bid, false
-	}
-	campaign, ordinal := binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])
-	stored, found := b.R.Get(keyBid(nil, campaign, ordinal))
-	if !found {
-		return 0, bid, false
-	}
-	return campaign, mustBid(stored), true
-}
-
-// Bids lists the bids of a campaign that are not deleted in the order of their creation, leaving out the first offset.
-func (b Books) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
-	prefix := appendU32([]byte{tableBid}, campaign)
-	b.R.Scan(prefix, after(prefix), func(_, value []byte) bool {
-		switch bid := mustBid(value); {
-		case bid.Deleted:
-		case offset > 0:
-			offset--
-		case len(all) == limit:
-			more = true
-			return false
-		default:
-			all = append(all, bid)
-		}
-		return true
-	})
 	return all, more
 }

@@ -1,8 +1,6 @@
 package shard
 
 import (
-	"encoding/binary"
-
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
@@ -71,129 +69,6 @@ func (m *Machine) admit(c *campaign) {
 
 func (m *Machine) keepCampaign(c *campaign) {
 	m.put(keyCampaign(nil, c.Ordinal), appendCampaign(nil, c))
-}
-
-// newBids checks the bids of a new campaign.
-func (m *Machine) newBids(bids []market.Bid) (why command.Refusal, index int) {
-	if len(bids) > BidsMax {
-		return command.TooMany, BidsMax
-	}
-	within := make(map[ids.UUID]bool, len(bids))
-	for i := range bids {
-		b := &bids[i]
-		if b.ID.IsZero() || b.Deleted {
-			return command.Invalid, i
-		}
-		if _, taken := m.get(keyBidID(nil, b.ID)); taken || within[b.ID] {
-			return command.AlreadyExists, i
-		}
-		within[b.ID] = true
-	}
-	return command.Done, 0
-}
-
-// addBid gives a bid the next ordinal and stores it. REQUIRES: its id is new.
-func (m *Machine) addBid(c *campaign, b *market.Bid) {
-	m.state.lastBid++
-	b.Ordinal = m.state.lastBid
-	c.bids++
-	key := appendU32(appendU32(nil, c.Ordinal), b.Ordinal)
-	m.put(keyBidID(nil, b.ID), key)
-	m.put(keyBid(nil, c.Ordinal, b.Ordinal), command.AppendBid(nil, b))
-	m.feed.PutBid(&c.Campaign, b)
-	m.changed = true
-}
-
-// putBids adds bids to a campaign or replaces what may change of existing ones, all or nothing.
-func (m *Machine) putBids(p *command.PutBids) command.Result {
-	c := m.campaignOf(p.Marketplace, p.Campaign)
-	if c == nil {
-		return refused(command.NotFound, 0)
-	}
-	if c.Status == market.Terminated {
-		return refused(command.WrongState, 0)
-	}
-	first, why, index := m.checkBids(c, p.Bids)
-	if why != command.Done {
-		return refused(why, index)
-	}
-	before := c.bids
-	for i := range p.Bids {
-		b := &p.Bids[i]
-		if old, found := m.bidOf(c, b.ID); found {
-			m.replaceBid(c, old, b)
-		} else {
-			m.addBid(c, b)
-		}
-	}
-	if c.bids != before {
-		m.keepCampaign(c)
-	}
-	return command.Result{FirstOrdinal: first}
-}
-
-// checkBids checks what PutBids will do and returns the ordinal of the first new bid, or, when none is new, that of the
-// first: so a repeat of a command that only adds answers alike.
-func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why command.Refusal, index int) {
-	within := make(map[ids.UUID]bool, len(bids))
-	alive, fresh := int(c.bids), false
-	for i := range bids {
-		b := &bids[i]
-		if b.ID.IsZero() || within[b.ID] {
-			return 0, command.Invalid, i
-		}
-		within[b.ID] = true
-		old, found := m.bidOf(c, b.ID)
-		switch {
-		case found && old.Deleted && !b.Deleted, !found && b.Deleted:
-			return 0, command.NotFound, i
-		case found && !old.Deleted && b.Deleted:
-			alive--
-		case !found:
-			if _, taken := m.get(keyBidID(nil, b.ID)); taken {
-				return 0, command.AlreadyExists, i // A bid of another campaign.
-			}
-			alive++
-			if !fresh {
-				first, fresh = m.state.lastBid+1, true
-			}
-		}
-		if i == 0 && found {
-			first = old.Ordinal
-		}
-		if alive > BidsMax {
-			return 0, command.TooMany, i
-		}
-	}
-	return first, command.Done, 0
-}
-
-// bidOf returns a bid of a campaign by id.
-func (m *Machine) bidOf(c *campaign, id ids.UUID) (b market.Bid, found bool) {
-	at, found := m.get(keyBidID(nil, id))
-	if !found || binary.BigEndian.Uint32(at) != c.Ordinal {
-		return market.Bid{}, false
-	}
-	stored, found := m.get(keyBid(nil, c.Ordinal, binary.BigEndian.Uint32(at[4:])))
-	if !found {
-		return market.Bid{}, false
-	}
-	return mustBid(stored), true
-}
-
-// replaceBid changes what may change of a bid; target, ordinal and creation stay. A tombstone stays as it is.
-func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
-	if old.Deleted {
-		return
-	}
-	old.Amount, old.Active, old.Deleted = b.Amount, b.Active, b.Deleted
-	old.Location, old.Triggers, old.UpdatedMillis = b.Location, b.Triggers, b.UpdatedMillis
-	if old.Deleted {
-		c.bids--
-	}
-	m.put(keyBid(nil, c.Ordinal, old.Ordinal), command.AppendBid(nil, &old))
-	m.feed.PutBid(&c.Campaign, &old)
-	m.changed = true
 }
 
 // patchCampaign changes a campaign. Terminated is final; terminating again is a repeat and changes nothing.
