@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -81,7 +82,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 		case s.err == nil:
 			sc.countEvents(s)
 		case errors.Is(s.err, errAnswer):
-			c.Log.Error("event_command_refused", "group", s.group, "err", s.err)
+			c.Log.Error("event_command_refused", slog.Int("group", int(s.group)), slog.Any("err", s.err))
 			return sc.refuse(apierr.InternalServerError, "")
 		default:
 			result = sc.refuse(apierr.ServiceUnavailable, "")

@@ -2,6 +2,7 @@ package serving
 
 import (
 	cryptorand "crypto/rand"
+	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
 	"time"
@@ -96,7 +97,7 @@ func (sc *Scratch) begin() {
 // size estimates the memory a scratch holds on to.
 func (sc *Scratch) size() int {
 	const (
-		idSize     = 16
+		idSize     = 64 // 16 of its own; the rest is what the engine keeps for every id that may win.
 		winnerSize = 192
 	)
 	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + sc.event.size()
@@ -146,7 +147,7 @@ func (sc *Scratch) caught(code *apierr.Code) {
 	}
 	sc.broken = true
 	sc.stripe.Panic()
-	sc.core.Log.Error("request_panicked", "cause", cause, "stack", string(debug.Stack()))
+	sc.core.Log.Error("request_panicked", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
 	*code = sc.refuse(apierr.InternalServerError, "")
 }
 
