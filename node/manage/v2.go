@@ -22,11 +22,11 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		Origin:          header(r, "Origin"),
 		RequestHeaders:  header(r, "Access-Control-Request-Headers"),
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, serving.BodyMax+1))
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(core.BodyMax())+1))
 	if err != nil {
 		panic(http.ErrAbortHandler) // The caller went away in the middle of its body: nobody is left to answer.
 	}
-	sc.Request.Body, sc.Request.BodyTooLarge = body, len(body) > serving.BodyMax
+	sc.Request.Body, sc.Request.BodyTooLarge = body, len(body) > core.BodyMax()
 	core.Serve(sc)
 
 	h := w.Header()

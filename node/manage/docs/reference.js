@@ -36,9 +36,12 @@ function members(spec, schema, seen) {
   if (s.type === "array" || (Array.isArray(s.type) && s.type.includes("array"))) return members(spec, s.items, seen);
   if (!s.properties || seen.includes(s)) return null;
   const list = el("ul", { class: "members" });
-  for (const [name, property] of Object.entries(s.properties)) {
+  const must = s.required || [];
+  const names = [...must, ...Object.keys(s.properties).filter((name) => !must.includes(name))];
+  for (const name of names) {
+    const property = s.properties[name];
     const p = resolve(spec, property);
-    const required = (s.required || []).includes(name) ? " required," : "";
+    const required = must.includes(name) ? " required," : "";
     const doc = property.description || p.description;
     list.append(el("li", {},
       el("code", {}, name), el("span", { class: "rule" }, required + " " + rules(p)),
