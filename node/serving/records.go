@@ -34,7 +34,19 @@ func (es *eventScratch) begin(c *Core, m *market.Marketplace, secret *[32]byte) 
 		es.location = location
 	}
 	es.hasher.secret, es.hasher.marketplace = secret, m.Ordinal
-	es.items, es.shares, es.places = es.items[:0], es.shares[:0], es.places[:0]
+}
+
+// forget drops every reference to the body of the last report, so that the pool does not keep bodies alive.
+func (es *eventScratch) forget() {
+	es.batch.Body = nil
+	clear(es.batch.Events)
+	clear(es.batch.Items)
+	clear(es.items)
+	for i := range es.shares {
+		clear(es.shares[i].records)
+	}
+	es.batch.Events, es.batch.Items, es.items = es.batch.Events[:0], es.batch.Items[:0], es.items[:0]
+	es.shares, es.places = es.shares[:0], es.places[:0]
 }
 
 // place makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to

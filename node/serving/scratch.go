@@ -86,7 +86,8 @@ func (sc *Scratch) Release(took time.Duration) {
 	if sc.broken || sc.size() > scratchMax {
 		return
 	}
-	sc.request.Body, sc.event.batch.Body = nil, nil
+	sc.request.Body = nil
+	sc.event.forget()
 	sc.core.scratches.Put(sc)
 }
 
