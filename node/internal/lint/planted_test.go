@@ -41,6 +41,8 @@ func TestWallsFindPlantedImports(t *testing.T) {
 	breach("node/manage/campaign", Module+"/node/manage/catalog", false)
 	breach("node/manage", Module+"/node/daemon", false)
 	breach("loadtest/verify", Module+"/shard/money", true)
+	breach("node/daemon", Module+"/node/nodetest", false)
+	breach("node/serving", Module+"/node/serving/servingtest", false)
 	breach("bench/traffic", Module+"/shard/money", false)
 }
 
@@ -53,6 +55,8 @@ func TestWallsLetTheHouseLive(t *testing.T) {
 	}
 	fine("shard/market", "time", "slices", "github.com/cespare/xxhash/v2", Module+"/shard/ids")
 	fine("shard/shardtest", Module+"/shard")
+	fine("node/manage/managetest", Module+"/shard/shardtest", Module+"/shard")
+	fine("bench/ceiling", Module+"/node/serving/servingtest")
 	fine("node", Module+"/node/cli")
 	fine("node/cli", Module+"/node/daemon", Module+"/node/config")
 	fine("node/manage/campaign", Module+"/node/manage/resource", Module+"/node/apierr")

@@ -63,6 +63,7 @@ func Walls(packages []*Package) []Finding {
 		}
 		found = append(found, onlyCallers(p)...)
 		found = append(found, neighbours(p)...)
+		found = append(found, kits(p)...)
 	}
 	return found
 }
@@ -120,4 +121,23 @@ func neighbours(p *Package) []Finding {
 		}
 	}
 	return found
+}
+
+// kits keeps test kits (shardtest, nodetest, servingtest …) out of the product: only tests, other kits and benchmarks
+// import them.
+func kits(p *Package) []Finding {
+	if isKit(p.ImportPath) || matches("bench/...", p.room()) {
+		return nil
+	}
+	var found []Finding
+	for _, i := range p.Imports {
+		if isKit(i) {
+			found = append(found, Finding{p.room(), "wall", "imports the test kit " + i + " outside of a test"})
+		}
+	}
+	return found
+}
+
+func isKit(importPath string) bool {
+	return below(Module, importPath) && strings.HasSuffix(importPath, "test") && !strings.HasSuffix(importPath, "/loadtest")
 }
