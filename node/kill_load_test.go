@@ -21,8 +21,8 @@ const (
 	exchangeMax = 5 * time.Second
 	// settleMax is how long an unknown outcome may stay unknown on a node that is ready.
 	settleMax = 20 * time.Second
-	// failuresMax exchanges of a worker in a row without an answer, two seconds at least, mean that the node is gone.
-	failuresMax = 400
+	// failuresMax exchanges of a worker in a row without an answer, five seconds at least, mean that the node is gone.
+	failuresMax = 1_000
 )
 
 // load is the storefront: workers that run auctions and report what they showed, honestly or not.
