@@ -21,10 +21,34 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	if c.Wallet.IsZero() {
 		c.Wallet = ids.DefaultWalletOf(t.marketplace, c.VendorID)
 	}
+	if err := t.freeExternalID(c); err != nil {
+		return err
+	}
 	t.stamp(c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
 	_, err := t.propose(ctx, c.Group, cmd)
 	return err
+}
+
+// freeExternalID looks for the campaign's external id in the groups that do not check it when the campaign is written.
+// Two campaigns that take the same id in two groups at the same moment both pass.
+func (t Tenant) freeExternalID(c *market.Campaign) error {
+	if c.ExternalID == "" {
+		return nil
+	}
+	for _, g := range t.store.Groups.Groups() {
+		taken, err := read(t, g, func(b shard.Books) bool {
+			_, taken := b.CampaignByExternalID(t.marketplace, c.Format, c.ExternalID)
+			return taken
+		})
+		if err != nil {
+			return err
+		}
+		if taken {
+			return ErrAlreadyExists
+		}
+	}
+	return nil
 }
 
 // stamp gives new bids their ids, in the shard of their campaign, and their times.

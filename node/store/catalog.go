@@ -79,8 +79,7 @@ func (t Tenant) Vendor(_ context.Context, id string) (market.Vendor, error) {
 
 // Vendors lists vendors by id; only those in ids, one page of them, when it is not empty.
 func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendor, bool, error) {
-	only, cut := p.of(ids)
-	records, more, err := list(t, only,
+	records, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (shard.StoredRecord, bool) {
 			return b.Record(command.RecordVendor, t.marketplace, id)
 		},
@@ -96,7 +95,7 @@ func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendo
 			return nil, false, err
 		}
 	}
-	return vendors, more || cut, nil
+	return vendors, more, nil
 }
 
 func vendorOf(id string, value []byte) (market.Vendor, error) {
@@ -108,23 +107,14 @@ func vendorOf(id string, value []byte) (market.Vendor, error) {
 	return v, nil
 }
 
-// of is the page of a given set of ids: sorted, after the page's start, at most its limit; cut tells that more follow.
-func (p Page) of(ids []string) (part []string, cut bool) {
-	if len(ids) == 0 {
-		return nil, false
+// of are the ids of a given set that may stand on this page and the next ones: sorted, after the page's start.
+func (p Page) of(ids []string) []string {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	at, found := slices.BinarySearch(ids, p.After)
+	if found {
+		at++
 	}
-	part = slices.Compact(slices.Sorted(slices.Values(ids)))
-	if p.After != "" {
-		at, found := slices.BinarySearch(part, p.After)
-		if found {
-			at++
-		}
-		part = part[at:]
-	}
-	if len(part) > p.Limit {
-		return part[:p.Limit], true
-	}
-	return part, false
+	return ids[at:]
 }
 
 // Category returns one category, or ErrNotFound.
@@ -136,11 +126,10 @@ func (t Tenant) Category(_ context.Context, id string) (market.Category, error) 
 
 // Categories lists categories by id; only those in ids, one page of them, when it is not empty.
 func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]market.Category, bool, error) {
-	only, cut := p.of(ids)
-	items, more, err := list(t, only,
+	items, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
 		func(b shard.Books) ([]market.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
-	return items, more || cut, err
+	return items, more, err
 }
 
 // CountCategories counts the categories.
@@ -158,8 +147,7 @@ func (t Tenant) Product(_ context.Context, id string) (market.Product, error) {
 // Products lists products by id: those of one vendor when vendorID is not empty; only those in ids, one page of them, when
 // ids is not empty.
 func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]market.Product, bool, error) {
-	only, cut := p.of(ids)
-	items, more, err := list(t, only,
+	items, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (market.Product, bool) {
 			x, ok := b.Product(t.marketplace, id)
 			return x, ok && (vendorID == "" || slices.Contains(x.Vendors, vendorID))
@@ -170,5 +158,5 @@ func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID strin
 			}
 			return b.Products(t.marketplace, p.After, p.Limit)
 		})
-	return items, more || cut, err
+	return items, more, err
 }

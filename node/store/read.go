@@ -44,20 +44,24 @@ type page[T any] struct {
 	more  bool
 }
 
-// list asks for a page of a list in the meta group; when only is not empty, for those items instead, in the order of the
-// ids and without what does not exist.
-func list[T any](t Tenant, only []string, byID func(b shard.Books, id string) (T, bool), all func(shard.Books) ([]T, bool)) ([]T, bool, error) {
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (p page[T]) {
-		if len(only) == 0 {
-			p.items, p.more = all(b)
-			return p
+// list asks for a page of a list in the meta group. When ids are named it lists those of them that exist.
+func list[T any](t Tenant, p Page, ids []string, byID func(b shard.Books, id string) (T, bool), all func(shard.Books) ([]T, bool)) ([]T, bool, error) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (got page[T]) {
+		if len(ids) == 0 {
+			got.items, got.more = all(b)
+			return got
 		}
-		for _, id := range only {
-			if item, ok := byID(b, id); ok {
-				p.items = append(p.items, item)
+		for _, id := range p.of(ids) {
+			item, ok := byID(b, id)
+			if ok && len(got.items) == p.Limit {
+				got.more = true
+				break
+			}
+			if ok {
+				got.items = append(got.items, item)
 			}
 		}
-		return p
+		return got
 	})
 	return got.items, got.more, err
 }
