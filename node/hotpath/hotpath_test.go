@@ -29,7 +29,6 @@ func open(t *testing.T, change func(*hotpath.Options)) *door {
 	d := &door{Node: servingtest.New(servingtest.Spec{Bids: 100})}
 	o := hotpath.Options{
 		Core: d.Core, Metrics: d.Metrics, Log: d.Deps.Log, NoDate: true, ManagementAddr: "127.0.0.1:8081",
-		ReadTimeout: 500 * time.Millisecond,
 	}
 	if change != nil {
 		change(&o)
@@ -233,7 +232,7 @@ func TestOversizeHeadIs431InJSON(t *testing.T) {
 
 // Slow clients lose their connection within the read timeout and are told nothing: they have not asked yet.
 func TestSlowClients(t *testing.T) {
-	d := open(t, nil)
+	d := open(t, func(o *hotpath.Options) { o.ReadTimeout = 300 * time.Millisecond })
 	for name, sent := range map[string]string{
 		"nothing sent":    "",
 		"half a head":     "POST /v2/auctions HTTP/1.1\r\nHost: x\r\n",
@@ -272,7 +271,7 @@ func TestDrippingBody(t *testing.T) {
 }
 
 func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
-	d := open(t, func(o *hotpath.Options) { o.Connections = 2; o.ReadTimeout = 5 * time.Second })
+	d := open(t, func(o *hotpath.Options) { o.Connections = 2 })
 	health := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 	for range 2 {
 		c := d.dial(t)

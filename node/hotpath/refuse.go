@@ -23,11 +23,11 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case headTooLarge:
-		drain(ctx.Conn())
+		drain(ctx.Conn(), 0)
 		s.refuse(ctx, "the request head is too large")
 		s.asHeadTooLarge(ctx)
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		drain(ctx.Conn())
+		drain(ctx.Conn(), ctx.Request.Header.ContentLength()-s.http.ReadBufferSize) // What is buffered has been read.
 		if len(ctx.Request.Header.RawHeaders()) == 0 {
 			// It came in chunks, and the head is forgotten with what was read of the body.
 			s.refuse(ctx, "the body is over the limit of this operation")
@@ -68,13 +68,18 @@ func (s *Server) asHeadTooLarge(ctx *fasthttp.RequestCtx) {
 // resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
 const drainMax = 16 << 20
 
-// drain reads what is left of a request, within the read timeout that is already set on the connection.
-func drain(c net.Conn) {
-	const pause = 100 * time.Millisecond
+// drain reads what is left of a request of which at least so many bytes are still to come. Where the end cannot be
+// seen, a pause is taken for it.
+func drain(c net.Conn, outstanding int) {
+	const pause = 250 * time.Millisecond
 	deadline := time.Now().Add(readTimeout)
 	buffer := make([]byte, 64<<10)
 	for read := 0; read < drainMax && time.Now().Before(deadline); {
-		_ = c.SetReadDeadline(time.Now().Add(pause)) // The end cannot be seen here; a pause is taken for it.
+		until := deadline
+		if read >= outstanding {
+			until = time.Now().Add(pause)
+		}
+		_ = c.SetReadDeadline(until)
 		n, err := c.Read(buffer)
 		read += n
 		if err != nil {
