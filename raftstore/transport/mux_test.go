@@ -160,9 +160,7 @@ func TestBacklogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := startMux(newPipes())
 		for range backlogMax + 5 {
-			if _, err := s.Dial("", time.Second); err != nil {
-				t.Fatal(err)
-			}
+			s.Dial("", time.Second) // A refused one may notice at once, or later.
 			synctest.Wait()
 		}
 		if got := m.Rejects().Stream.Load(); got != 5 {
