@@ -42,3 +42,17 @@ func (a *answer) writeTo(w http.ResponseWriter) {
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body.Bytes()) // The caller may be gone; net/http drops the body of an answer to HEAD.
 }
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader remembers the first status and passes it on.
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}

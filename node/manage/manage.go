@@ -59,6 +59,8 @@ type Deps struct {
 	Ready   func() bool  // GET /readyz
 	Now     func() time.Time
 	Log     *slog.Logger
+	// Count counts a management request; nil counts nothing. The operation is one of the description.
+	Count func(operation, status string, took time.Duration)
 }
 
 // Server answers every request of the listener.
@@ -71,6 +73,7 @@ type Server struct {
 	limits  *limiter
 	replays *replays
 	cors    []string
+	names   map[string]string // Operation ids by the mux's patterns.
 }
 
 // New builds the listener's handler. It fails when the configuration names what is no address.
@@ -89,6 +92,7 @@ func New(c Config, d Deps) (*Server, error) {
 	}
 	s.api = resource.New(s.mux, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	Register(s.api, d.Now)
+	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
 	if err := s.mountPlain(); err != nil {
 		return nil, err
@@ -103,6 +107,22 @@ func Register(api huma.API, now func() time.Time) {
 	campaign.Register(api, now)
 	catalog.Register(api, now)
 	report.Register(api)
+}
+
+// operationNames maps the mux's patterns to the ids of the operations behind them, for the metrics: a path would make a
+// label of every id that a client invents.
+func operationNames(api *huma.OpenAPI) map[string]string {
+	names := map[string]string{}
+	for path, item := range api.Paths {
+		for method, op := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
+			if op != nil {
+				names[method+" "+path] = op.OperationID
+			}
+		}
+	}
+	return names
 }
 
 // mountPlain mounts what is no operation of the API.

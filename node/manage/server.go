@@ -55,7 +55,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id"), s.deps.Now()))
 	defer s.recovered(w, r)
 
-	known, allow := s.route(r)
+	pattern, allow := s.route(r)
+	known := pattern != ""
 	s.corsHeaders(h, r)
 	switch {
 	case !known && allow == "":
@@ -71,25 +72,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Allow", allow)
 		s.refuse(w, apierr.MethodNotAllowed, "")
 	case strings.HasPrefix(r.URL.Path, publicV1):
-		s.management(w, r)
+		s.counted(w, r, s.names[pattern])
 	default:
 		s.mux.ServeHTTP(w, r)
 	}
 }
 
-// route cleans the path in place and asks the mux what it has there: a handler for this method, or only the methods it
-// would serve. The mux never sees a path that it would redirect.
-func (s *Server) route(r *http.Request) (known bool, allow string) {
+// route cleans the path in place and asks the mux what it has there: the pattern of a handler for this method, or only
+// the methods it would serve. The mux never sees a path that it would redirect.
+func (s *Server) route(r *http.Request) (pattern, allow string) {
 	path, _ := serving.SplitTarget([]byte(r.RequestURI))
 	clean, good := serving.AppendCleanPath(nil, path)
 	plain, err := url.PathUnescape(string(clean))
 	if !good || err != nil {
-		return false, ""
+		return "", ""
 	}
 	r.URL.Path, r.URL.RawPath = plain, string(clean)
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
-		return true, ""
+		return pattern, ""
 	}
 	// The mux answers with a handler that sets Allow; it is asked into the void.
 	void := newAnswer()
@@ -97,7 +98,24 @@ func (s *Server) route(r *http.Request) (known bool, allow string) {
 	if allow = void.header.Get("Allow"); allow != "" {
 		allow += ", OPTIONS"
 	}
-	return false, allow
+	return "", allow
+}
+
+// counted serves an operation of /public/v1 and counts it.
+func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation string) {
+	if s.deps.Count == nil {
+		s.management(w, r)
+		return
+	}
+	began := s.deps.Now()
+	c := &statusWriter{ResponseWriter: w}
+	defer func() {
+		if c.status == 0 {
+			c.status = http.StatusInternalServerError // It panics; the answer is written above.
+		}
+		s.deps.Count(operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
+	}()
+	s.management(c, r)
 }
 
 // management serves an operation of /public/v1, whose answer is gathered first: so that it has a Content-Length, can be

@@ -320,6 +320,24 @@ func TestDefect(t *testing.T) {
 	}
 }
 
+// TestCounted: every request of the management API is counted under the name of its operation, whatever becomes of it.
+func TestCounted(t *testing.T) {
+	w := managetest.New(t)
+	call(w, "GET", count, "management", "")
+	call(w, "GET", count, "", "")
+	call(w, "HEAD", count, "auction", "")
+	call(w, "POST", keys, "management", "{}")
+	w.Break()
+	call(w, "GET", count, "management", "")
+	for _, c := range [][2]string{
+		{"countCategories", "200"}, {"countCategories", "401"}, {"countCategories", "403"}, {"createKey", "422"}, {"countCategories", "500"},
+	} {
+		if !w.Counted(c[0], c[1]) {
+			t.Errorf("%v was not counted", c)
+		}
+	}
+}
+
 // TestNothingIsEchoed: what was sent, personal data perhaps, comes back in no error.
 func TestNothingIsEchoed(t *testing.T) {
 	w := managetest.New(t)

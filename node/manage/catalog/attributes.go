@@ -4,8 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
+)
+
+// What the filter of an auction can name; longer texts in metadata are data that no filter matches.
+const (
+	attributeLen = 40 // BOUND: characters of a key and of a value, of the interface.
+	promotionLen = 64 // BOUND: characters of a promotion, of the interface.
+	// attributesMax bounds the attributes of one product. BOUND: 8 KiB of metadata with one key and a long array would
+	// otherwise become megabytes, because every element is written with the key.
+	attributesMax = 256
 )
 
 // attributesOf flattens metadata into what the filters of auctions compare with: one "key:value" for every text, number
@@ -21,14 +31,25 @@ func attributesOf(metadata resource.Object) (attributes, promotions []string) {
 		panic("the kit has checked this object: " + err.Error())
 	}
 	for key, value := range members {
+		if !within(key, attributeLen) {
+			continue
+		}
 		for _, text := range texts(value) {
-			attributes = append(attributes, key+":"+text)
+			if within(text, attributeLen) {
+				attributes = append(attributes, key+":"+text)
+			}
+		}
+	}
+	for _, text := range texts(members["promotions"]) {
+		if within(text, promotionLen) {
+			promotions = append(promotions, text)
 		}
 	}
 	slices.Sort(attributes)
-	promotions = texts(members["promotions"])
 	return slices.Compact(attributes), promotions
 }
+
+func within(text string, most int) bool { return text != "" && utf8.RuneCountInString(text) <= most }
 
 // texts lists the scalars of a value: itself, or the elements of an array. Objects are free-form data, not attributes.
 func texts(value any) []string {

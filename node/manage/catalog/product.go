@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
@@ -98,11 +99,19 @@ func (s service) putProducts(ctx context.Context, in *productsInput) (*resource.
 			continue
 		}
 		all[i] = b.product()
+		found = append(found, tooMany(&all[i], i)...)
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
 	return s.store(ctx, all)
+}
+
+func tooMany(p *market.Product, i int) []resource.Violation {
+	if len(p.Attributes) <= attributesMax && len(p.Promotions) <= attributesMax {
+		return nil
+	}
+	return []resource.Violation{resource.At("too_long", "must have at most "+strconv.Itoa(attributesMax)+" values", "body", "products", i, "metadata")}
 }
 
 // store writes products with their times.
@@ -150,6 +159,7 @@ func (s service) patchProducts(ctx context.Context, in *productPatchesInput) (*r
 		patch.apply(&b)
 		changed[patch.ID] = b
 		all[i] = b.product()
+		found = append(found, tooMany(&all[i], i)...)
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
@@ -223,10 +233,12 @@ func checked[T any](v T, err error) T {
 
 func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
 
-// bodyOf reads the document back. A product that came another way than through this API has none.
+// bodyOf reads the document back. A product that came another way than through this API, such as the demo's, has none.
 func bodyOf(p *market.Product) ProductBody {
 	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
-	if len(p.Document) > 0 {
+	if len(p.Document) == 0 {
+		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, p.Price))}
+	} else {
 		if err := json.Unmarshal(p.Document, &b); err != nil {
 			panic("stored product " + p.ID + " is not JSON: " + err.Error())
 		}

@@ -21,11 +21,14 @@ function rules(s) {
   if (s.enum) out.push(s.enum.join(" | "));
   const range = (low, high, unit) => {
     if (low === undefined && high === undefined) return;
-    out.push([low ?? "", high ?? ""].join("–") + unit);
+    if (low === undefined) out.push("at most " + high + unit);
+    else if (high === undefined) out.push("at least " + low + unit);
+    else out.push(low + "–" + high + unit);
   };
   range(s.minLength, s.maxLength, " characters");
   range(s.minItems, s.maxItems, " items");
-  range(s.minimum ?? (s.exclusiveMinimum !== undefined ? ">" + s.exclusiveMinimum : undefined), s.maximum, "");
+  if (s.exclusiveMinimum !== undefined) out.push("over " + s.exclusiveMinimum);
+  range(s.minimum, s.maximum, "");
   if (s.pattern) out.push(s.pattern);
   if (s.default !== undefined) out.push("default " + JSON.stringify(s.default));
   return out.join(", ");

@@ -41,6 +41,7 @@ type World struct {
 	Keys  map[string]string // By name: management, auction, other, suspended, expired.
 
 	core   *serving.Core
+	counts sync.Map // "operation status" to true.
 	groups *groups
 	table  *auth.Table
 	now    atomic.Int64
@@ -80,6 +81,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	server, err := manage.New(c, manage.Deps{
 		Core: w.core, Keys: w.table, Now: w.Now, Ready: func() bool { return true },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
+		Count:  func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	if err != nil {
@@ -97,6 +99,12 @@ func (w *World) Pass(d time.Duration) { w.now.Add(d.Milliseconds()) }
 
 // Core is the core that serves /v2.
 func (w *World) Core() *serving.Core { return w.core }
+
+// Counted reports whether a request of an operation was counted with a status.
+func (w *World) Counted(operation, status string) bool {
+	_, ok := w.counts.Load(operation + " " + status)
+	return ok
+}
 
 // Log is what was logged.
 func (w *World) Log() string { return w.log.String() }

@@ -99,6 +99,16 @@ func sharedHeaders() map[string]*huma.Param {
 	}
 }
 
+// idempotencyKey documents the header that the door serves for every POST.
+func idempotencyKey() *huma.Param {
+	least, most := 1, 64
+	return &huma.Param{
+		Name: "Idempotency-Key", In: "header",
+		Description: "Kept 24 h by the node that answers: a repeat with the same body gets the same answer, with another body a 409.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
+	}
+}
+
 // compilePatterns compiles the patterns of an operation once, when it is added. A bad pattern is a defect of ours.
 func (k *kit) compilePatterns(_ *huma.OpenAPI, op *huma.Operation) {
 	seen := map[*huma.Schema]bool{}

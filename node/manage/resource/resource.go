@@ -126,6 +126,9 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		Security:        []map[string][]string{{"management": {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
 	}
+	if op.Method == http.MethodPost {
+		h.Parameters = []*huma.Param{idempotencyKey()}
+	}
 	huma.Register(api, h, serve)
 }
 
