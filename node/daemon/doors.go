@@ -47,6 +47,7 @@ func (n *node) openManagement() error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 	}, manage.Deps{
 		Core: n.core, Keys: n.feed.keys, Metrics: n.metrics.Handler(), Ready: n.cluster.Ready, Now: time.Now, Log: n.log,
+		Count:  n.metrics.ManagementRequest,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
 	})
 	if err != nil {
