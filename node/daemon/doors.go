@@ -34,6 +34,7 @@ func (n *node) openDoors(ctx context.Context) error {
 func (n *node) openAuctions() {
 	door := hotpath.New(hotpath.Options{
 		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
+		HeadMax: int(n.cfg.Limits.RequestHead),
 	})
 	go func() { n.ended("auction listener", door.Serve(n.auctions)) }()
 	n.push("auction listener", door.Shutdown)

@@ -51,6 +51,15 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 	f.secrets.Store(&secrets{Secrets: *s, keyring: bidid.NewKeyring(keys)})
 }
 
+// Reset forgets what a group had handed over, before it is loaded anew. Until the keys are back, nobody is let in.
+func (f *feed) Reset(g ids.Group, meta bool) {
+	f.Market.Reset(g, meta)
+	if meta {
+		f.keys.Reset()
+		f.secrets.Store(nil)
+	}
+}
+
 // PutCampaign passes the campaign on and remembers its external id.
 func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
 	if c.ExternalID != "" {

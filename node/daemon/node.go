@@ -215,8 +215,9 @@ func (n *node) buildCore(context.Context) error {
 		ExternalCampaign: n.feed.externals.resolve,
 		Metrics:          n.metrics, Log: n.log,
 		Node: nodeNumber(n.cfg.NodeID), Epoch: n.raft.Epoch(),
-		PublicURL:   n.cfg.PublicURL(n.cfg.ManageListen),
-		CORSOrigins: n.cfg.CORS.Origins,
+		PublicURL:      n.cfg.PublicURL(n.cfg.ManageListen),
+		CORSOrigins:    n.cfg.CORS.Origins,
+		AuctionBodyMax: int(n.cfg.Limits.AuctionBody), EventBodyMax: int(n.cfg.Limits.EventBody),
 	})
 	return nil
 }
