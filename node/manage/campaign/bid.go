@@ -68,7 +68,7 @@ type (
 	}
 	listBidsInput struct {
 		OneCampaign
-		Offset int `query:"offset" minimum:"0" default:"0"`
+		Offset int `query:"offset" minimum:"0" maximum:"1000000" default:"0"`
 		Limit  int `query:"limit" minimum:"1" maximum:"100" default:"100"`
 	}
 	oneBid struct {

@@ -24,11 +24,9 @@ const (
 	tag  = "Campaigns"
 )
 
-// Limits of the interface.
 const (
-	budgetMax         = 20_000_000_000 // BOUND: minor units of one budget.
-	targetROASMilli   = 1000           // Units of TargetROASMilli in 1.0.
-	bidsOfCampaignMax = 5_000          // BOUND: bids of one campaign; the store refuses more.
+	targetROASMilli   = 1000  // Units of TargetROASMilli in 1.0.
+	bidsOfCampaignMax = 5_000 // BOUND: bids of one campaign, of the interface; the store refuses more.
 )
 
 // Store is what campaigns need of a marketplace's store.

@@ -22,7 +22,7 @@ type (
 		Status   string               `query:"status" enum:"pending,approved,rejected,terminated" doc:"Terminated campaigns are listed only when asked for."`
 		AdFormat string               `query:"ad_format" enum:"listing,banner,sponsored_brand"`
 		IsActive resource.Param[bool] `query:"is_active"`
-		Offset   int                  `query:"offset" minimum:"0" default:"0"`
+		Offset   int                  `query:"offset" minimum:"0" maximum:"1000000" default:"0"`
 		Limit    int                  `query:"limit" minimum:"1" maximum:"100" default:"50"`
 	}
 	listOutput struct{ Body List }

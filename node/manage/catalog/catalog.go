@@ -18,9 +18,6 @@ const (
 	tag  = "Catalog"
 )
 
-// itemsMax is the most items of one upsert or deletion. BOUND: of the interface; it also bounds one command.
-const itemsMax = 500
-
 // Store is what the catalog needs of a marketplace's store.
 type Store interface {
 	PutProducts(ctx context.Context, p []market.Product) error

@@ -118,7 +118,7 @@ type DatesInput struct {
 	CampaignID             string `path:"campaign_id" format:"uuid"`
 	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
-	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false"`
+	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct of the sum."`
 }
 
 // PagedInput adds the paging.

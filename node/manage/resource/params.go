@@ -3,6 +3,7 @@ package resource
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,9 +30,18 @@ func (p *Param[T]) OnParamSet(given bool, _ any) { p.Given = given }
 
 // checkParams checks the path and query parameters of an operation. Empty query parameters count as absent; unknown ones
 // are ignored; of a parameter that comes several times the first counts, except for lists.
+//
+// INVARIANT: the query is rewritten to what was checked. The binder reads it with a parser of its own, to which a bare
+// "limit" is "true" and a semicolon is data.
 func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
 	c := checker{kit: k}
 	query := r.URL.Query()
+	for name, values := range query {
+		if query[name] = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(query[name]) == 0 {
+			delete(query, name)
+		}
+	}
+	r.URL.RawQuery = query.Encode()
 	for _, p := range op.Parameters {
 		if p.In == "header" {
 			continue // The door's business.
@@ -47,7 +57,7 @@ func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
 }
 
 func (c *checker) param(values []string, p *huma.Param) {
-	if len(values) == 0 || values[0] == "" {
+	if len(values) == 0 || values[0] == "" { // A path parameter may be empty.
 		if p.Required {
 			c.fault("missing", "required")
 		}

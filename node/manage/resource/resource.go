@@ -81,7 +81,7 @@ func New(mux humago.Mux, c Config) huma.API {
 				Responses: sharedResponses(k.registry), Headers: sharedHeaders(),
 			},
 		},
-		Formats:       map[string]huma.Format{"application/json": format, "json": format},
+		Formats:       map[string]huma.Format{"application/json": format},
 		DefaultFormat: "application/json",
 		Transformers:  []huma.Transformer{k.writeProblem},
 	}
