@@ -79,42 +79,54 @@ func list(of *huma.Schema, minItems, maxItems int) *huma.Schema {
 const idMax = 255
 
 func (d v2Document) auctionsBody() *huma.Schema {
-	zero, one, slots, placements := 0.0, 1.0, float64(auction.SlotsMax), 8.0
 	id := text(1, idMax, "")
-	one2five := func(of *huma.Schema) *huma.Schema { return list(of, 1, auction.CategoryArrayMax) }
-	score := &huma.Schema{Type: huma.TypeNumber, Minimum: &zero, Maximum: &one}
-	placement := whole(1, "An experiment bucket, 1 to 8.")
-	placement.Maximum = &placements
-	amount := &huma.Schema{Type: huma.TypeNumber, ExclusiveMinimum: &zero, Description: "Major units."}
+	few := func(of *huma.Schema) *huma.Schema { return list(of, 1, auction.CategoryArrayMax) }
+	wanted := whole(1, "Winners wanted; more than "+strconv.Itoa(auction.SlotsMax)+" act as that many.")
+	wanted.Examples = []any{2}
+	bucket, buckets := whole(1, "An experiment bucket, 1 to 8."), 8.0
+	bucket.Maximum = &buckets
+	return object(members{"auctions": list(object(members{
+		"type":              word("Banner auctions are answered without winners by this build.", "listings", "banners"),
+		"slots":             wanted,
+		"products":          object(members{"ids": list(id, 1, auction.ProductsMax), "qualityScores": list(fraction(), 1, auction.ProductsMax)}, "ids"),
+		"category":          object(members{"id": id, "ids": few(id), "disjunctions": few(few(id))}),
+		"searchQuery":       text(0, 1024, "At most 32 words."),
+		"geoTargeting":      object(members{"location": id, "locations": list(id, 1, auction.LocationsMax)}),
+		"opaqueUserId":      text(0, 90, ""),
+		"placementId":       bucket,
+		"slotId":            text(1, idMax, "Banners only."),
+		"device":            word("", "desktop", "mobile"),
+		"page":              object(members{"type": text(0, 0, ""), "pageId": text(0, 0, "")}),
+		"filter":            filterSchema(),
+		"experimentVariant": text(0, 10, ""),
+		"demandSources":     demandSchema(),
+	}, "type", "slots"), 1, auction.AuctionsMax)}, "auctions")
+}
+
+// fraction is a number from 0 to 1.
+func fraction() *huma.Schema {
+	zero, one := 0.0, 1.0
+	return &huma.Schema{Type: huma.TypeNumber, Minimum: &zero, Maximum: &one}
+}
+
+func filterSchema() *huma.Schema {
+	return object(members{
+		"operator":   word("", "and", "or"),
+		"attributes": list(text(3, 81, "key:value"), 1, auction.FilterAttributeMax),
+		"promotions": list(text(1, 64, ""), 1, auction.FilterPromotionMax),
+	})
+}
+
+func demandSchema() *huma.Schema {
+	zero := 0.0
 	bid := object(members{
 		"chargeType": word("", "CPC"),
-		"entity":     object(members{"type": word("", "product"), "id": id}, "type", "id"),
-		"bidAmount":  amount,
+		"entity":     object(members{"type": word("", "product"), "id": text(1, idMax, "")}, "type", "id"),
+		"bidAmount":  {Type: huma.TypeNumber, ExclusiveMinimum: &zero, Description: "Major units."},
 		"metadata":   object(nil),
 	}, "chargeType", "entity", "bidAmount")
-	wanted := whole(1, "Winners wanted; more than "+strconv.Itoa(auction.SlotsMax)+" act as that many.")
-	wanted.Examples = []any{min(2, int(slots))}
-	one5 := object(members{
-		"type":         word("Banner auctions are answered without winners by this build.", "listings", "banners"),
-		"slots":        wanted,
-		"products":     object(members{"ids": list(id, 1, auction.ProductsMax), "qualityScores": list(score, 1, auction.ProductsMax)}, "ids"),
-		"category":     object(members{"id": id, "ids": one2five(id), "disjunctions": one2five(one2five(id))}),
-		"searchQuery":  text(0, 1024, "At most 32 words."),
-		"geoTargeting": object(members{"location": id, "locations": list(id, 1, auction.LocationsMax)}),
-		"opaqueUserId": text(0, 90, ""),
-		"placementId":  placement,
-		"slotId":       text(1, idMax, "Banners only."),
-		"device":       word("", "desktop", "mobile"),
-		"page":         object(members{"type": text(0, 0, ""), "pageId": text(0, 0, "")}),
-		"filter": object(members{
-			"operator":   word("", "and", "or"),
-			"attributes": list(text(3, 81, "key:value"), 1, auction.FilterAttributeMax),
-			"promotions": list(text(1, 64, ""), 1, auction.FilterPromotionMax),
-		}),
-		"experimentVariant": text(0, 10, ""),
-		"demandSources":     list(object(members{"source": text(1, 32, ""), "bids": list(bid, 0, auction.ExternalBidsMax)}, "source", "bids"), 0, auction.ExternalBidsMax),
-	}, "type", "slots")
-	return object(members{"auctions": list(one5, 1, auction.AuctionsMax)}, "auctions")
+	source := object(members{"source": text(1, 32, ""), "bids": list(bid, 0, auction.ExternalBidsMax)}, "source", "bids")
+	return list(source, 0, auction.ExternalBidsMax)
 }
 
 func (d v2Document) auctionsAnswer() *huma.Schema {
