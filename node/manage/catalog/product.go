@@ -2,65 +2,13 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
-	"github.com/gavel-ads/gavel/shard/money"
 )
-
-// metadataLen is the most bytes of a metadata object. BOUND: of the interface.
-const metadataLen = 8 << 10
-
-// Brand is who makes a product.
-type Brand struct {
-	ID   string `json:"id" minLength:"1" maxLength:"255"`
-	Name string `json:"name,omitempty" maxLength:"255"`
-}
-
-// ProductBody is a product as the marketplace sends it. It is stored as it is, beside what auctions read of it.
-type ProductBody struct {
-	ID           string            `json:"id" minLength:"1" maxLength:"255"`
-	Name         string            `json:"name" minLength:"1" maxLength:"255"`
-	Vendors      []string          `json:"vendors" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255" doc:"Ids of the vendors that sell it; unknown ones are kept and count once they exist."`
-	Categories   []string          `json:"categories" maxItems:"50" minLength:"1" maxLength:"255"`
-	Description  *string           `json:"description,omitempty" maxLength:"5000"`
-	Brand        *Brand            `json:"brand,omitempty"`
-	ImageURL     *string           `json:"imageURL,omitempty" maxLength:"2083"`
-	Price        *resource.Decimal `json:"price,omitempty" minimum:"0" maximum:"1000000000000" doc:"Major units."`
-	Active       *bool             `json:"active,omitempty" doc:"Default true; false takes the product out of every auction."`
-	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
-	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
-	Metadata     resource.Object   `json:"metadata,omitempty" doc:"Up to 8 KiB; filters of auctions compare with it."`
-	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
-}
-
-// Product is a product as it is answered.
-type Product struct {
-	ProductBody
-	CreatedAt resource.Time `json:"createdAt"`
-	UpdatedAt resource.Time `json:"updatedAt"`
-}
-
-// ProductPatch changes the members it has; the id names the product.
-type ProductPatch struct {
-	ID           string            `json:"id" minLength:"1" maxLength:"255"`
-	Name         *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
-	Vendors      []string          `json:"vendors,omitempty" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
-	Categories   []string          `json:"categories,omitempty" maxItems:"50" minLength:"1" maxLength:"255"`
-	Description  *string           `json:"description,omitempty" maxLength:"5000"`
-	Brand        *Brand            `json:"brand,omitempty"`
-	ImageURL     *string           `json:"imageURL,omitempty" maxLength:"2083"`
-	Price        *resource.Decimal `json:"price,omitempty" minimum:"0" maximum:"1000000000000"`
-	Active       *bool             `json:"active,omitempty"`
-	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
-	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
-	Metadata     resource.Object   `json:"metadata,omitempty"`
-	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
-}
 
 // ProductsBody is the body of an upsert.
 type ProductsBody struct {
@@ -165,95 +113,6 @@ func (s service) patchProducts(ctx context.Context, in *productPatchesInput) (*r
 		return nil, resource.Invalid(found...)
 	}
 	return s.store(ctx, all)
-}
-
-// apply changes the members that the patch has.
-func (p *ProductPatch) apply(b *ProductBody) {
-	set(&b.Name, p.Name)
-	if p.Vendors != nil {
-		b.Vendors = p.Vendors
-	}
-	if p.Categories != nil {
-		b.Categories = p.Categories
-	}
-	if p.Metadata != nil {
-		b.Metadata = p.Metadata
-	}
-	keep(&b.Description, p.Description)
-	keep(&b.Brand, p.Brand)
-	keep(&b.ImageURL, p.ImageURL)
-	keep(&b.Price, p.Price)
-	keep(&b.Active, p.Active)
-	keep(&b.EAN, p.EAN)
-	keep(&b.QualityScore, p.QualityScore)
-	keep(&b.GlobalID, p.GlobalID)
-}
-
-func set[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
-}
-
-func keep[T any](to **T, from *T) {
-	if from != nil {
-		*to = from
-	}
-}
-
-// product is what the store keeps: the body as a document, and beside it what auctions read.
-func (b *ProductBody) product() market.Product {
-	if b.Active == nil {
-		b.Active = new(true)
-	}
-	p := market.Product{
-		ID: b.ID, Name: b.Name, Vendors: b.Vendors, Categories: b.Categories,
-		Active: *b.Active, Quality: market.QualityOne, Document: mustMarshal(b),
-	}
-	if b.QualityScore != nil {
-		const qualityBits = 30 // market.QualityOne is 1 << 30.
-		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
-		p.Quality = checked(quality, err)
-	}
-	if b.Price != nil {
-		price, err := b.Price.Micros()
-		p.Price = checked(price, err)
-	}
-	p.Attributes, p.Promotions = attributesOf(b.Metadata)
-	return p
-}
-
-// checked panics on an error: the schema has excluded it.
-func checked[T any](v T, err error) T {
-	if err != nil {
-		panic("the schema has checked this value: " + err.Error())
-	}
-	return v
-}
-
-func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
-
-// bodyOf reads the document back. A product that came another way than through this API, such as the demo's, has none.
-func bodyOf(p *market.Product) ProductBody {
-	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
-	if len(p.Document) == 0 {
-		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, p.Price))}
-	} else {
-		if err := json.Unmarshal(p.Document, &b); err != nil {
-			panic("stored product " + p.ID + " is not JSON: " + err.Error())
-		}
-	}
-	if b.Vendors == nil {
-		b.Vendors = []string{}
-	}
-	if b.Categories == nil {
-		b.Categories = []string{}
-	}
-	return b
-}
-
-func answerOf(p market.Product) Product {
-	return Product{bodyOf(&p), resource.Time(p.CreatedMillis), resource.Time(p.UpdatedMillis)}
 }
 
 func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {

@@ -1,0 +1,117 @@
+package managetest
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// feed passes on what the machines tell, as the daemon's does.
+type feed struct {
+	*market.Market
+	keys    *auth.Table
+	keyring atomic.Pointer[bidid.Keyring]
+}
+
+// PutRecord takes API keys.
+func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+	switch {
+	case kind != command.RecordAPIKey:
+	case value == nil:
+		f.keys.Delete(id)
+	default:
+		if err := f.keys.Put(id, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// PutSecrets takes the token keys.
+func (f *feed) PutSecrets(s *command.Secrets) {
+	keys := make([]bidid.Key, len(s.Token))
+	for i, k := range s.Token {
+		keys[i] = bidid.Key{ID: k.ID, Key: k.Key}
+	}
+	f.keyring.Store(bidid.NewKeyring(keys))
+}
+
+// groups are the machines of all groups behind one lock.
+type groups struct {
+	ids.Topology
+	down     atomic.Bool
+	broken   atomic.Bool
+	mu       sync.Mutex
+	machines map[ids.Group]*member
+}
+
+type member struct {
+	machine *shard.Machine
+	kv      *shardtest.KV
+}
+
+func newGroups(t testing.TB, f shard.Feed) *groups {
+	t.Helper()
+	g := &groups{Topology: ids.Topology{DataGroups: 4}, machines: map[ids.Group]*member{}}
+	for _, id := range g.Groups() {
+		m := &member{machine: shard.New(id, id == g.Meta(), f), kv: shardtest.NewKV()}
+		if err := m.machine.Load(m.kv); err != nil {
+			t.Fatal(err)
+		}
+		g.machines[id] = m
+	}
+	return g
+}
+
+// Propose applies a command.
+func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, error) {
+	if g.down.Load() {
+		return nil, store.ErrUnavailable
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	m := g.machines[id]
+	batch := m.kv.Batch()
+	result := bytes.Clone(m.machine.Apply(batch, cmd))
+	m.machine.Flush(batch)
+	batch.Commit()
+	m.machine.Committed()
+	return result, nil
+}
+
+// Read reads a group's state.
+func (g *groups) Read(id ids.Group, fn func(shard.Reader) error) error {
+	if g.broken.Load() {
+		panic("broken on purpose")
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return fn(g.machines[id].kv)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
