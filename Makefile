@@ -66,7 +66,7 @@ compat: ## Run the published clients, unchanged, against a node. Needs Node.js 2
 
 .PHONY: kill
 kill: ## Kill a node under load again and again and audit its books. KILLS=200.
-	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run 'Kill' -v ./node/...
+	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run '^TestKill' -v ./node
 
 .PHONY: race
 race: ## All tests under the race detector (needs a C compiler).

@@ -159,20 +159,21 @@ func TestTextFindsPlantedWords(t *testing.T) {
 }
 
 func TestPinsFindUpgrades(t *testing.T) {
-	good := "module m\n\nrequire (\n"
+	var good strings.Builder
+	good.WriteString("module m\n\nrequire (\n")
 	for module, version := range pins {
-		good += "\t" + module + " " + version + "\n"
+		good.WriteString("\t" + module + " " + version + "\n")
 	}
-	good += ")\n"
-	if found := Pins([]byte(good)); len(found) != 0 {
+	good.WriteString(")\n")
+	if found := Pins([]byte(good.String())); len(found) != 0 {
 		t.Errorf("pinned versions: %v", found)
 	}
 	for module, version := range pins {
-		if found := Pins([]byte(strings.Replace(good, module+" "+version, module+" v99.0.0", 1))); len(found) != 1 {
+		if found := Pins([]byte(strings.Replace(good.String(), module+" "+version, module+" v99.0.0", 1))); len(found) != 1 {
 			t.Errorf("%s upgraded: %v", module, found)
 		}
 	}
-	if found := Pins([]byte(good + "replace a => ../a\n")); len(found) != 1 {
+	if found := Pins([]byte(good.String() + "replace a => ../a\n")); len(found) != 1 {
 		t.Errorf("a replace line: %v", found)
 	}
 }
