@@ -44,7 +44,7 @@ func (m *Market) findProduct(marketplace uint16, id string) (row uint32, hash ui
 
 // growProducts builds the table of the next view with the first n rows.
 func (m *Market) growProducts(n uint32) {
-	t := newTable(2 * len(m.products.table.words) / bucketWords)
+	t := newTable(2 * len(m.products.table.tags))
 	for i := range n {
 		entry := i
 		if m.products.at(i).Flags&productOffered != 0 {
@@ -97,7 +97,7 @@ func (m *Market) findCategory(marketplace uint16, id string) (row uint32, hash u
 
 // growCategories builds the table of the next view with the first n rows.
 func (m *Market) growCategories(n uint32) {
-	t := newTable(2 * len(m.categories.table.words) / bucketWords)
+	t := newTable(2 * len(m.categories.table.tags))
 	for i := range n {
 		r := m.categories.at(i)
 		t.insert(m.hash(seedOf(m.seed, r.marketplace), m.texts.at(r.key, r.keyLen)), i)

@@ -49,7 +49,7 @@ func TestTableFinds(t *testing.T) {
 	}
 }
 
-// Nearly all foreign hashes are ruled out by the first line.
+// Nearly all foreign hashes are ruled out by their tags.
 func TestTableRulesOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	table := newTable(1024)
@@ -64,7 +64,7 @@ func TestTableRulesOut(t *testing.T) {
 			t.Fatalf("%#x found", hash)
 		}
 	}
-	if passed > 20_000 {
+	if passed > 8_000 {
 		t.Errorf("%d of 100,000 foreign hashes pass", passed)
 	}
 }
