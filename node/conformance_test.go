@@ -1,0 +1,358 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+// The conformance tests are what a stranger would do who has only the documents of the interface and wants to catch a
+// node at not keeping them. They speak HTTP to a real process, on both listeners, and know nothing else of it. Each file
+// conformance_*_test.go holds one idea; the bulk of it stands in tables under testdata/conformance.
+
+// stranger is somebody with a node and its first keys.
+type stranger struct {
+	*testing.T
+	node *nodetest.Node
+}
+
+// visit starts a node for a test. Management requests are not limited, so that a test may make as many as it likes.
+func visit(t *testing.T, args ...string) *stranger {
+	t.Helper()
+	return &stranger{t, nodetest.Start(t, nodetest.Options{
+		Args: append([]string{"--ratelimit-management", "0", "--ratelimit-catalog", "0", "--log-level", "error"}, args...),
+	})}
+}
+
+// doors are the base URLs that serve /v2.
+func (s *stranger) doors() map[string]string {
+	return map[string]string{"auction": s.node.AuctionURL, "management": s.node.ManageURL}
+}
+
+// in is the same stranger in a subtest.
+func (s *stranger) in(t *testing.T) *stranger { return &stranger{t, s.node} }
+
+// reply is an answer, read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// member returns a member of a JSON object, nil if there is none.
+func (r reply) member(name string) any {
+	var o map[string]any
+	if json.Unmarshal(r.body, &o) != nil {
+		return nil
+	}
+	return o[name]
+}
+
+func (r reply) errCode() string {
+	code, _ := r.member("errCode").(string)
+	return code
+}
+
+// decode reads the body into v.
+func (s *stranger) decode(r reply, v any) {
+	s.Helper()
+	if err := json.Unmarshal(r.body, v); err != nil {
+		s.Fatalf("%s: %v", r.body, err)
+	}
+}
+
+// do sends a request to an absolute URL.
+func (s *stranger) do(method, url, key, body string, header ...string) reply {
+	s.Helper()
+	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req) // No redirect is followed.
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, url, err)
+	}
+	return reply{resp.StatusCode, resp.Header, text}
+}
+
+// manage calls an operation below /public/v1, which has to answer with a status.
+func (s *stranger) manage(want int, method, path, body string) reply {
+	s.Helper()
+	r := s.do(method, s.node.ManageURL+"/public/v1/"+path, s.node.Keys.ManagementKey, body)
+	if r.status != want {
+		s.Fatalf("%s %s %s: %d %s", method, path, body, r.status, r.body)
+	}
+	return r
+}
+
+// v2 posts a body to both listeners and returns both answers, which must have the same status and errCode.
+func (s *stranger) v2(path, body string) (answers [2]reply) {
+	s.Helper()
+	for i, door := range []string{s.node.AuctionURL, s.node.ManageURL} {
+		answers[i] = s.do("POST", door+path, s.node.Keys.AuctionKey, body)
+		s.mannerly(answers[i])
+	}
+	if a, b := answers[0], answers[1]; a.status != b.status || a.errCode() != b.errCode() {
+		s.Errorf("the listeners differ: %d %s, %d %s", a.status, a.body, b.status, b.body)
+	}
+	return answers
+}
+
+var requestIDForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// mannerly checks what every answer of /v2 has to have, errors included.
+func (s *stranger) mannerly(r reply) {
+	s.Helper()
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Access-Control-Allow-Origin":   "*",
+		"Access-Control-Expose-Headers": "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
+		"Content-Length":                strconv.Itoa(len(r.body)),
+	} {
+		if got := r.header.Values(name); len(got) != 1 || got[0] != want {
+			s.Errorf("%d %.200s: %s is %q, want %q once", r.status, r.body, name, got, want)
+		}
+	}
+	for _, name := range []string{"Access-Control-Allow-Credentials", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
+		if got := r.header.Values(name); len(got) > 0 {
+			s.Errorf("%d %.200s: %s is %q, want none", r.status, r.body, name, got)
+		}
+	}
+	if id := r.header.Get("X-Request-Id"); !requestIDForm.MatchString(id) {
+		s.Errorf("%d %.200s: X-Request-Id %q is no UUIDv7", r.status, r.body, id)
+	}
+	if !json.Valid(r.body) {
+		s.Errorf("%d: the body is no JSON: %q", r.status, r.body)
+	}
+	if r.status >= 400 {
+		s.errorObject(r)
+	}
+}
+
+// errorObject checks the one shape that errors of /v2 have.
+func (s *stranger) errorObject(r reply) {
+	s.Helper()
+	var members map[string]string
+	if err := json.Unmarshal(r.body, &members); err != nil {
+		s.Errorf("%d: the error is no object of strings: %s", r.status, r.body)
+		return
+	}
+	want := map[string]string{
+		"errCode": members["errCode"], "message": members["message"],
+		"docUrl": s.node.ManageURL + "/docs/errors#" + members["errCode"], "error": http.StatusText(r.status),
+	}
+	if len(members) != len(want) || members["errCode"] == "" || members["message"] == "" ||
+		members["docUrl"] != want["docUrl"] || members["error"] != want["error"] {
+		s.Errorf("%d: the error object is %s, want docUrl %q and error %q and nothing empty", r.status, r.body, want["docUrl"], want["error"])
+	}
+}
+
+// exchange is one row of a table: what is sent and what must come back.
+type exchange struct {
+	where, name string
+	status      int
+	code        string // errCode; "-" for none.
+	body        string
+}
+
+// exchanges reads a table of testdata/conformance. A line is one of
+//
+//	# comment, of which the last one names the rows below
+//	each PREFIX ... SUFFIX                       how the rows below are wrapped into a body
+//	base member=value ; member=value             the object that the rows below change
+//	STATUS CODE  member=value ; member=value     a row: the base with these members, in this order at the end; an empty value leaves
+//	                                             the member out
+//	STATUS CODE  = body                          a row: this very body
+//
+// and in values $-macros stand for what would be long or depends on the time, see expand.
+func exchanges(t *testing.T, file string, expand func(string) string) []exchange {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata/conformance", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []exchange
+	var title, before, after string
+	var base []pair
+	for n, line := range strings.Split(string(text), "\n") {
+		where := fmt.Sprintf("%s:%d", file, n+1)
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "":
+		case word == "#":
+			title = rest
+		case word == "each":
+			before, after, _ = strings.Cut(rest, "...")
+		case word == "base":
+			base = patch(nil, rest)
+		default:
+			fields := strings.Fields(line)
+			status, err := strconv.Atoi(word)
+			if err != nil || len(fields) < 2 {
+				t.Fatalf("%s: %q", where, line)
+			}
+			_, change, _ := strings.Cut(rest, fields[1])
+			body, whole := strings.CutPrefix(strings.TrimLeft(change, " "), "=")
+			if !whole {
+				body = strings.TrimSpace(before) + written(patch(base, change)) + strings.TrimSpace(after)
+			}
+			rows = append(rows, exchange{where, title, status, fields[1], expand(body)})
+		}
+	}
+	if len(rows) == 0 {
+		t.Fatalf("%s has no rows", file)
+	}
+	return rows
+}
+
+// pair is a member of an object, its value as it is written.
+type pair struct{ name, value string }
+
+// patch returns the members of an object with some replaced, added or left out. A name with a "+" in front is added even
+// when it is there already.
+func patch(base []pair, change string) []pair {
+	members := slices.Clone(base)
+	for part := range strings.SplitSeq(change, " ; ") {
+		name, value, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok {
+			continue
+		}
+		if twice, ok := strings.CutPrefix(name, "+"); ok {
+			members = append(members, pair{twice, value})
+			continue
+		}
+		members = slices.DeleteFunc(members, func(m pair) bool { return m.name == name })
+		if value != "" {
+			members = append(members, pair{name, value})
+		}
+	}
+	return members
+}
+
+// written is the object as text.
+func written(members []pair) string {
+	var b strings.Builder
+	for _, m := range members {
+		b.WriteString("," + strconv.Quote(m.name) + ":" + m.value)
+	}
+	return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+}
+
+var (
+	macro  = regexp.MustCompile(`\$(\w+)(?:\(([^)]*)\))?`)
+	unique atomic.Int64
+)
+
+// expand replaces the macros of a table; more adds those that only one test knows.
+//
+//	$text(n)      n times x, no quotes      $words(n)     n words
+//	$ids(n)       n quoted ids with commas  $nest(n)      n arrays inside each other
+//	$bytes(h,h)   raw bytes, hexadecimal    $now, $in(d), $ago(d)   a quoted time
+//	$id           a quoted id that nobody else has     $copies(n,t)  n times text t, with commas; ids inside differ
+func expand(text string, more map[string]string) string {
+	return macro.ReplaceAllStringFunc(text, func(m string) string {
+		parts := macro.FindStringSubmatch(m)
+		name, arg := parts[1], parts[2]
+		n, _ := strconv.Atoi(arg)
+		at := func(sign time.Duration) string {
+			d, err := time.ParseDuration(arg)
+			if err != nil {
+				panic(m)
+			}
+			return strconv.Quote(time.Now().Add(sign * d).UTC().Format("2006-01-02T15:04:05.000Z"))
+		}
+		switch name {
+		case "text":
+			return strings.Repeat("x", n)
+		case "wide":
+			return strings.Repeat("é", n)
+		case "words":
+			return strings.TrimSpace(strings.Repeat("w ", n))
+		case "nest":
+			return strings.Repeat("[", n) + strings.Repeat("]", n)
+		case "ids":
+			var b strings.Builder
+			for i := range n {
+				fmt.Fprintf(&b, `,"i%d"`, i)
+			}
+			return strings.TrimPrefix(b.String(), ",")
+		case "bytes":
+			var b []byte
+			for h := range strings.SplitSeq(arg, ",") {
+				v, err := strconv.ParseUint(h, 16, 8)
+				if err != nil {
+					panic(m)
+				}
+				b = append(b, byte(v))
+			}
+			return string(b)
+		case "now":
+			arg = "0s"
+			return at(1)
+		case "in":
+			return at(1)
+		case "ago":
+			return at(-1)
+		case "id":
+			return fmt.Sprintf(`"id-%d"`, unique.Add(1))
+		case "copies":
+			count, what, _ := strings.Cut(arg, ",")
+			n, _ = strconv.Atoi(count)
+			var list []string
+			for range n {
+				list = append(list, expand("$"+what, more))
+			}
+			return strings.Join(list, ",")
+		}
+		if value, ok := more[name]; ok {
+			return value
+		}
+		panic("no macro " + m)
+	})
+}
+
+// runTable sends every row of a table to both listeners.
+func (s *stranger) runTable(file, path string, more map[string]string) {
+	rows := exchanges(s.T, file, func(text string) string { return expand(text, more) })
+	for _, row := range rows {
+		s.Run(row.name, func(t *testing.T) {
+			s := s.in(t)
+			for _, r := range s.v2(path, row.body) {
+				code := r.errCode()
+				if code == "" {
+					code = "-"
+				}
+				if r.status != row.status || code != row.code {
+					s.Errorf("%s: %.300s\n\tanswered %d %s, want %d %s: %.300s", row.where, row.body, r.status, code, row.status, row.code, r.body)
+				}
+				if bytes.Contains(r.body, []byte("panic")) {
+					s.Errorf("%s: %s", row.where, r.body)
+				}
+			}
+		})
+	}
+}
