@@ -41,6 +41,7 @@ type running struct {
 	*testing.T
 	auction, manage string
 	keys            FirstKeys
+	idempotencyKey  string // Sent when not empty.
 	out             *output
 	stop            func()
 }
@@ -105,6 +106,9 @@ func (r *running) call(method, url, key, body string) (int, map[string]any) {
 		r.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
+	if r.idempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", r.idempotencyKey)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		r.Fatal(err)
@@ -215,5 +219,35 @@ func TestACleanRestartRebuildsNothing(t *testing.T) {
 	}
 	if err := n.stop(n.log); err != nil {
 		t.Error(err)
+	}
+}
+
+// A deposit or a campaign of unknown outcome is repeated with its Idempotency-Key, also to a node that was restarted in
+// between, and happens once.
+func TestAnIdempotencyKeyOutlivesTheProcess(t *testing.T) {
+	cfg := testConfig(t, t.TempDir(), 1)
+	var campaigns []string
+	for range 2 {
+		r := run(t, cfg, Options{})
+		api := r.manage + "/public/v1"
+		r.must(200, "PUT", api+"/catalog-search-service/catalogs/vendors", r.keys.Management, `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
+		r.idempotencyKey = "deposit-1"
+		r.must(200, "POST", api+"/billing-service/vendors/v1/balance", r.keys.Management, `{"balance":100}`)
+		r.idempotencyKey = "campaign-1"
+		c := r.must(201, "POST", api+"/campaign-service/campaigns?vendor_id=v1", r.keys.Management,
+			`{"name":"First","campaignType":"manual","externalCampaignId":"x","bids":[{"target":{"type":"product","id":"p1"},"amount":50}]}`)
+		campaigns = append(campaigns, c["campaignId"].(string))
+		r.idempotencyKey = ""
+		if b := r.must(200, "GET", api+"/billing-service/vendors/v1/balance", r.keys.Management, ""); b["balance"] != 100.0 {
+			t.Errorf("the balance is %v, want 100", b["balance"])
+		}
+		all := r.must(200, "GET", api+"/campaign-service/campaigns", r.keys.Management, "")["campaigns"].([]any)
+		if len(all) != 1 || all[0].(map[string]any)["bidCount"] != 1.0 {
+			t.Errorf("campaigns: %v", all)
+		}
+		r.stop()
+	}
+	if campaigns[0] != campaigns[1] {
+		t.Errorf("two campaigns: %v", campaigns)
 	}
 }

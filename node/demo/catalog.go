@@ -71,6 +71,22 @@ func Generate(o Options) *Market {
 	return &g.m
 }
 
+// stamp dates the market: its items were made, and its campaigns start, now.
+func (m *Market) stamp(nowMillis int64) {
+	for i := range m.Categories {
+		m.Categories[i].CreatedMillis, m.Categories[i].UpdatedMillis = nowMillis, nowMillis
+	}
+	for i := range m.Vendors {
+		m.Vendors[i].CreatedMillis, m.Vendors[i].UpdatedMillis = nowMillis, nowMillis
+	}
+	for i := range m.Products {
+		m.Products[i].CreatedMillis, m.Products[i].UpdatedMillis = nowMillis, nowMillis
+	}
+	for i := range m.Campaigns {
+		m.Campaigns[i].StartMillis = nowMillis
+	}
+}
+
 type generator struct {
 	o        Options
 	rng      *rand.Rand

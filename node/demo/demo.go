@@ -65,6 +65,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 		return false, nil
 	}
 	m := Generate(o)
+	m.stamp(nowMillis)
 	if err := t.PutCategories(ctx, m.Categories); err != nil {
 		return false, fmt.Errorf("write categories: %w", err)
 	}
@@ -81,7 +82,6 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	}
 	for i := range m.Campaigns {
 		c := &m.Campaigns[i]
-		c.StartMillis = nowMillis
 		if err := t.CreateCampaign(ctx, &c.Campaign, c.Bids); err != nil {
 			return false, fmt.Errorf("create campaign %q: %w", c.Name, err)
 		}

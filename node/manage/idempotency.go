@@ -10,6 +10,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 // Bounds of what is remembered for repeated POSTs.
@@ -23,8 +24,10 @@ const (
 // replays remembers the answers to POSTs with an Idempotency-Key, so that a repeat with the same body gets the same
 // answer and does nothing, and one with another body is refused.
 //
-// The memory is this node's own and goes with the process: after a restart, or on another node, a repeat is a new
-// request. Refusals are remembered as well; answers of 500 and above are not, so that a repeat tries again.
+// The memory is this node's own and goes with the process. What outlives it are the ids: whatever a request with an
+// Idempotency-Key creates or books is named after key and request (store.WithIdempotencyKey), so that a repeat after a
+// restart, or after an unknown outcome, finds its own campaign and books a deposit once. Refusals are remembered as well;
+// answers of 500 and above are not, so that a repeat tries again.
 type replays struct {
 	mu    sync.Mutex
 	byKey map[replayKey]*replay
@@ -68,13 +71,20 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	case known.answer != nil:
 		known.answer.copyTo(a)
 	default:
-		s.mux.ServeHTTP(a, r)
+		s.mux.ServeHTTP(a, r.WithContext(store.WithIdempotencyKey(r.Context(), seed(key, request))))
 		if a.status < http.StatusInternalServerError {
 			known.answer = newAnswer()
 			a.copyTo(known.answer)
 			s.replays.keep(key, known, a.body.Len())
 		}
 	}
+}
+
+// seed names what the request does, now and when it is repeated.
+func seed(k replayKey, request [sha256.Size]byte) [sha256.Size]byte {
+	b := append([]byte(k.apiKey), 0)
+	b = append(append(b, k.text...), 0)
+	return sha256.Sum256(append(b, request[:]...))
 }
 
 func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {

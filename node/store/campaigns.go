@@ -15,7 +15,7 @@ import (
 // ErrAlreadyExists means that its ExternalID is taken.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
-	c.ID = t.mint(ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
+	c.ID = t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
 	c.Marketplace, c.Group = t.marketplace, t.groupOf(c.VendorID)
 	c.CreatedMillis, c.UpdatedMillis = now, now
 	if c.Wallet.IsZero() {
@@ -24,7 +24,7 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	if err := t.freeExternalID(c); err != nil {
 		return err
 	}
-	t.stamp(c.ID, bids, now)
+	t.stamp(ctx, c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
 	_, err := t.propose(ctx, c.Group, cmd)
 	return err
@@ -38,8 +38,8 @@ func (t Tenant) freeExternalID(c *market.Campaign) error {
 	}
 	for _, g := range t.store.Groups.Groups() {
 		taken, err := read(t, g, func(b shard.Books) bool {
-			_, taken := b.CampaignByExternalID(t.marketplace, c.Format, c.ExternalID)
-			return taken
+			holder, taken := b.CampaignByExternalID(t.marketplace, c.Format, c.ExternalID)
+			return taken && holder.ID != c.ID // A repeated creation meets itself.
 		})
 		if err != nil {
 			return err
@@ -52,9 +52,9 @@ func (t Tenant) freeExternalID(c *market.Campaign) error {
 }
 
 // stamp gives new bids their ids, in the shard of their campaign, and their times.
-func (t Tenant) stamp(campaign ids.UUID, bids []market.Bid, now int64) {
+func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
-		bids[i].ID = t.mint(ids.ShardOf(campaign))
+		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
 		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
 	}
 }
@@ -72,7 +72,7 @@ func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
 
 // AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign.
 func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
-	t.stamp(campaign, bids, t.now())
+	t.stamp(ctx, campaign, bids, t.now())
 	return t.putBids(ctx, campaign, bids)
 }
 

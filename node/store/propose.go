@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 
@@ -45,13 +44,6 @@ func refusal(r command.Result) error {
 	case command.Invalid:
 	}
 	return errors.New("the state machine could not read a command of this node")
-}
-
-// mint makes an id in a shard. crypto/rand never fails: it ends the process instead.
-func (t Tenant) mint(s ids.Shard) ids.UUID {
-	var entropy [10]byte
-	_, _ = rand.Read(entropy[:])
-	return ids.Mint(t.now(), entropy, s)
 }
 
 func (t Tenant) now() int64 { return t.store.Now().UnixMilli() }

@@ -20,7 +20,7 @@ func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, am
 	}
 	account := ids.ShardOf(ids.AccountOf(t.marketplace, vendorID))
 	cmd := command.AppendAdjustWallet(nil, t.now(), &command.AdjustWallet{
-		Request: t.mint(account), Marketplace: t.marketplace, VendorID: vendorID, Wallet: wallet,
+		Request: t.mint(ctx, account), Marketplace: t.marketplace, VendorID: vendorID, Wallet: wallet,
 		Amount: amount, Strict: strict, Description: description,
 	})
 	r, err := t.propose(ctx, t.groupOf(vendorID), cmd)

@@ -95,7 +95,19 @@ func derive(kind byte, marketplace uint16, text string) UUID {
 	b = append(b, "gavel/id/"...)
 	b = append(b, kind, byte(marketplace>>8), byte(marketplace))
 	b = append(b, text...)
-	sum := sha256.Sum256(b)
+	return hashed(sha256.Sum256(b))
+}
+
+// Derive returns the id that belongs to a seed and a number, in a shard: a UUIDv8. Whoever repeats a request under the
+// same seed names the same things by the same ids.
+func Derive(seed [32]byte, number uint32, shard Shard) UUID {
+	b := append([]byte("gavel/id/d"), seed[:]...)
+	u := hashed(sha256.Sum256(binary.BigEndian.AppendUint32(b, number)))
+	u[15] = byte(shard)
+	return u
+}
+
+func hashed(sum [sha256.Size]byte) UUID {
 	u := UUID(sum[:16])
 	u[6] = u[6]&0x0f | 0x80
 	u[8] = u[8]&0x3f | 0x80
