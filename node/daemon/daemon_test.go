@@ -155,11 +155,11 @@ func (r *running) winner() string {
 	r.Helper()
 	a := r.must(201, "POST", r.auction+"/v2/auctions", r.keys.Auction,
 		`{"auctions":[{"type":"listings","slots":2,"products":{"ids":["p0","p1"]}}]}`)
-	winners := a["results"].([]any)[0].(map[string]any)["winners"].([]any)
-	if len(winners) != 1 {
+	won := winners(a)
+	if len(won) != 1 {
 		r.Fatalf("got %v, want p1 to win", a)
 	}
-	return winners[0].(map[string]any)["resolvedBidId"].(string)
+	return won[0].(map[string]any)["resolvedBidId"].(string)
 }
 
 func click(id, token string) string {

@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"testing"
+)
+
+// What the README shows is what the demo answers: the same winners for the same body.
+func TestTheREADMEsFirstAuction(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile("(?s)/v2/auctions -H [^\n]* -d '([^']*)'\n```\n\n```json\n(.*?)\n```").FindSubmatch(readme)
+	if shown == nil {
+		t.Fatal("the README shows no auction with its answer")
+	}
+	var want map[string]any
+	if err := json.Unmarshal(shown[2], &want); err != nil {
+		t.Fatalf("the README's answer is no JSON: %v", err)
+	}
+
+	r := run(t, testConfig(t, t.TempDir(), 1), Options{Demo: &DemoOptions{}})
+	got := r.must(201, "POST", r.auction+"/v2/auctions", r.keys.Auction, string(shown[1]))
+	if g, w := winners(got), winners(want); len(g) == 0 || len(g) != len(w) {
+		t.Fatalf("%d winners, the README shows %d", len(g), len(w))
+	}
+	for i := range winners(want) {
+		g, w := winners(got)[i].(map[string]any), winners(want)[i].(map[string]any)
+		if g["id"] != w["id"] || g["rank"] != w["rank"] || len(g) != len(w) {
+			t.Errorf("winner %d is %v, the README shows %v", i+1, g, w)
+		}
+	}
+}
+
+func winners(answer map[string]any) []any {
+	return answer["results"].([]any)[0].(map[string]any)["winners"].([]any)
+}
