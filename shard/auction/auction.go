@@ -20,9 +20,9 @@ type Ticket struct {
 // Run answers every auction of a request. The answer depends on nothing but the arguments and the balances in the view's
 // slots: the same ones give the same bytes, on every node.
 //
-// An auction goes through these steps, each in a file of its own: collect the products that may win (contexts.go), send
-// their bids through the gates (gates.go), score the ones that pass (score.go), rank the products by their best bid
-// (rank.go), price and sign the winners (price.go, winners.go).
+// First all ids of the request are looked up (lookup.go). Then each auction goes through these steps, each in a file of its
+// own: collect the products that may win (contexts.go), send their bids through the gates (gates.go), score the ones that
+// pass (score.go), rank the products by their best bid (rank.go), price and sign the winners (price.go, winners.go).
 //
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed under
 // v.Seed(t.Marketplace).
@@ -30,11 +30,14 @@ func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)
 	sc.begin(v, t, req, settings)
+	if settings != nil {
+		sc.lookUp()
+	}
 	for i := range req.Auctions {
 		out := &res.Results[i]
 		out.reset(&req.Auctions[i])
 		if settings != nil && req.Auctions[i].Kind == Listings {
-			sc.run(&req.Auctions[i], out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
+			sc.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
 		}
 	}
 	sc.end()

@@ -6,41 +6,30 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// collect fills hits with the products that the contexts of the request allow, each once: those of products.ids, else
-// those in the category. A search query alone allows none, because no bid has a keyword yet.
-func (s *Scratch) collect() {
+// collect fills hits with the products that the contexts of auction i allow, each once: those of products.ids, else those
+// in the category. A search query alone allows none, because no bid has a keyword yet.
+func (s *Scratch) collect(i int) {
 	if s.a.Category.Form != NoCategory {
 		s.wanted.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
 	}
 	s.rowSeen.clear()
 	switch {
 	case s.a.HasProducts:
-		s.collectProducts()
+		s.collectProducts(i)
 	case s.a.Category.Form != NoCategory:
 		s.collectCategory()
 	}
 }
 
-// collectProducts looks the ids up, in passes whose loads do not wait for each other: the first has no branches and rules
-// most ids out, the second finds the rows of the rest, the third reads them.
-func (s *Scratch) collectProducts() {
-	ids := s.a.Products
-	if len(s.picked) < len(ids) {
-		s.picked = make([]uint32, max(len(ids), 512))
+func (s *Scratch) collectProducts(i int) {
+	from := 0
+	if i > 0 {
+		from = s.ends[i-1]
 	}
-	picked, n := s.picked, 0
-	for i := range ids {
-		picked[n] = uint32(i) //nolint:gosec // at most ProductsMax.
-		n += s.v.MaybeProduct(ids[i].Hash)
-	}
-	onlyOffered := len(s.a.External) == 0
-	s.found = s.found[:0]
-	for _, i := range picked[:n] {
-		if row, ok := s.v.Product(s.t.Marketplace, ids[i].Hash, s.req.Text(ids[i].Span), onlyOffered); ok {
-			s.found = append(s.found, found{row: row, index: i})
+	for _, f := range s.found[from:s.ends[i]] {
+		if s.v.ProductRow(f.row).Marketplace != s.t.Marketplace {
+			continue // It only has the hash of this marketplace's id.
 		}
-	}
-	for _, f := range s.found {
 		quality := uint32(market.QualityOne)
 		if len(s.a.Quality) > 0 {
 			quality = s.a.Quality[f.index]
@@ -72,15 +61,21 @@ func (s *Scratch) isProduct(h *hit) bool {
 
 // collectCategory walks the products with bids of a set of categories that holds all that satisfy the request.
 func (s *Scratch) collectCategory() {
+	mark := len(s.found)
 	for _, tree := range s.wanted.smallest(s.v) {
 		for at := tree.From; at < tree.To; at++ {
 			for _, row := range s.v.Members(at) {
 				if r := s.v.ProductRow(row); r.Bids > 0 && s.wanted.holds(s.v, r) {
-					s.hit(row, fromCategory, market.QualityOne)
+					s.found = append(s.found, found{row: row, index: fromCategory})
 				}
 			}
 		}
 	}
+	s.touch(s.found[mark:])
+	for _, f := range s.found[mark:] {
+		s.hit(f.row, f.index, market.QualityOne)
+	}
+	s.found = s.found[:mark]
 }
 
 // sends reports whether the product of a row is among the request's ids.

@@ -21,8 +21,9 @@ type Scratch struct {
 	seed    uint64 // Of the auction's ties.
 	payload bidid.Payload
 
-	picked     []uint32 // Positions of ids that the product table may hold.
+	picked     []uint32 // See lookUp.
 	found      []found
+	ends       []int
 	hits       []hit
 	candidates []candidate
 	types      chargeTypes
@@ -32,11 +33,8 @@ type Scratch struct {
 	wanted     expression
 	top        [topMax]uint32 // Hits by best bid, best first.
 	ranked     int
-	touched    uint32 // Keeps the loads of touch from being left out.
+	touched    uint64 // Keeps loads that nobody uses from being left out.
 }
-
-// found is an id of the request that has a row.
-type found struct{ row, index uint32 }
 
 // hit is a product that may win.
 type hit struct {
@@ -46,7 +44,6 @@ type hit struct {
 	best     int32  // The best candidate, none without one.
 	other    int32  // The best candidate of another vendor than best's.
 	eligible uint32 // Candidates of the product.
-	first    uint32 // Campaign of the first bid, 0 without one.
 	filter   verdict
 	category verdict
 	dead     bool // The id is not the product's after all.
@@ -116,9 +113,9 @@ func (s *Scratch) size() int {
 		(len(s.rowSeen.slots)+len(s.idSeen.slots))*int(unsafe.Sizeof(stamp{}))
 }
 
-// run holds one auction.
-func (s *Scratch) run(a *Auction, out *Result, seq uint64) {
-	s.a = a
+// run holds auction i.
+func (s *Scratch) run(i int, out *Result, seq uint64) {
+	s.a = &s.req.Auctions[i]
 	s.payload.Seq = seq
 	s.seed = market.Mix(uint64(s.t.Marketplace)<<48|uint64(s.t.Node)<<32|uint64(s.t.Epoch), seq)
 	s.hits = s.hits[:0]
@@ -127,8 +124,7 @@ func (s *Scratch) run(a *Auction, out *Result, seq uint64) {
 	s.idsAdded = false
 	s.wanted.reset()
 
-	s.collect()
-	s.touchBids()
+	s.collect(i)
 	for i := range s.hits {
 		s.admit(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
 	}

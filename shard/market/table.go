@@ -74,6 +74,14 @@ func (t *table) maybe(hash uint64) int {
 	return int((m | -m) >> 63) //nolint:gosec // 0 or 1.
 }
 
+// touch loads the first entry that a probe for the hash reads, if there is one in its first bucket. It has no branch.
+func (t *table) touch(hash uint64) uint64 {
+	bucket := hash & t.mask
+	left := matches(atomic.LoadUint64(&t.tags[bucket]), tagOf(hash))
+	slot := uint64(bits.TrailingZeros64(left|1<<55)) / 8 //nolint:gosec // 0 to 6.
+	return atomic.LoadUint64(&t.entries[bucket*bucketSlots+slot])
+}
+
 // probe walks the entries that may be of one hash.
 type probe struct {
 	hash   uint64

@@ -49,18 +49,20 @@ func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownD
 // loop over many ids overlaps their cache misses.
 func (v *View) MaybeProduct(hash uint64) int { return v.productTable.maybe(hash) }
 
-// Product returns the row of the product id with the hash. The id itself is not compared, except where two interned ids
-// cannot be told apart by their hashes: the caller confirms what matters with Key, and wrong rows are as rare as equal
-// 60-bit hashes. With onlyOffered, products that never had a bid may be reported as absent, which costs less.
+// TouchProduct loads what Product will read of the table first, for loops that want it in the cache.
+func (v *View) TouchProduct(hash uint64) uint64 { return v.productTable.touch(hash) }
+
+// Product returns the row of the product id with the hash. Neither the id nor the marketplace is compared, except where two
+// interned ids cannot be told apart by their hashes: the caller confirms what matters, and wrong rows are as rare as equal
+// 60-bit hashes. So it reads no row, and a loop over many ids overlaps the cache misses of their entries. With
+// onlyOffered, products that never had a bid may be reported as absent.
 func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyOffered bool) (row uint32, ok bool) {
 	t := v.productTable
 	p := t.probe(hash)
 	entry, ok := t.next(&p)
 	if ok && entry&twin == 0 {
-		if row = entry & ordinalMask; onlyOffered && entry&offered == 0 || row >= v.products.count {
-			return 0, false
-		}
-		return row, v.products.at(row).Marketplace == marketplace
+		row = entry & ordinalMask
+		return row, row < v.products.count && (!onlyOffered || entry&offered != 0)
 	}
 	for ; ok; entry, ok = t.next(&p) {
 		if row = entry & ordinalMask; row < v.products.count && v.IsProduct(row, marketplace, text) {
