@@ -14,7 +14,7 @@ type banner struct {
 	manageURL  string
 	keys       *FirstKeys // Of a new cluster; nil on every later start.
 	keysFile   string
-	curl       string // A first auction to try; empty without a key to put into it.
+	next       string // The next command to type.
 }
 
 func (b banner) write(out io.Writer) {
@@ -31,16 +31,19 @@ func (b banner) write(out io.Writer) {
 		line("  auction key          %s", b.keys.Auction)
 		line("  management key       %s   (both are shown this once)", b.keys.Management)
 	}
-	if b.curl != "" {
-		line("try:")
-		line("  %s", b.curl)
-	}
+	line("next:")
+	line("  %s", b.next)
 	_, _ = io.WriteString(out, text.String())
 }
 
-// firstSteps is the next command after a start: an auction that returns winners where the market has any, else the
-// question of what the market holds.
-func firstSteps(auctionURL, key string, products []string) string {
+// firstAuction is an auction among the given products, ready to paste.
+func firstAuction(auctionURL, key string, products []string) string {
 	body := `{"auctions":[{"type":"listings","slots":3,"products":{"ids":["` + strings.Join(products, `","`) + `"]}}]}`
 	return fmt.Sprintf("curl -s %s/v2/auctions -H 'Authorization: Bearer %s' -d '%s'", auctionURL, key, body)
+}
+
+// firstVendor is how a market begins on an empty node, ready to paste.
+func firstVendor(manageURL, key string) string {
+	return fmt.Sprintf("curl -s -X PUT %s/public/v1/catalog-search-service/catalogs/vendors -H 'Authorization: Bearer %s' "+
+		"-H 'Content-Type: application/json' -d '%s'", manageURL, key, `{"vendors":[{"id":"v1","name":"First vendor"}]}`)
 }

@@ -36,7 +36,7 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	}
 	made := demo.Generate(options)
 	b := n.banner()
-	b.curl = firstSteps(b.auctionURL, key, winningProducts(made))
+	b.next = firstAuction(b.auctionURL, key, winningProducts(made))
 	b.write(o.Out)
 	if seeded {
 		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are on their way\n",

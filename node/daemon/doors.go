@@ -76,7 +76,7 @@ func (n *node) serve(ctx context.Context, o Options) error {
 	}
 	b := n.banner()
 	if n.first != nil && n.cfg.KeysFile == "" {
-		b.curl = firstSteps(b.auctionURL, n.first.Auction, []string{"p1"})
+		b.next = firstVendor(b.manageURL, n.first.Management)
 	}
 	b.write(o.Out)
 	return n.wait(ctx)
@@ -86,6 +86,7 @@ func (n *node) banner() banner {
 	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.first, keysFile: n.cfg.KeysFile}
 	b.auctionURL = config.LocalURL(n.auctions.Addr().String())
 	b.manageURL = config.LocalURL(n.manage.Addr().String())
+	b.next = "gavel health " + b.manageURL
 	return b
 }
 

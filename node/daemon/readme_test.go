@@ -35,6 +35,26 @@ func TestTheREADMEsFirstAuction(t *testing.T) {
 	}
 }
 
+// The README's own market can be pasted: every call goes well, and then its product wins.
+func TestTheREADMEsOwnMarket(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := regexp.MustCompile(`(?m)^call (PUT|POST) +(\S+) +'(.*)'$`).FindAllSubmatch(readme, -1)
+	if len(calls) != 4 {
+		t.Fatalf("the README shows %d calls, want 4", len(calls))
+	}
+	r := run(t, testConfig(t, t.TempDir(), 1), Options{})
+	for _, c := range calls {
+		status, answer := r.call(string(c[1]), r.manage+"/public/v1"+string(c[2]), r.keys.Management, string(c[3]))
+		if status != 200 && status != 201 {
+			t.Fatalf("%s answered %d %v", c[0], status, answer)
+		}
+	}
+	r.winner()
+}
+
 func winners(answer map[string]any) []any {
 	return answer["results"].([]any)[0].(map[string]any)["winners"].([]any)
 }
