@@ -96,7 +96,8 @@ func TestRecordsOfAReport(t *testing.T) {
 		t.Errorf("bucket %d is not the hour of the auction", click.Bucket)
 	}
 	external, group := find(event.Click, func(r *command.EventRecord) bool { return !r.ExternalCampaign.IsZero() })
-	if external.ExternalCampaign != servingtest.ExternalCampaign || external.Charge != market.ChargeNone || group != 1+7%4 {
+	if external.ExternalCampaign != servingtest.ExternalCampaign || external.Charge != market.ChargeNone ||
+		group != ids.Group(1+int(external.Key[0])%4) {
 		t.Errorf("click with an external id in group %d: %+v", group, external)
 	}
 	if r, group := find(event.Click, func(r *command.EventRecord) bool { return r.ChargeKey != click.ChargeKey && r.ChargeKey != [16]byte{} }); r.Charge != market.ChargeNone || r.Campaign != 0 || group != 1+9%4 {
@@ -114,6 +115,24 @@ func TestRecordsOfAReport(t *testing.T) {
 	find(event.Pageview, func(*command.EventRecord) bool { return true })
 	if n := len(node.Proposer.Records()); n != 8 {
 		t.Errorf("%d records of 8 events", n)
+	}
+}
+
+// A repeat meets its first version also when the campaign with the event's externalCampaignId was made in between.
+func TestAnExternalCampaignDoesNotChooseTheGroup(t *testing.T) {
+	for i := range 20 {
+		groups := map[ids.Group]bool{}
+		for _, campaign := range []string{"unknown", servingtest.ExternalID} {
+			node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
+			body := fmt.Sprintf(`{"clicks":[{"id":"%d",%s,"externalCampaignId":%q}]}`, i, occurred, campaign)
+			if a := ask(node.Core, "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			groups[node.Proposer.Committed[0].Group] = true
+		}
+		if len(groups) != 1 {
+			t.Errorf("event %d went to groups %v", i, groups)
+		}
 	}
 }
 

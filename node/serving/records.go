@@ -50,8 +50,9 @@ func (es *eventScratch) forget() {
 }
 
 // place makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
-// the group of the token's shard, where its campaign is; one that an external id ties to a campaign goes to that
-// campaign's group; any other to a group fixed by its id.
+// the group of the token's shard, where its campaign is and is charged; any other to a group fixed by its id, also when an
+// external id ties it to a campaign: a repeat must meet its first version, and that id may have become known, or
+// another campaign's, in between. Reports ask every group.
 func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Event, nowMillis int64) apierr.Code {
 	r := command.EventRecord{
 		Key: es.hasher.event(e.Kind, e.ID), Kind: e.Kind,
@@ -70,9 +71,7 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 	default:
 		r.Entity, r.EntityType = e.EntityID, e.EntityType
 		if len(e.ExternalCampaign) > 0 {
-			if campaign := es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign); !campaign.IsZero() {
-				r.ExternalCampaign, shard = campaign, ids.ShardOf(campaign)
-			}
+			r.ExternalCampaign = es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign)
 		}
 	}
 	r.Items = es.purchase(e)
