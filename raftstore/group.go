@@ -17,8 +17,6 @@ import (
 const (
 	clusterTimeout = 2 * time.Second
 	clusterLease   = 1 * time.Second
-	// aloneTimeout is for a node that is the only voter: there is nobody to wait for.
-	aloneTimeout = 40 * time.Millisecond
 
 	commitTimeout    = 25 * time.Millisecond // Idle followers learn commits.
 	maxAppendEntries = 128                   // Group commit size.
@@ -44,15 +42,12 @@ type Group struct {
 	closed bool
 }
 
-// raftConfig is the configuration of a group; alone says that this node is its only voter.
-func (s *Store) raftConfig(id uint16, alone, keepState bool, leads chan<- bool) *raft.Config {
+// raftConfig is the configuration of a group.
+func (s *Store) raftConfig(id uint16, keepState bool, leads chan<- bool) *raft.Config {
 	c := raft.DefaultConfig()
 	c.ProtocolVersion = raft.ProtocolVersionMax
 	c.LocalID = raft.ServerID(s.c.NodeID)
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = clusterTimeout, clusterTimeout, clusterLease
-	if alone {
-		c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = aloneTimeout, aloneTimeout, aloneTimeout
-	}
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppendEntries
 	c.BatchApplyCh = true

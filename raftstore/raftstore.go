@@ -178,7 +178,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 		}
 	}
 	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
-	config := s.raftConfig(id, alone(servers, s.c.NodeID), found.keepState, g.leads)
+	config := s.raftConfig(id, found.keepState, g.leads)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
@@ -187,6 +187,9 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	g.batcher = newBatcher(g.raft)
 	g.done.Go(g.follow)
 	s.groups[id] = g
+	if alone(servers, s.c.NodeID) {
+		g.safe.Campaign()
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -148,4 +149,24 @@ func TestRealDisk(t *testing.T) {
 		}
 		closeStore(t, s)
 	}
+}
+
+// A node that is its only voter leads without waiting for a heartbeat that cannot come, and without a warning about it.
+func TestStartsOfALoneNodeAreQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		c := config(vfs.NewMem(), 0, 1)
+		c.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelInfo}))
+		for range 2 {
+			began := time.Now()
+			s := open(t, c)
+			if waited := time.Since(began); waited > 100*time.Millisecond {
+				t.Errorf("ready after %s", waited)
+			}
+			closeStore(t, s)
+		}
+		if out.Len() > 0 {
+			t.Errorf("logged: %s", out.String())
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Events counts what a Pebble database told about its disk.
@@ -49,7 +50,8 @@ func (l Logger) Fatalf(format string, args ...any) {
 }
 
 // Listener reports what Pebble notices about its disk. On a full disk a background error is the only sign, and a slow
-// write older than limit ends the process like any storage call. Corrupt data ends it at once.
+// write older than limit ends the process like any storage call. Corrupt data and background errors of another kind end
+// it at once.
 func (l Logger) Listener(events *Events, limit time.Duration) *pebble.EventListener {
 	return &pebble.EventListener{
 		DiskSlow: func(i pebble.DiskSlowInfo) {
@@ -64,7 +66,10 @@ func (l Logger) Listener(events *Events, limit time.Duration) *pebble.EventListe
 				return
 			}
 			events.BackgroundErrors.Add(1)
-			l.log.Error("background write failed, is the disk full?", slog.Any("err", err))
+			if !vfs.IsNoSpaceError(err) { // Pebble would try again for ever, at full speed, and a flush would never return.
+				l.exit.Now("background write failed", err)
+			}
+			l.log.Error("background write failed, the disk is full", slog.Any("err", err))
 		},
 		WriteStallBegin: func(i pebble.WriteStallBeginInfo) {
 			events.WriteStalls.Add(1)

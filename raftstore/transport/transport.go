@@ -28,6 +28,7 @@ const (
 // than a warning, and one that hides Close leaks connections.
 type Safe struct {
 	*raft.NetworkTransport
+	tap *tap
 }
 
 var (
@@ -41,7 +42,8 @@ func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // New returns the transport of a group over its streams.
 func New(streams raft.StreamLayer, logger hclog.Logger) Safe {
-	return Safe{raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: ioTimeout, Logger: logger,
-	})}
+	})
+	return Safe{n, newTap(n.Consumer())}
 }
