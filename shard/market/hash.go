@@ -39,8 +39,18 @@ func Hash(seed uint64, text []byte) uint64 {
 	case n > 0:
 		a = uint64(text[0])<<16 | uint64(text[n>>1])<<8 | uint64(text[n-1])
 	}
+	return finish(seed, state, a, b, uint64(n))
+}
+
+// HashShort is Hash for a text of 8 to 16 bytes, given by its first eight and its last eight. It is small enough to be
+// inlined where ids are read.
+func HashShort(seed, head, tail uint64, length int) uint64 {
+	return finish(seed, seed, head, tail, uint64(length)) //nolint:gosec // 8 to 16.
+}
+
+func finish(seed, state, a, b, length uint64) uint64 {
 	hi, lo := bits.Mul64(a^seed^mixB, b^bits.RotateLeft64(state, 32)^mixC)
-	return fold(lo^seed^mixA, hi^uint64(n)^mixB)
+	return fold(lo^seed^mixA, hi^length^mixB)
 }
 
 // fold multiplies and folds the 128-bit product to 64 bits.

@@ -2,6 +2,7 @@ package market
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"math/rand/v2"
 	"testing"
@@ -96,5 +97,16 @@ func BenchmarkHash(b *testing.B) {
 	text := []byte("sku0123456")
 	for b.Loop() {
 		Hash(1, text)
+	}
+}
+
+// The form for ids of the usual length gives the same hash.
+func TestHashShort(t *testing.T) {
+	text := []byte("0123456789abcdef")
+	for n := 8; n <= 16; n++ {
+		head, tail := binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[n-8:])
+		if got, want := HashShort(7, head, tail, n), Hash(7, text[:n]); got != want {
+			t.Errorf("%d bytes: %#x, want %#x", n, got, want)
+		}
 	}
 }

@@ -1,0 +1,51 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+)
+
+// Ids that come in a run, of equal length or not, are read as they are read one by one: blanks between them, which end
+// every run, change neither the ids nor the verdict, whatever stands between good ones.
+func TestRunsOfIDs(t *testing.T) {
+	strangers := []string{
+		`""`, `"a"`, `"a\"b,cdef"`, `"a\u0041bcdef"`, `"tab	cdefg"`, "\"\x00bcdefghi\"", `"größer-8"`, "\"\xffbcdefghi\"", "\"\x80bcdefghi\"", `"a b!cdef g"`,
+		`7`, `null`, `12345678`, `["12345678"]`, `"12345678`, `12345678"`, `'12345678'`, `"1234","678"`, `"12345678";"1234567"`, ``,
+	}
+	for length := 6; length <= 18; length++ {
+		for at := range 7 {
+			for _, stranger := range append(strangers, `"`+strings.Repeat("x", length+1)+`"`) {
+				list := make([]string, 7)
+				for i := range list {
+					list[i] = fmt.Sprintf(`"%0*d"`, length, i)
+				}
+				list[at] = stranger
+				run, runCode := readIDs(strings.Join(list, ","))
+				single, singleCode := readIDs(strings.Join(list, " , "))
+				if runCode != singleCode || runCode == apierr.OK && !slices.Equal(run, single) {
+					t.Errorf("length %d, %s at %d: %v %q, one by one %v %q", length, stranger, at, runCode, run, singleCode, single)
+				}
+			}
+		}
+	}
+}
+
+// readIDs returns the ids that the parser makes of a list, each with its hash.
+func readIDs(list string) (read []string, code apierr.Code) {
+	req := auction.Request{Seed: 5, Body: []byte(`{"auctions":[{"type":"listings","slots":1,"products":{"ids":[` + list + `]}}]}`)}
+	var f Fault
+	for range 2 { // The second time there is room for all ids.
+		code = ParseAuctions(&req, &f)
+	}
+	for i := range req.Auctions {
+		for _, id := range req.Auctions[i].Products {
+			read = append(read, fmt.Sprintf("%s %x", req.Text(id.Span), id.Hash))
+		}
+	}
+	return read, code
+}
