@@ -1,0 +1,302 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clicks reports clicks on tokens, each with an id that is new.
+func (s *stranger) clicks(tokens ...string) {
+	s.Helper()
+	var list []string
+	for _, token := range tokens {
+		list = append(list, touch(fmt.Sprintf("click-%d", unique.Add(1)), token))
+	}
+	s.events(200, `{"clicks":[`+strings.Join(list, ",")+`]}`)
+}
+
+// charged checks how many clicks or impressions of a campaign were counted and charged, and the amount in minor units.
+func (s *stranger) charged(campaign, kind string, total, charged int, spent string) {
+	s.Helper()
+	f := s.report("campaigns/" + campaign)
+	got := f.Clicks
+	if kind == "impressions" {
+		got = f.Impressions
+	}
+	if got.Total != total || got.Charged != charged || got.AdSpentDecimal != spent {
+		s.Errorf("%d %s of which %d charged %s, want %d, %d and %s", got.Total, kind, got.Charged, got.AdSpentDecimal, total, charged, spent)
+	}
+}
+
+const (
+	rich  = `"budget":{"amount":100000,"type":"daily"}`
+	first = `"priceRule":"first"`
+)
+
+// CPC pays for the first click of a token, once, whatever else is reported and however often.
+func TestConformanceClickCharge(t *testing.T) {
+	s := visit(t)
+	s.vendor("v1", 100)
+	s.product("p1", "v1", "", "")
+	campaign := s.campaign("v1", rich+","+first, bid("p1", 50))
+	token := s.token("p1")
+	s.events(200, `{"impressions":[`+touch("i", token)+`]}`)
+	s.charged(campaign, "impressions", 1, 0, "0")
+	s.charged(campaign, "clicks", 0, 0, "0")
+	one := touch("c", token)
+	for range 3 {
+		s.events(200, `{"clicks":[`+one+`,`+one+`]}`)
+	}
+	s.charged(campaign, "clicks", 1, 1, "50")
+	s.clicks(token, token)
+	s.charged(campaign, "clicks", 3, 1, "50")
+	s.do("POST", s.node.ManageURL+"/v2/events", s.node.Keys.AuctionKey, `{"clicks":[`+touch("c2", token)+`,`+one+`]}`)
+	s.charged(campaign, "clicks", 4, 1, "50")
+	s.clicks(s.token("p1"))
+	s.charged(campaign, "clicks", 5, 2, "100")
+}
+
+// CPM pays for the first impression of a token, a thousandth of the price.
+func TestConformanceImpressionCharge(t *testing.T) {
+	s := visit(t)
+	s.vendor("v1", 100)
+	s.product("p1", "v1", "", "")
+	campaign := s.campaign("v1", `"chargeType":"CPM",`+rich+","+first, bid("p1", 1234))
+	token := s.token("p1")
+	s.clicks(token)
+	s.charged(campaign, "clicks", 1, 0, "0")
+	s.events(200, `{"impressions":[`+touch("i1", token)+`,`+touch("i2", token)+`,`+touch("i1", token)+`]}`)
+	s.events(200, `{"impressions":[`+touch("i3", token)+`]}`)
+	s.charged(campaign, "impressions", 3, 1, "1.234")
+}
+
+// The second price is what keeps the rank: the runner-up's score by the own quality, and a micro-unit. Nobody behind: the
+// least amount. The first price is the bid.
+func TestConformancePrices(t *testing.T) {
+	s := visit(t)
+	for _, v := range []string{"a", "b", "c"} {
+		s.vendor(v, 100)
+		s.product("p"+v, v, "", "")
+	}
+	campaigns := map[string]string{
+		"pa": s.campaign("a", "", bid("pa", 50)),
+		"pb": s.campaign("b", "", bid("pb", 30)),
+		"pc": s.campaign("c", first, bid("pc", 20)),
+	}
+	spent := map[string]string{}
+	for _, w := range s.win(3, `"products":{"ids":["pa","pb","pc"]}`).Winners {
+		s.clicks(w.ResolvedBidID)
+		spent[w.ID] = s.report("campaigns/" + campaigns[w.ID]).Clicks.AdSpentDecimal
+	}
+	for id, want := range map[string]string{"pa": "30.0001", "pb": "20.0001", "pc": "20"} {
+		if spent[id] != want {
+			t.Errorf("%s paid %s, want %s", id, spent[id], want)
+		}
+	}
+	r := s.win(1, `"products":{"ids":["pa","pb"],"qualityScores":[0.5,1]}`) // 25 against 30.
+	s.clicks(r.Winners[0].ResolvedBidID)
+	s.charged(campaigns["pb"], "clicks", 2, 2, "45.0002")
+	s.clicks(s.token("pa"))
+	s.charged(campaigns["pa"], "clicks", 2, 2, "31.0001")
+}
+
+// A charge is cut to what is left of budget and wallet; the event counts all the same.
+func TestConformanceClipping(t *testing.T) {
+	s := visit(t)
+	for name, row := range map[string]struct {
+		wallet float64
+		budget int
+	}{"budget": {100, 120}, "wallet": {1.2, 10_000}} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			s.vendor(name, row.wallet)
+			s.product(name, name, "", "")
+			campaign := s.campaign(name, fmt.Sprintf(`"budget":{"amount":%d,"type":"total"},%s`, row.budget, first), bid(name, 50))
+			var tokens []string
+			for range 4 {
+				tokens = append(tokens, s.token(name))
+			}
+			for i, spent := range []string{"50", "100", "120", "120"} {
+				s.clicks(tokens[i])
+				s.charged(campaign, "clicks", i+1, min(i+1, 3), spent)
+			}
+			if r := s.win(1, `"products":{"ids":["`+name+`"]}`); len(r.Winners) > 0 {
+				t.Error("a campaign without money won")
+			}
+			s.clicks(tokens[3]) // Its decision has been made, also when there is money again.
+			s.vendor(name, 100)
+			s.manage(200, "PATCH", "campaign-service/campaigns/"+campaign, `{"budget":{"amount":100000}}`)
+			s.clicks(tokens[3])
+			s.charged(campaign, "clicks", 6, 3, "120")
+			s.clicks(s.token(name))
+			s.charged(campaign, "clicks", 7, 4, "170")
+		})
+	}
+}
+
+// Who may not serve does not win from the next auction on. What was won before is charged after a pause, not after a
+// deletion.
+func TestConformanceEligibility(t *testing.T) {
+	s := visit(t)
+	s.vendor("v1", 100)
+	s.vendor("poor", 0)
+	s.product("p1", "v1", "", "")
+	s.product("p2", "poor", "", "")
+	wins := func(product string) bool { return len(s.win(1, `"products":{"ids":["`+product+`"]}`).Winners) > 0 }
+	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.RFC3339) }
+	for name, fields := range map[string]string{
+		"paused": `"isActive":false`, "pending": `"status":"pending"`, "rejected": `"status":"rejected"`,
+		"not begun": `"startDate":"` + day(1) + `"`, "over": `"startDate":"` + day(-3) + `","endDate":"` + day(-1) + `"`,
+	} {
+		id := s.campaign("v1", fields, bid("p1", 50))
+		if wins("p1") {
+			t.Errorf("a campaign that is %s won", name)
+		}
+		s.manage(204, "DELETE", "campaign-service/campaigns/"+id, "")
+	}
+	s.campaign("poor", rich, bid("p2", 50))
+	if wins("p2") {
+		t.Error("a vendor without money won")
+	}
+	s.vendor("poor", 1)
+	if !wins("p2") {
+		t.Error("a vendor with money lost")
+	}
+	s.campaign("v1", "", `{"target":{"type":"product","id":"p1"},"amount":50,"isActive":false}`)
+	if wins("p1") {
+		t.Error("a paused bid won")
+	}
+
+	campaign := s.campaign("v1", rich+","+first, bid("p1", 50))
+	path := "campaign-service/campaigns/" + campaign
+	paused, deleted := s.token("p1"), s.token("p1")
+	s.manage(200, "PATCH", path, `{"isActive":false}`)
+	if wins("p1") {
+		t.Error("a campaign won after it was paused")
+	}
+	s.clicks(paused)
+	s.charged(campaign, "clicks", 1, 1, "50")
+	s.manage(200, "PATCH", path, `{"isActive":true,"budget":{"amount":1}}`)
+	if wins("p1") {
+		t.Error("a campaign won with a budget that is below what it spent")
+	}
+	s.charged(campaign, "clicks", 1, 1, "50")
+	s.manage(200, "PATCH", path, `{"budget":{"amount":1000}}`)
+	if !wins("p1") {
+		t.Error("a campaign with a larger budget lost")
+	}
+	s.manage(204, "DELETE", path, "")
+	if r := s.manage(200, "GET", path, ""); r.member("status") != "terminated" {
+		t.Errorf("deleted: %s", r.body)
+	}
+	if wins("p1") {
+		t.Error("a campaign won after it was deleted")
+	}
+	s.clicks(deleted)
+	if f := s.report("campaigns/" + campaign); f.Clicks.Charged != 1 || f.Clicks.AdSpentDecimal != "50" {
+		t.Errorf("a click on a deleted campaign was charged: %+v", f.Clicks)
+	}
+}
+
+// statuses reports events with detail=true and returns what became of each, by array.
+func (s *stranger) statuses(body string) map[string][]string {
+	s.Helper()
+	r := s.do("POST", s.node.AuctionURL+"/v2/events?detail=true", s.node.Keys.AuctionKey, body)
+	var detail map[string][]struct{ ID, Status string }
+	if s.decode(r, &detail); r.status != 200 {
+		s.Fatalf("%s: %d %s", body, r.status, r.body)
+	}
+	list := map[string][]string{}
+	for array, events := range detail {
+		for _, e := range events {
+			list[array] = append(list[array], e.ID+" "+e.Status)
+		}
+	}
+	return list
+}
+
+// An event counts once by marketplace, array and id; its first version stands; a batch that is refused leaves nothing.
+func TestConformanceIdempotency(t *testing.T) {
+	s := visit(t, "--groups", "4") // Events of one body go to several groups.
+	campaign := s.shop()
+	event := func(id, more string) string {
+		return fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":"u"%s}`, id, "2026-01-02T03:04:05Z", more)
+	}
+	fresh := strings.NewReplacer("2026-01-02T03:04:05Z", time.Now().UTC().Format(time.RFC3339))
+	all := fresh.Replace(`{"impressions":[` + event("a", "") + `,` + event("b", "") + `],"clicks":[` + event("a", "") + `],"purchases":[` +
+		event("a", `,"items":[{"productId":"p1"}]`) + `],"pageviews":[` + event("a", `,"page":{"type":"home"}`) + `,` + event("a", `,"page":{"type":"cart"}`) + `]}`)
+	check := func(what, body string, want map[string][]string) {
+		t.Helper()
+		got := s.statuses(body)
+		for array, w := range want {
+			if !slices.Equal(got[array], w) {
+				t.Errorf("%s: %s are %q, want %q", what, array, got[array], w)
+			}
+		}
+	}
+	broken := strings.Replace(all, `"page":{"type":"cart"}`, `"page":{}`, 1)
+	s.events(400, broken)
+	check("first", all, map[string][]string{
+		"impressions": {"a recorded", "b recorded"}, "clicks": {"a recorded"}, "purchases": {"a recorded"}, "pageviews": {"a recorded", "a duplicate"},
+	})
+	check("again", all, map[string][]string{
+		"impressions": {"a duplicate", "b duplicate"}, "clicks": {"a duplicate"}, "purchases": {"a duplicate"}, "pageviews": {"a duplicate", "a duplicate"},
+	})
+	check("mixed", fresh.Replace(`{"impressions":[`+event("a", `,"deviceType":"mobile"`)+`,`+event("A", "")+`,`+event("a ", "")+`]}`), map[string][]string{
+		"impressions": {"a duplicate", "A recorded", "a  recorded"},
+	})
+	check("ids of any text", fresh.Replace(`{"clicks":[`+event(`"\<é`, "")+`]}`), map[string][]string{"clicks": {`"\<é recorded`}})
+	check("old", strings.ReplaceAll(`{"clicks":[`+event("old", "")+`,`+event("old", "")+`]}`, "2026-01-02", "2020-01-02"),
+		map[string][]string{"clicks": {"old late", "old late"}})
+
+	token := s.token("p1")
+	for name, bad := range map[string]string{
+		"a forged token": touch("x", token[:len(token)-2]+"00"), "a future event": strings.Replace(touch("x", token), time.Now().UTC().Format("2006"), "2999", 1),
+		"no user": strings.Replace(touch("x", token), `"opaqueUserId":"u"`, `"opaqueUserId":""`, 1),
+	} {
+		s.events(400, `{"impressions":[`+touch("good", token)+`],"clicks":[`+touch("good", token)+`,`+bad+`]}`)
+		if f := s.report("campaigns/" + campaign); f.Impressions.Total+f.Clicks.Total != 0 {
+			t.Errorf("a batch with %s was recorded in part: %+v", name, f)
+		}
+	}
+	late := strings.Replace(touch("late", token), time.Now().UTC().Format("2006-01-02T"), time.Now().UTC().AddDate(0, 0, -31).Format("2006-01-02T"), 1)
+	check("an old click of a good token", `{"clicks":[`+late+`]}`, map[string][]string{"clicks": {"late late"}})
+	if f := s.report("campaigns/" + campaign); f.Clicks.Total != 0 {
+		t.Errorf("a click of a month ago is in the report: %+v", f)
+	}
+	check("a charge", `{"clicks":[`+touch("good", token)+`]}`, map[string][]string{"clicks": {"good recorded"}})
+	check("another click", `{"clicks":[`+touch("good2", token)+`,`+touch("good", token)+`]}`, map[string][]string{"clicks": {"good2 recorded", "good duplicate"}})
+
+	for query, want := range map[string]string{"": "{}", "?detail=false": "{}", "?detail": "{}", "?x=1": "{}"} {
+		if r := s.do("POST", s.node.AuctionURL+"/v2/events"+query, s.node.Keys.AuctionKey, all); r.status != 200 || string(r.body) != want {
+			t.Errorf("events%s: %d %s", query, r.status, r.body)
+		}
+	}
+	r := s.do("POST", s.node.ManageURL+"/v2/events?x=1&detail=true", s.node.Keys.AuctionKey, `{"clicks":[]}`)
+	var detail map[string]json.RawMessage
+	if s.decode(r, &detail); r.status != 200 || string(detail["clicks"]) != "[]" {
+		t.Errorf("details of nothing: %d %s", r.status, r.body)
+	}
+}
+
+// An externalCampaignId counts for its campaign and is never charged.
+func TestConformanceExternalCampaign(t *testing.T) {
+	s := visit(t, "--groups", "4")
+	s.vendor("v1", 100)
+	s.product("p1", "v1", "", "")
+	campaign := s.campaign("v1", `"externalCampaignId":"offsite-7"`, bid("p1", 50))
+	var clicks, impressions []string
+	for i := range 20 {
+		e := fmt.Sprintf(`{"id":"e%d","occurredAt":%q,"opaqueUserId":"u","externalCampaignId":"offsite-7"}`, i, time.Now().UTC().Format(time.RFC3339))
+		clicks, impressions = append(clicks, e), append(impressions, strings.Replace(e, "offsite-7", "unknown", 1))
+	}
+	for range 2 {
+		s.events(200, `{"clicks":[`+strings.Join(clicks, ",")+`],"impressions":[`+strings.Join(impressions, ",")+`]}`)
+	}
+	s.charged(campaign, "clicks", 20, 0, "0")
+	s.charged(campaign, "impressions", 0, 0, "0")
+}
