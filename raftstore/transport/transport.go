@@ -42,8 +42,12 @@ func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // New returns the transport of a group over its streams.
 func New(streams raft.StreamLayer, logger hclog.Logger) Safe {
-	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	n := network(streams, logger)
+	return Safe{n, newTap(n.Consumer())}
+}
+
+func network(streams raft.StreamLayer, logger hclog.Logger) *raft.NetworkTransport {
+	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: ioTimeout, Logger: logger,
 	})
-	return Safe{n, newTap(n.Consumer())}
 }
