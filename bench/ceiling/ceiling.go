@@ -44,7 +44,7 @@ func main() {
 func run(role, profile, only string) error {
 	runtime.GOMAXPROCS(1)
 	if role != "" {
-		return serve(role, profile)
+		return serve(role, profile, os.Stdout)
 	}
 	pinned := pin(clientCPU)
 	bare, err := startChild("bare", "")

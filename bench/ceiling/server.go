@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -18,14 +20,14 @@ import (
 
 // serve is the life of a server process: it says where it listens and with which key, then answers the tool's questions
 // on standard input until that ends.
-func serve(role, profile string) error {
+func serve(role, profile string, out io.Writer) (err error) {
 	pin(serverCPU)
 	if profile != "" {
 		f, err := os.Create(profile)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { err = errors.Join(err, f.Close()) }()
 		if err = pprof.StartCPUProfile(f); err != nil {
 			return err
 		}
@@ -46,7 +48,7 @@ func serve(role, profile string) error {
 		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()
 	}
 	runtime.GC()
-	fmt.Println(l.Addr(), key)
+	fmt.Fprintln(out, l.Addr(), key)
 
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
@@ -58,7 +60,7 @@ func serve(role, profile string) error {
 			}
 			answer.Store(&body)
 		}
-		printUsage()
+		printUsage(out)
 	}
 	return in.Err()
 }
@@ -87,12 +89,12 @@ func bareHandler(answer *atomic.Pointer[[]byte]) fasthttp.RequestHandler {
 }
 
 // printUsage tells CPU time (user and system, nanoseconds) and heap allocations of this process so far.
-func printUsage() {
+func printUsage(out io.Writer) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
-	fmt.Println(usage.Utime.Nano()+usage.Stime.Nano(), memory.Mallocs)
+	fmt.Fprintln(out, usage.Utime.Nano()+usage.Stime.Nano(), memory.Mallocs)
 }
