@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +114,8 @@ func TestUsage(t *testing.T) {
 
 func TestProcessCPUOfThisProcess(t *testing.T) {
 	before := ownCPU()
-	for ownCPU()-before < 50*time.Millisecond { // Burn CPU, whatever else runs on the machine.
+	for ownCPU()-before < 50*time.Millisecond {
+		runtime.Gosched() // Burns CPU, whatever else runs on the machine.
 	}
 	got, err := processCPU(os.Getpid())
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (o *outcome) text() string {
 	line("charges acked      %d (%.0f/s)", o.Clicks, float64(o.Clicks)/seconds)
 	line("events acked       %d (%.0f/s)", o.Events, float64(o.Events)/seconds)
 	for _, status := range slices.Sorted(maps.Keys(o.Status)) {
-		name := fmt.Sprint(status)
+		name := strconv.Itoa(status)
 		if status == 0 {
 			name = "no answer"
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func settle(ctx context.Context, dial func() (scenarios.Poster, error), t *tally
 				return i, fmt.Errorf("a repeated body was refused with %d %.300s", status, answer)
 			}
 			if ctx.Err() != nil || time.Now().After(deadline) {
-				return i, fmt.Errorf("an unknown outcome stayed unknown: %d %v", status, err)
+				return i, errors.Join(fmt.Errorf("an unknown outcome stayed unknown; the last status was %d", status), err)
 			}
 			time.Sleep(wait)
 		}

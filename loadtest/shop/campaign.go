@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // NewCampaign is a listing campaign to be created. Amounts are whole minor units.
@@ -83,7 +84,7 @@ func (c *Client) Campaigns(ctx context.Context) ([]Campaign, error) {
 			Campaigns []Campaign `json:"campaigns"`
 			HasMore   bool       `json:"hasMore"`
 		}
-		query := url.Values{"limit": {"100"}, "offset": {fmt.Sprint(len(all))}}
+		query := url.Values{"limit": {"100"}, "offset": {strconv.Itoa(len(all))}}
 		if err := c.call(ctx, http.MethodGet, campaigns, query, "", nil, &page); err != nil {
 			return nil, err
 		}

@@ -99,7 +99,8 @@ func TestFillSendsTheWholeMarket(t *testing.T) {
 			Amount int64
 		}
 	}
-	if err := json.Unmarshal([]byte(last[strings.Index(last, "{"):]), &body); err != nil {
+	_, members, _ := strings.Cut(last, "{")
+	if err := json.Unmarshal([]byte("{"+members), &body); err != nil {
 		t.Fatal(err)
 	}
 	if body.ChargeType != "CPC" || body.Budget.Amount != 700 || body.Budget.Type != "total" || len(body.Bids) != 4 ||
