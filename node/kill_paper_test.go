@@ -53,11 +53,6 @@ func runPaperNode(fault string) {
 	for i := 2; i+1 < len(os.Args); i += 2 {
 		flags[os.Args[i]] = os.Args[i+1]
 	}
-	must := func(err error) {
-		if err != nil {
-			log.Fatal(err)
-		}
-	}
 	must(os.MkdirAll(flags["--data-dir"], 0o700))
 	path := filepath.Join(flags["--data-dir"], "log")
 	old, err := os.ReadFile(path)
@@ -91,6 +86,13 @@ func runPaperNode(fault string) {
 	must(http.ListenAndServe(flags["--auction-listen"], n))
 }
 
+// must ends the pretended node: whoever started it sees that in its output.
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 func (n *paperNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -99,7 +101,8 @@ func (n *paperNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	key := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/public/v1") + "?" + r.URL.Query().Get("vendor_id")
-	answer, status := []byte(nil), http.StatusOK
+	var answer []byte
+	status := http.StatusOK
 	switch {
 	case key == "POST /v2/auctions?":
 		answer, status = n.auction(body), http.StatusCreated
@@ -108,9 +111,7 @@ func (n *paperNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		_, _ = fmt.Fprintf(n.log, "%s\t%s\n", key+r.Header.Get("Idempotency-Key"), body)
 		if n.fault != "acknowledges early" || !strings.HasPrefix(key, "POST /v2/events") {
-			if err := n.log.Flush(); err != nil {
-				log.Fatal(err)
-			}
+			must(n.log.Flush())
 		}
 		answer = n.apply(key+r.Header.Get("Idempotency-Key"), body)
 	}

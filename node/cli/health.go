@@ -54,7 +54,7 @@ func (p *process) ask(url string) error {
 	if err != nil {
 		return errors.New("no answer: " + err.Error())
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // BOUND: a status is short.
 	if err != nil {
 		return fmt.Errorf("the answer broke off: %w", err)

@@ -30,7 +30,7 @@ func (f *Fault) Error() string {
 
 // Faults takes the error of Load or Validate apart.
 func Faults(err error) []*Fault {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the joined error itself is meant.
+	joined, ok := err.(interface{ Unwrap() []error }) // The joined error itself is meant, not one inside.
 	if !ok {
 		return nil
 	}

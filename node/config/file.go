@@ -98,7 +98,8 @@ func (r *reader) value(s *Setting, node ast.Node) {
 		r.fault(node.GetToken(), s.Key, "a file cannot name another file")
 		return
 	}
-	text, ok := "", true
+	var text string
+	var ok bool
 	switch n := node.(type) {
 	case *ast.NullNode:
 		return

@@ -89,7 +89,7 @@ func (r *recorder) Adjust(_ context.Context, _ string, _ ids.UUID, amount money.
 	return amount, nil
 }
 
-func (r *recorder) CreateCampaign(_ context.Context, c *market.Campaign, _ []market.Bid) error {
+func (r *recorder) CreateCampaign(_ context.Context, _ *market.Campaign, _ []market.Bid) error {
 	r.campaigns++
 	return nil
 }

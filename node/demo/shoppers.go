@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -139,7 +138,7 @@ func (v *visitor) auction() map[string]any {
 	page := make([]string, pageIDs)
 	for i := range page {
 		u := v.rng.Float64()
-		at := int(math.Pow(u, 2) * float64(len(v.market.Products)))
+		at := int(u * u * float64(len(v.market.Products)))
 		page[i] = v.market.Products[min(at, len(v.market.Products)-1)].ID
 	}
 	a["products"] = map[string]any{"ids": page}

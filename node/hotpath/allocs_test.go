@@ -5,7 +5,6 @@ package hotpath_test
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -91,11 +90,7 @@ type memoryConn struct {
 }
 
 func (c *memoryConn) Read(p []byte) (int, error) {
-	n, err := c.in.Read(p)
-	if n == 0 && err == io.EOF {
-		return 0, io.EOF
-	}
-	return n, nil
+	return c.in.Read(p)
 }
 
 func (c *memoryConn) Write(p []byte) (int, error) {

@@ -41,7 +41,7 @@ func pretend(how string) {
 		signal.Notify(terminated, syscall.SIGTERM)
 		go func() { <-terminated; os.Exit(0) }()
 	}
-	log.Fatal(http.ListenAndServe(flag("--manage-listen"), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	log.Fatal(http.ListenAndServe(flag("--manage-listen"), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprint(w, os.Getenv("GAVEL_DATA_DIR"), flag("--node-id"), slices.Contains(os.Args, "--extra"))
 	})))
 }

@@ -136,6 +136,7 @@ func (sc *Scratch) refusal(c *Core, code apierr.Code) {
 	case apierr.ServiceUnavailable:
 		// Jittered, so that clients that were refused together do not come back together.
 		sc.add(nameRetryAfter, valuesRetrySecond[sc.random.Uint64()%uint64(len(valuesRetrySecond))])
+	default: // The others say everything in their body.
 	}
 }
 

@@ -241,12 +241,11 @@ func (s *scanner) bidAmount(bid *auction.ExternalBid) bool {
 }
 
 func (s *scanner) metadata(bid *auction.ExternalBid) {
-	from := s.pos
 	if s.null() {
 		return
 	}
 	object := s.peek() == '{'
-	from = s.pos
+	from := s.pos
 	s.skip()
 	if !object || s.pos-from > metadataMax {
 		s.badBid("auctions[#].demandSources[#].bids[#].metadata", "must be an object of at most 4 KiB", from)

@@ -70,6 +70,7 @@ func (s *eventScanner) deviceType(e *event.Event) {
 		e.Device = 1
 	case auction.Mobile:
 		e.Device = 2
+	case auction.NoDevice:
 	}
 }
 

@@ -93,7 +93,7 @@ func offsetMinutes(text []byte) (minutes int64, ok bool) {
 		return 0, false
 	}
 	text = text[1:]
-	hour, minute := text, text
+	var hour, minute []byte
 	switch {
 	case len(text) == 5 && text[2] == ':':
 		hour, minute = text[:2], text[3:]

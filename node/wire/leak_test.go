@@ -57,8 +57,9 @@ func equalValues(a, b reflect.Value) bool {
 			}
 		}
 		return true
+	default:
+		return a.Equal(b)
 	}
-	return a.Equal(b)
 }
 
 // TestEveryFieldIsReset finds a field that someone adds to Auction and forgets in reset.
