@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
@@ -67,8 +68,7 @@ func (n *node) stop(log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
 	var failed []error
-	for i := len(n.started) - 1; i >= 0; i-- {
-		part := n.started[i]
+	for _, part := range slices.Backward(n.started) {
 		if err := part.stop(ctx); err != nil {
 			failed = append(failed, fmt.Errorf("stop %s: %w", part.name, err))
 		}

@@ -46,7 +46,7 @@ type running struct {
 	stop            func()
 }
 
-func testConfig(t *testing.T, dir string, groups int) config.Config {
+func testConfig(dir string, groups int) config.Config {
 	cfg := config.Default()
 	cfg.DataDir = filepath.Join(dir, "data")
 	cfg.KeysFile = filepath.Join(dir, "keys.json")
@@ -179,7 +179,7 @@ func (r *running) report(campaign string) (clicks, charged, spent float64) {
 func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 	for _, groups := range []int{1, 4} {
 		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
-			cfg := testConfig(t, t.TempDir(), groups)
+			cfg := testConfig(t.TempDir(), groups)
 			r := run(t, cfg, Options{})
 			campaign := r.market()
 			token := r.winner()
@@ -204,7 +204,7 @@ func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 // What the replication stores with a batch is the digest of that batch: a clean restart finds the state as it left it and
 // rebuilds nothing.
 func TestACleanRestartRebuildsNothing(t *testing.T) {
-	cfg := testConfig(t, t.TempDir(), 2)
+	cfg := testConfig(t.TempDir(), 2)
 	r := run(t, cfg, Options{})
 	r.market()
 	r.must(200, "POST", r.auction+"/v2/events", r.keys.Auction, click("e1", r.winner()))
@@ -225,7 +225,7 @@ func TestACleanRestartRebuildsNothing(t *testing.T) {
 // A deposit or a campaign of unknown outcome is repeated with its Idempotency-Key, also to a node that was restarted in
 // between, and happens once.
 func TestAnIdempotencyKeyOutlivesTheProcess(t *testing.T) {
-	cfg := testConfig(t, t.TempDir(), 1)
+	cfg := testConfig(t.TempDir(), 1)
 	var campaigns []string
 	for range 2 {
 		r := run(t, cfg, Options{})

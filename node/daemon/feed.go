@@ -19,7 +19,7 @@ type feed struct {
 	keys      *auth.Table
 	secrets   atomic.Pointer[secrets]
 	externals externals
-	onError   func(what string, err error)
+	onBadKey  func(error) // An API key in the books that cannot be read.
 }
 
 // secrets are the cluster's keys in the form the event path uses.
@@ -38,7 +38,7 @@ func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []b
 		return
 	}
 	if err := f.keys.Put(id, value); err != nil {
-		f.onError("api_key_unreadable", err)
+		f.onBadKey(err)
 	}
 }
 

@@ -71,7 +71,7 @@ func (n *node) openState(ctx context.Context) error {
 	}
 	n.feed = &feed{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
-		onError: func(what string, err error) { n.log.Error(what, slog.Any("err", err)) },
+		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 	}
 	groups := make([]uint16, 0, n.topology.DataGroups+1)
 	for _, g := range n.topology.Groups() {

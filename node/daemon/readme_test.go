@@ -22,7 +22,7 @@ func TestTheREADMEsFirstAuction(t *testing.T) {
 		t.Fatalf("the README's answer is no JSON: %v", err)
 	}
 
-	r := run(t, testConfig(t, t.TempDir(), 1), Options{Demo: &DemoOptions{}})
+	r := run(t, testConfig(t.TempDir(), 1), Options{Demo: &DemoOptions{}})
 	got := r.must(201, "POST", r.auction+"/v2/auctions", r.keys.Auction, string(shown[1]))
 	if g, w := winners(got), winners(want); len(g) == 0 || len(g) != len(w) {
 		t.Fatalf("%d winners, the README shows %d", len(g), len(w))
@@ -45,7 +45,7 @@ func TestTheREADMEsOwnMarket(t *testing.T) {
 	if len(calls) != 4 {
 		t.Fatalf("the README shows %d calls, want 4", len(calls))
 	}
-	r := run(t, testConfig(t, t.TempDir(), 1), Options{})
+	r := run(t, testConfig(t.TempDir(), 1), Options{})
 	for _, c := range calls {
 		status, answer := r.call(string(c[1]), r.manage+"/public/v1"+string(c[2]), r.keys.Management, string(c[3]))
 		if status != 200 && status != 201 {
