@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -90,7 +91,7 @@ func static(contentType string, body []byte) http.Handler {
 		h.Set("Content-Type", contentType)
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Content-Length", fmt.Sprint(len(body)))
+		h.Set("Content-Length", strconv.Itoa(len(body)))
 		_, _ = w.Write(body) // The caller may be gone; nobody is left to tell.
 	})
 }

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -68,8 +69,10 @@ func word(doc string, words ...any) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Description: doc, Enum: words}
 }
 
-func whole(from float64, doc string) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeInteger, Description: doc, Minimum: &from}
+// count is a whole number from 1.
+func count(doc string) *huma.Schema {
+	one := 1.0
+	return &huma.Schema{Type: huma.TypeInteger, Description: doc, Minimum: &one}
 }
 
 func list(of *huma.Schema, minItems, maxItems int) *huma.Schema {
@@ -81,9 +84,9 @@ const idMax = 255
 func (d v2Document) auctionsBody() *huma.Schema {
 	id := text(1, idMax, "")
 	few := func(of *huma.Schema) *huma.Schema { return list(of, 1, auction.CategoryArrayMax) }
-	wanted := whole(1, "Winners wanted; more than "+strconv.Itoa(auction.SlotsMax)+" act as that many.")
+	wanted := count("Winners wanted; more than " + strconv.Itoa(auction.SlotsMax) + " act as that many.")
 	wanted.Examples = []any{2}
-	bucket, buckets := whole(1, "An experiment bucket, 1 to 8."), 8.0
+	bucket, buckets := count("An experiment bucket, 1 to 8."), 8.0
 	bucket.Maximum = &buckets
 	return object(members{"auctions": list(object(members{
 		"type":              word("Banner auctions are answered without winners by this build.", "listings", "banners"),
@@ -131,7 +134,7 @@ func demandSchema() *huma.Schema {
 
 func (d v2Document) auctionsAnswer() *huma.Schema {
 	winner := object(members{
-		"rank":          whole(1, "1 is best."),
+		"rank":          count("1 is best."),
 		"type":          word("", "product", "vendor", "brand", "url"),
 		"id":            text(1, 0, ""),
 		"resolvedBidId": text(1, 128, "Send it back in events."),
@@ -157,9 +160,7 @@ func (d v2Document) eventsBody() *huma.Schema {
 			"deviceType":   word("", "desktop", "mobile"),
 			"channel":      text(0, 0, "onsite, offsite, instore or another word."),
 		}
-		for name, s := range more {
-			m[name] = s
-		}
+		maps.Copy(m, more)
 		return object(m, append(required, "id", "occurredAt", "opaqueUserId")...)
 	}
 	touch := members{
@@ -171,7 +172,7 @@ func (d v2Document) eventsBody() *huma.Schema {
 	}
 	item := object(members{
 		"productId": text(1, idMax, ""),
-		"quantity":  whole(1, "Default 1."),
+		"quantity":  count("Default 1."),
 		"unitPrice": {Type: huma.TypeNumber, Minimum: &zero, Description: "Major units; absent: the catalog price."},
 		"vendorId":  text(0, 0, ""),
 	}, "productId")

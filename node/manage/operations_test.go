@@ -38,7 +38,7 @@ func (o *operation) v2() bool { return strings.HasPrefix(o.path, "/v2/") }
 // target is the path with ids of nobody, and the query parameters that are required.
 func (o *operation) target() string {
 	path := o.path
-	query := ""
+	var query []string
 	for _, p := range o.op.Parameters {
 		if p.Value.In == "path" {
 			value := "nobody"
@@ -52,11 +52,11 @@ func (o *operation) target() string {
 			if p.Value.Schema.Value.Format == "date" {
 				value = "2026-03-17"
 			}
-			query += "&" + p.Value.Name + "=" + value
+			query = append(query, p.Value.Name+"="+value)
 		}
 	}
-	if query != "" {
-		path += "?" + query[1:]
+	if query != nil {
+		path += "?" + strings.Join(query, "&")
 	}
 	return path
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -164,7 +165,8 @@ func (k *kit) writeProblem(ctx huma.Context, _ string, v any) (any, error) {
 		return v, nil
 	}
 	if p.GetStatus() == http.StatusInternalServerError {
-		k.logger.Error("a management operation failed", "operation", ctx.Operation().OperationID, "error", p.Cause)
+		k.logger.Error("a management operation failed",
+			slog.String("operation", ctx.Operation().OperationID), slog.Any("error", p.Cause))
 	}
 	return json.RawMessage(p.body(k.publicURL)), nil
 }
