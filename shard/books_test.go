@@ -14,11 +14,11 @@ import (
 )
 
 func names(all []shard.CampaignState, more bool) string {
-	text := ""
+	var text []byte
 	for i := range all {
-		text += fmt.Sprint(all[i].ID[1], " ")
+		text = fmt.Append(text, all[i].ID[1], " ")
 	}
-	return fmt.Sprint(text, more)
+	return string(fmt.Append(text, more))
 }
 
 func TestCampaignsAreListedNewestFirst(t *testing.T) {
@@ -59,11 +59,11 @@ func TestCatalogIsListedById(t *testing.T) {
 	put(product("b", "v1"), product("a", "v1", "v2"), product("c", "v2"), product("d", "v"))
 	put(product("b", "v2")) // It changed hands.
 	listed := func(all []market.Product, more bool) string {
-		text := ""
+		var text []byte
 		for i := range all {
-			text += all[i].ID + " "
+			text = append(text, all[i].ID+" "...)
 		}
-		return fmt.Sprint(text, more)
+		return string(fmt.Append(text, more))
 	}
 	b := r.Books()
 	expect(t, "all", listed(b.Products(1, "", 10)), "a b c d false")
@@ -101,11 +101,11 @@ func TestReportsByCellAndBid(t *testing.T) {
 	expect(t, "all", []int64{all.Clicks, all.ChargedClicks, int64(all.SpentClicks)}, "[4 3 300]")
 	cells := b.CampaignCells(id, 0, math.MaxUint32)
 	expect(t, "per cell", fmt.Sprint(len(cells), cells[0].Cell, cells[0].Clicks, cells[1].Cell, cells[1].Clicks), "2 4 2 8 2")
-	text := ""
+	var text []byte
 	for _, x := range b.CampaignBids(id, 0, math.MaxUint32) {
-		text += fmt.Sprintf("%d(%s):%d ", x.Bid, x.Target, x.Clicks)
+		text = fmt.Appendf(text, "%d(%s):%d ", x.Bid, x.Target, x.Clicks)
 	}
-	expect(t, "per bid", text, "0():1 7():1 1(p1):2 ")
+	expect(t, "per bid", string(text), "0():1 7():1 1(p1):2 ")
 	sold := b.ProductCounters(1, "p1", 8, 9)
 	expect(t, "sold", []int64{sold.Purchases, sold.PurchaseQuantity, int64(sold.PurchaseAmount)}, "[1 2 600]")
 	expect(t, "of no campaign", b.FreeCounters(1, 0, math.MaxUint32).Purchases, 1)

@@ -27,10 +27,11 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 	}
 	deep := command.Result{}
 	for i := range p.Categories {
-		switch why := t.ascends(p.Marketplace, &p.Categories[i]); why {
-		case command.Cycle:
+		why := t.ascends(p.Marketplace, &p.Categories[i])
+		if why == command.Cycle {
 			return refused(why, i)
-		case command.TooMany:
+		}
+		if why == command.TooMany {
 			deep = refused(why, i) // Perhaps it only hangs on a cycle that another element closes: that one is to blame.
 		}
 	}

@@ -54,11 +54,11 @@ func report(t *testing.T, r *shardtest.Replica, now int64, records ...command.Ev
 }
 
 func outcomes(all []command.EventResult) string {
-	text := ""
+	var text []byte
 	for _, x := range all {
-		text += fmt.Sprintf("%s:%d ", x.Outcome, x.Charged)
+		text = fmt.Appendf(text, "%s:%d ", x.Outcome, x.Charged)
 	}
-	return text
+	return string(text)
 }
 
 func expect(t *testing.T, what string, got, want any) {

@@ -29,8 +29,6 @@ const (
 	kindFormats  = 7
 )
 
-const u48 = 1<<48 - 1
-
 // putShared fills the first block.
 func putShared(b *[payloadLen]byte, p *Payload) {
 	b[0] = version

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -197,11 +198,11 @@ func TestNewerCommandsAreTold(t *testing.T) {
 	} {
 		cmd := AppendNoop(nil, now)
 		change(cmd)
-		if _, err := Open(seal(cmd, 0)); err != ErrUnknownVersion {
+		if _, err := Open(seal(cmd, 0)); !errors.Is(err, ErrUnknownVersion) {
 			t.Errorf("another %s: %v", name, err)
 		}
 		change(cmd)
-		if _, err := Open(cmd[:HeaderLen-1]); err != ErrUnreadable {
+		if _, err := Open(cmd[:HeaderLen-1]); !errors.Is(err, ErrUnreadable) {
 			t.Errorf("another %s, damaged: %v", name, err)
 		}
 	}
@@ -216,7 +217,7 @@ func TestAnswersReadBack(t *testing.T) {
 	if got, err := ReadEventResults(nil, AppendEventResults(nil, all)); err != nil || !reflect.DeepEqual(got, all) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := ReadEventResults(nil, AppendResult(nil, &Result{Refusal: Invalid})); err != ErrUnreadable {
+	if _, err := ReadEventResults(nil, AppendResult(nil, &Result{Refusal: Invalid})); !errors.Is(err, ErrUnreadable) {
 		t.Errorf("a refused command: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func TestParseRefuses(t *testing.T) {
 		"01234567-89ab-cdef-fedc-ba987654321ä",
 		" 1234567-89ab-cdef-fedc-ba9876543210",
 	} {
-		if got, err := Parse(in); err != ErrNotUUID || got != (UUID{}) {
+		if got, err := Parse(in); !errors.Is(err, ErrNotUUID) || got != (UUID{}) {
 			t.Errorf("Parse(%q) = %s, %v", in, got, err)
 		}
 	}

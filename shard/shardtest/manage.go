@@ -1,6 +1,7 @@
 package shardtest
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 
@@ -221,9 +222,7 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 // PutRecords applies a PutRecords whose records expect Any or nothing.
 func (m *Model) PutRecords(p *command.PutRecords) command.Result {
 	after := make(map[Name]Record)
-	for name, r := range m.Records {
-		after[name] = r
-	}
+	maps.Copy(after, m.Records)
 	for i, r := range p.Records {
 		name := Name{r.Kind, r.Marketplace, r.ID}
 		old, found := after[name]
@@ -255,9 +254,7 @@ func (m *Model) PutRecords(p *command.PutRecords) command.Result {
 // PutCategories applies a PutCategories.
 func (m *Model) PutCategories(p *command.PutCategories) command.Result {
 	after := make(map[Name]market.Category)
-	for name, c := range m.Categories {
-		after[name] = c
-	}
+	maps.Copy(after, m.Categories)
 	for _, c := range p.Categories {
 		name := Name{Market: p.Marketplace, ID: c.ID}
 		if old, found := after[name]; found {

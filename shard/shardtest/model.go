@@ -109,11 +109,11 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	if r.OccurredMillis < m.Now-30*24*hourMillis || m.tooEarly(r.Bucket, 30*24) {
 		return command.EventResult{Outcome: command.TooOld}
 	}
-	if id := (seenKey{"event", r.Bucket, r.Key}); m.seen[id] {
+	id := seenKey{"event", r.Bucket, r.Key}
+	if m.seen[id] {
 		return command.EventResult{Outcome: command.Duplicate}
-	} else {
-		m.seen[id] = true
 	}
+	m.seen[id] = true
 	counted := Counted{Market: marketplace, EventRecord: r, Charged: new(big.Int)}
 	var c *Campaign
 	for _, x := range m.Campaigns {
