@@ -158,6 +158,12 @@ type RecordKind uint8
 const (
 	RecordAPIKey RecordKind = iota + 1
 	RecordVendor
+	RecordSlot
+	RecordSlotIndex
+	RecordUser
+	RecordUserIndex
+	RecordInvitation
+	RecordInvitationIndex
 )
 
 // PutRecords writes records, all or nothing.

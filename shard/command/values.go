@@ -25,7 +25,7 @@ func AppendMarketplace(dst []byte, m *market.Marketplace) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, m.Ordinal)
 	dst = append(dst, m.ID[:]...)
 	dst = AppendText(dst, m.Name)
-	dst = AppendBool(dst, m.Suspended)
+	dst = append(dst, marketplaceFlags(m))
 	dst = AppendText(dst, m.CurrencyCode)
 	dst = append(dst, m.CurrencyExponent)
 	dst = AppendText(dst, m.TimeZone)
@@ -45,7 +45,10 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	m.Ordinal = d.U16()
 	m.ID = d.UUID()
 	m.Name = d.Text()
-	m.Suspended = d.Bool()
+	flags := d.Enum(2 * flagReviewCampaigns)
+	m.Suspended = flags&flagSuspended != 0
+	m.ApproveAssets = flags&flagApproveAssets != 0
+	m.ReviewCampaigns = flags&flagReviewCampaigns != 0
 	m.CurrencyCode = d.Text()
 	m.CurrencyExponent = d.U8()
 	m.TimeZone = d.Text()
@@ -59,6 +62,27 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	m.CreatedMillis = d.I64()
 	m.UpdatedMillis = d.I64()
 	return m
+}
+
+// The settings of a marketplace that are only yes or no share a byte, which was 0 or 1 while there was one of them: what
+// was written then still reads, and a new setting changes no layout. Append only.
+const (
+	flagSuspended = 1 << iota
+	flagApproveAssets
+	flagReviewCampaigns
+)
+
+func marketplaceFlags(m *market.Marketplace) (flags byte) {
+	if m.Suspended {
+		flags |= flagSuspended
+	}
+	if m.ApproveAssets {
+		flags |= flagApproveAssets
+	}
+	if m.ReviewCampaigns {
+		flags |= flagReviewCampaigns
+	}
+	return flags
 }
 
 // AppendVendor appends v: the value of a RecordVendor.

@@ -19,6 +19,8 @@ type Marketplace struct {
 	TimeZone         string // IANA name; resolved outside the engine.
 	Reserve          [ChargeTypes]money.Micros
 	PostPaid         bool // Billing mode post: the wallet does not gate auctions and may go below zero.
+	ApproveAssets    bool // New assets need no review.
+	ReviewCampaigns  bool // Campaigns that vendors make themselves start as pending.
 	ExternalDemand   ExternalDemand
 	CreatedMillis    int64
 	UpdatedMillis    int64

@@ -1,0 +1,37 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// TestMarketplaceFlags: the byte that says whether a marketplace is suspended took more settings in. What an older binary
+// wrote reads as it did, every combination reads back, and a flag of a newer binary is refused, not dropped.
+func TestMarketplaceFlags(t *testing.T) {
+	plain := market.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "EUR"}
+	written := AppendMarketplace(nil, &plain)
+	at := len(written) - len(AppendMarketplace(nil, &market.Marketplace{Ordinal: 1, CurrencyCode: "EUR"})) + 2 + 16 + 1
+	for flags := range byte(8) {
+		want := plain
+		want.Suspended, want.ApproveAssets, want.ReviewCampaigns = flags&1 != 0, flags&2 != 0, flags&4 != 0
+		stored := bytes.Clone(written)
+		stored[at] = flags
+		if got := AppendMarketplace(nil, &want); !bytes.Equal(got, stored) {
+			t.Errorf("flags %03b: written as %x, want %x", flags, got, stored)
+		}
+		d := NewDecoder(stored)
+		if got := d.Marketplace(); d.Err() != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("flags %03b: read as %s, %v", flags, fmt.Sprintf("%+v", got), d.Err())
+		}
+	}
+	stored := bytes.Clone(written)
+	stored[at] = 8
+	d := NewDecoder(stored)
+	if d.Marketplace(); d.Err() == nil {
+		t.Error("an unknown flag was dropped")
+	}
+}
