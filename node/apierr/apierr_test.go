@@ -51,7 +51,7 @@ func TestTableIsTheInterface(t *testing.T) {
 	}
 	ours := map[string][]int{}
 	for c := range Codes {
-		if c := Code(c); c != OK {
+		if c := Code(c); c != OK && c != HeadTooLarge { // The interface names 431 beside the limit of the head.
 			ours[c.String()] = append(ours[c.String()], c.Status())
 		}
 	}

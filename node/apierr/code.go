@@ -3,8 +3,9 @@ package apierr
 // Code is one refusal of the API. The zero value is no refusal. Codes are numbers of this process only: what clients, logs
 // and metrics see is the errCode.
 //
-// One errCode has two codes, because its status depends on the reason: InvalidAPIKey (401, who are you) and
-// ForbiddenAPIKey (403, a key of the other kind). So a Code alone always decides the status.
+// Two errCodes have two codes each, because their status depends on the reason: InvalidAPIKey (401, who are you) and
+// ForbiddenAPIKey (403, a key of the other kind); BadRequest (400) and HeadTooLarge (431). So a Code alone always decides
+// the status.
 type Code uint8
 
 // The codes, in the order of the interface's table. Codes that the interface reserves and never raises stand here too, so
@@ -14,6 +15,7 @@ const (
 	InvalidAPIKey
 	ForbiddenAPIKey
 	BadRequest
+	HeadTooLarge
 	InvalidJSON
 	EmptyRequest
 	RequestCanceled
@@ -95,13 +97,14 @@ type row struct {
 	message string
 }
 
-// INVARIANT: every errCode of the interface stands here once with its status (ForbiddenAPIKey is the one exception); the
-// test reads the interface's own table and compares both ways. Messages need no JSON escaping.
+// INVARIANT: every errCode of the interface stands here once with its status (ForbiddenAPIKey and HeadTooLarge are the
+// exceptions); the test reads the interface's own table and compares both ways. Messages need no JSON escaping.
 var table = [Codes]row{
 	OK:                             {"ok", 200, "no error"},
 	InvalidAPIKey:                  {"invalid_api_key", 401, "the API key is absent, malformed, unknown, expired or revoked"},
 	ForbiddenAPIKey:                {"invalid_api_key", 403, "the API key is of the wrong kind for this operation"},
 	BadRequest:                     {"bad_request", 400, "a member has the wrong type or is out of bounds"},
+	HeadTooLarge:                   {"bad_request", 431, "the request head is too large"},
 	InvalidJSON:                    {"invalid_json", 400, "the body is not UTF-8 JSON"},
 	EmptyRequest:                   {"empty_request", 400, "the request has no body"},
 	RequestCanceled:                {"request_canceled", 499, "the caller went away"},

@@ -39,6 +39,7 @@ var framings = []struct{ name, head, body string }{
 	{"a header without a name", ": 2", "{}"},
 	{"a null byte in a name", "Content-\x00Length: 2", "{}"},
 	{"a null byte in a value", "X-A: a\x00b\r\nContent-Length: 2", "{}"},
+	{"an unknown expectation", "Expect: miracles\r\nContent-Length: 2", "{}"},
 	{"a carriage return in a value", "X-A: a\rContent-Length: 2", "{}"},
 }
 

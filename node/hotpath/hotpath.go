@@ -13,6 +13,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 )
@@ -135,7 +136,7 @@ func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWit
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	if !unambiguous(&ctx.Request.Header) {
 		s.frames.RefusedFrame()
-		s.refuse(ctx, "the framing of the request is ambiguous")
+		s.refuse(ctx, apierr.BadRequest, "the framing of the request is ambiguous or not supported")
 		return
 	}
 	s.answer(ctx, ctx.Time(), false)

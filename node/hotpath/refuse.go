@@ -1,13 +1,11 @@
 package hotpath
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -24,13 +22,12 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	switch {
 	case headTooLarge:
 		drain(ctx.Conn(), 0)
-		s.refuse(ctx, "the request head is too large")
-		s.asHeadTooLarge(ctx)
+		s.refuse(ctx, apierr.HeadTooLarge, "")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn(), ctx.Request.Header.ContentLength()-s.http.ReadBufferSize) // What is buffered has been read.
 		if len(ctx.Request.Header.RawHeaders()) == 0 {
 			// It came in chunks, and the head is forgotten with what was read of the body.
-			s.refuse(ctx, "the body is over the limit of this operation")
+			s.refuse(ctx, apierr.BadRequest, "the body is over the limit of this operation")
 			return
 		}
 		s.answer(ctx, time.Now(), true)
@@ -40,28 +37,19 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		// gives up for good on 400.
 		_ = ctx.Conn().Close()
 	default:
-		s.refuse(ctx, "the request is not well-formed HTTP")
+		s.refuse(ctx, apierr.BadRequest, "the request is not well-formed HTTP")
 	}
 }
 
-// refuse answers 400 and has the connection closed.
-func (s *Server) refuse(ctx *fasthttp.RequestCtx, message string) {
+// refuse answers an error and has the connection closed.
+func (s *Server) refuse(ctx *fasthttp.RequestCtx, code apierr.Code, message string) {
 	now := time.Now()
 	sc := s.core.Acquire()
 	sc.Request.Now = now
-	s.core.Refuse(sc, apierr.BadRequest, message)
+	s.core.Refuse(sc, code, message)
 	send(ctx, sc)
 	ctx.SetConnectionClose()
 	sc.Release(time.Since(now))
-}
-
-// asHeadTooLarge turns the answer into a 431, the one status that goes with an errCode which otherwise means 400.
-func (s *Server) asHeadTooLarge(ctx *fasthttp.RequestCtx) {
-	const status = http.StatusRequestHeaderFieldsTooLarge
-	ctx.Response.SetStatusCode(status)
-	reason := strconv.Quote(apierr.BadRequest.Reason())
-	body := bytes.TrimSuffix(bytes.Clone(ctx.Response.Body()), []byte(reason+"}"))
-	ctx.Response.SetBody(append(body, strconv.Quote(http.StatusText(status))+"}"...))
 }
 
 // drainMax is how much of a request that is too large is read and thrown away. BOUND: closing a connection with unread bytes

@@ -1,10 +1,13 @@
 package manage
 
 import (
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -23,15 +26,20 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		RequestHeaders:  header(r, "Access-Control-Request-Headers"),
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, int64(core.BodyMax())+1))
-	if err != nil {
-		panic(http.ErrAbortHandler) // The caller went away in the middle of its body: nobody is left to answer.
-	}
-	sc.Request.Body, sc.Request.BodyTooLarge = body, len(body) > core.BodyMax()
-	core.Serve(sc)
-
 	h := w.Header()
+	switch {
+	case err == nil:
+		sc.Request.Body, sc.Request.BodyTooLarge = body, len(body) > core.BodyMax()
+		core.Serve(sc)
+	case isGone(err):
+		panic(http.ErrAbortHandler) // Nobody is left to answer.
+	default: // Chunks that are none.
+		core.Refuse(sc, apierr.BadRequest, notHTTP)
+		h.Set("Connection", "close")
+	}
+
 	for _, f := range sc.Fields {
-		h.Add(string(f.Name), string(f.Value))
+		h.Set(string(f.Name), string(f.Value))
 	}
 	if sc.Status != http.StatusNoContent {
 		h.Set("Content-Length", strconv.Itoa(len(sc.Body)))
@@ -39,6 +47,12 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(sc.Status)
 	_, _ = w.Write(sc.Body) // The caller may be gone; nobody is left to tell.
 	sc.Release(s.deps.Now().Sub(sc.Request.Now))
+}
+
+// isGone reports whether a body ended early because its caller went away, or did not go on in time.
+func isGone(err error) bool {
+	_, broken := errors.AsType[net.Error](err)
+	return broken || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func header(r *http.Request, name string) []byte {

@@ -1,0 +1,147 @@
+package main_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/auth"
+)
+
+// Who may call what, and in which order that is looked at.
+func TestConformanceKeys(t *testing.T) {
+	s := visit(t)
+	key, management := s.node.Keys.AuctionKey, s.node.Keys.ManagementKey
+	unknown, err := auth.Generate(auth.Auction, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := func(i int) string {
+		b := []byte(key)
+		if b[i]++; b[i] == '9'+1 || b[i] == 'z'+1 || b[i] == 'Z'+1 {
+			b[i] -= 2
+		}
+		return string(b)
+	}
+	rows := []struct {
+		name, header string
+		status       int
+	}{
+		{"good", "Bearer " + key, 201},
+		{"scheme in lower case", "bearer " + key, 201},
+		{"scheme in odd case", "bEaReR " + key, 201},
+		{"more spaces", "Bearer    " + key, 201},
+		{"absent", "", 401},
+		{"scheme alone", "Bearer", 401},
+		{"no scheme", key, 401},
+		{"other scheme", "Basic " + key, 401},
+		{"longer scheme", "Bearers " + key, 401},
+		{"no space", "Bearer" + key, 401},
+		{"two keys", "Bearer " + key + " " + key, 401},
+		{"list", "Bearer " + key + ", Bearer " + key, 401},
+		{"quoted", `Bearer "` + key + `"`, 401},
+		{"unknown", "Bearer " + unknown.String(), 401},
+		{"short", "Bearer bad", 401},
+		{"cut", "Bearer " + key[:len(key)-1], 401},
+		{"longer", "Bearer " + key + "0", 401},
+		{"checksum", "Bearer " + altered(len(key)-1), 401},
+		{"secret", "Bearer " + altered(len(key)-10), 401},
+		{"id", "Bearer " + altered(len("gavel_auc_")+1), 401},
+		{"upper case", "Bearer " + strings.ToUpper(key), 401},
+		{"kind renamed", "Bearer " + strings.Replace(key, "_auc_", "_mgt_", 1), 401},
+		{"huge", "Bearer " + strings.Repeat("k", 10_000), 401},
+		{"management key", "Bearer " + management, 403},
+		{"management key renamed", "Bearer " + strings.Replace(management, "_mgt_", "_auc_", 1), 401},
+	}
+	for _, row := range rows {
+		for door, url := range s.doors() {
+			for _, path := range []string{"/v2/auctions", "/v2/events"} {
+				for _, body := range []string{goodAuction, `{"broken`} {
+					r := s.do("POST", url+path, "", body, "Authorization", row.header)
+					want := row.status
+					if want == 201 && path == "/v2/events" || want == 201 && body != goodAuction {
+						want = 400 // The key is good, the body is not.
+					}
+					if r.status != want || want > 400 && r.errCode() != "invalid_api_key" {
+						t.Errorf("%s %s %s: %d %s, want %d", row.name, door, path, r.status, r.body, want)
+					}
+					challenge := r.header.Get("WWW-Authenticate")
+					if (r.status == 401) != (challenge == `Bearer realm="gavel"`) {
+						t.Errorf("%s %s: %d with WWW-Authenticate %q", row.name, door, r.status, challenge)
+					}
+					s.mannerly(r)
+				}
+			}
+		}
+	}
+	for _, url := range s.doors() { // A key is looked for in one place.
+		if r := s.do("POST", url+"/v2/auctions?key="+key+"&authorization=Bearer+"+key, "", goodAuction); r.status != 401 {
+			t.Errorf("a key in the query: %d", r.status)
+		}
+		for path, status := range map[string]int{"/v2/nope": 404, "/v2/auctions/": 404} {
+			if r := s.do("POST", url+path, "", goodAuction); r.status != status {
+				t.Errorf("%s without a key: %d, want %d", path, r.status, status)
+			}
+		}
+		if r := s.do("GET", url+"/v2/auctions", "", ""); r.status != 405 || r.header.Get("Allow") != "POST, OPTIONS" {
+			t.Errorf("a wrong method without a key: %d, Allow %q", r.status, r.header.Get("Allow"))
+		}
+	}
+	for header, status := range map[string]int{"": 401, "Bearer " + key: 403, "Bearer x": 401, "Bearer " + management: 200} {
+		r := s.do("GET", s.node.ManageURL+"/public/v1/campaign-service/campaigns", "", "", "Authorization", header)
+		if r.status != status {
+			t.Errorf("management with %.20q: %d, want %d", header, r.status, status)
+		}
+		if status >= 400 {
+			s.errorObject(r)
+		}
+	}
+}
+
+// A key works from the answer that made it until the answer that revoked it, or until it expires.
+func TestConformanceKeyLife(t *testing.T) {
+	s := visit(t)
+	try := func(key string) int { return s.do("POST", s.node.AuctionURL+"/v2/auctions", key, goodAuction).status }
+	make := func(kind, more string) (id, key string) {
+		r := s.manage(201, "POST", "key-service/keys", fmt.Sprintf(`{"kind":%q,"name":"n"%s}`, kind, more))
+		id, _ = r.member("keyId").(string)
+		key, _ = r.member("key").(string)
+		return id, key
+	}
+	id, key := make("auction", "")
+	if got := try(key); got != 201 {
+		t.Errorf("a new key: %d", got)
+	}
+	l := s.dial(s.node.AuctionURL) // Opened before, and used before and after.
+	ask := func() int {
+		body := goodAuction
+		_, _ = io.WriteString(l.conn, "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+key+"\r\n"+length(body)+"\r\n\r\n"+body)
+		return l.reply("POST").status
+	}
+	if got := ask(); got != 201 {
+		t.Errorf("a new key: %d", got)
+	}
+	s.manage(204, "DELETE", "key-service/keys/"+id, "")
+	if got := ask(); got != 401 {
+		t.Errorf("a revoked key on an open connection: %d", got)
+	}
+	if got := try(key); got != 401 {
+		t.Errorf("a revoked key: %d", got)
+	}
+
+	_, key = make("auction", `,"expiresAt":"`+time.Now().Add(1500*time.Millisecond).UTC().Format(time.RFC3339Nano)+`"`)
+	if got := try(key); got != 201 {
+		t.Errorf("a key before it expires: %d", got)
+	}
+	time.Sleep(1600 * time.Millisecond)
+	if got := try(key); got != 401 {
+		t.Errorf("a key after it expired: %d", got)
+	}
+	_, second := make("management", "")
+	if r := s.do("GET", s.node.ManageURL+"/public/v1/key-service/keys", second, ""); r.status != 200 || strings.Contains(string(r.body), second) {
+		t.Errorf("a second management key: %d %s", r.status, r.body)
+	}
+}
