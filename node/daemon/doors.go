@@ -55,7 +55,7 @@ func (n *node) openManagement() error {
 		return err
 	}
 	server := door.HTTP()
-	go func() { n.ended("management listener", server.Serve(n.manage)) }()
+	go func() { n.ended("management listener", server.Serve(door.Listener(n.manage))) }()
 	n.push("management listener", server.Shutdown)
 	return nil
 }

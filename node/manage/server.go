@@ -21,6 +21,7 @@ import (
 // no client may hold a connection for ever.
 const (
 	headMax           = 16 << 10         // BOUND: request line and headers.
+	headSlop          = 4 << 10          // What net/http reads beyond MaxHeaderBytes before it refuses.
 	readHeaderTimeout = 5 * time.Second  // BOUND: a client that drips its headers.
 	readTimeout       = 30 * time.Second // BOUND: 8 MiB at 2 Mbit/s.
 	writeTimeout      = 60 * time.Second // BOUND: from the end of the headers to the end of the answer.
@@ -34,7 +35,7 @@ func (s *Server) HTTP() *http.Server {
 		head = headMax
 	}
 	return &http.Server{
-		Handler: s, MaxHeaderBytes: head,
+		Handler: s, MaxHeaderBytes: max(1, head-headSlop), DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
