@@ -5,8 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gavel-ads/gavel/shard/shardtest"
 	"pgregory.net/rapid"
+
+	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
 // TestModel applies random commands to a naive model and to two replicas: one commits every command on its own, the

@@ -23,13 +23,19 @@ type forbidden struct {
 
 // The words are put together from parts, so that this file passes its own law.
 var forbiddens = []forbidden{
-	{rule: "open end", what: regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b[^(]|\b(TO` + `DO|FIX` + `ME|XX` + `X)$`),
-		why: "finish it, or write the reason in brackets behind the word"},
-	{rule: "registry", what: regexp.MustCompile(`(?i)\b(registry\.(npmjs|yarnpkg|npmmirror)\.|` +
-		`(proxy|sum)\.golang\.org|goproxy\.(io|cn)|(files\.)?pythonhosted\.org|pypi\.org|static\.crates\.io|rubygems\.org)`),
-		why: "a build takes its registry from the machine it runs on"},
-	{rule: "registry", what: regexp.MustCompile(`"resolved"\s*:\s*"`), why: "lock files name versions and hashes, not where they came from",
-		skip: func(file string) bool { return filepath.Base(file) != "package-lock.json" }},
+	{
+		rule: "open end", what: regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b[^(]|\b(TO` + `DO|FIX` + `ME|XX` + `X)$`),
+		why: "finish it, or write the reason in brackets behind the word",
+	},
+	{
+		rule: "registry", what: regexp.MustCompile(`(?i)\b(registry\.(npmjs|yarnpkg|npmmirror)\.|` +
+			`(proxy|sum)\.golang\.org|goproxy\.(io|cn)|(files\.)?pythonhosted\.org|pypi\.org|static\.crates\.io|rubygems\.org)`),
+		why: "a build takes its registry from the machine it runs on",
+	},
+	{
+		rule: "registry", what: regexp.MustCompile(`"resolved"\s*:\s*"`), why: "lock files name versions and hashes, not where they came from",
+		skip: func(file string) bool { return filepath.Base(file) != "package-lock.json" },
+	},
 	{rule: "machine path", what: regexp.MustCompile(`(^|[^A-Za-z0-9_.)}/])/(wo` + `rk|root|home/[a-z]+)/`), why: "nobody else has this path"},
 }
 

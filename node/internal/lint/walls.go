@@ -17,39 +17,59 @@ type wall struct {
 }
 
 var walls = []wall{
-	{room: "shard/...", deep: true, banned: []string{ours("node/..."), ours("raftstore/..."), ours("bench/..."), ours("loadtest/...")},
-		why: "the engine does not know who serves it or how it is replicated"},
-	{room: "shard/...", deep: true, banned: []string{anyThird}, except: []string{"github.com/cespare/xxhash/v2"},
-		why: "the engine is the standard library, and one hash"},
-	{room: "shard/...", banned: []string{"net/...", "os/...", "io/fs", "syscall", "log/...", "math/rand/...", "crypto/rand", "hash/maphash", "plugin", "expvar"},
-		why: "the engine is a function: no network, no disk, no logger, no dice"},
+	{
+		room: "shard/...", deep: true, banned: []string{ours("node/..."), ours("raftstore/..."), ours("bench/..."), ours("loadtest/...")},
+		why: "the engine does not know who serves it or how it is replicated",
+	},
+	{
+		room: "shard/...", deep: true, banned: []string{anyThird}, except: []string{"github.com/cespare/xxhash/v2"},
+		why: "the engine is the standard library, and one hash",
+	},
+	{
+		room: "shard/...", banned: []string{"net/...", "os/...", "io/fs", "syscall", "log/...", "math/rand/...", "crypto/rand", "hash/maphash", "plugin", "expvar"},
+		why: "the engine is a function: no network, no disk, no logger, no dice",
+	},
 	{room: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{room: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
-	{room: "shard/auction", banned: []string{ours("shard/ledger"), ours("shard/command"), ours("shard/event"), ours("shard/rollup")},
-		why: "an auction reads the market and charges nobody"},
+	{
+		room: "shard/auction", banned: []string{ours("shard/ledger"), ours("shard/command"), ours("shard/event"), ours("shard/rollup")},
+		why: "an auction reads the market and charges nobody",
+	},
 
 	{room: "raftstore/...", deep: true, banned: []string{ours("shard/..."), ours("node/...")}, why: "replication carries opaque commands"},
 	{room: "raftstore/...", banned: []string{"net/http", "github.com/valyala/fasthttp/..."}, why: "replication speaks its own protocol"},
 
 	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main hands over to cli"},
-	{room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth")},
-		why: "a command starts things, it does not do them"},
+	{
+		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth")},
+		why: "a command starts things, it does not do them",
+	},
 	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
-	{room: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
-		why: "wire turns bytes into engine values, whoever serves them"},
-	{room: "node/serving", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/hotpath"), ours("node/manage/..."), ours("raftstore/...")},
-		why: "the core of /v2 does not know which door called, and does not wait for the control plane"},
+	{
+		room: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
+		why: "wire turns bytes into engine values, whoever serves them",
+	},
+	{
+		room: "node/serving", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/hotpath"), ours("node/manage/..."), ours("raftstore/...")},
+		why: "the core of /v2 does not know which door called, and does not wait for the control plane",
+	},
 	{room: "node/hotpath", deep: true, banned: []string{ours("node/manage/...")}, why: "the data plane does not know the control plane"},
-	{room: "node/manage/...", deep: true, banned: []string{ours("node/hotpath"), ours("raftstore/..."), "github.com/valyala/fasthttp/..."},
-		why: "the control plane does not reach into the data plane, and resources speak to a store"},
-	{room: "node/cluster", banned: []string{ours("shard"), ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
-		why: "the bridge to raft states no opinion on commands"},
+	{
+		room: "node/manage/...", deep: true, banned: []string{ours("node/hotpath"), ours("raftstore/..."), "github.com/valyala/fasthttp/..."},
+		why: "the control plane does not reach into the data plane, and resources speak to a store",
+	},
+	{
+		room: "node/cluster", banned: []string{ours("shard"), ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
+		why: "the bridge to raft states no opinion on commands",
+	},
 
 	{room: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic is made from the outside"},
-	{room: "loadtest/...", deep: true, banned: []string{ours("node/..."), ours("shard/..."), ours("raftstore/...")},
-		why: "the load generator is a stranger that speaks HTTP"},
+	{
+		room: "loadtest/...", deep: true, banned: []string{ours("node/..."), ours("shard/..."), ours("raftstore/...")},
+		why: "the load generator is a stranger that speaks HTTP",
+	},
 }
 
 // Walls holds every package of the module against the table.
