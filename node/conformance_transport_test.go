@@ -245,6 +245,35 @@ func TestConformanceRefusals(t *testing.T) {
 	}
 }
 
+// A client that sends its whole body before it reads loses no answer that was given early.
+func TestConformanceLargeBodiesAreReadToTheirEnd(t *testing.T) {
+	s := visit(t)
+	body := strings.Repeat(" ", 10<<20)
+	for name, row := range map[string]struct {
+		status                   int
+		url, method, target, key string
+	}{
+		"auctions":             {400, s.node.AuctionURL, "POST", "/v2/auctions", s.node.Keys.AuctionKey},
+		"auctions, management": {400, s.node.ManageURL, "POST", "/v2/auctions", s.node.Keys.AuctionKey},
+		"a resource":           {413, s.node.ManageURL, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", s.node.Keys.ManagementKey},
+		"no key":               {401, s.node.ManageURL, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "x"},
+		"nowhere":              {404, s.node.ManageURL, "POST", "/public/v1/nope", s.node.Keys.ManagementKey},
+		"nowhere, auctions":    {404, s.node.AuctionURL, "POST", "/nope", s.node.Keys.AuctionKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := s.in(t).dial(row.url)
+			_, err := io.WriteString(l.conn, row.method+" "+row.target+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer "+row.key+"\r\n"+
+				length(body)+"\r\n\r\n"+body)
+			if err != nil {
+				t.Errorf("the body was not taken: %v", err)
+			}
+			if r := l.reply(row.method); r.status != row.status {
+				t.Errorf("%d %s, want %d", r.status, r.body, row.status)
+			}
+		})
+	}
+}
+
 // A caller's request id comes back if it is one; otherwise there is a new one each time.
 func TestConformanceRequestIDs(t *testing.T) {
 	s := visit(t)

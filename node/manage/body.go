@@ -12,6 +12,17 @@ import (
 // BodyMax is the most bytes of a JSON body, counted after decompression. BOUND: of the interface.
 const BodyMax = 8 << 20
 
+// drainMax is how much of a body that nobody wants is read and thrown away. BOUND: closing a connection with unread bytes
+// resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
+const drainMax = 16 << 20
+
+// drain reads what is left of a body. A client that waits for 100 Continue has sent nothing if it was not told to.
+func drain(r *http.Request) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, drainMax) // Whatever it was.
+	}
+}
+
 // readBody reads the body of a request whole. Operations that take none ignore it.
 func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, message string) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.ContentLength == 0 {

@@ -46,6 +46,7 @@ const publicV1 = "/public/v1/"
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer drain(r)
 	if serving.IsV2([]byte(r.RequestURI)) {
 		s.v2(w, r)
 		return
