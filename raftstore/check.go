@@ -98,18 +98,22 @@ func (g *Group) rebuild(metas []*raft.SnapshotMeta, why error) error {
 	return g.machine.wipe()
 }
 
-// bootstrap makes this node the only voter of a group that never was.
-func (g *Group) bootstrap(address transport.Address) (raft.Configuration, error) {
+// bootstrap gives a group that never was its first voters: the founders, or this node alone. All founders write the same.
+func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err error) {
 	may, err := g.log.CanBootstrap()
 	if err != nil {
-		return raft.Configuration{}, err
+		return c, err
 	}
 	if !may {
-		return raft.Configuration{}, fmt.Errorf("%w: the group has voted but has no configuration", ErrDamaged)
+		return c, fmt.Errorf("%w: the group has voted but has no configuration", ErrDamaged)
 	}
-	c := raft.Configuration{Servers: []raft.Server{{
-		Suffrage: raft.Voter, ID: raft.ServerID(g.store.c.NodeID), Address: raft.ServerAddress(address),
-	}}}
+	voters := g.store.identity.Voters
+	if len(voters) == 0 {
+		voters = []Peer{{ID: g.store.c.NodeID, Address: string(address)}}
+	}
+	for _, v := range voters {
+		c.Servers = append(c.Servers, raft.Server{Suffrage: raft.Voter, ID: raft.ServerID(v.ID), Address: raft.ServerAddress(v.Address)})
+	}
 	return c, g.log.Bootstrap(c)
 }
 

@@ -31,6 +31,18 @@ type Config struct {
 	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.
 	AcceptLoss bool
 
+	// Peers lets a directory that is empty found a cluster together with these nodes (with Bootstrap, all lists must be
+	// equal and name this node), or join the cluster they are members of. A directory with state only uses it to find
+	// somebody to ask. Nodes of a list found a cluster only when all of them are there and empty.
+	Peers []Peer
+	// Learner joins without a vote, and stays so.
+	Learner bool
+	// Noop is a command that changes nothing. It is proposed after each change of members: without it raft takes no
+	// snapshot on an idle group whose last entry is a configuration (hashicorp/raft#617).
+	Noop []byte
+	// JoinSettle is how long a joining node must be close behind its leader before it may vote. [10 s]
+	JoinSettle time.Duration
+
 	PeerListen string // Address of the peer port; empty: no peers. ["" ]
 	Insecure   bool   // Plain TCP on the peer port, on loopback only. It is the only way until peers have certificates.
 	// Listen and Dial replace the network in tests. [net.Listen, net.Dialer]
@@ -50,6 +62,12 @@ type Config struct {
 
 const nodeIDBytesMax = 255
 
+// Peer is a node and how to reach its peer port.
+type Peer struct {
+	ID      string `json:"id"`
+	Address string `json:"address"`
+}
+
 // withDefaults fills in the zero members.
 func (c Config) withDefaults() Config {
 	c.FS = or(c.FS, vfs.Default)
@@ -57,6 +75,7 @@ func (c Config) withDefaults() Config {
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
 	c.CallLimit = or(c.CallLimit, 5*time.Second)
+	c.JoinSettle = or(c.JoinSettle, 10*time.Second)
 	c.CacheBytes = or(c.CacheBytes, 64<<20)
 	c.TailBytes = or(c.TailBytes, 64<<20)
 	c.Logger = or(c.Logger, slog.New(slog.DiscardHandler))
@@ -97,6 +116,13 @@ func (c Config) validate() error {
 	fault(len(c.Groups) > 0 && slices.Max(c.Groups) > pebblelog.MaxGroup, "group ids end at %d", pebblelog.MaxGroup)
 	fault(c.PeerListen != "" && !c.Insecure, "the peer port needs certificates, which are not built yet; allow plain TCP on loopback with Insecure")
 	fault(c.PeerListen != "" && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
+	ids := map[string]bool{}
+	for _, p := range c.Peers {
+		fault(p.ID == "" || p.Address == "" || ids[p.ID], "peer %q at %q: ids and addresses must be given, ids once", p.ID, p.Address)
+		ids[p.ID] = true
+	}
+	fault(len(c.Peers) > 0 && c.PeerListen == "", "peers need a peer port")
+	fault(len(c.Peers) > 0 && c.Bootstrap && !ids[c.NodeID], "the peers that found a cluster must name this node, %s", c.NodeID)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
 	return errors.Join(faults...)
 }

@@ -24,6 +24,9 @@ var (
 	ErrDamaged = pebblelog.ErrDamaged
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
+	// ErrMember means that the directory is empty but the cluster knows this node as a member. It lost its disk, and with
+	// it its votes: it must be removed and come back under a new id.
+	ErrMember = errors.New("the cluster knows this node, but its directory is empty; remove it and join under a new id")
 	// ErrNoCluster means that the directory is empty and Config.Bootstrap is not set.
 	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
 )

@@ -117,22 +117,6 @@ func (g *Group) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Propose commits a command and returns the machine's answer. The answer means durable: the log is synced first.
-// Errors say whether the command may have been applied; see ErrUnknown. OWNERSHIP: cmd is copied, the result is the
-// caller's.
-func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err error) {
-	g.mu.Lock()
-	ready, closed := g.term != 0, g.closed
-	g.mu.Unlock()
-	switch {
-	case closed:
-		return nil, ErrClosed
-	case !ready:
-		return nil, ErrNotLeader
-	}
-	return g.batcher.propose(ctx, cmd)
-}
-
 // Read gives fn the durable state at one moment. It runs beside new commands and sees every one answered before it.
 func (g *Group) Read(fn func(Reader) error) error {
 	if !g.store.enter() {

@@ -1,7 +1,6 @@
 package raftstore
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/json"
@@ -23,6 +22,9 @@ type identity struct {
 	Cluster string   `json:"cluster"` // 16 hex digits, random.
 	Node    string   `json:"node"`
 	Groups  []uint16 `json:"groups"` // Sorted.
+
+	Voters []Peer `json:"voters,omitempty"` // Of a cluster founded by several nodes at once.
+	Joined bool   `json:"joined,omitempty"` // The cluster was there before the node: it gets everything from its leaders.
 }
 
 func (i identity) clusterID() (id uint64, err error) {
@@ -32,24 +34,32 @@ func (i identity) clusterID() (id uint64, err error) {
 	return id, nil
 }
 
-// loadIdentity reads the identity of the directory and compares it with the configuration, or founds a cluster.
-func loadIdentity(c *Config) (cluster uint64, err error) {
+// loadIdentity reads the identity of the directory and compares it with the configuration, or founds a cluster of one.
+// ErrNoCluster means that the directory is empty and other nodes have to be asked first, if there are any.
+func loadIdentity(c *Config) (i identity, err error) {
 	path := c.FS.PathJoin(c.Dir, identityName)
 	groups := slices.Sorted(slices.Values(c.Groups))
 	if _, err := c.FS.Stat(path); err != nil {
-		return found(c, groups)
+		if names, err := c.FS.List(c.FS.PathJoin(c.Dir, logDir)); err == nil && len(names) > 0 {
+			return i, fmt.Errorf("%w: %s is missing beside a raft log", ErrDamaged, identityName)
+		}
+		if !c.Bootstrap || len(c.Peers) > 0 {
+			return i, ErrNoCluster
+		}
+		i = identity{Cluster: clusterText(newCluster()), Node: c.NodeID, Groups: groups}
+		return i, writeIdentity(c, i)
 	}
-	i, err := readIdentity(c.FS, path)
-	if err != nil {
-		return 0, err
+	if i, err = readIdentity(c.FS, path); err != nil {
+		return i, err
 	}
 	if i.Node != c.NodeID {
-		return 0, fmt.Errorf("%w: %s is of node %q, not %q", ErrForeign, path, i.Node, c.NodeID)
+		return i, fmt.Errorf("%w: %s is of node %q, not %q", ErrForeign, path, i.Node, c.NodeID)
 	}
 	if !slices.Equal(i.Groups, groups) {
-		return 0, fmt.Errorf("%w: the cluster was founded with groups %v, not %v, and they never change", ErrForeign, i.Groups, groups)
+		return i, fmt.Errorf("%w: the cluster was founded with groups %v, not %v, and they never change", ErrForeign, i.Groups, groups)
 	}
-	return i.clusterID()
+	_, err = i.clusterID()
+	return i, err
 }
 
 func readIdentity(fs vfs.FS, path string) (i identity, err error) {
@@ -78,26 +88,25 @@ func FoundedGroups(fs vfs.FS, dir string) ([]uint16, error) {
 	return i.Groups, err
 }
 
-// found writes a new identity. REQUIRES: there is none.
-func found(c *Config, groups []uint16) (cluster uint64, err error) {
-	if names, err := c.FS.List(c.FS.PathJoin(c.Dir, logDir)); err == nil && len(names) > 0 {
-		return 0, fmt.Errorf("%w: %s is missing beside a raft log", ErrDamaged, identityName)
-	}
-	if !c.Bootstrap {
-		return 0, ErrNoCluster
-	}
+func clusterText(id uint64) string { return fmt.Sprintf("%016x", id) }
+
+// newCluster returns a random id, never 0.
+func newCluster() (id uint64) {
 	var raw [8]byte
-	for cluster == 0 {
-		if _, err := rand.Read(raw[:]); err != nil {
-			return 0, err
-		}
-		cluster = binary.BigEndian.Uint64(raw[:])
+	for id == 0 {
+		rand.Read(raw[:]) // Never fails.
+		id = binary.BigEndian.Uint64(raw[:])
 	}
-	b, err := json.MarshalIndent(identity{Cluster: fmt.Sprintf("%016x", cluster), Node: c.NodeID, Groups: groups}, "", "  ")
+	return id
+}
+
+// writeIdentity makes the directory a member's, durably. REQUIRES: it is nobody's.
+func writeIdentity(c *Config, i identity) error {
+	b, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return cluster, writeFile(c.FS, c.Dir, identityTmp, identityName, append(bytes.Clone(b), '\n'))
+	return writeFile(c.FS, c.Dir, identityTmp, identityName, append(b, '\n'))
 }
 
 // writeFile makes a file appear complete or not at all.

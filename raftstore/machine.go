@@ -68,6 +68,7 @@ type machine struct {
 	entries   atomic.Uint64
 	commands  atomic.Uint64
 	nanos     atomic.Int64
+	appliedAt atomic.Int64 // Unix nanoseconds.
 	restores  atomic.Uint64
 	snapshots atomic.Uint64
 	snapBytes atomic.Uint64
@@ -105,6 +106,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.user.Committed()
 	m.onApply(last.Index)
 	m.batches.Add(1)
+	m.appliedAt.Store(time.Now().UnixNano())
 	m.nanos.Add(int64(time.Since(start)))
 	return answers
 }

@@ -4,12 +4,14 @@
 package raftstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/hashicorp/raft"
@@ -34,7 +36,15 @@ const (
 // peer port.
 type Store struct {
 	c            Config
-	cluster      uint64
+	identity     identity
+	cluster      uint64 // Of identity.
+	address      transport.Address
+	founding     *founding  // While this node has no cluster.
+	membership   sync.Mutex // One change of members at a time.
+	links        links
+	life         context.Context // Ends with Close.
+	die          context.CancelFunc
+	background   sync.WaitGroup
 	epoch        uint32
 	exit         *fatal.Exit
 	watchdog     *fatal.Watchdog
@@ -43,7 +53,8 @@ type Store struct {
 	log          *pebblelog.DB
 	state        *statedb.DB
 	mux          *transport.Mux
-	groups       map[uint16]*Group
+	groups       map[uint16]*Group // Complete when serving.
+	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
 	reaped       int
 	rebuilt      int
@@ -53,9 +64,13 @@ type Store struct {
 	readers sync.WaitGroup
 }
 
-// Open opens the directory, checks it, and starts every group. It refuses a directory that lost something it had
-// acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady.
-func Open(c Config) (*Store, error) {
+// Open is OpenContext without an end to waiting for peers.
+func Open(c Config) (*Store, error) { return OpenContext(context.Background(), c) }
+
+// OpenContext opens the directory, checks it, and starts every group. It refuses a directory that lost something it had
+// acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady and
+// WaitLeader. An empty directory with Config.Peers waits until ctx ends for peers to found a cluster with, or to join.
+func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
 	c.FS = orderedFS{c.FS}
 	if err := c.validate(); err != nil {
@@ -64,13 +79,15 @@ func Open(c Config) (*Store, error) {
 	s := &Store{c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1)}
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
-	if err := s.open(); err != nil {
+	s.life, s.die = context.WithCancel(context.Background())
+	s.links.store = s
+	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) open() (err error) {
+func (s *Store) open(ctx context.Context) (err error) {
 	c := &s.c
 	if err := makeDirs(c); err != nil {
 		return err
@@ -78,7 +95,7 @@ func (s *Store) open() (err error) {
 	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
 		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
 	}
-	if s.cluster, err = loadIdentity(c); err != nil {
+	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
 	s.cache = pebble.NewCache(c.CacheBytes)
@@ -95,17 +112,32 @@ func (s *Store) open() (err error) {
 	if s.epoch, err = s.log.NextEpoch(); err != nil {
 		return err
 	}
-	address, err := s.openPort()
-	if err != nil {
-		return err
-	}
 	for _, id := range c.Groups {
-		if err := s.openGroup(id, address); err != nil {
+		if err := s.openGroup(id, s.address); err != nil {
 			return fmt.Errorf("group %d: %w", id, err)
 		}
 	}
+	s.serving.Store(true)
 	s.mux.Start()
+	s.background.Go(s.join)
 	return nil
+}
+
+// openIdentity opens the peer port and finds out whose directory this is, with the help of peers if need be.
+func (s *Store) openIdentity(ctx context.Context) (err error) {
+	if err := s.openPort(); err != nil {
+		return err
+	}
+	s.identity, err = loadIdentity(&s.c)
+	if errors.Is(err, ErrNoCluster) && len(s.c.Peers) > 0 {
+		s.identity, err = s.meet(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	s.cluster, err = s.identity.clusterID()
+	s.mux.SetCluster(s.cluster)
+	return err
 }
 
 func (s *Store) openLog() (err error) {
@@ -138,19 +170,27 @@ func makeDirs(c *Config) error {
 	return syncDir(c.FS, c.FS.PathDir(c.Dir))
 }
 
-// openPort opens the peer port, if there is one, and returns this node's address. Nothing is accepted yet.
-func (s *Store) openPort() (transport.Address, error) {
-	c := transport.Config{Cluster: s.cluster, Logger: s.c.Logger}
-	address := transport.Address("unreachable:" + s.c.NodeID)
+// openPort opens the peer port, if there is one, and sets this node's address. Nothing is accepted yet.
+func (s *Store) openPort() error {
+	c := transport.Config{Logger: s.c.Logger}
+	s.address = transport.Address("unreachable:" + s.c.NodeID)
 	if s.c.PeerListen != "" {
 		var err error
 		if c.Listener, err = s.c.Listen(s.c.PeerListen); err != nil {
-			return "", fmt.Errorf("the peer port cannot be opened: %w", err)
+			return fmt.Errorf("the peer port cannot be opened: %w", err)
 		}
-		c.Dial, address = s.c.Dial, transport.Address(c.Listener.Addr().String())
+		c.Dial, s.address = s.c.Dial, transport.Address(c.Listener.Addr().String())
 	}
+	for _, p := range s.c.Peers {
+		if p.ID == s.c.NodeID {
+			s.address = transport.Address(p.Address)
+		}
+	}
+	s.founding = newFounding()
 	s.mux = transport.NewMux(c)
-	return address, nil
+	s.mux.Handle(transport.Control, s.serveControl)
+	s.mux.Handle(transport.Forward, s.serveForward)
+	return nil
 }
 
 func (s *Store) openGroup(id uint16, address transport.Address) error {
@@ -171,7 +211,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 		return err
 	}
 	servers := found.servers
-	if len(servers.Servers) == 0 {
+	if len(servers.Servers) == 0 && !s.identity.Joined {
 		servers, err = g.bootstrap(address)
 		if err != nil {
 			return err
@@ -224,8 +264,12 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.readers.Wait()
+	s.handOver()
+	s.die()
+	s.background.Wait()
 
 	var errs []error
+	s.links.close()
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g != nil {
 			errs = append(errs, g.close(), g.machine.batch.Close())

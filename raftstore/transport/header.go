@@ -8,8 +8,12 @@ import (
 // Kind says what a connection carries.
 type Kind uint8
 
-// Raft is the only kind yet; 2 is forwarding of commands, 3 control (join, status, snapshot pull).
-const Raft Kind = 1
+// Kinds of connections.
+const (
+	Raft    Kind = 1 // Calls of one group.
+	Forward Kind = 2 // Commands on their way to a leader, of all groups.
+	Control Kind = 3 // Founding, joining, leaving. The only kind that a node may open that has no cluster yet.
+)
 
 const (
 	headerVersion = 1

@@ -41,11 +41,14 @@ type Config struct {
 //
 // INVARIANT: every accepted connection is in conns until it is closed, and Close closes them all.
 type Mux struct {
-	c       Config
-	rejects Rejects
-	streams map[uint16]*Streams
+	c        Config
+	cluster  atomic.Uint64 // 0: none yet, only control is spoken.
+	rejects  Rejects
+	handlers map[Kind]func(net.Conn)
+	start    sync.Once
 
 	mu      sync.Mutex
+	streams map[uint16]*Streams
 	conns   map[*conn]struct{}
 	opening int
 	closed  bool
@@ -54,14 +57,25 @@ type Mux struct {
 
 // NewMux returns a mux that Start will open. The mux owns the listener.
 func NewMux(c Config) *Mux {
-	return &Mux{c: c, streams: map[uint16]*Streams{}, conns: map[*conn]struct{}{}}
+	m := &Mux{c: c, handlers: map[Kind]func(net.Conn){}, streams: map[uint16]*Streams{}, conns: map[*conn]struct{}{}}
+	m.cluster.Store(c.Cluster)
+	return m
 }
 
-// Start begins to accept. REQUIRES: all Streams were asked for.
+// Handle sets who serves connections of a kind other than Raft. The connection is closed when serve returns.
+// REQUIRES: not started.
+func (m *Mux) Handle(kind Kind, serve func(net.Conn)) { m.handlers[kind] = serve }
+
+// SetCluster says which cluster this node became a member of. Before, it takes and opens control connections only.
+func (m *Mux) SetCluster(id uint64) { m.cluster.Store(id) }
+
+// Start begins to accept; a second call does nothing. Groups that are not open yet lose their connections meanwhile.
 func (m *Mux) Start() {
-	if m.c.Listener != nil {
-		m.done.Go(m.accept)
-	}
+	m.start.Do(func() {
+		if m.c.Listener != nil {
+			m.done.Go(m.accept)
+		}
+	})
 }
 
 // Rejects returns the counters of refused connections.
@@ -111,37 +125,52 @@ func (m *Mux) track(raw net.Conn) *conn {
 
 // open reads the header and hands the connection over, or closes it.
 func (m *Mux) open(c *conn) {
-	why := m.route(c)
+	serve, why := m.route(c)
 	m.mu.Lock()
 	m.opening--
 	m.mu.Unlock()
 	if why != nil {
 		why.Add(1)
 		c.Close()
+		return
+	}
+	if serve != nil {
+		serve(c)
+		c.Close()
 	}
 }
 
-// route returns the counter of the reason for a refusal, or nil.
-func (m *Mux) route(c *conn) *atomic.Uint64 {
+// route returns who serves the connection, nil when a group took it, or the counter of the reason for a refusal.
+func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	var b [headerBytes]byte
 	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
-		return &m.rejects.Header
+		return nil, &m.rejects.Header
 	}
 	if _, err := io.ReadFull(c, b[:]); err != nil {
-		return &m.rejects.Header
+		return nil, &m.rejects.Header
 	}
 	h, err := parseHeader(b)
 	if err != nil {
-		return &m.rejects.Header
+		return nil, &m.rejects.Header
 	}
-	if h.cluster != m.c.Cluster {
-		return &m.rejects.Cluster
+	cluster := m.cluster.Load()
+	stranger := h.cluster == 0 && h.kind == Control
+	if !stranger && (cluster == 0 || h.cluster != cluster) {
+		return nil, &m.rejects.Cluster
 	}
+	if c.SetDeadline(time.Time{}) != nil {
+		return nil, &m.rejects.Stream
+	}
+	if serve = m.handlers[h.kind]; serve != nil {
+		return serve, nil
+	}
+	m.mu.Lock()
 	s := m.streams[h.group]
-	if h.kind != Raft || s == nil || c.SetDeadline(time.Time{}) != nil || !s.offer(c) {
-		return &m.rejects.Stream
+	m.mu.Unlock()
+	if h.kind != Raft || s == nil || !s.offer(c) {
+		return nil, &m.rejects.Stream
 	}
-	return nil
+	return nil, nil
 }
 
 // Close stops accepting and closes every connection.
@@ -197,10 +226,12 @@ func (Address) Network() string { return "tcp" }
 
 func (a Address) String() string { return string(a) }
 
-// Streams returns the connections of a group; address is what raft calls this node. Once per group, before Start.
+// Streams returns the connections of a group; address is what raft calls this node. Once per group.
 func (m *Mux) Streams(group uint16, address Address) *Streams {
 	s := &Streams{mux: m, group: group, address: address, accepted: make(chan net.Conn, backlogMax), closed: make(chan struct{})}
+	m.mu.Lock()
 	m.streams[group] = s
+	m.mu.Unlock()
 	return s
 }
 
@@ -241,19 +272,28 @@ var errNoPeers = errors.New("this node has no peer port")
 
 // Dial opens a connection to a peer's same group.
 func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	if s.mux.c.Dial == nil {
-		return nil, errNoPeers
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	c, err := s.mux.c.Dial(ctx, string(address))
+	return s.mux.dial(ctx, Raft, s.group, string(address))
+}
+
+// Dial opens a connection of a kind to a peer. It is the caller's to close.
+func (m *Mux) Dial(ctx context.Context, kind Kind, address string) (net.Conn, error) {
+	return m.dial(ctx, kind, 0, address)
+}
+
+func (m *Mux) dial(ctx context.Context, kind Kind, group uint16, address string) (net.Conn, error) {
+	if m.c.Dial == nil {
+		return nil, errNoPeers
+	}
+	c, err := m.c.Dial(ctx, address)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	h := header{kind: Raft, group: s.group, cluster: s.mux.c.Cluster}
+	h := header{kind: kind, group: group, cluster: m.cluster.Load()}
 	if _, err := c.Write(h.append(nil)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -1,0 +1,119 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+const (
+	controlBytesMax = 64 << 10 // BOUND: of a control message.
+	controlTimeout  = 5 * time.Second
+)
+
+// question is what a node asks another one. Each has a connection of its own; they are rare.
+type question struct {
+	Op      string   `json:"op"` // hello, found, join, promote, remove, transfer.
+	Node    string   `json:"node"`
+	Address string   `json:"address,omitempty"`
+	Group   uint16   `json:"group,omitempty"`
+	Cluster string   `json:"cluster,omitempty"`
+	Groups  []uint16 `json:"groups,omitempty"`
+	Peers   []Peer   `json:"peers,omitempty"`
+}
+
+// answer is the reply. A refusal has a text.
+type answer struct {
+	Node     string `json:"node"`
+	Cluster  string `json:"cluster,omitempty"`  // Empty: the node has none.
+	Pristine bool   `json:"pristine,omitempty"` // Founded, but nobody was ever elected.
+	Member   bool   `json:"member,omitempty"`   // Who asks is a member.
+	Leader   string `json:"leader,omitempty"`   // Address of the group's leader, when this node is not it.
+	Refused  string `json:"refused,omitempty"`
+}
+
+func writeMessage(w io.Writer, m any) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...))
+	return err
+}
+
+func readMessage(r io.Reader, m any) error {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > controlBytesMax {
+		return fmt.Errorf("control message of %d bytes", n)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return err
+	}
+	return json.Unmarshal(b, m)
+}
+
+// ask puts a question to the node at address.
+func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	q.Groups = s.c.Groups
+	c, err := s.mux.Dial(ctx, transport.Control, address)
+	if err != nil {
+		return a, err
+	}
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	if err := errors.Join(writeMessage(c, q), readMessage(c, &a)); err != nil {
+		return a, err
+	}
+	if a.Refused != "" {
+		return a, fmt.Errorf("%s refuses: %s", address, a.Refused)
+	}
+	return a, nil
+}
+
+// serveControl answers one question.
+func (s *Store) serveControl(c net.Conn) {
+	if c.SetDeadline(time.Now().Add(2*controlTimeout)) != nil {
+		return
+	}
+	var q question
+	if readMessage(c, &q) != nil {
+		return
+	}
+	a := s.answer(q)
+	a.Node = s.c.NodeID
+	writeMessage(c, a) // Who asked asks again.
+}
+
+func (s *Store) answer(q question) answer {
+	if !s.serving.Load() {
+		return s.founding.answer(s, q)
+	}
+	a := answer{Cluster: s.identity.Cluster}
+	switch q.Op {
+	case "hello":
+		a.Pristine = s.pristine()
+		a.Member = s.knows(q.Node)
+	case "found":
+		if q.Cluster != s.identity.Cluster {
+			a.Refused = "this node is a member of another cluster"
+		}
+	default:
+		a = s.change(q)
+	}
+	return a
+}

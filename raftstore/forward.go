@@ -1,0 +1,328 @@
+package raftstore
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+const (
+	// LinkRequestsMax bounds the requests on their way to one peer, and those of one connection that a leader works on.
+	LinkRequestsMax = 4_096
+	linkDialTimeout = 2 * time.Second
+	// linkSilence is how long a request waits for its answer before the connection is given up: the next one is fresh.
+	linkSilence = 2 * time.Second
+)
+
+// Operations and answers of a forward connection:
+//
+//	request  len u32 | op u8 | id u64 | group u16 | payload
+//	answer   len u32 | status u8 | id u64 | payload: the result, or the leader's address
+const (
+	opPropose   = 1
+	opReadIndex = 2
+
+	frameHead       = 4 + 1 + 8
+	requestHead     = frameHead + 2
+	frameBytesMax   = CommandBytesMax + requestHead
+	statusOK        = 0
+	statusNotLeader = 1
+	statusOverload  = 2
+	statusTooLarge  = 3
+	statusUnknown   = 4
+)
+
+var errLinkLost = errors.New("the connection to the leader was lost")
+
+// links are this node's connections to leaders, one to each peer. All groups share it: answers come in any order.
+type links struct {
+	store *Store
+
+	mu     sync.Mutex
+	byAddr map[string]*link
+	closed bool
+	done   sync.WaitGroup
+
+	dialed    atomic.Uint64
+	forwarded atomic.Uint64
+	lost      atomic.Uint64
+}
+
+// link is one connection. Requests are pipelined.
+//
+// INVARIANT: every request in waiting gets exactly one answer: the peer's, or errLinkLost when the link ends.
+type link struct {
+	conn net.Conn
+	out  chan []byte
+	gone chan struct{}
+	once sync.Once
+
+	heard atomic.Int64 // Unix nanoseconds of the last answer, or of the beginning.
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan frame
+}
+
+// frame is an answer, or the end of the link.
+type frame struct {
+	status  byte
+	payload []byte
+	err     error
+}
+
+// request sends one request to the peer at address and waits for the answer.
+func (l *links) request(ctx context.Context, address string, op byte, group uint16, payload []byte) (frame, error) {
+	k, err := l.get(ctx, address)
+	if err != nil {
+		return frame{}, err
+	}
+	l.forwarded.Add(1)
+	id, answer, err := k.send(op, group, payload)
+	if err != nil {
+		return frame{}, err
+	}
+	timer := time.NewTimer(linkSilence)
+	defer timer.Stop()
+	select {
+	case f := <-answer:
+		return f, f.err
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	k.mu.Lock()
+	delete(k.waiting, id)
+	k.mu.Unlock()
+	if time.Since(time.Unix(0, k.heard.Load())) >= linkSilence {
+		l.drop(address, k)
+	}
+	return frame{}, errLinkLost
+}
+
+// errNotSent means that the request never left this node.
+var errNotSent = errors.New("the leader cannot be reached")
+
+// get returns the connection to a peer, a new one if need be.
+func (l *links) get(ctx context.Context, address string) (*link, error) {
+	l.mu.Lock()
+	k := l.byAddr[address]
+	l.mu.Unlock()
+	if k != nil {
+		return k, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, linkDialTimeout)
+	defer cancel()
+	c, err := l.store.mux.Dial(ctx, transport.Forward, address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	l.dialed.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if other := l.byAddr[address]; other != nil || l.closed {
+		c.Close()
+		if l.closed {
+			return nil, errNotSent
+		}
+		return other, nil
+	}
+	k = &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
+	k.heard.Store(time.Now().UnixNano())
+	if l.byAddr == nil {
+		l.byAddr = map[string]*link{}
+	}
+	l.byAddr[address] = k
+	l.done.Go(func() { writeFrames(c, k.out, k.gone); l.drop(address, k) })
+	l.done.Go(func() { k.read(); l.drop(address, k) })
+	return k, nil
+}
+
+// drop ends a connection and everything that waits for it.
+func (l *links) drop(address string, k *link) {
+	l.mu.Lock()
+	if l.byAddr[address] == k {
+		delete(l.byAddr, address)
+	}
+	l.mu.Unlock()
+	k.once.Do(func() {
+		l.lost.Add(1)
+		close(k.gone)
+		k.conn.Close()
+		k.mu.Lock()
+		for id, answer := range k.waiting {
+			answer <- frame{err: errLinkLost}
+			delete(k.waiting, id)
+		}
+		k.waiting = nil
+		k.mu.Unlock()
+	})
+}
+
+func (l *links) close() {
+	l.mu.Lock()
+	l.closed = true
+	all := map[string]*link{}
+	for address, k := range l.byAddr {
+		all[address] = k
+	}
+	l.mu.Unlock()
+	for address, k := range all {
+		l.drop(address, k)
+	}
+	l.done.Wait()
+}
+
+func (k *link) send(op byte, group uint16, payload []byte) (id uint64, reply <-chan frame, err error) {
+	answer := make(chan frame, 1)
+	k.mu.Lock()
+	if k.waiting == nil {
+		k.mu.Unlock()
+		return 0, nil, errNotSent
+	}
+	if len(k.waiting) >= LinkRequestsMax {
+		k.mu.Unlock()
+		return 0, nil, ErrOverloaded
+	}
+	k.next++
+	id = k.next
+	k.waiting[id] = answer
+	k.mu.Unlock()
+	b := make([]byte, 0, requestHead+len(payload))
+	b = binary.BigEndian.AppendUint32(b, uint32(requestHead-4+len(payload)))
+	b = append(b, op)
+	b = binary.BigEndian.AppendUint64(b, id)
+	b = binary.BigEndian.AppendUint16(b, group)
+	select {
+	case k.out <- append(b, payload...):
+	case <-k.gone: // drop answers.
+	}
+	return id, answer, nil
+}
+
+func (k *link) read() {
+	r := bufio.NewReaderSize(k.conn, 64<<10)
+	for {
+		b, err := readFrame(r)
+		if err != nil || len(b) < frameHead-4 {
+			return
+		}
+		k.heard.Store(time.Now().UnixNano())
+		id := binary.BigEndian.Uint64(b[1:])
+		k.mu.Lock()
+		answer := k.waiting[id]
+		delete(k.waiting, id)
+		k.mu.Unlock()
+		if answer != nil {
+			answer <- frame{status: b[0], payload: b[frameHead-4:]}
+		}
+	}
+}
+
+// readFrame returns what follows a length.
+func readFrame(r io.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if n > frameBytesMax {
+		return nil, fmt.Errorf("a frame of %d bytes", n)
+	}
+	b := make([]byte, n)
+	_, err := io.ReadFull(r, b)
+	return b, err
+}
+
+// writeFrames writes what comes out of a queue and flushes when the queue is empty.
+func writeFrames(c net.Conn, out <-chan []byte, gone <-chan struct{}) {
+	w := bufio.NewWriterSize(c, 64<<10)
+	for {
+		select {
+		case b := <-out:
+			if _, err := w.Write(b); err != nil {
+				return
+			}
+			if len(out) > 0 {
+				continue
+			}
+			if err := w.Flush(); err != nil {
+				return
+			}
+		case <-gone:
+			return
+		}
+	}
+}
+
+// serveForward works on the requests of one connection, many at a time.
+func (s *Store) serveForward(c net.Conn) {
+	gone := make(chan struct{})
+	out := make(chan []byte, LinkRequestsMax)
+	slots := make(chan struct{}, LinkRequestsMax)
+	ctx, cancel := context.WithCancel(s.life)
+	var all sync.WaitGroup
+	all.Go(func() { writeFrames(c, out, gone); c.Close() })
+	r := bufio.NewReaderSize(c, 64<<10)
+	for {
+		b, err := readFrame(r)
+		if err != nil || len(b) < requestHead-4 {
+			break
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			status, payload := s.serveRequest(ctx, b[0], binary.BigEndian.Uint16(b[9:]), b[requestHead-4:])
+			reply := binary.BigEndian.AppendUint32(make([]byte, 0, frameHead+len(payload)), uint32(frameHead-4+len(payload)))
+			reply = append(append(reply, status), b[1:9]...)
+			select {
+			case out <- append(reply, payload...):
+			case <-gone:
+			}
+		})
+	}
+	cancel()
+	close(gone)
+	all.Wait()
+}
+
+func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload []byte) (status byte, reply []byte) {
+	if !s.serving.Load() || s.groups[group] == nil {
+		return statusNotLeader, nil
+	}
+	g := s.groups[group]
+	var err error
+	switch {
+	case !g.Ready():
+		err = ErrNotLeader
+	case op == opPropose:
+		reply, err = g.batcher.propose(ctx, payload)
+	case op == opReadIndex:
+		var index uint64
+		index, err = g.readIndex()
+		reply = binary.BigEndian.AppendUint64(nil, index)
+	default:
+		err = ErrUnknown
+	}
+	switch {
+	case err == nil:
+		return statusOK, reply
+	case errors.Is(err, ErrNotLeader), errors.Is(err, ErrClosed):
+		leader, _ := g.raft.LeaderWithID()
+		return statusNotLeader, []byte(leader)
+	case errors.Is(err, ErrOverloaded):
+		return statusOverload, nil
+	case errors.Is(err, ErrTooLarge):
+		return statusTooLarge, nil
+	default:
+		return statusUnknown, nil
+	}
+}

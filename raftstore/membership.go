@@ -1,0 +1,286 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	// VotersMax bounds the voters of a group. BOUND: each more makes every commit slower; further nodes are learners.
+	VotersMax = 5
+
+	joinLagMax    = 1_000 // Entries behind the leader at which a learner may become a voter.
+	changeTimeout = 4 * time.Second
+	joinPause     = 500 * time.Millisecond // Up to twice as long.
+	handOverTries = 3
+)
+
+func (g *Group) servers() raft.Configuration { return g.raft.GetConfiguration().Configuration() }
+
+// find returns a server of a configuration.
+func find(c raft.Configuration, node string) (raft.Server, bool) {
+	for _, s := range c.Servers {
+		if s.ID == raft.ServerID(node) {
+			return s, true
+		}
+	}
+	return raft.Server{}, false
+}
+
+// knows reports whether a node is in the configuration of a group.
+func (s *Store) knows(node string) bool {
+	for _, g := range s.groups {
+		if _, found := find(g.servers(), node); found {
+			return true
+		}
+	}
+	return false
+}
+
+// pristine reports whether no group ever had a leader.
+func (s *Store) pristine() bool {
+	for _, g := range s.groups {
+		if last, _ := g.log.LastIndex(); last > 1 || g.raft.CurrentTerm() > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// change answers a question about members. It changes something only on the leader, which is one node at a time.
+func (s *Store) change(q question) answer {
+	g := s.groups[q.Group]
+	if g == nil {
+		return answer{Refused: fmt.Sprintf("there is no group %d", q.Group)}
+	}
+	if !g.Ready() {
+		address, _ := g.raft.LeaderWithID()
+		return answer{Leader: string(address), Refused: ErrNotLeader.Error()}
+	}
+	s.membership.Lock()
+	defer s.membership.Unlock()
+	if err := g.changeMembers(q); err != nil {
+		return answer{Refused: err.Error()}
+	}
+	return answer{}
+}
+
+// changeMembers makes one change of members, followed by a no-op.
+func (g *Group) changeMembers(q question) error {
+	id, address := raft.ServerID(q.Node), raft.ServerAddress(q.Address)
+	servers := g.servers()
+	known, found := find(servers, q.Node)
+	var f raft.IndexFuture
+	switch q.Op {
+	case "join":
+		if found && known.Suffrage == raft.Voter {
+			return ErrMember
+		}
+		if found && known.Address == address {
+			return nil
+		}
+		f = g.raft.AddNonvoter(id, address, 0, changeTimeout)
+	case "promote":
+		if !found || known.Suffrage == raft.Voter {
+			return nil
+		}
+		if voters(servers) >= VotersMax {
+			return nil
+		}
+		f = g.raft.AddVoter(id, known.Address, 0, changeTimeout)
+	case "remove":
+		if !found {
+			return nil
+		}
+		if known.Suffrage == raft.Voter {
+			if voters(servers) == 1 {
+				return errors.New("the only voter cannot be removed")
+			}
+			if err := g.raft.DemoteVoter(id, 0, changeTimeout).Error(); err != nil {
+				return err
+			}
+		}
+		f = g.raft.RemoveServer(id, 0, changeTimeout)
+	case "transfer":
+		if !found || known.Suffrage != raft.Voter {
+			return fmt.Errorf("%s is no voter", q.Node)
+		}
+		return g.raft.LeadershipTransferToServer(id, known.Address).Error()
+	default:
+		return fmt.Errorf("unknown operation %q", q.Op)
+	}
+	if err := f.Error(); err != nil {
+		return err
+	}
+	return g.noop()
+}
+
+func (g *Group) noop() error {
+	if g.store.c.Noop == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(g.store.life, changeTimeout)
+	defer cancel()
+	_, err := g.batcher.propose(ctx, g.store.c.Noop)
+	return err
+}
+
+func voters(c raft.Configuration) (n int) {
+	for _, s := range c.Servers {
+		if s.Suffrage == raft.Voter {
+			n++
+		}
+	}
+	return n
+}
+
+// askLeader puts a question to the leader of a group, wherever it is; q.Node is kept.
+func (s *Store) askLeader(ctx context.Context, q question) error {
+	if g := s.groups[q.Group]; g.Ready() {
+		if a := s.change(q); a.Refused != "" {
+			return errors.New(a.Refused)
+		}
+		return nil
+	}
+	addresses := []string{}
+	if leader, _ := s.groups[q.Group].raft.LeaderWithID(); leader != "" {
+		addresses = append(addresses, string(leader))
+	}
+	for _, p := range s.c.Peers {
+		if p.ID != s.c.NodeID {
+			addresses = append(addresses, p.Address)
+		}
+	}
+	err := ErrNotLeader
+	for _, address := range addresses {
+		var a answer
+		if a, err = s.ask(ctx, address, q); err != nil && a.Leader != "" && a.Leader != address {
+			_, err = s.ask(ctx, a.Leader, q)
+		}
+		if err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Remove takes a node out of every group. Ask any member but the node itself; a group whose leader is the node hands
+// over first. Repeat it after an error. The node must not come back under its id with another directory.
+func (s *Store) Remove(ctx context.Context, node string) error {
+	return s.eachGroup(func(g *Group) error { return s.askLeader(ctx, question{Op: "remove", Node: node, Group: g.id}) })
+}
+
+// Transfer gives the leadership of a group to a voter.
+func (s *Store) Transfer(ctx context.Context, group uint16, node string) error {
+	if s.groups[group] == nil {
+		return fmt.Errorf("there is no group %d", group)
+	}
+	return s.askLeader(ctx, question{Op: "transfer", Node: node, Group: group})
+}
+
+func (s *Store) eachGroup(do func(*Group) error) error {
+	for _, id := range s.c.Groups {
+		if err := do(s.groups[id]); err != nil {
+			return fmt.Errorf("group %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// Member is a node of a group.
+type Member struct {
+	Peer
+	Voter bool
+}
+
+// Members are the nodes of the group, as of this node's newest configuration.
+func (g *Group) Members() (all []Member) {
+	for _, s := range g.servers().Servers {
+		all = append(all, Member{Peer{string(s.ID), string(s.Address)}, s.Suffrage == raft.Voter})
+	}
+	return all
+}
+
+// join makes a node that came to an existing cluster a learner of each group, one after the other, and a voter when it has
+// caught up. A restart goes on where it stopped. A node that was removed is in no configuration it knows and stays away.
+func (s *Store) join() {
+	if !s.identity.Joined {
+		return
+	}
+	for _, id := range s.c.Groups {
+		g := s.groups[id]
+		servers := g.servers()
+		if _, found := find(servers, s.c.NodeID); len(servers.Servers) > 0 && !found {
+			continue
+		}
+		for s.life.Err() == nil {
+			err := g.joinOnce()
+			if err == nil {
+				break
+			}
+			s.c.Logger.Warn("cannot join yet", slog.Int("group", int(id)), slog.Any("err", err))
+			s.pause(joinPause + rand.N(joinPause))
+		}
+	}
+}
+
+func (s *Store) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.life.Done():
+	}
+}
+
+// joinOnce returns nil when the node is what it wants to be.
+func (g *Group) joinOnce() error {
+	s := g.store
+	me, found := find(g.servers(), s.c.NodeID)
+	if found && me.Suffrage == raft.Voter {
+		return nil
+	}
+	q := question{Op: "join", Node: s.c.NodeID, Address: string(s.address), Group: g.id}
+	if !found {
+		if err := s.askLeader(s.life, q); err != nil {
+			return err
+		}
+	}
+	if s.c.Learner {
+		return nil
+	}
+	for began := time.Now(); time.Since(began) < s.c.JoinSettle; {
+		s.pause(min(joinPause, s.c.JoinSettle))
+		if s.life.Err() != nil {
+			return ErrClosed
+		}
+		contact, commit := g.safe.LeaderContact()
+		if time.Since(contact) > clusterTimeout || g.raft.AppliedIndex()+joinLagMax < commit {
+			began = time.Now()
+		}
+	}
+	q.Op = "promote"
+	return s.askLeader(s.life, q)
+}
+
+// handOver gives away what this node leads, so that nobody has to notice its end by a timeout.
+func (s *Store) handOver() {
+	if !s.serving.Load() {
+		return
+	}
+	for _, id := range s.c.Groups {
+		g := s.groups[id]
+		for range handOverTries {
+			if g.raft.State() != raft.Leader || voters(g.servers()) < 2 {
+				break
+			}
+			g.raft.LeadershipTransfer().Error() // Tried again, or the others notice.
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// Pauses between two attempts to reach the leader.
+const (
+	retryPauseMin = 20 * time.Millisecond
+	retryPauseMax = time.Second
+)
+
+// attempt is one try to get something done by the leader: here, or by the node at address.
+type attempt func(ctx context.Context, address string) (result []byte, hint string, err error)
+
+// persist tries until it succeeds, the leader refuses for good, or ctx ends. A hint about the leader is followed once
+// without a pause.
+//
+// INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error then is ErrUnknown,
+// whatever later attempts said.
+func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
+	var unknown bool
+	hint, followed := "", false
+	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
+		address := hint
+		if address == "" {
+			leader, _ := g.raft.LeaderWithID()
+			address = string(leader)
+		}
+		result, next, err := g.attempt(ctx, address, try)
+		switch {
+		case err == nil:
+			return result, nil
+		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrClosed) && !unknown, errors.Is(err, ErrOverloaded) && !unknown:
+			return nil, err
+		case errors.Is(err, ErrUnknown):
+			unknown = true
+		}
+		hint = ""
+		if next != "" && next != address && !followed {
+			hint, followed = next, true
+			continue
+		}
+		if !g.waitRetry(ctx, rand.N(pause)+pause/2) {
+			why := ctx.Err()
+			switch {
+			case unknown:
+				return nil, fmt.Errorf("%w: %w", ErrUnknown, why)
+			case why == nil:
+				return nil, ErrClosed
+			default:
+				return nil, fmt.Errorf("%w: %w", ErrNotLeader, why)
+			}
+		}
+		followed = false
+	}
+}
+
+// attempt asks this node when it leads, else the node at address.
+func (g *Group) attempt(ctx context.Context, address string, try attempt) (result []byte, hint string, err error) {
+	if g.Ready() {
+		return try(ctx, "")
+	}
+	if address == "" || address == string(g.store.address) {
+		return nil, "", ErrNotLeader
+	}
+	return try(ctx, address)
+}
+
+// waitRetry waits, less when this node begins to lead. False: ctx or the store ended.
+func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	g.mu.Lock()
+	change := g.change
+	g.mu.Unlock()
+	select {
+	case <-timer.C:
+	case <-change:
+	case <-ctx.Done():
+		return false
+	case <-g.store.life.Done():
+		return false
+	}
+	return ctx.Err() == nil
+}
+
+// ask sends one request of a forward connection and translates the answer.
+func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte) (result []byte, hint string, err error) {
+	f, err := g.store.links.request(ctx, address, op, g.id, payload)
+	switch {
+	case errors.Is(err, ErrOverloaded):
+		return nil, "", err
+	case errors.Is(err, errNotSent):
+		return nil, "", fmt.Errorf("%w: %w", ErrNotLeader, err)
+	case err != nil:
+		return nil, "", fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	switch f.status {
+	case statusOK:
+		return f.payload, "", nil
+	case statusNotLeader:
+		return nil, string(f.payload), ErrNotLeader
+	case statusOverload:
+		return nil, "", ErrOverloaded
+	case statusTooLarge:
+		return nil, "", ErrTooLarge
+	default:
+		return nil, "", ErrUnknown
+	}
+}
+
+// Propose commits a command and returns the machine's answer. The answer means durable: the log is synced first, on a
+// majority of the voters. A node of a larger cluster that does not lead sends the command to the leader, and repeats the
+// same bytes until ctx ends when the outcome is unknown; so commands must be idempotent there. A node that is alone
+// tries once. Errors say whether the command may have been applied; see ErrUnknown. OWNERSHIP: cmd is copied, the
+// result is the caller's.
+func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err error) {
+	g.mu.Lock()
+	ready, closed := g.term != 0, g.closed
+	g.mu.Unlock()
+	if closed {
+		return nil, ErrClosed
+	}
+	if ready {
+		result, err = g.batcher.propose(ctx, cmd)
+		if err == nil || !(errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknown)) {
+			return result, err
+		}
+	} else {
+		err = ErrNotLeader
+	}
+	if !g.clustered() || ctx.Err() != nil {
+		return nil, err
+	}
+	if len(cmd) > CommandBytesMax {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
+	}
+	wasUnknown := errors.Is(err, ErrUnknown)
+	result, err = g.persist(ctx, func(ctx context.Context, address string) ([]byte, string, error) {
+		if address == "" {
+			result, err := g.batcher.propose(ctx, cmd)
+			return result, "", err
+		}
+		return g.ask(ctx, address, opPropose, cmd)
+	})
+	if err != nil && wasUnknown && !errors.Is(err, ErrUnknown) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
+	}
+	return result, err
+}
+
+// clustered reports whether other nodes may lead the group.
+func (g *Group) clustered() bool {
+	return g.store.c.PeerListen != "" && (g.store.identity.Joined || len(g.servers().Servers) > 1)
+}

@@ -1,0 +1,190 @@
+package raftstoretest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore"
+)
+
+// Cluster is a cluster of real stores on crashable disks and a network in memory, for a synctest bubble. It has one group, 1.
+type Cluster struct {
+	t         testing.TB
+	Net       *Network
+	Configure func(node int, c *raftstore.Config) // May change the configuration of each start.
+	Exits     atomic.Int64                        // Processes that ended themselves.
+
+	rng     *rand.Rand
+	zombies sync.WaitGroup
+	Nodes   []*Node
+}
+
+// Node is one member, over all its lives.
+type Node struct {
+	ID      string
+	Address string
+	disk    *vfs.MemFS
+
+	mu     sync.Mutex
+	life   int // Grows with every start and every end.
+	alive  bool
+	store  *raftstore.Store
+	ledger *Ledger
+	host   *Host
+	cancel context.CancelFunc
+}
+
+// NewCluster returns a cluster whose nodes are not started.
+func NewCluster(t testing.TB, seed uint64, nodes int) *Cluster {
+	c := &Cluster{t: t, Net: NewNetwork(seed), rng: rand.New(rand.NewPCG(seed, 2))}
+	for range nodes {
+		c.Add()
+	}
+	return c
+}
+
+// Add adds a node with an empty disk, not started.
+func (c *Cluster) Add() *Node {
+	i := len(c.Nodes) + 1
+	n := &Node{ID: fmt.Sprint("n", i), Address: fmt.Sprintf("127.0.0.1:%d", 7400+i), disk: vfs.NewCrashableMem()}
+	c.Nodes = append(c.Nodes, n)
+	return n
+}
+
+// Peers are the first count nodes.
+func (c *Cluster) Peers(count int) (all []raftstore.Peer) {
+	for _, n := range c.Nodes[:count] {
+		all = append(all, raftstore.Peer{ID: n.ID, Address: n.Address})
+	}
+	return all
+}
+
+// Start begins a life of node i and returns when its store is open; false: it was killed meanwhile.
+func (c *Cluster) Start(i int, peers []raftstore.Peer) bool {
+	n := c.Nodes[i]
+	ctx, cancel := context.WithCancel(context.Background())
+	config := c.ConfigOf(i, peers)
+	n.mu.Lock()
+	life := n.life
+	n.cancel = cancel
+	n.mu.Unlock()
+	store, err := raftstore.OpenContext(ctx, config)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.life == life && err == nil:
+		n.store = store
+		return true
+	case err == nil: // Killed while it opened.
+		c.zombies.Go(func() { store.Close() })
+	case n.life == life:
+		c.t.Errorf("%s does not start: %v", n.ID, err)
+		n.alive = false
+	}
+	return false
+}
+
+// ConfigOf begins a life of node i on the network and returns what to open its store with.
+func (c *Cluster) ConfigOf(i int, peers []raftstore.Peer) raftstore.Config {
+	n := c.Nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.life++
+	life, ledger := n.life, NewLedger()
+	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
+	config := raftstore.Config{
+		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Peers: peers, PeerListen: n.Address, Insecure: true,
+		Machine: func(uint16) raftstore.StateMachine { return ledger },
+		Listen:  n.host.Listen, Dial: n.host.Dial, Noop: LedgerNoop, Logger: slog.New(slog.DiscardHandler),
+		CacheBytes: 1 << 20,
+		Exit: func(int) {
+			c.Exits.Add(1)
+			go c.end(n, life)
+			runtime.Goexit()
+		},
+	}
+	for _, p := range peers {
+		config.Bootstrap = config.Bootstrap || p.ID == n.ID
+	}
+	if c.Configure != nil {
+		c.Configure(i, &config)
+	}
+	return config
+}
+
+// Wipe gives a node that is down an empty disk.
+func (n *Node) Wipe() { n.disk = vfs.NewCrashableMem() }
+
+// Crash ends the process of node i and loses what its disk had not synced, or half of it, or nothing.
+func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0) }
+
+// end is Crash for one life; 0 is any.
+//
+// INVARIANT: first nobody counts on the node any more (life, network), then the disk is copied. So whatever was answered
+// or sent is on the copy if it was durable then.
+func (c *Cluster) end(n *Node, life int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.alive || life != 0 && life != n.life {
+		return
+	}
+	n.life++
+	n.alive = false
+	n.host.Kill()
+	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
+	n.cancel()
+	if store := n.store; store != nil {
+		n.store = nil
+		c.zombies.Go(func() { store.Close() })
+	}
+}
+
+// Stop closes node i in an orderly way.
+func (c *Cluster) Stop(i int) {
+	n := c.Nodes[i]
+	n.mu.Lock()
+	store := n.store
+	n.store = nil
+	n.mu.Unlock()
+	if err := store.Close(); err != nil {
+		c.t.Errorf("%s: %v", n.ID, err)
+	}
+	n.mu.Lock()
+	n.life++
+	n.alive = false
+	n.host.Kill()
+	n.mu.Unlock()
+}
+
+// Wait waits for the last threads of crashed processes.
+func (c *Cluster) Wait() { c.zombies.Wait() }
+
+// Store returns the open store of node i, or nil, and its life.
+func (c *Cluster) Store(i int) (*raftstore.Store, int) {
+	n := c.Nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.store, n.life
+}
+
+// Ledger returns the state machine of node i.
+func (c *Cluster) Ledger(i int) *Ledger {
+	n := c.Nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ledger
+}
+
+// Same reports whether node i still lives the life it did.
+func (c *Cluster) Same(i, life int) bool {
+	_, now := c.Store(i)
+	return now == life
+}

@@ -1,0 +1,129 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// readPoll is how often a reader looks whether its node has caught up.
+const readPoll = 2 * time.Millisecond
+
+// readIndex confirms that this node leads and returns an index whose entries include every command answered before.
+func (g *Group) readIndex() (uint64, error) {
+	g.mu.Lock()
+	term := g.term
+	g.mu.Unlock()
+	index := g.raft.CommitIndex()
+	if term == 0 || g.raft.VerifyLeader().Error() != nil {
+		return 0, ErrNotLeader
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.term != term {
+		return 0, ErrNotLeader
+	}
+	return index, nil
+}
+
+// ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever node:
+// a Read after it is linearizable. It asks the leader and waits until this node has applied as much, or ctx ends.
+func (g *Group) ReadBarrier(ctx context.Context) error {
+	result, err := g.persist(ctx, func(ctx context.Context, address string) ([]byte, string, error) {
+		if address == "" {
+			index, err := g.readIndex()
+			return binary.BigEndian.AppendUint64(nil, index), "", err
+		}
+		return g.ask(ctx, address, opReadIndex, nil)
+	})
+	if err != nil {
+		return err
+	}
+	if len(result) != 8 {
+		return fmt.Errorf("%w: a read index of %d bytes", ErrNotLeader, len(result))
+	}
+	return g.waitApplied(ctx, binary.BigEndian.Uint64(result))
+}
+
+// waitApplied waits until the state contains the entries up to index.
+func (g *Group) waitApplied(ctx context.Context, index uint64) error {
+	for !g.contains(index) {
+		timer := time.NewTimer(readPoll)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-g.store.life.Done():
+			timer.Stop()
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// contains reports whether the state has everything up to index that a state machine gets: the index of the state does
+// not move for raft's own entries.
+func (g *Group) contains(index uint64) bool {
+	applied := g.machine.applied.Load().Index
+	if applied >= index {
+		return true
+	}
+	if g.raft.AppliedIndex() < index {
+		return false
+	}
+	for i := applied + 1; i <= index; i++ {
+		var l raft.Log
+		if g.log.GetLog(i, &l) != nil || l.Type == raft.LogCommand || l.Type == raft.LogConfiguration {
+			return false
+		}
+	}
+	return true
+}
+
+// Leader is the id of the node that leads the group, as far as this node knows; empty: unknown.
+func (g *Group) Leader() string {
+	_, id := g.raft.LeaderWithID()
+	return string(id)
+}
+
+// WaitLeader waits until this node leads, or knows a leader and has applied what it told at first. Then Propose works and
+// the state is worth serving from.
+func (g *Group) WaitLeader(ctx context.Context) error {
+	for {
+		if g.Ready() {
+			return nil
+		}
+		if at, commit := g.safe.LeaderContact(); !at.IsZero() && g.Leader() != "" {
+			return g.waitApplied(ctx, commit)
+		}
+		if !g.waitRetry(ctx, retryPauseMin) {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return ErrClosed
+		}
+	}
+}
+
+// Freshness is what a follower knows about the age of its state.
+type Freshness struct {
+	Leads     bool      // This node leads, and has applied what is committed.
+	Contact   time.Time // When a leader last called; zero: never since the start.
+	AppliedAt time.Time // When entries were last applied since the start; zero: not yet.
+	Applied   uint64    // Index of the state.
+	Commit    uint64    // What the leader last called committed.
+}
+
+// Freshness reports the inputs of a staleness rule; it costs some loads of atomics.
+func (g *Group) Freshness() Freshness {
+	at, commit := g.safe.LeaderContact()
+	f := Freshness{Leads: g.Ready(), Contact: at, Applied: g.machine.applied.Load().Index, Commit: commit}
+	if nanos := g.machine.appliedAt.Load(); nanos != 0 {
+		f.AppliedAt = time.Unix(0, nanos)
+	}
+	return f
+}
