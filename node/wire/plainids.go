@@ -71,7 +71,8 @@ func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int) int {
 	return len(ids)
 }
 
-// unusual is special without exactness, which costs less: it also marks blanks and exclamation marks.
+// unusual is special without exactness, which costs less: it also marks blanks and exclamation marks. What is not ASCII is
+// marked by the one or by the other difference.
 func unusual(w uint64) uint64 {
-	return ((w - ('"'+1)*ones) | (w ^ backslashes - ones) | w) & highs
+	return ((w - ('"'+1)*ones) | (w ^ backslashes - ones)) & highs
 }

@@ -49,3 +49,15 @@ func readIDs(list string) (read []string, code apierr.Code) {
 	}
 	return read, code
 }
+
+// Wherever special marks a byte of a word, unusual marks the word.
+func TestUnusual(t *testing.T) {
+	for c := range uint64(256) {
+		for _, beside := range []uint64{0, ' ', '!', '"', '#', '\\', ']', 'a', 0x80, 0xdc, 0xff} {
+			w := beside*ones&^0xff00 | c<<8
+			if special(w) != 0 && unusual(w) == 0 {
+				t.Errorf("%#016x passes", w)
+			}
+		}
+	}
+}

@@ -7,15 +7,20 @@ package auction
 
 // found is a product that an auction may sell.
 type found struct {
-	row      uint32
-	index    uint32 // Position in the auction's ids, fromCategory if there is none.
-	campaign uint32 // Of the first bid, 0 without one.
+	row   uint32
+	index uint32 // Position in the auction's ids, fromCategory if there is none.
 }
 
 // lookUp finds the products of every auction: those of auction i stand in found up to ends[i], after the ones before it.
 func (s *Scratch) lookUp() {
+	few := s.fewIDs()
+	if few {
+		s.touchIDs()
+	}
 	s.sift()
-	s.touchEntries()
+	if !few {
+		s.touchPicked()
+	}
 	s.found = s.found[:0]
 	from := 0
 	for i := range s.req.Auctions {
@@ -38,7 +43,7 @@ func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
 // for each id. Those of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
-	n := 0
+	sieve, n := s.v.Products(), 0
 	for i := range s.req.Auctions {
 		ids := s.req.Auctions[i].Products
 		if room := n + len(ids); len(s.picked) < room {
@@ -48,14 +53,39 @@ func (s *Scratch) sift() {
 		picked := s.picked
 		for at := range ids {
 			picked[n] = uint32(at) //nolint:gosec // at most ProductsMax.
-			n += s.v.MaybeProduct(ids[at].Hash)
+			n += sieve.Passes(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)
 	}
 }
 
-// touchEntries loads the table entries of what was picked.
-func (s *Scratch) touchEntries() {
+// A request of few ids waits for latency alone: it costs less to load more lines than to load one after the other.
+const (
+	fewIDs      = 16 // Whose table entries are loaded before it is known which of them count,
+	fewProducts = 32 // and that are taken for winners.
+)
+
+func (s *Scratch) fewIDs() bool {
+	n := 0
+	for i := range s.req.Auctions {
+		n += len(s.req.Auctions[i].Products)
+	}
+	return n <= fewIDs
+}
+
+// touchIDs loads the table's lines of all ids.
+func (s *Scratch) touchIDs() {
+	sum := s.touched
+	for i := range s.req.Auctions {
+		for _, id := range s.req.Auctions[i].Products {
+			sum += s.v.TouchProduct(id.Hash)
+		}
+	}
+	s.touched = sum
+}
+
+// touchPicked loads the table's lines of what was picked.
+func (s *Scratch) touchPicked() {
 	sum, from := s.touched, 0
 	for i, end := range s.ends {
 		ids := s.req.Auctions[i].Products
@@ -67,31 +97,39 @@ func (s *Scratch) touchEntries() {
 	s.touched = sum
 }
 
-// touch loads the rows of products, then their first bids, then the campaigns and balances of these.
+// touch loads the rows of products, then their first bids, and the campaigns and balances of these; of few products also
+// what touchWinners does.
 func (s *Scratch) touch(list []found) {
+	few := len(list) <= fewProducts
 	sum := s.touched
 	for i := range list {
-		sum += uint64(s.v.ProductRow(list[i].row).Quality)
+		sum += uint64(s.v.ProductRow(list[i].row).Campaign)
 	}
 	for i := range list {
-		if bids := s.v.Bids(s.v.ProductRow(list[i].row)); len(bids) > 0 {
-			list[i].campaign = bids[0].Campaign
+		r := s.v.ProductRow(list[i].row)
+		if few {
+			sum += touchText(s.v.Key(r)) + uint64(s.v.CampaignText(r.Campaign)[0])
 		}
-	}
-	for i := range list {
-		campaign := list[i].campaign
-		sum += uint64(s.v.Campaign(campaign).Ordinal) + uint64(s.v.Slot(campaign).Left.Load()) //nolint:gosec // nobody reads it.
+		if bids := s.v.Bids(r); len(bids) > 0 {
+			sum += uint64(bids[0].Ordinal)
+		}
+		sum += uint64(s.v.Campaign(r.Campaign).Ordinal) + uint64(s.v.Slot(r.Campaign).Left.Load()) //nolint:gosec // nobody reads it.
 	}
 	s.touched = sum
+}
+
+func touchText(text []byte) uint64 {
+	if len(text) == 0 {
+		return 0
+	}
+	return uint64(text[0])
 }
 
 // touchWinners loads the texts of the products and campaigns that will win.
 func (s *Scratch) touchWinners() {
 	sum := s.touched
 	for _, at := range s.top[:s.winners()] {
-		if key := s.v.Key(s.v.ProductRow(s.hits[at].row)); len(key) > 0 {
-			sum += uint64(key[0])
-		}
+		sum += touchText(s.v.Key(s.v.ProductRow(s.hits[at].row)))
 		sum += uint64(s.v.CampaignText(s.bestOf(at).campaign)[0])
 	}
 	s.touched = sum

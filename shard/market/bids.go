@@ -1,6 +1,7 @@
 package market
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -83,17 +84,19 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 // appendBid adds a row to a product's block, into its free end or into a larger block.
 func (m *Market) appendBid(product uint32, row BidRow) {
 	r := m.products.edit(product, m.edition)
-	if r.Bids == r.capacity {
-		size := r.Bids + r.Bids/2 + 1
-		block := m.bids.add(size)
-		copy(m.bids.at(block, size), m.bids.at(r.block, r.Bids))
-		r.block, r.capacity = block, size
+	if r.room == 0 {
+		room := min(r.Bids/2+1, math.MaxUint16)
+		block := m.bids.add(r.Bids + room)
+		copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
+		r.block, r.room = block, uint16(room) //nolint:gosec // bounded.
 	}
 	r.Bids++
+	r.room--
 	m.bids.at(r.block, r.Bids)[r.Bids-1] = row
 	m.bids.live++
 	m.dirty = true
 	if r.Bids == 1 {
+		r.Campaign = row.Campaign
 		m.offer(product, r)
 		m.list(product)
 	}
@@ -126,11 +129,13 @@ func (m *Market) removeBid(product uint32, at int) {
 	rows := m.bids.at(r.block, r.Bids)
 	m.forgetPredicate(rows[at])
 	rows[at] = rows[len(rows)-1]
+	r.Campaign = rows[0].Campaign
 	r.Bids--
+	r.room += min(1, math.MaxUint16-r.room)
 	m.bids.live--
 	m.dirty = true
 	if r.Bids == 0 {
-		r.block, r.capacity = 0, 0
+		r.Campaign, r.block, r.room = 0, 0, 0
 		m.unlist(product)
 	}
 }
@@ -142,7 +147,7 @@ func (m *Market) ownBlock(r *ProductRow) {
 	}
 	block := m.bids.add(r.Bids)
 	copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-	r.block, r.capacity = block, r.Bids
+	r.block, r.room = block, 0
 }
 
 func (m *Market) forgetPredicate(row BidRow) {

@@ -67,14 +67,15 @@ func (r *rows[T]) freeze() frozen[T] {
 type ProductRow struct {
 	Quality     uint32 // In units of 1/QualityOne.
 	Bids        uint32 // How many bids target the product.
-	block       uint32 // First of them in the bid arena.
-	capacity    uint32 // Size of the block.
+	Campaign    uint32 // Of the first of them, 0 without one: so that its row need not wait for the bid's.
+	block       uint32 // The first of them in the bid arena.
 	details     uint32 // Categories and metadata in the word arena, 0 none.
 	key         uint32 // The id in the byte arena.
 	keyLen      uint16
 	Marketplace uint16
+	room        uint16 // Free rows behind the bids.
 	Flags       ProductFlags
-	_           [3]byte
+	_           byte
 }
 
 // ProductFlags are the states of a product row.

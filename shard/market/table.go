@@ -18,16 +18,16 @@ import (
 // OWNERSHIP: one writer; readers at any time. An entry's word is stored before its tag. Readers ignore ordinals that
 // their view does not have yet.
 type table struct {
-	tags    []uint64 // By bucket.
-	entries []uint64 // bucketSlots for each bucket.
-	mask    uint64   // Buckets - 1, at most 2^24 - 1, so that bucket, fingerprint and tag use different bits of the hash.
+	Sieve            // The tag words by bucket. mask is at most 2^24 - 1: bucket, fingerprint and tag use different bits.
+	entries []uint64 // bucketStride for each bucket, the last one unused.
 	used    int
 }
 
 const (
-	bucketSlots = 7
-	tagOnes     = 0x0001010101010101
-	tagHighs    = 0x0080808080808080
+	bucketSlots  = 7
+	bucketStride = 8 // So that the entries of a bucket are one cache line.
+	tagOnes      = 0x0001010101010101
+	tagHighs     = 0x0080808080808080
 
 	// twin marks an entry that shares bucket chain, tag and fingerprint with another: a reader compares texts at once.
 	twin = 1 << 31
@@ -42,14 +42,14 @@ const (
 
 func newTable(buckets int) *table {
 	return &table{
-		tags: make([]uint64, buckets), entries: make([]uint64, buckets*bucketSlots),
-		mask: uint64(buckets - 1), //nolint:gosec // positive.
+		Sieve:   Sieve{tags: make([]uint64, buckets), mask: uint64(buckets - 1)}, //nolint:gosec // positive.
+		entries: make([]uint64, buckets*bucketStride),
 	}
 }
 
 // full reports whether the next insertion should go into a table of twice the size: at most 3/4 of the slots are used.
 func (t *table) full() bool {
-	return t.used*4 >= len(t.entries)*3 && len(t.tags) < bucketsMax
+	return t.used*4 >= len(t.tags)*bucketSlots*3 && len(t.tags) < bucketsMax
 }
 
 // tagOf is never 0, which stands for an empty slot.
@@ -66,20 +66,25 @@ func matches(tags, tag uint64) uint64 {
 	return (x - tagOnes) & ^x & tagHighs
 }
 
-// maybe returns 0 for nearly all hashes that the table does not hold, else 1. It reads one word and has no branch, so that
+// Sieve tells hashes that a table does not hold from those that it may hold. It is a value, so that a loop over many
+// hashes keeps it in registers.
+type Sieve struct {
+	tags []uint64
+	mask uint64
+}
+
+// Passes returns 0 for nearly all hashes that the table does not hold, else 1. It reads one word and has no branch, so that
 // the processor overlaps the cache misses of many calls.
-func (t *table) maybe(hash uint64) int {
-	tags := atomic.LoadUint64(&t.tags[hash&t.mask])
+func (s Sieve) Passes(hash uint64) int {
+	tags := atomic.LoadUint64(&s.tags[hash&s.mask])
 	m := matches(tags, tagOf(hash)) | tags&overflowOf(hash)
 	return int((m | -m) >> 63) //nolint:gosec // 0 or 1.
 }
 
-// touch loads the first entry that a probe for the hash reads, if there is one in its first bucket. It has no branch.
+// touch loads both lines of the hash's bucket.
 func (t *table) touch(hash uint64) uint64 {
 	bucket := hash & t.mask
-	left := matches(atomic.LoadUint64(&t.tags[bucket]), tagOf(hash))
-	slot := uint64(bits.TrailingZeros64(left|1<<55)) / 8 //nolint:gosec // 0 to 6.
-	return atomic.LoadUint64(&t.entries[bucket*bucketSlots+slot])
+	return atomic.LoadUint64(&t.tags[bucket]) ^ atomic.LoadUint64(&t.entries[bucket*bucketStride])
 }
 
 // probe walks the entries that may be of one hash.
@@ -107,7 +112,7 @@ func (t *table) next(p *probe) (entry uint32, ok bool) {
 		for p.left != 0 {
 			slot := uint64(bits.TrailingZeros64(p.left)) / 8 //nolint:gosec // 0 to 6.
 			p.left &= p.left - 1
-			word := atomic.LoadUint64(&t.entries[p.bucket*bucketSlots+slot])
+			word := atomic.LoadUint64(&t.entries[p.bucket*bucketStride+slot])
 			if word>>32 == fingerprintOf(p.hash) {
 				return uint32(word), true //nolint:gosec // the low half.
 			}
@@ -133,7 +138,7 @@ func (t *table) insert(hash uint64, entry uint32) {
 			atomic.StoreUint64(&t.tags[bucket], tags|overflowOf(hash))
 			continue
 		}
-		atomic.StoreUint64(&t.entries[bucket*bucketSlots+free], fingerprintOf(hash)<<32|value)
+		atomic.StoreUint64(&t.entries[bucket*bucketStride+free], fingerprintOf(hash)<<32|value)
 		atomic.StoreUint64(&t.tags[bucket], tags|tagOf(hash)<<(8*free))
 		t.used++
 		return
@@ -148,7 +153,7 @@ func (t *table) offer(hash uint64, ordinal uint32) {
 			return
 		}
 		if entry&ordinalMask == ordinal {
-			at := p.bucket * bucketSlots
+			at := p.bucket * bucketStride
 			for slot := range uint64(bucketSlots) {
 				if word := t.entries[at+slot]; uint32(word) == entry { //nolint:gosec // the low half.
 					atomic.StoreUint64(&t.entries[at+slot], word|offered)
@@ -165,7 +170,7 @@ func (t *table) markTwins(hash uint64) bool {
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
 		tags := t.tags[bucket]
 		for left := matches(tags, tagOf(hash)); left != 0; left &= left - 1 {
-			slot := bucket*bucketSlots + uint64(bits.TrailingZeros64(left))/8 //nolint:gosec // 0 to 6.
+			slot := bucket*bucketStride + uint64(bits.TrailingZeros64(left))/8 //nolint:gosec // 0 to 6.
 			if word := t.entries[slot]; word>>32 == fingerprintOf(hash) {
 				atomic.StoreUint64(&t.entries[slot], word|twin)
 				found = true

@@ -39,7 +39,7 @@ func TestTableFinds(t *testing.T) {
 			if !slices.Contains(found, i) {
 				t.Fatalf("bits %#x: %d is lost", bits, i)
 			}
-			if table.maybe(hash) != 1 {
+			if table.Passes(hash) != 1 {
 				t.Fatalf("bits %#x: %d is ruled out", bits, i)
 			}
 			if found[0] != i && !twins {
@@ -59,7 +59,7 @@ func TestTableRulesOut(t *testing.T) {
 	passed := 0
 	for range 100_000 {
 		hash := r.Uint64()
-		passed += table.maybe(hash)
+		passed += table.Passes(hash)
 		if found, _ := table.find(hash); found != nil {
 			t.Fatalf("%#x found", hash)
 		}

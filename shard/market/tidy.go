@@ -22,7 +22,7 @@ func (m *Market) tidyBids() {
 		block := m.bids.add(r.Bids)
 		rows := m.bids.at(block, r.Bids)
 		copy(rows, old.at(r.block, r.Bids))
-		r.block, r.capacity = block, r.Bids
+		r.block, r.room = block, 0
 		for j, row := range rows {
 			if ref := uint32(row.Terms & predicateMask); ref != 0 {
 				ref = m.predicates.put(oldPredicates.at(ref))

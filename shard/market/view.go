@@ -45,11 +45,10 @@ func (v *View) Marketplace(ordinal uint16) *Marketplace {
 // OwnDemand returns the demandSource value of own winners. REQUIRES: the marketplace exists.
 func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownDemand }
 
-// MaybeProduct returns 0 for nearly all hashes of ids that nobody mentioned, else 1: one cache line and no branch, so a
-// loop over many ids overlaps their cache misses.
-func (v *View) MaybeProduct(hash uint64) int { return v.productTable.maybe(hash) }
+// Products returns what rules out nearly all hashes of ids that nobody mentioned.
+func (v *View) Products() Sieve { return v.productTable.Sieve }
 
-// TouchProduct loads what Product will read of the table first, for loops that want it in the cache.
+// TouchProduct loads what Product will read of the table, for loops that want it in the cache.
 func (v *View) TouchProduct(hash uint64) uint64 { return v.productTable.touch(hash) }
 
 // Product returns the row of the product id with the hash. Neither the id nor the marketplace is compared, except where two
