@@ -77,9 +77,18 @@ func (s *stranger) decode(r reply, v any) {
 // do sends a request to an absolute URL.
 func (s *stranger) do(method, url, key, body string, header ...string) reply {
 	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
+	r, err := s.try(method, url, key, body, header...)
 	if err != nil {
 		s.Fatal(err)
+	}
+	return r
+}
+
+// try is do for other goroutines than the test's.
+func (s *stranger) try(method, url, key, body string, header ...string) (reply, error) {
+	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
 	}
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -89,14 +98,11 @@ func (s *stranger) do(method, url, key, body string, header ...string) reply {
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // No redirect is followed.
 	if err != nil {
-		s.Fatalf("%s %s: %v", method, url, err)
+		return reply{}, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }() // It has been read.
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.Fatalf("%s %s: %v", method, url, err)
-	}
-	return reply{resp.StatusCode, resp.Header, text}
+	return reply{resp.StatusCode, resp.Header, text}, err
 }
 
 // manage calls an operation below /public/v1, which has to answer with a status.
