@@ -49,16 +49,19 @@ func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 	if code != apierr.OK {
 		return code
 	}
-	es := &sc.event
-	es.batch.Body = r.Body
-	if code = wire.ParseEvents(&es.batch, r.Now.UnixMilli(), &sc.fault); code != apierr.OK {
-		return sc.refuseFault(code)
-	}
 	keyring, secret := c.Keyring(), c.Secret()
 	if keyring == nil || secret == nil {
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
+	es := &sc.event
 	es.begin(c, m, secret)
+	es.batch.Body = r.Body
+	if code = wire.ParseEvents(&es.batch, r.Now.UnixMilli(), &sc.fault); code != apierr.OK {
+		if e := es.forged(keyring, r.Now.UnixMilli(), &sc.fault); e != nil {
+			return sc.refuseToken(e)
+		}
+		return sc.refuseFault(code)
+	}
 	for i := range es.batch.Events {
 		if code = es.place(sc, keyring, &es.batch.Events[i], r.Now.UnixMilli()); code != apierr.OK {
 			return code

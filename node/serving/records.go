@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/wire"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
@@ -62,8 +63,8 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 	shard := ids.Shard(r.Key[0])
 	switch {
 	case len(e.ResolvedBidID) > 0:
-		p, authentic := keyring.Open(es.marketplace, e.ResolvedBidID)
-		if !authentic || p.IssuedMillis > nowMillis+event.FutureMillisMax {
+		p, authentic := es.open(keyring, e, nowMillis)
+		if !authentic {
 			return sc.refuseToken(e)
 		}
 		shard = p.Shard
@@ -77,6 +78,30 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 	r.Items = es.purchase(e)
 	es.add(es.core.Topology.GroupOf(shard), &r)
 	return apierr.OK
+}
+
+// open reads an event's token. A token from the future is none of ours: no clock of the cluster is that far ahead.
+func (es *eventScratch) open(keyring *bidid.Keyring, e *event.Event, nowMillis int64) (bidid.Payload, bool) {
+	p, authentic := keyring.Open(es.marketplace, e.ResolvedBidID)
+	return p, authentic && p.IssuedMillis <= nowMillis+event.FutureMillisMax
+}
+
+// forged returns the first event before a fault whose token is not authentic: the parser knows no keys, and the first
+// violation is the answer. Nil: the fault is the first.
+func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *wire.Fault) *event.Event {
+	for i := range es.batch.Events {
+		e := &es.batch.Events[i]
+		if !fault.Follows(e) {
+			return nil // Events are in the interface's order.
+		}
+		if len(e.ResolvedBidID) == 0 {
+			continue
+		}
+		if _, authentic := es.open(keyring, e, nowMillis); !authentic {
+			return e
+		}
+	}
+	return nil
 }
 
 // resolve fills in what the token says. The token alone decides campaign, price and charge type. A bid from another

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/event"
 )
 
 // rank orders violations as the interface orders its checks: what concerns the body before what concerns an element,
@@ -47,6 +48,14 @@ type Fault struct {
 
 // Code returns the violated rule's code.
 func (f *Fault) Code() apierr.Code { return f.code }
+
+// Follows reports whether the fault comes, in the interface's order, after the resolvedBidId of an event of the refused
+// body. Whoever knows the keys finds out with it whether a token that is not authentic is the first violation. Events
+// before the fault are as good as those of a good body. REQUIRES: f was filled by ParseEvents.
+func (f *Fault) Follows(e *event.Event) bool {
+	token := rankKind*rank(e.Kind+1) + rankEvent*rank(e.Index+1) + row(eventResolvedBidID) //nolint:gosec // At most 50.
+	return f.rank > token
+}
 
 // valueMax is how much of a value a message shows.
 const valueMax = 40 // BOUND: in bytes; a message must not echo a body.
