@@ -1,0 +1,38 @@
+package transport
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// A pipeline whose answers nobody takes is closed, so that its sender goes on. The library alone waits for ever.
+func TestFullPipelineIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := startMux(newPipes())
+		safe := New(s, hclog.NewNullLogger())
+		go func() {
+			for rpc := range safe.Consumer() {
+				rpc.Respond(&raft.AppendEntriesResponse{}, nil)
+			}
+		}()
+		p, err := safe.AppendEntriesPipeline("peer", "anyone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for err == nil {
+			_, err = p.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
+		}
+		if !errors.Is(err, raft.ErrPipelineShutdown) || time.Since(began) != pipelineStall {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		safe.Close()
+		m.Close()
+		close(safe.tap.out)
+	})
+}
