@@ -113,6 +113,33 @@ func TestReportsByCellAndBid(t *testing.T) {
 	expect(t, "decision", fmt.Sprint(decided, found), "{charged 100 0} true")
 }
 
+// What has expired takes no place, and does not stand in for the last record that works. It holds over a restart too.
+func TestExpiredRecordsDoNotCount(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		kv := shardtest.NewKV()
+		r := open(t, kv)
+		do := func(at int64, x command.Record) command.Refusal {
+			x.Kind, x.Marketplace, x.Class, x.Max = command.RecordAPIKey, 1, "management", 2
+			return result(t, r.Do(command.AppendPutRecords(nil, at, &command.PutRecords{Records: []command.Record{x}}))).Refusal
+		}
+		value := []byte("value")
+		expect(t, "one", do(benchNow, command.Record{ID: "for ever", Value: value}), command.Done)
+		expect(t, "two", do(benchNow, command.Record{ID: "short", Value: value, ExpiresMillis: benchNow + 10}), command.Done)
+		expect(t, "full", do(benchNow+9, command.Record{ID: "third", Value: value}), command.TooMany)
+		if restarted {
+			r = open(t, kv)
+		}
+		expect(t, "the last that works", do(benchNow+10, command.Record{ID: "for ever", NotLast: true, Expect: command.Any}), command.WrongState)
+		expect(t, "room again", do(benchNow+10, command.Record{ID: "third", Value: value}), command.Done)
+		expect(t, "full again", do(benchNow+11, command.Record{ID: "fourth", Value: value}), command.TooMany)
+		_, found := r.Books().Record(command.RecordAPIKey, 1, "short")
+		expect(t, "the expired one is gone", found, false)
+		_, told := r.Feed.Told["record 1 1 short"]
+		expect(t, "auctions' side", told, false)
+		expect(t, "no longer the last", do(benchNow+12, command.Record{ID: "for ever", NotLast: true, Expect: command.Any}), command.Done)
+	}
+}
+
 func TestRecordsAndSecretsAreKept(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	key := command.Record{Kind: command.RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("one"), Class: "management", Expect: 0}

@@ -164,7 +164,9 @@ func (l *loader) takeRecord(key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	l.m.counts[countKey{kind, marketplace, r.class}]++
+	class := countKey{kind, marketplace, r.class}
+	l.m.counts[class]++
+	l.m.expiring.apply(&timing{class: class, id: string(key[3:]), millis: r.expires})
 	l.m.feed.PutRecord(kind, marketplace, string(key[3:]), r.value)
 	return nil
 }

@@ -62,6 +62,11 @@ func (m *Machine) putRecords(p *command.PutRecords) command.Result {
 	}
 	t.commit()
 	m.state.lastVersion = version
+	for _, x := range t.times {
+		if x.swept {
+			m.feed.PutRecord(x.class.kind, x.class.marketplace, x.id, nil)
+		}
+	}
 	for i := range p.Records {
 		r := &p.Records[i]
 		m.feed.PutRecord(r.Kind, r.Marketplace, r.ID, r.Value)
@@ -87,22 +92,26 @@ func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
 			return command.Done
 		}
 		class := countKey{r.Kind, r.Marketplace, old.class}
-		if r.NotLast && t.count(class) == 1 {
+		if r.NotLast && t.count(class)-len(t.expired(class, r.ID)) == 1 {
 			return command.WrongState
 		}
 		t.delta(class).n--
+		t.times = append(t.times, timing{class: class, id: r.ID})
 		t.put(key, nil)
 		return command.Done
 	}
 	class := countKey{r.Kind, r.Marketplace, r.Class}
-	if r.Max > 0 && t.count(class) >= r.Max && (!found || old.class != r.Class) {
+	if r.Max > 0 && (!found || old.class != r.Class) && !t.room(class, r.Max) {
 		return command.TooMany
 	}
 	if found {
-		t.delta(countKey{r.Kind, r.Marketplace, old.class}).n--
+		before := countKey{r.Kind, r.Marketplace, old.class}
+		t.delta(before).n--
+		t.times = append(t.times, timing{class: before, id: r.ID})
 	}
 	t.delta(class).n++
-	t.put(key, appendRecord(nil, version, r.Class, r.Value))
+	t.times = append(t.times, timing{class: class, id: r.ID, millis: r.ExpiresMillis})
+	t.put(key, appendRecord(nil, version, r))
 	return command.Done
 }
 
@@ -127,17 +136,19 @@ func expected(r *command.Record, found bool, version uint64) command.Refusal {
 // storedRecord is a record as it lies in the state. OWNERSHIP: value aliases the stored bytes.
 type storedRecord struct {
 	version uint64
+	expires int64 // 0: never.
 	class   string
 	value   []byte
 }
 
-func appendRecord(dst []byte, version uint64, class string, value []byte) []byte {
+func appendRecord(dst []byte, version uint64, r *command.Record) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, version)
-	return append(command.AppendText(dst, class), value...)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) //nolint:gosec // Read back the same way.
+	return append(command.AppendText(dst, r.Class), r.Value...)
 }
 
 func readRecord(b []byte) (storedRecord, error) {
 	d := command.NewDecoder(b)
-	r := storedRecord{version: d.U64(), class: d.Text(), value: d.Rest()}
+	r := storedRecord{version: d.U64(), expires: d.I64(), class: d.Text(), value: d.Rest()}
 	return r, d.Err()
 }

@@ -73,8 +73,9 @@ type Machine struct {
 	written   bool // The batch changed something.
 	changed   bool // The feed was told something that auctions must see.
 
-	overlay map[string][]byte // Cold records written by the batch; nil is deleted.
-	counts  map[countKey]int  // Records per kind, marketplace and class.
+	overlay  map[string][]byte // Cold records written by the batch; nil is deleted.
+	counts   map[countKey]int  // Records per kind, marketplace and class.
+	expiring expiring          // Those of them that expire.
 
 	marketplaces map[uint16]*tenant
 	campaigns    []*campaign // By ordinal, from 1 at index 0.
@@ -146,6 +147,7 @@ func (m *Machine) forget() {
 	m.written, m.changed = false, false
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
+	m.expiring = expiring{}
 	m.marketplaces = make(map[uint16]*tenant)
 	m.campaigns, m.byID = nil, make(map[ids.UUID]*campaign)
 	m.wallets = make(map[ids.UUID]*wallet)

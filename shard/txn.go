@@ -9,6 +9,7 @@ type txn struct {
 	index  map[string]int
 	writes []write
 	counts []countDelta
+	times  []timing
 }
 
 type write struct{ key, value []byte }
@@ -70,5 +71,8 @@ func (t *txn) commit() {
 	}
 	for _, d := range t.counts {
 		t.m.counts[d.key] += d.n
+	}
+	for i := range t.times {
+		t.m.expiring.apply(&t.times[i])
 	}
 }

@@ -32,7 +32,7 @@ func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expire
 func KeyRecord(r *auth.Record) command.Record {
 	return command.Record{
 		Kind: command.RecordAPIKey, Marketplace: r.Marketplace, ID: r.ID.String(), Value: r.Append(nil),
-		Class: r.Kind.String(), Max: KeysMax,
+		Class: r.Kind.String(), Max: KeysMax, ExpiresMillis: r.ExpiresMillis,
 	}
 }
 

@@ -142,10 +142,13 @@ type Record struct {
 	Value       []byte // Opaque to the engine; nil deletes.
 	// Expect is the version the writer saw: 0 for a new record, Any to write whatever is there.
 	Expect uint64
-	// NotLast refuses a delete that would leave no record of the kind with the same Class.
+	// NotLast refuses a delete that would leave no record of the kind with the same Class that has not expired.
 	NotLast bool
 	Class   string // A small grouping within the kind, such as an API key's kind.
-	Max     int    // Refuses a new record beyond this many of the kind and class; 0: no bound.
+	Max     int    // Refuses a new record beyond this many of the kind and class that have not expired; 0: no bound.
+	// ExpiresMillis is when the record stops to count for NotLast and Max; it is then deleted when its place is needed.
+	// 0: never.
+	ExpiresMillis int64
 }
 
 // Any as Record.Expect writes whatever version is there.
@@ -164,6 +167,10 @@ const (
 	RecordUserIndex
 	RecordInvitation
 	RecordInvitationIndex
+	RecordTemplate
+	RecordTemplateIndex
+	RecordPlacement
+	RecordPlacementIndex
 )
 
 // PutRecords writes records, all or nothing.

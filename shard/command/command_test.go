@@ -44,7 +44,7 @@ var (
 		CreatedMillis:  now, UpdatedMillis: now,
 	}
 	someRecords = []Record{
-		{Kind: RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("value"), Expect: Any, Class: "auction", Max: 20},
+		{Kind: RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("value"), Expect: Any, Class: "auction", Max: 20, ExpiresMillis: now + 1},
 		{Kind: RecordVendor, Marketplace: 2, ID: "v1", Value: []byte{}},
 		{Kind: RecordAPIKey, Marketplace: 1, ID: "k2", Expect: 3, NotLast: true},
 	}

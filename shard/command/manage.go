@@ -106,7 +106,8 @@ func appendRecord(dst []byte, r *Record) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, r.Expect)
 	dst = AppendBool(dst, r.NotLast)
 	dst = AppendText(dst, r.Class)
-	return binary.LittleEndian.AppendUint32(dst, clampU32(r.Max))
+	dst = binary.LittleEndian.AppendUint32(dst, clampU32(r.Max))
+	return binary.LittleEndian.AppendUint64(dst, uint64(r.ExpiresMillis)) //nolint:gosec // Read back the same way.
 }
 
 func (d *Decoder) record() (r Record) {
@@ -122,6 +123,7 @@ func (d *Decoder) record() (r Record) {
 	r.NotLast = d.Bool()
 	r.Class = d.Text()
 	r.Max = int(min(d.U32(), math.MaxInt32))
+	r.ExpiresMillis = d.I64()
 	if !live && len(r.Value) > 0 || len(r.ID) == 0 || len(r.ID) > RecordIDMax || len(r.Class) > 255 {
 		d.Fail()
 	}

@@ -316,6 +316,9 @@ func (g *Generator) records() Step {
 		if g.dice(3, "new") == 0 {
 			r.Expect = 0
 		}
+		if g.dice(2, "expires") == 0 {
+			r.ExpiresMillis = g.Model.Now + 1 + int64(g.dice(5_000, "after"))
+		}
 		if g.dice(3, "delete") > 0 {
 			r.Value = fmt.Append(nil, "value ", g.dice(3, "value"))
 		}

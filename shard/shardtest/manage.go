@@ -226,25 +226,33 @@ func (m *Model) PutRecords(p *command.PutRecords) command.Result {
 	for i, r := range p.Records {
 		name := Name{r.Kind, r.Marketplace, r.ID}
 		old, found := after[name]
-		same := func(class string) (n int) {
+		same := func(class string, count func(Name, Record) bool) (n int) {
 			for other, x := range after {
-				if other.Kind == r.Kind && other.Market == r.Marketplace && x.Class == class {
+				if other.Kind == r.Kind && other.Market == r.Marketplace && x.Class == class && count(other, x) {
 					n++
 				}
 			}
 			return n
 		}
+		expired := func(x Record) bool { return x.ExpiresMillis != 0 && x.ExpiresMillis <= m.Now }
+		lives := func(other Name, x Record) bool { return other == name || !expired(x) }
+		stored := func(Name, Record) bool { return true }
 		switch {
 		case r.Expect == 0 && found:
 			return refuse(command.AlreadyExists, i)
-		case r.Value == nil && found && r.NotLast && same(old.Class) == 1:
+		case r.Value == nil && found && r.NotLast && same(old.Class, lives) == 1:
 			return refuse(command.WrongState, i)
 		case r.Value == nil:
 			delete(after, name)
-		case r.Max > 0 && !(found && old.Class == r.Class) && same(r.Class) >= r.Max:
+		case r.Max > 0 && !(found && old.Class == r.Class) && same(r.Class, lives) >= r.Max:
 			return refuse(command.TooMany, i)
 		default:
-			after[name] = Record{r.Class, string(r.Value)}
+			if r.Max > 0 && !(found && old.Class == r.Class) && same(r.Class, stored) >= r.Max {
+				maps.DeleteFunc(after, func(other Name, x Record) bool {
+					return other.Kind == r.Kind && other.Market == r.Marketplace && x.Class == r.Class && expired(x)
+				})
+			}
+			after[name] = Record{r.Class, string(r.Value), r.ExpiresMillis}
 		}
 	}
 	m.Records = after

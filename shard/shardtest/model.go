@@ -72,8 +72,9 @@ type Name struct {
 
 // Record is a record of the model; the version is not modelled beyond its being new with every write.
 type Record struct {
-	Class string
-	Value string
+	Class         string
+	Value         string
+	ExpiresMillis int64
 }
 
 type seenKey struct {
