@@ -43,13 +43,10 @@ var (
 // demand reads demandSources and reports whether it names a source.
 func (s *scanner) demand(a *auction.Auction) bool {
 	from := s.pos
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return false
-	default:
-		s.skip()
+	if s.peek() != '[' {
+		if s.other() == absent {
+			return false
+		}
 		s.violate(fieldDemand, apierr.BadRequest, "auctions[#].demandSources", "must be an array", from)
 		return true
 	}
@@ -129,13 +126,10 @@ func (s *scanner) sourceName() (auction.Span, bool) {
 // bids reads the bids of one source and reports whether the member is there.
 func (s *scanner) bids(a *auction.Auction, bids int) (total int, there bool) {
 	from := s.pos
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return bids, false
-	default:
-		s.skip()
+	if s.peek() != '[' {
+		if s.other() == absent {
+			return bids, false
+		}
 		s.badBid("auctions[#].demandSources[#].bids", "must be an array", from)
 		return bids, true
 	}

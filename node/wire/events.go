@@ -142,14 +142,10 @@ func (s *eventScanner) body() {
 func (s *eventScanner) events() {
 	from := s.pos
 	s.base = rankKind * rank(s.kind+1)
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return
-	default:
-		s.skip()
-		s.violate(0, apierr.BadRequest, s.path.array, "must be an array", from)
+	if s.peek() != '[' {
+		if s.other() == wrong {
+			s.violate(0, apierr.BadRequest, s.path.array, "must be an array", from)
+		}
 		return
 	}
 	s.array()

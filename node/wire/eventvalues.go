@@ -77,14 +77,10 @@ func (s *eventScanner) deviceType(e *event.Event) {
 // entityValue reads entity.
 func (s *eventScanner) entityValue(e *event.Event) {
 	from := s.pos
-	switch s.peek() {
-	case '{':
-	case 'n':
-		s.literal("null")
-		return
-	default:
-		s.skip()
-		s.violate(row(eventEntity), apierr.BadRequest, s.path.entity, "must be an object {type, id}", from)
+	if s.peek() != '{' {
+		if s.other() == wrong {
+			s.violate(row(eventEntity), apierr.BadRequest, s.path.entity, "must be an object {type, id}", from)
+		}
 		return
 	}
 	var kind, id auction.Span

@@ -25,14 +25,10 @@ var filterMembers = []string{"operator", "operation", "attributes", "promotions"
 
 func (s *scanner) filter(a *auction.Auction) {
 	from := s.pos
-	switch s.peek() {
-	case '{':
-	case 'n':
-		s.literal("null")
-		return
-	default:
-		s.skip()
-		s.badFilter("auctions[#].filter", "must be an object", from)
+	if s.peek() != '{' {
+		if s.other() == wrong {
+			s.badFilter("auctions[#].filter", "must be an object", from)
+		}
 		return
 	}
 	operator, operation := notGiven, notGiven
@@ -90,14 +86,10 @@ func (s *scanner) operator(path string) operator {
 // filterTexts reads an array of up to most strings that good accepts.
 func (s *scanner) filterTexts(dst []auction.ID, most int, good func([]byte) bool, path, rule, elementPath, elementRule string) []auction.ID {
 	from := s.pos
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return dst
-	default:
-		s.skip()
-		s.badFilter(path, rule, from)
+	if s.peek() != '[' {
+		if s.other() == wrong {
+			s.badFilter(path, rule, from)
+		}
 		return dst
 	}
 	s.array()

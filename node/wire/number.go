@@ -44,15 +44,10 @@ func digits(src []byte, i int) int {
 
 // numberValue reads a value that should be a number. The text is empty if the value is none, or stops the scan.
 func (s *scanner) numberValue() ([]byte, presence) {
-	switch c := s.peek(); {
-	case c == '-' || c-'0' <= 9:
+	if c := s.peek(); c == '-' || c-'0' <= 9 {
 		return s.number(), present
-	case c == 'n':
-		s.literal("null")
-		return nil, absent
 	}
-	s.skip()
-	return nil, wrong
+	return nil, s.other()
 }
 
 // numberLenMax bounds the text of a number that the operation reads.

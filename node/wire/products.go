@@ -19,14 +19,10 @@ var productsMembers = []string{"ids", "qualityScores"}
 
 func (s *scanner) products(a *auction.Auction) {
 	from := s.pos
-	switch s.peek() {
-	case '{':
-	case 'n':
-		s.literal("null")
-		return
-	default:
-		s.skip()
-		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products", "must be an object", from)
+	if s.peek() != '{' {
+		if s.other() == wrong {
+			s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products", "must be an object", from)
+		}
 		return
 	}
 	ids, scores, scored := 0, 0, false
@@ -54,13 +50,10 @@ func (s *scanner) products(a *auction.Auction) {
 // productIDs reads products.ids and returns how many there are. It is where an auction request spends its time.
 func (s *scanner) productIDs(a *auction.Auction) (count int) {
 	from := s.pos
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return 0
-	default:
-		s.skip()
+	if s.peek() != '[' {
+		if s.other() == absent {
+			return 0
+		}
 		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products.ids", "must be an array", from)
 		return 1 // Not empty.
 	}
@@ -101,14 +94,10 @@ func (s *scanner) badProductID(i, from int, empty bool) {
 // qualityScores reads products.qualityScores and returns how many there are, and whether the member is there.
 func (s *scanner) qualityScores(a *auction.Auction) (count int, there bool) {
 	from := s.pos
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return 0, false
-	default:
-		s.skip()
-		s.violate(fieldQualityCount, apierr.BadRequest, "auctions[#].products.qualityScores", "must be an array", from)
+	if s.peek() != '[' {
+		if s.other() == wrong {
+			s.violate(fieldQualityCount, apierr.BadRequest, "auctions[#].products.qualityScores", "must be an array", from)
+		}
 		return 0, false
 	}
 	scores := a.Quality[:0]

@@ -24,14 +24,10 @@ var itemMembers = []string{"productId", "quantity", "unitPrice", "vendorId"}
 func (s *eventScanner) purchaseItems(e *event.Event) {
 	from := s.pos
 	e.FirstItem, e.Items = len(s.batch.Items), 0
-	switch s.peek() {
-	case '[':
-	case 'n':
-		s.literal("null")
-		return
-	default:
-		s.skip()
-		s.violate(row(eventItems), apierr.BadRequest, s.path.items, "must be an array", from)
+	if s.peek() != '[' {
+		if s.other() == wrong {
+			s.violate(row(eventItems), apierr.BadRequest, s.path.items, "must be an array", from)
+		}
 		return
 	}
 	s.array()

@@ -198,15 +198,19 @@ const (
 
 // stringValue reads a value that should be a string.
 func (s *scanner) stringValue() (auction.Span, presence) {
-	switch s.peek() {
-	case '"':
+	if s.peek() == '"' {
 		return s.str(), present
-	case 'n':
-		s.literal("null")
-		return auction.Span{}, absent
+	}
+	return auction.Span{}, s.other()
+}
+
+// other reads a value that is not of the type it should be, and tells whether it is null or wrong.
+func (s *scanner) other() presence {
+	if s.null() {
+		return absent
 	}
 	s.skip()
-	return auction.Span{}, wrong
+	return wrong
 }
 
 // optionalString is stringValue for members where an empty or blank string counts as absent.
