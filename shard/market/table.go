@@ -58,7 +58,9 @@ func tagOf(hash uint64) uint64 { return max(hash>>56, 1) }
 func fingerprintOf(hash uint64) uint64 { return hash >> 24 & 0xffffffff }
 
 // overflowOf is the bit of a full bucket's tag word that sends a hash on to the next bucket.
-func overflowOf(hash uint64) uint64 { return 1 << (56 + hash>>24&7) }
+func overflowOf(hash uint64) uint64 { return 1 << overflowBit(hash) }
+
+func overflowBit(hash uint64) uint64 { return (56 | hash>>61) & 63 }
 
 // matches returns a word whose top bit of byte i is set if tag i may equal the tag; rarely a higher one too.
 func matches(tags, tag uint64) uint64 {
@@ -77,8 +79,8 @@ type Sieve struct {
 // the processor overlaps the cache misses of many calls.
 func (s Sieve) Passes(hash uint64) int {
 	tags := atomic.LoadUint64(&s.tags[hash&s.mask])
-	m := matches(tags, tagOf(hash)) | tags&overflowOf(hash)
-	return int((m | -m) >> 63) //nolint:gosec // 0 or 1.
+	match := (matches(tags, tagOf(hash)) + 1<<63 - 1) >> 63 // 1 unless nothing matches.
+	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
 }
 
 // touch loads both lines of the hash's bucket.
