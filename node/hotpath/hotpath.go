@@ -148,11 +148,11 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time, tooLarge bool) 
 	sc := s.core.Acquire()
 	sc.Request = serving.Request{
 		Now: now, Method: h.Method(), Target: h.RequestURI(),
-		Authorization:   h.PeekBytes(nameAuthorization),
-		RequestID:       h.PeekBytes(nameRequestID),
-		ContentEncoding: h.PeekBytes(nameContentEncoding),
-		Origin:          h.PeekBytes(nameOrigin),
-		RequestHeaders:  h.PeekBytes(nameRequestHeaders),
+		Authorization:   h.PeekCanonical(nameAuthorization),
+		RequestID:       h.PeekCanonical(nameRequestID),
+		ContentEncoding: h.PeekCanonical(nameContentEncoding),
+		Origin:          h.PeekCanonical(nameOrigin),
+		RequestHeaders:  h.PeekCanonical(nameRequestHeaders),
 		BodyTooLarge:    tooLarge,
 		UnknownPath:     s.unknownPath,
 	}
