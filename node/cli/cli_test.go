@@ -166,6 +166,36 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
+// A preset key that could not work is a fault of the configuration, and is itself never printed.
+func TestPresetKeysAreChecked(t *testing.T) {
+	auction := strings.TrimSpace(gavel(nil, "keys", "generate", "--kind=auction").out)
+	management := strings.TrimSpace(gavel(nil, "keys", "generate", "--kind=management").out)
+	name := filepath.Join(t.TempDir(), "gavel.yaml")
+	if err := os.WriteFile(name, []byte("bootstrap_auction_key: "+auction+"x\ngroups: many\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		environ []string
+		args    []string
+		want    string // Empty: accepted.
+	}{
+		{[]string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management}, nil, ""},
+		{[]string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + management}, nil, "env GAVEL_BOOTSTRAP_AUCTION_KEY: bootstrap_auction_key: a key of kind management, want auction"},
+		{[]string{"GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management[:20]}, nil, "env GAVEL_BOOTSTRAP_MANAGEMENT_KEY: bootstrap_management_key: not a key"},
+		{nil, []string{"--config=" + name}, name + ":1:24: bootstrap_auction_key: not a key"},
+	} {
+		for _, command := range [][]string{{"serve"}, {"config", "check"}} {
+			r := gavel(c.environ, append(command, c.args...)...)
+			if (r.code == exitDone) != (c.want == "") || !strings.Contains(r.err, c.want) || r.started && c.want != "" {
+				t.Errorf("%q: code %d, started %t, want %q in:\n%s", command, r.code, r.started, c.want, r.err)
+			}
+			if strings.Contains(r.err, "gavel_auc_") || strings.Contains(r.err, "gavel_mgt_") {
+				t.Errorf("a secret was printed:\n%s", r.err)
+			}
+		}
+	}
+}
+
 func TestConfigPrint(t *testing.T) {
 	r := gavel([]string{"GAVEL_NODE_ID=n7"}, "config", "print", "--sources", "--groups=2")
 	for _, want := range []string{"node_id", "n7", "env GAVEL_NODE_ID", "flag --groups", "default"} {
@@ -196,8 +226,10 @@ func TestHealth(t *testing.T) {
 		t.Errorf("alive: code %d, %q", r.code, r.out)
 	}
 	ready = true
-	if r := gavel(nil, "health", node.URL+"/"); r.code != exitDone || r.out != "/readyz\n" {
-		t.Errorf("ready: code %d, %q", r.code, r.out)
+	for _, address := range []string{node.URL + "/", strings.TrimPrefix(node.URL, "http://")} {
+		if r := gavel(nil, "health", address); r.code != exitDone || r.out != "/readyz\n" {
+			t.Errorf("%s is ready: code %d, %q %s", address, r.code, r.out, r.err)
+		}
 	}
 	node.Close()
 	if r := gavel(nil, "health", node.URL); r.code != exitFailed {

@@ -25,7 +25,7 @@ func (c *configCheck) Run(p *process) error {
 	if c.File != "" {
 		flags["config"] = c.File
 	}
-	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags})
+	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags, Check: presetFaults})
 	for _, note := range l.Notes {
 		fmt.Fprintf(p.err, "gavel: note: %s\n", note)
 	}

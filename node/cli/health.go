@@ -19,7 +19,7 @@ const healthTimeout = 2 * time.Second
 type healthCommand struct {
 	Live   bool   `help:"Ask only whether the process answers (/healthz), not whether it can take writes (/readyz)."`
 	Config string `help:"File of the node's configuration, to find its management listener. [GAVEL_CONFIG]" placeholder:"FILE"`
-	URL    string `arg:"" optional:"" help:"Base URL of the node; default: the management listener of the configuration."`
+	URL    string `arg:"" optional:"" help:"Base URL or HOST:PORT of the node; default: the management listener of the configuration."`
 }
 
 // Run prints the answer; any other than 200 is an error.
@@ -35,6 +35,9 @@ func (c *healthCommand) Run(p *process) error {
 			return usageError{err}
 		}
 		base = config.LocalURL(l.ManageListen)
+	}
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
 	}
 	path := "/readyz"
 	if c.Live {

@@ -75,7 +75,7 @@ func (s settings) given() map[string]string {
 // load reads file, environment and flags over the defaults. Notes go to the caller's standard error; faults are an error
 // that says nothing was started.
 func (s settings) load(p *process, defaults config.Config) (*config.Loaded, error) {
-	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.given()})
+	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.given(), Check: presetFaults})
 	for _, note := range l.Notes {
 		fmt.Fprintf(p.err, "gavel: note: %s\n", note)
 	}

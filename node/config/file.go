@@ -172,13 +172,23 @@ func snippet(t *token.Token) string {
 	var p printer.Printer
 	var kept []string
 	for line := range strings.Lines(p.PrintErrorToken(t, false)) {
-		line = strings.TrimRight(line, "\n")
+		line = masked(strings.TrimRight(line, "\n"))
 		kept = append(kept, line)
 		if strings.TrimLeft(line, " ") == "^" {
 			break // What follows the mistake does not explain it.
 		}
 	}
 	return strings.Join(kept, "\n")
+}
+
+// masked hides the value of a secret that stands in the lines around a mistake.
+func masked(line string) string {
+	for _, s := range Settings() {
+		if before, _, found := strings.Cut(line, s.Key+":"); found && s.Secret {
+			return before + s.Key + ": " + mask
+		}
+	}
+	return line
 }
 
 func isSection(name string) bool {

@@ -20,6 +20,8 @@ type Input struct {
 	Defaults Config            // Default() for serve; the demo has its own.
 	Environ  []string          // As of os.Environ.
 	Flags    map[string]string // Flag name without dashes to its text; lists comma-separated.
+	// Check finds more faults in the whole: rules that need rooms which this one does not know. nil finds none.
+	Check func(Config) []*Fault
 }
 
 // Loaded is a configuration and the story of its values.
@@ -63,7 +65,11 @@ func Load(in Input) (*Loaded, error) {
 		}
 	}
 	l.Notes = strangeVariables(env)
-	return l, join(append(faults, l.place(l.Config.faults())...))
+	wrong := l.Config.faults()
+	if in.Check != nil {
+		wrong = append(wrong, in.Check(l.Config)...)
+	}
+	return l, join(append(faults, l.place(wrong)...))
 }
 
 // take sets one value. A value that does not parse leaves the earlier one, so that it raises one fault only.
@@ -75,10 +81,14 @@ func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*
 	return faults
 }
 
-// place writes where the values of faults came from.
+// place writes where the values of faults came from. The line of a secret is named and not shown.
 func (l *Loaded) place(faults []*Fault) []*Fault {
 	for i, f := range faults {
-		faults[i] = l.Origin(f.Key).fault(f.Key, f.Problem)
+		from := l.Origin(f.Key)
+		if isSecret(f.Key) {
+			from.token = nil
+		}
+		faults[i] = from.fault(f.Key, f.Problem)
 	}
 	return faults
 }

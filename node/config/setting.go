@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -136,4 +137,9 @@ func limit(t reflect.Type, bound int64) string {
 		v.SetInt(bound)
 		return format(v)
 	}
+}
+
+// isSecret reports whether the value of a key must not be shown.
+func isSecret(key string) bool {
+	return slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Key == key && s.Secret })
 }

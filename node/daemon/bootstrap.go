@@ -112,7 +112,7 @@ func writeKeys(path string, keys *FirstKeys) error {
 		err = os.Rename(temporary, path)
 	}
 	if err != nil {
-		return fmt.Errorf("keys_file: %w", err)
+		return fmt.Errorf("keys_file: %w", errors.Join(err, os.Remove(temporary)))
 	}
 	return nil
 }

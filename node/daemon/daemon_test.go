@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -203,6 +204,36 @@ func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 
 // What the replication stores with a batch is the digest of that batch: a clean restart finds the state as it left it and
 // rebuilds nothing.
+// The first keys are shown once. A start that fails on a taken port must not have used them up.
+func TestATakenPortFoundsNothing(t *testing.T) {
+	for _, taken := range []func(c *config.Config) *string{
+		func(c *config.Config) *string { return &c.AuctionListen },
+		func(c *config.Config) *string { return &c.ManageListen },
+	} {
+		var listen net.ListenConfig
+		busy, err := listen.Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := testConfig(t.TempDir(), 1)
+		*taken(&cfg) = busy.Addr().String()
+		if err := Run(t.Context(), cfg, Options{Out: io.Discard}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+			t.Fatalf("a start on a taken port: %v", err)
+		}
+		if err := busy.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r := run(t, cfg, Options{}) // Reads the keys file.
+		if status, answer := r.call(http.MethodGet, r.manage+"/public/v1/key-service/keys", r.keys.Management, ""); status != http.StatusOK {
+			t.Errorf("the keys of the second start: %d %v", status, answer)
+		}
+		if !strings.Contains(r.out.String(), "first keys") {
+			t.Errorf("the second start does not tell of the keys:\n%s", r.out)
+		}
+		r.stop()
+	}
+}
+
 func TestACleanRestartRebuildsNothing(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
 	r := run(t, cfg, Options{})

@@ -14,18 +14,35 @@ import (
 	"github.com/gavel-ads/gavel/node/manage"
 )
 
-// openDoors opens both listeners. Both ports are bound before either serves, so that a taken port starts nothing.
-func (n *node) openDoors(ctx context.Context) error {
+// bindPorts takes both ports; connections wait the few milliseconds until openDoors.
+func (n *node) bindPorts(ctx context.Context) error {
 	var listen net.ListenConfig
 	var err error
 	if n.auctions, err = listen.Listen(ctx, "tcp", n.cfg.AuctionListen); err != nil {
 		return fmt.Errorf("auction_listen: %w", err)
 	}
+	n.push("auction port", release(n.auctions))
 	if n.manage, err = listen.Listen(ctx, "tcp", n.cfg.ManageListen); err != nil {
-		return errors.Join(fmt.Errorf("manage_listen: %w", err), n.auctions.Close())
+		return fmt.Errorf("manage_listen: %w", err)
 	}
+	n.push("management port", release(n.manage))
+	return nil
+}
+
+// release closes a port that no door has closed before.
+func release(l net.Listener) func(context.Context) error {
+	return func(context.Context) error {
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+// openDoors serves on both ports.
+func (n *node) openDoors(context.Context) error {
 	if err := n.openManagement(); err != nil {
-		return errors.Join(err, n.auctions.Close(), n.manage.Close())
+		return err
 	}
 	n.openAuctions()
 	return nil

@@ -46,11 +46,12 @@ type node struct {
 	started  []closer
 }
 
-// start builds a node from the disk upwards: a door opens only when everything behind it is ready. Even when it fails,
-// what it had started by then is returned, to be stopped.
+// start builds a node from the disk upwards: a door opens only when everything behind it is ready. The ports are taken
+// before a cluster is founded, because it shows its first keys once: if the start failed afterwards, nobody would have
+// seen them. Even when it fails, what it had started by then is returned, to be stopped.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{n.openState, n.found, n.buildCore, n.openDoors} {
+	for _, step := range []func(context.Context) error{n.openState, n.bindPorts, n.found, n.buildCore, n.openDoors} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}
