@@ -4,12 +4,14 @@ package apikey
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 )
@@ -102,7 +104,7 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	}
 	k, text, err := storeOf(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.OfLimit(err, "there are 20 active keys of this kind; delete one first")
 	}
 	return &createOutput{NewKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }
@@ -128,5 +130,9 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 }
 
 func revoke(ctx context.Context, in *revokeInput) (*struct{}, error) {
-	return nil, resource.Of(storeOf(ctx).RevokeKey(ctx, in.KeyID))
+	err := storeOf(ctx).RevokeKey(ctx, in.KeyID)
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, resource.Refuse(apierr.InvalidOperation, "this is the last management key; make another first")
+	}
+	return nil, resource.Of(err)
 }

@@ -178,7 +178,7 @@ func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutp
 		return nil, err
 	}
 	if _, err := storeOf(ctx).Adjust(ctx, in.VendorID, ids.UUID{}, sign*amount, sign < 0, in.Body.Description); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
 	}
 	return &resultOutput{Result{true}}, nil
 }
@@ -208,7 +208,7 @@ func adjustBy(ctx context.Context, in *adjustInput, wallet ids.UUID) (*adjustOut
 	}
 	left, err := storeOf(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
 	}
 	return &adjustOutput{Adjusted{whole(left, exponent)}}, nil
 }

@@ -129,7 +129,7 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 		return nil, resource.Of(err)
 	}
 	if err := st.AddBids(ctx, in.id(), bids); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.OfLimit(err, "the campaign would have more than 5,000 bids")
 	}
 	return &bidListOutput{BidList{Bids: bidsOf(in.id(), c.Status == market.Rejected, bids, exponent)}}, nil
 }

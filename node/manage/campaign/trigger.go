@@ -20,10 +20,17 @@ type TriggerValue struct {
 	FromProduct string `json:"fromProduct,omitempty" maxLength:"255" doc:"Type categories: all categories of this product."`
 }
 
+// triggersMax bounds the triggers of a bid that are given. BOUND: of the interface.
+const triggersMax = 50
+
 // marketTriggers reads the triggers of a bid, given in either form; nil means none were given.
 func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Trigger, found []resource.Violation) {
 	if one != nil {
 		all = append(slices.Clip(all), *one)
+	}
+	if len(all) > triggersMax {
+		loc := append(append([]any{}, at...), "triggers")
+		return nil, []resource.Violation{resource.At("too_long", "must have at most 50 items, trigger included", loc...)}
 	}
 	for i, t := range all {
 		kind, member, value := market.TriggerProduct, "productId", t.Value.ProductID

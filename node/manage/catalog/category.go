@@ -70,8 +70,12 @@ func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resou
 		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, all[i].ID, now)
 	}
 	err = st.PutCategories(ctx, all)
-	if refused, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrCycle) {
-		err = resource.Invalid(resource.At("value_error", "would put the category above itself", "body", "categories", refused.Index, "parentId"))
+	if refused, ok := errors.AsType[*store.Refused](err); ok {
+		message := "would put the category above itself"
+		if errors.Is(err, store.ErrTooMany) {
+			message = "would put the category deeper than 64 levels"
+		}
+		err = resource.Invalid(resource.At("value_error", message, "body", "categories", refused.Index, "parentId"))
 	}
 	return done(err)
 }

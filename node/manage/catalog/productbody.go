@@ -97,18 +97,21 @@ func (b *ProductBody) product() market.Product {
 	if b.Active == nil {
 		b.Active = new(true)
 	}
+	var price money.Micros
+	if b.Price != nil {
+		micros, err := b.Price.Micros()
+		price = checked(micros, err)
+		// What is answered is the price that counts: rounded to micros, written plainly.
+		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, price))}
+	}
 	p := market.Product{
 		ID: b.ID, Name: b.Name, Vendors: b.Vendors, Categories: b.Categories,
-		Active: *b.Active, Quality: market.QualityOne, Document: mustMarshal(b),
+		Price: price, Active: *b.Active, Quality: market.QualityOne, Document: mustMarshal(b),
 	}
 	if b.QualityScore != nil {
 		const qualityBits = 30 // market.QualityOne is 1 << 30.
 		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
 		p.Quality = checked(quality, err)
-	}
-	if b.Price != nil {
-		price, err := b.Price.Micros()
-		p.Price = checked(price, err)
 	}
 	p.Attributes, p.Promotions = attributesOf(b.Metadata)
 	return p

@@ -138,6 +138,14 @@ var storeErrors = []struct {
 	{store.ErrUnavailable, apierr.ServiceUnavailable},
 }
 
+// OfLimit is Of for an operation that may meet a limit, which the message names.
+func OfLimit(err error, message string) error {
+	if errors.Is(err, store.ErrTooMany) {
+		return Refuse(apierr.InvalidOperation, message)
+	}
+	return Of(err)
+}
+
 // OfVendor is Of for errors about a vendor: an unknown one has a code of its own.
 func OfVendor(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
