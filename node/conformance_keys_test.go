@@ -145,3 +145,52 @@ func TestConformanceKeyLife(t *testing.T) {
 		t.Errorf("a second management key: %d %s", r.status, r.body)
 	}
 }
+
+// There are up to 20 active keys of a kind, the last management key stays, and a text of a key is shown once.
+func TestConformanceKeyLimits(t *testing.T) {
+	s := visit(t)
+	create := func(body string) reply {
+		return s.do("POST", s.node.ManageURL+"/public/v1/key-service/keys", s.node.Keys.ManagementKey, body)
+	}
+	for _, body := range []string{
+		`{"kind":"auction"}`, `{"kind":"auction","name":""}`, `{"kind":"auction","name":"` + strings.Repeat("n", 65) + `"}`,
+		`{"kind":"other","name":"n"}`, `{"name":"n"}`, `{"kind":"auction","name":"n","expiresAt":"tomorrow"}`,
+	} {
+		if r := create(body); r.status != 422 {
+			t.Errorf("%s: %d %s", body, r.status, r.body)
+		}
+	}
+	var last string
+	for range 19 { // The first key makes 20.
+		r := create(`{"kind":"auction","name":"` + strings.Repeat("n", 64) + `"}`)
+		if key, _ := r.member("key").(string); r.status != 201 || !strings.HasPrefix(key, "gavel_auc_") {
+			t.Fatalf("%d %s", r.status, r.body)
+		}
+		last, _ = r.member("keyId").(string)
+	}
+	if r := create(`{"kind":"auction","name":"n"}`); r.status != 409 || r.errCode() != "invalid_operation" {
+		t.Errorf("key 21: %d %s", r.status, r.body)
+	}
+	s.manage(204, "DELETE", "key-service/keys/"+last, "")
+	s.manage(404, "DELETE", "key-service/keys/"+last, "")
+	if r := create(`{"kind":"auction","name":"n"}`); r.status != 201 {
+		t.Errorf("a key after one was revoked: %d %s", r.status, r.body)
+	}
+	var list struct {
+		Keys []struct{ KeyID, Kind, Name, Key string }
+	}
+	s.decode(s.manage(200, "GET", "key-service/keys", ""), &list)
+	for _, k := range list.Keys {
+		if k.Key != "" {
+			t.Errorf("the list shows the text of a key: %+v", k)
+		}
+		if k.Kind == "management" {
+			if r := s.do("DELETE", s.node.ManageURL+"/public/v1/key-service/keys/"+k.KeyID, s.node.Keys.ManagementKey, ""); r.status != 409 {
+				t.Errorf("the last management key was deleted: %d %s", r.status, r.body)
+			}
+		}
+	}
+	if len(list.Keys) != 21 {
+		t.Errorf("%d keys are listed", len(list.Keys))
+	}
+}

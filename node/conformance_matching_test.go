@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -92,6 +93,32 @@ func TestConformanceResults(t *testing.T) {
 	}
 	if body := s.do("POST", s.node.AuctionURL+"/v2/auctions", s.node.Keys.AuctionKey, `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p0"]}}]}`).body; string(body) != `{"results":[{"resultType":"listings","winners":[],"error":false}]}` {
 		t.Errorf("an auction nobody wins is answered with %s", body)
+	}
+}
+
+// There are as many winners as slots, products and the interface allow.
+func TestConformanceSlots(t *testing.T) {
+	s := visit(t)
+	s.vendor("v1", 100)
+	var products, bids, ids []string
+	for i := range 45 {
+		id := fmt.Sprintf("p%02d", i)
+		ids = append(ids, `"`+id+`"`)
+		products = append(products, fmt.Sprintf(`{"id":%q,"name":"P","vendors":["v1"],"categories":[]}`, id))
+		bids = append(bids, bid(id, 100-i))
+	}
+	s.manage(200, "PUT", "catalog-search-service/catalogs/products", `{"products":[`+strings.Join(products, ",")+`]}`)
+	s.campaign("v1", "", strings.Join(bids, ","))
+	for slots, want := range map[string]int{"1": 1, "39": 39, "40": 40, "41": 40, "1000": 40, "99999999999999999999": 40} {
+		r := s.auctions(`{"type":"listings","slots":` + slots + `,"products":{"ids":[` + strings.Join(ids, ",") + `]}}`)[0]
+		if len(r.Winners) != want {
+			t.Errorf("%s slots have %d winners, want %d", slots, len(r.Winners), want)
+		}
+		for i, w := range r.Winners {
+			if w.Rank != i+1 || w.ID != fmt.Sprintf("p%02d", i) {
+				t.Errorf("%s slots, winner %d is %+v", slots, i, w)
+			}
+		}
 	}
 }
 
