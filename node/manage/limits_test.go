@@ -153,7 +153,7 @@ func (l *limits) try(at []step, value any, want string) {
 	loc := append([]string{"body"}, at...)
 	var got []string
 	for _, v := range violations(l.t, rec) {
-		if slices.Equal(v.Loc, loc) && v.Type != "resource_not_found" && v.Type != "value_error" {
+		if slices.Equal(v.Loc, loc) && v.Type != "resource_not_found" && v.Type != "invalid_vendor" && v.Type != "value_error" {
 			got = append(got, v.Type)
 		}
 	}

@@ -19,8 +19,13 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/billing"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
+	"github.com/gavel-ads/gavel/node/manage/invitation"
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/manage/restriction"
+	"github.com/gavel-ads/gavel/node/manage/settings"
+	"github.com/gavel-ads/gavel/node/manage/slot"
+	"github.com/gavel-ads/gavel/node/manage/user"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -33,7 +38,11 @@ type Tenant interface {
 	billing.Store
 	campaign.Store
 	catalog.Store
+	invitation.Store
 	report.Store
+	settings.Store
+	slot.Store
+	user.Store
 }
 
 var _ Tenant = store.Tenant{}
@@ -106,7 +115,12 @@ func Register(api huma.API, now func() time.Time) {
 	billing.Register(api)
 	campaign.Register(api, now)
 	catalog.Register(api, now)
+	invitation.Register(api, now)
 	report.Register(api)
+	restriction.Register(api)
+	settings.Register(api)
+	slot.Register(api)
+	user.Register(api)
 }
 
 // operationNames maps the mux's patterns to the ids of the operations behind them, for the metrics: a path would make a

@@ -49,8 +49,11 @@ func (o *operation) target() string {
 		}
 		if p.Value.In == "query" && p.Value.Required {
 			value := "nobody"
-			if p.Value.Schema.Value.Format == "date" {
+			switch p.Value.Schema.Value.Format {
+			case "date":
 				value = "2026-03-17"
+			case "email":
+				value = "nobody@example.com"
 			}
 			query = append(query, p.Value.Name+"="+value)
 		}
@@ -63,12 +66,16 @@ func (o *operation) target() string {
 
 const nobody = "00000000-0000-7000-8000-000000000000"
 
-// body is the schema of the body, or nil.
+// body is the schema of the body, or nil; where one item or an array of them may be sent, that of the item.
 func (o *operation) body() *openapi3.Schema {
 	if o.op.RequestBody == nil {
 		return nil
 	}
-	return o.op.RequestBody.Value.Content["application/json"].Schema.Value
+	s := o.op.RequestBody.Value.Content["application/json"].Schema.Value
+	if len(s.OneOf) > 0 {
+		return s.OneOf[0].Value
+	}
+	return s
 }
 
 // example makes the smallest value that fits a schema.
@@ -106,6 +113,10 @@ func text(s *openapi3.Schema, length int) string {
 		return nobody
 	case "date-time":
 		return "2030-01-01T00:00:00Z"
+	case "email":
+		return "nobody@example.com"
+	case "uri":
+		return "https://example.com/"
 	}
 	return strings.Repeat("1", length)
 }

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -41,6 +42,8 @@ type Store struct {
 	Now    func() time.Time
 	// View is the market as auctions see it now; the store takes marketplace settings from it.
 	View func() *market.View
+
+	settings sync.Mutex // Held while a marketplace's settings are changed.
 }
 
 // Tenant returns the store bound to one marketplace.

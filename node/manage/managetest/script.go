@@ -191,6 +191,7 @@ var changing = []struct {
 	{"key", regexp.MustCompile(`gavel_(?:auc|mgt)_\w+`)},
 	{"keyid", regexp.MustCompile(`"keyId": "(\w{8})"`)},
 	{"key-id", regexp.MustCompile(`key:(\w{8})\b`)},
+	{"token", regexp.MustCompile(`/accept#(\w{26})"`)},
 	{"page", regexp.MustCompile(`"nextPage": "([\w-]+)"`)},
 	{"bid", regexp.MustCompile(`"resolvedBidId": "([\w.~-]+)"`)},
 	{"id", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)},

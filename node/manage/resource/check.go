@@ -45,7 +45,7 @@ func (c *checker) body(s *huma.Schema) *Problem {
 
 // value checks the value at i and returns the position after it.
 func (c *checker) value(i int, s *huma.Schema) int {
-	s = c.resolve(s)
+	s = c.form(i, c.resolve(s))
 	end := skipValue(c.data, i)
 	text := c.data[i:end]
 	switch {

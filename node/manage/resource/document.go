@@ -135,6 +135,9 @@ func (k *kit) compile(s *huma.Schema, seen map[*huma.Schema]bool) {
 		k.patterns[s.Pattern] = regexp.MustCompile(s.Pattern)
 	}
 	k.compile(s.Items, seen)
+	for _, form := range s.OneOf {
+		k.compile(form, seen)
+	}
 	for _, p := range s.Properties {
 		k.compile(p, seen)
 	}

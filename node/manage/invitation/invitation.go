@@ -1,0 +1,187 @@
+// Package invitation serves invitations: links by which people come to work for the marketplace's vendors.
+package invitation
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/invitation-service/invitations"
+	tag  = "Invitations"
+	// acceptPath is the console's page for links. The token follows as the fragment, which no server, log or referrer sees.
+	acceptPath = "/console/invitations/accept#"
+)
+
+// Store is what invitations need of a marketplace's store.
+type Store interface {
+	Invite(ctx context.Context, invites []store.Invite) ([]store.Invitation, error)
+	Invitations(ctx context.Context, p store.Page, keep func(*store.Invitation) bool) ([]store.Invitation, bool, error)
+	RevokeInvitation(ctx context.Context, id ids.UUID) error
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
+	CursorKey() [32]byte
+}
+
+type service struct {
+	now       func() time.Time
+	publicURL string
+}
+
+// Register mounts the operations.
+func Register(api huma.API, now func() time.Time) {
+	s := service{now: now, publicURL: api.OpenAPI().Servers[0].URL}
+	resource.Add(api, resource.Op{
+		ID: "createInvitations", Method: http.MethodPost, Path: base, Tag: tag,
+		Doc: "Invite people to vendors. No mail is sent: pass each acceptUrl on.",
+	}, s.create)
+	resource.Add(api, resource.Op{ID: "listInvitations", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the invitations, newest first."}, s.list)
+	resource.Add(api, resource.Op{
+		ID: "deleteInvitation", Method: http.MethodDelete, Status: http.StatusNoContent, Path: base + "/{invitation_id}", Tag: tag,
+		Doc: "Revoke an invitation; its link stops working.",
+	}, revoke)
+}
+
+// Invite is one invite as the marketplace sends it.
+type Invite struct {
+	VendorID       string `json:"vendorId" minLength:"1" maxLength:"255" doc:"In the catalog."`
+	VendorEmail    string `json:"vendorEmail" maxLength:"255" format:"email" doc:"Compared without case."`
+	TargetUserRole string `json:"targetUserRole,omitempty" enum:"vendor_admin,vendor_analyst" doc:"Default vendor_admin; vendor_analyst only reads."`
+}
+
+// Body asks for invitations, all or none.
+type Body struct {
+	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Repeats of a vendor and an address count once, as the first says."`
+}
+
+// Invitation is an invitation as it is answered.
+type Invitation struct {
+	InvitationID   string        `json:"invitationId" format:"uuid"`
+	VendorID       string        `json:"vendorId"`
+	VendorEmail    string        `json:"vendorEmail"`
+	TargetUserRole string        `json:"targetUserRole" enum:"vendor_admin,vendor_analyst"`
+	Status         string        `json:"status" enum:"pending,accepted,expired"`
+	AcceptURL      string        `json:"acceptUrl" doc:"Works once, while the invitation is pending. Whoever has it can accept."`
+	ExpiresAt      resource.Time `json:"expiresAt"`
+	CreatedAt      resource.Time `json:"createdAt"`
+	UpdatedAt      resource.Time `json:"updatedAt"`
+}
+
+// Invitations is the answer to a request.
+type Invitations struct {
+	Invites []Invitation `json:"invites"`
+}
+
+// List is one page of invitations.
+type List struct {
+	Invites []Invitation `json:"invites"`
+	resource.Page
+}
+
+type (
+	createInput  struct{ Body Body }
+	createOutput struct{ Body Invitations }
+	listInput    struct {
+		VendorID string `query:"vendor_id" minLength:"1" maxLength:"255"`
+		Status   string `query:"status" enum:"pending,accepted,expired"`
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	listOutput struct{ Body List }
+)
+
+// OneInvitation names an invitation.
+type OneInvitation struct {
+	InvitationID string `path:"invitation_id" format:"uuid"`
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+func (s service) create(ctx context.Context, in *createInput) (*createOutput, error) {
+	if err := known(ctx, in.Body.Invites); err != nil {
+		return nil, err
+	}
+	invites := make([]store.Invite, len(in.Body.Invites))
+	for i, x := range in.Body.Invites {
+		if x.TargetUserRole == "" {
+			x.TargetUserRole = "vendor_admin"
+		}
+		invites[i] = store.Invite{VendorID: x.VendorID, Email: x.VendorEmail, Role: x.TargetUserRole}
+	}
+	all, err := storeOf(ctx).Invite(ctx, invites)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &createOutput{Invitations{s.answers(all)}}, nil
+}
+
+// known refuses vendors that are not in the catalog, each at its position.
+func known(ctx context.Context, invites []Invite) error {
+	named := make([]string, len(invites))
+	for i := range invites {
+		named[i] = invites[i].VendorID
+	}
+	vendors, _, err := storeOf(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
+	if err != nil {
+		return resource.Of(err)
+	}
+	exists := make(map[string]bool, len(vendors))
+	for i := range vendors {
+		exists[vendors[i].ID] = true
+	}
+	var found []resource.Violation
+	for i, id := range named {
+		if !exists[id] {
+			found = append(found, resource.At("invalid_vendor", "is no vendor of the catalog", "body", "invites", i, "vendorId"))
+		}
+	}
+	if len(found) > 0 {
+		return resource.Invalid(found...)
+	}
+	return nil
+}
+
+func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
+	st, now := storeOf(ctx), s.now().UnixMilli()
+	if in.VendorID != "" {
+		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
+			return nil, resource.OfVendor(err)
+		}
+	}
+	keep := func(i *store.Invitation) bool {
+		return (in.VendorID == "" || i.VendorID == in.VendorID) && (in.Status == "" || string(i.Status(now)) == in.Status)
+	}
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listInvitations", in.VendorID, in.Status)
+	all, end, err := resource.List(cursors, in.NextPage, in.Limit,
+		func(i store.Invitation) string { return i.Place() },
+		func(p store.Page) ([]store.Invitation, bool, error) { return st.Invitations(ctx, p, keep) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &listOutput{List{s.answers(all), end}}, nil
+}
+
+func revoke(ctx context.Context, in *OneInvitation) (*struct{}, error) {
+	return nil, resource.Of(storeOf(ctx).RevokeInvitation(ctx, resource.ParseUUID(in.InvitationID)))
+}
+
+func (s service) answers(all []store.Invitation) []Invitation {
+	now := s.now().UnixMilli()
+	out := make([]Invitation, len(all))
+	for i := range all {
+		x := &all[i]
+		out[i] = Invitation{
+			x.ID.String(), x.VendorID, x.Email, x.Role, string(x.Status(now)), s.publicURL + acceptPath + x.Token,
+			resource.Time(x.ExpiresMillis), resource.Time(x.CreatedMillis), resource.Time(x.UpdatedMillis),
+		}
+	}
+	return out
+}

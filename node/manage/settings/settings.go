@@ -1,0 +1,210 @@
+// Package settings serves the settings of the caller's marketplace.
+package settings
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const (
+	path = "/public/v1/marketplace-service/settings"
+	tag  = "Marketplace"
+)
+
+// Store is what settings need of a marketplace's store.
+type Store interface {
+	StoredSettings(ctx context.Context) (market.Marketplace, error)
+	ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error)
+}
+
+// Register mounts the operations.
+func Register(api huma.API) {
+	resource.Add(api, resource.Op{ID: "getSettings", Method: http.MethodGet, Path: path, Tag: tag, Doc: "Read the marketplace's settings."}, get)
+	resource.Add(api, resource.Op{
+		ID: "patchSettings", Method: http.MethodPatch, Path: path, Tag: tag,
+		Doc: "Change settings; the next auction sees them.",
+	}, patch)
+}
+
+// ReservePatch changes reserve prices; an absent one stays.
+type ReservePatch struct {
+	CPC *int64 `json:"CPC,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units; a bid must be above it."`
+	CPM *int64 `json:"CPM,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per 1,000 impressions."`
+	CPA *int64 `json:"CPA,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per purchase."`
+}
+
+// DemandPatch changes the policy for external demand; an absent member stays.
+type DemandPatch struct {
+	Enabled  *bool    `json:"enabled,omitempty"`
+	Sources  []string `json:"sources,omitempty" maxItems:"100" pattern:"^[a-z0-9_-]{1,32}$" doc:"Replaces the list; an empty list allows any source."`
+	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of own winners."`
+}
+
+// PatchBody changes the members it has.
+type PatchBody struct {
+	CurrencyCode         *string       `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
+	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Fixed: another value than the present one is refused with 409."`
+	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end by the new zone."`
+	GeoMode              *string       `json:"geoMode,omitempty" enum:"label" doc:"This build compares locations as labels; it cannot match H3 cells."`
+	ReservePrice         *ReservePatch `json:"reservePrice,omitempty"`
+	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: an empty wallet loses; post: wallets may go below zero."`
+	ExternalDemand       *DemandPatch  `json:"externalDemand,omitempty"`
+	AutoApproveAssets    *bool         `json:"autoApproveAssets,omitempty" doc:"Kept for assets, which this build does not serve yet."`
+	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Kept for campaigns that vendors make themselves, which this build does not serve yet."`
+}
+
+// Reserve are the reserve prices in minor units.
+type Reserve struct {
+	CPC int64 `json:"CPC"`
+	CPM int64 `json:"CPM"`
+	CPA int64 `json:"CPA"`
+}
+
+// Demand is the policy for external demand.
+type Demand struct {
+	Enabled  bool     `json:"enabled"`
+	Sources  []string `json:"sources"`
+	OwnValue string   `json:"ownValue"`
+}
+
+// Settings are all settings.
+type Settings struct {
+	CurrencyCode         string        `json:"currencyCode"`
+	CurrencyExponent     int           `json:"currencyExponent"`
+	TimeZone             string        `json:"timeZone"`
+	GeoMode              string        `json:"geoMode" enum:"label,h3"`
+	ReservePrice         Reserve       `json:"reservePrice"`
+	BillingMode          string        `json:"billingMode" enum:"pre,post"`
+	ExternalDemand       Demand        `json:"externalDemand"`
+	AutoApproveAssets    bool          `json:"autoApproveAssets"`
+	AutoApproveCampaigns bool          `json:"autoApproveCampaigns"`
+	CreatedAt            resource.Time `json:"createdAt"`
+	UpdatedAt            resource.Time `json:"updatedAt"`
+}
+
+type (
+	nothing    struct{}
+	patchInput struct{ Body PatchBody }
+	output     struct{ Body Settings }
+)
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+func get(ctx context.Context, _ *nothing) (*output, error) {
+	m, err := storeOf(ctx).StoredSettings(ctx)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &output{answer(&m)}, nil
+}
+
+func patch(ctx context.Context, in *patchInput) (*output, error) {
+	if err := in.Body.alone(); err != nil {
+		return nil, err
+	}
+	m, err := storeOf(ctx).ChangeSettings(ctx, in.Body.apply)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &output{answer(&m)}, nil
+}
+
+// alone checks what needs no other member and no state.
+func (b *PatchBody) alone() error {
+	if b.TimeZone == nil {
+		return nil
+	}
+	if _, err := time.LoadLocation(*b.TimeZone); err != nil || *b.TimeZone == "Local" {
+		return resource.Invalid(resource.At("value_error", "must be the name of a time zone, like Europe/Paris", "body", "timeZone"))
+	}
+	return nil
+}
+
+// apply changes the settings, or refuses what they do not allow.
+func (b *PatchBody) apply(m *market.Marketplace) error {
+	if b.CurrencyExponent != nil && *b.CurrencyExponent != int64(m.CurrencyExponent) {
+		return resource.Refuse(apierr.InvalidOperation, "currencyExponent is fixed: every stored amount was read with it")
+	}
+	set(&m.CurrencyCode, b.CurrencyCode)
+	set(&m.TimeZone, b.TimeZone)
+	if b.BillingMode != nil {
+		m.PostPaid = *b.BillingMode == "post"
+	}
+	set(&m.ApproveAssets, b.AutoApproveAssets)
+	if b.AutoApproveCampaigns != nil {
+		m.ReviewCampaigns = !*b.AutoApproveCampaigns
+	}
+	if b.ReservePrice != nil {
+		b.ReservePrice.apply(m)
+	}
+	if b.ExternalDemand != nil {
+		return b.ExternalDemand.apply(&m.ExternalDemand)
+	}
+	return nil
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (b *ReservePatch) apply(m *market.Marketplace) {
+	for charge, amount := range map[market.ChargeType]*int64{market.CPC: b.CPC, market.CPM: b.CPM, market.CPA: b.CPA} {
+		if amount == nil {
+			continue
+		}
+		reserve, err := money.FromMinor(*amount, m.CurrencyExponent)
+		if err != nil {
+			panic(fmt.Sprintf("the bounds of reserve prices (%d) must lie in those of money", *amount))
+		}
+		m.Reserve[charge] = reserve
+	}
+}
+
+// apply changes the policy. The list is made anew: the old one belongs to the settings that auctions see.
+func (b *DemandPatch) apply(d *market.ExternalDemand) error {
+	if b.Enabled != nil {
+		d.Disabled = !*b.Enabled
+	}
+	if b.Sources != nil {
+		d.Sources = slices.Compact(slices.Sorted(slices.Values(b.Sources)))
+	}
+	set(&d.OwnValue, b.OwnValue)
+	if slices.Contains(d.Sources, d.OwnValue) {
+		member := "sources"
+		if b.Sources == nil {
+			member = "ownValue"
+		}
+		return resource.Invalid(resource.At("value_error", "own demand is no external source", "body", "externalDemand", member))
+	}
+	return nil
+}
+
+func answer(m *market.Marketplace) Settings {
+	s := Settings{
+		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: "label",
+		ReservePrice: Reserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
+		ExternalDemand:    Demand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
+		AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
+		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
+	}
+	if m.PostPaid {
+		s.BillingMode = "post"
+	}
+	return s
+}
+
+func minor(m *market.Marketplace, charge market.ChargeType) int64 {
+	return money.Minor(m.Reserve[charge], m.CurrencyExponent)
+}

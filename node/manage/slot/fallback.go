@@ -1,0 +1,94 @@
+package slot
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// entityIDMax is the longest id of a product, vendor, brand or category in characters. BOUND: of the interface.
+const entityIDMax = 255
+
+// Destination is where a click on a banner leads.
+type Destination struct {
+	DestinationType string `json:"destinationType" enum:"product,vendor,brand,category,url"`
+	DestinationID   string `json:"destinationId" minLength:"1" maxLength:"2083" doc:"The id, at most 255 characters; for url the URL itself, http or https."`
+}
+
+// Fallback is a banner of the marketplace's own.
+type Fallback struct {
+	DeviceType  string      `json:"deviceType" enum:"desktop,mobile"`
+	URL         string      `json:"url" minLength:"1" maxLength:"2083" format:"uri" doc:"http or https."`
+	Width       int64       `json:"width" minimum:"1"`
+	Height      int64       `json:"height" minimum:"1"`
+	ContentType string      `json:"contentType" enum:"image/jpeg,image/png,image/gif,image/webp,video/mp4"`
+	Destination Destination `json:"destination"`
+}
+
+// Fallbacks are a slot's fallbacks.
+type Fallbacks struct {
+	Results []Fallback `json:"results" maxItems:"2" doc:"At most one a device."`
+}
+
+type (
+	putFallbackInput struct {
+		OneSlot
+		Body Fallbacks
+	}
+	fallbackOutput struct{ Body Fallbacks }
+)
+
+func getFallback(ctx context.Context, in *OneSlot) (*fallbackOutput, error) {
+	return fallbackAnswer(storeOf(ctx).Slot(ctx, in.SlotID))
+}
+
+func putFallback(ctx context.Context, in *putFallbackInput) (*fallbackOutput, error) {
+	if found := in.Body.check(); len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	return fallbackAnswer(storeOf(ctx).ChangeSlot(ctx, in.SlotID, func(s *store.Slot) {
+		s.Fallback = make([]store.Fallback, len(in.Body.Results))
+		for i, f := range in.Body.Results {
+			s.Fallback[i] = store.Fallback{
+				DeviceType: f.DeviceType, URL: f.URL, Width: f.Width, Height: f.Height, ContentType: f.ContentType,
+				DestinationType: f.Destination.DestinationType, DestinationID: f.Destination.DestinationID,
+			}
+		}
+	}))
+}
+
+// check finds what concerns more than one member.
+func (f *Fallbacks) check() (found []resource.Violation) {
+	devices := map[string]bool{}
+	for i := range f.Results {
+		x := &f.Results[i]
+		if devices[x.DeviceType] {
+			found = append(found, resource.At("value_error", "a device has at most one fallback", "body", "results", i, "deviceType"))
+		}
+		devices[x.DeviceType] = true
+		if !web(x.URL) {
+			found = append(found, notWeb([]any{"body", "results", i, "url"}))
+		}
+		at := []any{"body", "results", i, "destination", "destinationId"}
+		switch d := &x.Destination; {
+		case d.DestinationType == "url" && !web(d.DestinationID):
+			found = append(found, notWeb(at))
+		case d.DestinationType != "url" && utf8.RuneCountInString(d.DestinationID) > entityIDMax:
+			found = append(found, resource.At("value_error", "must have at most 255 characters, unless it is a URL", at...))
+		}
+	}
+	return found
+}
+
+func fallbackAnswer(s store.Slot, err error) (*fallbackOutput, error) {
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	out := &fallbackOutput{Fallbacks{Results: make([]Fallback, len(s.Fallback))}}
+	for i, f := range s.Fallback {
+		out.Body.Results[i] = Fallback{f.DeviceType, f.URL, f.Width, f.Height, f.ContentType, Destination{f.DestinationType, f.DestinationID}}
+	}
+	return out, nil
+}

@@ -1,0 +1,144 @@
+// Package slot serves the places on a storefront that show banners, and what they show when nothing wins.
+package slot
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/media-service/slots"
+	tag  = "Slots"
+)
+
+// Store is what slots need of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	CreateSlots(ctx context.Context, all []store.Slot) ([]store.Slot, error)
+	Slots(ctx context.Context, p store.Page, keep func(*store.Slot) bool) ([]store.Slot, bool, error)
+	Slot(ctx context.Context, named string) (store.Slot, error)
+	ChangeSlot(ctx context.Context, named string, fn func(*store.Slot)) (store.Slot, error)
+	CursorKey() [32]byte
+}
+
+// Register mounts the operations.
+func Register(api huma.API) {
+	resource.Add(api, resource.Op{
+		ID: "createSlots", Method: http.MethodPost, Path: base, Tag: tag,
+		Doc: "Add a slot, or 1 to 50 of them, all or none; the answer has the form of the request.",
+	}, create)
+	resource.Add(api, resource.Op{ID: "listSlots", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the slots, newest first."}, list)
+	resource.Add(api, resource.Op{
+		ID: "patchSlot", Method: http.MethodPatch, Path: base + "/{slot_id}", Tag: tag, Doc: "Switch a slot on or off, or change its dimensions.",
+	}, patch)
+	resource.Add(api, resource.Op{
+		ID: "getSlotFallback", Method: http.MethodGet, Path: base + "/{slot_id}/fallback", Tag: tag,
+		Doc: "Read what a slot shows when nothing wins.",
+	}, getFallback)
+	resource.Add(api, resource.Op{
+		ID: "putSlotFallback", Method: http.MethodPut, Path: base + "/{slot_id}/fallback", Tag: tag,
+		Doc: "Replace what a slot shows when nothing wins.",
+	}, putFallback)
+}
+
+type (
+	createInput  struct{ Body resource.OneOrMany[Body] }
+	createOutput struct{ Body resource.OneOrMany[Slot] }
+	listInput    struct {
+		Position string `query:"position" enum:"category,search,category_search,landing"`
+		PageID   string `query:"page_id" format:"uuid" doc:"The id that a slot's page is answered with."`
+		Limit    int    `query:"limit" minimum:"1" maximum:"50" default:"25"`
+		NextPage string `query:"next_page"`
+	}
+	listOutput struct{ Body List }
+	patchInput struct {
+		OneSlot
+		Body PatchBody
+	}
+	slotOutput struct{ Body Slot }
+)
+
+// OneSlot names a slot.
+type OneSlot struct {
+	SlotID string `path:"slot_id" minLength:"1" maxLength:"255" doc:"The external id, or the UUID."`
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+func create(ctx context.Context, in *createInput) (*createOutput, error) {
+	var found []resource.Violation
+	all := make([]store.Slot, len(in.Body.Items))
+	for i := range in.Body.Items {
+		b := &in.Body.Items[i]
+		if b.Page != nil {
+			found = append(found, b.Page.check(in.Body.At(i, "page"))...)
+		}
+		all[i] = store.Slot{ExternalID: b.SlotID, Position: b.Position, Page: b.Page.stored()}
+		b.Dimensions.put(&all[i])
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	st := storeOf(ctx)
+	all, err := st.CreateSlots(ctx, all)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &createOutput{resource.OneOrMany[Slot]{Items: answers(st, all), Many: in.Body.Many}}, nil
+}
+
+func list(ctx context.Context, in *listInput) (*listOutput, error) {
+	st := storeOf(ctx)
+	m := st.Settings()
+	keep := func(s *store.Slot) bool {
+		return (in.Position == "" || s.Position == in.Position) &&
+			(in.PageID == "" || s.Page != nil && pageID(&m, s.Page) == resource.ParseUUID(in.PageID))
+	}
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSlots", in.Position, in.PageID)
+	all, end, err := resource.List(cursors, in.NextPage, in.Limit,
+		func(s store.Slot) string { return s.Place() },
+		func(p store.Page) ([]store.Slot, bool, error) { return st.Slots(ctx, p, keep) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &listOutput{List{answers(st, all), end}}, nil
+}
+
+func patch(ctx context.Context, in *patchInput) (*slotOutput, error) {
+	st := storeOf(ctx)
+	s, err := st.ChangeSlot(ctx, in.SlotID, func(s *store.Slot) {
+		if in.Body.IsActive != nil {
+			s.Inactive = !*in.Body.IsActive
+		}
+		if in.Body.Dimensions != nil {
+			in.Body.Dimensions.put(s)
+		}
+	})
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	m := st.Settings()
+	return &slotOutput{answer(&m, &s)}, nil
+}
+
+func answers(st Store, all []store.Slot) []Slot {
+	m := st.Settings()
+	out := make([]Slot, len(all))
+	for i := range all {
+		out[i] = answer(&m, &all[i])
+	}
+	return out
+}
+
+// pageID follows from the address, so that all slots of one page have the same.
+func pageID(m *market.Marketplace, p *store.SlotPage) ids.UUID {
+	return ids.Derive(sha256.Sum256([]byte("slot page\n"+m.ID.String()+"\n"+p.URL)), 0, 0)
+}

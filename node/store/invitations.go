@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// InvitationTTL is how long an invitation can be accepted after it was made or renewed.
+const InvitationTTL = 72 * time.Hour
+
+// InvitationStatus is how far an invitation got.
+type InvitationStatus string
+
+// The states. Accepted and expired are final.
+const (
+	InvitationPending  InvitationStatus = "pending"
+	InvitationAccepted InvitationStatus = "accepted"
+	InvitationExpired  InvitationStatus = "expired"
+)
+
+// Invite asks a person to work for a vendor.
+type Invite struct {
+	VendorID string
+	Email    string
+	Role     string // vendor_admin or vendor_analyst.
+}
+
+// Invitation is an invite that was stored. A vendor and an address, compared without case, have at most one that is
+// pending.
+type Invitation struct {
+	ID ids.UUID
+	Invite
+	Token         string // The secret of the link; whoever has it can accept.
+	Accepted      bool
+	ExpiresMillis int64
+	CreatedMillis int64
+	UpdatedMillis int64
+}
+
+// Place is the invitation's position in lists.
+func (i *Invitation) Place() string { return placeOf(i.CreatedMillis, i.ID) }
+
+// Status is the state at a time.
+func (i *Invitation) Status(nowMillis int64) InvitationStatus {
+	switch {
+	case i.Accepted:
+		return InvitationAccepted
+	case i.ExpiresMillis <= nowMillis:
+		return InvitationExpired
+	default:
+		return InvitationPending
+	}
+}
+
+// name is what invites are the same by. Vendor ids hold no line feed after an address's.
+func (i *Invite) name() string { return foldEmail(i.Email) + "\n" + i.VendorID }
+
+var invitations = shelf[Invitation]{command.RecordInvitation, command.RecordInvitationIndex, func(i *Invitation) label {
+	return label{i.ID, i.CreatedMillis, i.name()}
+}}
+
+// Invite stores invitations, all or nothing, and returns them in the order in which they were first named. One that is
+// pending is renewed under its id and keeps its link; one whose user has the vendor already is accepted; an expired one
+// stays as it is and a new one takes its place.
+func (t Tenant) Invite(ctx context.Context, invites []Invite) ([]Invitation, error) {
+	var all []Invitation
+	row := t.mintRow(ctx, len(invites))
+	err := t.retry(ctx, func() ([]command.Record, error) {
+		all = all[:0]
+		return read(t, t.store.Groups.Meta(), func(b shard.Books) (records []command.Record) {
+			seen := make(map[string]bool, len(invites))
+			for i := range invites {
+				if name := invites[i].name(); !seen[name] {
+					seen[name] = true
+					invitation, written := t.invite(b, row[i], invites[i])
+					all, records = append(all, invitation), append(records, written...)
+				}
+			}
+			return records
+		})
+	}, command.AlreadyExists, command.NotFound)
+	return all, err
+}
+
+// invite decides what one invite becomes, and with which records. A new invitation takes the id.
+func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []command.Record) {
+	now, has := t.now(), hasVendor(b, t, x.Email, x.VendorID)
+	at, known := invitations.look(b, t, keyOfName(x.name()))
+	it, status := at.thing, at.thing.Status(now)
+	switch {
+	case known && status == InvitationAccepted && has:
+		return it, nil
+	case known && status == InvitationPending:
+		it.Invite, it.UpdatedMillis = x, now
+		it.Accepted, it.ExpiresMillis = has, now+InvitationTTL.Milliseconds()
+		return it, []command.Record{invitations.record(t, &it, at.version)}
+	}
+	it = Invitation{
+		ID: id, Invite: x, Token: rand.Text(), Accepted: has,
+		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
+	}
+	records := invitations.recordsOfNew(t, &it)
+	if known {
+		records[2].Expect = at.index // The name leads to the new one from now on.
+	}
+	return it, records
+}
+
+// Invitations lists the invitations that a filter keeps, newest first.
+func (t Tenant) Invitations(_ context.Context, p Page, keep func(*Invitation) bool) ([]Invitation, bool, error) {
+	return invitations.list(t, p, keep)
+}
+
+// RevokeInvitation deletes an invitation in any state; its link stops working. ErrNotFound for an unknown one.
+func (t Tenant) RevokeInvitation(ctx context.Context, id ids.UUID) error {
+	return invitations.remove(ctx, t, id)
+}

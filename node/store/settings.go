@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	_ "time/tzdata" // The same zones on every machine, also where none are installed.
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// StoredSettings is the marketplace as it was last written. Settings, which auctions see, follows it.
+func (t Tenant) StoredSettings(context.Context) (market.Marketplace, error) {
+	return t.settingsIn(t.store.Groups.Meta())
+}
+
+func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
+	return one(t, g, func(b shard.Books) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
+}
+
+// ChangeSettings rewrites the settings. The meta group has them first, because auctions take them from there; then every
+// data group, because the billing mode decides what is charged. If it fails halfway, repeating it, any later change, or
+// the next start of a node brings the groups to what the meta group has.
+//
+// Changes on one node wait for one another. Two on different nodes at the same moment: the later wins whole.
+func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error) {
+	t.store.settings.Lock()
+	defer t.store.settings.Unlock()
+	before, err := t.StoredSettings(ctx)
+	if err != nil {
+		return before, err
+	}
+	after := before
+	if err := change(&after); err != nil {
+		return before, err
+	}
+	if !reflect.DeepEqual(before, after) {
+		after.UpdatedMillis = max(t.now(), before.UpdatedMillis+1)
+		if err := t.putSettings(ctx, t.store.Groups.Meta(), &after); err != nil {
+			return before, err
+		}
+	}
+	return t.announce(ctx)
+}
+
+// announce brings every group to what the meta group has. It ends when the meta group had the same before and after, so
+// that of two that announce at once, the one that writes last has looked after it.
+func (t Tenant) announce(ctx context.Context) (market.Marketplace, error) {
+	for {
+		m, err := t.StoredSettings(ctx)
+		if err != nil {
+			return m, err
+		}
+		for _, g := range t.store.Groups.Groups() {
+			have, err := t.settingsIn(g)
+			if err == nil && reflect.DeepEqual(have, m) {
+				continue
+			}
+			if err := t.putSettings(ctx, g, &m); err != nil {
+				return m, fmt.Errorf("announce the settings to group %d: %w", g, err)
+			}
+		}
+		if again, err := t.StoredSettings(ctx); err != nil || reflect.DeepEqual(again, m) {
+			return m, err
+		}
+	}
+}
+
+func (t Tenant) putSettings(ctx context.Context, g ids.Group, m *market.Marketplace) error {
+	_, err := t.propose(ctx, g, command.AppendPutMarketplace(nil, t.now(), m))
+	return err
+}
