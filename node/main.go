@@ -4,6 +4,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // Time zones of marketplaces, also where the machine has none, as in an empty container.
 
 	"github.com/gavel-ads/gavel/node/cli"
 )
