@@ -283,6 +283,40 @@ func TestConformanceIdempotency(t *testing.T) {
 	}
 }
 
+// In one body the first version of an id stands, also when the repeat names another token or time.
+func TestConformanceRepeatsInABody(t *testing.T) {
+	s := visit(t, "--groups", "4")
+	var campaigns, tokens []string
+	for _, v := range []string{"a", "b", "c", "d"} { // Vendors of several groups.
+		s.vendor(v, 100)
+		s.product(v, v, "", "")
+		campaigns = append(campaigns, s.campaign(v, first, bid(v, 50)))
+		tokens = append(tokens, s.token(v))
+	}
+	var clicks []string
+	for _, token := range tokens {
+		clicks = append(clicks, touch("same", token))
+	}
+	now, then := time.Now().UTC(), time.Now().UTC().Add(-3*time.Hour)
+	plain := fmt.Sprintf(`{"id":"same","occurredAt":%q,"opaqueUserId":"u"}`, now.Format(time.RFC3339))
+	early := strings.Replace(plain, now.Format(time.RFC3339), then.Format(time.RFC3339), 1)
+	for round, want := range []string{"same recorded", "same duplicate"} {
+		got := s.statuses(`{"impressions":[` + plain + `,` + early + `],"clicks":[` + strings.Join(clicks, ",") + `,` + plain + `]}`)
+		if got["impressions"][0] != want || got["impressions"][1] != "same duplicate" {
+			t.Errorf("round %d: impressions are %q", round, got["impressions"])
+		}
+		if got["clicks"][0] != want || slices.Contains(got["clicks"][1:], "same recorded") {
+			t.Errorf("round %d: clicks are %q", round, got["clicks"])
+		}
+	}
+	s.charged(campaigns[0], "clicks", 1, 1, "50")
+	for _, other := range campaigns[1:] {
+		s.charged(other, "clicks", 0, 0, "0")
+	}
+	s.events(400, `{"clicks":[`+touch("new", tokens[0])+`,`+touch("new", "forged")+`]}`)
+	s.charged(campaigns[0], "clicks", 1, 1, "50")
+}
+
 // An externalCampaignId counts for its campaign and is never charged.
 func TestConformanceExternalCampaign(t *testing.T) {
 	s := visit(t, "--groups", "4")

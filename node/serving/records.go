@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -19,6 +20,7 @@ type eventScratch struct {
 	items  []command.PurchaseItem
 	shares []share // By first touch; the spare ones behind len keep their memory.
 	places []placed
+	seen   []uint64 // The beginnings of the keys, by event.
 
 	core        *Core
 	marketplace uint16
@@ -47,7 +49,7 @@ func (es *eventScratch) forget() {
 		clear(es.shares[i].records)
 	}
 	es.batch.Events, es.batch.Items, es.items = es.batch.Events[:0], es.batch.Items[:0], es.items[:0]
-	es.shares, es.places = es.shares[:0], es.places[:0]
+	es.shares, es.places, es.seen = es.shares[:0], es.places[:0], es.seen[:0]
 }
 
 // place makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
@@ -75,9 +77,27 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 			r.ExternalCampaign = es.core.ExternalCampaign(es.marketplace, e.ExternalCampaign)
 		}
 	}
-	r.Items = es.purchase(e)
-	es.add(es.core.Topology.GroupOf(shard), &r)
+	group := es.core.Topology.GroupOf(shard)
+	if first := es.repeated(&r.Key); first != nil {
+		group, r = es.shares[first.share].group, es.shares[first.share].records[first.position]
+	} else {
+		r.Items = es.purchase(e)
+	}
+	es.add(group, &r)
 	return apierr.OK
+}
+
+// repeated returns where the first event of this report with a key went, nil when there is none yet, and notes the key. A
+// repeat becomes its first version again, so that it meets it: with another token or time it would go elsewhere.
+func (es *eventScratch) repeated(key *[16]byte) *placed {
+	begin := binary.LittleEndian.Uint64(key[:])
+	es.seen = append(es.seen, begin)
+	for i, other := range es.seen[:len(es.seen)-1] {
+		if p := &es.places[i]; other == begin && es.shares[p.share].records[p.position].Key == *key {
+			return p
+		}
+	}
+	return nil
 }
 
 // open reads an event's token. A token from the future is none of ours: no clock of the cluster is that far ahead.
