@@ -85,7 +85,8 @@ var eventPaths = [event.Kinds]paths{
 
 // ParseEvents parses b.Body, a POST /v2/events body, into b.Events and b.Items. It checks all of the interface's rules that
 // need neither key nor token: that a resolvedBidId is authentic is for the caller to find out. nowMillis is the node's clock.
-// A body that is refused gives the code of its first violation in the interface's order and fills f; then b has no meaning.
+// A body that is refused gives the code of its first violation in the interface's order and fills f; then b.Events has
+// meaning only for f.Follows.
 // It allocates nothing once the slices of b have grown to the size of the traffic.
 func ParseEvents(b *event.Batch, nowMillis int64, f *Fault) apierr.Code {
 	s := eventScanner{batch: b, latest: nowMillis + event.FutureMillisMax}
