@@ -73,6 +73,81 @@ func (b Books) scanCampaignCells(campaign ids.UUID, from, to uint32, fn func(cel
 	})
 }
 
+// BidCell are the counters of one bid in one cell.
+type BidCell struct {
+	Cell   uint32
+	Bid    uint32 // Ordinal; 0: events that named the campaign by its external id.
+	Target string // Empty for bid 0, and where the campaign lies in another group.
+	rollup.Counters
+}
+
+// CampaignBidCells gives the counters of a campaign per cell in [from, to) and bid, oldest first.
+func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32) (all []BidCell) {
+	b.scanCampaignCells(campaign, from, to, func(cell, bid uint32, c *rollup.Counters) {
+		all = append(all, BidCell{Cell: cell, Bid: bid, Counters: *c})
+	})
+	if len(all) == 0 {
+		return nil
+	}
+	c, found := b.Campaign(campaign)
+	if !found {
+		return all
+	}
+	targets := make(map[uint32]string)
+	for i := range all {
+		bid := all[i].Bid
+		if _, known := targets[bid]; !known {
+			targets[bid] = b.targetOf(c.Ordinal, bid)
+		}
+		all[i].Target = targets[bid]
+	}
+	return all
+}
+
+func (b Books) targetOf(campaign, bid uint32) string {
+	stored, found := b.R.Get(keyBid(nil, campaign, bid))
+	if !found {
+		return ""
+	}
+	return mustBid(stored).Target
+}
+
+// FreeCells gives the events of a marketplace that named no campaign, per cell in [from, to) that has any, oldest first.
+func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounters) {
+	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(key []byte, c *rollup.Counters) {
+		all = append(all, CellCounters{binary.BigEndian.Uint32(key[len(key)-4:]), *c})
+	})
+	return all
+}
+
+// ProductsSold calls fn with the purchases of every product of a marketplace that has any in [from, to), each product's
+// oldest first. It goes from product to product, so what lies outside of the cells costs one step for each product.
+func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
+	at := appendU16([]byte{tableProductCell}, marketplace)
+	for end := after(at); ; {
+		product, found := b.productAt(at, end)
+		if !found {
+			return
+		}
+		cells := b.ProductCells(marketplace, product, from, to)
+		for i := range cells {
+			fn(product, &cells[i])
+		}
+		own := keyProductCell(nil, marketplace, []byte(product), 0)
+		at = after(own[:len(own)-4])
+	}
+}
+
+// productAt is the product of the first cell at or after a key.
+func (b Books) productAt(at, end []byte) (product string, found bool) {
+	b.R.Scan(at, end, func(key, _ []byte) bool {
+		const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
+		product, found = string(key[head:len(key)-tail]), true
+		return false
+	})
+	return product, found
+}
+
 // ProductCells gives the purchases of a product per cell in [from, to) that has any, oldest first.
 func (b Books) ProductCells(marketplace uint16, product string, from, to uint32) (all []CellCounters) {
 	id := []byte(product)

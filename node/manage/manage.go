@@ -20,11 +20,13 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
+	"github.com/gavel-ads/gavel/node/manage/placement"
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/manage/restriction"
 	"github.com/gavel-ads/gavel/node/manage/settings"
 	"github.com/gavel-ads/gavel/node/manage/slot"
+	"github.com/gavel-ads/gavel/node/manage/template"
 	"github.com/gavel-ads/gavel/node/manage/user"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -39,9 +41,11 @@ type Tenant interface {
 	campaign.Store
 	catalog.Store
 	invitation.Store
+	placement.Store
 	report.Store
 	settings.Store
 	slot.Store
+	template.Store
 	user.Store
 }
 
@@ -116,10 +120,12 @@ func Register(api huma.API, now func() time.Time) {
 	campaign.Register(api, now)
 	catalog.Register(api, now)
 	invitation.Register(api, now)
+	placement.Register(api)
 	report.Register(api)
 	restriction.Register(api)
 	settings.Register(api)
 	slot.Register(api)
+	template.Register(api)
 	user.Register(api)
 }
 

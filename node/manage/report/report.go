@@ -1,4 +1,5 @@
-// Package report serves the numbers of campaigns: sums, days and products.
+// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, days, and lines for
+// interactions.
 package report
 
 import (
@@ -18,8 +19,9 @@ import (
 )
 
 const (
-	base = "/public/v1/reporting-service/campaigns/{campaign_id}"
-	tag  = "Reports"
+	service = "/public/v1/reporting-service"
+	base    = service + "/campaigns/{campaign_id}"
+	tag     = "Reports"
 )
 
 // daysMax is the most days of one report. BOUND: of the interface.
@@ -32,19 +34,26 @@ type Store interface {
 	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
 	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
 	CampaignProducts(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
+	ProductNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
+	VendorNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
+	MarketplaceNumbers(ctx context.Context, d store.Dates, daily bool) ([]store.Numbers, error)
+	Interactions(ctx context.Context, q *store.Interactions) ([]store.Interaction, bool, error)
 	CompleteThrough() time.Time
 	CursorKey() [32]byte
 }
 
 // Register mounts the report operations.
 func Register(api huma.API) {
-	add(api, "getCampaignReport", "", "Sum a campaign's numbers over days.", sum)
-	add(api, "getCampaignDailyReport", "/daily", "A campaign's numbers per day that has any, oldest first.", daily)
-	add(api, "getCampaignProductsReport", "/products", "A campaign's numbers per product, by product id.", products)
+	add(api, "getCampaignReport", base, "Sum a campaign's numbers over days.", sum)
+	add(api, "getCampaignDailyReport", base+"/daily", "A campaign's numbers per day that has any, oldest first.", daily)
+	add(api, "getCampaignProductsReport", base+"/products", "A campaign's numbers per product, by product id.", products)
+	registerSubjects(api)
+	add(api, "listInteractions", service+"/interactions",
+		"What vendors, campaigns or products had per hour or day that has any, newest first.", interactions)
 }
 
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
-	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: base + path, Tag: tag, Doc: doc}, serve)
+	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc}, serve)
 }
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
@@ -113,19 +122,29 @@ type Products struct {
 	CompleteThrough resource.Time `json:"completeThrough"`
 }
 
-// DatesInput names the campaign and the days.
-type DatesInput struct {
-	CampaignID             string `path:"campaign_id" format:"uuid"`
+// DaysInput names the days.
+type DaysInput struct {
 	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
-	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct of the sum."`
+	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct, except in a campaign's days."`
+}
+
+// DatesInput names the campaign and the days.
+type DatesInput struct {
+	CampaignID string `path:"campaign_id" format:"uuid"`
+	DaysInput
+}
+
+// Paging asks for a page.
+type Paging struct {
+	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
+	NextPage string `query:"next_page"`
 }
 
 // PagedInput adds the paging.
 type PagedInput struct {
 	DatesInput
-	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
-	NextPage string `query:"next_page"`
+	Paging
 }
 
 type (
@@ -135,7 +154,7 @@ type (
 )
 
 // dates checks what the schema cannot: the order and the distance of the days.
-func (in *DatesInput) dates() (store.Dates, error) {
+func (in *DaysInput) dates() (store.Dates, error) {
 	from, errFrom := time.Parse(time.DateOnly, in.StartDate)
 	to, errTo := time.Parse(time.DateOnly, in.EndDate)
 	if errFrom != nil || errTo != nil {
@@ -204,7 +223,7 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 		return nil, resource.Of(err)
 	}
 	date := func(r store.ReportRow) string { return r.Date }
-	page, end, err := cut(in.cursors(ctx, "getCampaignDailyReport"), in.NextPage, in.Limit, date, rows)
+	page, end, err := cut(in.cursors(ctx, "getCampaignDailyReport"), in.Paging, date, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +246,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 		return nil, resource.Of(err)
 	}
 	id := func(r store.ReportRow) string { return r.ProductID }
-	page, end, err := cut(in.cursors(ctx, "getCampaignProductsReport"), in.NextPage, in.Limit, id, rows)
+	page, end, err := cut(in.cursors(ctx, "getCampaignProductsReport"), in.Paging, id, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -244,14 +263,10 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	return &productsOutput{Products{all, end, through}}, nil
 }
 
-// cut cuts a page out of the rows. An empty page, which limit 0 asks for, goes on where it started.
-func cut(c resource.Cursors, cursor string, limit int, id func(store.ReportRow) string, rows []store.ReportRow) ([]store.ReportRow, resource.Page, error) {
-	fetch := resource.Sorted(rows, id)
-	page, end, err := resource.List(c, cursor, max(1, limit), id, fetch)
-	if err != nil || limit > 0 || len(page) == 0 {
-		return page, end, resource.Of(err)
-	}
-	return nil, resource.Page{HasMore: true, NextPage: c.Again(cursor)}, nil
+// cut cuts a page out of the rows.
+func cut[T any](c resource.Cursors, p Paging, id func(T) string, rows []T) ([]T, resource.Page, error) {
+	page, end, err := resource.ListOrPeek(c, p.NextPage, p.Limit, id, resource.Sorted(rows, id))
+	return page, end, resource.Of(err)
 }
 
 func numbersOf(c *rollup.Counters, exponent uint8) Numbers {

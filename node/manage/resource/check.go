@@ -49,6 +49,7 @@ func (c *checker) value(i int, s *huma.Schema) int {
 	end := skipValue(c.data, i)
 	text := c.data[i:end]
 	switch {
+	case text[0] == 'n' && s.Nullable: // Only a member that null clears comes this far.
 	case s.Type == huma.TypeObject && text[0] == '{' && len(s.Properties) > 0:
 		c.object(i, s)
 		return end
@@ -95,7 +96,7 @@ func (c *checker) object(i int, s *huma.Schema) {
 		if ok {
 			seen[known] = true
 		}
-		if ok && known == name && !absent(c.data[i:end], c.resolve(s.Properties[name]), slices.Contains(s.Required, name)) {
+		if ok && known == name && !c.absent(c.data[i:end], s, name) {
 			present[name] = true
 			if len(c.out) > start {
 				c.out = append(c.out, ',')
@@ -119,14 +120,18 @@ func (c *checker) object(i int, s *huma.Schema) {
 	}
 }
 
-// absent is the interface's word for a member that is there but says nothing: null, and blank text where the member is
-// optional.
-func absent(text []byte, s *huma.Schema, required bool) bool {
+// absent is the interface's word for a member that is there but says nothing: null, unless null clears it, and blank text
+// where the member is optional.
+func (c *checker) absent(text []byte, object *huma.Schema, name string) bool {
+	s, required := c.resolve(object.Properties[name]), slices.Contains(object.Required, name)
 	if text[0] == 'n' {
-		return true
+		return !clears(s, required)
 	}
 	return !required && s.Type == huma.TypeString && text[0] == '"' && strings.TrimSpace(unquote(text)) == ""
 }
+
+// clears says whether null is a value of an optional member: see Optional.
+func clears(s *huma.Schema, required bool) bool { return s.Nullable && !required }
 
 // names maps the folded names of an object's members to the names themselves.
 func (c *checker) names(s *huma.Schema) map[string]string {

@@ -107,6 +107,19 @@ func List[T any](
 	return all, Page{HasMore: true, NextPage: cursors.Seal(positionOf(id(all[len(all)-1])))}, nil
 }
 
+// ListOrPeek is List for operations with a limit of 0, which asks whether there is anything: an empty page, whose cursor
+// goes on where the page started.
+func ListOrPeek[T any](
+	cursors Cursors, cursor string, limit int, id func(T) string,
+	fetch func(store.Page) ([]T, bool, error),
+) ([]T, Page, error) {
+	all, end, err := List(cursors, cursor, max(1, limit), id, fetch)
+	if err != nil || limit > 0 || len(all) == 0 {
+		return all, end, err
+	}
+	return nil, Page{HasMore: true, NextPage: cursors.Again(cursor)}, nil
+}
+
 // An id of 255 characters may have 1,020 bytes, which no cursor of 512 characters can carry. The position of an id that
 // is too long is a mark, the start of the id, and the hash of the whole id.
 const (

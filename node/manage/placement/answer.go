@@ -1,0 +1,63 @@
+package placement
+
+import (
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Placement is a placement as it is answered.
+type Placement struct {
+	PlacementID         string            `json:"placementId" format:"uuid"`
+	MarketplaceID       string            `json:"marketplaceId" format:"uuid"`
+	ExternalPlacementID string            `json:"externalPlacementId"`
+	Name                string            `json:"name"`
+	JSONTemplateID      string            `json:"jsonTemplateId" format:"uuid"`
+	JSONTemplate        resource.Template `json:"jsonTemplate"`
+	Logo                Count             `json:"logo"`
+	Title               Length            `json:"title"`
+	Products            ProductCounts     `json:"products"`
+	PreviewTemplate     Shown             `json:"previewTemplate"`
+	IsActive            bool              `json:"isActive"`
+	CreatedAt           resource.Time     `json:"createdAt"`
+	UpdatedAt           resource.Time     `json:"updatedAt"`
+}
+
+// Count is how many of something there may be.
+type Count struct {
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
+}
+
+// Length is how long a text may be, in characters.
+type Length struct {
+	MinLength int64 `json:"minLength"`
+	MaxLength int64 `json:"maxLength"`
+}
+
+// ProductCounts is how many products there may be, and images of each.
+type ProductCounts struct {
+	Count
+	Assets Count `json:"assets"`
+}
+
+// Shown is the preview as it was sent.
+type Shown struct {
+	HTML string `json:"html,omitempty"`
+	CSS  string `json:"css,omitempty"`
+}
+
+// List is one page of placements.
+type List struct {
+	Placements []Placement `json:"placements"`
+	resource.Page
+}
+
+func placementOf(x *store.Placement, template *store.Template, marketplace string) Placement {
+	return Placement{
+		PlacementID: x.ID.String(), MarketplaceID: marketplace, ExternalPlacementID: x.ExternalID, Name: x.Name,
+		JSONTemplateID: x.Template.String(), JSONTemplate: resource.TemplateOf(template, marketplace),
+		Logo: Count(x.Logo), Title: Length{x.Title.Min, x.Title.Max}, Products: ProductCounts{Count(x.Products), Count(x.Assets)},
+		PreviewTemplate: Shown{x.HTML, x.CSS}, IsActive: !x.Inactive,
+		CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+	}
+}

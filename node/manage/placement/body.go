@@ -1,0 +1,144 @@
+package placement
+
+import (
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Body asks for a placement.
+type Body struct {
+	ExternalPlacementID string    `json:"externalPlacementId" minLength:"1" maxLength:"255" pattern:"^[A-Za-z0-9_-]+$" doc:"The marketplace's own id, unique; the slotId of sponsored brands."`
+	Name                string    `json:"name" minLength:"5" maxLength:"50"`
+	JSONTemplateID      string    `json:"jsonTemplateId" format:"uuid" doc:"Of a template that is not archived."`
+	Logo                *Logo     `json:"logo,omitempty"`
+	Title               *Title    `json:"title,omitempty"`
+	Products            *Products `json:"products,omitempty"`
+	PreviewTemplate     *Preview  `json:"previewTemplate,omitempty" doc:"Kept as it is sent; only ever shown in a sandbox."`
+}
+
+// Patch changes the members it has.
+type Patch struct {
+	Name            *string   `json:"name,omitempty" minLength:"5" maxLength:"50"`
+	JSONTemplateID  *string   `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Of a template that is not archived."`
+	Logo            *Logo     `json:"logo,omitempty"`
+	Title           *Title    `json:"title,omitempty"`
+	Products        *Products `json:"products,omitempty"`
+	PreviewTemplate *Preview  `json:"previewTemplate,omitempty"`
+	IsActive        *bool     `json:"isActive,omitempty"`
+}
+
+// Logo is how many logos there may be.
+type Logo struct {
+	Min *int64 `json:"min,omitempty" minimum:"0" maximum:"10" doc:"Default 1; at most max."`
+	Max *int64 `json:"max,omitempty" minimum:"0" maximum:"10" doc:"Default 1."`
+}
+
+// Title is how long the title may be.
+type Title struct {
+	MinLength *int64 `json:"minLength,omitempty" minimum:"0" maximum:"255" doc:"Characters, default 1; at most maxLength."`
+	MaxLength *int64 `json:"maxLength,omitempty" minimum:"1" maximum:"255" doc:"Characters, default 100."`
+}
+
+// Products is how many products there may be.
+type Products struct {
+	Min    *int64  `json:"min,omitempty" minimum:"0" maximum:"50" doc:"Default 1; at most max."`
+	Max    *int64  `json:"max,omitempty" minimum:"0" maximum:"50" doc:"Default 10."`
+	Assets *Assets `json:"assets,omitempty"`
+}
+
+// Assets is how many images a product may have.
+type Assets struct {
+	Min *int64 `json:"min,omitempty" minimum:"0" maximum:"10" doc:"Default 1; at most max."`
+	Max *int64 `json:"max,omitempty" minimum:"0" maximum:"10" doc:"Default 1."`
+}
+
+// Preview is how the console shows the placement.
+type Preview struct {
+	HTML *string `json:"html,omitempty" maxLength:"65536"`
+	CSS  *string `json:"css,omitempty" maxLength:"65536"`
+}
+
+type (
+	createInput struct{ Body Body }
+	patchInput  struct {
+		ID   string `path:"placement_id" format:"uuid"`
+		Body Patch
+	}
+	oneInput struct {
+		ID string `path:"placement_id" format:"uuid"`
+	}
+	listInput struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	output     struct{ Body Placement }
+	listOutput struct{ Body List }
+)
+
+// placement is the body with the defaults of what it leaves out.
+func (b *Body) placement() store.Placement {
+	x := store.Placement{
+		ExternalID: b.ExternalPlacementID, Name: b.Name, Template: resource.ParseUUID(b.JSONTemplateID),
+		Logo: store.Range{Min: 1, Max: 1}, Title: store.Range{Min: 1, Max: 100},
+		Products: store.Range{Min: 1, Max: 10}, Assets: store.Range{Min: 1, Max: 1},
+	}
+	p := Patch{Logo: b.Logo, Title: b.Title, Products: b.Products, PreviewTemplate: b.PreviewTemplate}
+	p.apply(&x)
+	return x
+}
+
+// apply changes what the patch names.
+func (p *Patch) apply(x *store.Placement) {
+	set(&x.Name, p.Name)
+	if p.JSONTemplateID != nil {
+		x.Template = resource.ParseUUID(*p.JSONTemplateID)
+	}
+	if p.Logo != nil {
+		change(&x.Logo, p.Logo.Min, p.Logo.Max)
+	}
+	if p.Title != nil {
+		change(&x.Title, p.Title.MinLength, p.Title.MaxLength)
+	}
+	if p.Products != nil {
+		change(&x.Products, p.Products.Min, p.Products.Max)
+	}
+	if p.Products != nil && p.Products.Assets != nil {
+		change(&x.Assets, p.Products.Assets.Min, p.Products.Assets.Max)
+	}
+	if p.PreviewTemplate != nil {
+		set(&x.HTML, p.PreviewTemplate.HTML)
+		set(&x.CSS, p.PreviewTemplate.CSS)
+	}
+	if p.IsActive != nil {
+		x.Inactive = !*p.IsActive
+	}
+}
+
+func change(r *store.Range, least, most *int64) {
+	set(&r.Min, least)
+	set(&r.Max, most)
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// crossed checks what concerns two members, after defaults: no range may be empty.
+func crossed(x *store.Placement) (found []resource.Violation) {
+	for _, r := range []struct {
+		of  store.Range
+		loc []any
+	}{
+		{x.Logo, []any{"body", "logo", "min"}},
+		{x.Title, []any{"body", "title", "minLength"}},
+		{x.Products, []any{"body", "products", "min"}},
+		{x.Assets, []any{"body", "products", "assets", "min"}},
+	} {
+		if r.of.Min > r.of.Max {
+			found = append(found, resource.At("value_error", "must not be above the maximum beside it", r.loc...))
+		}
+	}
+	return found
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"context"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Total is the sum of a product, a vendor or the marketplace over the days.
+type Total struct {
+	Numbers
+	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
+}
+
+// TotalDay is one day of them.
+type TotalDay struct {
+	Date string `json:"date" format:"date"`
+	Numbers
+}
+
+// TotalDays is one page of days.
+type TotalDays struct {
+	Reports []TotalDay `json:"reports"`
+	resource.Page
+	CompleteThrough resource.Time `json:"completeThrough"`
+}
+
+type (
+	totalOutput     struct{ Body Total }
+	totalDaysOutput struct{ Body TotalDays }
+)
+
+// subject is the input of a report: what it is about, and the days.
+type subject interface {
+	dates() (store.Dates, error)
+	// scope binds cursors.
+	scope() []string
+	countsProducts() bool
+	numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error)
+}
+
+type pagedSubject interface {
+	subject
+	paging() Paging
+}
+
+// ProductInput names a product and the days.
+type ProductInput struct {
+	ProductID string `path:"product_id" minLength:"1" maxLength:"255"`
+	DaysInput
+}
+
+// VendorInput names a vendor and the days.
+type VendorInput struct {
+	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
+	DaysInput
+}
+
+// MarketplaceInput names the days.
+type MarketplaceInput struct{ DaysInput }
+
+// ProductDaysInput adds the paging.
+type ProductDaysInput struct {
+	ProductInput
+	Paging
+}
+
+// VendorDaysInput adds the paging.
+type VendorDaysInput struct {
+	VendorInput
+	Paging
+}
+
+// MarketplaceDaysInput adds the paging.
+type MarketplaceDaysInput struct {
+	MarketplaceInput
+	Paging
+}
+
+func registerSubjects(api huma.API) {
+	const (
+		product     = "Impressions and clicks of all bids on a product, and all its purchases"
+		vendor      = "Impressions and clicks of a vendor's campaigns, and purchases of the products that no other vendor sells"
+		marketplace = "All events of the marketplace, of campaigns and of none"
+		perDay      = ", per day that has any, oldest first."
+	)
+	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductInput])
+	add(api, "getProductDailyReport", service+"/products/{product_id}/daily", product+perDay, totalDays[ProductDaysInput])
+	add(api, "getVendorReport", service+"/vendors/{vendor_id}", vendor+", summed over days.", total[VendorInput])
+	add(api, "getVendorDailyReport", service+"/vendors/{vendor_id}/daily", vendor+perDay, totalDays[VendorDaysInput])
+	add(api, "getMarketplaceReport", service+"/marketplace", marketplace+", summed over days.", total[MarketplaceInput])
+	add(api, "getMarketplaceDailyReport", service+"/marketplace/daily", marketplace+perDay, totalDays[MarketplaceDaysInput])
+}
+
+func (in *ProductInput) scope() []string {
+	return []string{"product", in.ProductID, in.StartDate, in.EndDate}
+}
+
+func (in *ProductInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
+	rows, err := st.ProductNumbers(ctx, in.ProductID, d, daily)
+	return rows, resource.Of(err)
+}
+
+func (in *VendorInput) scope() []string {
+	return []string{"vendor", in.VendorID, in.StartDate, in.EndDate}
+}
+
+func (in *VendorInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
+	rows, err := st.VendorNumbers(ctx, in.VendorID, d, daily)
+	return rows, resource.OfVendor(err)
+}
+
+func (in *MarketplaceInput) scope() []string {
+	return []string{"marketplace", in.StartDate, in.EndDate}
+}
+
+func (*MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
+	rows, err := st.MarketplaceNumbers(ctx, d, daily)
+	return rows, resource.Of(err)
+}
+
+func (in *DaysInput) countsProducts() bool { return in.PurchaseCountByProduct }
+
+func (p *Paging) paging() Paging { return *p }
+
+// total serves a sum. The watermark is read before the numbers, so it never promises too much.
+func total[I any, P interface {
+	*I
+	subject
+}](ctx context.Context, input *I) (*totalOutput, error) {
+	in, st := P(input), storeOf(ctx)
+	d, err := in.dates()
+	if err != nil {
+		return nil, err
+	}
+	through := resource.Time(st.CompleteThrough().UnixMilli())
+	rows, err := in.numbers(ctx, st, d, false)
+	if err != nil {
+		return nil, err
+	}
+	sum := store.Numbers{Sold: map[string]int64{}}
+	if len(rows) > 0 {
+		sum = rows[0]
+	}
+	return &totalOutput{Total{totalOf(in, &sum, st.Settings().CurrencyExponent), through}}, nil
+}
+
+// totalDays serves a page of days.
+func totalDays[I any, P interface {
+	*I
+	pagedSubject
+}](ctx context.Context, input *I) (*totalDaysOutput, error) {
+	in, st := P(input), storeOf(ctx)
+	d, err := in.dates()
+	if err != nil {
+		return nil, err
+	}
+	through := resource.Time(st.CompleteThrough().UnixMilli())
+	rows, err := in.numbers(ctx, st, d, true)
+	if err != nil {
+		return nil, err
+	}
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "daily", in.scope()...)
+	page, end, err := cut(cursors, in.paging(), func(n store.Numbers) string { return n.Date }, rows)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]TotalDay, len(page))
+	for i := range page {
+		all[i] = TotalDay{page[i].Date, totalOf(in, &page[i], st.Settings().CurrencyExponent)}
+	}
+	return &totalDaysOutput{TotalDays{all, end, through}}, nil
+}
+
+func totalOf(in subject, n *store.Numbers, exponent uint8) Numbers {
+	all := numbersOf(&n.Counters, exponent)
+	if in.countsProducts() {
+		all.Purchases.CountByProduct = n.Sold
+	}
+	return all
+}

@@ -1,0 +1,103 @@
+package template
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/gavel-ads/gavel/node/jsonform"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Body asks for a template.
+type Body struct {
+	Name              string          `json:"name" minLength:"1" maxLength:"50" doc:"Unique, case aside, among the templates that are not archived."`
+	Description       string          `json:"description" minLength:"1" maxLength:"100"`
+	JSONSchema        resource.Object `json:"jsonSchema" doc:"Draft-07 or 2020-12, at most 64 KiB, 16 schemas deep, 500 in all; references only to itself."`
+	AdFormat          string          `json:"adFormat,omitempty" enum:"banner,sponsored_brand" default:"banner"`
+	PreviewScreenshot string          `json:"previewScreenshot,omitempty" minLength:"1" maxLength:"2083" format:"uri"`
+	PreviewURL        string          `json:"previewUrl,omitempty" minLength:"1" maxLength:"2083" format:"uri"`
+}
+
+// Patch changes the members it has.
+type Patch struct {
+	Name              *string                   `json:"name,omitempty" minLength:"1" maxLength:"50"`
+	Description       *string                   `json:"description,omitempty" minLength:"1" maxLength:"100"`
+	JSONSchema        resource.Object           `json:"jsonSchema,omitempty"`
+	PreviewScreenshot resource.Optional[string] `json:"previewScreenshot,omitempty" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
+	PreviewURL        resource.Optional[string] `json:"previewUrl,omitempty" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
+}
+
+// List is one page of templates.
+type List struct {
+	Templates []resource.Template `json:"jsonTemplates"`
+	resource.Page
+}
+
+type (
+	createInput struct{ Body Body }
+	patchInput  struct {
+		ID   string `path:"json_template_id" format:"uuid"`
+		Body Patch
+	}
+	oneInput struct {
+		ID string `path:"json_template_id" format:"uuid"`
+	}
+	listInput struct {
+		Limit           int    `query:"limit" minimum:"0" maximum:"100" default:"100"`
+		NextPage        string `query:"next_page"`
+		Search          string `query:"search" maxLength:"100" doc:"Only templates whose name or description contains this, case aside."`
+		IncludeArchived bool   `query:"include_archived" default:"false"`
+	}
+	output     struct{ Body resource.Template }
+	listOutput struct{ Body List }
+)
+
+func (in *listInput) filter() func(*store.Template) bool {
+	search := strings.ToLower(in.Search)
+	return func(x *store.Template) bool {
+		found := strings.Contains(strings.ToLower(x.Name), search) || strings.Contains(strings.ToLower(x.Description), search)
+		return found && (in.IncludeArchived || !x.Archived)
+	}
+}
+
+func boolText(b bool) string { return strconv.FormatBool(b) }
+
+// checkSchema turns the reason to refuse a schema into a violation.
+func checkSchema(schema resource.Object) error {
+	if err := jsonform.Check(schema); err != nil {
+		return resource.Invalid(resource.At("json_schema", err.Error(), "body", "jsonSchema"))
+	}
+	return nil
+}
+
+func (b *Body) template() store.Template {
+	x := store.Template{
+		Name: b.Name, Description: b.Description, Schema: json.RawMessage(b.JSONSchema), AdFormat: b.AdFormat,
+		PreviewScreenshot: b.PreviewScreenshot, PreviewURL: b.PreviewURL,
+	}
+	if x.AdFormat == "" {
+		x.AdFormat = "banner"
+	}
+	return x
+}
+
+func (p *Patch) apply(x *store.Template) {
+	if p.Name != nil {
+		x.Name = *p.Name
+	}
+	if p.Description != nil {
+		x.Description = *p.Description
+	}
+	if p.JSONSchema != nil {
+		x.Schema = json.RawMessage(p.JSONSchema)
+	}
+	p.PreviewScreenshot.Apply(&x.PreviewScreenshot)
+	p.PreviewURL.Apply(&x.PreviewURL)
+}
+
+func answer(ctx context.Context, x *store.Template) *output {
+	return &output{resource.TemplateOf(x, storeOf(ctx).Settings().ID.String())}
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// Numbers are the counters of a product, a vendor or the marketplace, of one day or of all days.
+//
+// Impressions and clicks are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
+// product are all there were, whoever brought them. Counters do not say who sold what was bought, so a vendor has the
+// purchases of those products that no other vendor sells: too few perhaps, but none that is not its own, and none twice.
+type Numbers struct {
+	Date string // YYYY-MM-DD local; empty in a sum.
+	rollup.Counters
+	Sold map[string]int64 // Purchases by product.
+}
+
+// tally adds up counters under a key made of their cell.
+type tally struct {
+	key  func(cell uint32) string
+	rows map[string]*Numbers
+}
+
+// tallyOf adds up by local day, or everything to one row.
+func (t Tenant) tallyOf(daily bool) *tally {
+	y := &tally{key: func(uint32) string { return "" }, rows: map[string]*Numbers{}}
+	if daily {
+		zone := t.Location()
+		y.key = func(cell uint32) string { return timeOf(cell).In(zone).Format(time.DateOnly) }
+	}
+	return y
+}
+
+// timeOf is when a cell begins.
+func timeOf(cell uint32) time.Time { return time.Unix(int64(cell)*rollup.CellSeconds, 0) }
+
+func (y *tally) row(cell uint32) *Numbers {
+	key := y.key(cell)
+	n := y.rows[key]
+	if n == nil {
+		n = &Numbers{Date: key, Sold: map[string]int64{}}
+		y.rows[key] = n
+	}
+	return n
+}
+
+func (y *tally) add(cell uint32, c *rollup.Counters) { y.row(cell).Add(c) }
+
+// sold notes how often a product was bought, beside counters that have it already.
+func (y *tally) sold(product string, c *shard.CellCounters) {
+	y.row(c.Cell).Sold[product] += c.Purchases
+}
+
+func (y *tally) sorted() []Numbers {
+	rows := make([]Numbers, 0, len(y.rows))
+	for _, key := range slices.Sorted(maps.Keys(y.rows)) {
+		rows = append(rows, *y.rows[key])
+	}
+	return rows
+}
+
+// shown are the counters of what was shown and clicked, without purchases.
+func shown(c *rollup.Counters) *rollup.Counters {
+	return &rollup.Counters{
+		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
+		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks,
+	}
+}
+
+// ProductNumbers are the numbers of a product, by day or as one row; days without any are left out. ErrNotFound for a
+// product that is not in the catalog and has none.
+func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
+	span, err := t.cells(d)
+	if err != nil {
+		return nil, err
+	}
+	y := t.tallyOf(daily)
+	err = t.eachBidCell("", span, func(_ *campaignRef, x *shard.BidCell) {
+		if x.Bid != 0 && x.Target == id {
+			y.add(x.Cell, shown(&x.Counters))
+		}
+	})
+	if err == nil {
+		err = t.eachSale([]string{id}, span, y)
+	}
+	if err == nil && len(y.rows) == 0 {
+		_, err = t.Product(ctx, id)
+	}
+	return y.sorted(), err
+}
+
+// VendorNumbers are the numbers of a vendor, as ProductNumbers. ErrNotFound for an unknown vendor that has none.
+func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
+	span, err := t.cells(d)
+	if err != nil {
+		return nil, err
+	}
+	y := t.tallyOf(daily)
+	err = t.eachBidCell(id, span, func(_ *campaignRef, x *shard.BidCell) { y.add(x.Cell, shown(&x.Counters)) })
+	if err != nil {
+		return nil, err
+	}
+	own, err := t.soldOnlyBy(id)
+	if err == nil {
+		err = t.eachSale(own, span, y)
+	}
+	if err == nil && len(y.rows) == 0 {
+		_, err = t.Vendor(ctx, id)
+	}
+	return y.sorted(), err
+}
+
+// MarketplaceNumbers are the numbers of all campaigns and of all events that named none.
+func (t Tenant) MarketplaceNumbers(_ context.Context, d Dates, daily bool) ([]Numbers, error) {
+	span, err := t.cells(d)
+	if err != nil {
+		return nil, err
+	}
+	y := t.tallyOf(daily)
+	err = t.eachBidCell("", span, func(_ *campaignRef, x *shard.BidCell) { y.add(x.Cell, &x.Counters) })
+	if err != nil {
+		return nil, err
+	}
+	err = t.allGroups(func(b shard.Books) {
+		for _, c := range b.FreeCells(t.marketplace, span.from, span.to) {
+			y.add(c.Cell, &c.Counters)
+		}
+		b.ProductsSold(t.marketplace, span.from, span.to, y.sold)
+	})
+	return y.sorted(), err
+}
+
+// eachSale adds the purchases of products, which lie in any group.
+func (t Tenant) eachSale(products []string, span cells, y *tally) error {
+	return t.allGroups(func(b shard.Books) {
+		for _, id := range products {
+			for _, c := range b.ProductCells(t.marketplace, id, span.from, span.to) {
+				y.add(c.Cell, &c.Counters)
+				y.sold(id, &c)
+			}
+		}
+	})
+}
+
+// campaignRef is a campaign as reports need it.
+type campaignRef struct {
+	id     ids.UUID
+	vendor string
+}
+
+// eachBidCell calls fn with the counters of all campaigns of a vendor, or of all vendors, terminated campaigns included. A
+// campaign's events lie in its own group, except for those that named it by its external id: they lie in any.
+func (t Tenant) eachBidCell(vendor string, span cells, fn func(*campaignRef, *shard.BidCell)) error {
+	campaigns, err := t.campaignRefs(vendor)
+	if err != nil {
+		return err
+	}
+	return t.allGroups(func(b shard.Books) {
+		for i := range campaigns {
+			all := b.CampaignBidCells(campaigns[i].id, span.from, span.to)
+			for j := range all {
+				fn(&campaigns[i], &all[j])
+			}
+		}
+	})
+}
+
+func (t Tenant) campaignRefs(vendor string) (refs []campaignRef, err error) {
+	err = t.allGroups(func(b shard.Books) {
+		for _, status := range []*market.Status{nil, new(market.Terminated)} {
+			const all = 1 << 30
+			campaigns, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendor, Status: status}, 0, all)
+			for i := range campaigns {
+				refs = append(refs, campaignRef{campaigns[i].ID, campaigns[i].VendorID})
+			}
+		}
+	})
+	slices.SortFunc(refs, func(a, b campaignRef) int { return cmp.Compare(a.id.String(), b.id.String()) }) // As they lie in the state.
+	return refs, err
+}
+
+// soldOnlyBy are the products of a vendor that no other vendor sells.
+func (t Tenant) soldOnlyBy(vendor string) ([]string, error) {
+	return read(t, t.store.Groups.Meta(), func(b shard.Books) (own []string) {
+		const step = 1_000
+		for after, more := "", true; more; {
+			var products []market.Product
+			products, more = b.ProductsOf(t.marketplace, vendor, after, step)
+			for i := range products {
+				after = products[i].ID
+				if sellerOf(&products[i]) == vendor {
+					own = append(own, after)
+				}
+			}
+		}
+		return own
+	})
+}
+
+// sellerOf is who sells a product when it is only one, else empty.
+func sellerOf(p *market.Product) string {
+	if len(p.Vendors) == 0 || slices.ContainsFunc(p.Vendors, func(v string) bool { return v != p.Vendors[0] }) {
+		return ""
+	}
+	return p.Vendors[0]
+}
+
+// allGroups asks every group, one after the other.
+func (t Tenant) allGroups(ask func(shard.Books)) error {
+	for _, g := range t.store.Groups.Groups() {
+		if _, err := read(t, g, func(b shard.Books) bool { ask(b); return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

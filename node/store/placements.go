@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Placement is a place on a storefront that shows sponsored brands, with what their content must have.
+type Placement struct {
+	ID            ids.UUID
+	ExternalID    string // Unique, the marketplace's own; for good.
+	Name          string
+	Template      ids.UUID
+	Logo          Range // Images.
+	Title         Range // Characters.
+	Products      Range
+	Assets        Range // Of each product.
+	HTML          string
+	CSS           string
+	Inactive      bool
+	CreatedMillis int64
+	UpdatedMillis int64
+}
+
+// Range is how many of something there may be, both ends included.
+type Range struct{ Min, Max int64 }
+
+// Place is the placement's position in lists.
+func (x *Placement) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+
+var placements = shelf[Placement]{command.RecordPlacement, command.RecordPlacementIndex, func(x *Placement) label {
+	return label{x.ID, x.CreatedMillis, x.ExternalID}
+}}
+
+// CreatePlacement stores a new placement and fills in its id and times. ErrAlreadyExists when the external id is taken.
+func (t Tenant) CreatePlacement(ctx context.Context, x *Placement) error {
+	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
+	x.UpdatedMillis = x.CreatedMillis
+	stored, err := placements.add(ctx, t, []Placement{*x})
+	if err != nil {
+		return err
+	}
+	*x = stored[0]
+	return nil
+}
+
+// Placement returns a placement, or ErrNotFound.
+func (t Tenant) Placement(_ context.Context, id ids.UUID) (Placement, error) {
+	at, err := placements.find(t, keyOfID(id))
+	return at.thing, err
+}
+
+// Placements lists the placements, newest first.
+func (t Tenant) Placements(_ context.Context, p Page) ([]Placement, bool, error) {
+	return placements.list(t, p, func(*Placement) bool { return true })
+}
+
+// ChangePlacement rewrites a placement. fn may run several times, and again on what another change left, so it says itself
+// whether the result may be; a placement is written only if it does. If fn changes nothing, the times stay.
+func (t Tenant) ChangePlacement(ctx context.Context, id ids.UUID, fn func(*Placement) error) (Placement, error) {
+	var refused error
+	got, err := placements.change(ctx, t, keyOfID(id), func(x *Placement) {
+		before := *x
+		if refused = fn(x); refused != nil {
+			*x = before
+		}
+		if before != *x {
+			x.UpdatedMillis = t.now()
+		}
+	})
+	if refused != nil {
+		return Placement{}, refused
+	}
+	return got, err
+}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Template is a form that the content of banners and sponsored brands is filled into.
+type Template struct {
+	ID                ids.UUID
+	Name              string // Unique without case among those that are not archived.
+	Description       string
+	Schema            json.RawMessage // Checked by node/jsonform before it gets here.
+	AdFormat          string          // banner or sponsored_brand.
+	Archived          bool            // Takes no new content; for good.
+	PreviewScreenshot string          // Empty: none.
+	PreviewURL        string
+	CreatedMillis     int64
+	UpdatedMillis     int64
+}
+
+// Place is the template's position in lists.
+func (x *Template) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+
+var templates = shelf[Template]{command.RecordTemplate, command.RecordTemplateIndex, func(x *Template) label {
+	return label{x.ID, x.CreatedMillis, x.uniqueName()}
+}}
+
+// uniqueName is the name as it is compared. An archived template gives its name back and is filed under its id instead.
+func (x *Template) uniqueName() string {
+	if x.Archived {
+		return "archived " + x.ID.String()
+	}
+	return "name " + strings.ToLower(strings.ToUpper(x.Name)) // Upper case first: some letters have two lower case forms.
+}
+
+// CreateTemplate stores a new template and fills in its id and times. ErrAlreadyExists when the name is taken.
+func (t Tenant) CreateTemplate(ctx context.Context, x *Template) error {
+	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
+	x.UpdatedMillis = x.CreatedMillis
+	stored, err := templates.add(ctx, t, []Template{*x})
+	if err != nil {
+		return err
+	}
+	*x = stored[0]
+	return nil
+}
+
+// Template returns a template, archived ones too, or ErrNotFound.
+func (t Tenant) Template(_ context.Context, id ids.UUID) (Template, error) {
+	at, err := templates.find(t, keyOfID(id))
+	return at.thing, err
+}
+
+// Templates lists the templates that a filter keeps, newest first.
+func (t Tenant) Templates(_ context.Context, p Page, keep func(*Template) bool) ([]Template, bool, error) {
+	return templates.list(t, p, keep)
+}
+
+// ChangeTemplate rewrites a template. fn may run several times; if it changes nothing, the times stay. ErrAlreadyExists
+// when the new name is taken.
+func (t Tenant) ChangeTemplate(ctx context.Context, id ids.UUID, fn func(*Template)) (Template, error) {
+	return templates.change(ctx, t, keyOfID(id), func(x *Template) {
+		before := *x
+		if fn(x); !reflect.DeepEqual(before, *x) {
+			x.UpdatedMillis = t.now()
+		}
+	})
+}
