@@ -43,7 +43,7 @@ func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
 // for each id. Those of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
-	sieve, n := s.v.Products(), 0
+	sieve, n, sum := s.v.Products(), 0, s.touched
 	for i := range s.req.Auctions {
 		ids := s.req.Auctions[i].Products
 		if room := n + len(ids); len(s.picked) < room {
@@ -52,11 +52,15 @@ func (s *Scratch) sift() {
 		}
 		picked := s.picked
 		for at := range ids {
+			sum += sieve.Touch(ids[at].Hash)
+		}
+		for at := range ids {
 			picked[n] = uint32(at) //nolint:gosec // at most ProductsMax.
 			n += sieve.Passes(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)
 	}
+	s.touched = sum
 }
 
 // A request of few ids waits for latency alone: it costs less to load more lines than to load one after the other.

@@ -83,6 +83,9 @@ func (s Sieve) Passes(hash uint64) int {
 	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
 }
 
+// Touch loads the word that Passes will read. It is shorter than Passes, so more of its loads are on their way at once.
+func (s Sieve) Touch(hash uint64) uint64 { return atomic.LoadUint64(&s.tags[hash&s.mask]) }
+
 // touch loads both lines of the hash's bucket.
 func (t *table) touch(hash uint64) uint64 {
 	bucket := hash & t.mask
