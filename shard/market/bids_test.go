@@ -1,0 +1,34 @@
+package market
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// A product's row names the campaign of the first of its bids, whatever came and went.
+func TestRowNamesFirstCampaign(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	m := New(1)
+	campaigns := make([]Campaign, 5)
+	for i := range campaigns {
+		campaigns[i] = Campaign{Ordinal: uint32(i + 1), Group: 1, Marketplace: 1}
+		m.PutCampaign(&campaigns[i])
+	}
+	for round := range 2000 {
+		product := fmt.Sprint("p", r.IntN(3))
+		ordinal := r.Uint32N(12)
+		m.PutBid(&campaigns[ordinal%5], &Bid{Ordinal: ordinal, Target: product, Amount: 1, Deleted: r.IntN(2) == 0})
+		if r.IntN(3) == 0 {
+			m.Publish()
+		}
+		row, _, _ := m.findProduct(1, product)
+		p, want := m.products.at(row), uint32(0)
+		if bids := m.bids.at(p.block, p.Bids); len(bids) > 0 {
+			want = bids[0].Campaign
+		}
+		if p.Campaign != want {
+			t.Fatalf("round %d: campaign %d, want %d", round, p.Campaign, want)
+		}
+	}
+}
