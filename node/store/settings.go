@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	_ "time/tzdata" // The same zones on every machine, also where none are installed.
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"

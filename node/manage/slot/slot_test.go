@@ -1,9 +1,74 @@
 package slot_test
 
 import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
 func TestScripts(t *testing.T) { managetest.RunScripts(t) }
+
+// TestManySlots: 50 slots are made at once, 51 are not; a list answers 1 to 50.
+func TestManySlots(t *testing.T) {
+	w := managetest.New(t)
+	slots := func(n int, prefix string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf(`{"slotId":"%s%d","position":"search","dimensions":{}}`, prefix, i)
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	const path = "/public/v1/media-service/slots"
+	call(t, w, "POST", path, slots(51, "a"), 422, `{"detail":[{"loc":["body"],"msg":"must have at most 50 items","type":"too_long"}]}`)
+	call(t, w, "POST", path, slots(50, "b"), 200, `"externalId":"b49"`)
+	call(t, w, "POST", path, slots(1, "c"), 200, `[{`)
+	call(t, w, "GET", path, "", 200, `"hasMore":true`)
+	call(t, w, "GET", path+"?limit=1", "", 200, `"hasMore":true`)
+	call(t, w, "GET", path+"?limit=50", "", 200, `"hasMore":true`)
+	call(t, w, "GET", path+"?limit=0", "", 422, `greater_than_equal`)
+	call(t, w, "GET", path+"?limit=51", "", 422, `less_than_equal`)
+	// What holds for an item holds for one of many: a member that comes twice refuses the body.
+	call(t, w, "POST", path, `[{"slotId":"d","position":"search","dimensions":{},"SLOTID":"e"}]`, 400, `bad_request`)
+}
+
+// TestLengths of what the general test of limits leaves to its resource: addresses, and ids that must not be any.
+func TestLengths(t *testing.T) {
+	w := managetest.New(t)
+	const path = "/public/v1/media-service/slots"
+	address := func(length int) string {
+		const site = "https://shop.example.com/"
+		return site + strings.Repeat("x", length-len(site))
+	}
+	slot := func(id, url, image string) string {
+		return fmt.Sprintf(`{"slotId":"%s","position":"search","dimensions":{},"page":{"name":"N","url":"%s","imageUrl":"%s"}}`, id, url, image)
+	}
+	call(t, w, "POST", path, slot("a", address(2083), address(2083)), 200, `"externalId":"a"`)
+	call(t, w, "POST", path, slot("b", address(2084), address(2083)), 422, `"loc":["body","page","url"]`)
+	call(t, w, "POST", path, slot("b", address(2083), address(2084)), 422, `"loc":["body","page","imageUrl"]`)
+
+	fallback := func(url, kind, id string) string {
+		return fmt.Sprintf(`{"results":[{"deviceType":"mobile","url":"%s","width":1,"height":1,"contentType":"image/webp",`+
+			`"destination":{"destinationType":"%s","destinationId":"%s"}}]}`, url, kind, id)
+	}
+	call(t, w, "PUT", path+"/a/fallback", fallback(address(2083), "url", address(2083)), 200, `"results":[{`)
+	call(t, w, "PUT", path+"/a/fallback", fallback(address(2084), "url", address(2083)), 422, `"0","url"]`)
+	call(t, w, "PUT", path+"/a/fallback", fallback(address(99), "url", address(2084)), 422, `"destinationId"]`)
+	for _, kind := range []string{"product", "vendor", "brand", "category"} {
+		call(t, w, "PUT", path+"/a/fallback", fallback(address(99), kind, strings.Repeat("ä", 255)), 200, `"results":[{`)
+		call(t, w, "PUT", path+"/a/fallback", fallback(address(99), kind, strings.Repeat("ä", 256)), 422, `"destinationId"]`)
+	}
+}
+
+func call(t *testing.T, w *managetest.World, method, path, body string, status int, part string) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	if rec.Code != status || !strings.Contains(rec.Body.String(), part) {
+		t.Errorf("%s %s with %d bytes: %d %.300s, want %d with %s", method, path, len(body), rec.Code, rec.Body, status, part)
+	}
+}

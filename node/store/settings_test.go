@@ -1,0 +1,147 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// settingsOf are the marketplace's settings as each group has them.
+func settingsOf(t *testing.T, w *managetest.World) map[ids.Group]market.Marketplace {
+	t.Helper()
+	all := map[ids.Group]market.Marketplace{}
+	for _, g := range w.Store.Groups.Groups() {
+		err := w.Store.Groups.Read(g, func(r shard.Reader) error {
+			all[g], _ = shard.Books{R: r}.Marketplace(managetest.Main)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func TestSettingsReachEveryGroup(t *testing.T) {
+	w := managetest.New(t)
+	want, err := w.Store.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+		m.PostPaid = true
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := settingsOf(t, w)
+	if len(all) < 3 {
+		t.Fatalf("%d groups; the test needs more", len(all))
+	}
+	for g, got := range all {
+		if !got.PostPaid || !reflect.DeepEqual(got, want) {
+			t.Errorf("group %d has %+v, want %+v", g, got, want)
+		}
+	}
+	if !w.Store.Tenant(managetest.Main).Settings().PostPaid {
+		t.Error("auctions do not see it")
+	}
+}
+
+type groups = store.Groups
+
+// failing refuses proposals to one group.
+type failing struct {
+	groups
+	group ids.Group
+	down  bool
+}
+
+func (f *failing) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+	if f.down && g == f.group {
+		return nil, store.ErrUnavailable
+	}
+	return f.groups.Propose(ctx, g, cmd)
+}
+
+// TestSettingsThatFailHalfwayAreCompleted by repeating the change, although the meta group has it already.
+func TestSettingsThatFailHalfwayAreCompleted(t *testing.T) {
+	w := managetest.New(t)
+	f := &failing{w.Store.Groups, 2, true}
+	tenant := (&store.Store{Groups: f, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
+	change := func() error {
+		_, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+			m.PostPaid = true
+			return nil
+		})
+		return err
+	}
+	if err := change(); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("a group is down, but: %v", err)
+	}
+	if all := settingsOf(t, w); !all[w.Store.Groups.Meta()].PostPaid || all[2].PostPaid {
+		t.Fatalf("the meta group comes first: %+v", all)
+	}
+	f.down = false
+	if err := change(); err != nil {
+		t.Fatal(err)
+	}
+	for g, got := range settingsOf(t, w) {
+		if !got.PostPaid {
+			t.Errorf("group %d was left behind", g)
+		}
+	}
+}
+
+// TestSettingsOfTwoNodesEndAlike: each node has a store of its own, and no lock holds them apart.
+func TestSettingsOfTwoNodesEndAlike(t *testing.T) {
+	w := managetest.New(t)
+	for round := range 20 {
+		if err := errors.Join(together(4, func(i int) error {
+			node := &store.Store{Groups: w.Store.Groups, Now: w.Now, View: w.Store.View}
+			_, err := node.Tenant(managetest.Main).ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+				m.Name = fmt.Sprintf("%d of round %d", i, round)
+				return nil
+			})
+			return err
+		})...); err != nil {
+			t.Fatal(err)
+		}
+		all := settingsOf(t, w)
+		for g, got := range all {
+			if !reflect.DeepEqual(got, all[w.Store.Groups.Meta()]) {
+				t.Fatalf("group %d has %+v, the meta group %+v", g, got, all[w.Store.Groups.Meta()])
+			}
+		}
+	}
+}
+
+// TestARefusedChangeOfSettingsChangesNothing, and one that changes nothing is no change.
+func TestARefusedChangeOfSettingsChangesNothing(t *testing.T) {
+	w := managetest.New(t)
+	tenant := w.Store.Tenant(managetest.Main)
+	nothing := func(*market.Marketplace) error { return nil }
+	if _, err := tenant.ChangeSettings(t.Context(), nothing); err != nil { // Announces, as the start of a node does.
+		t.Fatal(err)
+	}
+	before := settingsOf(t, w)
+	refused := errors.New("refused")
+	_, err := tenant.ChangeSettings(t.Context(), func(m *market.Marketplace) error {
+		m.PostPaid = true
+		return refused
+	})
+	if !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	if _, err := tenant.ChangeSettings(t.Context(), nothing); err != nil {
+		t.Fatal(err)
+	}
+	if after := settingsOf(t, w); !reflect.DeepEqual(before, after) {
+		t.Errorf("%+v became %+v", before, after)
+	}
+}
