@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // Config is what a node's store is opened with. Zero members take the defaults in brackets.
@@ -44,7 +45,8 @@ type Config struct {
 	JoinSettle time.Duration
 
 	PeerListen string // Address of the peer port; empty: no peers. ["" ]
-	Insecure   bool   // Plain TCP on the peer port, on loopback only. It is the only way until peers have certificates.
+	TLS        *TLS   // Of the peer port: TLS 1.3, both sides show certificates.
+	Insecure   bool   // Plain TCP on the peer port, on loopback only.
 	// Listen and Dial replace the network in tests. [net.Listen, net.Dialer]
 	Listen func(address string) (net.Listener, error)
 	Dial   func(ctx context.Context, address string) (net.Conn, error)
@@ -59,6 +61,11 @@ type Config struct {
 	Logger *slog.Logger   // [discards]
 	Exit   func(code int) // Ends the process; for tests. [os.Exit]
 }
+
+// TLS names PEM files: certificate and key of this node, and the authority that signs the nodes of this cluster and nothing
+// else. The certificate has the node id among its DNS names, and may be used as server and client. Changed files are
+// taken up by the next connection.
+type TLS = transport.Files
 
 const nodeIDBytesMax = 255
 
@@ -114,8 +121,9 @@ func (c Config) validate() error {
 	groups := slices.Sorted(slices.Values(c.Groups))
 	fault(len(slices.Compact(groups)) != len(c.Groups), "group ids repeat: %v", c.Groups)
 	fault(len(c.Groups) > 0 && slices.Max(c.Groups) > pebblelog.MaxGroup, "group ids end at %d", pebblelog.MaxGroup)
-	fault(c.PeerListen != "" && !c.Insecure, "the peer port needs certificates, which are not built yet; allow plain TCP on loopback with Insecure")
-	fault(c.PeerListen != "" && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
+	fault(c.PeerListen != "" && !c.Insecure && c.TLS == nil, "the peer port needs certificates, or plain TCP on loopback with Insecure")
+	fault(c.Insecure && c.TLS != nil, "the peer port has certificates and is Insecure: choose one")
+	fault(c.PeerListen != "" && c.TLS == nil && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
 	ids := map[string]bool{}
 	for _, p := range c.Peers {
 		fault(p.ID == "" || p.Address == "" || ids[p.ID], "peer %q at %q: ids and addresses must be given, ids once", p.ID, p.Address)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/gavel-ads/gavel/raftstore/transport"
@@ -94,9 +95,25 @@ func (s *Store) serveControl(c net.Conn) {
 	if readMessage(c, &q) != nil {
 		return
 	}
-	a := s.answer(q)
+	a := answer{Refused: "the certificate does not allow the question"}
+	if s.may(c, q) {
+		a = s.answer(q)
+	}
 	a.Node = s.c.NodeID
 	writeMessage(c, a) // Who asked asks again.
+}
+
+// may reports whether the asker's certificate fits the question: who speaks for a node must be it, and only members
+// remove nodes or move leaderships.
+func (s *Store) may(c net.Conn, q question) bool {
+	names, secured := transport.Names(c)
+	if !secured {
+		return true
+	}
+	if q.Op == "remove" || q.Op == "transfer" {
+		return slices.ContainsFunc(names, s.trusts)
+	}
+	return slices.Contains(names, q.Node)
 }
 
 func (s *Store) answer(q question) answer {

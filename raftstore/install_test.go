@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -208,5 +209,32 @@ func TestPeerPortRefusesStrangers(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A follower that is sent snapshot after snapshot ends its process, which heals it; two within five minutes, or three
+// over a longer time, are daily life.
+func TestRepeatedInstallsEndTheProcess(t *testing.T) {
+	for _, tc := range []struct {
+		minutes []int
+		exits   bool
+	}{{[]int{0, 1}, false}, {[]int{0, 3, 6, 9}, false}, {[]int{0, 1, 2}, true}, {[]int{0, 10, 11, 12}, true}} {
+		exited := make(chan int, 1)
+		s := &Store{exit: fatal.NewExit(slog.New(slog.DiscardHandler), func(code int) {
+			exited <- code
+			runtime.Goexit()
+		})}
+		m := &machine{store: s}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for _, minute := range tc.minutes {
+				m.noteInstall(time.Unix(0, 0).Add(time.Duration(minute) * time.Minute))
+			}
+		}()
+		<-done
+		if got := len(exited) == 1; got != tc.exits {
+			t.Errorf("installs at minutes %v: exit %v", tc.minutes, got)
+		}
 	}
 }

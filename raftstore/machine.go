@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,6 +64,7 @@ type machine struct {
 	applied atomic.Pointer[statedb.Applied]
 	onApply func(index uint64)
 	running atomic.Bool // After NewRaft returned: a failed restore must end the process.
+	install []time.Time // Of the newest snapshots from a leader.
 
 	batches   atomic.Uint64
 	entries   atomic.Uint64
@@ -223,10 +225,29 @@ const restoreBytes = 4 << 20
 // next start; on a running node a failure ends the process, because the old state is gone.
 func (m *machine) Restore(r io.ReadCloser) error {
 	err := m.restore(r)
-	if err != nil && m.running.Load() {
+	if !m.running.Load() {
+		return err
+	}
+	if err != nil {
 		m.store.exit.Now("snapshot cannot be restored", err)
 	}
-	return err
+	m.noteInstall(time.Now())
+	return nil
+}
+
+// Bounds of the snapshots that a follower takes before its process ends.
+const (
+	installsMax   = 2
+	installWindow = 5 * time.Minute
+)
+
+// noteInstall ends the process when the leader sends one snapshot after the other: the library's idea of our log is wrong
+// then and stays so until a restart (hashicorp/raft#697).
+func (m *machine) noteInstall(now time.Time) {
+	m.install = slices.DeleteFunc(append(m.install, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
+	if len(m.install) > installsMax {
+		m.store.exit.Now("snapshots are installed again and again", fmt.Errorf("group %d: %d within %s", m.id, len(m.install), installWindow))
+	}
 }
 
 func (m *machine) restore(r io.Reader) error {

@@ -43,6 +43,39 @@ func (s *Store) knows(node string) bool {
 	return false
 }
 
+// trusts reports whether a node whose certificate is good may speak raft and forward. A node that joins knows nobody yet
+// and lets the authority decide.
+func (s *Store) trusts(node string) bool {
+	if !s.serving.Load() {
+		return true
+	}
+	for _, g := range s.groups {
+		if len(g.servers().Servers) == 0 {
+			return true
+		}
+	}
+	return s.knows(node)
+}
+
+// nameOf returns the id of the node at an address, as far as the configurations and the peers say.
+func (s *Store) nameOf(address string) string {
+	if s.serving.Load() {
+		for _, g := range s.groups {
+			for _, server := range g.servers().Servers {
+				if string(server.Address) == address {
+					return string(server.ID)
+				}
+			}
+		}
+	}
+	for _, p := range s.c.Peers {
+		if p.Address == address {
+			return p.ID
+		}
+	}
+	return ""
+}
+
 // pristine reports whether no group ever had a leader.
 func (s *Store) pristine() bool {
 	for _, g := range s.groups {

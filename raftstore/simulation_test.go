@@ -198,6 +198,9 @@ func (s *simulation) startDown() {
 func (s *simulation) check() {
 	for i := range s.nodes {
 		store, _ := s.c.Store(i)
+		if store == nil {
+			s.t.Fatalf("node %d is not up", i)
+		}
 		ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 		err := store.Group(1).ReadBarrier(ctx)
 		cancel()

@@ -88,6 +88,16 @@ type Stats struct {
 	PeerRejectHeader  uint64
 	PeerRejectCluster uint64
 	PeerRejectStream  uint64
+
+	PeerRejectHandshake     uint64 // Random bytes, old TLS, silence.
+	PeerRejectNoCertificate uint64
+	PeerRejectAuthority     uint64
+	PeerRejectExpired       uint64
+	PeerRejectName          uint64 // A good certificate of a node that is no member.
+
+	Forwarded    uint64 // Commands sent to a leader.
+	ForwardDials uint64
+	ForwardLost  uint64 // Connections to leaders that ended.
 }
 
 // DBStats are figures of one Pebble database.
@@ -127,5 +137,8 @@ func (s *Store) Stats() Stats {
 		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
 		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),
 		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),
+		PeerRejectHandshake: r.Handshake.Load(), PeerRejectNoCertificate: r.NoCertificate.Load(),
+		PeerRejectAuthority: r.Authority.Load(), PeerRejectExpired: r.Expired.Load(), PeerRejectName: r.Name.Load(),
+		Forwarded: s.links.forwarded.Load(), ForwardDials: s.links.dialed.Load(), ForwardLost: s.links.lost.Load(),
 	}
 }

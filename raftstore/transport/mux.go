@@ -2,10 +2,13 @@ package transport
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,10 +29,22 @@ type Rejects struct {
 	Header  atomic.Uint64 // No header in time, or not one of ours.
 	Cluster atomic.Uint64 // Another cluster.
 	Stream  atomic.Uint64 // Unknown kind or group, or a group that does not take its streams.
+
+	Handshake     atomic.Uint64 // Random bytes, old TLS, silence.
+	NoCertificate atomic.Uint64
+	Authority     atomic.Uint64 // A certificate of somebody else.
+	Expired       atomic.Uint64 // Or not valid yet.
+	Name          atomic.Uint64 // A good certificate of a node that is no member.
 }
 
-// Config is what NewMux needs. Listener and Dial are where TLS goes: both wrap connections before the mux sees them.
+// Config is what NewMux needs.
 type Config struct {
+	Credentials *Credentials // Nil: plain TCP.
+	// Member says whether a certificate's name may open raft and forward connections; Name is the id that the node at an
+	// address must have, empty if unknown. Both are needed with Credentials.
+	Member func(node string) bool
+	Name   func(address string) string
+
 	Listener net.Listener // Nil: no peer port, no peers.
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
 	Cluster  uint64
@@ -123,9 +138,13 @@ func (m *Mux) track(raw net.Conn) *conn {
 	return c
 }
 
-// open reads the header and hands the connection over, or closes it.
+// open makes the handshake, reads the header and hands the connection over, or closes it.
 func (m *Mux) open(c *conn) {
-	serve, why := m.route(c)
+	why := m.handshake(c)
+	var serve func(net.Conn)
+	if why == nil {
+		serve, why = m.route(c)
+	}
 	m.mu.Lock()
 	m.opening--
 	m.mu.Unlock()
@@ -140,12 +159,47 @@ func (m *Mux) open(c *conn) {
 	}
 }
 
+// handshake returns the counter of the reason for a refusal, or nil. The whole opening has one deadline.
+func (m *Mux) handshake(c *conn) *atomic.Uint64 {
+	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
+		return &m.rejects.Header
+	}
+	if m.c.Credentials == nil {
+		return nil
+	}
+	secure := tls.Server(c.Conn, m.c.Credentials.config("", x509.ExtKeyUsageClientAuth))
+	err := secure.Handshake()
+	switch {
+	case err == nil:
+		c.Conn, c.names = secure, secure.ConnectionState().PeerCertificates[0].DNSNames
+		return nil
+	case errors.Is(err, errNoCertificate):
+		return &m.rejects.NoCertificate
+	case errors.Is(err, errExpired):
+		return &m.rejects.Expired
+	case errors.Is(err, errAuthority):
+		return &m.rejects.Authority
+	default:
+		return &m.rejects.Handshake
+	}
+}
+
+// Names returns the node ids in the certificate of an accepted connection; secured is false on plain TCP.
+func Names(c net.Conn) (names []string, secured bool) {
+	if own, ok := c.(*conn); ok {
+		return own.names, own.mux.c.Credentials != nil
+	}
+	return nil, false
+}
+
+// member reports whether the certificate names a member; without certificates everybody is one.
+func (m *Mux) member(c *conn) bool {
+	return m.c.Credentials == nil || slices.ContainsFunc(c.names, m.c.Member)
+}
+
 // route returns who serves the connection, nil when a group took it, or the counter of the reason for a refusal.
 func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	var b [headerBytes]byte
-	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
-		return nil, &m.rejects.Header
-	}
 	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return nil, &m.rejects.Header
 	}
@@ -157,6 +211,9 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	stranger := h.cluster == 0 && h.kind == Control
 	if !stranger && (cluster == 0 || h.cluster != cluster) {
 		return nil, &m.rejects.Cluster
+	}
+	if h.kind != Control && !m.member(c) {
+		return nil, &m.rejects.Name
 	}
 	if c.SetDeadline(time.Time{}) != nil {
 		return nil, &m.rejects.Stream
@@ -196,7 +253,8 @@ func (m *Mux) Close() error {
 // conn leaves the mux when it is closed.
 type conn struct {
 	net.Conn
-	mux *Mux
+	mux   *Mux
+	names []string // Of the certificate.
 }
 
 func (c *conn) Close() error {
@@ -289,6 +347,13 @@ func (m *Mux) dial(ctx context.Context, kind Kind, group uint16, address string)
 	c, err := m.c.Dial(ctx, address)
 	if err != nil {
 		return nil, err
+	}
+	if m.c.Credentials != nil {
+		secure := tls.Client(c, m.c.Credentials.config(m.c.Name(address), x509.ExtKeyUsageServerAuth))
+		if err := secure.HandshakeContext(ctx); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+		c = secure
 	}
 	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
 		return nil, errors.Join(err, c.Close())

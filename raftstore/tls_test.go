@@ -1,0 +1,86 @@
+package raftstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest/certs"
+)
+
+// Three nodes found a cluster over TLS on real sockets, and every one takes commands. A node may
+// not join with the certificate of another one.
+func TestClusterOverTLS(t *testing.T) {
+	authority := certs.New(t)
+	peers := []raftstore.Peer{}
+	listeners := map[string]net.Listener{}
+	for i := range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint("n", i+1)
+		listeners[id] = l
+		peers = append(peers, raftstore.Peer{ID: id, Address: l.Addr().String()})
+	}
+	config := func(id, certificateOf string) raftstore.Config {
+		certificate, key, ca := authority.Node(certificateOf, time.Hour)
+		c := raftstore.Config{
+			Dir: "node", FS: vfs.NewMem(), NodeID: id, Groups: []uint16{0, 1}, Peers: peers, PeerListen: "127.0.0.1:0", Learner: true,
+			TLS:     &raftstore.TLS{Certificate: certificate, Key: key, Authority: ca},
+			Machine: func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }, Noop: raftstoretest.LedgerNoop,
+			Logger: slog.New(slog.DiscardHandler),
+		}
+		if l := listeners[id]; l != nil {
+			c.Bootstrap = true
+			c.Listen = func(string) (net.Listener, error) { return l, nil }
+		}
+		return c
+	}
+	stores := make([]*raftstore.Store, 3)
+	var all sync.WaitGroup
+	for i, p := range peers {
+		c := config(p.ID, p.ID)
+		all.Go(func() {
+			s, err := raftstore.OpenContext(t.Context(), c)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			stores[i] = s
+		})
+	}
+	all.Wait()
+	if t.Failed() {
+		return
+	}
+	for i, s := range stores {
+		for _, group := range []uint16{0, 1} {
+			if _, err := s.Group(group).Propose(t.Context(), raftstoretest.LedgerCommand(uint64(i))); err != nil {
+				t.Errorf("node %d: %v", i, err)
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	if _, err := raftstore.OpenContext(ctx, config("n4", "n5")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("n4 with the certificate of n5: %v", err)
+	}
+	if members := stores[0].Group(0).Members(); len(members) != 3 {
+		t.Errorf("a node with the certificate of another one became a member: %v", members)
+	}
+	for i := len(stores) - 1; i >= 0; i-- {
+		if err := stores[i].Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
