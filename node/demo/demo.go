@@ -7,6 +7,7 @@ package demo
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/gavel-ads/gavel/node/store"
@@ -54,7 +55,8 @@ type Target interface {
 const seedBatch = 500 // BOUND: items of one write, the same as the management API's.
 
 // Seed fills an empty marketplace. It reports false when the marketplace has vendors already: a restarted demo keeps its
-// market.
+// market. The vendors are written last, and everything else under names that follow from the options, so that a start
+// after an interrupted one fills in what is missing and deposits nothing twice.
 func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, error) {
 	o = o.WithDefaults()
 	have, _, err := t.Vendors(ctx, store.Page{Limit: 1}, nil)
@@ -66,11 +68,10 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	}
 	m := Generate(o)
 	m.stamp(nowMillis)
+	name := fmt.Appendf(nil, "gavel demo %d: %d %d %d", o.Seed, o.Products, o.Vendors, o.Campaigns)
+	ctx = store.WithIdempotencyKey(ctx, sha256.Sum256(name))
 	if err := t.PutCategories(ctx, m.Categories); err != nil {
 		return false, fmt.Errorf("write categories: %w", err)
-	}
-	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
-		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	if err := inBatches(m.Products, func(part []market.Product) error { return t.PutProducts(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write products: %w", err)
@@ -85,6 +86,9 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 		if err := t.CreateCampaign(ctx, &c.Campaign, c.Bids); err != nil {
 			return false, fmt.Errorf("create campaign %q: %w", c.Name, err)
 		}
+	}
+	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
+		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	return true, nil
 }

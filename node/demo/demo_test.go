@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -68,6 +69,7 @@ type recorder struct {
 	vendors, products, campaigns int
 	batchMax                     int
 	deposits                     money.Micros
+	breakAt                      int // Campaigns after which the node goes away; 0: never.
 }
 
 func (r *recorder) PutVendors(_ context.Context, v []market.Vendor) error {
@@ -90,7 +92,9 @@ func (r *recorder) Adjust(_ context.Context, _ string, _ ids.UUID, amount money.
 }
 
 func (r *recorder) CreateCampaign(_ context.Context, _ *market.Campaign, _ []market.Bid) error {
-	r.campaigns++
+	if r.campaigns++; r.campaigns == r.breakAt {
+		return store.ErrUnavailable
+	}
 	return nil
 }
 
@@ -112,6 +116,21 @@ func TestSeedFillsAnEmptyMarketplaceOnce(t *testing.T) {
 	}
 	if r.batchMax > seedBatch {
 		t.Errorf("a batch of %d items, want at most %d", r.batchMax, seedBatch)
+	}
+}
+
+func TestAnInterruptedSeedIsFinishedByTheNextStart(t *testing.T) {
+	r := &recorder{breakAt: 20}
+	o := Options{Products: 1200, Vendors: 30, Campaigns: 60}
+	if _, err := Seed(t.Context(), r, o, 1); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("the first start ended with %v", err)
+	}
+	seeded, err := Seed(t.Context(), r, o, 2)
+	if err != nil || !seeded {
+		t.Fatalf("the second start seeded %t, %v", seeded, err)
+	}
+	if r.vendors != 30 || r.campaigns != 20+60 {
+		t.Errorf("wrote %+v", r)
 	}
 }
 
