@@ -171,7 +171,7 @@ func (s shelf[T]) change(ctx context.Context, t Tenant, key string, fn func(*T))
 			records = append(records, s.gone(t, s.index, keyOfName(before)), s.entry(t, keyOfName(after), &thing, 0))
 		}
 		return records, nil
-	})
+	}, command.NotFound)
 	return thing, err
 }
 
@@ -192,7 +192,7 @@ func (s shelf[T]) remove(ctx context.Context, t Tenant, id ids.UUID) error {
 			records = append(records, name)
 		}
 		return records, nil
-	})
+	}, command.NotFound)
 }
 
 func (s shelf[T]) gone(t Tenant, kind command.RecordKind, key string) command.Record {
