@@ -71,7 +71,21 @@ type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
 	Count          int64            `json:"count"`
 	Quantity       int64            `json:"quantity"`
-	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless asked for."`
+	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless asked for, and where it is not known: of purchases that were reported with a campaign, the products are not kept by campaign."`
+}
+
+// count fills countByProduct from rows of products, if they have all the purchases: a part would pass for the whole.
+func (p *Purchases) count(rows []store.ReportRow) {
+	byProduct, left := map[string]int64{}, p.Count
+	for i := range rows {
+		if n := rows[i].Purchases; n > 0 {
+			byProduct[rows[i].ProductID] = n
+			left -= n
+		}
+	}
+	if left == 0 {
+		p.CountByProduct = byProduct
+	}
 }
 
 // Auctions is how a campaign did in auctions.
@@ -126,7 +140,7 @@ type Products struct {
 type DaysInput struct {
 	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
-	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct, except in a campaign's days."`
+	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct."`
 }
 
 // DatesInput names the campaign and the days.
@@ -202,12 +216,7 @@ func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
 		if err != nil {
 			return nil, resource.Of(err)
 		}
-		n.Purchases.CountByProduct = map[string]int64{}
-		for i := range rows {
-			if rows[i].Purchases > 0 {
-				n.Purchases.CountByProduct[rows[i].ProductID] = rows[i].Purchases
-			}
-		}
+		n.Purchases.count(rows)
 	}
 	return &sumOutput{Report{Numbers: n, CompleteThrough: through}}, nil
 }
@@ -231,6 +240,9 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 	all := make([]Day, len(page))
 	for i := range page {
 		all[i] = Day{Date: page[i].Date, Numbers: numbersOf(&page[i].Counters, exponent)}
+		if in.PurchaseCountByProduct {
+			all[i].Purchases.count(nil)
+		}
 	}
 	return &dailyOutput{Days{all, end, through}}, nil
 }

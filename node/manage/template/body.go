@@ -3,6 +3,7 @@ package template
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -65,12 +66,29 @@ func (in *listInput) filter() func(*store.Template) bool {
 
 func boolText(b bool) string { return strconv.FormatBool(b) }
 
-// checkSchema turns the reason to refuse a schema into a violation.
-func checkSchema(schema resource.Object) error {
-	if err := jsonform.Check(schema); err != nil {
-		return resource.Invalid(resource.At("json_schema", err.Error(), "body", "jsonSchema"))
+// check checks what the kit does not: the schema, when there is one, and where the addresses lead. They become links, and a
+// javascript: link would run in the page that shows it.
+func check(schema resource.Object, screenshot, preview string) error {
+	var found []resource.Violation
+	if schema != nil {
+		if err := jsonform.Check(schema); err != nil {
+			found = append(found, resource.At("json_schema", err.Error(), "body", "jsonSchema"))
+		}
+	}
+	for _, a := range []struct{ member, text string }{{"previewScreenshot", screenshot}, {"previewUrl", preview}} {
+		if a.text != "" && !web(a.text) {
+			found = append(found, resource.At("url_parsing", "must be an http or https URL", "body", a.member))
+		}
+	}
+	if len(found) > 0 {
+		return resource.Invalid(found...)
 	}
 	return nil
+}
+
+func web(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") // Parse has made it lower case.
 }
 
 func (b *Body) template() store.Template {

@@ -51,7 +51,7 @@ func Register(api huma.API) {
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 func create(ctx context.Context, in *createInput) (*output, error) {
-	if err := checkSchema(in.Body.JSONSchema); err != nil {
+	if err := check(in.Body.JSONSchema, in.Body.PreviewScreenshot, in.Body.PreviewURL); err != nil {
 		return nil, err
 	}
 	x := in.Body.template()
@@ -88,10 +88,8 @@ func get(ctx context.Context, in *oneInput) (*output, error) {
 }
 
 func patch(ctx context.Context, in *patchInput) (*output, error) {
-	if in.Body.JSONSchema != nil {
-		if err := checkSchema(in.Body.JSONSchema); err != nil {
-			return nil, err
-		}
+	if err := check(in.Body.JSONSchema, in.Body.PreviewScreenshot.Value, in.Body.PreviewURL.Value); err != nil {
+		return nil, err
 	}
 	x, err := storeOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), in.Body.apply)
 	if err != nil {

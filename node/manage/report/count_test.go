@@ -1,0 +1,25 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// TestCountByProductIsWholeOrNull: a count that misses purchases would pass for all of them.
+func TestCountByProductIsWholeOrNull(t *testing.T) {
+	rows := []store.ReportRow{
+		{ProductID: "a", Counters: rollup.Counters{Purchases: 2}}, {ProductID: "b"}, {ProductID: "c", Counters: rollup.Counters{Purchases: 1}},
+	}
+	for count, want := range map[int64]int{0: -1, 2: -1, 3: 2, 4: -1} {
+		p := Purchases{Count: count}
+		if p.count(rows); want < 0 && p.CountByProduct != nil || want >= 0 && len(p.CountByProduct) != want {
+			t.Errorf("of %d purchases: %v", count, p.CountByProduct)
+		}
+	}
+	none := Purchases{}
+	if none.count(nil); none.CountByProduct == nil || len(none.CountByProduct) != 0 {
+		t.Errorf("of no purchases: %v", none.CountByProduct)
+	}
+}
