@@ -44,8 +44,8 @@ func doubling(n int, keyword string) string {
 	}) + fmt.Sprintf(`,"d%d":{"type":"string"}}}`, n)
 }
 
-// paths is a schema with exactly that many paths, for numbers of 1 and more than 200: a root with as many references to a
-// schema of 101 paths as fit, and plain schemas for the rest.
+// exactly is a schema of that many paths: as many references as fit to a schema of 101 paths, and plain schemas for the
+// rest.
 func exactly(n int) string {
 	const block = 101 // The schema of 100 alternatives, itself counted; a reference to it makes 102.
 	refs := (n - 1) / (block + 1)
@@ -112,7 +112,7 @@ func TestAttacks(t *testing.T) {
 		{"22 doublings, oneOf", doubling(22, "oneOf"), ErrTooManyPaths},
 		{"22 doublings, allOf", doubling(22, "allOf"), ErrTooManyPaths},
 		{"doublings of draft-07", `{` + draft07 + `,` + doubling(22, "allOf")[1:], ErrTooManyPaths},
-		{"doublings by if", strings.ReplaceAll(strings.ReplaceAll(doubling(22, "anyOf"), `"anyOf":[`, `"if":`), `},{"$ref"`, `},"then":{"$ref"`), ErrInvalid},
+		{"doublings by if", byIf(22), ErrTooManyPaths},
 		{"doublings down the same member", down(22), ErrTooManyPaths},
 		{"doublings by recursion", `{"anyOf":[{"properties":{"x":{"$ref":"#"}}},{"properties":{"x":{"$ref":"#"}}}]}`, ErrTooManyPaths},
 		{"recursion by a pattern and a name", `{"properties":{"x":{"$ref":"#"}},"patternProperties":{".":{"$ref":"#"}}}`, ErrTooManyPaths},
@@ -148,6 +148,13 @@ func TestAttacks(t *testing.T) {
 // patterns is a schema with patterns of 9,990 positions, and one more: a position for itself and one for each character.
 func patterns(more string) string {
 	return `{"allOf":[` + list(9, func(int) string { return `{"pattern":"x{370}"}` }) + `,{"pattern":"` + more + `"}]}`
+}
+
+// byIf doubles through conditions.
+func byIf(n int) string {
+	return `{"$ref":"#/$defs/d0","$defs":{` + list(n, func(i int) string {
+		return fmt.Sprintf(`"d%d":{"if":{"$ref":"#/$defs/d%d"},"then":{"$ref":"#/$defs/d%d"}}`, i, i+1, i+1)
+	}) + fmt.Sprintf(`,"d%d":{"type":"string"}}}`, n)
 }
 
 // down doubles through the members of an object: the content that takes all ways is only 22 deep.

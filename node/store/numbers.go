@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -184,7 +183,7 @@ func (t Tenant) campaignRefs(vendor string) (refs []campaignRef, err error) {
 			}
 		}
 	})
-	slices.SortFunc(refs, func(a, b campaignRef) int { return cmp.Compare(a.id.String(), b.id.String()) }) // As they lie in the state.
+	slices.SortFunc(refs, func(a, b campaignRef) int { return slices.Compare(a.id[:], b.id[:]) }) // As they lie in the state.
 	return refs, err
 }
 
