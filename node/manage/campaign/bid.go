@@ -162,6 +162,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
+	defer s.bids.lock(resource.ParseUUID(in.BidID))()
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.Of(err)
@@ -195,6 +196,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 
 func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {
 	st := storeOf(ctx)
+	defer s.bids.lock(resource.ParseUUID(in.BidID))()
 	b, err := st.Bid(ctx, in.id(), resource.ParseUUID(in.BidID))
 	if err != nil {
 		return nil, resource.Of(err)

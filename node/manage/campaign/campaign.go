@@ -47,12 +47,13 @@ type Store interface {
 
 // service holds what the operations need beside the caller's store.
 type service struct {
-	now func() time.Time
+	now  func() time.Time
+	bids *bidLocks
 }
 
 // Register mounts the campaign operations.
 func Register(api huma.API, now func() time.Time) {
-	s := service{now: now}
+	s := service{now: now, bids: new(bidLocks)}
 	add(api, "createCampaign", http.MethodPost, http.StatusCreated, "", "Create a campaign with its bids.", s.create)
 	add(api, "listCampaigns", http.MethodGet, http.StatusOK, "", "List campaigns, newest first.", s.list)
 	add(api, "getCampaign", http.MethodGet, http.StatusOK, "/{campaign_id}", "Read a campaign.", s.get)

@@ -4,6 +4,7 @@ package catalog
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,15 +40,18 @@ type Store interface {
 // service holds what the operations need beside the caller's store.
 type service struct {
 	now func() time.Time
+	// products is held exclusively from reading products to writing them changed, and shared while they are replaced or
+	// deleted: so a change never undoes another write. It orders the requests of this node.
+	products *sync.RWMutex
 }
 
 // Register mounts the catalog operations.
 func Register(api huma.API, now func() time.Time) {
-	s := service{now: now}
+	s := service{now: now, products: new(sync.RWMutex)}
 	add(api, "putProducts", http.MethodPut, "/products", "Add or replace products by id.", s.putProducts)
 	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", s.patchProducts)
 	add(api, "listProducts", http.MethodGet, "/products", "List products by id.", listProducts)
-	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", deleteProducts)
+	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", s.deleteProducts)
 	add(api, "getProduct", http.MethodGet, "/products/{id}", "Read a product.", getProduct)
 
 	add(api, "putVendors", http.MethodPut, "/vendors", "Add or replace vendors; a first upsert opens the vendor's account.", s.putVendors)

@@ -52,6 +52,8 @@ func (s service) putProducts(ctx context.Context, in *productsInput) (*resource.
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
+	s.products.RLock()
+	defer s.products.RUnlock()
 	return s.store(ctx, all)
 }
 
@@ -83,6 +85,8 @@ func metadataTooLong(list string, i int) resource.Violation {
 
 func (s service) patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
 	st := storeOf(ctx)
+	s.products.Lock()
+	defer s.products.Unlock()
 	changed := map[string]ProductBody{} // A product may come twice; the second change builds on the first.
 	all := make([]market.Product, len(in.Body.Products))
 	var found []resource.Violation
@@ -147,10 +151,12 @@ func each[A, B any](from []A, f func(A) B) []B {
 	return to
 }
 
-func deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error) {
+func (s service) deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error) {
 	ids, err := in.ids()
 	if err != nil {
 		return nil, err
 	}
+	s.products.RLock()
+	defer s.products.RUnlock()
 	return done(storeOf(ctx).DeleteProducts(ctx, ids))
 }

@@ -3,6 +3,7 @@ package managetest
 import (
 	"bytes"
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -78,6 +79,7 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	if g.down.Load() {
 		return nil, store.ErrUnavailable
 	}
+	runtime.Gosched() // On a node a commit takes a while, and other requests run meanwhile.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.machines[id]
