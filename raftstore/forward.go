@@ -47,10 +47,11 @@ var errLinkLost = errors.New("the connection to the leader was lost")
 type links struct {
 	store *Store
 
-	mu     sync.Mutex
-	byAddr map[string]*link
-	closed bool
-	done   sync.WaitGroup
+	mu      sync.Mutex
+	byAddr  map[string]*link
+	dialing map[string]chan struct{} // Closed when the dial ends.
+	closed  bool
+	done    sync.WaitGroup
 
 	dialed    atomic.Uint64
 	forwarded atomic.Uint64
@@ -111,38 +112,62 @@ func (l *links) request(ctx context.Context, address string, op byte, group uint
 // errNotSent means that the request never left this node.
 var errNotSent = errors.New("the leader cannot be reached")
 
-// get returns the connection to a peer, a new one if need be.
+// get returns the connection to a peer, a new one if need be. One caller dials; the others share its luck, so that all
+// look for the leader anew when it cannot be reached.
 func (l *links) get(ctx context.Context, address string) (*link, error) {
 	l.mu.Lock()
-	k := l.byAddr[address]
-	l.mu.Unlock()
-	if k != nil {
-		return k, nil
+	k, dialing, closed := l.byAddr[address], l.dialing[address], l.closed
+	if k == nil && dialing == nil && !closed {
+		l.dialing[address] = make(chan struct{})
 	}
+	l.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errNotSent
+	case k != nil:
+		return k, nil
+	case dialing == nil:
+		return l.dial(ctx, address)
+	}
+	select {
+	case <-dialing:
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k = l.byAddr[address]; k == nil {
+		return nil, errNotSent
+	}
+	return k, nil
+}
+
+// dial opens a connection for everybody who waits. REQUIRES: dialing says that this caller does.
+func (l *links) dial(ctx context.Context, address string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, linkDialTimeout)
 	defer cancel()
 	c, err := l.store.mux.Dial(ctx, transport.Forward, address)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.dialing[address])
+	delete(l.dialing, address)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotSent, err)
 	}
+	if l.closed {
+		return nil, errors.Join(errNotSent, c.Close())
+	}
 	l.dialed.Add(1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if other := l.byAddr[address]; other != nil || l.closed {
-		c.Close()
-		if l.closed {
-			return nil, errNotSent
-		}
-		return other, nil
-	}
-	k = &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
+	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
 	k.heard.Store(time.Now().UnixNano())
-	if l.byAddr == nil {
-		l.byAddr = map[string]*link{}
-	}
 	l.byAddr[address] = k
-	l.done.Go(func() { writeFrames(c, k.out, k.gone); l.drop(address, k) })
-	l.done.Go(func() { k.read(); l.drop(address, k) })
+	l.done.Go(func() {
+		writeFrames(c, k.out, k.gone)
+		l.drop(address, k)
+	})
+	l.done.Go(func() {
+		k.read()
+		l.drop(address, k)
+	})
 	return k, nil
 }
 

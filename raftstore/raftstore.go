@@ -80,7 +80,7 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.life, s.die = context.WithCancel(context.Background())
-	s.links.store = s
+	s.links.store, s.links.byAddr, s.links.dialing = s, map[string]*link{}, map[string]chan struct{}{}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

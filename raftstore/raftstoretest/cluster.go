@@ -84,7 +84,7 @@ func (c *Cluster) Start(i int, peers []raftstore.Peer) bool {
 		n.store = store
 		return true
 	case err == nil: // Killed while it opened.
-		c.zombies.Go(func() { store.Close() })
+		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
 	case n.life == life:
 		c.t.Errorf("%s does not start: %v", n.ID, err)
 		n.alive = false
@@ -143,7 +143,7 @@ func (c *Cluster) end(n *Node, life int) {
 	n.cancel()
 	if store := n.store; store != nil {
 		n.store = nil
-		c.zombies.Go(func() { store.Close() })
+		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
 	}
 }
 

@@ -21,7 +21,7 @@ type pipeline struct {
 
 // AppendEntries sends entries without waiting for the answer.
 func (p pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
-	stall := time.AfterFunc(pipelineStall, func() { p.Close() })
+	stall := time.AfterFunc(pipelineStall, func() { _ = p.Close() }) // Never fails.
 	defer stall.Stop()
 	return p.AppendPipeline.AppendEntries(args, resp)
 }
