@@ -26,7 +26,8 @@ const (
 //
 // The memory is this node's own and goes with the process. What outlives it are the ids: whatever a request with an
 // Idempotency-Key creates or books is named after key and request (store.WithIdempotencyKey), so that a repeat after a
-// restart, or after an unknown outcome, finds its own campaign and books a deposit once. Refusals are remembered as well;
+// restart, or after an unknown outcome, finds its own campaign and books a deposit once. API keys are the exception: their
+// text must come from chance, so a repeat after a restart makes another one. Refusals are remembered as well;
 // answers of 500 and above are not, so that a repeat tries again.
 type replays struct {
 	mu    sync.Mutex
