@@ -123,6 +123,10 @@ func (m *Mux) accept() {
 // track registers a connection, or closes it when there are too many.
 func (m *Mux) track(raw net.Conn) *conn {
 	c := &conn{Conn: raw, mux: m}
+	if m.c.Credentials != nil {
+		c.secure = tls.Server(raw, m.c.Credentials.config("", x509.ExtKeyUsageClientAuth))
+		c.Conn = c.secure
+	}
 	m.mu.Lock()
 	full := m.closed || len(m.conns) >= connsMax || m.opening >= openingMax
 	if !full {
@@ -164,14 +168,13 @@ func (m *Mux) handshake(c *conn) *atomic.Uint64 {
 	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
 		return &m.rejects.Header
 	}
-	if m.c.Credentials == nil {
+	if c.secure == nil {
 		return nil
 	}
-	secure := tls.Server(c.Conn, m.c.Credentials.config("", x509.ExtKeyUsageClientAuth))
-	err := secure.Handshake()
+	err := c.secure.Handshake()
 	switch {
 	case err == nil:
-		c.Conn, c.names = secure, secure.ConnectionState().PeerCertificates[0].DNSNames
+		c.names = c.secure.ConnectionState().PeerCertificates[0].DNSNames
 		return nil
 	case errors.Is(err, errNoCertificate):
 		return &m.rejects.NoCertificate
@@ -253,8 +256,9 @@ func (m *Mux) Close() error {
 // conn leaves the mux when it is closed.
 type conn struct {
 	net.Conn
-	mux   *Mux
-	names []string // Of the certificate.
+	mux    *Mux
+	secure *tls.Conn // Nil on plain TCP.
+	names  []string  // Of the certificate, after the handshake.
 }
 
 func (c *conn) Close() error {
