@@ -197,3 +197,61 @@ func isVoter(c *raftstoretest.Cluster, node int, id string) bool {
 	}
 	return false
 }
+
+// A node cut off from its leader cannot know what became of a command it had sent. The same bytes, sent again later through
+// another node, have the one place.
+func TestUnknownIsRepeatedWithTheSameBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := raftstoretest.NewCluster(t, 5, 3)
+		startAll(t, c, 3)
+		lead := leader(c)
+		follower := (lead + 1) % 3
+		place(t, c, follower, 1)
+		c.Net.Cut(c.Nodes[lead].Address, c.Nodes[follower].Address, true) // The request arrives, the answer does not.
+		s, _ := c.Store(follower)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Group(1).Propose(ctx, raftstoretest.LedgerCommand(2)); !errors.Is(err, raftstore.ErrUnknown) {
+			t.Errorf("without an answer: %v", err)
+		}
+		if c.Ledger(lead).Place(2) != 2 {
+			t.Error("the command did not arrive: the test tests nothing")
+		}
+		c.Net.Heal()
+		if got := place(t, c, (lead+2)%3, 2); got != 2 {
+			t.Errorf("place %d", got)
+		}
+		if got := place(t, c, follower, 3); got != 3 {
+			t.Errorf("place %d", got)
+		}
+		stopAll(c)
+	})
+}
+
+// A learner follows, forwards and restarts, and never votes.
+func TestLearner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := raftstoretest.NewCluster(t, 6, 3)
+		startAll(t, c, 3)
+		c.Add()
+		c.Configure = func(node int, config *raftstore.Config) { config.Learner = node == 3 }
+		for life := range uint64(2) {
+			if !c.Start(3, c.Peers(3)) {
+				t.Fatal("the learner does not start")
+			}
+			time.Sleep(30 * time.Second)
+			if isVoter(c, 0, "n4") {
+				t.Error("the learner votes")
+			}
+			s, _ := c.Store(0)
+			if members := s.Group(1).Members(); len(members) != 4 {
+				t.Errorf("%v", members)
+			}
+			if got := place(t, c, 3, life); got != life+1 {
+				t.Errorf("place %d through the learner", got)
+			}
+			c.Crash(3)
+		}
+		stopAll(c)
+	})
+}
