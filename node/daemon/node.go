@@ -144,7 +144,7 @@ func (n *node) found(ctx context.Context) error {
 		}
 	}
 	for _, m := range all {
-		if err := n.announce(ctx, &m); err != nil {
+		if _, err := n.store.Tenant(m.Ordinal).AnnounceSettings(ctx); err != nil {
 			return err
 		}
 	}
@@ -159,28 +159,6 @@ func (n *node) marketplaces() (all []market.Marketplace, err error) {
 		return nil
 	})
 	return all, err
-}
-
-// announce writes the settings of a marketplace to the groups that do not have them as the meta group has.
-func (n *node) announce(ctx context.Context, m *market.Marketplace) error {
-	for _, g := range n.topology.Groups() {
-		var known bool
-		err := n.cluster.Read(g, func(r shard.Reader) error {
-			have, found := shard.Books{R: r}.Marketplace(m.Ordinal)
-			known = found && have.UpdatedMillis == m.UpdatedMillis
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if known {
-			continue
-		}
-		if _, err := n.cluster.Propose(ctx, g, command.AppendPutMarketplace(nil, time.Now().UnixMilli(), m)); err != nil {
-			return fmt.Errorf("announce the marketplace to group %d: %w", g, err)
-		}
-	}
-	return nil
 }
 
 // periods are the current budget periods of every marketplace.

@@ -42,12 +42,12 @@ func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketpl
 			return before, err
 		}
 	}
-	return t.announce(ctx)
+	return t.AnnounceSettings(ctx)
 }
 
-// announce brings every group to what the meta group has. It ends when the meta group had the same before and after, so
+// AnnounceSettings brings every group to what the meta group has: after a change, and at every start. It ends when the meta group had the same before and after, so
 // that of two that announce at once, the one that writes last has looked after it.
-func (t Tenant) announce(ctx context.Context) (market.Marketplace, error) {
+func (t Tenant) AnnounceSettings(ctx context.Context) (market.Marketplace, error) {
 	for {
 		m, err := t.StoredSettings(ctx)
 		if err != nil {
