@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,11 @@ const (
 	EntryCommandsMax = 1_000
 	// OutstandingEntriesMax bounds the entries of a group on their way. BOUND: more adds latency, not throughput.
 	OutstandingEntriesMax = 4
-	// QueueCommandsMax and QueueBytesMax bound what waits in a group. BOUND: beyond them callers are refused at once,
-	// because waiting longer than a client does only makes it ask twice.
+	// QueueCommandsMax bounds what waits in a group. BOUND: beyond it callers are refused at once, because waiting longer
+	// than a client does only makes it ask twice.
 	QueueCommandsMax = 65_536
-	QueueBytesMax    = 32 << 20
+	// QueueBytesMax bounds the same in bytes.
+	QueueBytesMax = 32 << 20
 )
 
 // applier is the one method of raft the batcher needs.
@@ -194,7 +196,7 @@ func (b *batcher) reply() {
 }
 
 func (b *batcher) answerError(e *entry, err error) {
-	if err == ErrUnknown {
+	if errors.Is(err, ErrUnknown) {
 		b.unknown.Add(uint64(len(e.callers)))
 	}
 	for _, c := range e.callers {
@@ -205,12 +207,10 @@ func (b *batcher) answerError(e *entry, err error) {
 // foldError turns what raft says about an entry into one of two answers: not applied, or unknown. With BatchApplyCh an
 // enqueue timeout is unknown too, because the entry may be taken later.
 func foldError(err error) error {
-	switch err {
-	case raft.ErrNotLeader, raft.ErrLeadershipTransferInProgress:
+	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 		return ErrNotLeader
-	default:
-		return ErrUnknown
 	}
+	return ErrUnknown
 }
 
 // close refuses new commands, answers those that did not reach raft with ErrClosed, and waits for the others.

@@ -132,7 +132,7 @@ func TestEntriesAreBoundedByBytesAndNumber(t *testing.T) {
 		if got := r.sizes(); !slices.Equal(got, []int{1, 3, 3, 3}) {
 			t.Fatalf("%v sent, want at most %d entries with raft", got, OutstandingEntriesMax)
 		}
-		for i := 0; i < 11; i++ {
+		for i := range 11 {
 			r.sizes()
 			r.answer(i, nil)
 		}

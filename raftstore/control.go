@@ -100,7 +100,7 @@ func (s *Store) serveControl(c net.Conn) {
 		a = s.answer(q)
 	}
 	a.Node = s.c.NodeID
-	writeMessage(c, a) // Who asked asks again.
+	_ = writeMessage(c, a) // Who asked asks again.
 }
 
 // may reports whether the asker's certificate fits the question: who speaks for a node must be it, and only members

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -195,10 +196,7 @@ func (l *links) drop(address string, k *link) {
 func (l *links) close() {
 	l.mu.Lock()
 	l.closed = true
-	all := map[string]*link{}
-	for address, k := range l.byAddr {
-		all[address] = k
-	}
+	all := maps.Clone(l.byAddr)
 	l.mu.Unlock()
 	for address, k := range all {
 		l.drop(address, k)

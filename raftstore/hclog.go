@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"slices"
 
 	"github.com/hashicorp/go-hclog"
 )
@@ -78,7 +79,7 @@ func (h *hcLog) With(args ...any) hclog.Logger {
 	for i := 0; i+1 < len(args); i += 2 {
 		attrs = append(attrs, slog.String(fmt.Sprint(args[i]), text(args[i+1])))
 	}
-	return &hcLog{slog: h.slog.With(attrs...), name: h.name, args: append(h.args[:len(h.args):len(h.args)], args...)}
+	return &hcLog{slog: h.slog.With(attrs...), name: h.name, args: append(slices.Clip(h.args), args...)}
 }
 
 func (h *hcLog) Name() string { return h.name }

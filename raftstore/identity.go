@@ -82,7 +82,7 @@ func readIdentity(fs vfs.FS, path string) (i identity, err error) {
 func FoundedGroups(fs vfs.FS, dir string) ([]uint16, error) {
 	path := fs.PathJoin(dir, identityName)
 	if _, err := fs.Stat(path); err != nil {
-		return nil, nil // Whether an empty directory may be founded is decided in Open.
+		return nil, nil //nolint:nilerr // Whether an empty directory may be founded is decided in Open.
 	}
 	i, err := readIdentity(fs, path)
 	return i.Groups, err

@@ -247,7 +247,7 @@ func (s *Store) handOver() {
 			if g.raft.State() != raft.Leader || voters(g.servers()) < 2 {
 				break
 			}
-			g.raft.LeadershipTransfer().Error() // Tried again, or the others notice.
+			_ = g.raft.LeadershipTransfer().Error() // Tried again, or the others notice.
 		}
 	}
 }

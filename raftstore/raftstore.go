@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -200,7 +201,7 @@ func (s *Store) openPort() error {
 }
 
 func (s *Store) openGroup(id uint16, address transport.Address) error {
-	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, fmt.Sprint(id))
+	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(id), 10))
 	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
 	if err != nil {
 		return err

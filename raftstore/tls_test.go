@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -78,8 +79,8 @@ func TestClusterOverTLS(t *testing.T) {
 	if members := stores[0].Group(0).Members(); len(members) != 3 {
 		t.Errorf("a node with the certificate of another one became a member: %v", members)
 	}
-	for i := len(stores) - 1; i >= 0; i-- {
-		if err := stores[i].Close(); err != nil {
+	for _, s := range slices.Backward(stores) {
+		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	}

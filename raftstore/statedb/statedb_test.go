@@ -33,7 +33,8 @@ func openState(t testing.TB, fs vfs.FS) *DB {
 
 func keysOf(r interface {
 	Scan(from, to []byte, fn func(key, value []byte) bool)
-}, from, to string) (all string) {
+}, from, to string,
+) (all string) {
 	r.Scan([]byte(from), []byte(to), func(k, v []byte) bool {
 		all += fmt.Sprintf("%s=%s ", k, v)
 		return len(all) < 100
