@@ -105,13 +105,13 @@ func TestConformanceKeys(t *testing.T) {
 func TestConformanceKeyLife(t *testing.T) {
 	s := visit(t)
 	try := func(key string) int { return s.do("POST", s.node.AuctionURL+"/v2/auctions", key, goodAuction).status }
-	make := func(kind, more string) (id, key string) {
+	mint := func(kind, more string) (id, key string) {
 		r := s.manage(201, "POST", "key-service/keys", fmt.Sprintf(`{"kind":%q,"name":"n"%s}`, kind, more))
 		id, _ = r.member("keyId").(string)
 		key, _ = r.member("key").(string)
 		return id, key
 	}
-	id, key := make("auction", "")
+	id, key := mint("auction", "")
 	if got := try(key); got != 201 {
 		t.Errorf("a new key: %d", got)
 	}
@@ -132,7 +132,7 @@ func TestConformanceKeyLife(t *testing.T) {
 		t.Errorf("a revoked key: %d", got)
 	}
 
-	_, key = make("auction", `,"expiresAt":"`+time.Now().Add(1500*time.Millisecond).UTC().Format(time.RFC3339Nano)+`"`)
+	_, key = mint("auction", `,"expiresAt":"`+time.Now().Add(1500*time.Millisecond).UTC().Format(time.RFC3339Nano)+`"`)
 	if got := try(key); got != 201 {
 		t.Errorf("a key before it expires: %d", got)
 	}
@@ -140,7 +140,7 @@ func TestConformanceKeyLife(t *testing.T) {
 	if got := try(key); got != 401 {
 		t.Errorf("a key after it expired: %d", got)
 	}
-	_, second := make("management", "")
+	_, second := mint("management", "")
 	if r := s.do("GET", s.node.ManageURL+"/public/v1/key-service/keys", second, ""); r.status != 200 || strings.Contains(string(r.body), second) {
 		t.Errorf("a second management key: %d %s", r.status, r.body)
 	}

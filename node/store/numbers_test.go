@@ -27,7 +27,8 @@ func busy(t *testing.T) (*managetest.World, store.Tenant) {
 	m.UpdatedMillis++
 	propose(t, w, command.AppendPutMarketplace(nil, w.Now().UnixMilli(), &m), w.Store.Groups.Meta())
 	if err := tenant.PutProducts(t.Context(), []market.Product{
-		{ID: "p0", Name: "n", Vendors: []string{"v0"}}, {ID: "p1", Name: "n", Vendors: []string{"v1", "v2"}},
+		{ID: "p0", Name: "n", Vendors: []string{"v0"}},
+		{ID: "p1", Name: "n", Vendors: []string{"v1", "v2"}},
 		{ID: "p2", Name: "n", Vendors: []string{"v2", "v2"}},
 	}); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // Sheet has a member that null clears beside one where null is absent.
 type Sheet struct {
-	Link  resource.Optional[string] `json:"link,omitempty" minLength:"10" format:"uri"`
+	Link  resource.Optional[string] `json:"link,omitzero" minLength:"10" format:"uri"`
 	Plain *string                   `json:"plain,omitempty" minLength:"2"`
 }
 

@@ -27,8 +27,8 @@ type Patch struct {
 	Name              *string                   `json:"name,omitempty" minLength:"1" maxLength:"50"`
 	Description       *string                   `json:"description,omitempty" minLength:"1" maxLength:"100"`
 	JSONSchema        resource.Object           `json:"jsonSchema,omitempty"`
-	PreviewScreenshot resource.Optional[string] `json:"previewScreenshot,omitempty" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
-	PreviewURL        resource.Optional[string] `json:"previewUrl,omitempty" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
+	PreviewScreenshot resource.Optional[string] `json:"previewScreenshot,omitzero" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
+	PreviewURL        resource.Optional[string] `json:"previewUrl,omitzero" minLength:"1" maxLength:"2083" format:"uri" doc:"Null removes it."`
 }
 
 // List is one page of templates.
