@@ -74,7 +74,7 @@ func run(t *testing.T, cfg config.Config, o Options) *running {
 	})
 	t.Cleanup(r.stop)
 	urls := regexp.MustCompile(`(http://[0-9.:]+)/v2/auctions[\s\S]*?(http://[0-9.:]+)/docs`)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		select {
 		case err := <-ended:
 			ended <- err
