@@ -31,17 +31,6 @@ func (b Books) state() state {
 	return must(readState(stored))
 }
 
-// Periods returns the current budget periods of a marketplace.
-func (b Books) Periods(marketplace uint16) (p command.Periods, found bool) {
-	stored, found := b.R.Get(keyPeriods(nil, marketplace))
-	if !found {
-		return command.Periods{Marketplace: marketplace}, false
-	}
-	d := command.NewDecoder(stored)
-	p = d.Periods()
-	return must(p, d.Err()), true
-}
-
 // Marketplaces lists all marketplaces by ordinal.
 func (b Books) Marketplaces() (all []market.Marketplace) {
 	b.R.Scan([]byte{tableMarketplace}, []byte{tableMarketplace + 1}, func(_, value []byte) bool {

@@ -31,18 +31,6 @@ func (k Kind) String() string {
 	}
 }
 
-// KindOf returns the kind with the interface's name, and 0 for other text.
-func KindOf(name string) Kind {
-	switch name {
-	case "auction":
-		return Auction
-	case "management":
-		return Management
-	default:
-		return 0
-	}
-}
-
 func (k Kind) prefix() string {
 	if k == Management {
 		return "gavel_mgt_"

@@ -15,7 +15,6 @@ type Replica struct {
 	Feed    *Feed
 	Machine *shard.Machine
 	batch   *Batch
-	open    int // Commands applied and not committed.
 }
 
 // NewReplica opens a machine of the group on a store.
@@ -27,7 +26,6 @@ func NewReplica(group ids.Group, meta bool, kv *KV) (*Replica, error) {
 
 // Apply applies a command in the batch under way.
 func (r *Replica) Apply(cmd []byte) []byte {
-	r.open++
 	return r.Machine.Apply(r.batch, cmd)
 }
 
@@ -36,7 +34,6 @@ func (r *Replica) Commit() {
 	r.Machine.Flush(r.batch)
 	r.batch.Commit()
 	r.Machine.Committed()
-	r.open = 0
 }
 
 // Do applies one command as a batch of its own.
@@ -45,9 +42,6 @@ func (r *Replica) Do(cmd []byte) []byte {
 	r.Commit()
 	return answer
 }
-
-// Open returns the number of commands that are applied and not committed.
-func (r *Replica) Open() int { return r.open }
 
 // Books reads the committed state.
 func (r *Replica) Books() shard.Books { return shard.Books{R: r.KV} }
