@@ -171,6 +171,23 @@ const (
 	RecordTemplateIndex
 	RecordPlacement
 	RecordPlacementIndex
+	RecordAsset
+	RecordAssetIndex
+	RecordJob // By id.
+	RecordDue // What shall happen to something at a time, by the time.
+	RecordAudience
+	RecordAudienceIndex
+	RecordAdvertiser // A vendor on an ad network.
+	RecordOffsiteCampaign
+	RecordOffsiteCampaignIndex
+	RecordOffsiteReport // A product's day of an offsite campaign.
+	RecordWebhook
+	RecordWebhookIndex
+	RecordDelivery // A notification that is under way, or one of the last that were.
+	RecordAudit
+	RecordLedgerAccount
+	RecordTransfer
+	RecordNode // Where the nodes of the cluster serve files to one another.
 )
 
 // PutRecords writes records, all or nothing.
