@@ -15,6 +15,7 @@ type Ticket struct {
 	Epoch       uint32 // Start number of the node.
 	Seq         uint64 // Of the request's first auction, below 2^48; the next ones count up.
 	Signer      *bidid.Signer
+	Stale       *Groups // Groups whose balances are too old to sell from; nil: none.
 }
 
 // Run answers every auction of a request. The answer depends on nothing but the arguments and the balances in the view's

@@ -59,6 +59,8 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 		return FilterMismatch
 	case h.quality == 0 || b.Amount <= int64(s.settings.Reserve[c.Charge]):
 		return Reserve
+	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
+		return Stale
 	case slot.Left.Load() <= 0:
 		return Budget
 	case slot.Wallet.Load() <= 0:

@@ -102,6 +102,8 @@ func (w *world) loses(q query, c *campaign, b *market.Bid, now int64) (auction.R
 		return auction.FilterMismatch, true
 	case w.quality(q, b.Target).Sign() == 0 || b.Amount <= w.settings.Reserve[c.Charge]:
 		return auction.Reserve, true
+	case w.stale != nil && w.stale.Has(uint16(c.Group)):
+		return auction.Stale, true
 	case c.left <= 0:
 		return auction.Budget, true
 	case c.wallet <= 0:

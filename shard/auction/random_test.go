@@ -79,6 +79,7 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 		queries[i] = r.query()
 	}
 	tick := ticket(100, r.seq)
+	tick.Stale = r.drawStale()
 	r.seq += auctionsPerRound
 	req := requestFor(v, 1, queries...)
 	auction.Run(v, tick, req, &r.res, &r.sc)
@@ -90,6 +91,17 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 		}
 	}
 	r.recheck(t, name, v, tick, req)
+}
+
+// drawStale lets the balances of a group or two be too old, once in a while.
+func (r *roulette) drawStale() *auction.Groups {
+	r.stale = nil
+	if r.IntN(8) == 0 {
+		r.stale = new(auction.Groups)
+		r.stale.Add(uint16(1 + r.IntN(3)))
+		r.stale.Add(uint16(1 + r.IntN(3)))
+	}
+	return r.stale
 }
 
 // recheck publishes changes and runs the same request on the old view.

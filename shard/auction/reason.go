@@ -19,6 +19,7 @@ const (
 	Excluded                      // The user is in an excluded segment, or a negative keyword matched.
 	FilterMismatch                // The request's filter excludes the product.
 	Reserve                       // The bid is not above the reserve price, or its quality is 0.
+	Stale                         // This node has not heard for too long what is left of the campaign's budget.
 	Budget                        // The campaign's budget of this period is used up.
 	Wallet                        // The wallet is empty.
 	Pacing                        // Held back to spread the spend.
@@ -30,7 +31,7 @@ const (
 
 var reasonNames = [Reasons]string{
 	"inactive", "not_started", "ended", "not_approved", "product_inactive", "out_of_stock", "trigger", "slot", "device",
-	"geo", "segment", "excluded", "filter", "reserve", "budget", "wallet", "pacing", "frequency", "diversity", "outranked",
+	"geo", "segment", "excluded", "filter", "reserve", "stale", "budget", "wallet", "pacing", "frequency", "diversity", "outranked",
 }
 
 // String returns the reason's name as metrics and explanations print it.

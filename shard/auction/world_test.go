@@ -19,6 +19,7 @@ type world struct {
 	products   map[string]market.Product
 	campaigns  map[string]*campaign
 	bids       map[bidKey]market.Bid // Without the deleted ones.
+	stale      *auction.Groups       // nil: none.
 }
 
 type campaign struct {
