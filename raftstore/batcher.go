@@ -70,6 +70,7 @@ type entry struct {
 
 type outcome struct {
 	result []byte
+	index  uint64 // Of the entry.
 	err    error
 }
 
@@ -83,24 +84,24 @@ func newBatcher(r applier) *batcher {
 	return b
 }
 
-// propose queues a copy of cmd and waits for its result.
-func (b *batcher) propose(ctx context.Context, cmd []byte) ([]byte, error) {
+// propose queues a copy of cmd and waits for its result and the index of its entry.
+func (b *batcher) propose(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	if len(cmd) > CommandBytesMax {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
+		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	answer := make(chan outcome, 1)
 	if err := b.enqueue(cmd, answer); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	select {
 	case o := <-answer:
-		return o.result, o.err
+		return o.result, o.index, o.err
 	case <-ctx.Done():
 		b.unknown.Add(1)
-		return nil, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
+		return nil, 0, fmt.Errorf("%w: %w", ErrUnknown, ctx.Err())
 	}
 }
 
@@ -158,8 +159,9 @@ func (b *batcher) send() {
 			b.answerError(e, ErrUnknown) // Skipped by the state machine: cannot happen to an entry of this process.
 			continue
 		}
+		index := f.Index()
 		for i, c := range e.callers {
-			c <- outcome{result: results[i]}
+			c <- outcome{result: results[i], index: index}
 		}
 	}
 }

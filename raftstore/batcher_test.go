@@ -72,7 +72,7 @@ func (c *callers) call(t *testing.T, b *batcher, n, size int, name string) {
 		cmd := fmt.Appendf(nil, "%s-%d-", name, i)
 		cmd = append(cmd, make([]byte, max(0, size-len(cmd)))...)
 		c.wg.Go(func() {
-			result, err := b.propose(t.Context(), cmd)
+			result, _, err := b.propose(t.Context(), cmd)
 			if err == nil && !bytes.Equal(result, cmd) {
 				t.Errorf("caller of %.20q got the result of %.20q", cmd, result)
 			}
@@ -153,7 +153,7 @@ func TestFullQueueRefuses(t *testing.T) {
 		total := QueueBytesMax/CommandBytesMax + OutstandingEntriesMax + 10
 		for range total {
 			wg.Go(func() {
-				_, err := b.propose(ctx, cmd)
+				_, _, err := b.propose(ctx, cmd)
 				mu.Lock()
 				defer mu.Unlock()
 				for _, kind := range []error{ErrOverloaded, ErrUnknown} {
@@ -227,7 +227,7 @@ func TestBatcherClose(t *testing.T) {
 		if err := c.errs["waiting-2"]; !errors.Is(err, ErrClosed) {
 			t.Errorf("waiting: %v", err)
 		}
-		if _, err := b.propose(t.Context(), nil); !errors.Is(err, ErrClosed) {
+		if _, _, err := b.propose(t.Context(), nil); !errors.Is(err, ErrClosed) {
 			t.Errorf("late: %v", err)
 		}
 	})

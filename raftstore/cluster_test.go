@@ -77,8 +77,8 @@ func TestThreeNodesFoundACluster(t *testing.T) {
 					t.Errorf("id %d has place %d", id, got)
 				}
 				s, _ := c.Store(i)
-				if s.Cluster() != first.Cluster() {
-					t.Errorf("node %d is of cluster %x", i, s.Cluster())
+				if s.Cluster().ID != first.Cluster().ID {
+					t.Errorf("node %d is of cluster %x", i, s.Cluster().ID)
 				}
 				reader := (i + 1) % 3
 				other, _ := c.Store(reader)

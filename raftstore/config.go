@@ -32,6 +32,19 @@ type Config struct {
 	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.
 	AcceptLoss bool
 
+	// Seeds are where other nodes may be asked: "HOST:PORT", or "dns:NAME:PORT" for all addresses that NAME has at each
+	// attempt. Every node of a cluster may get the same list, its own address included, at every start. A directory with
+	// state uses it only to find somebody to ask.
+	Seeds []string
+	// Expect is how many nodes with empty directories found a cluster together, when nobody they can ask is a member of
+	// one already: with more of them, those with the lowest ids. 1 founds alone as soon as every seed has answered or
+	// failed once, so give other seeds with it to one node only. 0 never founds and only joins.
+	Expect int
+	// Advertise is the address that peers dial. [the address of the peer port]
+	Advertise string
+	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
+	About func() []byte
+
 	// Peers lets a directory that is empty found a cluster together with these nodes (with Bootstrap, all lists must be
 	// equal and name this node), or join the cluster they are members of. A directory with state only uses it to find
 	// somebody to ask. Nodes of a list found a cluster only when all of them are there and empty.
@@ -67,7 +80,10 @@ type Config struct {
 // taken up by the next connection.
 type TLS = transport.Files
 
-const nodeIDBytesMax = 255
+const nodeIDBytesMax = 240 // BOUND: with an incarnation it must fit the 255 bytes of a vote in the tail guard.
+
+// AboutBytesMax bounds what Config.About returns.
+const AboutBytesMax = 4 << 10
 
 // Peer is a node and how to reach its peer port.
 type Peer struct {
@@ -78,6 +94,7 @@ type Peer struct {
 // withDefaults fills in the zero members.
 func (c Config) withDefaults() Config {
 	c.FS = or(c.FS, vfs.Default)
+	c.Bootstrap = c.Bootstrap || c.Expect == 1 && len(c.Seeds) == 0
 	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)

@@ -21,9 +21,10 @@ const (
 
 // question is what a node asks another one. Each has a connection of its own; they are rare.
 type question struct {
-	Op      string   `json:"op"` // hello, found, join, promote, remove, transfer.
-	Node    string   `json:"node"`
-	Address string   `json:"address,omitempty"`
+	Op      string   `json:"op"`                // hello, found, about; and of the leader: join, admit, promote, remove, transfer.
+	Node    string   `json:"node"`              // Who asks.
+	Subject string   `json:"subject,omitempty"` // The node that a change of members is about.
+	Address string   `json:"address,omitempty"` // Of the subject.
 	Group   uint16   `json:"group,omitempty"`
 	Cluster string   `json:"cluster,omitempty"`
 	Groups  []uint16 `json:"groups,omitempty"`
@@ -37,6 +38,7 @@ type answer struct {
 	Pristine bool   `json:"pristine,omitempty"` // Founded, but nobody was ever elected.
 	Member   bool   `json:"member,omitempty"`   // Who asks is a member.
 	Leader   string `json:"leader,omitempty"`   // Address of the group's leader, when this node is not it.
+	About    []byte `json:"about,omitempty"`
 	Refused  string `json:"refused,omitempty"`
 }
 
@@ -69,7 +71,7 @@ func readMessage(r io.Reader, m any) error {
 func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	q.Groups = s.c.Groups
+	q.Node, q.Groups = s.c.NodeID, s.c.Groups
 	c, err := s.mux.Dial(ctx, transport.Control, address)
 	if err != nil {
 		return a, err
@@ -104,16 +106,23 @@ func (s *Store) serveControl(c net.Conn) {
 }
 
 // may reports whether the asker's certificate fits the question: who speaks for a node must be it, and only members
-// remove nodes or move leaderships.
+// change others.
 func (s *Store) may(c net.Conn, q question) bool {
 	names, secured := transport.Names(c)
 	if !secured {
 		return true
 	}
-	if q.Op == "remove" || q.Op == "transfer" {
-		return slices.ContainsFunc(names, s.trusts)
+	if !slices.Contains(names, q.Node) {
+		return false
 	}
-	return slices.Contains(names, q.Node)
+	switch q.Op {
+	case "hello", "found":
+		return true
+	case "join", "promote":
+		return q.Subject == q.Node || s.trusts(q.Node)
+	default:
+		return s.trusts(q.Node)
+	}
 }
 
 func (s *Store) answer(q question) answer {
@@ -129,6 +138,8 @@ func (s *Store) answer(q question) answer {
 		if q.Cluster != s.identity.Cluster {
 			a.Refused = "this node is a member of another cluster"
 		}
+	case "about":
+		a.About = s.about()
 	default:
 		a = s.change(q)
 	}

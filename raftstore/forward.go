@@ -27,14 +27,15 @@ const (
 // Operations and answers of a forward connection:
 //
 //	request  len u32 | op u8 | id u64 | group u16 | payload
-//	answer   len u32 | status u8 | id u64 | payload: the result, or the leader's address
+//	answer   len u32 | status u8 | id u64 | payload: index u64 | the result; or the leader's address
 const (
 	opPropose   = 1
 	opReadIndex = 2
 
 	frameHead       = 4 + 1 + 8
 	requestHead     = frameHead + 2
-	frameBytesMax   = CommandBytesMax + requestHead
+	indexBytes      = 8
+	frameBytesMax   = CommandBytesMax + requestHead + indexBytes
 	statusOK        = 0
 	statusNotLeader = 1
 	statusOverload  = 2

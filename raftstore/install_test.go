@@ -60,15 +60,15 @@ func TestSnapshotOntoADivergedLog(t *testing.T) {
 	if err := g.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.cluster = s.Cluster()
+	b.cluster = s.Cluster().ID
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	diverge(t, fs, s.Cluster(), b)
+	diverge(t, fs, s.Cluster().ID, b)
 
 	s, g = open()
 	var stream bytes.Buffer
-	w, err := snapshot.NewWriter(&stream, snapshot.Header{Cluster: s.Cluster(), Group: 1, Index: 15, Term: 1, Digest: uint64(len("of B"))})
+	w, err := snapshot.NewWriter(&stream, snapshot.Header{Cluster: s.Cluster().ID, Group: 1, Index: 15, Term: 1, Digest: uint64(len("of B"))})
 	if err := errors.Join(err, w.Add([]byte("v"), []byte("of B")), w.End()); err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (g *Group) joinOnce() error {
 	if found && me.Suffrage == raft.Voter {
 		return nil
 	}
-	q := question{Op: "join", Node: s.c.NodeID, Address: string(s.address), Group: g.id}
+	q := question{Op: "join", Subject: s.c.NodeID, Address: string(s.address), Group: g.id}
 	if !found {
 		if err := s.askLeader(s.life, q); err != nil {
 			return err

@@ -102,12 +102,12 @@ func (s *Store) change(q question) answer {
 
 // changeMembers makes one change of members, followed by a no-op.
 func (g *Group) changeMembers(q question) error {
-	id, address := raft.ServerID(q.Node), raft.ServerAddress(q.Address)
+	id, address := raft.ServerID(q.Subject), raft.ServerAddress(q.Address)
 	servers := g.servers()
-	known, found := find(servers, q.Node)
+	known, found := find(servers, q.Subject)
 	var f raft.IndexFuture
 	switch q.Op {
-	case "join":
+	case "join", "admit":
 		if found && known.Suffrage == raft.Voter {
 			return ErrMember
 		}
@@ -138,7 +138,7 @@ func (g *Group) changeMembers(q question) error {
 		f = g.raft.RemoveServer(id, 0, changeTimeout)
 	case "transfer":
 		if !found || known.Suffrage != raft.Voter {
-			return fmt.Errorf("%s is no voter", q.Node)
+			return fmt.Errorf("%s is no voter", q.Subject)
 		}
 		return g.raft.LeadershipTransferToServer(id, known.Address).Error()
 	default:
@@ -156,7 +156,7 @@ func (g *Group) noop() error {
 	}
 	ctx, cancel := context.WithTimeout(g.store.life, changeTimeout)
 	defer cancel()
-	_, err := g.batcher.propose(ctx, g.store.c.Noop)
+	_, _, err := g.batcher.propose(ctx, g.store.c.Noop)
 	return err
 }
 
@@ -169,7 +169,7 @@ func voters(c raft.Configuration) (n int) {
 	return n
 }
 
-// askLeader puts a question to the leader of a group, wherever it is; q.Node is kept.
+// askLeader puts a question to the leader of a group, wherever it is.
 func (s *Store) askLeader(ctx context.Context, q question) error {
 	if g := s.groups[q.Group]; g.Ready() {
 		if a := s.change(q); a.Refused != "" {
@@ -200,9 +200,21 @@ func (s *Store) askLeader(ctx context.Context, q question) error {
 }
 
 // Remove takes a node out of every group. Ask any member but the node itself; a group whose leader is the node hands
-// over first. Repeat it after an error. The node must not come back under its id with another directory.
+// over first. Repeat it after an error. The node stays away, also with an empty directory, until it is admitted.
 func (s *Store) Remove(ctx context.Context, node string) error {
-	return s.eachGroup(func(g *Group) error { return s.askLeader(ctx, question{Op: "remove", Node: node, Group: g.id}) })
+	return s.changeAll(ctx, question{Op: "remove", Subject: node})
+}
+
+// Admit lets a node that was removed come back, and makes the node at address a member without a vote in every group. It
+// becomes a voter by itself when it has caught up, or with Promote.
+func (s *Store) Admit(ctx context.Context, node, address string) error {
+	return s.changeAll(ctx, question{Op: "admit", Subject: node, Address: address})
+}
+
+// Promote gives a member a vote in every group that has room for one more. Nodes do it by themselves when they have caught
+// up; a node that has not makes the next commits wait.
+func (s *Store) Promote(ctx context.Context, node string) error {
+	return s.changeAll(ctx, question{Op: "promote", Subject: node})
 }
 
 // Transfer gives the leadership of a group to a voter.
@@ -210,12 +222,14 @@ func (s *Store) Transfer(ctx context.Context, group uint16, node string) error {
 	if s.groups[group] == nil {
 		return fmt.Errorf("there is no group %d", group)
 	}
-	return s.askLeader(ctx, question{Op: "transfer", Node: node, Group: group})
+	return s.askLeader(ctx, question{Op: "transfer", Subject: node, Group: group})
 }
 
-func (s *Store) eachGroup(do func(*Group) error) error {
+// changeAll asks the leader of each group, one after the other.
+func (s *Store) changeAll(ctx context.Context, q question) error {
 	for _, id := range s.c.Groups {
-		if err := do(s.groups[id]); err != nil {
+		q.Group = id
+		if err := s.askLeader(ctx, q); err != nil {
 			return fmt.Errorf("group %d: %w", id, err)
 		}
 	}
@@ -234,6 +248,18 @@ func (g *Group) Members() (all []Member) {
 		all = append(all, Member{Peer{string(s.ID), string(s.Address)}, s.Suffrage == raft.Voter})
 	}
 	return all
+}
+
+// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close. Close
+// drains too; who calls it before can wait until others have taken over.
+func (s *Store) Drain(ctx context.Context) error {
+	s.handOver()
+	for _, id := range s.c.Groups {
+		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
+			return fmt.Errorf("group %d: nobody takes the leadership over", id)
+		}
+	}
+	return ctx.Err()
 }
 
 // handOver gives away what this node leads, so that nobody has to notice its end by a timeout.

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -120,38 +121,52 @@ func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte
 // tries once. Errors say whether the command may have been applied; see ErrUnknown. OWNERSHIP: cmd is copied, the
 // result is the caller's.
 func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err error) {
+	result, _, err = g.ProposeAt(ctx, cmd)
+	return result, err
+}
+
+// ProposeAt is Propose that also returns the index of the command's entry: who waits for it with WaitApplied, on whatever
+// node, reads what the command wrote.
+func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	g.mu.Lock()
 	ready, closed := g.term != 0, g.closed
 	g.mu.Unlock()
 	if closed {
-		return nil, ErrClosed
+		return nil, 0, ErrClosed
 	}
 	if ready {
-		result, err = g.batcher.propose(ctx, cmd)
+		result, index, err = g.batcher.propose(ctx, cmd)
 		if err == nil || !(errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknown)) {
-			return result, err
+			return result, index, err
 		}
 	} else {
 		err = ErrNotLeader
 	}
 	if !g.clustered() || ctx.Err() != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if len(cmd) > CommandBytesMax {
-		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
+		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
 	}
 	wasUnknown := errors.Is(err, ErrUnknown)
-	result, err = g.persist(ctx, func(ctx context.Context, address string) ([]byte, string, error) {
+	result, err = g.persist(ctx, func(ctx context.Context, address string) (result []byte, hint string, err error) {
 		if address == "" {
-			result, err := g.batcher.propose(ctx, cmd)
+			result, index, err = g.batcher.propose(ctx, cmd)
 			return result, "", err
 		}
-		return g.ask(ctx, address, opPropose, cmd)
+		result, hint, err = g.ask(ctx, address, opPropose, cmd)
+		if err == nil && len(result) < indexBytes { // Of no use, and it may be applied.
+			return nil, "", fmt.Errorf("%w: an answer of %d bytes", ErrUnknown, len(result))
+		}
+		if err == nil {
+			index, result = binary.BigEndian.Uint64(result), result[indexBytes:]
+		}
+		return result, hint, err
 	})
 	if err != nil && wasUnknown && !errors.Is(err, ErrUnknown) {
 		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return result, err
+	return result, index, err
 }
 
 // clustered reports whether other nodes may lead the group.

@@ -246,9 +246,6 @@ func (s *Store) Group(id uint16) *Group { return s.groups[id] }
 // Epoch counts the starts of this node. It is durable and never repeats, so (node, epoch, counter) is unique.
 func (s *Store) Epoch() uint32 { return s.epoch }
 
-// Cluster is the random id of the cluster.
-func (s *Store) Cluster() uint64 { return s.cluster }
-
 // enter admits a reader unless the store is closed; leave must follow.
 func (s *Store) enter() bool {
 	s.mu.Lock()

@@ -45,11 +45,11 @@ func (g *Group) ReadBarrier(ctx context.Context) error {
 	if len(result) != 8 {
 		return fmt.Errorf("%w: a read index of %d bytes", ErrNotLeader, len(result))
 	}
-	return g.waitApplied(ctx, binary.BigEndian.Uint64(result))
+	return g.WaitApplied(ctx, binary.BigEndian.Uint64(result))
 }
 
-// waitApplied waits until the state contains the entries up to index.
-func (g *Group) waitApplied(ctx context.Context, index uint64) error {
+// WaitApplied waits until this node's state contains the entries up to index, ctx ends or the store closes.
+func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
 	for !g.contains(index) {
 		timer := time.NewTimer(readPoll)
 		select {
@@ -98,7 +98,7 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 			return nil
 		}
 		if at, commit := g.safe.LeaderContact(); !at.IsZero() && g.Leader() != "" {
-			return g.waitApplied(ctx, commit)
+			return g.WaitApplied(ctx, commit)
 		}
 		if !g.waitRetry(ctx, retryPauseMin) {
 			if ctx.Err() != nil {

@@ -50,7 +50,10 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 	case !g.Ready():
 		err = ErrNotLeader
 	case op == opPropose:
-		reply, err = g.batcher.propose(ctx, payload)
+		var result []byte
+		var index uint64
+		result, index, err = g.batcher.propose(ctx, payload)
+		reply = append(binary.BigEndian.AppendUint64(make([]byte, 0, indexBytes+len(result)), index), result...)
 	case op == opReadIndex:
 		var index uint64
 		index, err = g.readIndex()
