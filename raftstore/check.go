@@ -22,6 +22,7 @@ type checked struct {
 //	log against its bounds and its guard       refuse: entries, a term or a vote were lost
 //	first log entry <= N+1                     refuse: raft would panic on the missing range
 //	entries above N contiguous and decodable   refuse
+//	the machine says: written by a newer one   refuse: the state is in order, the binary is too old
 //	A <= max(last log entry, N)                refuse: the state knows entries the log lost; with AcceptLoss wipe it
 //	A >= S and the digest is the stored one    start with the state as it is
 //	else                                       wipe the state; snapshot and log bring it back; counted
@@ -50,6 +51,9 @@ func (g *Group) check() (checked, error) {
 		return found, err
 	}
 	loadErr := g.machine.load()
+	if tooNew(loadErr) {
+		return found, loadErr
+	}
 	a := g.machine.applied.Load()
 	last, _ := g.log.LastIndex()
 	if a != nil && a.Index > max(last, newest) {
@@ -63,6 +67,16 @@ func (g *Group) check() (checked, error) {
 		return found, nil
 	}
 	return found, g.rebuild(metas, loadErr)
+}
+
+// tooNew reports whether a state machine says, by an error with a method NewerState, that a newer binary wrote the state. The
+// state is in order then: to rebuild it would meet the same commands again.
+func tooNew(err error) bool {
+	newer, says := errors.AsType[interface {
+		error
+		NewerState() bool
+	}](err)
+	return says && newer.NewerState()
 }
 
 func (g *Group) checkLog(newest uint64, found *checked) error {

@@ -33,9 +33,14 @@ func (m *Machine) roll(p command.Periods) {
 		return
 	}
 	for _, c := range m.campaigns {
-		if c.Marketplace == p.Marketplace && c.budget.Roll(periodNumber(&now, c.Period)) {
-			m.soil(c)
-			m.show(c)
+		spent := c.budget.Spent
+		if c.Marketplace != p.Marketplace || !c.budget.Roll(periodNumber(&now, c.Period)) {
+			continue
+		}
+		m.soil(c)
+		m.show(c)
+		if spent != 0 {
+			m.tellBudget(c)
 		}
 	}
 }

@@ -22,6 +22,9 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.state.now = max(m.state.now, c.NowMillis)
+	if c.Needs > m.state.level { // A proposer does not let it come to this.
+		return answer(refused(command.TooEarly, 0))
+	}
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
@@ -62,6 +65,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return only(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
 	case command.OpPutBids:
 		return only(m.data(), c, command.ReadPutBids, m.putBids)
+	case command.OpSetFeature:
+		return decoded(c, command.ReadSetFeature, m.setFeature)
 	default:
 		return refused(command.Invalid, 0)
 	}

@@ -21,6 +21,7 @@ func (b Books) Audit() error {
 	a := auditor{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
+		budgets: make(map[uint32]ledger.Budget),
 	}
 	for _, check := range []func() error{a.journal, a.campaigns, a.wallets, a.decisions} {
 		if err := check(); err != nil {
@@ -36,6 +37,7 @@ type auditor struct {
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
 	decided     map[[16]byte]ledger.Line // By charge key.
+	budgets     map[uint32]ledger.Budget // By campaign, as far as the journal tells.
 }
 
 func (a *auditor) journal() (err error) {
@@ -61,15 +63,29 @@ func (a *auditor) journal() (err error) {
 }
 
 func (a *auditor) line(l *ledger.Line) error {
-	if l.Kind == ledger.Adjustment {
+	switch l.Kind {
+	case ledger.Adjustment:
 		a.deposited[l.Wallet] += l.Amount
 		return nil
+	case ledger.BudgetInForce:
+		a.budgets[l.Campaign] = ledger.Budget{Amount: l.Price, Spent: l.Amount}
+		return nil
+	case ledger.BillingMode:
+		return nil
+	case ledger.ClickCharge, ledger.ImpressionCharge:
 	}
 	if _, twice := a.decided[l.Key]; twice {
 		return fmt.Errorf("line %d decides a charge key a second time", l.Seq)
 	}
 	if l.Amount < 0 || l.Amount > l.Price {
 		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
+	}
+	if b, told := a.budgets[l.Campaign]; told {
+		if left, limited := b.Left(); limited && l.Amount > left {
+			return fmt.Errorf("line %d charges %d of a budget that has %d left", l.Seq, l.Amount, left)
+		}
+		b.Spent += l.Amount
+		a.budgets[l.Campaign] = b
 	}
 	a.decided[l.Key] = *l
 	a.spent[l.Campaign] += l.Amount

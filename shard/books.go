@@ -23,6 +23,9 @@ type StoredRecord struct {
 // Clock returns the state clock in Unix milliseconds, 0 before the first command.
 func (b Books) Clock() int64 { return b.state().now }
 
+// FeatureLevel returns the feature level that the group has reached.
+func (b Books) FeatureLevel() command.Level { return b.state().level }
+
 func (b Books) state() state {
 	stored, found := b.R.Get([]byte{tableState})
 	if !found {

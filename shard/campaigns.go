@@ -50,6 +50,7 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	}
 	m.admit(c)
 	m.soil(c)
+	m.tellBudget(c)
 	for i := range x.Bids {
 		m.addBid(c, &x.Bids[i])
 	}
@@ -83,6 +84,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		}
 		return refused(command.WrongState, 0)
 	}
+	before := c.budget
 	assign(&c.Name, p.Name)
 	assign(&c.Active, p.Active)
 	assign(&c.StartMillis, p.StartMillis)
@@ -101,6 +103,9 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c.budget.Amount = c.Budget
 	c.UpdatedMillis = m.state.now
 	m.soil(c)
+	if c.budget.Amount != before.Amount || c.budget.Spent != before.Spent {
+		m.tellBudget(c)
+	}
 	m.keepCampaign(c)
 	c.slot = m.feed.PutCampaign(&c.Campaign)
 	m.changed = true

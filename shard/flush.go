@@ -109,14 +109,24 @@ func appendState(dst []byte, s *state) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, s.lastBid)
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastLine)
-	return append(dst, s.chain[:]...)
+	dst = append(dst, s.chain[:]...)
+	if s.level != command.LevelNone { // Without a level the record is what a binary without levels wrote.
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(s.level))
+	}
+	return dst
 }
+
+// stateLen is the length of the record of a state that has no level.
+const stateLen = 8 + 4 + 4 + 8 + 8 + 16
 
 func readState(b []byte) (s state, err error) {
 	d := command.NewDecoder(b)
 	s = state{
 		now: d.I64(), lastCampaign: d.U32(), lastBid: d.U32(), lastVersion: d.U64(), lastLine: d.U64(),
 		chain: d.Sixteen(),
+	}
+	if len(b) > stateLen {
+		s.level = command.Level(d.U16())
 	}
 	return s, d.Err()
 }

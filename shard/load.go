@@ -16,8 +16,19 @@ var (
 	// ErrCorrupt means that the durable state is not what was written: the node must be rebuilt from its peers.
 	ErrCorrupt = errors.New("shard: state is corrupt")
 	// ErrFormat means that a newer binary wrote the state.
-	ErrFormat = errors.New("shard: state has an unknown format")
+	ErrFormat error = newerError("shard: a newer version of gavel wrote the state in a format that this one does not know")
+	// ErrLevel means that the cluster has reached a feature level that this binary does not know.
+	ErrLevel error = newerError("shard: the cluster has reached a feature level that this version of gavel does not know")
 )
+
+// newerError is an error about a state that is in order and too new. Whoever opens the state has to leave it alone: to
+// rebuild it from the log, as a corrupt one, would meet the same commands again.
+type newerError string
+
+func (e newerError) Error() string { return string(e) }
+
+// NewerState tells the replication, which knows no error of this package.
+func (newerError) NewerState() bool { return true }
 
 // Load builds the memory image from the durable state and feeds the auctions. It reads every record once, and the digest
 // counted on the way must equal the stored one, so that a lost, changed or added record is found before it decides
@@ -31,6 +42,9 @@ func (m *Machine) Load(r Reader) error {
 		return err
 	}
 	r.Scan([]byte{tableHeader + 1}, []byte{tableEnd}, l.record)
+	if l.refused != nil {
+		return l.refused
+	}
 	if l.err != nil {
 		return l.err
 	}
@@ -64,6 +78,7 @@ type loader struct {
 	scratch []byte
 	budgets map[uint32]loadedBudget // They come before their campaigns.
 	err     error
+	refused error // The state is too new: not corrupt.
 }
 
 type loadedBudget struct {
@@ -103,6 +118,11 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		m.stateHash = hash
 		var err error
 		m.state, err = readState(value)
+		if m.state.level > command.LevelNewest {
+			l.refused = fmt.Errorf("%w: %d, it knows %d; start this node with the version that the others run", ErrLevel,
+				m.state.level, command.LevelNewest)
+			return l.refused
+		}
 		return err
 	case tablePeriods:
 		t := m.tenant(binary.BigEndian.Uint16(rest))

@@ -37,6 +37,7 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	turned := t.postPaid != x.PostPaid
 	t.postPaid = x.PostPaid
 	if turned {
+		m.tellMode(x.Ordinal)
 		for _, c := range m.campaigns {
 			if c.Marketplace == x.Ordinal {
 				m.show(c)

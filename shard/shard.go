@@ -103,6 +103,7 @@ type state struct {
 	lastVersion  uint64 // Of records.
 	lastLine     uint64 // Of the journal.
 	chain        ledger.Chain
+	level        command.Level // INVARIANT: it never goes back.
 }
 
 // tenant is a marketplace as the machine sees it.

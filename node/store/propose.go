@@ -41,6 +41,8 @@ func refusal(r command.Result) error {
 		return &Refused{Index: r.Index, Err: ErrTooMany}
 	case command.Cycle:
 		return &Refused{Index: r.Index, Err: ErrCycle}
+	case command.TooEarly:
+		return fmt.Errorf("%w: a node of an older version still keeps the cluster from what the command needs", ErrUnavailable)
 	case command.Invalid:
 	}
 	return errors.New("the state machine could not read a command of this node")

@@ -30,6 +30,7 @@ const (
 	OpCreateCampaign    // A campaign with its first bids.
 	OpPatchCampaign     //
 	OpPutBids           // Adds or replaces bids of one campaign, all or nothing.
+	OpSetFeature        // Raises the feature level of the group.
 )
 
 // Advance moves a group's clock. Periods lists the current local periods of marketplaces; a period never goes back.
@@ -268,6 +269,7 @@ const (
 	TooMany                            // A bound of the state was reached.
 	Cycle                              // A category would be its own ancestor.
 	Invalid                            // The command cannot be read: a defect of the proposer.
+	TooEarly                           // The group's feature level does not allow the command yet.
 )
 
 // Result is the answer to a management command.

@@ -193,7 +193,7 @@ func readAny(cmd []byte) error {
 func TestNewerCommandsAreTold(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
-		"op":      func(cmd []byte) { cmd[1] = byte(OpPutBids) + 1 },
+		"op":      func(cmd []byte) { cmd[1] = byte(OpSetFeature) + 1 },
 		"flags":   func(cmd []byte) { cmd[2] = 1 },
 	} {
 		cmd := AppendNoop(nil, now)
@@ -205,6 +205,27 @@ func TestNewerCommandsAreTold(t *testing.T) {
 		if _, err := Open(cmd[:HeaderLen-1]); !errors.Is(err, ErrUnreadable) {
 			t.Errorf("another %s, damaged: %v", name, err)
 		}
+	}
+}
+
+func TestEveryCommandHasAnEncoding(t *testing.T) {
+	for op := OpNoop; op <= OpSetFeature; op++ {
+		cmd := seal(append([]byte{Version, byte(op)}, make([]byte, HeaderLen-2)...), 0)
+		c, err := Open(cmd)
+		needs, known := Needs(cmd)
+		if err != nil || c.Op != op || c.Version != Version || c.Needs != LevelNone || !known || needs != LevelNone {
+			t.Errorf("operation %d: %+v, %v; needs %d, known %t", op, c, err, needs, known)
+		}
+	}
+	level := func(l Level) []byte { return AppendSetFeature(nil, now, SetFeature{Level: l}) }
+	if _, known := Needs(level(LevelNewest)); !known {
+		t.Error("the newest level is not known")
+	}
+	if _, known := Needs(level(LevelNewest + 1)); known {
+		t.Error("a level of the future is known")
+	}
+	if _, known := Needs(nil); known {
+		t.Error("an empty command is known")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// Version is the version of the encoding that this binary writes and reads.
+// Version is the first version of every command's encoding. Later ones stand in encodings.
 const Version = 1
 
 // HeaderLen is the length of the header: ver u8, op u8, flags u16, count u32, now i64, crc32c u32, little-endian. The
@@ -17,7 +17,7 @@ const HeaderLen = 20
 var (
 	// ErrUnreadable is bad input: every replica answers it with Invalid and goes on.
 	ErrUnreadable = errors.New("unreadable command")
-	// ErrUnknownVersion is an intact command of a newer binary. Skipping it would make this replica differ from those
+	// ErrUnknownVersion is an intact command of a newer binary: an unknown kind, encoding or feature level. Skipping it would make this replica differ from those
 	// that understand it, so the node must stay out until it is upgraded.
 	ErrUnknownVersion = errors.New("command of an unknown version")
 )
@@ -28,6 +28,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // OWNERSHIP: it aliases the bytes it was opened from.
 type Command struct {
 	Op        Op
+	Version   uint8  // Of the encoding of the body.
+	Needs     Level  // The feature level from which the encoding may be used.
 	Count     uint32 // Elements of the command's list; 0 for commands without one.
 	NowMillis int64  // The proposer's clock.
 	body      []byte
@@ -38,12 +40,14 @@ func Open(cmd []byte) (Command, error) {
 	if len(cmd) < HeaderLen || checksum(cmd) != binary.LittleEndian.Uint32(cmd[16:]) {
 		return Command{}, ErrUnreadable
 	}
-	op := Op(cmd[1])
-	if cmd[0] != Version || binary.LittleEndian.Uint16(cmd[2:]) != 0 || op < OpNoop || op > OpPutBids {
+	needs, known := needsOf(cmd)
+	if !known || binary.LittleEndian.Uint16(cmd[2:]) != 0 {
 		return Command{}, ErrUnknownVersion
 	}
 	return Command{
-		Op:        op,
+		Op:        Op(cmd[1]),
+		Version:   cmd[0],
+		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
 		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
 		body:      cmd[HeaderLen:],

@@ -11,6 +11,7 @@ import (
 
 var refusalNames = [...]string{
 	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
+	"too early",
 }
 
 // String returns the refusal in words.

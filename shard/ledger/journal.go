@@ -17,6 +17,12 @@ const (
 	ClickCharge      LineKind = iota + 1 // The charge decision of a click, charged 0 included.
 	ImpressionCharge                     // The charge decision of an impression.
 	Adjustment                           // A deposit or correction of a wallet.
+	// BudgetInForce tells the budget of a campaign from here on: Price is the amount per period, 0 for none, Amount what
+	// counts as spent in the period so far, Bid the number of the period and Key the campaign's id. No money moves.
+	BudgetInForce
+	// BillingMode tells how a marketplace charges from here on: Bid is its ordinal, Price 1 when its wallets are paid
+	// later and bound nothing, 0 when they are prepaid. No money moves. Before the first such line they are prepaid.
+	BillingMode
 )
 
 // Chain is the running hash over all lines up to one: SHA-256 over the chain before it and the line, cut to 128 bits.

@@ -76,7 +76,7 @@ func (g *Generator) Step() Step {
 	g.tick()
 	kinds := []func() Step{
 		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
-		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove,
+		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
 	}
 	return kinds[g.dice(len(kinds), "command")]()
 }
@@ -304,6 +304,11 @@ func (g *Generator) advance() Step {
 func (g *Generator) marketplace() Step {
 	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.dice(4, "post") == 0}
 	return Step{Name: "marketplace", Command: command.AppendPutMarketplace(nil, g.now, &x), Result: g.Model.Marketplace(x)}
+}
+
+func (g *Generator) feature() Step {
+	level := command.Level(g.dice(int(command.LevelNewest)+1, "level")) //nolint:gosec // a handful.
+	return Step{Name: "feature", Command: command.AppendSetFeature(nil, g.now, command.SetFeature{Level: level}), Result: g.Model.Feature(level)}
 }
 
 func (g *Generator) records() Step {

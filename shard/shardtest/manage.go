@@ -25,8 +25,43 @@ func refuse(why command.Refusal, index int) command.Result {
 
 // Marketplace applies a PutMarketplace.
 func (m *Model) Marketplace(x market.Marketplace) command.Result {
+	turned := m.postPaid(x.Ordinal) != x.PostPaid
 	m.Marketplaces[x.Ordinal] = &x
+	if turned {
+		m.tellMode()
+	}
 	return command.Result{}
+}
+
+// Feature applies a SetFeature.
+func (m *Model) Feature(level command.Level) command.Result {
+	if level <= m.Level {
+		return command.Result{}
+	}
+	m.Level = level
+	for _, x := range m.Marketplaces {
+		if x.PostPaid {
+			m.tellMode()
+		}
+	}
+	for _, c := range m.Campaigns {
+		m.tell(c)
+	}
+	return command.Result{}
+}
+
+// tell adds the line of a budget in force, once the level is reached.
+func (m *Model) tell(c *Campaign) {
+	if m.Level >= command.LevelBudgetLines {
+		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
+	}
+}
+
+// tellMode adds the line of a billing mode, once the level is reached.
+func (m *Model) tellMode() {
+	if m.Level >= command.LevelBudgetLines {
+		m.Lines = append(m.Lines, Line{Amount: new(big.Int)})
+	}
 }
 
 // Adjust applies an AdjustWallet.
@@ -95,6 +130,7 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	c.Campaign.Wallet = ids.DefaultWalletOf(c.Marketplace, c.VendorID)
 	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
 	m.Campaigns = append(m.Campaigns, c)
+	m.tell(c)
 	for i := range x.Bids {
 		m.add(c, x.Bids[i])
 	}
@@ -196,6 +232,7 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 		return refuse(command.WrongState, 0)
 	}
+	budget, spent := c.Budget, c.Spent
 	if p.Active != nil {
 		c.Active = *p.Active
 	}
@@ -216,6 +253,9 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 	}
 	c.UpdatedMillis = m.Now
+	if c.Budget != budget || c.Spent.Cmp(spent) != 0 {
+		m.tell(c)
+	}
 	return command.Result{}
 }
 

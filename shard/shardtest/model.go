@@ -14,6 +14,7 @@ import (
 // and reports are counted by going through all events. One group that carries everything.
 type Model struct {
 	Now          int64
+	Level        command.Level
 	Marketplaces map[uint16]*market.Marketplace
 	Periods      map[uint16]command.Periods
 	Wallets      map[ids.UUID]*Wallet
@@ -202,7 +203,11 @@ func (m *Model) Advance(a *command.Advance) {
 		for _, c := range m.Campaigns {
 			if n := number(now, c.Period); c.Marketplace == p.Marketplace && n > c.PeriodNumber {
 				c.PeriodNumber = n
+				spent := c.Spent
 				c.Spent = new(big.Int)
+				if spent.Sign() != 0 {
+					m.tell(c)
+				}
 			}
 		}
 	}

@@ -25,6 +25,7 @@ import (
 //	patch c1 budget=100 active=false status=terminated
 //	click c1 e1/t1 e2/t1 price=100 charge=cpc issued=+0h   events by id and token; also impression
 //	periods day=12 week=2 month=1                      an Advance
+//	feature 1                                          raises the feature level
 //	restart                                            a new machine on the same store
 //	state                                              prints all of it
 func Script(text string) (string, error) {
@@ -81,6 +82,9 @@ func (s *script) run(words []string) ([]string, error) {
 	case "mode":
 		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post"}
 		return s.answer(words, command.AppendPutMarketplace(nil, now, &m))
+	case "feature":
+		level := command.Level(number64(args[0])) //nolint:gosec // a script's.
+		return s.answer(words, command.AppendSetFeature(nil, now, command.SetFeature{Level: level}))
 	case "deposit":
 		a := command.AdjustWallet{
 			Request: named('r', options["request"]+strings.Join(words, " ")), Marketplace: 1, VendorID: args[0],

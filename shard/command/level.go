@@ -1,0 +1,67 @@
+package command
+
+import "encoding/binary"
+
+// Level is a feature level: what all nodes of a cluster understand. A binary that brings a new encoding, or applies an old
+// command in a new way, brings a new level with it. The cluster reaches the level when every voter runs such a binary
+// and a SetFeature is committed; until then the old encodings are proposed and the old ways are kept, so that an old
+// binary can still be started.
+//
+// INVARIANT: a group's level never goes back.
+type Level uint16
+
+// The levels. Append only.
+const (
+	// LevelNone is the level of a group before its first SetFeature.
+	LevelNone Level = iota
+	// LevelBudgetLines lets the journal tell the budgets and billing modes in force, so that it can be audited alone.
+	LevelBudgetLines
+)
+
+// LevelNewest is the highest level that this binary knows.
+const LevelNewest = LevelBudgetLines
+
+// encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
+// Append only: an encoding that was ever in a log has to be read for ever.
+var encodings = [...][]Level{
+	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone}, OpBootstrap: {LevelNone},
+	OpPutMarketplace: {LevelNone}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone}, OpPutProducts: {LevelNone},
+	OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone}, OpCreateCampaign: {LevelNone},
+	OpPatchCampaign: {LevelNone}, OpPutBids: {LevelNone}, OpSetFeature: {LevelNone},
+}
+
+// Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.
+func Needs(cmd []byte) (needs Level, known bool) {
+	if len(cmd) < HeaderLen {
+		return 0, false
+	}
+	return needsOf(cmd)
+}
+
+// needsOf is Needs of a command that has a header.
+func needsOf(cmd []byte) (needs Level, known bool) {
+	version, op := int(cmd[0]), int(cmd[1])
+	if op >= len(encodings) || version == 0 || version > len(encodings[op]) {
+		return 0, false
+	}
+	if Op(op) == OpSetFeature && len(cmd) == HeaderLen+2 && Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest {
+		return 0, false
+	}
+	return encodings[op][version-1], true
+}
+
+// SetFeature raises the feature level of a group. A level that the group has already changes nothing.
+type SetFeature struct{ Level Level }
+
+// AppendSetFeature appends a SetFeature.
+func AppendSetFeature(dst []byte, nowMillis int64, s SetFeature) []byte {
+	dst, at := begin(dst, OpSetFeature, nowMillis, 0)
+	return seal(binary.LittleEndian.AppendUint16(dst, uint16(s.Level)), at)
+}
+
+// ReadSetFeature reads a SetFeature.
+func ReadSetFeature(c *Command) (s SetFeature, err error) {
+	d := NewDecoder(c.body)
+	s.Level = Level(d.U16())
+	return s, d.Err()
+}
