@@ -1,0 +1,83 @@
+// Package blob keeps uploaded files: images and videos of assets, lists of audiences. A Store is a directory of this
+// machine or a bucket of an S3 service; what a file means stands in the replicated records, never in its name.
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Store keeps files by name. It is safe for concurrent use.
+//
+// INVARIANT: a name leads to a whole file or to nothing. Put makes a file visible in one step, after it is durable; a
+// reader never sees half of one. Putting a name again replaces its file, so an interrupted step may be repeated.
+type Store interface {
+	// Put stores what r holds up to its end. An error of r is returned as it came, and then nothing is stored.
+	Put(ctx context.Context, name string, r io.Reader) error
+	// Open returns a file, or ErrNotFound.
+	Open(ctx context.Context, name string) (File, error)
+	// Remove deletes a file. There is no error when it does not exist.
+	Remove(ctx context.Context, name string) error
+	// Walk calls fn for every file with the time of its Put, in no order, until fn fails.
+	Walk(ctx context.Context, fn func(name string, stored time.Time) error) error
+	// Check says whether the store can be used: the directory exists and is ours, the bucket answers.
+	Check(ctx context.Context) error
+}
+
+// File is an open file of a known size.
+type File interface {
+	io.ReadSeekCloser
+	Size() int64
+}
+
+// ErrNotFound is returned for a name that leads to nothing.
+var ErrNotFound = errors.New("no such file")
+
+// nameMax is the longest name. BOUND: every file system takes 255 bytes.
+const nameMax = 100
+
+// Name makes a name that nobody can guess: a kind, the number of the marketplace, and 128 random bits.
+func Name(kind string, marketplace uint16) string {
+	return fmt.Sprintf("%s%04x-%s", kind, marketplace, strings.ToLower(rand.Text()))
+}
+
+// Owner reads the kind and the marketplace out of a name that Name made.
+func Owner(name string) (kind string, marketplace uint16, ok bool) {
+	head, _, ok := strings.Cut(name, "-")
+	if !ok || len(head) != 5 {
+		return "", 0, false
+	}
+	if _, err := fmt.Sscanf(head[1:], "%04x", &marketplace); err != nil {
+		return "", 0, false
+	}
+	return head[:1], marketplace, true
+}
+
+// valid reports whether a name is made of lower case letters, digits and hyphens: names are ours, so that nothing a client
+// sends can reach the file system.
+func valid(name string) bool {
+	bad := func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') }
+	return len(name) > 2 && len(name) <= nameMax && !strings.ContainsFunc(name, bad)
+}
+
+// Sweep removes the files that nothing refers to. A file younger than age stays: the record that will name it may not be
+// written yet. It returns how many went.
+func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used func(name string) (bool, error)) (gone int, err error) {
+	err = s.Walk(ctx, func(name string, stored time.Time) error {
+		if now.Sub(stored) < age {
+			return nil
+		}
+		keep, err := used(name)
+		if err != nil || keep {
+			return err
+		}
+		gone++
+		return s.Remove(ctx, name)
+	})
+	return gone, err
+}

@@ -1,0 +1,192 @@
+package blob
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// Local keeps files in a directory, in subdirectories by the last two letters of their names.
+//
+// A file is written beside its place, synced, renamed, and then its directory is synced: after Put returned, a power cut
+// takes nothing away, and before, it leaves at most a file under a temporary name, which the next start removes. All paths
+// go through os.Root, so that not even a defect of ours could leave the directory.
+type Local struct{ root *os.Root }
+
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+	// copyBuffer is what a file of any size costs in memory while it is stored.
+	copyBuffer = 64 << 10
+	temporary  = ".tmp-"
+)
+
+// OpenLocal opens a directory, makes it when it is missing, and removes what crashed uploads have left.
+func OpenLocal(dir string) (*Local, error) {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
+		return nil, fmt.Errorf("blob directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("blob directory: %w", err)
+	}
+	l := &Local{root}
+	return l, l.removeTemporary()
+}
+
+// Close gives the directory back.
+func (l *Local) Close() error { return l.root.Close() }
+
+func (l *Local) removeTemporary() error {
+	entries, err := fs.ReadDir(l.root.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("blob directory: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), temporary) {
+			if err := l.root.Remove(e.Name()); err != nil {
+				return fmt.Errorf("blob directory: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func placeOf(name string) (dir, file string) {
+	dir = name[len(name)-2:]
+	return dir, path.Join(dir, name)
+}
+
+// Put stores a file.
+func (l *Local) Put(_ context.Context, name string, r io.Reader) error {
+	if !valid(name) {
+		return fmt.Errorf("blob: %q is no name", name)
+	}
+	beside := temporary + strings.ToLower(rand.Text())
+	if err := l.write(beside, r); err != nil {
+		return errors.Join(err, l.root.Remove(beside))
+	}
+	dir, file := placeOf(name)
+	if err := l.makeDir(dir); err != nil {
+		return errors.Join(err, l.root.Remove(beside))
+	}
+	if err := l.root.Rename(beside, file); err != nil {
+		return errors.Join(err, l.root.Remove(beside))
+	}
+	return l.sync(dir)
+}
+
+func (l *Local) write(name string, r io.Reader) error {
+	f, err := l.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	// Only Write is shown, so that the copy uses the buffer and not a method of the file that reads ahead without bound.
+	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, copyBuffer))
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// makeDir makes a subdirectory durable before a file is moved there.
+func (l *Local) makeDir(dir string) error {
+	err := l.root.Mkdir(dir, dirMode)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return l.sync(".")
+}
+
+func (l *Local) sync(dir string) error {
+	d, err := l.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+type localFile struct {
+	*os.File
+	size int64
+}
+
+// Size is the size of the file in bytes.
+func (f localFile) Size() int64 { return f.size }
+
+// Open opens a file.
+func (l *Local) Open(_ context.Context, name string) (File, error) {
+	if !valid(name) {
+		return nil, ErrNotFound
+	}
+	_, file := placeOf(name)
+	f, err := l.root.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return localFile{f, info.Size()}, nil
+}
+
+// Remove deletes a file.
+func (l *Local) Remove(_ context.Context, name string) error {
+	if !valid(name) {
+		return nil
+	}
+	_, file := placeOf(name)
+	if err := l.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Walk lists the files.
+func (l *Local) Walk(ctx context.Context, fn func(string, time.Time) error) error {
+	return fs.WalkDir(l.root.FS(), ".", func(at string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if e.IsDir() || !valid(e.Name()) {
+			return nil
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // Removed meanwhile.
+		}
+		if err != nil {
+			return err
+		}
+		return fn(path.Base(at), info.ModTime())
+	})
+}
+
+// Check writes a file, which is the only way to know that the disk takes one.
+func (l *Local) Check(ctx context.Context) error {
+	name := Name("z", 0)
+	if err := l.Put(ctx, name, strings.NewReader("check")); err != nil {
+		return fmt.Errorf("blob directory: %w", err)
+	}
+	return l.Remove(ctx, name)
+}
