@@ -1,0 +1,156 @@
+//go:build linux
+
+package world
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Node is one gavel process, its address and its disk. The process may end and start again any number of times.
+type Node struct {
+	ID, IP                string
+	AuctionURL, ManageURL string
+	Disk                  *Disk
+	Log                   string
+
+	binary, namespace string
+	args              func() []string
+	env               []string
+	cgroup            *throttle
+
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	exited chan struct{} // Closed when cmd has been waited for.
+	code   int           // Valid once exited is closed; -1 for a signal.
+}
+
+// Start starts the process on the disk as it is. REQUIRES: no process runs.
+func (n *Node) Start() error {
+	log, err := os.OpenFile(n.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // The process has its own descriptor.
+	_, _ = fmt.Fprintf(log, "---- nemesis: start at %s\n", time.Now().UTC().Format(time.RFC3339Nano))
+	// nsenter becomes the process. It leaves the mounts alone, unlike ip netns exec, whose copies would keep a disk alive
+	// that was unmounted here.
+	cmd := exec.Command("nsenter", append([]string{"--net=/run/netns/" + n.namespace, "--", n.binary}, n.args()...)...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), n.env...), log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // Not the terminal's ^C, that is ours.
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	n.mu.Lock()
+	n.cmd, n.exited = cmd, exited
+	n.mu.Unlock()
+	go func() {
+		_ = cmd.Wait() // What it says is in the process state.
+		n.mu.Lock()
+		n.code = cmd.ProcessState.ExitCode()
+		n.mu.Unlock()
+		close(exited)
+	}()
+	return nil
+}
+
+// Exited is closed when the process that runs now has ended; nil before the first start.
+func (n *Node) Exited() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.exited
+}
+
+// Code is the exit code of the process that ended last, -1 when a signal ended it.
+func (n *Node) Code() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.code
+}
+
+// Pid is the process id, 0 before the first start.
+func (n *Node) Pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cmd == nil {
+		return 0
+	}
+	return n.cmd.Process.Pid
+}
+
+// Signal sends a signal; to a process that is gone it does nothing.
+func (n *Node) Signal(s os.Signal) error {
+	n.mu.Lock()
+	cmd := n.cmd
+	n.mu.Unlock()
+	if cmd == nil {
+		return nil
+	}
+	if err := cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
+}
+
+// Kill sends SIGKILL and waits until the process is gone.
+func (n *Node) Kill() error { return n.end(syscall.SIGKILL, endMax) }
+
+// Terminate sends SIGTERM and waits until the process is gone; after patience it is killed, and that is the error.
+func (n *Node) Terminate(patience time.Duration) error { return n.end(syscall.SIGTERM, patience) }
+
+func (n *Node) end(s syscall.Signal, patience time.Duration) error {
+	exited := n.Exited()
+	if exited == nil {
+		return nil
+	}
+	if err := n.Signal(s); err != nil {
+		return err
+	}
+	select {
+	case <-exited:
+		return nil
+	case <-time.After(patience):
+	}
+	_ = n.Signal(syscall.SIGKILL) // The error below is what matters.
+	select {
+	case <-exited:
+	case <-time.After(endMax):
+	}
+	return fmt.Errorf("%s did not end within %v of %v", n.ID, patience, s)
+}
+
+var prober = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// Ready asks the node once.
+func (n *Node) Ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.ManageURL+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := prober.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// WaitReady asks until the node is ready or the context ends.
+func (n *Node) WaitReady(ctx context.Context) error {
+	for !n.Ready(ctx) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", n.ID, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+//go:build linux
+
+package world
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// run runs a tool to its end and returns its output; what it complained about is in the error.
+func run(name string, args ...string) (string, error) {
+	var out, complaint strings.Builder
+	cmd := exec.Command(name, args...)
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(complaint.String()))
+	}
+	return out.String(), nil
+}
+
+// tools are the programs needed and the Debian package of each. iptables may be missing: cuts then are blackhole routes,
+// and loss is not to be had.
+var tools = []struct {
+	program, pack string
+	may           bool
+}{
+	{"ip", "iproute2", false},
+	{"iptables", "iptables", true},
+	{"mkfs.ext4", "e2fsprogs", false},
+	{"mount", "mount", false},
+	{"umount", "mount", false},
+	{"nsenter", "util-linux", false},
+}
+
+// Check says why this machine cannot be a world, nil when it can. With install it asks apt-get for missing tools first.
+func Check(install bool) error {
+	if os.Geteuid() != 0 {
+		return errors.New("namespaces and loop mounts need root")
+	}
+	for _, t := range tools {
+		if _, err := exec.LookPath(t.program); err == nil {
+			continue
+		}
+		err := fmt.Errorf("%s is not installed (Debian: %s)", t.program, t.pack)
+		if install {
+			_, err = run("apt-get", "install", "-y", "-q", "--no-install-recommends", t.pack)
+		}
+		if err != nil && !t.may {
+			return err
+		}
+	}
+	return rehearse()
+}
+
+// rehearse makes and removes one of each thing that a container or a kernel may refuse.
+func rehearse() error {
+	s, err := takeSlot()
+	if err != nil {
+		return err
+	}
+	err = os.MkdirAll(s.dir, 0o700)
+	if err == nil {
+		_, err = newNetwork(s, 1)
+	}
+	if err == nil {
+		_, err = newDisk(s.dir+"/rehearsal", 64<<20)
+	}
+	return errors.Join(err, s.clean(), s.release())
+}
