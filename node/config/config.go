@@ -20,6 +20,7 @@ package config
 import (
 	"net"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"time"
 )
@@ -49,6 +50,9 @@ type Config struct {
 	CORS       CORS
 	Ratelimit  Ratelimit
 	Limits     Limits
+	Blob       Blob
+	Offsite    Offsite
+	Webhooks   Webhooks
 	Raft       Raft
 	Log        Log
 }
@@ -83,6 +87,32 @@ type Limits struct {
 	RequestHead    Bytes `help:"Largest request line and headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
 }
 
+// Blob says where uploaded files are kept: in a directory of this machine, or in a bucket of an S3 service, which is the
+// choice for several nodes.
+type Blob struct {
+	Driver    string `help:"Where uploaded files are kept: local (a directory) or s3 (a bucket)." placeholder:"DRIVER" oneof:"local,s3"`
+	Dir       string `help:"Local: the directory; empty: blobs in the data directory." placeholder:"DIR"`
+	PublicURL string `help:"Base URL at which assets are served, best of a site without cookies; empty: that of server.public_url." placeholder:"URL"`
+	Endpoint  string `help:"S3: host and port of the service." placeholder:"HOST[:PORT]"`
+	Region    string `help:"S3: region of the bucket." placeholder:"NAME"`
+	Bucket    string `help:"S3: the bucket; it may stay private." placeholder:"NAME"`
+	Prefix    string `help:"S3: text before the name of every object, such as gavel/." placeholder:"TEXT"`
+	AccessKey string `help:"S3: access key." placeholder:"KEY" secret:"yes"`
+	SecretKey string `help:"S3: secret key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
+	Insecure  bool   `help:"S3: plain HTTP, for a service on the same machine."`
+}
+
+// Offsite connects ad networks.
+type Offsite struct {
+	Connectors      []string `help:"Ad networks, each NETWORK=URL of the connector that jobs are handed to, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
+	ConnectorSecret string   `help:"Signs what is sent to connectors, as webhooks are signed." placeholder:"TEXT" secret:"yes"`
+}
+
+// Webhooks belongs to the notifications that the node sends.
+type Webhooks struct {
+	Development bool `help:"Also take webhooks and connectors with http to loopback addresses. Never in production."`
+}
+
 // Raft tunes replication. The defaults carry a production node; tests shorten them.
 type Raft struct {
 	SnapshotInterval  time.Duration `help:"How often a group looks whether it should take a snapshot." placeholder:"DURATION" min:"1s" max:"24h"`
@@ -114,6 +144,7 @@ func Default() Config {
 			ManagementBody: 8 * MiB,
 			RequestHead:    16 * KiB,
 		},
+		Blob: Blob{Driver: "local", Region: "us-east-1"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,
@@ -123,6 +154,31 @@ func Default() Config {
 		},
 		Log: Log{Level: "info", Format: "auto"},
 	}
+}
+
+// BlobDir is the directory of uploaded files with the local driver.
+func (c Config) BlobDir() string {
+	if c.Blob.Dir != "" {
+		return c.Blob.Dir
+	}
+	return filepath.Join(c.DataDir, "blobs")
+}
+
+// Connector is where the jobs of an ad network go.
+type Connector struct{ Network, URL string }
+
+// Sandbox as the URL of a connector is the built-in network.
+const Sandbox = "sandbox"
+
+// List reads the connectors. REQUIRES: a validated configuration; texts that are none are left out.
+func (o Offsite) List() []Connector {
+	var all []Connector
+	for _, text := range o.Connectors {
+		if network, target, ok := strings.Cut(text, "="); ok {
+			all = append(all, Connector{network, target})
+		}
+	}
+	return all
 }
 
 // DataGroups is the number of data groups of a new cluster on a machine with this many CPUs. More groups apply in

@@ -177,6 +177,16 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{map[string]string{"management-cors-origins": "*"}, "management.cors_origins"},
 		{map[string]string{"ratelimit-management": "0"}, ""},
 		{map[string]string{"ratelimit-management": "-1"}, "ratelimit.management"},
+		{map[string]string{"blob-driver": "disk"}, "blob.driver"},
+		{map[string]string{"blob-public-url": "assets.example.net"}, "blob.public_url"},
+		{map[string]string{"blob-driver": "s3", "blob-bucket": "b", "blob-access-key": "a", "blob-secret-key": "s"}, "blob.endpoint"},
+		{map[string]string{"blob-driver": "s3", "blob-endpoint": "https://s3.example", "blob-bucket": "b", "blob-access-key": "a", "blob-secret-key": "s"}, "blob.endpoint"},
+		{map[string]string{"blob-driver": "s3", "blob-endpoint": "s3.example", "blob-bucket": "b", "blob-access-key": "a", "blob-secret-key": "s"}, ""},
+		{map[string]string{"offsite-connectors": "google_ads=https://c.example/hook,meta=sandbox"}, ""},
+		{map[string]string{"offsite-connectors": "google=https://c.example/hook"}, "offsite.connectors"},
+		{map[string]string{"offsite-connectors": "meta=https://c.example,meta=sandbox"}, "offsite.connectors"},
+		{map[string]string{"offsite-connectors": "meta=http://127.0.0.1:1/hook"}, "offsite.connectors"},
+		{map[string]string{"offsite-connectors": "meta=http://127.0.0.1:1/hook", "webhooks-development": "true"}, ""},
 	} {
 		_, err := load(nil, c.flags)
 		faults := Faults(err)
@@ -203,7 +213,7 @@ func TestStrangeVariablesAreNotedAndNoFault(t *testing.T) {
 func TestPrintedYAMLReadsBackTheSame(t *testing.T) {
 	flags := map[string]string{
 		"node-id": "0x12", "join": "a:1,b:2", "server-public-url": "https://ads.example.com", "log-level": "warn", "groups": "4",
-		"cors-origins": "https://a.example", "raft-watchdog": "7s", "limits-event-body": "100KiB", "bootstrap-auction-key": "secret",
+		"cors-origins": "https://a.example", "raft-watchdog": "7s", "limits-event-body": "100KiB", "bootstrap-auction-key": "hunter2",
 	}
 	l, err := load(nil, flags)
 	if err != nil {
@@ -213,16 +223,16 @@ func TestPrintedYAMLReadsBackTheSame(t *testing.T) {
 	if err := l.WriteYAML(&printed); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(printed.String(), "secret") {
+	if strings.Contains(printed.String(), "hunter2") {
 		t.Error("a secret was printed")
 	}
-	again, err := load(nil, map[string]string{"config": file(t, printed.String()), "bootstrap-auction-key": "secret"})
+	again, err := load(nil, map[string]string{"config": file(t, printed.String()), "bootstrap-auction-key": "hunter2"})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, printed.String())
 	}
 	again.Config.Config = ""
 	normalize := func(c *Config) { // An empty list in the file is no list.
-		for _, l := range []*[]string{&c.Server.TrustedProxies, &c.Management.CORSOrigins} {
+		for _, l := range []*[]string{&c.Server.TrustedProxies, &c.Management.CORSOrigins, &c.Offsite.Connectors} {
 			if len(*l) == 0 {
 				*l = nil
 			}

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,6 +29,8 @@ func (c Config) faults() []*Fault {
 	c.checkAddresses(add)
 	c.checkPeers(add)
 	c.checkWeb(add)
+	c.checkBlob(add)
+	c.checkConnectors(add)
 	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
 		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
 			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
@@ -110,6 +113,47 @@ func (c Config) checkWeb(add func(key, problem string, args ...any)) {
 		if !isOrigin(o, false) {
 			add("management.cors_origins", "%q is not an origin such as https://admin.example.com", o)
 		}
+	}
+}
+
+func (c Config) checkBlob(add func(key, problem string, args ...any)) {
+	if u := c.Blob.PublicURL; u != "" && (!isOrigin(u, true) || strings.HasSuffix(u, "/")) {
+		add("blob.public_url", "%q is not a URL such as https://assets.example.net without a slash at the end", u)
+	}
+	if c.Blob.Driver != "s3" {
+		return
+	}
+	for _, s := range []struct{ key, value string }{
+		{"blob.endpoint", c.Blob.Endpoint}, {"blob.bucket", c.Blob.Bucket},
+		{"blob.access_key", c.Blob.AccessKey}, {"blob.secret_key", c.Blob.SecretKey},
+	} {
+		if s.value == "" {
+			add(s.key, "the s3 driver needs it")
+		}
+	}
+	if strings.Contains(c.Blob.Endpoint, "/") {
+		add("blob.endpoint", "%q is not HOST or HOST:PORT", c.Blob.Endpoint)
+	}
+}
+
+// networks are the ad networks of the interface.
+var networks = []string{"google_ads", "meta", "tiktok_ads", "snapchat_ads"}
+
+func (c Config) checkConnectors(add func(key, problem string, args ...any)) {
+	seen := map[string]bool{}
+	for _, text := range c.Offsite.Connectors {
+		network, target, _ := strings.Cut(text, "=")
+		u, err := url.Parse(target)
+		switch {
+		case !slices.Contains(networks, network):
+			add("offsite.connectors", "%q names none of %s", text, strings.Join(networks, ", "))
+		case seen[network]:
+			add("offsite.connectors", "%s comes twice", network)
+		case target == Sandbox:
+		case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && c.Webhooks.Development):
+			add("offsite.connectors", "%q is not NETWORK=https://… and not NETWORK=sandbox", text)
+		}
+		seen[network] = true
 	}
 }
 

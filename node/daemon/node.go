@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/metrics"
@@ -37,6 +38,7 @@ type node struct {
 	raft     *raftstore.Store
 	cluster  *cluster.Cluster
 	store    *store.Store
+	blobs    blob.Store
 	metrics  *metrics.Metrics
 	core     *serving.Core
 	auctions net.Listener
@@ -51,7 +53,7 @@ type node struct {
 // seen them. Even when it fails, what it had started by then is returned, to be stopped.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{n.openState, n.bindPorts, n.found, n.buildCore, n.openDoors} {
+	for _, step := range []func(context.Context) error{n.openState, n.openBlobs, n.bindPorts, n.found, n.buildCore, n.openDoors} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}
@@ -94,6 +96,27 @@ func (n *node) openState(ctx context.Context) error {
 	n.cluster = cluster.New(n.raft, cluster.Options{Topology: n.topology, Now: time.Now, Periods: n.periods, Log: n.log})
 	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View}
 	return n.cluster.WaitReady(ctx)
+}
+
+// openBlobs opens the place of uploaded files. A bucket is asked for only when it is used: while it does not answer, ads go
+// on and uploads are refused.
+func (n *node) openBlobs(context.Context) error {
+	c := n.cfg.Blob
+	if c.Driver == "s3" {
+		bucket, err := blob.OpenS3(blob.S3Config{
+			Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix,
+			AccessKey: c.AccessKey, SecretKey: c.SecretKey, Insecure: c.Insecure,
+		})
+		n.blobs = bucket
+		return err
+	}
+	dir, err := blob.OpenLocal(n.cfg.BlobDir())
+	if err != nil {
+		return err
+	}
+	n.blobs = dir
+	n.push("blobs", func(context.Context) error { return dir.Close() })
+	return nil
 }
 
 // peerListen is the peer port. A single node has no peers, and the port stays closed until it speaks to them with

@@ -56,3 +56,6 @@ func (w *statusWriter) WriteHeader(status int) {
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
+
+// Unwrap gives http.ResponseController the connection behind.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -6,6 +6,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -15,7 +16,9 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage/apikey"
+	"github.com/gavel-ads/gavel/node/manage/asset"
 	"github.com/gavel-ads/gavel/node/manage/billing"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
@@ -37,6 +40,7 @@ import (
 type Tenant interface {
 	Settings() market.Marketplace
 	apikey.Store
+	asset.Store
 	billing.Store
 	campaign.Store
 	catalog.Store
@@ -54,6 +58,7 @@ var _ Tenant = store.Tenant{}
 // Config is what an operator decides about this listener. Zero limits switch the limit off.
 type Config struct {
 	PublicURL       string // Base of links in answers and documents.
+	AssetURL        string // Base of the public addresses of assets; empty: PublicURL.
 	Version         string
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
 	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
@@ -68,6 +73,7 @@ type Deps struct {
 	Core    *serving.Core // Serves /v2 and /healthz.
 	Keys    *auth.Table
 	Tenant  func(marketplace uint16) Tenant
+	Blobs   blob.Store
 	Metrics http.Handler // GET /metrics
 	Ready   func() bool  // GET /readyz
 	Now     func() time.Time
@@ -87,6 +93,7 @@ type Server struct {
 	replays *replays
 	cors    []string
 	names   map[string]string // Operation ids by the mux's patterns.
+	assets  *asset.Service
 }
 
 // New builds the listener's handler. It fails when the configuration names what is no address.
@@ -95,7 +102,7 @@ func New(c Config, d Deps) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.PublicURL = resource.Trimmed(c.PublicURL)
+	c.PublicURL, c.AssetURL = resource.Trimmed(c.PublicURL), resource.Trimmed(cmp.Or(c.AssetURL, c.PublicURL))
 	if c.ManagementBody == 0 {
 		c.ManagementBody = BodyMax
 	}
@@ -104,6 +111,11 @@ func New(c Config, d Deps) (*Server, error) {
 		limits: newLimiter(), replays: newReplays(),
 	}
 	s.api = resource.New(s.mux, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
+	s.assets = &asset.Service{
+		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
+		Tenant: func(marketplace uint16) asset.Store { return d.Tenant(marketplace) },
+	}
+	s.assets.Register(s.api)
 	Register(s.api, d.Now)
 	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
@@ -154,6 +166,9 @@ func (s *Server) mountPlain() error {
 	s.mux.Handle("GET /openapi.json", static("application/json", spec))
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET /healthz", s.v2)
+	s.mux.HandleFunc(asset.UploadRoute, s.assets.Upload)
+	s.mux.HandleFunc(asset.FileRoute, s.assets.File)
+	s.names[asset.UploadRoute], s.names[asset.FileRoute] = "uploadAssetFile", "getAssetFile"
 	if s.deps.Metrics != nil {
 		s.mux.Handle("GET /metrics", s.deps.Metrics)
 	}

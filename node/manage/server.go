@@ -73,7 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		h.Set("Allow", allow)
 		s.refuse(w, apierr.MethodNotAllowed, "")
-	case strings.HasPrefix(r.URL.Path, publicV1):
+	case s.names[pattern] != "":
 		s.counted(w, r, s.names[pattern])
 	default:
 		s.mux.ServeHTTP(w, r)
@@ -103,10 +103,14 @@ func (s *Server) route(r *http.Request) (pattern, allow string) {
 	return "", allow
 }
 
-// counted serves an operation of /public/v1 and counts it.
+// counted serves an operation of /public/v1, or an upload or a file, and counts it.
 func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation string) {
+	serve := s.mux.ServeHTTP
+	if strings.HasPrefix(r.URL.Path, publicV1) {
+		serve = s.management
+	}
 	if s.deps.Count == nil {
-		s.management(w, r)
+		serve(w, r)
 		return
 	}
 	began := s.deps.Now()
@@ -117,7 +121,7 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation strin
 		}
 		s.deps.Count(operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
 	}()
-	s.management(c, r)
+	serve(c, r)
 }
 
 // management serves an operation of /public/v1, whose answer is gathered first: so that it has a Content-Length, can be

@@ -126,10 +126,10 @@ func (s shelf[T]) recordsOfNew(t Tenant, thing *T) []command.Record {
 	return []command.Record{s.record(t, thing, 0), s.entry(t, keyOfID(l.id), thing, 0), s.entry(t, keyOfName(l.name), thing, 0)}
 }
 
-// add stores new things, all or nothing. ErrAlreadyExists when a name is taken. A repeat under the same idempotency key,
-// and so with the same ids, is answered with what the first time stored.
-func (s shelf[T]) add(ctx context.Context, t Tenant, things []T) ([]T, error) {
-	var records []command.Record
+// add stores new things with further records, all or nothing. ErrAlreadyExists when a name is taken. A repeat under the
+// same idempotency key, and so with the same ids, is answered with what the first time stored.
+func (s shelf[T]) add(ctx context.Context, t Tenant, things []T, more ...command.Record) ([]T, error) {
+	records := slices.Clone(more)
 	for i := range things {
 		records = append(records, s.recordsOfNew(t, &things[i])...)
 	}
@@ -157,6 +157,14 @@ var errChanged = errors.New("the resource changed meanwhile")
 // change rewrites the thing that a key leads to. A change of the name moves the index entry with it; ErrAlreadyExists
 // when the new name is taken. fn may run several times.
 func (s shelf[T]) change(ctx context.Context, t Tenant, key string, fn func(*T)) (T, error) {
+	return s.alter(ctx, t, key, func(x *T) ([]command.Record, error) {
+		fn(x)
+		return nil, nil
+	})
+}
+
+// alter is change for a change that may be refused, and that writes further records in the same command.
+func (s shelf[T]) alter(ctx context.Context, t Tenant, key string, fn func(*T) ([]command.Record, error)) (T, error) {
 	var thing T
 	err := t.retry(ctx, func() ([]command.Record, error) {
 		at, err := s.find(t, key)
@@ -165,8 +173,11 @@ func (s shelf[T]) change(ctx context.Context, t Tenant, key string, fn func(*T))
 		}
 		before := s.label(&at.thing).name
 		thing = at.thing
-		fn(&thing)
-		records := []command.Record{s.record(t, &thing, at.version)}
+		more, err := fn(&thing)
+		if err != nil {
+			return nil, err
+		}
+		records := append(more, s.record(t, &thing, at.version))
 		if after := s.label(&thing).name; after != before {
 			records = append(records, s.gone(t, s.index, keyOfName(before)), s.entry(t, keyOfName(after), &thing, 0))
 		}
@@ -177,9 +188,17 @@ func (s shelf[T]) change(ctx context.Context, t Tenant, key string, fn func(*T))
 
 // remove deletes the thing that an id leads to, with its index entries.
 func (s shelf[T]) remove(ctx context.Context, t Tenant, id ids.UUID) error {
+	return s.removeIf(ctx, t, id, func(*T) error { return nil })
+}
+
+// removeIf is remove for a thing that may have to stay. allowed may run several times.
+func (s shelf[T]) removeIf(ctx context.Context, t Tenant, id ids.UUID, allowed func(*T) error) error {
 	return t.retry(ctx, func() ([]command.Record, error) {
 		at, err := s.find(t, keyOfID(id))
 		if err != nil {
+			return nil, err
+		}
+		if err := allowed(&at.thing); err != nil {
 			return nil, err
 		}
 		l := s.label(&at.thing)

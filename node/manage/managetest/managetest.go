@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -35,6 +36,7 @@ type World struct {
 	*manage.Server
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired.
+	Blobs blob.Store
 
 	core   *serving.Core
 	counts sync.Map // "operation status" to true.
@@ -74,8 +76,14 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})
 	c.PublicURL, c.Version = PublicURL, "test"
+	files, err := blob.OpenLocal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() }) // What tests leave behind goes anyway.
+	w.Blobs = files
 	server, err := manage.New(c, manage.Deps{
-		Core: w.core, Keys: w.table, Now: w.Now, Ready: func() bool { return true },
+		Core: w.core, Keys: w.table, Blobs: w.Blobs, Now: w.Now, Ready: func() bool { return true },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Count:  func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),

@@ -1,0 +1,113 @@
+package asset
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+const (
+	filePath = "/assets/"
+	// FileRoute is the public address of files.
+	FileRoute = "GET " + filePath + "{address}"
+)
+
+// filePolicy takes every right from a file that a browser opens as a page: no script, no form, no request, no origin of
+// ours. What a vendor uploads can be looked at and do nothing, even on the console's own site.
+const filePolicy = "default-src 'none'; sandbox"
+
+func previewKeyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "asset previews") }
+
+// assetOf is an asset as it is answered.
+func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
+	a := Asset{
+		ID: x.ID.String(), Name: x.Name, VendorID: x.VendorID, ProductIDs: orEmpty(x.ProductIDs), Brands: orEmpty(x.Brands),
+		Metadata: x.Metadata, Status: string(x.Status), Reason: x.Reason, IsExternal: x.ExternalURL != "", URL: s.urlOf(x),
+		Fields: map[string]string{}, CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+	}
+	if a.Metadata == nil {
+		a.Metadata = map[string]string{}
+	}
+	if x.MimeType != "" {
+		a.MimeType = &x.MimeType
+	}
+	if x.Hash != "" && x.Status != store.AssetApproved {
+		policy, signature := previewKeyOf(storeOf(ctx).CursorKey()).Seal(blob.Policy{
+			Method: http.MethodGet, Path: filePath + x.Address, Expires: s.Now().Add(blob.FormTTL).UnixMilli(),
+		})
+		a.PreviewURL = a.URL + "?policy=" + policy + "&signature=" + signature
+	}
+	return a
+}
+
+// File serves a file to the public: one that is approved, or to somebody with the preview address of a review.
+func (s *Service) File(w http.ResponseWriter, r *http.Request) {
+	address := r.PathValue("address")
+	x, shown := s.look(r, address)
+	if !shown {
+		s.Refuse(w, apierr.ResourceNotFound, "")
+		return
+	}
+	f, err := s.Blobs.Open(r.Context(), x.Object())
+	if errors.Is(err, blob.ErrNotFound) {
+		s.Refuse(w, apierr.ResourceNotFound, "")
+		return
+	}
+	if err != nil {
+		s.Refuse(w, apierr.ServiceUnavailable, "the file cannot be read now")
+		return
+	}
+	extend(w, s.Now)
+	h := w.Header()
+	h.Set("Content-Type", contentType(x.MimeType))
+	h.Set("Content-Security-Policy", filePolicy)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // Storefronts show it.
+	h.Set("Access-Control-Allow-Origin", "*")             // Subtitles and JSON are fetched by scripts of storefronts.
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("ETag", `"`+x.Hash+`"`)
+	if x.MimeType == "text/html" {
+		h.Set("Content-Disposition", "attachment")
+	}
+	h.Set("Cache-Control", "private, no-store")
+	if x.Status == store.AssetApproved {
+		h.Set("Cache-Control", "public, max-age=300") // A withdrawn approval is seen within 5 minutes.
+	}
+	http.ServeContent(w, r, "", time.UnixMilli(x.UpdatedMillis), f)
+	_ = f.Close() // It was only read.
+}
+
+// look finds the file at an address, and whether this request may see it.
+func (s *Service) look(r *http.Request, address string) (store.Asset, bool) {
+	_, marketplace, ok := blob.Owner(address)
+	if !ok {
+		return store.Asset{}, false
+	}
+	tenant := s.Tenant(marketplace)
+	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
+		return store.Asset{}, false
+	}
+	x, err := tenant.AssetAt(r.Context(), address)
+	if err != nil || x.Hash == "" {
+		return store.Asset{}, false
+	}
+	if x.Status == store.AssetApproved {
+		return x, true
+	}
+	q := r.URL.Query()
+	_, err = previewKeyOf(tenant.CursorKey()).Open(q.Get("policy"), q.Get("signature"), http.MethodGet, r.URL.Path, s.Now())
+	return x, err == nil
+}
+
+func contentType(mimeType string) string {
+	if strings.HasPrefix(mimeType, "text/") {
+		return mimeType + "; charset=utf-8"
+	}
+	return mimeType
+}

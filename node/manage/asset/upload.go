@@ -1,0 +1,243 @@
+package asset
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+const (
+	uploadPath = "/uploads/assets/"
+	// UploadRoute is where forms are posted to.
+	UploadRoute = "POST " + uploadPath + "{asset_id}"
+
+	uploadsMax    = 16               // BOUND: uploads at the same moment on one node.
+	uploadTimeout = 10 * time.Minute // BOUND: a video at 0.7 Mbit/s.
+	fieldsMax     = 20               // BOUND: parts before the file.
+	fieldLen      = 8 << 10          // BOUND: bytes of one of them.
+)
+
+// The fields of a form.
+const (
+	fieldKey       = "key"
+	fieldType      = "Content-Type"
+	fieldAlgorithm = "x-gavel-algorithm"
+	fieldPolicy    = "policy"
+	fieldSignature = "x-gavel-signature"
+
+	algorithm = "GAVEL-HMAC-SHA256"
+)
+
+func keyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "asset uploads") }
+
+// form makes the fields of an upload form.
+func (s *Service) form(secret [32]byte, marketplace uint16, x *store.Asset) map[string]string {
+	policy, signature := keyOf(secret).Seal(blob.Policy{
+		Method: http.MethodPost, Path: uploadPath + x.ID.String(), Marketplace: marketplace, Subject: x.ID.String(),
+		Object: x.Object(), Type: x.MimeType, MaxBytes: maxBytes(x.MimeType),
+		Expires: s.Now().Add(blob.FormTTL).UnixMilli(), Nonce: x.Nonce,
+	})
+	fields := map[string]string{
+		fieldKey: x.Object(), fieldAlgorithm: algorithm, fieldPolicy: policy, fieldSignature: signature,
+	}
+	if x.MimeType != "" {
+		fields[fieldType] = x.MimeType
+	}
+	return fields
+}
+
+// refusal is why an upload is not taken.
+type refusal struct {
+	code   apierr.Code
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func forbidden(reason string) *refusal { return &refusal{apierr.ForbiddenAPIKey, reason} }
+
+// Upload takes the file of an asset: the fields of its form, then the part file.
+//
+// Nothing of the file is read before the form is found good and its nonce is spent, so a form serves one attempt. An attempt
+// that fails ends in upload_error, and the vendor asks for a new form.
+func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		s.Refuse(w, apierr.ServiceUnavailable, "too many uploads at the same moment")
+		return
+	}
+	extend(w, s.Now)
+	if refused := s.upload(r); refused != nil {
+		s.Refuse(w, refused.code, refused.reason)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// extend lets a slow upload take longer than other requests may. Tests have no connection to extend.
+func extend(w http.ResponseWriter, now func() time.Time) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(now().Add(uploadTimeout))
+	_ = c.SetWriteDeadline(now().Add(uploadTimeout + time.Minute))
+}
+
+func (s *Service) upload(r *http.Request) *refusal {
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return &refusal{apierr.UnsupportedMediaType, "an upload is multipart/form-data"}
+	}
+	fields, file, refused := readFields(parts)
+	if refused != nil {
+		return refused
+	}
+	policy, tenant, refused := s.permit(r, fields)
+	if refused != nil {
+		return refused
+	}
+	id, err := ids.Parse(policy.Subject)
+	if err != nil {
+		return forbidden("the form is not ours")
+	}
+	ctx := context.WithoutCancel(r.Context()) // A client that goes away must not leave the asset between two states.
+	if _, err := tenant.BeginUpload(ctx, id, policy.Object, policy.Nonce); err != nil {
+		return ofBegin(err)
+	}
+	uploaded, refused := s.receive(ctx, policy, file)
+	if refused == nil {
+		_, err = tenant.FinishUpload(ctx, id, uploaded)
+		refused = ofBegin(err)
+	}
+	if refused != nil {
+		_, _ = tenant.FailUpload(ctx, id, policy.Object, refused.reason) // What fails now fails after 24 hours by itself.
+		_ = s.Blobs.Remove(ctx, policy.Object)                           // The sweep takes what stays.
+	}
+	return refused
+}
+
+func ofBegin(err error) *refusal {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, store.ErrWrongState), errors.Is(err, store.ErrNotFound):
+		return forbidden("the form was used, replaced or withdrawn")
+	default:
+		return &refusal{apierr.ServiceUnavailable, "the upload cannot be recorded now"}
+	}
+}
+
+// readFields reads the parts of a form up to its file.
+func readFields(parts *multipart.Reader) (map[string]string, *multipart.Part, *refusal) {
+	fields := map[string]string{}
+	for range fieldsMax {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, nil, &refusal{apierr.BadRequest, "the form cannot be read"}
+		}
+		if part.FormName() == "file" {
+			return fields, part, nil
+		}
+		value, err := io.ReadAll(io.LimitReader(part, fieldLen+1))
+		if err != nil || len(value) > fieldLen {
+			return nil, nil, &refusal{apierr.BadRequest, "a field of the form must have at most 8,192 bytes"}
+		}
+		fields[part.FormName()] = string(value)
+	}
+	return nil, nil, &refusal{apierr.BadRequest, "the form has no part file, or more than 20 fields before it"}
+}
+
+// permit judges a form. Whatever is wrong with it, the answer is the same kind: what it does not prove, it may not do.
+func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy, Store, *refusal) {
+	none := s.Tenant(0)
+	policy, err := keyOf(none.CursorKey()).Open(fields[fieldPolicy], fields[fieldSignature], r.Method, r.URL.Path, s.Now())
+	if errors.Is(err, blob.ErrExpired) {
+		return policy, nil, forbidden("the time of the form is over")
+	}
+	if err != nil || fields[fieldAlgorithm] != algorithm || fields[fieldKey] != policy.Object || fields[fieldType] != policy.Type {
+		return policy, nil, forbidden("the signature does not fit the form")
+	}
+	tenant := s.Tenant(policy.Marketplace)
+	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
+		return policy, nil, &refusal{apierr.InvalidMarketplace, "the marketplace is suspended or deleted"}
+	}
+	return policy, tenant, nil
+}
+
+// receive looks at the head of a file, and stores it when it is what it should be.
+func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (store.Uploaded, *refusal) {
+	head := make([]byte, headLen)
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return store.Uploaded{}, &refusal{apierr.BadRequest, "the file did not come whole"}
+	}
+	head = head[:n]
+	mimeType := sniff(head)
+	if mimeType == "" || p.Type != "" && mimeType != p.Type {
+		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the first bytes of the file are not of its type"}
+	}
+	tooLarge, readable := oversize(mimeType, head)
+	if !readable {
+		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the size of the picture cannot be read"}
+	}
+	if tooLarge {
+		return store.Uploaded{}, &refusal{apierr.PayloadTooLarge, "a picture may have at most 50,000,000 pixels"}
+	}
+	c := &counted{
+		in: io.MultiReader(bytes.NewReader(head), file), most: min(p.MaxBytes, maxBytes(mimeType)), hash: sha256.New(),
+	}
+	if err := s.Blobs.Put(ctx, p.Object, c); err != nil {
+		return store.Uploaded{}, c.refusal()
+	}
+	return store.Uploaded{Object: p.Object, MimeType: mimeType, Size: c.size, Hash: hex.EncodeToString(c.hash.Sum(nil))}, nil
+}
+
+// counted counts and hashes a file on its way, and fails past its bound.
+type counted struct {
+	in         io.Reader
+	size, most int64
+	hash       hash.Hash
+	failed     error // Of the client's side.
+}
+
+var errTooLarge = errors.New("the file is too large")
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.size += int64(n)
+	if c.size > c.most {
+		n, err = 0, errTooLarge
+	}
+	c.hash.Write(p[:n])
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed = err
+	}
+	return n, err
+}
+
+// refusal tells whose fault it was that a file was not stored.
+func (c *counted) refusal() *refusal {
+	switch {
+	case c.failed == nil:
+		return &refusal{apierr.ServiceUnavailable, "the file could not be stored"}
+	case errors.Is(c.failed, errTooLarge):
+		return &refusal{apierr.PayloadTooLarge, "the file is larger than its type may be: 5 MiB, a video 50 MiB"}
+	default:
+		return &refusal{apierr.BadRequest, "the file did not come whole"}
+	}
+}
