@@ -104,8 +104,8 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.user.Flush(m.batch)
 	last.Digest = m.user.Digest()
 	m.batch.Commit(last)
-	m.applied.Store(&last)
 	m.user.Committed()
+	m.applied.Store(&last) // Last: who waited for the index sees what the machine has published.
 	m.onApply(last.Index)
 	m.batches.Add(1)
 	m.appliedAt.Store(time.Now().UnixNano())

@@ -61,8 +61,8 @@ func TestEverySettingIsAFlag(t *testing.T) {
 			t.Errorf("--%s or %s is not in the help", s.Flag, s.Env)
 		}
 	}
-	r := gavel(nil, "serve", "--join=a:1,b:2", "--join", "c:3", "--peer-insecure=false", "--groups=3", "--groups=5", "--config=")
-	if got := strings.Join(r.cfg.Join, " "); got != "a:1 b:2 c:3" || r.cfg.PeerInsecure || r.cfg.Groups != 5 {
+	r := gavel(nil, "serve", "--join=127.0.0.1:1,localhost:2", "--join", "[::1]:3", "--peer-insecure=false", "--peer-insecure", "--groups=3", "--groups=5", "--config=")
+	if got := strings.Join(r.cfg.Join, " "); got != "127.0.0.1:1 localhost:2 [::1]:3" || !r.cfg.PeerInsecure || r.cfg.Groups != 5 {
 		t.Errorf("join %q, insecure %t, groups %d\n%s", got, r.cfg.PeerInsecure, r.cfg.Groups, r.err)
 	}
 }
@@ -153,7 +153,7 @@ func TestConfigCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("groups: 4\njoin: [a:1]\n")
+	write("groups: 4\njoin: [\"127.0.0.1:1\"]\npeer_insecure: true\n")
 	if r := gavel(nil, "config", "check", name); r.code != exitDone || r.out != "configuration ok\n" {
 		t.Errorf("a good file: code %d\n%s%s", r.code, r.out, r.err)
 	}

@@ -35,11 +35,17 @@ type Config struct {
 	ManageListen  string `help:"Address of the management listener: /public/v1/*, /v2/*, /metrics, /readyz." placeholder:"HOST:PORT"`
 	PeerListen    string `help:"Address other nodes of the cluster reach this one at." placeholder:"HOST:PORT"`
 
-	NodeID          string   `help:"Name of this node, unique in its cluster; kept for the node's life." placeholder:"NAME"`
-	Join            []string `help:"Peer addresses of a running cluster to join." placeholder:"HOST:PORT,…"`
-	BootstrapExpect int      `help:"How many nodes found a new cluster together." placeholder:"N" min:"1" max:"5"`
-	PeerInsecure    bool     `help:"Speak plain TCP to peers; refused unless every peer address is loopback."`
-	Groups          int      `help:"Data groups of a new cluster, fixed at its first start; 0: by the number of CPUs (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
+	NodeID          string        `help:"Name of this node, unique in its cluster; kept for the node's life." placeholder:"NAME"`
+	Join            []string      `help:"Peer addresses of the cluster, the same list on every node, this one included or not; dns:NAME:PORT is every address that NAME has." placeholder:"HOST:PORT,…"`
+	BootstrapExpect int           `help:"How many nodes found a new cluster together, when no member of one can be asked. With join, 1 never founds and only joins." placeholder:"N" min:"1" max:"5"`
+	PeerAdvertise   string        `help:"Address that peers dial, when it is not the one of peer_listen." placeholder:"HOST:PORT"`
+	PeerCertificate string        `help:"Certificate of this node, PEM; its DNS names hold the node id. Goes with peer_key and peer_authority; the peer port opens with them." placeholder:"FILE"`
+	PeerKey         string        `help:"Private key of peer_certificate, PEM." placeholder:"FILE"`
+	PeerAuthority   string        `help:"Certificate of the authority that signs the nodes of this cluster and nothing else, PEM." placeholder:"FILE"`
+	PeerInsecure    bool          `help:"Speak plain TCP to peers; refused unless every peer address is loopback."`
+	Learner         bool          `help:"Join without a vote and stay so: the node answers auctions and takes events, and no commit waits for it."`
+	Staleness       time.Duration `help:"Campaigns stop to win on a node that has not heard for so long what their budgets are." placeholder:"DURATION" min:"1s" max:"1m"`
+	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: by the number of CPUs (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
 
 	KeysFile               string `help:"First start of a cluster: write its first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
 	BootstrapAuctionKey    string `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
@@ -136,6 +142,7 @@ func Default() Config {
 		PeerListen:      "127.0.0.1:7400",
 		NodeID:          "n1",
 		BootstrapExpect: 1,
+		Staleness:       3 * time.Second, // Longer than a failover mostly takes: a shorter one blanks campaigns during each.
 		CORS:            CORS{Origins: []string{"*"}},
 		Ratelimit:       Ratelimit{Management: 45, Catalog: 10},
 		Limits: Limits{
@@ -194,6 +201,20 @@ func (c Config) DataGroups(cpus int) int {
 	default:
 		return 8
 	}
+}
+
+// PeerTLS reports whether peers speak TLS: the three files are given.
+func (c Config) PeerTLS() bool { return c.PeerCertificate != "" }
+
+// Clustered reports whether this node speaks to peers at all. One that does not keeps its peer port closed.
+func (c Config) Clustered() bool { return c.PeerTLS() || c.PeerInsecure }
+
+// Founders is how many empty nodes found a cluster together; 0: this node only joins one.
+func (c Config) Founders() int {
+	if len(c.Join) > 0 && c.BootstrapExpect == 1 {
+		return 0
+	}
+	return c.BootstrapExpect
 }
 
 // PublicURL is the base URL to link to: the configured one, else the management listener's, whose bound address is

@@ -149,6 +149,13 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
+// secure adds the three files of peers to flags.
+func secure(flags map[string]string) map[string]string {
+	all := map[string]string{"peer-certificate": "node.pem", "peer-key": "node.key", "peer-authority": "ca.pem"}
+	maps.Copy(all, flags)
+	return all
+}
+
 func TestRulesBetweenSettings(t *testing.T) {
 	for _, c := range []struct {
 		flags map[string]string
@@ -159,8 +166,22 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{map[string]string{"peer-insecure": "true", "peer-listen": "10.0.0.1:7400"}, "peer_insecure"},
 		{map[string]string{"peer-insecure": "true", "peer-listen": ":7400"}, "peer_insecure"},
 		{map[string]string{"peer-insecure": "true", "join": "node-2:7400"}, "peer_insecure"},
-		{map[string]string{"peer-listen": "10.0.0.1:7400", "join": "node-2:7400"}, ""},
-		{map[string]string{"join": "node-2"}, "join"},
+		{map[string]string{"peer-listen": "10.0.0.1:7400", "join": "node-2:7400"}, "join"},
+		{secure(map[string]string{"peer-listen": "10.0.0.1:7400", "join": "node-2:7400,dns:gavel.internal:7400", "bootstrap-expect": "3"}), ""},
+		{secure(map[string]string{"peer-listen": ":7400", "peer-advertise": "node-1:7400", "join": "node-1:7400", "learner": "true"}), ""},
+		{secure(map[string]string{"join": "node-2"}), "join"},
+		{secure(map[string]string{"join": "dns:node-2"}), "join"},
+		{secure(map[string]string{"join": ":7400"}), "join"},
+		{secure(map[string]string{"join": "node-2:0"}), "join"},
+		{secure(map[string]string{"peer-advertise": "node-1"}), "peer_advertise"},
+		{secure(map[string]string{"peer-insecure": "true"}), "peer_insecure"},
+		{secure(map[string]string{"peer-key": ""}), "peer_key"},
+		{secure(map[string]string{"bootstrap-expect": "3"}), "bootstrap_expect"},
+		{secure(map[string]string{"learner": "true"}), "learner"},
+		{map[string]string{"peer-insecure": "true", "join": "dns:node-2:7400"}, "peer_insecure"},
+		{map[string]string{"peer-insecure": "true", "peer-advertise": "10.0.0.1:7400"}, "peer_insecure"},
+		{map[string]string{"bootstrap-expect": "6"}, "bootstrap_expect"},
+		{map[string]string{"staleness": "999ms"}, "staleness"},
 		{map[string]string{"auction-listen": "127.0.0.1:8081"}, "manage_listen"},
 		{map[string]string{"auction-listen": "127.0.0.1:0", "manage-listen": "127.0.0.1:0", "peer-listen": "127.0.0.1:0"}, ""},
 		{map[string]string{"auction-listen": "127.0.0.1:http"}, "auction_listen"},
@@ -212,6 +233,7 @@ func TestStrangeVariablesAreNotedAndNoFault(t *testing.T) {
 
 func TestPrintedYAMLReadsBackTheSame(t *testing.T) {
 	flags := map[string]string{
+		"peer-certificate": "node.pem", "peer-key": "node.key", "peer-authority": "ca.pem", "peer-advertise": "a:1", "staleness": "5s",
 		"node-id": "0x12", "join": "a:1,b:2", "server-public-url": "https://ads.example.com", "log-level": "warn", "groups": "4",
 		"cors-origins": "https://a.example", "raft-watchdog": "7s", "limits-event-body": "100KiB", "bootstrap-auction-key": "hunter2",
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -54,11 +55,33 @@ func (c Config) checkAddresses(add func(key, problem string, args ...any)) {
 		}
 		seen[l.addr] = l.key
 	}
+	if c.PeerAdvertise != "" {
+		if problem := dialProblem(c.PeerAdvertise); problem != "" {
+			add("peer_advertise", "%s", problem)
+		}
+	}
 	for _, peer := range c.Join {
-		if problem := listenProblem(peer); problem != "" {
+		if problem := dialProblem(strings.TrimPrefix(peer, dnsPrefix)); problem != "" {
 			add("join", "%s", problem)
 		}
 	}
+}
+
+// dnsPrefix begins an entry of join that stands for every address that a name has.
+const dnsPrefix = "dns:"
+
+// dialProblem says what keeps an address from being dialed by a peer.
+func dialProblem(addr string) string {
+	if problem := listenProblem(addr); problem != "" {
+		return problem
+	}
+	switch host, port, _ := net.SplitHostPort(addr); {
+	case host == "":
+		return fmt.Sprintf("%q names no host", addr)
+	case port == "0":
+		return fmt.Sprintf("%q: nobody can dial port 0", addr)
+	}
+	return ""
 }
 
 func listenProblem(addr string) string {
@@ -72,13 +95,33 @@ func listenProblem(addr string) string {
 	return ""
 }
 
-// checkPeers keeps plain TCP on this machine: the peer port carries every charge and every key hash.
+// checkPeers wants certificates or plain TCP on this machine: the peer port carries every charge and every key hash.
 func (c Config) checkPeers(add func(key, problem string, args ...any)) {
+	files := map[string]string{"peer_certificate": c.PeerCertificate, "peer_key": c.PeerKey, "peer_authority": c.PeerAuthority}
+	for _, key := range slices.Sorted(maps.Keys(files)) {
+		if files[key] == "" && c.PeerCertificate+c.PeerKey+c.PeerAuthority != "" {
+			add(key, "missing: peer_certificate, peer_key and peer_authority are given together")
+		}
+	}
+	switch {
+	case c.PeerInsecure && c.PeerTLS():
+		add("peer_insecure", "peers have certificates; choose one")
+	case !c.Clustered() && (len(c.Join) > 0 || c.BootstrapExpect > 1 || c.Learner):
+		add("join", "a cluster of several nodes needs peer_certificate, peer_key and peer_authority (gavel cluster certificates makes them), or peer_insecure on loopback")
+	case len(c.Join) == 0 && c.BootstrapExpect > 1:
+		add("bootstrap_expect", "%d nodes cannot find each other without join", c.BootstrapExpect)
+	case len(c.Join) == 0 && c.Learner:
+		add("learner", "there is nothing to learn from without join")
+	}
 	if !c.PeerInsecure {
 		return
 	}
-	for _, peer := range append([]string{c.PeerListen}, c.Join...) {
-		if !loopback(peer) {
+	peers := append([]string{c.PeerListen}, c.Join...)
+	if c.PeerAdvertise != "" {
+		peers = append(peers, c.PeerAdvertise)
+	}
+	for _, peer := range peers {
+		if !loopback(strings.TrimPrefix(peer, dnsPrefix)) {
 			add("peer_insecure", "refused because the peer address %s is not loopback; peers across machines need TLS", peer)
 		}
 	}

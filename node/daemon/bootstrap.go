@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -23,12 +22,21 @@ type FirstKeys struct {
 	Marketplace string `json:"marketplaceId"`
 }
 
-// bootstrap makes the first marketplace, the cluster's secrets and one key of each kind. It is one command, so a crash
-// leaves all or nothing.
+// firstCommand makes the first marketplace, the cluster's secrets and one key of each kind. It is one command, so a crash
+// leaves all or nothing. Applied to a cluster that has a marketplace it does nothing.
+type firstCommand struct {
+	marketplace ids.UUID
+	keys        *FirstKeys
+	command     []byte
+}
+
+// prepareFirst makes the command, and writes the keys down before anybody can propose it.
 //
-// The keys file is written and synced before the command is proposed: a crash in between leaves a file whose keys do not
-// work and a node that will bootstrap again and overwrite it, never a cluster whose keys nobody has seen.
-func (n *node) bootstrap(ctx context.Context) (*FirstKeys, error) {
+// The file is synced under another name first and gets its own when the command is known to be the one that counted
+// (settleKeys), at the latest by the next start. So there is never a cluster whose keys nobody has seen, and never a keys
+// file whose keys do not work: neither after a crash in between, nor when two nodes led one after the other and both made a
+// command.
+func (n *node) prepareFirst() (*firstCommand, error) {
 	auction, err := firstKey(auth.Auction, n.cfg.BootstrapAuctionKey)
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap_auction_key: %w", err)
@@ -41,7 +49,7 @@ func (n *node) bootstrap(ctx context.Context) (*FirstKeys, error) {
 	m := firstMarketplace(now)
 	keys := &FirstKeys{Auction: auction.String(), Management: management.String(), Marketplace: m.ID.String()}
 	if n.cfg.KeysFile != "" {
-		if err := writeKeys(n.cfg.KeysFile, keys); err != nil {
+		if err := writeKeys(pendingKeys(n.cfg.KeysFile), keys); err != nil {
 			return nil, err
 		}
 	}
@@ -49,8 +57,7 @@ func (n *node) bootstrap(ctx context.Context) (*FirstKeys, error) {
 		keyRecord(auction, m.Ordinal, "first auction key", now),
 		keyRecord(management, m.Ordinal, "first management key", now),
 	}}
-	_, err = n.cluster.Propose(ctx, n.topology.Meta(), command.AppendBootstrap(nil, now, &b))
-	return keys, err
+	return &firstCommand{marketplace: m.ID, keys: keys, command: command.AppendBootstrap(nil, now, &b)}, nil
 }
 
 // firstMarketplace has the settings of a shop that sells in euros; they are settings and can be changed.
@@ -95,24 +102,31 @@ func newSecrets() command.Secrets {
 	return s
 }
 
-// writeKeys replaces the keys file in one step, readable by its owner only.
+// pendingKeys is the name of a keys file whose keys may not count.
+func pendingKeys(path string) string { return path + ".pending" }
+
+// writeKeys writes a keys file, readable by its owner only, and syncs it.
 func writeKeys(path string, keys *FirstKeys) error {
 	text, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
 		return err
 	}
-	temporary := path + ".tmp"
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("keys_file: %w", err)
 	}
 	_, err = f.Write(append(text, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		return fmt.Errorf("keys_file: %w", errors.Join(err, os.Remove(temporary)))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("keys_file: %w", errors.Join(err, os.Remove(path)))
 	}
 	return nil
+}
+
+func readKeys(path string) (*FirstKeys, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	keys := &FirstKeys{}
+	return keys, json.Unmarshal(text, keys)
 }

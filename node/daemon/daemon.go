@@ -37,24 +37,15 @@ const DrainTimeout = 10 * time.Second
 // that the node did not start, or that a listener failed.
 func Run(ctx context.Context, cfg config.Config, o Options) error {
 	log := newLogger(cfg.Log)
-	if err := singleNode(cfg); err != nil {
-		return err
-	}
 	n, err := start(ctx, cfg, o, log)
+	if err != nil && ctx.Err() != nil { // Told to stop while it waited for others: an orderly end.
+		return n.stop(log)
+	}
 	if err != nil {
 		return errors.Join(err, n.stop(log))
 	}
 	err = n.serve(ctx, o)
 	return errors.Join(err, n.stop(log))
-}
-
-// singleNode refuses what this release cannot do, rather than starting a node that ignores it.
-func singleNode(cfg config.Config) error {
-	if cfg.BootstrapExpect > 1 || len(cfg.Join) > 0 {
-		return fmt.Errorf("bootstrap_expect %d, join %v: clusters of several nodes come with the next release; this one runs a single node",
-			cfg.BootstrapExpect, cfg.Join)
-	}
-	return nil
 }
 
 // closer is one started part and how to stop it.

@@ -14,19 +14,29 @@ import (
 	"github.com/gavel-ads/gavel/node/manage"
 )
 
-// bindPorts takes both ports; connections wait the few milliseconds until openDoors.
+// bindPorts takes both ports and says on them that the node is starting.
 func (n *node) bindPorts(ctx context.Context) error {
-	var listen net.ListenConfig
 	var err error
-	if n.auctions, err = listen.Listen(ctx, "tcp", n.cfg.AuctionListen); err != nil {
+	if n.auctions, err = bind(ctx, n.cfg.AuctionListen); err != nil {
 		return fmt.Errorf("auction_listen: %w", err)
 	}
 	n.push("auction port", release(n.auctions))
-	if n.manage, err = listen.Listen(ctx, "tcp", n.cfg.ManageListen); err != nil {
+	if n.manage, err = bind(ctx, n.cfg.ManageListen); err != nil {
 		return fmt.Errorf("manage_listen: %w", err)
 	}
 	n.push("management port", release(n.manage))
+	n.waiting = newWaiting(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
+	n.push("waiting", n.waiting.end)
 	return nil
+}
+
+func bind(ctx context.Context, address string) (port, error) {
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*net.TCPListener), nil //nolint:forcetypeassert // What "tcp" gives.
 }
 
 // release closes a port that no door has closed before.
@@ -40,12 +50,42 @@ func release(l net.Listener) func(context.Context) error {
 }
 
 // openDoors serves on both ports.
-func (n *node) openDoors(context.Context) error {
+func (n *node) openDoors(ctx context.Context) error {
+	if err := n.waiting.end(ctx); err != nil {
+		return err
+	}
 	if err := n.openManagement(); err != nil {
 		return err
 	}
 	n.openAuctions()
+	n.push("leaderships", n.drain)
 	return nil
+}
+
+// drain lets the others know, and gives away what this node leads while the doors are still open: requests that come
+// until they close find the new leaders.
+func (n *node) drain(ctx context.Context) error {
+	n.draining.Store(true)
+	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
+	defer cancel()
+	if err := n.raft.Drain(ctx); err != nil {
+		n.log.Warn("leaderships_not_handed_over", slog.Any("err", err)) // The others notice by themselves.
+	}
+	return nil
+}
+
+// handOverTimeout bounds the hand-over of all leaderships; the rest of DrainTimeout is for requests.
+const handOverTimeout = 5 * time.Second
+
+// readiness says why the node should get no requests; empty when it should.
+func (n *node) readiness() string {
+	if n.draining.Load() {
+		return "the node is draining"
+	}
+	if g, lost := n.cluster.Leaderless(); lost {
+		return fmt.Sprintf("group %d has had no leader for too long, or this node is far behind it", g)
+	}
+	return ""
 }
 
 func (n *node) openAuctions() {
@@ -64,9 +104,10 @@ func (n *node) openManagement() error {
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 	}, manage.Deps{
-		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Metrics: n.metrics.Handler(), Ready: n.cluster.Ready, Now: time.Now, Log: n.log,
+		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Metrics: n.metrics.Handler(), Ready: n.readiness, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
+		Open:   n.openSession,
 	})
 	if err != nil {
 		return err

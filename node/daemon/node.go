@@ -7,8 +7,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"net"
 	"runtime"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,30 +31,34 @@ import (
 
 // node is a running node: its parts, and how to stop those that were started.
 type node struct {
-	cfg      config.Config
-	log      *slog.Logger
-	version  string
-	topology ids.Topology
-	feed     *feed
-	raft     *raftstore.Store
-	cluster  *cluster.Cluster
-	store    *store.Store
-	blobs    blob.Store
-	metrics  *metrics.Metrics
-	core     *serving.Core
-	auctions net.Listener
-	manage   net.Listener
-	first    *FirstKeys
-	failed   chan error // A listener that ended although nobody stopped it.
-	started  []closer
+	cfg       config.Config
+	log       *slog.Logger
+	version   string
+	topology  ids.Topology
+	feed      *feed
+	raft      *raftstore.Store
+	freshness *cluster.Freshness
+	cluster   *cluster.Cluster
+	store     *store.Store
+	blobs     blob.Store
+	metrics   *metrics.Metrics
+	core      *serving.Core
+	auctions  port
+	manage    port
+	waiting   *waiting // Until the doors are open.
+	first     *FirstKeys
+	draining  atomic.Bool
+	failed    chan error // A listener that ended although nobody stopped it.
+	started   []closer
 }
 
 // start builds a node from the disk upwards: a door opens only when everything behind it is ready. The ports are taken
-// before a cluster is founded, because it shows its first keys once: if the start failed afterwards, nobody would have
-// seen them. Even when it fails, what it had started by then is returned, to be stopped.
+// first: until the doors open they say that the node is starting, which may take as long as its peers do, and a cluster
+// shows its first keys once, so that nothing may fail afterwards on a port. Even when a start fails, what it had started by
+// then is returned, to be stopped.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{n.openState, n.openBlobs, n.bindPorts, n.found, n.buildCore, n.openDoors} {
+	for _, step := range []func(context.Context) error{n.bindPorts, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}
@@ -80,22 +85,28 @@ func (n *node) openState(ctx context.Context) error {
 	for _, g := range n.topology.Groups() {
 		groups = append(groups, uint16(g))
 	}
-	n.raft, err = raftstore.Open(raftstore.Config{
-		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Bootstrap: true, Logger: n.log,
-		Machine: func(g uint16) raftstore.StateMachine {
-			return shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.feed)
-		},
-		PeerListen: n.peerListen(), Insecure: n.cfg.PeerInsecure,
-		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
-		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
-	})
+	n.freshness = cluster.NewFreshness(n.topology, n.cfg.Staleness, time.Now)
+	if len(n.cfg.Join) > 0 {
+		n.waiting.say("the data directory is opening, or peers have to be found: " + strings.Join(n.cfg.Join, ", "))
+	}
+	n.raft, err = raftstore.OpenContext(ctx, n.raftConfig(groups))
 	if err != nil {
 		return fmt.Errorf("open %s: %w", n.cfg.DataDir, err)
 	}
 	n.push("storage", func(context.Context) error { return n.raft.Close() })
-	n.cluster = cluster.New(n.raft, cluster.Options{Topology: n.topology, Now: time.Now, Periods: n.periods, Log: n.log})
+	n.cluster = cluster.New(n.raft, cluster.Options{
+		Topology: n.topology, Node: n.cfg.NodeID, Freshness: n.freshness, Now: time.Now, Periods: n.periods, Log: n.log,
+		OnLead: func(ctx context.Context, g ids.Group) {
+			if g != n.topology.Meta() {
+				return
+			}
+			if err := n.announce(ctx); err != nil && ctx.Err() == nil {
+				n.log.Warn("settings_not_announced", slog.Any("err", err))
+			}
+		},
+	})
 	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View}
-	return n.cluster.WaitReady(ctx)
+	return nil
 }
 
 // openBlobs opens the place of uploaded files. A bucket is asked for only when it is used: while it does not answer, ads go
@@ -119,13 +130,25 @@ func (n *node) openBlobs(context.Context) error {
 	return nil
 }
 
-// peerListen is the peer port. A single node has no peers, and the port stays closed until it speaks to them with
-// certificates, or in plain text because the operator asked for it.
-func (n *node) peerListen() string {
-	if n.cfg.PeerInsecure {
-		return n.cfg.PeerListen
+// raftConfig is the configuration of the node as the replication wants it.
+func (n *node) raftConfig(groups []uint16) raftstore.Config {
+	c := raftstore.Config{
+		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
+		Seeds: n.cfg.Join, Expect: n.cfg.Founders(), Advertise: n.cfg.PeerAdvertise, Learner: n.cfg.Learner,
+		About: n.about, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure,
+		Machine: func(g uint16) raftstore.StateMachine {
+			return n.freshness.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.feed))
+		},
+		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
+		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
 	}
-	return ""
+	if n.cfg.PeerTLS() {
+		c.TLS = &raftstore.TLS{Certificate: n.cfg.PeerCertificate, Key: n.cfg.PeerKey, Authority: n.cfg.PeerAuthority}
+	}
+	if n.cfg.Clustered() { // A node without peers keeps the port closed.
+		c.PeerListen = n.cfg.PeerListen
+	}
+	return c
 }
 
 // topologyOf is the number of groups that the directory was founded with, or, for a new one, the configured number.
@@ -149,39 +172,6 @@ func randomSeed() uint64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // Never fails: it ends the process instead.
 	return binary.LittleEndian.Uint64(b[:])
-}
-
-// found makes the first marketplace in an empty cluster, makes sure that every group knows all marketplaces, and starts
-// the clocks.
-func (n *node) found(ctx context.Context) error {
-	all, err := n.marketplaces()
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		if n.first, err = n.bootstrap(ctx); err != nil {
-			return fmt.Errorf("found the cluster: %w", err)
-		}
-		if all, err = n.marketplaces(); err != nil {
-			return err
-		}
-	}
-	for _, m := range all {
-		if _, err := n.store.Tenant(m.Ordinal).AnnounceSettings(ctx); err != nil {
-			return err
-		}
-	}
-	n.cluster.Start(context.WithoutCancel(ctx))
-	n.push("clocks", func(context.Context) error { n.cluster.Close(); return nil })
-	return nil
-}
-
-func (n *node) marketplaces() (all []market.Marketplace, err error) {
-	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
-		all = shard.Books{R: r}.Marketplaces()
-		return nil
-	})
-	return all, err
 }
 
 // periods are the current budget periods of every marketplace.
@@ -215,6 +205,7 @@ func (n *node) buildCore(context.Context) error {
 		Location:         n.zones().location,
 		CatalogPrice:     n.store.CatalogPrice,
 		ExternalCampaign: n.feed.externals.resolve,
+		Stale:            n.freshness.Stale,
 		Metrics:          n.metrics, Log: n.log,
 		Node: nodeNumber(n.cfg.NodeID), Epoch: n.raft.Epoch(),
 		PublicURL:      n.cfg.PublicURL(n.cfg.ManageListen),

@@ -161,7 +161,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time, tooLarge bool) 
 	}
 	s.core.Serve(sc)
 	send(ctx, sc)
-	sc.Release(time.Since(now))
+	sc.Release(sc.Took())
 }
 
 // Header names in the form the parser has brought them to.

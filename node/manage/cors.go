@@ -10,7 +10,7 @@ const (
 	requestHeadersMax = 1 << 10 // BOUND: names echoed in a preflight.
 	corsMethods       = "GET, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsHeaders       = "authorization, content-type, accept, x-ua, x-request-id"
-	corsExpose        = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After"
+	corsExpose        = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Gavel-Token"
 	corsMaxAge        = "7200"
 )
 

@@ -54,7 +54,7 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	text := r.Header.Get("Idempotency-Key")
 	if r.Method != http.MethodPost || text == "" {
-		s.mux.ServeHTTP(a, r)
+		s.serve(a, r)
 		return
 	}
 	if len(text) > replayKeyMax {
@@ -72,7 +72,7 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	case known.answer != nil:
 		known.answer.copyTo(a)
 	default:
-		s.mux.ServeHTTP(a, r.WithContext(store.WithIdempotencyKey(r.Context(), seed(key, request))))
+		s.serve(a, r.WithContext(store.WithIdempotencyKey(r.Context(), seed(key, request))))
 		if a.status < http.StatusInternalServerError {
 			known.answer = newAnswer()
 			a.copyTo(known.answer)

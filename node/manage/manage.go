@@ -8,6 +8,7 @@ package manage
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"time"
@@ -70,14 +71,20 @@ type Config struct {
 
 // Deps are the parts of the node behind this listener.
 type Deps struct {
-	Core    *serving.Core // Serves /v2 and /healthz.
-	Keys    *auth.Table
-	Tenant  func(marketplace uint16) Tenant
-	Blobs   blob.Store
+	Core   *serving.Core // Serves /v2 and /healthz.
+	Keys   *auth.Table
+	Blobs  blob.Store
+	Tenant func(marketplace uint16) Tenant
+	// Open begins the session of a request: its reads are as new as it demands. token, asked when the request is done,
+	// stands for what it wrote and is empty when it wrote nothing. nil: every request reads what is there, without tokens.
+	Open    func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
 	Metrics http.Handler // GET /metrics
-	Ready   func() bool  // GET /readyz
-	Now     func() time.Time
-	Log     *slog.Logger
+	// Ready is asked by GET /readyz: empty when the node is ready, else why not.
+	Ready func() string
+	// Notes are remarks of a node that is ready, for GET /readyz; nil: none.
+	Notes func() []string
+	Now   func() time.Time
+	Log   *slog.Logger
 	// Count counts a management request; nil counts nothing. The operation is one of the description.
 	Count func(operation, status string, took time.Duration)
 }
@@ -179,15 +186,21 @@ func (s *Server) mountPlain() error {
 func (s *Server) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
 
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	if !s.deps.Ready() {
-		s.refuse(w, apierr.ServiceUnavailable, "the node has no leader to write to yet")
+	if why := s.deps.Ready(); why != "" {
+		s.refuse(w, apierr.ServiceUnavailable, why)
 		return
 	}
+	answer := struct {
+		Status string   `json:"status"`
+		Notes  []string `json:"notes,omitempty"`
+	}{Status: "ok"}
+	if s.deps.Notes != nil {
+		answer.Notes = s.deps.Notes()
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		panic("manage: readiness is only text: " + err.Error())
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"status":"ok"}`)) // The prober may be gone; nobody is left to tell.
-}
-
-// callerContext gives operations the caller and its store.
-func callerContext(ctx context.Context, v auth.Verdict, t Tenant) context.Context {
-	return resource.WithCaller(ctx, resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Tenant: t})
+	_, _ = w.Write(text) // The prober may be gone; nobody is left to tell.
 }

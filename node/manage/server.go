@@ -127,12 +127,17 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation strin
 // management serves an operation of /public/v1, whose answer is gathered first: so that it has a Content-Length, can be
 // answered again (Idempotency-Key), and a defect half way does not leave half an answer.
 func (s *Server) management(w http.ResponseWriter, r *http.Request) {
-	ctx, code := s.admit(w.Header(), r)
+	caller, code := s.admit(w.Header(), r)
 	if code != apierr.OK {
 		s.refuse(w, code, "")
 		return
 	}
 	body, code, message := s.readBody(r)
+	if code != apierr.OK {
+		s.refuse(w, code, message)
+		return
+	}
+	ctx, code, message := s.open(r, caller)
 	if code != apierr.OK {
 		s.refuse(w, code, message)
 		return

@@ -39,6 +39,8 @@ type Scratch struct {
 	op     Operation
 	code   apierr.Code
 	broken bool // A panic was caught: what is in here is in no known state.
+	// answered is when the answer was ready, where the core had to know; else zero.
+	answered time.Time
 
 	fields  [fieldsMax]Field
 	path    []byte
@@ -49,6 +51,7 @@ type Scratch struct {
 	results auction.Results
 	auction auction.Scratch
 	ticket  auction.Ticket
+	stale   auction.Groups // What ticket.Stale points to, if anything.
 	fault   wire.Fault
 	keyring *bidid.Keyring // What signer signs with.
 	signer  bidid.Signer
@@ -79,6 +82,14 @@ func newScratch(c *Core) *Scratch {
 // Acquire returns a scratch for one request.
 func (c *Core) Acquire() *Scratch { return c.scratches.Get().(*Scratch) } //nolint:forcetypeassert // The pool's New.
 
+// Took is how long the answer took since Request.Now. It reads the clock only where the core has not.
+func (sc *Scratch) Took() time.Duration {
+	if sc.answered.IsZero() {
+		return time.Since(sc.Request.Now)
+	}
+	return sc.answered.Sub(sc.Request.Now)
+}
+
 // Release counts the answered request and gives the scratch back. took is how long it was since Request.Now.
 func (sc *Scratch) Release(took time.Duration) {
 	sc.stripe.Request(int(sc.op), int(sc.code), took)
@@ -93,6 +104,7 @@ func (sc *Scratch) Release(took time.Duration) {
 
 func (sc *Scratch) begin() {
 	sc.Status, sc.Body, sc.Fields, sc.message = 0, sc.Body[:0], sc.fields[:0], sc.message[:0]
+	sc.answered = time.Time{}
 }
 
 // size estimates the memory a scratch holds on to.

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -41,6 +42,9 @@ type Deps struct {
 	CatalogPrice func(marketplace uint16, product []byte) money.Micros
 	// ExternalCampaign is the campaign with an external id, zero when unknown.
 	ExternalCampaign func(marketplace uint16, id []byte) ids.UUID
+	// Stale adds the raft groups whose balances are too old to sell from at a time, and reports whether there are any; nil:
+	// never.
+	Stale func(at time.Time, into *auction.Groups) bool
 
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger

@@ -104,6 +104,7 @@ func (t Tenant) Keys(context.Context) ([]Key, error) {
 
 // CursorKey authenticates page cursors.
 func (t Tenant) CursorKey() [32]byte {
+	t.session = nil // It never changes, and must not wait for a leader.
 	s, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (command.Secrets, bool) { return b.Secrets() })
 	if err != nil {
 		panic("store: a marketplace without secrets: " + err.Error()) // They are written in one command.

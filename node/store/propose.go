@@ -11,10 +11,11 @@ import (
 
 // propose commits a management command and turns a refusal into an error.
 func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.Result, error) {
-	raw, err := t.store.Groups.Propose(ctx, g, cmd)
+	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
 	if err != nil {
 		return command.Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+	t.session.note(g, index)
 	r, err := command.ReadResult(raw)
 	if err != nil {
 		return command.Result{}, fmt.Errorf("answer of group %d: %w", g, err)

@@ -10,10 +10,13 @@ import (
 
 // read asks one group's books.
 func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err error) {
-	err = t.store.Groups.Read(g, func(r shard.Reader) error {
-		answer = ask(shard.Books{R: r})
-		return nil
-	})
+	err = t.Fresh(g)
+	if err == nil {
+		err = t.store.Groups.Read(g, func(r shard.Reader) error {
+			answer = ask(shard.Books{R: r})
+			return nil
+		})
+	}
 	if err != nil {
 		return answer, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -62,11 +62,11 @@ type failing struct {
 	down  bool
 }
 
-func (f *failing) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+func (f *failing) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte, uint64, error) {
 	if f.down && g == f.group {
-		return nil, store.ErrUnavailable
+		return nil, 0, store.ErrUnavailable
 	}
-	return f.groups.Propose(ctx, g, cmd)
+	return f.groups.ProposeAt(ctx, g, cmd)
 }
 
 // TestSettingsThatFailHalfwayAreCompleted by repeating the change, although the meta group has it already.

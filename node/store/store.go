@@ -30,9 +30,12 @@ type Groups interface {
 	GroupOf(s ids.Shard) ids.Group
 	Groups() []ids.Group
 	Meta() ids.Group
-	// Propose returns after the commit, or ErrUnavailable wrapped or not: then repeating the command is safe.
-	Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error)
-	// Read runs fn on a consistent snapshot of the group's durable state.
+	// ProposeAt returns when the command is committed and this node has applied it, with the index of its entry; or an
+	// error, and then repeating the command is safe.
+	ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (result []byte, index uint64, err error)
+	// Barrier returns when this node has applied every command of the group that was answered before the call.
+	Barrier(ctx context.Context, g ids.Group) error
+	// Read runs fn on a consistent snapshot of the group's durable state on this node.
 	Read(g ids.Group, fn func(shard.Reader) error) error
 }
 
@@ -53,6 +56,7 @@ func (s *Store) Tenant(marketplace uint16) Tenant { return Tenant{store: s, mark
 type Tenant struct {
 	store       *Store
 	marketplace uint16
+	session     *Session // nil: reads are local.
 }
 
 // Page asks for items after a position in a stable order.

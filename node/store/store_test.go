@@ -238,7 +238,7 @@ func TestReportsCutDaysInTheMarketplacesZone(t *testing.T) {
 
 func propose(t *testing.T, w *managetest.World, cmd []byte, g ids.Group) {
 	t.Helper()
-	if _, err := w.Store.Groups.Propose(t.Context(), g, cmd); err != nil {
+	if _, _, err := w.Store.Groups.ProposeAt(t.Context(), g, cmd); err != nil {
 		t.Fatal(err)
 	}
 }

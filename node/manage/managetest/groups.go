@@ -91,6 +91,20 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	return result, nil
 }
 
+// ProposeAt applies a command; a world has no log, so there is no index.
+func (g *groups) ProposeAt(ctx context.Context, id ids.Group, cmd []byte) ([]byte, uint64, error) {
+	result, err := g.Propose(ctx, id, cmd)
+	return result, 0, err
+}
+
+// Barrier fails as long as writes do: both need a leader.
+func (g *groups) Barrier(context.Context, ids.Group) error {
+	if g.down.Load() {
+		return store.ErrUnavailable
+	}
+	return nil
+}
+
 // Read reads a group's state.
 func (g *groups) Read(id ids.Group, fn func(shard.Reader) error) error {
 	if g.broken.Load() {

@@ -83,7 +83,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	t.Cleanup(func() { _ = files.Close() }) // What tests leave behind goes anyway.
 	w.Blobs = files
 	server, err := manage.New(c, manage.Deps{
-		Core: w.core, Keys: w.table, Blobs: w.Blobs, Now: w.Now, Ready: func() bool { return true },
+		Core: w.core, Keys: w.table, Blobs: w.Blobs, Now: w.Now, Ready: func() string { return "" },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Count:  func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),

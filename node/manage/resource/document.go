@@ -95,6 +95,7 @@ func sharedHeaders() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"X-RateLimit-Limit":     {Description: "Requests allowed in a window.", Schema: integer},
 		"X-RateLimit-Remaining": {Description: "Requests left in this window.", Schema: integer},
+		"X-Gavel-Token":         {Description: "Only of requests that wrote something: stands for it in reads from other nodes.", Schema: &huma.Schema{Type: huma.TypeString}},
 		"X-RateLimit-Reset":     {Description: "End of the window, Unix seconds.", Schema: integer},
 	}
 }
@@ -106,6 +107,29 @@ func idempotencyKey() *huma.Param {
 		Name: "Idempotency-Key", In: "header",
 		Description: "Kept 24 h by the node that answers: a repeat with the same body gets the same answer, with another body a 409.",
 		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
+	}
+}
+
+// The query parameter that says how new an answer has to be, and its values.
+const (
+	ConsistencyParam = "consistency"
+	Local            = "local"
+	linearizable     = "linearizable"
+)
+
+// consistency documents the parameter, and the header that goes with it, that the door serves for every GET.
+func consistency() []*huma.Param {
+	return []*huma.Param{
+		{
+			Name: ConsistencyParam, In: "query",
+			Description: "linearizable, the default: the answer has everything that any node of the cluster answered before. " +
+				"local: what this node has, without asking its peers; with X-Gavel-Token at least what that write left.",
+			Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{linearizable, Local}},
+		},
+		{
+			Name: "X-Gavel-Token", In: "header", Description: "The X-Gavel-Token of an earlier answer: this one contains what that request wrote.",
+			Schema: &huma.Schema{Type: huma.TypeString},
+		},
 	}
 }
 

@@ -129,6 +129,9 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	if op.Method == http.MethodPost {
 		h.Parameters = []*huma.Param{idempotencyKey()}
 	}
+	if op.Method == http.MethodGet {
+		h.Parameters = consistency()
+	}
 	huma.Register(api, h, serve)
 }
 

@@ -1,0 +1,68 @@
+package cluster
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Token says how far groups have to be to contain what somebody wrote: an index for each of them.
+type Token map[ids.Group]uint64
+
+// ErrToken is returned for text that is no token of this cluster.
+var ErrToken = errors.New("not a token")
+
+// Note raises the index of a group.
+func (t Token) Note(g ids.Group, index uint64) { t[g] = max(t[g], index) }
+
+// String is the form in which clients carry a token about: it is opaque to them.
+func (t Token) String() string {
+	b := []byte{tokenVersion}
+	for g := range ids.Group(tokenGroupsMax) {
+		if index, ok := t[g]; ok {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(g)), index)
+		}
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+const (
+	tokenVersion   = 1
+	tokenGroupsMax = 257       // BOUND: the meta group and 256 data groups.
+	tokenTextMax   = 4_000     // BOUND: 257 groups of at most 11 bytes, in base64.
+	tokenIndexMax  = 1<<63 - 1 // BOUND: an index nobody reaches in the life of a cluster.
+)
+
+// Parse reads a token whose groups the topology has. What it holds is no secret and no right: the worst that a made-up
+// one can do is to let its reader wait in vain.
+func (c *Cluster) Parse(text string) (Token, error) { return parseToken(c.Topology, text) }
+
+func parseToken(topology ids.Topology, text string) (Token, error) {
+	if len(text) > tokenTextMax {
+		return nil, ErrToken
+	}
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(b) == 0 || b[0] != tokenVersion {
+		return nil, ErrToken
+	}
+	known := map[ids.Group]bool{}
+	for _, g := range topology.Groups() {
+		known[g] = true
+	}
+	t := Token{}
+	for b = b[1:]; len(b) > 0; {
+		g, n := binary.Uvarint(b)
+		if n <= 0 || g >= tokenGroupsMax || !known[ids.Group(g)] {
+			return nil, ErrToken
+		}
+		index, m := binary.Uvarint(b[n:])
+		if m <= 0 || index > tokenIndexMax {
+			return nil, ErrToken
+		}
+		t.Note(ids.Group(g), index)
+		b = b[n+m:]
+	}
+	return t, nil
+}

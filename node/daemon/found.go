@@ -1,0 +1,135 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// lookEvery is how often a starting node looks whether what it waits for has come.
+const lookEvery = 50 * time.Millisecond
+
+// found brings the node to where it can serve: every group has a leader and this node what the leader had, somebody has
+// made the first marketplace, its secrets are here, and the copies are fresh.
+func (n *node) found(ctx context.Context) error {
+	n.waiting.say("every group needs a leader")
+	if err := n.cluster.WaitReady(ctx); err != nil {
+		return err
+	}
+	n.cluster.Start(context.WithoutCancel(ctx))
+	n.push("clocks", func(context.Context) error { n.cluster.Close(); return nil })
+	n.waiting.say("the leader has to make the first marketplace")
+	all, err := n.firstMarketplaces(ctx)
+	if err != nil {
+		return fmt.Errorf("found the cluster: %w", err)
+	}
+	if err := n.settleKeys(all[0].ID); err != nil {
+		return err
+	}
+	if n.cluster.Leads(n.topology.Meta()) {
+		if err := n.announce(ctx); err != nil {
+			return err
+		}
+	}
+	n.waiting.say("this node has to hear from the leaders")
+	return until(ctx, func() bool {
+		return n.feed.View().Marketplace(all[0].Ordinal) != nil && n.feed.secrets.Load() != nil && n.freshness.Fresh()
+	})
+}
+
+// until waits for a condition.
+func until(ctx context.Context, met func() bool) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for !met() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// firstMarketplaces returns the marketplaces, of which there is at least one: whoever leads the meta group makes it.
+func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace, err error) {
+	var first *firstCommand
+	waited := until(ctx, func() bool {
+		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
+			return true
+		}
+		if !n.cluster.Leads(n.topology.Meta()) || n.cluster.Barrier(ctx, n.topology.Meta()) != nil {
+			return false
+		}
+		// A new leader may have had the command of the one before in its log: the barrier has brought it to light.
+		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
+			return true
+		}
+		if first == nil {
+			if first, err = n.prepareFirst(); err != nil {
+				return true
+			}
+		}
+		// With an unknown outcome the same bytes are proposed again, here or by the next look: their keys stay the same.
+		if _, _, unknown := n.cluster.ProposeAt(ctx, n.topology.Meta(), first.command); unknown != nil && !errors.Is(unknown, cluster.ErrUnavailable) {
+			err = unknown
+			return true
+		}
+		return false
+	})
+	if first != nil && len(all) > 0 && all[0].ID == first.marketplace {
+		n.first = first.keys
+	}
+	return all, errors.Join(err, waited)
+}
+
+func (n *node) marketplaces() (all []market.Marketplace, err error) {
+	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
+		all = shard.Books{R: r}.Marketplaces()
+		return nil
+	})
+	return all, err
+}
+
+// announce makes sure that every group knows the settings of all marketplaces.
+func (n *node) announce(ctx context.Context) error {
+	all, err := n.marketplaces()
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if _, err := n.store.Tenant(m.Ordinal).AnnounceSettings(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleKeys decides about a keys file that was written before its command was proposed: it gets its name when the
+// cluster's first marketplace is the one it speaks of, and goes when another node was faster.
+func (n *node) settleKeys(marketplace ids.UUID) error {
+	if n.cfg.KeysFile == "" {
+		return nil
+	}
+	pending := pendingKeys(n.cfg.KeysFile)
+	keys, err := readKeys(pending)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err == nil && keys.Marketplace == marketplace.String():
+		err = os.Rename(pending, n.cfg.KeysFile)
+	default: // Also one that was torn: nothing of it was ever proposed.
+		err = os.Remove(pending)
+	}
+	if err != nil {
+		return fmt.Errorf("keys_file: %w", err)
+	}
+	return nil
+}
