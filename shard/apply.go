@@ -28,6 +28,9 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
+	if c.Op == command.OpCommitSegment {
+		return m.applyCommitSegment(&c)
+	}
 	managed := c // The generic calls let their command escape to the heap; an Events command stays on the stack.
 	return answer(m.manage(&managed))
 }
@@ -65,6 +68,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return only(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
 	case command.OpPutBids:
 		return only(m.data(), c, command.ReadPutBids, m.putBids)
+	case command.OpStageSegment:
+		return only(m.meta, c, command.ReadStageSegment, m.stageSegment)
 	case command.OpSetFeature:
 		return decoded(c, command.ReadSetFeature, m.setFeature)
 	default:

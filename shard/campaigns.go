@@ -94,6 +94,10 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	assign(&c.StatusUpdatedBy, p.StatusUpdatedBy)
 	assign(&c.Price, p.Price)
 	assign(&c.Budget, p.Budget)
+	assign(&c.Products, p.Products)
+	assign(&c.Segments, p.Segments)
+	assign(&c.Schedule, p.Schedule)
+	assign(&c.Caps, p.Caps)
 	if p.Document != nil {
 		c.Document = p.Document
 	}

@@ -139,6 +139,7 @@ func (m *Machine) purge() {
 		}
 	}
 	m.purgeAdjusts()
+	m.purgeStaged(hour)
 }
 
 func (m *Machine) drop(k *bucket) {

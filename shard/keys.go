@@ -42,7 +42,9 @@ const (
 	tableProductCell  = 0x18 // marketplace u16, product, cell u32 -> rollup.Counters.
 	tableFreeCell     = 0x19 // marketplace u16, cell u32 -> rollup.Counters of events of no campaign.
 	tableJournal      = 0x1a // line u64 -> ledger.Line.
-	tableEnd          = 0x1b
+	tableSegment      = 0x1b // marketplace u16, segment, 0 -> segment's head; from 1 on -> its users, ascending.
+	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> staged at, users.
+	tableEnd          = 0x1d
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -129,6 +131,16 @@ func keyProductCell(dst []byte, marketplace uint16, product []byte, cell uint32)
 
 func keyFreeCell(dst []byte, marketplace uint16, cell uint32) []byte {
 	return appendU32(appendU16(append(dst, tableFreeCell), marketplace), cell)
+}
+
+// prefixSegment starts the keys of a segment.
+func prefixSegment(dst []byte, marketplace uint16, segment string) []byte {
+	return appendSized(appendU16(append(dst, tableSegment), marketplace), segment)
+}
+
+// prefixStaged starts the keys of an upload.
+func prefixStaged(dst []byte, marketplace uint16, segment string, upload ids.UUID) []byte {
+	return append(appendSized(appendU16(append(dst, tableStaged), marketplace), segment), upload[:]...)
 }
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }

@@ -45,6 +45,9 @@ func (m *Machine) Load(r Reader) error {
 	if l.refused != nil {
 		return l.refused
 	}
+	if l.err == nil {
+		l.err = l.endSegment()
+	}
 	if l.err != nil {
 		return l.err
 	}
@@ -77,6 +80,7 @@ type loader struct {
 	digest  uint64
 	scratch []byte
 	budgets map[uint32]loadedBudget // They come before their campaigns.
+	segment loadedSegment           // The one whose users are being read.
 	err     error
 	refused error // The state is too new: not corrupt.
 }
@@ -171,6 +175,10 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		return d.Err()
 	case tableDedup:
 		return l.takeDedup(rest)
+	case tableSegment:
+		return l.takeSegment(key, value)
+	case tableStaged:
+		return l.takeStaged(key, value)
 	}
 	return nil // Indexes, counters and the journal are read where they are needed.
 }

@@ -76,6 +76,7 @@ type Machine struct {
 	overlay  map[string][]byte // Cold records written by the batch; nil is deleted.
 	counts   map[countKey]int  // Records per kind, marketplace and class.
 	expiring expiring          // Those of them that expire.
+	staged   map[string]upload // Uploads of segments by the prefix of their keys.
 
 	marketplaces map[uint16]*tenant
 	campaigns    []*campaign // By ordinal, from 1 at index 0.
@@ -149,6 +150,7 @@ func (m *Machine) forget() {
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
 	m.expiring = expiring{}
+	m.staged = make(map[string]upload)
 	m.marketplaces = make(map[uint16]*tenant)
 	m.campaigns, m.byID = nil, make(map[ids.UUID]*campaign)
 	m.wallets = make(map[ids.UUID]*wallet)

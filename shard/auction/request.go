@@ -3,6 +3,7 @@ package auction
 import (
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -100,13 +101,13 @@ const (
 )
 
 // Device is the device of an auction; none on a listing that names none.
-type Device uint8
+type Device = market.Device
 
 // The devices.
 const (
-	NoDevice Device = iota
-	Desktop
-	Mobile
+	NoDevice = market.NoDevice
+	Desktop  = market.Desktop
+	Mobile   = market.Mobile
 )
 
 // Filter narrows listings by catalog metadata.

@@ -38,12 +38,12 @@ func AppendCreateCampaign(dst []byte, nowMillis int64, x *CreateCampaign) []byte
 	for i := range x.Bids {
 		dst = AppendBid(dst, &x.Bids[i])
 	}
-	return seal(dst, at)
+	return sealMore(dst, at, campaignMore(&x.Campaign) != 0 || newer(x.Bids))
 }
 
 // ReadCreateCampaign reads a CreateCampaign.
 func ReadCreateCampaign(c *Command) (x CreateCampaign, err error) {
-	d := NewDecoder(c.body)
+	d := c.decoder()
 	x.Campaign = d.Campaign()
 	x.Bids = c.bids(&d)
 	return x, d.Err()
@@ -57,12 +57,12 @@ func AppendPutBids(dst []byte, nowMillis int64, p *PutBids) []byte {
 	for i := range p.Bids {
 		dst = AppendBid(dst, &p.Bids[i])
 	}
-	return seal(dst, at)
+	return sealMore(dst, at, newer(p.Bids))
 }
 
 // ReadPutBids reads a PutBids.
 func ReadPutBids(c *Command) (p PutBids, err error) {
-	d := NewDecoder(c.body)
+	d := c.decoder()
 	p.Campaign = d.UUID()
 	p.Marketplace = d.U16()
 	p.Bids = c.bids(&d)
@@ -90,6 +90,10 @@ const (
 	patchStatusBy
 	patchPrice
 	patchDocument
+	patchProducts
+	patchSegments
+	patchSchedule
+	patchCaps
 	patchMembers
 )
 
@@ -132,19 +136,27 @@ func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
 	if p.Document != nil {
 		dst = AppendBytes(dst, p.Document)
 	}
-	return seal(dst, at)
+	if p.Products != nil {
+		dst = appendTexts(dst, *p.Products)
+	}
+	if p.Segments != nil {
+		dst = appendSegmentRules(dst, p.Segments)
+	}
+	if p.Schedule != nil {
+		dst = appendSchedule(dst, *p.Schedule)
+	}
+	if p.Caps != nil {
+		dst = appendCaps(dst, *p.Caps)
+	}
+	return sealMore(dst, at, patchMask(p) >= patchProducts)
 }
 
-func patchMask(p *PatchCampaign) (mask uint16) {
-	for i, set := range [...]bool{
+func patchMask(p *PatchCampaign) uint16 {
+	return maskOf(
 		p.Name != nil, p.Active != nil, p.StartMillis != nil, p.EndMillis != nil, p.Budget != nil, p.Period != nil,
 		p.TargetROASMilli != nil, p.Status != nil, p.StatusUpdatedBy != nil, p.Price != nil, p.Document != nil,
-	} {
-		if set {
-			mask |= 1 << i
-		}
-	}
-	return mask
+		p.Products != nil, p.Segments != nil, p.Schedule != nil, p.Caps != nil,
+	)
 }
 
 // ReadPatchCampaign reads a PatchCampaign.
@@ -153,7 +165,7 @@ func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
 	p.Campaign = d.UUID()
 	p.Marketplace = d.U16()
 	mask := d.U16()
-	if mask >= patchMembers {
+	if mask >= patchMembers || c.Version < moreVersion && mask >= patchProducts {
 		d.Fail()
 	}
 	if mask&patchName != 0 {
@@ -189,5 +201,22 @@ func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
 	if mask&patchDocument != 0 {
 		p.Document = append([]byte{}, d.Bytes()...)
 	}
+	d.patchMore(&p, mask)
 	return p, d.Err()
+}
+
+// patchMore reads the later members of a patch.
+func (d *Decoder) patchMore(p *PatchCampaign, mask uint16) {
+	if mask&patchProducts != 0 {
+		p.Products = new(d.Texts())
+	}
+	if mask&patchSegments != 0 {
+		p.Segments = new(d.segmentRules())
+	}
+	if mask&patchSchedule != 0 {
+		p.Schedule = new(d.schedule())
+	}
+	if mask&patchCaps != 0 {
+		p.Caps = new(d.caps())
+	}
 }

@@ -12,8 +12,9 @@ import (
 // more than the input is long: the first violation sticks, every later read gives the zero value, and Err tells.
 // The appending side is encoding/binary (little-endian) and the functions below.
 type Decoder struct {
-	rest []byte
-	bad  bool
+	rest  []byte
+	bad   bool
+	plain bool // Of an encoding whose values have no later members: see more.go.
 }
 
 // NewDecoder reads b. OWNERSHIP: what Bytes returns aliases b.

@@ -31,6 +31,8 @@ const (
 	OpPatchCampaign     //
 	OpPutBids           // Adds or replaces bids of one campaign, all or nothing.
 	OpSetFeature        // Raises the feature level of the group.
+	OpStageSegment      // One piece of an upload of segment users; without effect until it is committed.
+	OpCommitSegment     // Applies an upload to a segment in one step.
 )
 
 // Advance moves a group's clock. Periods lists the current local periods of marketplaces; a period never goes back.
@@ -246,6 +248,10 @@ type PatchCampaign struct {
 	StatusUpdatedBy *string
 	Price           *market.PriceRule
 	Document        []byte
+	Products        *[]string
+	Segments        *market.SegmentRules // Replaces all of them.
+	Schedule        *[]uint16            // Nil or empty hours clear it.
+	Caps            *[]market.Cap
 }
 
 // PutBids adds bids to a campaign or replaces amount, state, triggers and location of existing ones, all or nothing.
@@ -253,6 +259,47 @@ type PutBids struct {
 	Campaign    ids.UUID
 	Marketplace uint16
 	Bids        []market.Bid
+}
+
+// StageSegment holds one piece of an upload. The pieces are numbered from 0, and the users of all of them together ascend
+// without repeats: the proposer sorts. What is never committed is forgotten after an hour or two.
+type StageSegment struct {
+	Marketplace uint16
+	Segment     string   // External id of the segment.
+	Upload      ids.UUID // Of all pieces and the commit.
+	Piece       uint32
+	Users       []uint64 // Keyed hashes of user ids, at most market.SegmentChunkMax.
+}
+
+// SegmentAction is what an upload does to a segment.
+type SegmentAction uint8
+
+// The actions. Append only.
+const (
+	SegmentAdd SegmentAction = iota
+	SegmentRemove
+	SegmentReplace
+	SegmentDrop // Forgets the segment; the upload has no pieces.
+	segmentActions
+)
+
+// CommitSegment applies the pieces of an upload in one step. Repeated, it answers alike; a repeated SegmentDrop has nothing
+// left to remove.
+type CommitSegment struct {
+	Marketplace uint16
+	Segment     string
+	Upload      ids.UUID
+	Pieces      uint32 // NotFound unless all of them are staged.
+	Action      SegmentAction
+}
+
+// SegmentResult is the answer to CommitSegment. A segment that would have more than market.SegmentUsersMax users is left
+// as it was: TooMany.
+type SegmentResult struct {
+	Refusal Refusal
+	Added   uint32
+	Removed uint32
+	Size    uint32 // Users of the segment now.
 }
 
 // Refusal is why a management command changed nothing. It is an answer, not a failure: every replica gives the same.

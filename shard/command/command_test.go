@@ -43,6 +43,37 @@ var (
 		ExternalDemand: market.ExternalDemand{Disabled: true, Sources: []string{"a", "b"}, OwnValue: "gavel"},
 		CreatedMillis:  now, UpdatedMillis: now,
 	}
+	laterMarketplace = market.Marketplace{
+		Ordinal: 1, Name: "shop", H3: true, VendorMax: 2, Reserves: []market.ReserveRule{
+			{Charge: market.CPM, Amount: 1_000_000, Format: market.Banner, Place: "top", Category: "shoes"},
+			{Charge: market.CPC, Amount: 20_000, AnyFormat: true},
+		},
+	}
+	laterCampaign = market.Campaign{
+		ID: ids.UUID{1}, VendorID: "v", Format: market.SponsoredBrand, Products: []string{"p-1", "p-2"},
+		Segments: market.SegmentRules{
+			Include: []string{"s-1"}, Exclude: []string{"s-2", "s-3"},
+			Multipliers: []market.SegmentMultiplier{{Segment: "s-4", Multiplier: 2_500_000}},
+		},
+		Schedule: append(make([]uint16, market.ScheduleHours-1), 150), Caps: []market.Cap{{Type: 18, Limit: 3}},
+	}
+	laterBids = []market.Bid{
+		{ID: ids.UUID{9}, Target: "p-1", Triggers: []market.Trigger{
+			{Kind: market.TriggerPhrase, Value: "red shoes", Words: []string{"Red", "shoes"}}, {Kind: market.TriggerNotBroad, Value: "cheap"},
+		}},
+		{ID: ids.UUID{10}, Target: "https://example.com/", TargetType: market.TargetURL, Creative: &market.Creative{
+			Place: "top", Device: market.Mobile, Assets: []market.BannerAsset{
+				{
+					URL: "https://example.com/a.png", ContentType: "image/png", Dimensions: market.Dimensions{Width: 300, Height: 250},
+					Bytes: 1_000, AssetID: "a-1", Content: []byte("{}"), TemplateID: "t-1",
+				},
+				{},
+			},
+		}},
+		{ID: ids.UUID{11}, Target: "acme", TargetType: market.TargetBrand, Creative: &market.Creative{
+			Place: "hero", TemplateID: "t-2", Title: "Acme", Content: []byte(`{"headline":"x"}`), Products: []string{"p-1"},
+		}},
+	}
 	someRecords = []Record{
 		{Kind: RecordAPIKey, Marketplace: 1, ID: "k1", Value: []byte("value"), Expect: Any, Class: "auction", Max: 20, ExpiresMillis: now + 1},
 		{Kind: RecordVendor, Marketplace: 2, ID: "v1", Value: []byte{}},
@@ -101,6 +132,18 @@ var (
 			Status: new(market.Terminated), StatusUpdatedBy: new("me"), Price: new(market.FirstPrice), Document: []byte{},
 		}, ReadPatchCampaign),
 		example("put bids", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: someBids}, ReadPutBids),
+		example("put marketplace, later members", AppendPutMarketplace, laterMarketplace, ReadPutMarketplace),
+		example("put products, later members", AppendPutProducts, PutProducts{Marketplace: 1, Products: []market.Product{
+			{ID: "p1", Active: true, Brand: "acme"}, {ID: "p2"},
+		}}, ReadPutProducts),
+		example("create campaign, later members", AppendCreateCampaign, CreateCampaign{laterCampaign, laterBids}, ReadCreateCampaign),
+		example("patch campaign, later members", AppendPatchCampaign, PatchCampaign{
+			Campaign: ids.UUID{1}, Marketplace: 2, Products: &laterCampaign.Products, Segments: &laterCampaign.Segments,
+			Schedule: new([]uint16(nil)), Caps: &laterCampaign.Caps,
+		}, ReadPatchCampaign),
+		example("put bids, later members", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: laterBids}, ReadPutBids),
+		example("stage segment", AppendStageSegment, StageSegment{1, "s-1", ids.UUID{2}, 3, []uint64{0, 1, 1 << 63}}, ReadStageSegment),
+		example("commit segment", AppendCommitSegment, CommitSegment{1, "s-1", ids.UUID{2}, 3, SegmentReplace}, ReadCommitSegment),
 	}
 )
 
@@ -193,7 +236,7 @@ func readAny(cmd []byte) error {
 func TestNewerCommandsAreTold(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
-		"op":      func(cmd []byte) { cmd[1] = byte(OpSetFeature) + 1 },
+		"op":      func(cmd []byte) { cmd[1] = byte(OpCommitSegment) + 1 },
 		"flags":   func(cmd []byte) { cmd[2] = 1 },
 	} {
 		cmd := AppendNoop(nil, now)
@@ -209,7 +252,7 @@ func TestNewerCommandsAreTold(t *testing.T) {
 }
 
 func TestEveryCommandHasAnEncoding(t *testing.T) {
-	for op := OpNoop; op <= OpSetFeature; op++ {
+	for op := OpNoop; op <= OpSetFeature; op++ { // Those of the first level.
 		cmd := seal(append([]byte{Version, byte(op)}, make([]byte, HeaderLen-2)...), 0)
 		c, err := Open(cmd)
 		needs, known := Needs(cmd)

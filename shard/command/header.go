@@ -73,6 +73,20 @@ func seal(dst []byte, at int) []byte {
 	return dst
 }
 
+// moreVersion is the version of a command that carries later members (more.go).
+const moreVersion = 2
+
+// sealMore is seal for a command that may carry later members.
+func sealMore(dst []byte, at int, more bool) []byte {
+	if more {
+		dst[at] = moreVersion
+	}
+	return seal(dst, at)
+}
+
+// decoder reads the body of a command that may carry later members.
+func (c *Command) decoder() Decoder { return Decoder{rest: c.body, plain: c.Version < moreVersion} }
+
 // list starts reading a command whose body is Count elements of at least size bytes after a fixed prefix read by the
 // caller.
 func (c *Command) list(d *Decoder, size int) int {

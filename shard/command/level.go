@@ -16,18 +16,22 @@ const (
 	LevelNone Level = iota
 	// LevelBudgetLines lets the journal tell the budgets and billing modes in force, so that it can be audited alone.
 	LevelBudgetLines
+	// LevelAds brings banners, sponsored brands, keywords, targeting and segments: the members of more.go, the keyword
+	// triggers, and the commands of segments.go.
+	LevelAds
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelBudgetLines
+const LevelNewest = LevelAds
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.
 var encodings = [...][]Level{
 	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone}, OpBootstrap: {LevelNone},
-	OpPutMarketplace: {LevelNone}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone}, OpPutProducts: {LevelNone},
-	OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone}, OpCreateCampaign: {LevelNone},
-	OpPatchCampaign: {LevelNone}, OpPutBids: {LevelNone}, OpSetFeature: {LevelNone},
+	OpPutMarketplace: {LevelNone, LevelAds}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
+	OpPutProducts: {LevelNone, LevelAds}, OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone},
+	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds}, OpPutBids: {LevelNone, LevelAds},
+	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -57,7 +57,7 @@ func AppendBootstrap(dst []byte, nowMillis int64, b *Bootstrap) []byte {
 
 // ReadBootstrap reads a Bootstrap.
 func ReadBootstrap(c *Command) (b Bootstrap, err error) {
-	d := NewDecoder(c.body)
+	d := c.decoder()
 	b.Marketplace = d.Marketplace()
 	b.Secrets = d.Secrets()
 	for range c.list(&d, recordMinLen) {
@@ -69,12 +69,12 @@ func ReadBootstrap(c *Command) (b Bootstrap, err error) {
 // AppendPutMarketplace appends a PutMarketplace: the settings of one marketplace, replaced as a whole.
 func AppendPutMarketplace(dst []byte, nowMillis int64, m *market.Marketplace) []byte {
 	dst, at := begin(dst, OpPutMarketplace, nowMillis, 0)
-	return seal(AppendMarketplace(dst, m), at)
+	return sealMore(AppendMarketplace(dst, m), at, marketplaceMore(m) != 0)
 }
 
 // ReadPutMarketplace reads a PutMarketplace.
 func ReadPutMarketplace(c *Command) (m market.Marketplace, err error) {
-	d := NewDecoder(c.body)
+	d := c.decoder()
 	m = d.Marketplace()
 	return m, d.Err()
 }
@@ -154,15 +154,17 @@ func ReadPutCategories(c *Command) (p PutCategories, err error) {
 func AppendPutProducts(dst []byte, nowMillis int64, p *PutProducts) []byte {
 	dst, at := begin(dst, OpPutProducts, nowMillis, len(p.Products))
 	dst = binary.LittleEndian.AppendUint16(dst, p.Marketplace)
+	more := false
 	for i := range p.Products {
 		dst = AppendProduct(dst, &p.Products[i])
+		more = more || productMore(&p.Products[i]) != 0
 	}
-	return seal(dst, at)
+	return sealMore(dst, at, more)
 }
 
 // ReadPutProducts reads a PutProducts.
 func ReadPutProducts(c *Command) (p PutProducts, err error) {
-	d := NewDecoder(c.body)
+	d := c.decoder()
 	p.Marketplace = d.U16()
 	for range c.list(&d, productMinLen) {
 		p.Products = append(p.Products, d.Product())

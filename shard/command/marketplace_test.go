@@ -28,7 +28,7 @@ func TestMarketplaceFlags(t *testing.T) {
 		}
 	}
 	stored := bytes.Clone(written)
-	stored[at] = 8
+	stored[at] = 16
 	d := NewDecoder(stored)
 	if d.Marketplace(); d.Err() == nil {
 		t.Error("an unknown flag was dropped")

@@ -37,7 +37,8 @@ func AppendMarketplace(dst []byte, m *market.Marketplace) []byte {
 	dst = appendTexts(dst, m.ExternalDemand.Sources)
 	dst = AppendText(dst, m.ExternalDemand.OwnValue)
 	dst = AppendMillis(dst, m.CreatedMillis)
-	return AppendMillis(dst, m.UpdatedMillis)
+	dst = AppendMillis(dst, m.UpdatedMillis)
+	return appendMarketplaceMore(dst, m)
 }
 
 // Marketplace reads what AppendMarketplace wrote.
@@ -45,7 +46,11 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	m.Ordinal = d.U16()
 	m.ID = d.UUID()
 	m.Name = d.Text()
-	flags := d.Enum(2 * flagReviewCampaigns)
+	limit := byte(2 * flagMore)
+	if d.plain {
+		limit = flagMore
+	}
+	flags := d.Enum(limit)
 	m.Suspended = flags&flagSuspended != 0
 	m.ApproveAssets = flags&flagApproveAssets != 0
 	m.ReviewCampaigns = flags&flagReviewCampaigns != 0
@@ -61,6 +66,9 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	m.ExternalDemand.OwnValue = d.Text()
 	m.CreatedMillis = d.I64()
 	m.UpdatedMillis = d.I64()
+	if flags&flagMore != 0 {
+		d.marketplaceMore(&m)
+	}
 	return m
 }
 
@@ -70,6 +78,7 @@ const (
 	flagSuspended = 1 << iota
 	flagApproveAssets
 	flagReviewCampaigns
+	flagMore // Members of more.go follow at the end.
 )
 
 func marketplaceFlags(m *market.Marketplace) (flags byte) {
@@ -81,6 +90,9 @@ func marketplaceFlags(m *market.Marketplace) (flags byte) {
 	}
 	if m.ReviewCampaigns {
 		flags |= flagReviewCampaigns
+	}
+	if marketplaceMore(m) != 0 {
+		flags |= flagMore
 	}
 	return flags
 }
@@ -123,23 +135,31 @@ func AppendProduct(dst []byte, p *market.Product) []byte {
 	dst = AppendText(dst, p.Name)
 	dst = appendTexts(dst, p.Vendors)
 	dst = appendTexts(dst, p.Categories)
-	dst = AppendBool(dst, p.Active)
+	dst = appendState(dst, p.Active, productMore(p) != 0)
 	dst = binary.LittleEndian.AppendUint32(dst, p.Quality)
 	dst = AppendMoney(dst, p.Price)
 	dst = appendTexts(dst, p.Attributes)
 	dst = appendTexts(dst, p.Promotions)
 	dst = AppendBytes(dst, p.Document)
 	dst = AppendMillis(dst, p.CreatedMillis)
-	return AppendMillis(dst, p.UpdatedMillis)
+	dst = AppendMillis(dst, p.UpdatedMillis)
+	return appendProductMore(dst, p)
 }
 
 // Product reads what AppendProduct wrote.
-func (d *Decoder) Product() market.Product {
-	return market.Product{
-		ID: d.Text(), Name: d.Text(), Vendors: d.Texts(), Categories: d.Texts(), Active: d.Bool(), Quality: d.U32(),
-		Price: d.Price(), Attributes: d.Texts(), Promotions: d.Texts(), Document: d.Copy(),
-		CreatedMillis: d.I64(), UpdatedMillis: d.I64(),
+func (d *Decoder) Product() (p market.Product) {
+	p.ID, p.Name, p.Vendors, p.Categories = d.Text(), d.Text(), d.Texts(), d.Texts()
+	active, more := d.state()
+	p.Active = active
+	p.Quality = d.U32()
+	p.Price = d.Price()
+	p.Attributes, p.Promotions, p.Document = d.Texts(), d.Texts(), d.Copy()
+	p.CreatedMillis = d.I64()
+	p.UpdatedMillis = d.I64()
+	if more {
+		d.productMore(&p)
 	}
+	return p
 }
 
 // AppendCampaign appends c.
@@ -157,7 +177,7 @@ func AppendCampaign(dst []byte, c *market.Campaign) []byte {
 	dst = append(dst, byte(c.Period))
 	dst = AppendMillis(dst, c.StartMillis)
 	dst = AppendMillis(dst, c.EndMillis)
-	dst = AppendBool(dst, c.Active)
+	dst = appendState(dst, c.Active, campaignMore(c) != 0)
 	dst = AppendBool(dst, c.AutoTrigger)
 	dst = append(dst, byte(c.Status))
 	dst = AppendText(dst, c.StatusUpdatedBy)
@@ -165,7 +185,8 @@ func AppendCampaign(dst []byte, c *market.Campaign) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, c.TargetROASMilli)
 	dst = AppendMillis(dst, c.CreatedMillis)
 	dst = AppendMillis(dst, c.UpdatedMillis)
-	return AppendBytes(dst, c.Document)
+	dst = AppendBytes(dst, c.Document)
+	return appendCampaignMore(dst, c)
 }
 
 // Campaign reads what AppendCampaign wrote.
@@ -185,7 +206,8 @@ func (d *Decoder) Campaign() (c market.Campaign) {
 	c.Period = market.Period(d.Enum(uint8(market.Total) + 1))
 	c.StartMillis = d.I64()
 	c.EndMillis = d.I64()
-	c.Active = d.Bool()
+	active, more := d.state()
+	c.Active = active
 	c.AutoTrigger = d.Bool()
 	c.Status = market.Status(d.Enum(uint8(market.Terminated) + 1))
 	c.StatusUpdatedBy = d.Text()
@@ -194,6 +216,9 @@ func (d *Decoder) Campaign() (c market.Campaign) {
 	c.CreatedMillis = d.I64()
 	c.UpdatedMillis = d.I64()
 	c.Document = d.Copy()
+	if more {
+		d.campaignMore(&c)
+	}
 	return c
 }
 
@@ -203,16 +228,20 @@ func AppendBid(dst []byte, b *market.Bid) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, b.Ordinal)
 	dst = AppendText(dst, b.Target)
 	dst = AppendMoney(dst, b.Amount)
-	dst = AppendBool(dst, b.Active)
+	dst = appendState(dst, b.Active, bidMore(b) != 0)
 	dst = AppendBool(dst, b.Deleted)
 	dst = AppendText(dst, b.Location)
 	dst = binary.AppendUvarint(dst, uint64(len(b.Triggers)))
 	for _, t := range b.Triggers {
 		dst = append(dst, byte(t.Kind))
 		dst = AppendText(dst, t.Value)
+		if t.Kind.IsKeyword() {
+			dst = appendTexts(dst, t.Words)
+		}
 	}
 	dst = AppendMillis(dst, b.CreatedMillis)
-	return AppendMillis(dst, b.UpdatedMillis)
+	dst = AppendMillis(dst, b.UpdatedMillis)
+	return appendBidMore(dst, b)
 }
 
 // Bid reads what AppendBid wrote.
@@ -221,18 +250,30 @@ func (d *Decoder) Bid() (b market.Bid) {
 	b.Ordinal = d.U32()
 	b.Target = d.Text()
 	b.Amount = d.Price()
-	b.Active = d.Bool()
+	active, more := d.state()
+	b.Active = active
 	b.Deleted = d.Bool()
 	b.Location = d.Text()
+	kinds := uint8(market.TriggerKinds)
+	if d.plain {
+		kinds = uint8(market.TriggerCategories) + 1
+	}
 	if n := d.Count(triggerMinLen); n > 0 {
 		b.Triggers = make([]market.Trigger, n)
 		for i := range b.Triggers {
-			kind := market.TriggerKind(d.Enum(uint8(market.TriggerCategories) + 1))
-			b.Triggers[i] = market.Trigger{Kind: kind, Value: d.Text()}
+			t := &b.Triggers[i]
+			t.Kind = market.TriggerKind(d.Enum(kinds))
+			t.Value = d.Text()
+			if t.Kind.IsKeyword() {
+				t.Words = d.Texts()
+			}
 		}
 	}
 	b.CreatedMillis = d.I64()
 	b.UpdatedMillis = d.I64()
+	if more {
+		d.bidMore(&b)
+	}
 	return b
 }
 

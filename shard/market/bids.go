@@ -7,24 +7,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PutBid adds or replaces a bid. It costs one pass over the bids of the same product. Bids of banners and sponsored
-// brands are not kept: no auction reads them yet.
+// PutBid adds or replaces a bid. It costs one pass over the bids of the same product or place. A bid of a banner or
+// sponsored brand without a creative is not kept: it can be shown nowhere.
 func (m *Market) PutBid(c *Campaign, b *Bid) {
-	if c.Format != Listing {
-		return
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	campaign := m.campaignOf(c)
-	if campaign == 0 {
+	if campaign == 0 || c.Format != Listing && b.Creative == nil {
 		return // Nobody could pay for it; PutCampaign comes first.
 	}
-	product := m.product(c.Marketplace, b.Target)
+	product := m.home(c, b)
 	r := m.products.at(product)
 	at := slices.IndexFunc(m.bids.at(r.block, r.Bids), func(x BidRow) bool {
 		return x.Campaign == campaign && x.Ordinal == b.Ordinal
 	})
+	var old BidRow
+	if at >= 0 {
+		old = m.bids.at(r.block, r.Bids)[at]
+	}
 	if b.Deleted {
 		if at >= 0 {
 			m.removeBid(product, at)
@@ -32,35 +33,46 @@ func (m *Market) PutBid(c *Campaign, b *Bid) {
 		return
 	}
 	row := BidRow{Amount: int64(b.Amount), Campaign: campaign, Ordinal: b.Ordinal}
-	old := Terms(0)
-	if at >= 0 {
-		old = m.bids.at(r.block, r.Bids)[at].Terms
+	var before []uint32
+	if c.Format == Listing {
+		if at >= 0 {
+			before = m.postings(c.Marketplace, old.Terms)
+		}
+		row.Terms = m.terms(c.Marketplace, product, b, old.Terms)
+	} else {
+		row.Terms = m.terms(c.Marketplace, NoProduct, b, old.Terms)
+		row.Ad = m.setAd(old.Ad, campaign, c, b)
 	}
-	row.Terms = m.terms(c.Marketplace, product, b, old)
 	if at >= 0 {
 		m.replaceBid(product, at, row)
-		return
+	} else {
+		m.appendBid(product, row)
 	}
-	m.appendBid(product, row)
+	if c.Format == Listing {
+		m.repost(product, before, m.postings(c.Marketplace, row.Terms))
+	}
+}
+
+// home returns the product row whose block holds a bid: that of the product it targets, or of the place it is for.
+func (m *Market) home(c *Campaign, b *Bid) uint32 {
+	if c.Format == Listing {
+		return m.product(c.Marketplace, b.Target)
+	}
+	return m.placeRow(c.Marketplace, c.Format, b.Creative.Place)
 }
 
 // terms packs the flags of a bid and stores its predicate, if it has one that the flags do not say.
 func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Terms {
-	flags := Terms(0)
+	flags := TriggerNone
 	if b.Active {
 		flags |= BidActive
 	}
-	if len(b.Triggers) == 0 {
-		flags |= TriggerNone
-	}
 	list := append(m.words[:0], m.label(marketplace, b.Location))
 	for _, t := range b.Triggers {
-		var value uint32
-		if t.Kind == TriggerCategory {
-			value = m.category(marketplace, t.Value)
-		} else {
-			value = m.product(marketplace, t.Value)
+		if !t.Kind.IsNegative() {
+			flags &^= TriggerNone
 		}
+		value := m.triggerValue(marketplace, &t)
 		switch {
 		case t.Kind == TriggerProduct && value == target:
 			flags |= TriggerOwn
@@ -79,6 +91,17 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 		panic("market: more than 2^28 words of bid predicates") // BOUND: 1 GiB of locations and triggers.
 	}
 	return flags | ref
+}
+
+// triggerValue returns the row of what a trigger compares with.
+func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
+	switch {
+	case t.Kind == TriggerCategory:
+		return m.category(marketplace, t.Value)
+	case t.Kind.IsKeyword():
+		return m.keyword(marketplace, t.Kind, t.Value)
+	}
+	return m.product(marketplace, t.Value)
 }
 
 // appendBid adds a row to a product's block, into its free end or into a larger block.
@@ -127,7 +150,11 @@ func (m *Market) removeBid(product uint32, at int) {
 	r := m.products.edit(product, m.edition)
 	m.ownBlock(r)
 	rows := m.bids.at(r.block, r.Bids)
+	if rows[at].Ad == 0 {
+		m.repost(product, m.postings(r.Marketplace, rows[at].Terms), nil)
+	}
 	m.forgetPredicate(rows[at])
+	m.dropAd(rows[at].Ad)
 	rows[at] = rows[len(rows)-1]
 	r.Campaign = rows[0].Campaign
 	r.Bids--

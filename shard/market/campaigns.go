@@ -33,6 +33,9 @@ func (m *Market) PutCampaign(c *Campaign) *Slot {
 	if c.Status == Approved {
 		row.Flags |= CampaignApproved
 	}
+	if m.setTerms(i, c) {
+		row.Flags |= CampaignTermed
+	}
 	if *m.campaigns.at(i) != row {
 		*m.campaigns.edit(i, m.edition) = row
 		m.dirty = true
@@ -54,14 +57,25 @@ func (m *Market) campaign(c *Campaign) uint32 {
 		m.byGroup[c.Group] = known
 	}
 	i := m.campaigns.add()
+	m.further.add()
 	if i%chunkRows == 0 {
-		m.slots = append(m.slots, make([]Slot, chunkRows))
-		m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
+		m.addSlots()
 	}
 	c.ID.AppendText(m.uuids[i>>chunkBits][i%chunkRows][:0])
 	known[c.Ordinal] = i
 	m.dirty = true
 	return i
+}
+
+// addSlots makes room for the balances, gates and ids of another chunk of campaigns.
+func (m *Market) addSlots() {
+	gates := make([]Gate, chunkRows)
+	for i := range gates {
+		gates[i].Store(GateOpen)
+	}
+	m.gates = append(m.gates, gates)
+	m.slots = append(m.slots, make([]Slot, chunkRows))
+	m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
 }
 
 // campaignOf returns the row of a campaign, 0 if it was never put.

@@ -1,6 +1,9 @@
 package market
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A product's details are one list of words: the number of categories, their rows, the number of attributes, two words
 // of hash for each, and two for each promotion until the end.
@@ -16,6 +19,7 @@ func (m *Market) PutProduct(marketplace uint16, p *Product) {
 		flags |= ProductActive
 	}
 	m.setProduct(i, flags, p.Quality, m.detail(marketplace, p))
+	m.setBrand(i, marketplace, p.Brand)
 }
 
 // DeleteProduct takes a product out of the catalog. Its bids stay and count again when it comes back.
@@ -37,7 +41,12 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 			list = append(list, c)
 		}
 	}
-	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50.
+	for _, key := range travelKeys(p.Attributes) {
+		if c := m.category(marketplace, key); !slices.Contains(list[1:], c) {
+			list = append(list, c)
+		}
+	}
+	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50, and those of travel.
 	list = append(list, uint32(len(p.Attributes))) //nolint:gosec // at most 8 KiB of them.
 	for _, texts := range [][]string{p.Attributes, p.Promotions} {
 		for _, text := range texts {
@@ -51,6 +60,26 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 		return nil
 	}
 	return list
+}
+
+// travelKeys returns the pseudo categories of a travel product: its metadata.travelType, that it has a metadata.site, and
+// which. They are categories like others, under names that no category can have and outside of the tree, so that the
+// products of a travel type are listed as those of a category are.
+func travelKeys(attributes []string) (keys []string) {
+	for _, a := range attributes {
+		if kind, ok := strings.CutPrefix(a, "travelType:"); ok {
+			keys = append(keys, travelType+kind)
+		}
+	}
+	if keys == nil {
+		return nil // Not a travel product: a site means nothing.
+	}
+	for _, a := range attributes {
+		if site, ok := strings.CutPrefix(a, "site:"); ok {
+			keys = append(keys, travelAny, travelSite+site)
+		}
+	}
+	return keys
 }
 
 // setProduct stores what changed of a product.

@@ -135,6 +135,7 @@ func (m *Market) vendor(marketplace uint16, id string) uint32 {
 	}
 	i := uint32(len(m.vendors) + 1) //nolint:gosec // BOUND: fewer than 2^31 vendors.
 	m.vendors[string(m.key)] = i
+	m.names = append(m.names, textOf(id))
 	return i
 }
 

@@ -53,6 +53,15 @@ type Market struct {
 	uuids      [][][ids.TextLen]byte
 	byGroup    [][]uint32        // Campaign rows by group and ordinal.
 	vendors    map[string]uint32 // By marketplace and id.
+	names      []Text            // Of vendors, by ordinal.
+	further    rows[*CampaignTerms]
+	gates      [][]Gate
+	segments   segments
+	keywords   keywords
+	places     places
+	assets     assets
+	ads        ads
+	brands     rows[uint32] // By product: the row of its brand's name, 0 none. As long as the last product with a brand.
 	bids       bidArena
 	details    wordArena
 	predicates wordArena
@@ -77,8 +86,14 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.labels.byKey = map[string]uint32{}
 	m.campaigns.add() // Row 0 is no campaign,
 	m.labels.add()    // and label 0 no location.
-	m.slots = append(m.slots, make([]Slot, chunkRows))
-	m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
+	m.further.add()
+	m.addSlots()
+	m.names = []Text{{}}
+	m.segments.init()
+	m.keywords.init()
+	m.places.init()
+	m.assets.init()
+	m.ads.init()
 	m.dirty = true
 	m.Publish()
 	return m
@@ -115,6 +130,9 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	if meta {
 		m.markets = nil
 		m.dropCatalog()
+		m.dropSegments()
+		m.dropPlaces()
+		m.dropAssets()
 	}
 }
 
@@ -156,6 +174,18 @@ func (m *Market) build() *View {
 		slots:         m.slots,
 		uuids:         m.uuids,
 		bids:          m.bids.chunks,
+		terms:         m.further.freeze(),
+		gates:         m.gates,
+		names:         m.names,
+		segments:      m.segments.freeze(),
+		keywords:      m.keywords.freeze(),
+		words:         m.keywords.words.freeze(),
+		wordTable:     m.keywords.wordTable,
+		openBids:      m.keywords.open,
+		places:        m.places.byKey,
+		assets:        m.assets.freeze(),
+		ads:           m.ads.freeze(),
+		brands:        m.brands.freeze(),
 		details:       m.details.chunks,
 		predicates:    m.predicates.chunks,
 	}

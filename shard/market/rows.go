@@ -90,13 +90,13 @@ const (
 	productOffered                          // It has had a bid; its table entry says so too.
 )
 
-// BidRow is one bid of a listing campaign.
+// BidRow is one bid, in the block of the product that it targets or of the place where it is shown.
 type BidRow struct {
 	Amount   int64 // Micros per charged unit (1,000 impressions for CPM).
 	Campaign uint32
 	Ordinal  uint32 // In the raft group.
 	Terms    Terms
-	_        uint32
+	Ad       uint32 // What a banner or sponsored brand shows; 0 for a listing.
 }
 
 // Terms packs when a bid competes: flags, and where its location and further triggers lie.
@@ -133,6 +133,7 @@ type CampaignFlags uint8
 const (
 	CampaignActive   CampaignFlags = 1 << iota // Switched on and not terminated.
 	CampaignApproved                           // Passed review.
+	CampaignTermed                             // Has CampaignTerms.
 )
 
 // categoryRow is one interned category id.

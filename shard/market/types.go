@@ -22,6 +22,9 @@ type Marketplace struct {
 	ApproveAssets    bool // New assets need no review.
 	ReviewCampaigns  bool // Campaigns that vendors make themselves start as pending.
 	ExternalDemand   ExternalDemand
+	H3               bool          // geoMode h3: locations are cells, and a bid's cell holds its descendants.
+	VendorMax        uint8         // Winners of one vendor in one auction; 0: no bound.
+	Reserves         []ReserveRule // At most ReserveRulesMax.
 	CreatedMillis    int64
 	UpdatedMillis    int64
 }
@@ -70,6 +73,7 @@ type Product struct {
 	Name          string
 	Vendors       []string
 	Categories    []string
+	Brand         string // Brand id; empty: none.
 	Active        bool
 	Quality       uint32       // The product's quality_score, 0.0 to 1.0 in units of 1/QualityOne; QualityOne when absent.
 	Price         money.Micros // Catalog price, 0 when absent.
@@ -149,7 +153,13 @@ type Campaign struct {
 	TargetROASMilli uint32 // Target return on ad spend in thousandths; 0: none.
 	CreatedMillis   int64
 	UpdatedMillis   int64
-	Document        []byte // Further members as the management API stored them; opaque to the engine.
+	Products        []string // productIds of a banner or sponsored-brand campaign.
+	Segments        SegmentRules
+	// Schedule holds what a bid is worth in each local hour of the week, from Monday 00:00, in units of 1/ScheduleOne; 0
+	// rests. ScheduleHours values, or none: at all hours alike.
+	Schedule []uint16
+	Caps     []Cap  // Frequency restrictions in force, at most one of each type.
+	Document []byte // Further members as the management API stored them; opaque to the engine.
 }
 
 // Bid is one offer of a campaign for one target.
@@ -157,10 +167,12 @@ type Bid struct {
 	ID            ids.UUID
 	Ordinal       uint32 // Within the raft group, from 1, never reused; part of the resolvedBidId.
 	Target        string // Listing: a product id. Never changes.
+	TargetType    TargetType
 	Amount        money.Micros
 	Active        bool
-	Deleted       bool   // A tombstone: kept so that late events can still be named.
-	Location      string // Empty: everywhere. Compared without case.
+	Deleted       bool      // A tombstone: kept so that late events can still be named.
+	Location      string    // Empty: everywhere. Compared without case; a cell in H3 mode.
+	Creative      *Creative // Banners and sponsored brands; nil for listings. Never changes.
 	Triggers      []Trigger
 	CreatedMillis int64
 	UpdatedMillis int64
@@ -174,12 +186,26 @@ const (
 	TriggerProduct    TriggerKind = iota // Value: a product id that must be among the request's products.
 	TriggerCategory                      // Value: a category id that must be a named category or an ancestor of one.
 	TriggerCategories                    // Value: a product id whose categories must satisfy the request's category.
+	TriggerExact                         // Keyword: the search query has the same words in the same order.
+	TriggerPhrase                        // Keyword: the query contains the words in order, without others between them.
+	TriggerBroad                         // Keyword: the query contains all of the words.
+	TriggerNotExact                      // Negative keyword: such a query excludes the bid, whatever else matches.
+	TriggerNotBroad                      // Negative keyword.
+	TriggerKinds      = int(TriggerNotBroad) + 1
 )
 
-// Trigger is one condition under which a bid competes.
+// IsKeyword reports whether the trigger compares with the search query.
+func (k TriggerKind) IsKeyword() bool { return k >= TriggerExact }
+
+// IsNegative reports whether the trigger excludes. A bid with negative triggers alone matches every other request.
+func (k TriggerKind) IsNegative() bool { return k >= TriggerNotExact }
+
+// Trigger is one condition under which a bid competes, or of the negative kinds one under which it does not.
 type Trigger struct {
 	Kind  TriggerKind
-	Value string
+	Value string // Of a keyword: its words normalised and joined by single blanks (keyword.Normalize).
+	// Words are a keyword's words as the vendor sent them, for showing; auctions read Value.
+	Words []string
 }
 
 // Slot holds the balances of one campaign: one cache line, so that two campaigns never share one.
@@ -206,7 +232,10 @@ type Feed interface {
 	PutCampaign(c *Campaign) *Slot
 	// PutBid adds or replaces a bid. REQUIRES: its campaign was put before. A Deleted bid leaves the auctions.
 	PutBid(c *Campaign, b *Bid)
-	// Reset forgets the campaigns and bids of a data group, and with meta also the marketplaces and the catalog, before
+	// PutSegment replaces the users of a segment, keyed hashes that ascend without repeats; DeleteSegment forgets them.
+	PutSegment(marketplace uint16, id string, users []uint64)
+	DeleteSegment(marketplace uint16, id string)
+	// Reset forgets the campaigns and bids of a data group, and with meta also the marketplaces, the catalog and the segments, before
 	// the group is loaded anew after a snapshot was installed.
 	Reset(g ids.Group, meta bool)
 	// Publish makes everything fed so far visible to the auctions that start after it returns.

@@ -23,6 +23,18 @@ type View struct {
 	campaigns     frozen[CampaignRow]
 	slots         [][]Slot
 	uuids         [][][ids.TextLen]byte
+	terms         frozen[*CampaignTerms]
+	gates         [][]Gate
+	names         []Text
+	segments      frozen[segmentRow]
+	keywords      frozen[keywordRow]
+	words         frozen[wordRow]
+	wordTable     *table
+	openBids      map[uint16]uint32
+	places        map[string]*Place
+	assets        frozen[assetRow]
+	ads           frozen[*Ad]
+	brands        frozen[uint32]
 	bids          [][]BidRow
 	details       [][]uint32
 	predicates    [][]uint32

@@ -87,6 +87,19 @@ func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 		panic("a bid was put before its campaign")
 	}
 	f.put("bid "+b.ID.String(), *b)
+	if b.Creative != nil {
+		f.put("creative "+b.ID.String(), *b.Creative)
+	}
+}
+
+// PutSegment replaces.
+func (f *Feed) PutSegment(marketplace uint16, id string, users []uint64) {
+	f.put(fmt.Sprint("segment ", marketplace, " ", id), users)
+}
+
+// DeleteSegment removes.
+func (f *Feed) DeleteSegment(marketplace uint16, id string) {
+	f.drop(fmt.Sprint("segment ", marketplace, " ", id))
 }
 
 // PutRecord adds, replaces or removes.

@@ -38,7 +38,11 @@ func (m *Model) Feature(level command.Level) command.Result {
 	if level <= m.Level {
 		return command.Result{}
 	}
+	before := m.Level
 	m.Level = level
+	if before >= command.LevelBudgetLines {
+		return command.Result{}
+	}
 	for _, x := range m.Marketplaces {
 		if x.PostPaid {
 			m.tellMode()

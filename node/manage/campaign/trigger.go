@@ -57,7 +57,8 @@ func withDefaults(triggers []market.Trigger, target string, auto bool) []market.
 		return triggers
 	}
 	for _, t := range []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}} {
-		if !slices.Contains(triggers, t) {
+		same := func(x market.Trigger) bool { return x.Kind == t.Kind && x.Value == t.Value }
+		if !slices.ContainsFunc(triggers, same) {
 			triggers = append(triggers, t)
 		}
 	}
