@@ -71,6 +71,14 @@ type Config struct {
 	CacheBytes        int64         // Block cache of both databases. [64 MB]
 	TailBytes         int           // Decoded newest log entries, all groups together. [64 MB]
 
+	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff: no watch.
+	// [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
+	Reserve int64
+	// Ballast is the size of a file that is deleted when the disk is nearly full, so that the node can flush and start. It is
+	// never more than half of the reserve; negative: none. [64 MiB]
+	Ballast       int64
+	SpaceInterval time.Duration // How often free space is measured. [1 s]
+
 	Logger *slog.Logger   // [discards]
 	Exit   func(code int) // Ends the process; for tests. [os.Exit]
 }
@@ -102,6 +110,8 @@ func (c Config) withDefaults() Config {
 	c.JoinSettle = or(c.JoinSettle, 10*time.Second)
 	c.CacheBytes = or(c.CacheBytes, 64<<20)
 	c.TailBytes = or(c.TailBytes, 64<<20)
+	c.Ballast = or(c.Ballast, ballastBytes)
+	c.SpaceInterval = or(c.SpaceInterval, time.Second)
 	c.Logger = or(c.Logger, slog.New(slog.DiscardHandler))
 	if c.Listen == nil {
 		c.Listen = func(address string) (net.Listener, error) { return net.Listen("tcp", address) }
@@ -149,6 +159,8 @@ func (c Config) validate() error {
 	fault(len(c.Peers) > 0 && c.PeerListen == "", "peers need a peer port")
 	fault(len(c.Peers) > 0 && c.Bootstrap && !ids[c.NodeID], "the peers that found a cluster must name this node, %s", c.NodeID)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
+	fault(c.Reserve < ReserveOff, "a reserve of %d bytes is not possible", c.Reserve)
+	fault(c.SpaceInterval < 0, "free space cannot be measured every %s", c.SpaceInterval)
 	return errors.Join(faults...)
 }
 

@@ -12,6 +12,7 @@ var (
 	ErrNotLeader  = errors.New("this node does not lead the group; nothing was applied")
 	ErrOverloaded = errors.New("too many commands are waiting; nothing was applied")
 	ErrTooLarge   = errors.New("the command is too large; nothing was applied")
+	ErrNoSpace    = errors.New("the disk of the leader is nearly full; nothing was applied")
 	ErrClosed     = errors.New("the store is closed; nothing was applied")
 
 	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")

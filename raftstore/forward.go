@@ -41,6 +41,7 @@ const (
 	statusOverload  = 2
 	statusTooLarge  = 3
 	statusUnknown   = 4
+	statusNoSpace   = 5
 )
 
 var errLinkLost = errors.New("the connection to the leader was lost")

@@ -25,7 +25,7 @@ type attempt func(ctx context.Context, address string) (result []byte, hint stri
 // whatever later attempts said.
 func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 	var unknown bool
-	hint, followed := "", false
+	hint, followed, began := "", false, time.Now()
 	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
 		address := hint
 		if address == "" {
@@ -38,6 +38,10 @@ func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 			return result, nil
 		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrClosed) && !unknown, errors.Is(err, ErrOverloaded) && !unknown:
 			return nil, err
+		case errors.Is(err, ErrNoSpace): // The leader hands over, or nobody has space.
+			if !unknown && time.Since(began) > noSpacePatience {
+				return nil, ErrNoSpace
+			}
 		case errors.Is(err, ErrUnknown):
 			unknown = true
 		}
@@ -110,6 +114,8 @@ func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte
 		return nil, "", ErrOverloaded
 	case statusTooLarge:
 		return nil, "", ErrTooLarge
+	case statusNoSpace:
+		return nil, "", ErrNoSpace
 	default:
 		return nil, "", ErrUnknown
 	}
@@ -135,8 +141,8 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 		return nil, 0, ErrClosed
 	}
 	if ready {
-		result, index, err = g.batcher.propose(ctx, cmd)
-		if err == nil || !(errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknown)) {
+		result, index, err = g.proposeHere(ctx, cmd)
+		if err == nil || !(errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknown) || errors.Is(err, ErrNoSpace)) {
 			return result, index, err
 		}
 	} else {
@@ -151,7 +157,7 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 	wasUnknown := errors.Is(err, ErrUnknown)
 	result, err = g.persist(ctx, func(ctx context.Context, address string) (result []byte, hint string, err error) {
 		if address == "" {
-			result, index, err = g.batcher.propose(ctx, cmd)
+			result, index, err = g.proposeHere(ctx, cmd)
 			return result, "", err
 		}
 		result, hint, err = g.ask(ctx, address, opPropose, cmd)

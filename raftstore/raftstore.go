@@ -57,6 +57,7 @@ type Store struct {
 	groups       map[uint16]*Group // Complete when serving.
 	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
+	space        space
 	reaped       int
 	rebuilt      int
 
@@ -78,6 +79,7 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1)}
+	s.space.store = s
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.life, s.die = context.WithCancel(context.Background())
@@ -96,6 +98,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
 		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
 	}
+	s.space.measure() // Before anything is written: a node that a full disk stopped needs its ballast to start.
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
@@ -121,6 +124,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.serving.Store(true)
 	s.mux.Start()
 	s.background.Go(s.join)
+	s.background.Go(s.space.watch)
 	return nil
 }
 
@@ -225,6 +229,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 		}
 	}
 	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
+	g.safe.SetBrakes(s.space.brakes(g))
 	config := s.raftConfig(id, found.keepState, g.leads)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
 	if err != nil {
@@ -272,6 +277,9 @@ func (s *Store) Close() error {
 	s.die()
 	s.background.Wait()
 
+	if s.state != nil {
+		s.space.measure() // On a full disk nothing may be flushed.
+	}
 	var errs []error
 	s.links.close()
 	for _, id := range s.c.Groups {
@@ -284,7 +292,11 @@ func (s *Store) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	if s.state != nil {
+	switch {
+	case s.state == nil:
+	case s.space.full.Load():
+		errs = append(errs, s.state.CloseUnflushed())
+	default:
 		errs = append(errs, s.state.Close())
 	}
 	if s.log != nil {

@@ -52,7 +52,7 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 	case op == opPropose:
 		var result []byte
 		var index uint64
-		result, index, err = g.batcher.propose(ctx, payload)
+		result, index, err = g.proposeHere(ctx, payload)
 		reply = append(binary.BigEndian.AppendUint64(make([]byte, 0, indexBytes+len(result)), index), result...)
 	case op == opReadIndex:
 		var index uint64
@@ -71,6 +71,8 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 		return statusOverload, nil
 	case errors.Is(err, ErrTooLarge):
 		return statusTooLarge, nil
+	case errors.Is(err, ErrNoSpace):
+		return statusNoSpace, nil
 	default:
 		return statusUnknown, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
@@ -41,6 +42,7 @@ type Store struct {
 	dir    string
 	logger *slog.Logger
 	reaped int
+	newest atomic.Int64 // Bytes of the newest snapshot.
 }
 
 var _ raft.SnapshotStore = (*Store)(nil)
@@ -70,8 +72,16 @@ func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 		}
 		s.reaped++
 	}
+	if metas, err := s.List(); err != nil {
+		return nil, err
+	} else if len(metas) > 0 {
+		s.newest.Store(metas[0].Size)
+	}
 	return s, errors.Join(syncDir(fs, fs.PathDir(dir)), syncDir(fs, dir))
 }
+
+// NewestBytes is the size of the newest snapshot, 0 for none.
+func (s *Store) NewestBytes() int64 { return s.newest.Load() }
 
 // Reaped counts the unfinished snapshots deleted by Open.
 func (s *Store) Reaped() int { return s.reaped }
@@ -223,6 +233,7 @@ func (k *sink) Close() error {
 	if err := errors.Join(syncDir(fs, k.tmp), fs.Rename(k.tmp, final), syncDir(fs, s.dir)); err != nil {
 		return err
 	}
+	s.newest.Store(k.meta.Size)
 	return s.reap()
 }
 

@@ -83,6 +83,10 @@ func (d *DB) Events() *fatal.Events { return &d.events }
 // Close flushes and closes the database.
 func (d *DB) Close() error { return errors.Join(d.p.Flush(), d.p.Close()) }
 
+// CloseUnflushed closes the database and forgets what is only in memory, which the raft log brings back. It is for a full
+// disk, where a flush would not return.
+func (d *DB) CloseUnflushed() error { return d.p.Close() }
+
 // mustRead ends the process: a state that cannot be read must not be guessed.
 func (d *DB) mustRead(err error) {
 	if err != nil {

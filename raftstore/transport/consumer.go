@@ -18,6 +18,7 @@ type tap struct {
 	done    sync.WaitGroup
 	contact atomic.Int64 // Unix nanoseconds of the last call of a leader.
 	commit  atomic.Uint64
+	brakes  atomic.Pointer[Brakes]
 }
 
 func newTap(in <-chan raft.RPC) *tap {
@@ -33,6 +34,10 @@ func (t *tap) run(in <-chan raft.RPC) {
 			if c, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 				t.contact.Store(time.Now().UnixNano())
 				t.commit.Store(c.LeaderCommitIndex)
+			}
+			if t.brakes.Load().refuses(rpc) {
+				go refuse(rpc) // Ends with its connection.
+				continue
 			}
 			if !t.send(rpc) {
 				return

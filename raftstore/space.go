@@ -1,0 +1,294 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+// ReserveOff as Config.Reserve turns the watch over free space off, ballast included.
+const ReserveOff = -1
+
+const (
+	ballastName = "ballast"
+
+	reserveShare    = 20               // The default reserve is one part in so many of the disk, ...
+	reserveBytesMin = 1 << 30          // ... but at least this, ...
+	reserveSnaps    = 2                // ... and room for so many of the newest snapshot.
+	hysteresisShare = 10               // Writes are back when a tenth more than the reserve is free.
+	ballastBytes    = 64 << 20         // BOUND: of the ballast file, by default.
+	criticalMax     = 256 << 20        // BOUND: of the mark at which the ballast goes.
+	fullMax         = 128 << 20        // BOUND: of the mark at which a follower takes no more entries: all memtables at once.
+	shyTime         = 10 * time.Second // How long a node that is low on space leaves elections to others.
+	handOverPause   = 2 * time.Second  // Between two attempts to give leaderships away.
+	noSpacePatience = 2 * time.Second  // How long a caller waits for a leader with space.
+)
+
+// Space is what a node knows about its disk. Of two disks (Config.WALDir) it tells about the fuller one.
+//
+//	free >= Reserve              all is well
+//	free <  Reserve              Low: gives leaderships away, refuses proposals as leader, follows on
+//	free <  Reserve/2, 256 MiB   the ballast file is deleted, so that what is in memory can be flushed
+//	free <  Reserve/4, 128 MiB   Full: takes no entries from a leader either; votes and serves reads
+//
+// Low ends by itself when a tenth more than the reserve is free and the ballast lies there again. Pebble must never meet
+// a full disk: a flush is repeated for ever then, and a commit ends the process.
+type Space struct {
+	Watched bool   // False: the file system does not tell, or Config.Reserve is ReserveOff. Then the rest is zero.
+	Free    uint64 // Bytes an ordinary user may still write.
+	Total   uint64 // Bytes of the disk.
+	Reserve uint64 // Below it the node is low.
+	Ballast uint64 // Bytes of the ballast file.
+	Low     bool
+	Full    bool
+	Since   time.Time // When Low last changed; zero: never.
+	Lows    uint64    // How often the node became low since it started.
+}
+
+// space watches the disk.
+type space struct {
+	store *Store
+	low   atomic.Bool
+	full  atomic.Bool
+	since atomic.Int64 // Unix nanoseconds of the last change of low.
+
+	giving atomic.Bool // BOUND: one round of giving leaderships away at a time.
+
+	mu   sync.Mutex // One measurement at a time.
+	last Space
+}
+
+// Space returns what the last measurement found. It costs a lock; nothing is measured.
+func (s *Store) Space() Space {
+	s.space.mu.Lock()
+	defer s.space.mu.Unlock()
+	return s.space.last
+}
+
+// watch measures until the store closes.
+func (p *space) watch() {
+	if !p.store.Space().Watched {
+		return
+	}
+	for p.store.life.Err() == nil {
+		p.store.pause(p.store.c.SpaceInterval)
+		p.measure()
+		if p.low.Load() && p.giving.CompareAndSwap(false, true) {
+			p.store.background.Go(p.giveAway)
+		}
+	}
+}
+
+// measure looks at the disk and moves between the states of Space.
+func (p *space) measure() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := &p.store.c
+	if c.Reserve == ReserveOff {
+		return
+	}
+	usage, err := p.usage()
+	if err != nil {
+		if !errors.Is(err, vfs.ErrUnsupported) {
+			c.Logger.Warn("free space cannot be measured", slog.Any("err", err))
+		}
+		return // The last state stays.
+	}
+	now := &p.last
+	now.Watched, now.Free, now.Total, now.Reserve = true, usage.AvailBytes, usage.TotalBytes, p.reserve(usage.TotalBytes)
+	now.Ballast = p.ballast()
+	want := p.ballastWanted()
+	enough := now.Reserve + now.Reserve/hysteresisShare
+	switch {
+	case now.Free < min(now.Reserve/2, criticalMax):
+		p.dropBallast()
+	case now.Ballast != want && now.Free >= enough+want:
+		p.makeBallast(want)
+	}
+	low := now.Low
+	switch {
+	case now.Free < now.Reserve:
+		low = true
+	case now.Free >= enough && now.Ballast == want:
+		low = false
+	}
+	p.full.Store(now.Free+now.Ballast < min(now.Reserve/4, fullMax))
+	now.Full = p.full.Load()
+	if low != now.Low {
+		p.turn(low)
+	}
+}
+
+// turn changes between low and well. LOCKS: mu is held.
+func (p *space) turn(low bool) {
+	now := &p.last
+	now.Low, now.Since = low, time.Now()
+	p.since.Store(now.Since.UnixNano())
+	p.low.Store(low)
+	attrs := []any{slog.Uint64("free_bytes", now.Free), slog.Uint64("reserve_bytes", now.Reserve)}
+	if low {
+		now.Lows++
+		p.store.c.Logger.Error("the disk is nearly full: this node takes no writes until there is space", attrs...)
+		return
+	}
+	p.store.c.Logger.Info("there is space again: this node takes writes", attrs...)
+}
+
+// usage is that of the fuller disk.
+func (p *space) usage() (vfs.DiskUsage, error) {
+	c := &p.store.c
+	usage, err := c.FS.GetDiskUsage(c.Dir)
+	if err != nil || c.WALDir == "" {
+		return usage, err
+	}
+	wal, err := c.FS.GetDiskUsage(c.WALDir)
+	if wal.AvailBytes < usage.AvailBytes {
+		usage = wal
+	}
+	return usage, err
+}
+
+func (p *space) reserve(total uint64) uint64 {
+	if set := p.store.c.Reserve; set > 0 {
+		return uint64(set)
+	}
+	newest := int64(0)
+	for _, g := range p.store.groups {
+		newest = max(newest, g.snaps.NewestBytes())
+	}
+	return max(total/reserveShare, reserveBytesMin, reserveSnaps*uint64(newest))
+}
+
+// ballastWanted is the size of the ballast, at most half of the reserve.
+func (p *space) ballastWanted() uint64 {
+	return min(uint64(max(p.store.c.Ballast, 0)), p.last.Reserve/2)
+}
+
+func (p *space) ballastPath() string { return p.store.c.FS.PathJoin(p.store.c.Dir, ballastName) }
+
+func (p *space) ballast() uint64 {
+	info, err := p.store.c.FS.Stat(p.ballastPath())
+	if err != nil {
+		return 0
+	}
+	return uint64(info.Size())
+}
+
+// dropBallast gives the space of the ballast back. The next measurement sees it.
+func (p *space) dropBallast() {
+	if p.last.Ballast == 0 {
+		return
+	}
+	c := &p.store.c
+	if err := c.FS.Remove(p.ballastPath()); err != nil {
+		c.Logger.Error("the ballast file cannot be deleted", slog.Any("err", err))
+		return
+	}
+	c.Logger.Warn("the ballast file is deleted to make room", slog.Uint64("bytes", p.last.Ballast))
+	p.last.Free += p.last.Ballast
+	p.last.Ballast = 0
+}
+
+// makeBallast writes the ballast anew. A file of another size is of another configuration, or of a crash.
+func (p *space) makeBallast(want uint64) {
+	c := &p.store.c
+	if p.last.Ballast != 0 {
+		if err := c.FS.Remove(p.ballastPath()); err != nil {
+			c.Logger.Warn("the ballast file cannot be replaced", slog.Any("err", err))
+			return
+		}
+		p.last.Ballast = 0
+	}
+	if want == 0 {
+		return
+	}
+	if err := writeBallast(c.FS, p.ballastPath(), int64(want)); err != nil {
+		c.Logger.Warn("the ballast file cannot be written", slog.Any("err", errors.Join(err, c.FS.Remove(p.ballastPath()))))
+		return
+	}
+	p.last.Ballast = want
+	p.last.Free -= min(p.last.Free, want)
+}
+
+// writeBallast takes blocks from the file system for good. Where blocks cannot be preallocated they are written.
+func writeBallast(fs vfs.FS, path string, size int64) error {
+	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	if err = f.Preallocate(0, size); err == nil {
+		_, err = f.WriteAt([]byte{0}, size-1) // The size says that it is complete.
+	} else if !vfs.IsNoSpaceError(err) {
+		_, err = io.CopyN(f, zeros{}, size)
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// zeros is an endless stream.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// brakes hold back the raft of a group while the disk is nearly full.
+func (p *space) brakes(g *Group) transport.Brakes {
+	return transport.Brakes{
+		// Others go first. But when nobody is elected for a while, as when all voters are low or the only complete log is
+		// here, a leader that refuses writes is better than none: followers catch up with it, and reads have an answer.
+		Stand: func() bool {
+			if !p.low.Load() {
+				return true
+			}
+			contact, _ := g.safe.LeaderContact()
+			quiet := max(contact.UnixNano(), p.since.Load())
+			return time.Since(time.Unix(0, quiet)) > shyTime
+		},
+		Lead:  func() bool { return !p.low.Load() },
+		Store: func() bool { return !p.full.Load() },
+	}
+}
+
+// giveAway hands the leaderships of this node to voters that take them. A group nobody takes stays, and refuses writes.
+func (p *space) giveAway() {
+	defer p.giving.Store(false)
+	for _, g := range p.store.groups {
+		if g.raft.State() == raft.Leader {
+			g.giveAway()
+		}
+	}
+	p.store.pause(handOverPause)
+}
+
+// giveAway offers the leadership to the voter that is closest behind, then to each.
+func (g *Group) giveAway() {
+	if voters(g.servers()) < 2 || g.raft.LeadershipTransfer().Error() == nil {
+		return
+	}
+	for _, v := range g.servers().Servers {
+		if v.Suffrage != raft.Voter || v.ID == raft.ServerID(g.store.c.NodeID) {
+			continue
+		}
+		if g.raft.LeadershipTransferToServer(v.ID, v.Address).Error() == nil {
+			return
+		}
+	}
+}
+
+// proposeHere commits a command as the leader.
+func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
+	if g.store.space.low.Load() {
+		return nil, 0, ErrNoSpace
+	}
+	return g.batcher.propose(ctx, cmd)
+}

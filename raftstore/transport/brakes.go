@@ -1,0 +1,59 @@
+package transport
+
+import (
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/hashicorp/raft"
+)
+
+// Brakes keep a node from taking on what it has no room for. A nil function holds nothing back. They are asked for each
+// call, from several goroutines.
+type Brakes struct {
+	Stand func() bool // May stand for election by itself.
+	Lead  func() bool // May be given the leadership by the leader.
+	Store func() bool // May take commands and snapshots from a leader. Heartbeats and raft's own few entries pass always.
+}
+
+var errBraked = errors.New("this node has no room")
+
+// SetBrakes puts brakes on the transport.
+//
+// Raft has no way to tell a voter not to lead. Its calls can be left undone, though: a round of pre-votes that nobody hears
+// of changes no term, and the voter goes on to answer those of others. REQUIRES: pre-vote is on.
+func (s Safe) SetBrakes(b Brakes) { s.tap.brakes.Store(&b) }
+
+// RequestPreVote asks a peer for its vote, unless this node does not stand.
+func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if b := s.tap.brakes.Load(); b != nil && b.Stand != nil && !b.Stand() {
+		resp.Term = args.Term
+		return nil
+	}
+	return s.NetworkTransport.RequestPreVote(id, target, args, resp)
+}
+
+func (b *Brakes) refuses(rpc raft.RPC) bool {
+	if b == nil {
+		return false
+	}
+	switch c := rpc.Command.(type) {
+	case *raft.TimeoutNowRequest:
+		return b.Lead != nil && !b.Lead()
+	case *raft.AppendEntriesRequest:
+		return slices.ContainsFunc(c.Entries, isCommand) && b.Store != nil && !b.Store()
+	case *raft.InstallSnapshotRequest:
+		return b.Store != nil && !b.Store()
+	}
+	return false
+}
+
+func isCommand(l *raft.Log) bool { return l.Type == raft.LogCommand }
+
+// refuse answers a call with an error. What follows a snapshot's call on its connection must be read before.
+func refuse(rpc raft.RPC) {
+	if rpc.Reader != nil {
+		_, _ = io.Copy(io.Discard, rpc.Reader) // The connection may be gone; so is the answer then.
+	}
+	rpc.Respond(nil, errBraked)
+}
