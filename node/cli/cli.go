@@ -51,6 +51,7 @@ type commands struct {
 	Demo    demoCommand    `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
 	Keys    keysCommand    `cmd:"" help:"Make API keys."`
 	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
+	Cluster clusterCommand `cmd:"" help:"Look after a running cluster, and make certificates for one."`
 	Health  healthCommand  `cmd:"" help:"Ask a running node whether it is ready; exit code 0 when it is, 1 when not."`
 	Version versionCommand `cmd:"" help:"Print what this binary is and was built from."`
 }

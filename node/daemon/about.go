@@ -1,17 +1,133 @@
 package daemon
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/gavel-ads/gavel/node/operator"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // about is what this node tells other nodes of itself when an operator asks one of them for the state of the cluster.
 func (n *node) about() []byte {
-	a := operator.About{Version: n.version}
+	a := operator.About{Version: n.version, NotReady: "the node is starting"}
+	if !n.open.Load() {
+		return encoded(a)
+	}
+	a.NotReady = n.readiness()
+	for _, g := range n.raft.Status() {
+		if len(a.Copies) == operator.CopiesMax {
+			break
+		}
+		a.Copies = append(a.Copies, operator.Copy{
+			Group: g.Group, Commit: g.CommitIndex, Applied: g.Applied, Digest: fmt.Sprintf("%016x", g.Digest),
+			StalenessMillis: n.freshness.Age(ids.Group(g.Group)).Staleness.Milliseconds(),
+		})
+	}
+	return encoded(a)
+}
+
+func encoded(a operator.About) []byte {
 	text, err := json.Marshal(a)
 	if err != nil {
 		panic("daemon: what a node tells is plain data: " + err.Error())
 	}
 	return text
+}
+
+// operations is the node as operators use it.
+type operations struct{ *node }
+
+// Status asks every member about itself, all at the same time.
+func (o operations) Status(ctx context.Context) operator.Status {
+	known := o.raft.Cluster()
+	s := operator.Status{ClusterID: fmt.Sprintf("%016x", known.ID), Node: known.Node, Nodes: make([]operator.Node, len(known.Nodes))}
+	ctx, cancel := context.WithTimeout(ctx, operator.AskTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for i, m := range known.Nodes {
+		s.Nodes[i] = operator.Node{ID: m.ID, Address: m.Address, Voter: m.Voter}
+		all.Go(func() { o.askNode(ctx, &s.Nodes[i]) })
+	}
+	all.Wait()
+	slices.SortFunc(s.Nodes, func(a, b operator.Node) int { return compareNames(a.ID, b.ID) })
+	for _, g := range known.Groups {
+		s.Groups = append(s.Groups, group(s.Nodes, operator.Group{Group: g.Group, Leader: g.Leader, Term: g.Term}))
+	}
+	return s
+}
+
+// askNode fills in what a node tells.
+func (o operations) askNode(ctx context.Context, n *operator.Node) {
+	told, err := o.raft.About(ctx, n.ID)
+	if err == nil {
+		err = json.Unmarshal(told, &n.About)
+	}
+	n.Reachable = err == nil
+	if err != nil {
+		n.Error = err.Error()
+	}
+}
+
+// group gathers the copies of a group, and notes in the nodes how far they are behind.
+func group(nodes []operator.Node, g operator.Group) operator.Group {
+	newest := uint64(0)
+	for i := range nodes {
+		for _, c := range nodes[i].Copies {
+			if c.Group == g.Group {
+				newest = max(newest, c.Applied)
+			}
+		}
+	}
+	for i := range nodes {
+		for _, c := range nodes[i].Copies {
+			if c.Group != g.Group {
+				continue
+			}
+			lag := newest - c.Applied
+			nodes[i].Lag = max(nodes[i].Lag, lag)
+			g.Replicas = append(g.Replicas, operator.Replica{Node: nodes[i].ID, Lag: lag, Copy: c})
+		}
+	}
+	return g
+}
+
+// compareNames orders n2 before n10.
+func compareNames(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Admit lets a node in.
+func (o operations) Admit(ctx context.Context, node, address string) error {
+	return o.raft.Admit(ctx, node, address)
+}
+
+// Promote gives a member a vote.
+func (o operations) Promote(ctx context.Context, node string) error { return o.raft.Promote(ctx, node) }
+
+// Remove takes a node out.
+func (o operations) Remove(ctx context.Context, node string) error { return o.raft.Remove(ctx, node) }
+
+// Transfer moves a leadership.
+func (o operations) Transfer(ctx context.Context, group uint16, node string) error {
+	return o.raft.Transfer(ctx, group, node)
+}
+
+// Drain hands over what this node leads and takes it out of rotation, as before a stop. It is undone by a restart.
+func (o operations) Drain(ctx context.Context) error {
+	o.draining.Store(true)
+	return o.raft.Drain(ctx)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/hotpath"
 	"github.com/gavel-ads/gavel/node/manage"
+	"github.com/gavel-ads/gavel/node/operator"
 )
 
 // bindPorts takes both ports and says on them that the node is starting.
@@ -59,6 +60,7 @@ func (n *node) openDoors(ctx context.Context) error {
 	}
 	n.openAuctions()
 	n.push("leaderships", n.drain)
+	n.open.Store(true)
 	return nil
 }
 
@@ -108,6 +110,8 @@ func (n *node) openManagement() error {
 		Count:  n.metrics.ManagementRequest,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
 		Open:   n.openSession,
+
+		Operator: operator.Handler(operations{n}, n.cfg.PublicURL(n.manage.Addr().String())), OperatorRoutes: operator.Routes(),
 	})
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type node struct {
 	manage    port
 	waiting   *waiting // Until the doors are open.
 	first     *FirstKeys
+	open      atomic.Bool // The doors are.
 	draining  atomic.Bool
 	failed    chan error // A listener that ended although nobody stopped it.
 	started   []closer

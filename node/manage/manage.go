@@ -79,6 +79,9 @@ type Deps struct {
 	// stands for what it wrote and is empty when it wrote nothing. nil: every request reads what is there, without tokens.
 	Open    func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
 	Metrics http.Handler // GET /metrics
+	// Operator serves OperatorRoutes for callers whose key is of the first marketplace; nil: they are unknown paths.
+	Operator       http.Handler
+	OperatorRoutes []string
 	// Ready is asked by GET /readyz: empty when the node is ready, else why not.
 	Ready func() string
 	// Notes are remarks of a node that is ready, for GET /readyz; nil: none.
@@ -178,6 +181,9 @@ func (s *Server) mountPlain() error {
 	s.names[asset.UploadRoute], s.names[asset.FileRoute] = "uploadAssetFile", "getAssetFile"
 	if s.deps.Metrics != nil {
 		s.mux.Handle("GET /metrics", s.deps.Metrics)
+	}
+	for _, pattern := range s.deps.OperatorRoutes {
+		s.mux.Handle(pattern, s.operator(s.deps.Operator))
 	}
 	return s.mountDocs()
 }

@@ -41,7 +41,7 @@ var walls = []wall{
 
 	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main hands over to cli"},
 	{
-		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth")},
+		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator")},
 		why: "a command starts things, it does not do them",
 	},
 	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},

@@ -1,0 +1,97 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Client speaks to the interface of a node.
+type Client struct {
+	URL string // Of the management listener; http:// may be left out.
+	Key string // A management key of the cluster's first marketplace.
+}
+
+const answerMax = 4 << 20 // BOUND: of an answer that is read.
+
+// Status asks for the state of the cluster.
+func (c Client) Status(ctx context.Context) (s Status, err error) {
+	return s, c.call(ctx, http.MethodGet, "", nil, &s)
+}
+
+// Admit makes a node a member without a vote, also one that was removed.
+func (c Client) Admit(ctx context.Context, node, address string) error {
+	return c.call(ctx, http.MethodPost, "/nodes", Admission{node, address}, nil)
+}
+
+// Remove takes a node out of the cluster.
+func (c Client) Remove(ctx context.Context, node string) error {
+	return c.call(ctx, http.MethodDelete, "/nodes/"+url.PathEscape(node), nil, nil)
+}
+
+// Promote gives a member a vote.
+func (c Client) Promote(ctx context.Context, node string) error {
+	return c.call(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/promote", nil, nil)
+}
+
+// Transfer moves the leadership of a group.
+func (c Client) Transfer(ctx context.Context, group uint16, node string) error {
+	return c.call(ctx, http.MethodPost, "/transfer", Handover{group, node}, nil)
+}
+
+// Drain hands over everything that the asked node leads.
+func (c Client) Drain(ctx context.Context) error {
+	return c.call(ctx, http.MethodPost, "/drain", nil, nil)
+}
+
+func (c Client) call(ctx context.Context, method, path string, body, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	base := strings.TrimRight(c.URL, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	r, err := http.NewRequestWithContext(ctx, method, base+Base+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.Key)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
+	if err = errors.Join(err, resp.Body.Close()); err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return refusal(resp.Status, answer)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, into)
+}
+
+// refusal is the error that a node answered.
+func refusal(status string, answer []byte) error {
+	var said struct {
+		ErrCode string `json:"errCode"`
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(answer, &said) != nil || said.Message == "" {
+		return fmt.Errorf("the node answered %s", status)
+	}
+	return fmt.Errorf("the node answered %s: %s", status, said.Message)
+}
