@@ -60,6 +60,7 @@ type Config struct {
 	Offsite    Offsite
 	Webhooks   Webhooks
 	Raft       Raft
+	Disk       Disk
 	Log        Log
 }
 
@@ -127,6 +128,12 @@ type Raft struct {
 	Watchdog          time.Duration `help:"A write to disk that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
 }
 
+// Disk keeps the node away from a full disk, which no database survives in good order.
+type Disk struct {
+	Reserve Bytes `help:"Free space below which the node takes no events and no changes, while auctions go on; 0: a twentieth of the disk, at least 1 GiB and twice the newest snapshot." placeholder:"SIZE" min:"0B" max:"1024GiB"`
+	Ballast Bytes `help:"Size of a file that is given up when the disk is nearly full, so that the node can still write what it has; at most half of the reserve is used; 0: none." placeholder:"SIZE" min:"0B" max:"16GiB"`
+}
+
 // Log says what the process tells on standard error.
 type Log struct {
 	Level  string `help:"Least severe lines to write: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
@@ -159,7 +166,8 @@ func Default() Config {
 			// A stall of 5 s and an election stay inside the 10 s in which writes must come back after a failure.
 			Watchdog: 5 * time.Second,
 		},
-		Log: Log{Level: "info", Format: "auto"},
+		Disk: Disk{Ballast: 64 * MiB},
+		Log:  Log{Level: "info", Format: "auto"},
 	}
 }
 

@@ -18,6 +18,9 @@ func (n *node) about() []byte {
 		return encoded(a)
 	}
 	a.NotReady = n.readiness()
+	if s := n.raft.Space(); s.Watched {
+		a.Disk = &operator.Disk{Free: s.Free, Total: s.Total, Reserve: s.Reserve, Low: s.Low}
+	}
 	for _, g := range n.raft.Status() {
 		if len(a.Copies) == operator.CopiesMax {
 			break

@@ -79,6 +79,15 @@ func (n *node) drain(ctx context.Context) error {
 // handOverTimeout bounds the hand-over of all leaderships; the rest of DrainTimeout is for requests.
 const handOverTimeout = 5 * time.Second
 
+// notes are remarks about a node that gets requests all the same.
+func (n *node) notes() []string {
+	if s := n.raft.Space(); s.Low {
+		return []string{fmt.Sprintf("%d MiB of disk are free, less than the reserve of %d MiB: auctions go on, events and changes are answered with 503 where this node leads",
+			s.Free>>20, s.Reserve>>20)}
+	}
+	return nil
+}
+
 // readiness says why the node should get no requests; empty when it should.
 func (n *node) readiness() string {
 	if n.draining.Load() {
@@ -106,7 +115,7 @@ func (n *node) openManagement() error {
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 	}, manage.Deps{
-		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Metrics: n.metrics.Handler(), Ready: n.readiness, Now: time.Now, Log: n.log,
+		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
 		Open:   n.openSession,

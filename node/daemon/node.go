@@ -143,6 +143,10 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
 	}
+	c.Reserve, c.Ballast = int64(n.cfg.Disk.Reserve), int64(n.cfg.Disk.Ballast)
+	if c.Ballast == 0 {
+		c.Ballast = -1 // 0 is the default there.
+	}
 	if n.cfg.PeerTLS() {
 		c.TLS = &raftstore.TLS{Certificate: n.cfg.PeerCertificate, Key: n.cfg.PeerKey, Authority: n.cfg.PeerAuthority}
 	}

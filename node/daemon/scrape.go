@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // scrape reads the state of replication and storage for the metrics.
@@ -15,13 +16,21 @@ func (n *node) scrape() metrics.Node {
 	out := metrics.Node{
 		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)},
 		Market:    metrics.Market{Version: n.feed.View().Edition()},
+		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt,
+	}
+	if s := n.raft.Space(); s.Watched {
+		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}
 	for _, g := range n.raft.Status() {
 		leader := g.State == "Leader"
 		group := metrics.Group{
 			ID: g.Group, Leader: leader, Ready: g.Ready, Term: g.Term, First: g.FirstIndex, Last: g.LastIndex,
 			Commit: g.CommitIndex, Applied: g.Applied, Digest: g.Digest, Snapshots: g.Snapshots,
+			Queued: g.Queued, Inflight: g.Outstanding, Entries: g.ProposedEntries, Commands: g.ProposedCommands,
+			Unknown: g.Unknown, Apply: g.Applying, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotTime: g.SnapshotTime,
 		}
+		age := n.freshness.Age(ids.Group(g.Group))
+		group.Staleness, group.Fenced = age.Staleness, age.Fenced
 		if !leader && !g.LastContact.IsZero() {
 			group.LastContact = time.Since(g.LastContact)
 		}
@@ -33,6 +42,18 @@ func (n *node) scrape() metrics.Node {
 	out.Proposals.DiskStalls = stats.Log.DiskSlow + stats.State.DiskSlow
 	out.Proposals.Fsyncs, out.Proposals.FsyncTime = fsyncs(&stats.Log)
 	return out
+}
+
+func peers(s *raftstore.Stats) metrics.Peers {
+	return metrics.Peers{
+		Conns: s.PeerConns, Forwarded: s.Forwarded, ForwardLost: s.ForwardLost,
+		Rejects: []metrics.Reject{
+			{Why: "full", N: s.PeerRejectFull}, {Why: "header", N: s.PeerRejectHeader}, {Why: "cluster", N: s.PeerRejectCluster},
+			{Why: "stream", N: s.PeerRejectStream}, {Why: "handshake", N: s.PeerRejectHandshake},
+			{Why: "no_certificate", N: s.PeerRejectNoCertificate}, {Why: "authority", N: s.PeerRejectAuthority},
+			{Why: "expired", N: s.PeerRejectExpired}, {Why: "name", N: s.PeerRejectName},
+		},
+	}
 }
 
 func database(name string, s *raftstore.DBStats) metrics.Database {

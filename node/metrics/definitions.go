@@ -48,6 +48,29 @@ var (
 	raftDigest      = definition{"gavel_raft_state_digest", "Hash of the state at the applied index, its upper 53 bits: equal on replicas at the same index.", []string{"group"}}
 	raftContact     = definition{"gavel_raft_last_contact_seconds", "Time since the leader was heard of; 0 on the leader.", []string{"group"}}
 	raftSnapshots   = definition{"gavel_raft_snapshots_total", "Snapshots taken.", []string{"group"}}
+	raftStaleness   = definition{"gavel_raft_staleness_seconds", "Age of this node's copy, by the leader's newest tick: beyond the limit its campaigns do not win.", []string{"group"}}
+	raftFenced      = definition{"gavel_staleness_fenced_total", "Auction requests that met the group stale.", []string{"group"}}
+	raftLag         = definition{"gavel_raft_apply_lag", "Committed entries that are not applied yet.", []string{"group"}}
+	raftQueued      = definition{"gavel_raft_queued_commands", "Commands waiting to be proposed.", []string{"group"}}
+	raftInflight    = definition{"gavel_raft_inflight", "Entries proposed and not answered.", []string{"group"}}
+	raftEntries     = definition{"gavel_raft_proposed_entries_total", "Entries this node proposed.", []string{"group"}}
+	raftCommands    = definition{"gavel_raft_proposed_commands_total", "Commands in them.", []string{"group"}}
+	raftUnknown     = definition{"gavel_raft_unknown_outcomes_total", "Commands of which the proposer does not know whether they were applied.", []string{"group"}}
+	raftApply       = definition{"gavel_raft_apply_seconds_total", "Time spent in applying entries.", []string{"group"}}
+	raftInstalls    = definition{"gavel_raft_install_snapshot_total", "Snapshots restored: taken from a leader, or at the start.", []string{"group"}}
+	raftSnapBytes   = definition{"gavel_raft_snapshot_bytes", "Size of the newest snapshot taken.", []string{"group"}}
+	raftSnapSeconds = definition{"gavel_raft_snapshot_seconds", "How long it took.", []string{"group"}}
+
+	peerRejects = definition{"gavel_peer_rejects_total", "Connections refused on the peer port, by reason.", []string{"why"}}
+	peerConns   = definition{"gavel_peer_connections", "Connections of peers.", nil}
+	forwarded   = definition{"gavel_forwarded_total", "Commands sent on to a leader.", nil}
+	forwardLost = definition{"gavel_forward_lost_total", "Connections to leaders that ended.", nil}
+	rebuilt     = definition{"gavel_state_rebuilt_total", "States wiped and brought back from snapshot and log at the last start.", nil}
+
+	diskFree    = definition{"gavel_disk_free_bytes", "Free space of the data directory; absent when it is not watched.", nil}
+	diskReserve = definition{"gavel_disk_reserve_bytes", "Free space below which the node takes no writes.", nil}
+	diskLow     = definition{"gavel_disk_low", "1 while the node takes no writes because of that.", nil}
+
 	proposeBatches  = definition{"gavel_propose_batches_total", "Raft entries proposed; each carries many commands.", nil}
 	proposeCommands = definition{"gavel_propose_commands_total", "Commands proposed.", nil}
 	proposeBytes    = definition{"gavel_propose_bytes_total", "Bytes of proposed commands.", nil}

@@ -14,6 +14,9 @@ type Node struct {
 	Proposals Proposals
 	Databases []Database
 	Market    Market
+	Peers     Peers
+	Disk      Disk
+	Rebuilt   int // States, at the last start.
 }
 
 // Group is one raft group.
@@ -25,6 +28,34 @@ type Group struct {
 	Digest                       uint64 // Of the state at Applied.
 	LastContact                  time.Duration
 	Snapshots                    uint64
+	Staleness                    time.Duration
+	Fenced                       uint64
+	Queued, Inflight             int
+	Entries, Commands, Unknown   uint64
+	Apply                        time.Duration
+	Installs                     uint64
+	SnapshotBytes                uint64
+	SnapshotTime                 time.Duration
+}
+
+// Peers is the peer port and the way to leaders.
+type Peers struct {
+	Rejects                []Reject
+	Conns                  int
+	Forwarded, ForwardLost uint64
+}
+
+// Reject is how often peers were refused for a reason.
+type Reject struct {
+	Why string
+	N   uint64
+}
+
+// Disk is the disk of the data directory.
+type Disk struct {
+	Watched       bool
+	Free, Reserve uint64
+	Low           bool
 }
 
 // Proposals is the write path of all groups together.
@@ -77,6 +108,18 @@ var groupGauges = []gauge[Group]{
 	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float holds 53 bits.
 	{raftContact.desc(), level, func(g *Group) float64 { return g.LastContact.Seconds() }},
 	{raftSnapshots.desc(), total, func(g *Group) float64 { return float64(g.Snapshots) }},
+	{raftStaleness.desc(), level, func(g *Group) float64 { return g.Staleness.Seconds() }},
+	{raftFenced.desc(), total, func(g *Group) float64 { return float64(g.Fenced) }},
+	{raftLag.desc(), level, func(g *Group) float64 { return float64(max(g.Commit, g.Applied) - g.Applied) }},
+	{raftQueued.desc(), level, func(g *Group) float64 { return float64(g.Queued) }},
+	{raftInflight.desc(), level, func(g *Group) float64 { return float64(g.Inflight) }},
+	{raftEntries.desc(), total, func(g *Group) float64 { return float64(g.Entries) }},
+	{raftCommands.desc(), total, func(g *Group) float64 { return float64(g.Commands) }},
+	{raftUnknown.desc(), total, func(g *Group) float64 { return float64(g.Unknown) }},
+	{raftApply.desc(), total, func(g *Group) float64 { return g.Apply.Seconds() }},
+	{raftInstalls.desc(), total, func(g *Group) float64 { return float64(g.Installs) }},
+	{raftSnapBytes.desc(), level, func(g *Group) float64 { return float64(g.SnapshotBytes) }},
+	{raftSnapSeconds.desc(), level, func(g *Group) float64 { return g.SnapshotTime.Seconds() }},
 }
 
 var databaseGauges = []gauge[Database]{
@@ -98,7 +141,21 @@ var nodeGauges = []gauge[Node]{
 	{fsyncsTotal.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Fsyncs) }},
 	{fsyncSeconds.desc(), total, func(n *Node) float64 { return n.Proposals.FsyncTime.Seconds() }},
 	{diskStalls.desc(), total, func(n *Node) float64 { return float64(n.Proposals.DiskStalls) }},
+	{peerConns.desc(), level, func(n *Node) float64 { return float64(n.Peers.Conns) }},
+	{forwarded.desc(), total, func(n *Node) float64 { return float64(n.Peers.Forwarded) }},
+	{forwardLost.desc(), total, func(n *Node) float64 { return float64(n.Peers.ForwardLost) }},
+	{rebuilt.desc(), total, func(n *Node) float64 { return float64(n.Rebuilt) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
+}
+
+var rejectGauges = []gauge[Reject]{
+	{peerRejects.desc(), total, func(r *Reject) float64 { return float64(r.N) }},
+}
+
+var diskGauges = []gauge[Disk]{
+	{diskFree.desc(), level, func(d *Disk) float64 { return float64(d.Free) }},
+	{diskReserve.desc(), level, func(d *Disk) float64 { return float64(d.Reserve) }},
+	{diskLow.desc(), level, func(d *Disk) float64 { return flag(d.Low) }},
 }
 
 // Describe names the metrics.
@@ -111,6 +168,12 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 	for i := range nodeGauges {
 		to <- nodeGauges[i].desc
+	}
+	for i := range rejectGauges {
+		to <- rejectGauges[i].desc
+	}
+	for i := range diskGauges {
+		to <- diskGauges[i].desc
 	}
 }
 
@@ -126,6 +189,12 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range n.Databases {
 		report(to, databaseGauges, &n.Databases[i], n.Databases[i].Name)
+	}
+	for i := range n.Peers.Rejects {
+		report(to, rejectGauges, &n.Peers.Rejects[i], n.Peers.Rejects[i].Why)
+	}
+	if n.Disk.Watched {
+		report(to, diskGauges, &n.Disk)
 	}
 	report(to, nodeGauges, &n)
 }
