@@ -67,9 +67,13 @@ type Config struct {
 	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
 	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
 	TrailingLogs      uint64        // Entries kept behind a snapshot for slow followers. [120,000]
-	CallLimit         time.Duration // A storage call that takes longer ends the process. [5 s]
-	CacheBytes        int64         // Block cache of both databases. [64 MB]
-	TailBytes         int           // Decoded newest log entries, all groups together. [64 MB]
+	// CheckEntries and CheckInterval say how often replicas compare the digests of their states: after so many entries, or
+	// so long after the last time when anything was applied since. [10,000, 10 s]
+	CheckEntries  uint64
+	CheckInterval time.Duration
+	CallLimit     time.Duration // A storage call that takes longer ends the process. [5 s]
+	CacheBytes    int64         // Block cache of both databases. [64 MB]
+	TailBytes     int           // Decoded newest log entries, all groups together. [64 MB]
 
 	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff: no watch.
 	// [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
@@ -106,6 +110,8 @@ func (c Config) withDefaults() Config {
 	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
+	c.CheckEntries = or(c.CheckEntries, 10_000)
+	c.CheckInterval = or(c.CheckInterval, 10*time.Second)
 	c.CallLimit = or(c.CallLimit, 5*time.Second)
 	c.JoinSettle = or(c.JoinSettle, 10*time.Second)
 	c.CacheBytes = or(c.CacheBytes, 64<<20)
@@ -160,6 +166,7 @@ func (c Config) validate() error {
 	fault(len(c.Peers) > 0 && c.Bootstrap && !ids[c.NodeID], "the peers that found a cluster must name this node, %s", c.NodeID)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
 	fault(c.Reserve < ReserveOff, "a reserve of %d bytes is not possible", c.Reserve)
+	fault(c.CheckInterval < 0, "states cannot be compared every %s", c.CheckInterval)
 	fault(c.SpaceInterval < 0, "free space cannot be measured every %s", c.SpaceInterval)
 	return errors.Join(faults...)
 }

@@ -21,7 +21,7 @@ const (
 
 // question is what a node asks another one. Each has a connection of its own; they are rare.
 type question struct {
-	Op      string   `json:"op"`                // hello, found, about; and of the leader: join, admit, promote, remove, transfer.
+	Op      string   `json:"op"`                // hello, found, about, digests; and of the leader: join, admit, promote, remove, transfer.
 	Node    string   `json:"node"`              // Who asks.
 	Subject string   `json:"subject,omitempty"` // The node that a change of members is about.
 	Address string   `json:"address,omitempty"` // Of the subject.
@@ -29,6 +29,8 @@ type question struct {
 	Cluster string   `json:"cluster,omitempty"`
 	Groups  []uint16 `json:"groups,omitempty"`
 	Peers   []Peer   `json:"peers,omitempty"`
+
+	Digests []sighting `json:"digests,omitempty"` // Of the asker's states.
 }
 
 // answer is the reply. A refusal has a text.
@@ -40,6 +42,8 @@ type answer struct {
 	Leader   string `json:"leader,omitempty"`   // Address of the group's leader, when this node is not it.
 	About    []byte `json:"about,omitempty"`
 	Refused  string `json:"refused,omitempty"`
+
+	Digests []sighting `json:"digests,omitempty"` // Of the same states here, as far as they are known.
 }
 
 func writeMessage(w io.Writer, m any) error {
@@ -137,6 +141,10 @@ func (s *Store) answer(q question) answer {
 	case "found":
 		if q.Cluster != s.identity.Cluster {
 			a.Refused = "this node is a member of another cluster"
+		}
+	case "digests":
+		if s.knows(q.Node) {
+			a.Digests = s.agreement.answer(q.Node, q.Digests)
 		}
 	case "about":
 		a.About = s.about()

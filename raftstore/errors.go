@@ -23,6 +23,9 @@ var (
 	// ErrDamaged means that the node lost something it had acknowledged. A single node is restored from a backup, or
 	// started with Config.AcceptLoss; a member of a cluster is rebuilt from its peers.
 	ErrDamaged = pebblelog.ErrDamaged
+	// ErrDiverged means that this node's state once differed from that of the majority, which is a fault of memory, disk or
+	// program. The directory must be emptied; the node then comes back as a new one.
+	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
 	// ErrMember means that the directory is empty but the cluster knows this node as a member. It lost its disk, and with

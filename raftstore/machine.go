@@ -66,6 +66,9 @@ type machine struct {
 	running atomic.Bool // After NewRaft returned: a failed restore must end the process.
 	install []time.Time // Of the newest snapshots from a leader.
 
+	checked   atomic.Uint64 // Index of the newest check.
+	checkedAt atomic.Int64  // Unix nanoseconds of it, or of the attempt.
+
 	batches   atomic.Uint64
 	entries   atomic.Uint64
 	commands  atomic.Uint64
@@ -82,35 +85,48 @@ var _ raft.BatchingFSM = (*machine)(nil)
 // Apply is never called by raft, which prefers ApplyBatch.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch applies entries, commands and configurations alike, and answers each with its commands' results.
+// ApplyBatch applies entries, commands and configurations alike, and answers each with its commands' results. A check ends
+// the batch: the digest is that of the state right there, on every replica.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	start := time.Now()
 	answers := make([]any, len(logs))
 	last := *m.applied.Load()
-	fresh := false
+	open := false // There is something to commit.
 	for i, l := range logs {
 		if l.Index <= last.Index {
 			continue
 		}
-		fresh = true
+		open = true
 		last.Index, last.Term = l.Index, l.Term
 		if l.Type == raft.LogCommand {
 			answers[i] = m.applyEntry(l)
 		}
+		if isCheck(l) {
+			last = m.commit(last)
+			open = false
+			m.checked.Store(last.Index)
+			m.checkedAt.Store(time.Now().UnixNano())
+			m.store.agreement.fix(m.id, last)
+		}
 	}
-	if !fresh {
-		return answers
+	if open {
+		m.commit(last)
 	}
+	m.nanos.Add(int64(time.Since(start)))
+	return answers
+}
+
+// commit makes the changes so far one write with the index they lead to.
+func (m *machine) commit(last statedb.Applied) statedb.Applied {
 	m.user.Flush(m.batch)
 	last.Digest = m.user.Digest()
 	m.batch.Commit(last)
+	m.applied.Store(&last)
 	m.user.Committed()
-	m.applied.Store(&last) // Last: who waited for the index sees what the machine has published.
 	m.onApply(last.Index)
 	m.batches.Add(1)
 	m.appliedAt.Store(time.Now().UnixNano())
-	m.nanos.Add(int64(time.Since(start)))
-	return answers
+	return last
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {

@@ -58,6 +58,7 @@ type Store struct {
 	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
 	space        space
+	agreement    agreement
 	reaped       int
 	rebuilt      int
 
@@ -80,6 +81,7 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	}
 	s := &Store{c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1)}
 	s.space.store = s
+	s.agreement.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.life, s.die = context.WithCancel(context.Background())
@@ -97,6 +99,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
 		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
+	}
+	if err := checkDiverged(c.FS, c.Dir); err != nil {
+		return err
 	}
 	s.space.measure() // Before anything is written: a node that a full disk stopped needs its ballast to start.
 	if err := s.openIdentity(ctx); err != nil {
@@ -125,6 +130,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.mux.Start()
 	s.background.Go(s.join)
 	s.background.Go(s.space.watch)
+	s.background.Go(s.agreement.run)
 	return nil
 }
 

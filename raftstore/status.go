@@ -74,11 +74,13 @@ func (g *Group) Status() GroupStatus {
 
 // Stats are figures of the whole node, for metrics.
 type Stats struct {
-	Epoch         uint32
-	StatesRebuilt int           // At this start: states wiped and brought back from snapshot and log.
-	TmpReaped     int           // At this start: unfinished snapshots deleted.
-	OldestCall    time.Duration // Age of the oldest storage call under watch.
-	GuardSyncs    uint64
+	Epoch           uint32
+	StatesRebuilt   int           // At this start: states wiped and brought back from snapshot and log.
+	TmpReaped       int           // At this start: unfinished snapshots deleted.
+	StateChecks     uint64        // Comparisons in which a majority had this node's state.
+	StateMismatches uint64        // Comparisons in which a replica differed.
+	OldestCall      time.Duration // Age of the oldest storage call under watch.
+	GuardSyncs      uint64
 
 	Log   DBStats
 	State DBStats
@@ -133,7 +135,8 @@ func (s *Store) Stats() Stats {
 	defer s.leave()
 	r := s.mux.Rejects()
 	return Stats{
-		Epoch: s.epoch, StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(), GuardSyncs: s.log.GuardSyncs(),
+		Epoch: s.epoch, StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(),
+		StateChecks: s.agreement.agreed.Load(), StateMismatches: s.agreement.mismatches.Load(), GuardSyncs: s.log.GuardSyncs(),
 		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
 		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),
 		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),

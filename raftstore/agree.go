@@ -1,0 +1,327 @@
+package raftstore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+)
+
+const (
+	divergedName = "diverged.json"
+	divergedTmp  = "diverged.json.tmp"
+
+	checksKept   = 16          // BOUND: checks of a group that a node remembers.
+	checkPeers   = 64          // BOUND: nodes whose digests are remembered for a check.
+	checkPoll    = time.Second // How often a leader looks whether a check is due, at most.
+	checkTimeout = 4 * time.Second
+	checkBatch   = 256 // BOUND: digests in one question.
+)
+
+// checkMark in the extensions of an entry without commands asks every replica for the digest of its state right there. A
+// binary that does not know it applies nothing.
+var checkMark = []byte("GV check 1")
+
+// agreement finds a replica whose state differs from that of the majority, and ends it.
+//
+// The leader of a group appends a check to the log now and then. A replica that applies it ends its batch there, so that all
+// replicas take the digest of the same state, and tells the digest to all other members. Each compares for itself: when
+// more than half of the voters have one digest and its own is another, its state is wrong, whoever leads. It marks its
+// directory (ErrDiverged at the next start) and ends the process.
+//
+// INVARIANT: a majority is never ended: two different digests cannot both have more than half of the voters. Where nobody
+// has a majority, nobody is ended, and the log says so.
+// INVARIANT: two replicas compare when the later one has applied: a question carries the asker's digest, and the answer
+// that of the asked one, if it is as far. A replica that was down compares at the next check, or when it replays this one.
+type agreement struct {
+	store *Store
+
+	mu     sync.Mutex
+	checks map[uint16][]*check // Of a group, oldest first.
+	wake   chan struct{}
+
+	agreed     atomic.Uint64
+	mismatches atomic.Uint64
+}
+
+// check is one check and what is known of it.
+type check struct {
+	index   uint64
+	digest  uint64 // Of this node; meaningful when applied.
+	applied bool
+	told    bool              // The others were asked.
+	others  map[string]uint64 // Digest by node.
+	agreed  bool              // Counted as such.
+	differs bool              // Counted as such.
+}
+
+// sighting is the digest of one node at one check, as nodes tell each other.
+type sighting struct {
+	Group  uint16 `json:"group"`
+	Index  uint64 `json:"index"`
+	Digest uint64 `json:"digest"`
+}
+
+func (a *agreement) init(s *Store) {
+	a.store, a.checks, a.wake = s, map[uint16][]*check{}, make(chan struct{}, 1)
+}
+
+// isCheck reports whether an entry is a check.
+func isCheck(l *raft.Log) bool { return bytes.Equal(l.Extensions, checkMark) }
+
+// fix notes this node's digest at a check that it has just applied.
+func (a *agreement) fix(group uint16, applied statedb.Applied) {
+	a.mu.Lock()
+	c := a.at(group, applied.Index)
+	c.digest, c.applied = applied.Digest, true
+	a.mu.Unlock()
+	a.rouse()
+}
+
+func (a *agreement) rouse() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// at finds or makes a check. LOCKS: mu is held.
+func (a *agreement) at(group uint16, index uint64) *check {
+	all := a.checks[group]
+	i, found := slices.BinarySearchFunc(all, index, func(c *check, index uint64) int {
+		switch {
+		case c.index < index:
+			return -1
+		case c.index > index:
+			return 1
+		}
+		return 0
+	})
+	if found {
+		return all[i]
+	}
+	c := &check{index: index, others: map[string]uint64{}}
+	all = slices.Insert(all, i, c)
+	a.checks[group] = all[max(0, len(all)-checksKept):]
+	return c
+}
+
+// run proposes checks where this node leads, and asks the others after each one that it applied.
+func (a *agreement) run() {
+	s := a.store
+	ticker := time.NewTicker(min(checkPoll, s.c.CheckInterval))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			for _, id := range s.c.Groups {
+				s.groups[id].proposeCheck()
+			}
+		case <-a.wake:
+			a.tell()
+		case <-s.life.Done():
+			return
+		}
+	}
+}
+
+// proposeCheck appends a check when this node leads, there is somebody to compare with, and one is due.
+func (g *Group) proposeCheck() {
+	m := g.machine
+	applied, last := m.applied.Load().Index, m.checked.Load()
+	since := time.Since(time.Unix(0, m.checkedAt.Load()))
+	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
+	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.low.Load() {
+		return
+	}
+	entry := appendEntryHead(nil)
+	sealEntry(entry, 0)
+	m.checkedAt.Store(time.Now().UnixNano()) // Tried; once in an interval, whatever becomes of it.
+	f := g.raft.ApplyLog(raft.Log{Data: entry, Extensions: checkMark}, checkTimeout)
+	g.store.background.Go(func() { _ = f.Error() }) // The next one is due anyway.
+}
+
+// tell tells all members what this node has found, and takes what they have.
+func (a *agreement) tell() {
+	var fresh []sighting
+	a.mu.Lock()
+	for group, all := range a.checks {
+		for _, c := range all {
+			if c.applied && !c.told && len(fresh) < checkBatch {
+				c.told = true
+				fresh = append(fresh, sighting{group, c.index, c.digest})
+			}
+		}
+	}
+	a.mu.Unlock()
+	if len(fresh) == checkBatch {
+		a.rouse()
+	}
+	peers := map[string]string{}
+	for _, f := range fresh {
+		for _, server := range a.store.groups[f.Group].servers().Servers {
+			peers[string(server.ID)] = string(server.Address)
+		}
+		a.judge(f.Group, f.Index)
+	}
+	delete(peers, a.store.c.NodeID)
+	for node, address := range peers {
+		a.store.background.Go(func() { a.ask(node, address, fresh) })
+	}
+}
+
+func (a *agreement) ask(node, address string, fresh []sighting) {
+	ctx, cancel := context.WithTimeout(a.store.life, checkTimeout)
+	defer cancel()
+	theirs, err := a.store.ask(ctx, address, question{Op: "digests", Node: a.store.c.NodeID, Digests: fresh})
+	if err == nil {
+		a.hear(node, theirs.Digests)
+	}
+}
+
+// answer takes the digests of another node and returns those of this one at the same checks.
+func (a *agreement) answer(node string, theirs []sighting) (ours []sighting) {
+	a.hear(node, theirs)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range theirs {
+		for _, c := range a.checks[t.Group] {
+			if c.index == t.Index && c.applied {
+				ours = append(ours, sighting{t.Group, t.Index, c.digest})
+			}
+		}
+	}
+	return ours
+}
+
+// hear notes the digests of another node. The first word of a node about a check counts.
+func (a *agreement) hear(node string, theirs []sighting) {
+	for _, t := range theirs {
+		if a.store.groups[t.Group] == nil {
+			continue
+		}
+		a.mu.Lock()
+		c := a.at(t.Group, t.Index)
+		if _, known := c.others[node]; !known && len(c.others) < checkPeers {
+			c.others[node] = t.Digest
+		}
+		a.mu.Unlock()
+		a.judge(t.Group, t.Index)
+	}
+}
+
+// judge compares what is known about a check, and ends the process when this node is the one that differs.
+func (a *agreement) judge(group uint16, index uint64) {
+	servers := a.store.groups[group].servers()
+	a.mu.Lock()
+	c := a.at(group, index)
+	if !c.applied {
+		a.mu.Unlock()
+		return
+	}
+	v := c.count(servers, a.store.c.NodeID)
+	agreed := v.decided && v.majority == c.digest && !c.agreed
+	differs := v.different && (v.decided || v.complete) && !c.differs
+	c.agreed, c.differs = c.agreed || agreed, c.differs || differs
+	a.mu.Unlock()
+	if agreed {
+		a.agreed.Add(1)
+	}
+	if !differs {
+		return
+	}
+	a.mismatches.Add(1)
+	logger := a.store.c.Logger.With(slog.Int("group", int(group)), slog.Uint64("index", index),
+		slog.String("digest", clusterText(c.digest)), slog.Int("digests", len(v.votes)))
+	switch {
+	case !v.decided:
+		logger.Error("replicas have different states and none has a majority; compare them before more is written")
+	case v.majority == c.digest:
+		logger.Error("a replica has another state than the majority; it ends itself")
+	default:
+		a.store.halt(divergence{Group: group, Index: index, Digest: clusterText(c.digest), Majority: clusterText(v.majority)})
+	}
+}
+
+// verdict is what the digests of a check say.
+type verdict struct {
+	votes     map[uint64]int // Voters by digest.
+	majority  uint64         // The digest of more than half of the voters, when decided.
+	decided   bool
+	complete  bool // All voters were heard.
+	different bool // Somebody, a learner maybe, differs from this node.
+}
+
+// count counts what the voters say. REQUIRES: this node has applied the check.
+func (c *check) count(servers raft.Configuration, self string) verdict {
+	v := verdict{votes: map[uint64]int{}}
+	heard := 0
+	for _, server := range servers.Servers {
+		digest, known := c.others[string(server.ID)]
+		if string(server.ID) == self {
+			digest, known = c.digest, true
+		}
+		if !known {
+			continue
+		}
+		v.different = v.different || digest != c.digest
+		if server.Suffrage == raft.Voter {
+			v.votes[digest]++
+			heard++
+		}
+	}
+	all := voters(servers)
+	v.complete = heard == all
+	for digest, n := range v.votes {
+		if n > all/2 {
+			v.majority, v.decided = digest, true
+		}
+	}
+	return v
+}
+
+// divergence is the content of diverged.json: why this directory must not be used any more.
+type divergence struct {
+	Group    uint16 `json:"group"`
+	Index    uint64 `json:"index"`
+	Digest   string `json:"digest"`
+	Majority string `json:"majority"`
+}
+
+// halt marks the directory and ends the process.
+func (s *Store) halt(d divergence) {
+	b, err := json.MarshalIndent(d, "", "  ")
+	if err == nil {
+		err = writeFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
+	}
+	if err != nil { // The next check finds it again.
+		s.c.Logger.Error("the directory cannot be marked as diverged", slog.Any("err", err))
+	}
+	s.exit.Now("this node's state differs from that of the majority", fmt.Errorf(
+		"%w: group %d at entry %d: digest %s, the majority has %s", ErrDiverged, d.Group, d.Index, d.Digest, d.Majority))
+}
+
+// checkDiverged refuses a directory that halt marked.
+func checkDiverged(fs vfs.FS, dir string) error {
+	path := fs.PathJoin(dir, divergedName)
+	_, err := fs.Stat(path)
+	switch {
+	case err == nil:
+		return fmt.Errorf("%w: %s says where", ErrDiverged, path)
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return err
+}
