@@ -28,6 +28,7 @@ const (
 	ballastBytes    = 64 << 20         // BOUND: of the ballast file, by default.
 	criticalMax     = 256 << 20        // BOUND: of the mark at which the ballast goes.
 	fullMax         = 128 << 20        // BOUND: of the mark at which a follower takes no more entries: all memtables at once.
+	fullTakes       = 1 << 20          // BOUND: bytes of commands that a full node takes.
 	shyTime         = 10 * time.Second // How long a node that is low on space leaves elections to others.
 	handOverPause   = 2 * time.Second  // Between two attempts to give leaderships away.
 	noSpacePatience = 2 * time.Second  // How long a caller waits for a leader with space.
@@ -38,9 +39,10 @@ const (
 //	free >= Reserve              all is well
 //	free <  Reserve              Low: gives leaderships away, refuses proposals as leader, follows on
 //	free <  Reserve/2, 256 MiB   the ballast file is deleted, so that what is in memory can be flushed
-//	free <  Reserve/4, 128 MiB   Full: takes no entries from a leader either; votes and serves reads
+//	free <  Reserve/4, 128 MiB   Full: takes no more than 1 MiB from a leader either; votes and serves reads
 //
-// Low ends by itself when a tenth more than the reserve is free and the ballast lies there again. Pebble must never meet
+// The last MiB is for what is on its way when all nodes become low at once: it must be committed, or nobody could lead and
+// answer reads. Low ends by itself when a tenth more than the reserve is free and the ballast lies there again. Pebble must never meet
 // a full disk: a flush is repeated for ever then, and a commit ends the process.
 type Space struct {
 	Watched bool   // False: the file system does not tell, or Config.Reserve is ReserveOff. Then the rest is zero.
@@ -61,7 +63,8 @@ type space struct {
 	full  atomic.Bool
 	since atomic.Int64 // Unix nanoseconds of the last change of low.
 
-	giving atomic.Bool // BOUND: one round of giving leaderships away at a time.
+	taken  atomic.Int64 // Bytes of commands since full.
+	giving atomic.Bool  // BOUND: one round of giving leaderships away at a time.
 
 	mu   sync.Mutex // One measurement at a time.
 	last Space
@@ -122,7 +125,9 @@ func (p *space) measure() {
 		low = false
 	}
 	p.full.Store(now.Free+now.Ballast < min(now.Reserve/4, fullMax))
-	now.Full = p.full.Load()
+	if now.Full = p.full.Load(); !now.Full {
+		p.taken.Store(0)
+	}
 	if low != now.Low {
 		p.turn(low)
 	}
@@ -255,7 +260,7 @@ func (p *space) brakes(g *Group) transport.Brakes {
 			return time.Since(time.Unix(0, quiet)) > shyTime
 		},
 		Lead:  func() bool { return !p.low.Load() },
-		Store: func() bool { return !p.full.Load() },
+		Store: func(bytes int64) bool { return !p.full.Load() || p.taken.Add(bytes) <= fullTakes },
 	}
 }
 

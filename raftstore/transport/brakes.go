@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/hashicorp/raft"
 )
@@ -13,7 +12,9 @@ import (
 type Brakes struct {
 	Stand func() bool // May stand for election by itself.
 	Lead  func() bool // May be given the leadership by the leader.
-	Store func() bool // May take commands and snapshots from a leader. Heartbeats and raft's own few entries pass always.
+	// May take so many bytes of commands from a leader; a snapshot counts as its size. Heartbeats and raft's own few entries
+	// pass always.
+	Store func(bytes int64) bool
 }
 
 var errBraked = errors.New("this node has no room")
@@ -41,14 +42,22 @@ func (b *Brakes) refuses(rpc raft.RPC) bool {
 	case *raft.TimeoutNowRequest:
 		return b.Lead != nil && !b.Lead()
 	case *raft.AppendEntriesRequest:
-		return slices.ContainsFunc(c.Entries, isCommand) && b.Store != nil && !b.Store()
+		bytes := commandBytes(c.Entries)
+		return bytes > 0 && b.Store != nil && !b.Store(bytes)
 	case *raft.InstallSnapshotRequest:
-		return b.Store != nil && !b.Store()
+		return b.Store != nil && !b.Store(c.Size)
 	}
 	return false
 }
 
-func isCommand(l *raft.Log) bool { return l.Type == raft.LogCommand }
+func commandBytes(entries []*raft.Log) (n int64) {
+	for _, l := range entries {
+		if l.Type == raft.LogCommand {
+			n += int64(len(l.Data) + len(l.Extensions))
+		}
+	}
+	return n
+}
 
 // refuse answers a call with an error. What follows a snapshot's call on its connection must be read before.
 func refuse(rpc raft.RPC) {
