@@ -107,7 +107,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c.budget.Amount = c.Budget
 	c.UpdatedMillis = m.state.now
 	m.soil(c)
-	if c.budget.Amount != before.Amount || c.budget.Spent != before.Spent {
+	if c.budget != before {
 		m.tellBudget(c)
 	}
 	m.keepCampaign(c)

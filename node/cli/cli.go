@@ -4,7 +4,8 @@
 // Exit codes:
 //
 //	0  done
-//	1  the command failed: the node stopped with an error, is not ready, or a checked configuration has faults
+//	1  the command failed: the node stopped with an error, is not ready, a checked configuration has faults, or the books
+//	   of a checked directory have problems
 //	2  the command line or the configuration is wrong; nothing was started
 //	70 the node ended itself because its disk failed or hung; restart it when the disk is well
 //	130, 143  a second SIGINT or SIGTERM ended a node that was still draining
@@ -52,6 +53,7 @@ type commands struct {
 	Keys    keysCommand    `cmd:"" help:"Make API keys."`
 	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
 	Cluster clusterCommand `cmd:"" help:"Look after a running cluster, and make certificates for one."`
+	Check   checkCommand   `cmd:"" help:"Audit the books of a stopped node."`
 	Health  healthCommand  `cmd:"" help:"Ask a running node whether it is ready; exit code 0 when it is, 1 when not."`
 	Version versionCommand `cmd:"" help:"Print what this binary is and was built from."`
 }

@@ -236,7 +236,7 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 		return refuse(command.WrongState, 0)
 	}
-	budget, spent := c.Budget, c.Spent
+	budget, spent, period := c.Budget, c.Spent, c.PeriodNumber
 	if p.Active != nil {
 		c.Active = *p.Active
 	}
@@ -257,7 +257,7 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 	}
 	c.UpdatedMillis = m.Now
-	if c.Budget != budget || c.Spent.Cmp(spent) != 0 {
+	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period {
 		m.tell(c)
 	}
 	return command.Result{}

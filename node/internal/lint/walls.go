@@ -41,8 +41,12 @@ var walls = []wall{
 
 	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main hands over to cli"},
 	{
-		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator")},
+		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator"), ours("node/audit")},
 		why: "a command starts things, it does not do them",
+	},
+	{
+		room: "node/audit", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
+		why: "an auditor that shared code with what it audits would share its mistakes",
 	},
 	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},

@@ -1,0 +1,4 @@
+package audit
+
+// Linked lets a test forge a chain.
+var Linked = linked

@@ -1,0 +1,147 @@
+package audit
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// dayMillis is how long the request id of an adjustment is remembered at least.
+const dayMillis = 24 * 3_600_000
+
+// takeLine walks one line of the journal. After a break it goes on from what is stored, so that one change is one problem.
+func (b *books) takeLine(seq uint64, value []byte) {
+	place := fmt.Sprintf("line %d", seq)
+	if b.seq+1 != seq {
+		b.problem(place, "lines %d to %d before it are missing", b.seq+1, seq-1)
+	}
+	b.g.Lines++
+	l, ok := readLine(seq, value)
+	if !ok {
+		b.problem(place, "cannot be decoded")
+		b.seq = seq
+		return
+	}
+	if b.seq+1 == seq && linked(b.chain, seq, value) != l.chain {
+		b.problem(place, "breaks the chain: it or the line before was changed")
+	}
+	if l.millis < b.millis {
+		b.problem(place, "is older than the line before it")
+	}
+	b.seq, b.chain, b.millis = seq, l.chain, max(b.millis, l.millis)
+	switch l.kind {
+	case lineClick, lineImpression:
+		b.decide(place, &l)
+	case lineAdjustment:
+		b.adjust(place, &l)
+	case lineBudget:
+		b.tellBudget(place, &l)
+	case lineMode:
+		b.postPaid[uint16(l.bid)] = l.price != 0 //nolint:gosec // an ordinal has 16 bits.
+	default:
+		b.r.note("group %d, %s: kind %d was written by a newer version and is not understood", b.g.Group, place, l.kind)
+	}
+}
+
+// decide follows the decision of a charge: it is at most its price, at most what the budget in force has left, and, of a
+// prepaid wallet, at most what is in it.
+func (b *books) decide(place string, l *line) {
+	b.g.Charges++
+	c, w := b.campaigns[l.campaign], b.wallets[l.wallet]
+	switch {
+	case c == nil || !c.hasRecord:
+		b.problem(place, "charges campaign %d, which does not exist", l.campaign)
+		return
+	case w == nil || l.wallet != c.wallet:
+		b.problem(place, "charges wallet %s, which is not the campaign's", uuid(l.wallet))
+		return
+	case l.amount < 0 || l.amount > l.price:
+		b.problem(place, "charges %d of a price of %d", l.amount, l.price)
+	}
+	amount := big.NewInt(l.amount)
+	c.total.Add(c.total, amount)
+	c.period.Add(c.period, amount)
+	w.spent.Add(w.spent, amount)
+	w.balance.Sub(w.balance, amount)
+	b.tally(c.id, l.bid).decide(l, amount)
+	if !c.told {
+		b.g.Unchecked++
+		return
+	}
+	if l.amount > 0 && c.budget.Sign() > 0 && c.period.Cmp(c.budget) > 0 {
+		b.problem(place, "OVERSPEND: campaign %s spent %s of a budget of %s", uuid(c.id), c.period, c.budget)
+	}
+	if l.amount > 0 && !b.postPaid[c.marketplace] && w.balance.Sign() < 0 {
+		b.problem(place, "OVERDRAFT: the charge brings prepaid wallet %s to %s", uuid(l.wallet), w.balance)
+	}
+}
+
+func (t *tally) decide(l *line, amount *big.Int) {
+	paid := int64(0)
+	if l.amount != 0 {
+		paid = 1
+	}
+	if l.kind == lineClick {
+		t.clicks++
+		t.paidClicks += paid
+		t.spentClicks.Add(&t.spentClicks, amount)
+		return
+	}
+	t.impressions++
+	t.paidImps += paid
+	t.spentImps.Add(&t.spentImps, amount)
+}
+
+// adjust follows a deposit or correction. The same request within a day is one adjustment.
+func (b *books) adjust(place string, l *line) {
+	w := b.wallets[l.wallet]
+	if w == nil {
+		b.problem(place, "adjusts wallet %s, which does not exist", uuid(l.wallet))
+		return
+	}
+	if l.price != l.amount {
+		b.problem(place, "adjusts by %d instead of %d", l.amount, l.price)
+	}
+	if before, again := b.requests[l.key]; again && l.millis-before < dayMillis {
+		b.problem(place, "DOUBLE ADJUSTMENT: request %s was applied %d ms before", uuid(l.key), l.millis-before)
+	}
+	b.remember(l)
+	amount := big.NewInt(l.amount)
+	w.deposited.Add(w.deposited, amount)
+	w.balance.Add(w.balance, amount)
+}
+
+// requestsMax is when the requests of more than a day ago are forgotten.
+const requestsMax = 1 << 20
+
+func (b *books) remember(l *line) {
+	if len(b.requests) >= requestsMax {
+		for key, millis := range b.requests {
+			if l.millis-millis >= dayMillis {
+				delete(b.requests, key)
+			}
+		}
+	}
+	b.requests[l.key] = l.millis
+}
+
+// tellBudget follows a line that says which budget is in force from here on. What counts as spent goes on, begins anew
+// with a later period, or is all that was ever spent: anything else would give or take money.
+func (b *books) tellBudget(place string, l *line) {
+	c := b.campaigns[l.campaign]
+	if c == nil || !c.hasRecord || l.key != c.id {
+		b.problem(place, "tells the budget of campaign %d, %s, which does not exist", l.campaign, uuid(l.key))
+		return
+	}
+	spent := big.NewInt(l.amount)
+	goesOn := c.told && spent.Cmp(c.period) == 0
+	anew := c.told && l.amount == 0 && l.bid > c.number
+	ever := spent.Cmp(c.total) == 0
+	first := !c.told && spent.Sign() >= 0 && spent.Cmp(c.total) <= 0
+	if !goesOn && !anew && !ever && !first || l.price < 0 {
+		b.problem(place, "a budget of %d in period %d with %d spent does not follow from %s spent in period %d, %s ever",
+			l.price, l.bid, l.amount, c.period, c.number, c.total)
+	}
+	c.told, c.number = true, l.bid
+	c.budget.SetInt64(l.price)
+	c.period.SetInt64(l.amount)
+}

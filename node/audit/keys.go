@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Classes of dedup keys. Class 0 are ids of events; the others are charge keys, of a token and an interaction.
+const (
+	classEvent      = 0
+	classClick      = 1
+	classImpression = 2
+)
+
+// keysMax is how many charge keys are held at a time. BOUND: about 300 MB.
+const keysMax = 4 << 20
+
+// chargeKey is a charge key with its class: a click and an impression of one token are two.
+type chargeKey struct {
+	class uint8
+	key   [16]byte
+}
+
+type decision struct {
+	seq    uint64
+	amount int64
+}
+
+// checkKeys looks for charge keys that were decided twice, in the whole journal, and compares the decisions that are still
+// remembered with their lines. It reads the journal once for every keysMax decisions and each time looks at the keys of
+// one residue class: keys are hashes.
+func (b *books) checkKeys(from source) {
+	parts := uint32(b.g.Charges/keysMax) + 1 //nolint:gosec // lines are fewer than 2^54.
+	for part := range parts {
+		b.checkPart(from, part, parts)
+	}
+}
+
+func (b *books) checkPart(from source, part, parts uint32) {
+	mine := func(key []byte) bool { return parts == 1 || binary.LittleEndian.Uint32(key)%parts == part }
+	decided := make(map[chargeKey]decision)
+	err := from([]byte{tableJournal}, []byte{tableJournal + 1}, func(key, value []byte) {
+		if len(key) != 9 {
+			return
+		}
+		l, ok := readLine(binary.BigEndian.Uint64(key[1:]), value)
+		if !ok || !l.decides() || !mine(l.key[:]) {
+			return
+		}
+		k := chargeKey{l.kind, l.key} // The classes have the numbers of the lines' kinds.
+		if first, twice := decided[k]; twice {
+			b.problem(fmt.Sprintf("line %d", l.seq), "DOUBLE CHARGE: charge key %x was decided at line %d", l.key, first.seq)
+			return
+		}
+		decided[k] = decision{l.seq, l.amount}
+	})
+	if err != nil {
+		b.problem("", "the journal cannot be read to the end: %v", err)
+		return
+	}
+	low, high := []byte{tableDedup, classClick}, []byte{tableDedup, classImpression + 1}
+	err = from(low, high, func(key, value []byte) {
+		if len(key) != 22 || !mine(key[6:]) {
+			return
+		}
+		r := reader{rest: value}
+		r.u8() // The outcome.
+		charged := r.uvarint()
+		d, found := decided[chargeKey{key[1], [16]byte(key[6:])}]
+		place := fmt.Sprintf("charge key %x", key[6:])
+		switch {
+		case r.bad:
+			b.problem(place, "its value cannot be decoded")
+		case !found:
+			b.problem(place, "is remembered and has no line")
+		case charged != uint64(d.amount): //nolint:gosec // a negative amount differs.
+			b.problem(place, "is remembered with %d, line %d says %d", charged, d.seq, d.amount)
+		}
+	})
+	if err != nil {
+		b.problem("", "the charge keys cannot be read to the end: %v", err)
+	}
+}
