@@ -172,7 +172,7 @@ func (a *agreement) tell() {
 	peers := map[string]string{}
 	for _, f := range fresh {
 		for _, server := range a.store.groups[f.Group].servers().Servers {
-			peers[string(server.ID)] = string(server.Address)
+			peers[nodeOf(server.ID)] = string(server.Address)
 		}
 		a.judge(f.Group, f.Index)
 	}
@@ -185,7 +185,7 @@ func (a *agreement) tell() {
 func (a *agreement) ask(node, address string, fresh []sighting) {
 	ctx, cancel := context.WithTimeout(a.store.life, checkTimeout)
 	defer cancel()
-	theirs, err := a.store.ask(ctx, address, question{Op: "digests", Node: a.store.c.NodeID, Digests: fresh})
+	theirs, err := a.store.ask(ctx, address, question{Op: "digests", Digests: fresh})
 	if err == nil {
 		a.hear(node, theirs.Digests)
 	}
@@ -269,8 +269,8 @@ func (c *check) count(servers raft.Configuration, self string) verdict {
 	v := verdict{votes: map[uint64]int{}}
 	heard := 0
 	for _, server := range servers.Servers {
-		digest, known := c.others[string(server.ID)]
-		if string(server.ID) == self {
+		digest, known := c.others[nodeOf(server.ID)]
+		if nodeOf(server.ID) == self {
 			digest, known = c.digest, true
 		}
 		if !known {

@@ -119,7 +119,7 @@ func TestDivergedMinorityHalts(t *testing.T) {
 						if diverged := tc.drift[i] != 0; diverged != (s == nil) {
 							t.Errorf("node %d: up %v", i, s != nil)
 						} else if diverged {
-							_, err := raftstore.OpenContext(t.Context(), c.ConfigOf(i, c.Peers(tc.nodes)))
+							_, err := raftstore.OpenContext(t.Context(), c.ConfigOf(i, c.Seeds(tc.nodes)))
 							if !errors.Is(err, raftstore.ErrDiverged) {
 								t.Errorf("node %d starts again: %v", i, err)
 							}
@@ -169,7 +169,7 @@ func TestAbsentReplicaComparesLater(t *testing.T) {
 		c.Crash(1)
 		place(t, c, 0, 50)
 		time.Sleep(30 * time.Second)
-		if !c.Start(1, c.Peers(3)) {
+		if !c.Start(1, c.Seeds(3)) {
 			t.Fatal("does not start")
 		}
 		time.Sleep(20 * time.Second)

@@ -123,22 +123,22 @@ func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err 
 	}
 	voters := g.store.identity.Voters
 	if len(voters) == 0 {
-		voters = []Peer{{ID: g.store.c.NodeID, Address: string(address)}}
+		voters = []voter{{g.store.identity.Server, string(address)}}
 	}
 	for _, v := range voters {
-		c.Servers = append(c.Servers, raft.Server{Suffrage: raft.Voter, ID: raft.ServerID(v.ID), Address: raft.ServerAddress(v.Address)})
+		c.Servers = append(c.Servers, raft.Server{Suffrage: raft.Voter, ID: v.Server, Address: raft.ServerAddress(v.Address)})
 	}
 	return c, g.log.Bootstrap(c)
 }
 
 // alone reports whether the node is the only voter.
-func alone(c raft.Configuration, node string) bool {
+func alone(c raft.Configuration, node raft.ServerID) bool {
 	voters := 0
 	self := false
 	for _, s := range c.Servers {
 		if s.Suffrage == raft.Voter {
 			voters++
-			self = self || s.ID == raft.ServerID(node)
+			self = self || s.ID == node
 		}
 	}
 	return voters == 1 && self

@@ -34,6 +34,9 @@ type GroupLeader struct {
 	Term   uint64
 }
 
+// reachableFor is how old the last contact with a node may be that is called reachable: several heartbeats.
+const reachableFor = 2 * time.Second
+
 // Cluster reports on members and leaders, as of this node's newest configurations.
 func (s *Store) Cluster() ClusterStatus {
 	c := ClusterStatus{ID: s.cluster, Node: s.c.NodeID}
@@ -44,7 +47,7 @@ func (s *Store) Cluster() ClusterStatus {
 		c.Groups = append(c.Groups, GroupLeader{Group: id, Leader: leader, Term: g.raft.CurrentTerm()})
 		contact, _ := g.safe.LeaderContact()
 		for _, server := range g.servers().Servers {
-			node := string(server.ID)
+			node := nodeOf(server.ID)
 			at, known := seen[node]
 			if !known {
 				at = len(c.Nodes)
@@ -53,12 +56,17 @@ func (s *Store) Cluster() ClusterStatus {
 			}
 			n := &c.Nodes[at]
 			n.Voter = n.Voter && server.Suffrage == raft.Voter
-			if node == s.c.NodeID {
-				n.LastContact = time.Now()
-			} else if node == leader && contact.After(n.LastContact) {
-				n.LastContact = contact
+			heard := g.safe.PeerContact(server.ID)
+			if node == leader && contact.After(heard) {
+				heard = contact
 			}
-			n.Reachable = !n.LastContact.IsZero() && time.Since(n.LastContact) < clusterTimeout
+			if node == s.c.NodeID {
+				heard = time.Now()
+			}
+			if heard.After(n.LastContact) {
+				n.LastContact = heard
+			}
+			n.Reachable = !n.LastContact.IsZero() && time.Since(n.LastContact) < reachableFor
 		}
 	}
 	return c

@@ -12,22 +12,22 @@ import (
 
 // Three nodes in one process on one disk, plain TCP on loopback; callers at the leader, or at a follower that forwards.
 func BenchmarkClusterPropose(b *testing.B) {
-	peers, listeners := []raftstore.Peer{}, []net.Listener{}
-	for i := range 3 {
+	seeds, listeners := []string{}, []net.Listener{}
+	for range 3 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			b.Fatal(err)
 		}
 		listeners = append(listeners, l)
-		peers = append(peers, raftstore.Peer{ID: fmt.Sprint("n", i+1), Address: l.Addr().String()})
+		seeds = append(seeds, l.Addr().String())
 	}
 	stores := make([]*raftstore.Store, 3)
 	var opening sync.WaitGroup
-	for i, p := range peers {
+	for i, address := range seeds {
 		dir := b.TempDir()
 		opening.Go(func() {
 			c := config(nil, 1)
-			c.Dir, c.NodeID, c.Peers, c.PeerListen, c.Insecure = dir, p.ID, peers, p.Address, true
+			c.Dir, c.NodeID, c.Seeds, c.Expect, c.PeerListen, c.Insecure = dir, fmt.Sprint("n", i+1), seeds, 3, address, true
 			c.Listen = func(string) (net.Listener, error) { return listeners[i], nil }
 			s, err := raftstore.OpenContext(b.Context(), c)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -25,9 +26,6 @@ type Config struct {
 	Groups  []uint16 // Ids of the raft groups; fixed when the cluster is founded.
 	Machine func(group uint16) StateMachine
 
-	// Bootstrap allows an empty directory to found a cluster with this node as its only voter. A directory with state
-	// ignores it, so the same configuration serves every start.
-	Bootstrap bool
 	// AcceptLoss starts a node whose log is behind its tail guard, or has none, with what is left. Acknowledged commands
 	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.
 	AcceptLoss bool
@@ -45,10 +43,6 @@ type Config struct {
 	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
 	About func() []byte
 
-	// Peers lets a directory that is empty found a cluster together with these nodes (with Bootstrap, all lists must be
-	// equal and name this node), or join the cluster they are members of. A directory with state only uses it to find
-	// somebody to ask. Nodes of a list found a cluster only when all of them are there and empty.
-	Peers []Peer
 	// Learner joins without a vote, and stays so.
 	Learner bool
 	// Noop is a command that changes nothing. It is proposed after each change of members: without it raft takes no
@@ -60,9 +54,10 @@ type Config struct {
 	PeerListen string // Address of the peer port; empty: no peers. ["" ]
 	TLS        *TLS   // Of the peer port: TLS 1.3, both sides show certificates.
 	Insecure   bool   // Plain TCP on the peer port, on loopback only.
-	// Listen and Dial replace the network in tests. [net.Listen, net.Dialer]
-	Listen func(address string) (net.Listener, error)
-	Dial   func(ctx context.Context, address string) (net.Conn, error)
+	// Listen, Dial and Resolve replace the network in tests. [net.Listen, net.Dialer, net.Resolver]
+	Listen  func(address string) (net.Listener, error)
+	Dial    func(ctx context.Context, address string) (net.Conn, error)
+	Resolve func(ctx context.Context, name string) (hosts []string, err error)
 
 	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
 	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
@@ -97,16 +92,9 @@ const nodeIDBytesMax = 240 // BOUND: with an incarnation it must fit the 255 byt
 // AboutBytesMax bounds what Config.About returns.
 const AboutBytesMax = 4 << 10
 
-// Peer is a node and how to reach its peer port.
-type Peer struct {
-	ID      string `json:"id"`
-	Address string `json:"address"`
-}
-
 // withDefaults fills in the zero members.
 func (c Config) withDefaults() Config {
 	c.FS = or(c.FS, vfs.Default)
-	c.Bootstrap = c.Bootstrap || c.Expect == 1 && len(c.Seeds) == 0
 	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
@@ -127,6 +115,9 @@ func (c Config) withDefaults() Config {
 			var d net.Dialer
 			return d.DialContext(ctx, "tcp", address)
 		}
+	}
+	if c.Resolve == nil {
+		c.Resolve = net.DefaultResolver.LookupHost
 	}
 	return c
 }
@@ -157,13 +148,15 @@ func (c Config) validate() error {
 	fault(c.PeerListen != "" && !c.Insecure && c.TLS == nil, "the peer port needs certificates, or plain TCP on loopback with Insecure")
 	fault(c.Insecure && c.TLS != nil, "the peer port has certificates and is Insecure: choose one")
 	fault(c.PeerListen != "" && c.TLS == nil && !loopback(c.PeerListen), "plain TCP is allowed on loopback only, not on %s", c.PeerListen)
-	ids := map[string]bool{}
-	for _, p := range c.Peers {
-		fault(p.ID == "" || p.Address == "" || ids[p.ID], "peer %q at %q: ids and addresses must be given, ids once", p.ID, p.Address)
-		ids[p.ID] = true
+	fault(strings.Contains(c.NodeID, incarnationMark), "the node id %q must not contain %q", c.NodeID, incarnationMark)
+	fault(len(c.Seeds) > seedsMax, "%d seeds, at most %d", len(c.Seeds), seedsMax)
+	for _, seed := range c.Seeds {
+		_, _, err := net.SplitHostPort(strings.TrimPrefix(seed, dnsPrefix))
+		fault(err != nil, "the seed %q must be HOST:PORT or dns:NAME:PORT", seed)
 	}
-	fault(len(c.Peers) > 0 && c.PeerListen == "", "peers need a peer port")
-	fault(len(c.Peers) > 0 && c.Bootstrap && !ids[c.NodeID], "the peers that found a cluster must name this node, %s", c.NodeID)
+	fault(c.Expect < 0 || c.Expect > VotersMax, "%d nodes cannot found a cluster: 0 to %d", c.Expect, VotersMax)
+	fault(len(c.Seeds) > 0 && c.PeerListen == "", "seeds need a peer port")
+	fault(c.Expect > 1 && len(c.Seeds) == 0, "%d nodes cannot found a cluster without seeds", c.Expect)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
 	fault(c.Reserve < ReserveOff, "a reserve of %d bytes is not possible", c.Reserve)
 	fault(c.CheckInterval < 0, "states cannot be compared every %s", c.CheckInterval)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -21,27 +23,41 @@ const (
 
 // question is what a node asks another one. Each has a connection of its own; they are rare.
 type question struct {
-	Op      string   `json:"op"`                // hello, found, about, digests; and of the leader: join, admit, promote, remove, transfer.
-	Node    string   `json:"node"`              // Who asks.
-	Subject string   `json:"subject,omitempty"` // The node that a change of members is about.
-	Address string   `json:"address,omitempty"` // Of the subject.
-	Group   uint16   `json:"group,omitempty"`
-	Cluster string   `json:"cluster,omitempty"`
-	Groups  []uint16 `json:"groups,omitempty"`
-	Peers   []Peer   `json:"peers,omitempty"`
+	Op     string   `json:"op"`   // One of the cases in answer.
+	Node   string   `json:"node"` // Who asks, and by which process.
+	Run    string   `json:"run,omitempty"`
+	Groups []uint16 `json:"groups,omitempty"`
+
+	// Of a change of members.
+	Subject string        `json:"subject,omitempty"` // The node it is about.
+	Server  raft.ServerID `json:"server,omitempty"`  // Its incarnation.
+	Address string        `json:"address,omitempty"`
+	Group   uint16        `json:"group,omitempty"`
+
+	// Of founding.
+	Cluster string  `json:"cluster,omitempty"`
+	Expect  int     `json:"expect,omitempty"`
+	Voters  []voter `json:"voters,omitempty"`
 
 	Digests []sighting `json:"digests,omitempty"` // Of the asker's states.
 }
 
 // answer is the reply. A refusal has a text.
 type answer struct {
-	Node     string `json:"node"`
-	Cluster  string `json:"cluster,omitempty"`  // Empty: the node has none.
-	Pristine bool   `json:"pristine,omitempty"` // Founded, but nobody was ever elected.
-	Member   bool   `json:"member,omitempty"`   // Who asks is a member.
-	Leader   string `json:"leader,omitempty"`   // Address of the group's leader, when this node is not it.
-	About    []byte `json:"about,omitempty"`
-	Refused  string `json:"refused,omitempty"`
+	Node     string        `json:"node"`
+	Server   raft.ServerID `json:"server,omitempty"`
+	Address  string        `json:"address,omitempty"`
+	Run      string        `json:"run,omitempty"`
+	Groups   []uint16      `json:"groups,omitempty"`
+	Expect   int           `json:"expect,omitempty"`
+	Cluster  string        `json:"cluster,omitempty"` // Empty: the node has none.
+	Pending  bool          `json:"pending,omitempty"` // The cluster is being founded.
+	Draining bool          `json:"draining,omitempty"`
+	Applied  uint64        `json:"applied,omitempty"` // Of the group that was asked about.
+	About    []byte        `json:"about,omitempty"`
+	Leader   string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
+	InUse    bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
+	Refused  string        `json:"refused,omitempty"`
 
 	Digests []sighting `json:"digests,omitempty"` // Of the same states here, as far as they are known.
 }
@@ -75,7 +91,7 @@ func readMessage(r io.Reader, m any) error {
 func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	q.Node, q.Groups = s.c.NodeID, s.c.Groups
+	q.Node, q.Run, q.Groups = s.c.NodeID, s.run, s.c.Groups
 	c, err := s.mux.Dial(ctx, transport.Control, address)
 	if err != nil {
 		return a, err
@@ -105,7 +121,7 @@ func (s *Store) serveControl(c net.Conn) {
 	if s.may(c, q) {
 		a = s.answer(q)
 	}
-	a.Node = s.c.NodeID
+	a.Node, a.Run, a.Address, a.Groups = s.c.NodeID, s.run, string(s.address), s.c.Groups
 	_ = writeMessage(c, a) // Who asked asks again.
 }
 
@@ -122,34 +138,44 @@ func (s *Store) may(c net.Conn, q question) bool {
 	switch q.Op {
 	case "hello", "found":
 		return true
-	case "join", "promote":
+	case "welcome", "join", "promote":
 		return q.Subject == q.Node || s.trusts(q.Node)
 	default:
 		return s.trusts(q.Node)
 	}
 }
 
-func (s *Store) answer(q question) answer {
+func (s *Store) answer(q question) (a answer) {
 	if !s.serving.Load() {
-		return s.founding.answer(s, q)
+		return s.founding.answer(q)
 	}
-	a := answer{Cluster: s.identity.Cluster}
+	var err error
 	switch q.Op {
 	case "hello":
-		a.Pristine = s.pristine()
-		a.Member = s.knows(q.Node)
 	case "found":
 		if q.Cluster != s.identity.Cluster {
-			a.Refused = "this node is a member of another cluster"
+			err = errBusy
 		}
 	case "digests":
 		if s.knows(q.Node) {
 			a.Digests = s.agreement.answer(q.Node, q.Digests)
 		}
+	case "welcome":
+		err = s.welcome(q)
 	case "about":
 		a.About = s.about()
+	case "progress":
+		if g := s.groups[q.Group]; g != nil {
+			a.Applied = g.raft.AppliedIndex()
+		}
+	case "join", "admit", "promote", "remove", "transfer":
+		a.Leader, err = s.change(q)
 	default:
-		a = s.change(q)
+		err = fmt.Errorf("unknown question %q", q.Op)
 	}
+	if err != nil {
+		a.Refused, a.InUse = err.Error(), errors.Is(err, ErrNodeInUse)
+	}
+	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.abstaining.Load()
 	return a
 }

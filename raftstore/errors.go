@@ -28,9 +28,8 @@ var (
 	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
-	// ErrMember means that the directory is empty but the cluster knows this node as a member. It lost its disk, and with
-	// it its votes: it must be removed and come back under a new id.
-	ErrMember = errors.New("the cluster knows this node, but its directory is empty; remove it and join under a new id")
-	// ErrNoCluster means that the directory is empty and Config.Bootstrap is not set.
+	// ErrNodeInUse means that the directory is empty and another process of the cluster runs under the same node id.
+	ErrNodeInUse = errors.New("another process runs with this node id")
+	// ErrNoCluster means that the directory is empty, there is nobody to ask, and Config.Expect does not allow to found.
 	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
 )

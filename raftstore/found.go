@@ -2,184 +2,349 @@ package raftstore
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
-// meetPause is how long a node without a cluster waits before it asks its peers again, up to twice as long.
-const meetPause = 200 * time.Millisecond
+const (
+	// meetPause is how long a node without a cluster waits before it asks again, up to twice as long.
+	meetPause = 200 * time.Millisecond
+	// strangerLife is how long a node is counted among the empty ones after it was last heard of.
+	strangerLife = 5 * time.Second
+	// strangersMax bounds the nodes without a cluster that are remembered. BOUND: anybody may say hello.
+	strangersMax = 64
+	// complainPause is the least time between two complaints about the same.
+	complainPause = 10 * time.Second
+)
 
-// founding is how nodes with empty directories become a cluster.
+// founding is how nodes with empty directories find their cluster, or become one.
 //
-// The node with the lowest id asks all others. When every one of them is there and empty, it thinks of a cluster id and
-// offers it; each writes it to its disk, with the list of voters, before it agrees, and then waits until the lowest node
-// has written it too, which it does last. So nobody votes before all have agreed. The lists are equal, so every node
-// may give its groups the same first configuration by itself. Offers may be repeated, also after a restart.
+// A node asks its seeds, and whom those know, who they are. If somebody is a member of a cluster, the node joins it.
+// Otherwise the Expect nodes with the lowest ids among all that are empty, agree in Expect and have the same groups found
+// one: the lowest of them is the founder. It draws a cluster id and offers it to the others; each writes the offer to its
+// disk, marked as pending, before it agrees. When all have, the founder writes it too, unmarked, and the cluster exists.
+// The others ask until one of the voters says so, take the mark off, and only then vote. So nobody votes before all have
+// written it down, and all give their groups the same first configuration.
 //
-// INVARIANT: a node with an empty directory never becomes a voter that a cluster already counted on: its votes and entries
-// would be forgotten. So somebody known to a cluster whose groups ever had a leader is refused (ErrMember). The price: when
-// the lowest node loses power in the moment of founding, and others restart before it comes back, it may be refused too.
+// An offer is dead when the founder says that it does not make it (any more), or has become another incarnation: who holds
+// a pending one then forgets it and begins anew under a new incarnation. That is safe, because it never voted under the
+// old one. While the founder is silent and no voter knows of the cluster, a pending node waits.
+//
+// INVARIANT: every decision (to offer, to agree, to join) is made under mu, where hello is answered too: of two nodes that
+// want to found at once, at least one has heard of the other.
 type founding struct {
-	offers chan offer
+	s *Store
 
-	mu     sync.Mutex
-	agreed string // The cluster this node wrote down; empty: none yet.
+	mu        sync.Mutex
+	server    raft.ServerID       // The incarnation that this node will be.
+	strangers map[string]stranger // By node: empty ones, heard of lately.
+	mine      identity            // What this node offers, agreed to, or became. Cluster empty: nothing yet.
+	settled   bool                // mine is final.
+	complain  time.Time
 }
 
-type offer struct {
-	question
-	reply chan string // Empty, or why not.
+// stranger is another node without a cluster.
+type stranger struct {
+	voter
+	expect int
+	groups []uint16
+	heard  time.Time
 }
 
-func newFounding() *founding { return &founding{offers: make(chan offer)} }
+func newFounding(s *Store) *founding {
+	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}}
+}
 
-func (f *founding) cluster() string {
+// meet finds or founds the cluster of a directory that is empty, or holds a pending identity.
+func (f *founding) meet(ctx context.Context, pending identity) (identity, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.agreed
-}
-
-// answer is what a node says that does not serve yet.
-func (f *founding) answer(s *Store, q question) answer {
-	if agreed := f.cluster(); agreed != "" || q.Op != "found" {
-		a := answer{Cluster: agreed, Member: agreed != "", Pristine: agreed != ""}
-		if q.Op != "hello" && q.Cluster != agreed {
-			a.Refused = "this node is busy with another cluster"
-		}
-		return a
+	f.mine = pending
+	if pending.Cluster != "" {
+		f.server = pending.Server
 	}
-	o := offer{q, make(chan string, 1)}
-	select {
-	case f.offers <- o:
-		return answer{Cluster: q.Cluster, Refused: <-o.reply}
-	case <-time.After(meetPause):
-		return answer{Refused: "this node is opening its directory"}
-	case <-s.life.Done():
-		return answer{Refused: "this node stops"}
-	}
-}
-
-// meet finds or founds the cluster of an empty directory, and makes the directory a member's.
-func (s *Store) meet(ctx context.Context) (identity, error) {
-	s.mux.Start()
-	id := clusterText(newCluster())
+	f.mu.Unlock()
+	f.s.mux.Start()
 	for {
-		i, agreed, err := s.meetOnce(ctx, &id)
-		if err != nil || agreed {
+		if i, done, err := f.step(ctx); done || err != nil {
 			return i, err
 		}
 		timer := time.NewTimer(meetPause + rand.N(meetPause))
 		select {
-		case o := <-s.founding.offers:
-			i, refused := s.consider(o)
-			if refused == "" {
-				if err := s.agree(i); err != nil {
-					o.reply <- err.Error()
-					return i, err
-				}
-				o.reply <- ""
-				return i, s.awaitFounder(ctx, i)
-			}
-			s.c.Logger.Warn("refused to found a cluster", slog.String("with", o.Node), slog.String("why", refused))
-			o.reply <- refused
 		case <-timer.C:
 		case <-ctx.Done():
-			return identity{}, ctx.Err()
-		}
-		timer.Stop()
-	}
-}
-
-// agree writes the identity and lets others know.
-func (s *Store) agree(i identity) error {
-	if err := writeIdentity(&s.c, i); err != nil {
-		return err
-	}
-	s.founding.mu.Lock()
-	s.founding.agreed = i.Cluster
-	s.founding.mu.Unlock()
-	return nil
-}
-
-// awaitFounder waits until the lowest node has written the identity, so that all others have.
-func (s *Store) awaitFounder(ctx context.Context, i identity) error {
-	for {
-		a, err := s.ask(ctx, i.Voters[0].Address, question{Op: "hello", Node: s.c.NodeID})
-		if err == nil && a.Cluster == i.Cluster {
-			return nil
-		}
-		select {
-		case <-time.After(meetPause / 2):
-		case <-ctx.Done():
-			return ctx.Err()
+			timer.Stop()
+			return identity{}, fmt.Errorf("no cluster yet: %w", ctx.Err())
 		}
 	}
 }
 
-// consider compares an offer with this node's configuration.
-func (s *Store) consider(o offer) (i identity, refused string) {
-	switch {
-	case !s.c.Bootstrap:
-		return i, "this node may not found a cluster"
-	case !slices.Equal(o.Peers, s.founders()):
-		return i, "this node has another list of peers"
-	case !slices.Equal(slices.Sorted(slices.Values(o.Groups)), slices.Sorted(slices.Values(s.c.Groups))):
-		return i, "this node has other groups"
+// step asks everybody once and does what follows from it.
+func (f *founding) step(ctx context.Context) (i identity, done bool, err error) {
+	f.mu.Lock()
+	mine, hello := f.mine, f.hello()
+	f.mu.Unlock()
+	if mine.Pending {
+		return f.confirm(ctx, mine)
 	}
-	return s.founder(o.Cluster), ""
-}
-
-func (s *Store) founder(cluster string) identity {
-	return identity{Cluster: cluster, Node: s.c.NodeID, Groups: slices.Sorted(slices.Values(s.c.Groups)), Voters: s.founders()}
-}
-
-// founders are the peers in the order of their ids.
-func (s *Store) founders() []Peer {
-	return slices.SortedFunc(slices.Values(s.c.Peers), func(a, b Peer) int {
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
-}
-
-// meetOnce asks all peers once. agreed says that the directory belongs to a cluster now. The lowest node keeps the id that
-// others have agreed to already.
-func (s *Store) meetOnce(ctx context.Context, id *string) (i identity, agreed bool, err error) {
-	founders := s.founders()
-	lowest := s.c.Bootstrap && founders[0].ID == s.c.NodeID
-	there := 0
-	for _, p := range founders {
-		if p.ID == s.c.NodeID {
-			continue
-		}
-		a, err := s.ask(ctx, p.Address, question{Op: "hello", Node: s.c.NodeID})
-		switch {
-		case err != nil:
-		case a.Cluster == "":
-			there++
-		case a.Member && a.Pristine: // Founding goes on; the lowest node will tell us, or we are it.
-			there++
-			*id = a.Cluster
-		case a.Member:
-			return i, false, ErrMember
-		default:
-			i = identity{Cluster: a.Cluster, Node: s.c.NodeID, Groups: slices.Sorted(slices.Values(s.c.Groups)), Joined: true}
-			return i, true, s.agree(i)
+	asked := f.addresses(ctx)
+	answers := f.s.askAll(ctx, asked, hello)
+	for _, a := range answers {
+		if a.Cluster != "" && !a.Pending {
+			return f.enter(ctx, a)
 		}
 	}
-	if !lowest || there < len(founders)-1 {
+	for _, a := range answers {
+		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups}, a.Pending)
+	}
+	offer, others := f.offer()
+	if offer.Cluster == "" {
 		return i, false, nil
 	}
-	for _, p := range founders[1:] {
-		if _, err := s.ask(ctx, p.Address, question{Op: "found", Node: s.c.NodeID, Cluster: *id, Peers: founders}); err != nil {
-			s.c.Logger.Warn("a peer does not found the cluster", slog.String("peer", p.ID), slog.Any("err", err))
+	return f.found(ctx, offer, others)
+}
+
+// hello is the question by which nodes get to know each other. REQUIRES: mu is held.
+func (f *founding) hello() question {
+	return question{
+		Op: "hello", Server: f.server, Address: string(f.s.address), Expect: f.s.c.Expect, Cluster: f.mine.Cluster,
+	}
+}
+
+// addresses are the seeds and the strangers that others told of.
+func (f *founding) addresses(ctx context.Context) []string {
+	all := f.s.seeds(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.strangers {
+		all = append(all, s.Address)
+	}
+	return f.s.others(all)
+}
+
+// note remembers a stranger, or forgets one that is about to have a cluster.
+func (f *founding) note(node string, s stranger, taken bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.noteLocked(node, s, taken)
+}
+
+func (f *founding) noteLocked(node string, s stranger, taken bool) {
+	if node == f.s.c.NodeID {
+		if f.mayComplain() {
+			f.s.c.Logger.Error("another node has this node's id", slog.String("node", node), slog.String("address", s.Address))
+		}
+		return
+	}
+	if taken {
+		delete(f.strangers, node)
+		return
+	}
+	if _, known := f.strangers[node]; !known && len(f.strangers) >= strangersMax {
+		return
+	}
+	s.heard = time.Now()
+	f.strangers[node] = s
+}
+
+// mayComplain is true once in complainPause. REQUIRES: mu is held.
+func (f *founding) mayComplain() bool {
+	if time.Since(f.complain) < complainPause {
+		return false
+	}
+	f.complain = time.Now()
+	return true
+}
+
+// offer decides whether this node founds a cluster now. Then it returns the identity to write, and the other voters.
+func (f *founding) offer() (i identity, others []voter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := &f.s.c
+	if c.Expect == 0 || f.mine.Cluster != "" {
+		return i, nil
+	}
+	voters := []voter{{f.server, string(f.s.address)}}
+	for node, s := range f.strangers {
+		if time.Since(s.heard) > strangerLife {
+			delete(f.strangers, node)
+		} else if s.expect == c.Expect && slices.Equal(sorted(s.groups), sorted(c.Groups)) {
+			voters = append(voters, s.voter)
+		}
+	}
+	slices.SortFunc(voters, func(a, b voter) int { return strings.Compare(nodeOf(a.Server), nodeOf(b.Server)) })
+	if len(voters) < c.Expect || voters[0].Server != f.server {
+		return i, nil
+	}
+	voters = voters[:c.Expect]
+	f.mine = f.identity(clusterText(newCluster()), voters)
+	f.mine.Pending = true
+	return f.mine, voters[1:]
+}
+
+// identity is what a founder of a cluster becomes. REQUIRES: mu is held.
+func (f *founding) identity(cluster string, voters []voter) identity {
+	return identity{Cluster: cluster, Node: f.s.c.NodeID, Server: f.server, Groups: sorted(f.s.c.Groups), Voters: voters}
+}
+
+func sorted(groups []uint16) []uint16 { return slices.Sorted(slices.Values(groups)) }
+
+// found makes an offer to the other voters. If not all agree it is withdrawn; who agreed hears so when it asks.
+func (f *founding) found(ctx context.Context, i identity, others []voter) (identity, bool, error) {
+	f.mu.Lock()
+	q := f.hello()
+	f.mu.Unlock()
+	q.Op, q.Cluster, q.Voters = "found", i.Cluster, i.Voters
+	for _, v := range others {
+		if _, err := f.s.ask(ctx, v.Address, q); err != nil {
+			f.s.c.Logger.Warn("a node does not found the cluster", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
+			f.mu.Lock()
+			f.mine = identity{}
+			delete(f.strangers, nodeOf(v.Server)) // It says hello when it is there.
+			f.mu.Unlock()
 			return i, false, nil
 		}
 	}
-	i = s.founder(*id)
-	return i, true, s.agree(i)
+	i.Pending = false
+	return i, true, f.settle(i)
+}
+
+// settle writes the final identity.
+func (f *founding) settle(i identity) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := writeIdentity(&f.s.c, i); err != nil {
+		return err
+	}
+	f.mine, f.settled = i, true
+	return nil
+}
+
+// confirm finds out what became of the offer that this node agreed to.
+func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, error) {
+	founder := i.Voters[0]
+	addresses := []string{}
+	for _, v := range i.Voters {
+		addresses = append(addresses, v.Address)
+	}
+	f.mu.Lock()
+	hello := f.hello()
+	f.mu.Unlock()
+	dead := false
+	for _, a := range f.s.askAll(ctx, f.s.others(addresses), hello) {
+		if a.Cluster == i.Cluster && !a.Pending {
+			i.Pending = false
+			return i, true, f.settle(i)
+		}
+		dead = dead || a.Address == founder.Address && (a.Cluster != i.Cluster || a.Server != founder.Server)
+	}
+	if !dead {
+		return i, false, nil
+	}
+	f.s.c.Logger.Warn("the founder withdrew the cluster", slog.String("founder", nodeOf(founder.Server)))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := dropIdentity(&f.s.c); err != nil {
+		return i, false, err
+	}
+	f.mine, f.server = identity{}, newIncarnation(f.s.c.NodeID)
+	return identity{}, false, nil
+}
+
+// enter makes the directory one of the cluster that a member told of, unless that member knows a reason against it.
+func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, err error) {
+	if !slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
+		return i, false, fmt.Errorf("%w: the cluster at %s has groups %v, not %v", ErrForeign, a.Address, a.Groups, f.s.c.Groups)
+	}
+	f.mu.Lock()
+	q := f.hello()
+	if f.mine.Cluster != "" {
+		f.mu.Unlock()
+		return i, false, nil // An offer came in between.
+	}
+	f.mu.Unlock()
+	q.Op, q.Subject = "welcome", f.s.c.NodeID
+	answered, err := f.s.ask(ctx, a.Address, q)
+	switch {
+	case answered.InUse:
+		return i, false, fmt.Errorf("%w: %s", ErrNodeInUse, answered.Refused)
+	case err != nil:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.mayComplain() {
+			f.s.c.Logger.Warn("the cluster does not take this node yet", slog.Any("err", err))
+		}
+		return i, false, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mine.Cluster != "" {
+		return i, false, nil
+	}
+	i = f.identity(a.Cluster, nil)
+	i.Joined = true
+	if err := writeIdentity(&f.s.c, i); err != nil {
+		return i, false, err
+	}
+	f.mine, f.settled = i, true
+	return i, true, nil
+}
+
+var errBusy = errors.New("this node is busy with another cluster")
+
+// answer is what a node says that does not serve yet.
+func (f *founding) answer(q question) answer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := answer{Expect: f.s.c.Expect}
+	var err error
+	switch q.Op {
+	case "hello":
+		if q.Node != "" && q.Run != f.s.run {
+			f.noteLocked(q.Node, stranger{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups}, q.Cluster != "")
+		}
+	case "found":
+		err = f.consider(q)
+	default:
+		err = errBusy
+		if f.mine.Cluster == "" {
+			err = ErrNoCluster
+		}
+	}
+	if err != nil {
+		a.Refused = err.Error()
+	}
+	a.Server, a.Cluster, a.Pending = f.server, f.mine.Cluster, f.mine.Cluster != "" && !f.settled
+	return a
+}
+
+// consider agrees to an offer, or says why not. REQUIRES: mu is held.
+func (f *founding) consider(q question) error {
+	me := voter{f.server, string(f.s.address)}
+	switch {
+	case f.mine.Cluster == q.Cluster && f.mine.Cluster != "":
+		return nil
+	case f.mine.Cluster != "":
+		return errBusy
+	case q.Cluster == "" || len(q.Voters) != f.s.c.Expect || q.Expect != f.s.c.Expect:
+		return fmt.Errorf("this node expects %d nodes", f.s.c.Expect)
+	case !slices.Equal(sorted(q.Groups), sorted(f.s.c.Groups)):
+		return fmt.Errorf("this node has groups %v", f.s.c.Groups)
+	case !slices.Contains(q.Voters, me) || q.Voters[0].Server != q.Server:
+		return errors.New("the offer names another incarnation of this node, or another founder")
+	}
+	i := f.identity(q.Cluster, q.Voters)
+	i.Pending = true
+	if err := writeIdentity(&f.s.c, i); err != nil {
+		return err
+	}
+	f.mine = i
+	return nil
 }

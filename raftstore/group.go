@@ -13,10 +13,19 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// Timers of a cluster: heartbeats queue behind disk writes, see transport.Safe.
 const (
-	clusterTimeout = 2 * time.Second
-	clusterLease   = 1 * time.Second
+	// clusterTimeout is after how long a follower that hears nothing stands for election, up to twice as long.
+	//
+	// Heartbeats queue behind disk writes (see transport.Safe), so a follower whose disk stalls for as long looks at its
+	// timer before it looks at the heartbeats that came meanwhile. That is harmless: it asks for pre-votes, the others
+	// have a leader and refuse, and the next call of the leader makes it a follower again. A leader whose own disk stalls
+	// goes on to send heartbeats, from other goroutines. What unseats a leader is a majority of stalled followers, by
+	// clusterLease, and that is no shorter for these timers.
+	clusterTimeout = 1 * time.Second
+	clusterLease   = 1 * time.Second // REQUIRES: at most clusterTimeout.
+	// clusterStagger is added for each voter that should rather lead the group: groups do not stand for election all at
+	// once, two nodes seldom do for the same group, and the preferred one is most often the first.
+	clusterStagger = 100 * time.Millisecond
 
 	commitTimeout    = 25 * time.Millisecond // Idle followers learn commits.
 	maxAppendEntries = 128                   // Group commit size.
@@ -36,22 +45,27 @@ type Group struct {
 	leads   chan bool
 	done    sync.WaitGroup
 
+	opened   time.Time
+	leaders  chan raft.Observation // Of new leaders, wherever they are.
+	observer *raft.Observer
+
 	mu     sync.Mutex
 	term   uint64        // In which this node is ready; 0: it is not.
-	change chan struct{} // Closed and replaced when term changes.
+	since  time.Time     // When term changed.
+	change chan struct{} // Closed and replaced when term or the leader changes.
 	closed bool
 }
 
 // raftConfig is the configuration of a group.
-func (s *Store) raftConfig(id uint16, keepState bool, leads chan<- bool) *raft.Config {
+func (s *Store) raftConfig(id uint16, heartbeat time.Duration, keepState bool, leads chan<- bool) *raft.Config {
 	c := raft.DefaultConfig()
 	c.ProtocolVersion = raft.ProtocolVersionMax
-	c.LocalID = raft.ServerID(s.c.NodeID)
-	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = clusterTimeout, clusterTimeout, clusterLease
+	c.LocalID = s.identity.Server
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = heartbeat, heartbeat, clusterLease
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppendEntries
 	c.BatchApplyCh = true
-	c.ShutdownOnRemove = true
+	c.ShutdownOnRemove = false // A removed node may be admitted again without a restart.
 	c.TrailingLogs = s.c.TrailingLogs
 	c.SnapshotInterval = s.c.SnapshotInterval
 	c.SnapshotThreshold = s.c.SnapshotThreshold
@@ -79,15 +93,41 @@ func (g *Group) follow() {
 		if g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term {
 			g.setReady(term)
 		}
+		if g.store.abstaining.Load() {
+			g.handOver()
+		}
 	}
+}
+
+// watchLeaders wakes whoever waits for a leader as soon as this node hears of one.
+func (g *Group) watchLeaders() {
+	for o := range g.leaders {
+		if seen, ok := o.Data.(raft.LeaderObservation); ok && seen.LeaderID != "" {
+			g.mu.Lock()
+			g.wake()
+			g.mu.Unlock()
+		}
+	}
+}
+
+// wake lets those who wait look again. REQUIRES: mu is held.
+func (g *Group) wake() {
+	close(g.change)
+	g.change = make(chan struct{})
+}
+
+// ledSince is when this node became the leader it is.
+func (g *Group) ledSince() time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.since
 }
 
 func (g *Group) setReady(term uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.term = term
-	close(g.change)
-	g.change = make(chan struct{})
+	g.term, g.since = term, time.Now()
+	g.wake()
 }
 
 // Ready reports whether this node leads the group and has applied everything from before its term.
@@ -135,12 +175,13 @@ func (g *Group) Read(fn func(Reader) error) error {
 func (g *Group) close() error {
 	g.mu.Lock()
 	g.closed = true
-	close(g.change)
-	g.change = make(chan struct{})
+	g.wake()
 	g.mu.Unlock()
 	g.batcher.close()
+	g.raft.DeregisterObserver(g.observer)
 	err := g.raft.Shutdown().Error()
 	close(g.leads)
+	close(g.leaders)
 	g.done.Wait()
 	return err
 }

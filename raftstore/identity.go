@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
 )
 
 const (
@@ -17,14 +18,23 @@ const (
 	identityTmp  = "cluster.json.tmp"
 )
 
-// identity is the content of cluster.json: whose directory this is. It is written once, before anything else.
+// identity is the content of cluster.json: whose directory this is. It is written before anything else, and once more
+// when a cluster that is being founded exists.
 type identity struct {
-	Cluster string   `json:"cluster"` // 16 hex digits, random.
-	Node    string   `json:"node"`
-	Groups  []uint16 `json:"groups"` // Sorted.
+	Cluster string        `json:"cluster"` // 16 hex digits, random.
+	Node    string        `json:"node"`
+	Server  raft.ServerID `json:"server,omitempty"` // The incarnation of the node; empty in old directories: the node's id.
+	Groups  []uint16      `json:"groups"`           // Sorted.
 
-	Voters []Peer `json:"voters,omitempty"` // Of a cluster founded by several nodes at once.
-	Joined bool   `json:"joined,omitempty"` // The cluster was there before the node: it gets everything from its leaders.
+	Voters  []voter `json:"voters,omitempty"`  // Of a cluster founded by several nodes at once.
+	Pending bool    `json:"pending,omitempty"` // The founder may not have written it; see founding.
+	Joined  bool    `json:"joined,omitempty"`  // The cluster was there before the node: it gets everything from its leaders.
+}
+
+// voter is one of the first voters of a cluster.
+type voter struct {
+	Server  raft.ServerID `json:"id"`
+	Address string        `json:"address"`
 }
 
 func (i identity) clusterID() (id uint64, err error) {
@@ -43,10 +53,10 @@ func loadIdentity(c *Config) (i identity, err error) {
 		if names, err := c.FS.List(c.FS.PathJoin(c.Dir, logDir)); err == nil && len(names) > 0 {
 			return i, fmt.Errorf("%w: %s is missing beside a raft log", ErrDamaged, identityName)
 		}
-		if !c.Bootstrap || len(c.Peers) > 0 {
+		if c.Expect != 1 || len(c.Seeds) > 0 {
 			return i, ErrNoCluster
 		}
-		i = identity{Cluster: clusterText(newCluster()), Node: c.NodeID, Groups: groups}
+		i = identity{Cluster: clusterText(newCluster()), Node: c.NodeID, Server: newIncarnation(c.NodeID), Groups: groups}
 		return i, writeIdentity(c, i)
 	}
 	if i, err = readIdentity(c.FS, path); err != nil {
@@ -74,6 +84,9 @@ func readIdentity(fs vfs.FS, path string) (i identity, err error) {
 	if err := json.Unmarshal(b, &i); err != nil {
 		return i, fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, path, err)
 	}
+	if i.Server == "" {
+		i.Server = raft.ServerID(i.Node)
+	}
 	return i, nil
 }
 
@@ -100,13 +113,18 @@ func newCluster() (id uint64) {
 	return id
 }
 
-// writeIdentity makes the directory a member's, durably. REQUIRES: it is nobody's.
+// writeIdentity makes the directory a member's, durably.
 func writeIdentity(c *Config, i identity) error {
 	b, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return err
 	}
 	return writeFile(c.FS, c.Dir, identityTmp, identityName, append(b, '\n'))
+}
+
+// dropIdentity makes the directory nobody's again. REQUIRES: its node never served.
+func dropIdentity(c *Config) error {
+	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, identityName)), syncDir(c.FS, c.Dir))
 }
 
 // writeFile makes a file appear complete or not at all.

@@ -48,7 +48,7 @@ func TestSnapshotOntoADivergedLog(t *testing.T) {
 	b := peer(t)
 	open := func() (*Store, *Group) {
 		s, err := Open(Config{
-			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Bootstrap: true, PeerListen: "127.0.0.1:0", Insecure: true,
+			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
 			Machine: func(uint16) StateMachine { return &counting{} },
 		})
 		if err != nil {
@@ -189,7 +189,7 @@ func (p *scripted) transport(t *testing.T) transport.Safe {
 // A single node may listen on loopback, and refuses strangers there.
 func TestPeerPortRefusesStrangers(t *testing.T) {
 	s, err := Open(Config{
-		Dir: "node", FS: vfs.NewMem(), NodeID: "A", Groups: []uint16{1}, Bootstrap: true, PeerListen: "127.0.0.1:0", Insecure: true,
+		Dir: "node", FS: vfs.NewMem(), NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
 		Machine: func(uint16) StateMachine { return &counting{} },
 	})
 	if err != nil {

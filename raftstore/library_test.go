@@ -77,8 +77,8 @@ func TestRestoreCommittedLogsStillHangs(t *testing.T) {
 
 // The configuration that section 8 of the replication rules asks for.
 func TestRaftConfiguration(t *testing.T) {
-	s := &Store{c: Config{NodeID: "n1"}.withDefaults()}
-	c := s.raftConfig(1, true, nil)
+	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
+	c := s.raftConfig(1, clusterTimeout, true, nil)
 	if c.RestoreCommittedLogs || !c.BatchApplyCh || !c.NoSnapshotRestoreOnStart || !c.NoLegacyTelemetry || c.PreVoteDisabled {
 		t.Errorf("%+v", c)
 	}

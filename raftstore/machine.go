@@ -98,8 +98,12 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		}
 		open = true
 		last.Index, last.Term = l.Index, l.Term
-		if l.Type == raft.LogCommand {
+		switch l.Type {
+		case raft.LogCommand:
 			answers[i] = m.applyEntry(l)
+		case raft.LogConfiguration:
+			m.store.membersChanged()
+		default: // Raft's own; they do not come here.
 		}
 		if isCheck(l) {
 			last = m.commit(last)
@@ -130,6 +134,11 @@ func (m *machine) commit(last statedb.Applied) statedb.Applied {
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {
+	node, removed, ours, err := splitRemoved(l.Data)
+	if ours && err == nil {
+		m.applyRemoved(node, removed)
+		return nil
+	}
 	cmds, err := splitEntry(m.cmds[:0], l.Data)
 	if err != nil {
 		m.store.exit.Now("raft entry cannot be applied", fmt.Errorf("group %d, entry %d: %w", m.id, l.Index, err))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -14,15 +16,29 @@ const (
 	VotersMax = 5
 
 	changeTimeout = 4 * time.Second
-	handOverTries = 3
+	// askTimeout bounds the search for a leader that makes a change.
+	askTimeout = 15 * time.Second
+	askPause   = 200 * time.Millisecond
 )
+
+var errVotersFull = errors.New("the group has all the voters it may have")
 
 func (g *Group) servers() raft.Configuration { return g.raft.GetConfiguration().Configuration() }
 
-// find returns a server of a configuration.
-func find(c raft.Configuration, node string) (raft.Server, bool) {
+// find returns the incarnations of a node in a configuration, most often one.
+func find(c raft.Configuration, node string) (found []raft.Server) {
 	for _, s := range c.Servers {
-		if s.ID == raft.ServerID(node) {
+		if nodeOf(s.ID) == node {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// self returns this node's entry in the configuration of a group.
+func (g *Group) self() (raft.Server, bool) {
+	for _, s := range g.servers().Servers {
+		if s.ID == g.store.identity.Server {
 			return s, true
 		}
 	}
@@ -32,7 +48,7 @@ func find(c raft.Configuration, node string) (raft.Server, bool) {
 // knows reports whether a node is in the configuration of a group.
 func (s *Store) knows(node string) bool {
 	for _, g := range s.groups {
-		if _, found := find(g.servers(), node); found {
+		if len(find(g.servers(), node)) > 0 {
 			return true
 		}
 	}
@@ -53,97 +69,187 @@ func (s *Store) trusts(node string) bool {
 	return s.knows(node)
 }
 
-// nameOf returns the id of the node at an address, as far as the configurations and the peers say.
+// nameOf returns the id of the node at an address, as far as the configurations say.
 func (s *Store) nameOf(address string) string {
 	if s.serving.Load() {
 		for _, g := range s.groups {
 			for _, server := range g.servers().Servers {
 				if string(server.Address) == address {
-					return string(server.ID)
+					return nodeOf(server.ID)
 				}
 			}
-		}
-	}
-	for _, p := range s.c.Peers {
-		if p.Address == address {
-			return p.ID
 		}
 	}
 	return ""
 }
 
-// pristine reports whether no group ever had a leader.
-func (s *Store) pristine() bool {
-	for _, g := range s.groups {
-		if last, _ := g.log.LastIndex(); last > 1 || g.raft.CurrentTerm() > 1 {
-			return false
+// cutStrangers closes the connections of nodes that are no members any more, whenever members changed. Nodes are known by
+// their certificates, so on plain TCP nothing is cut.
+func (s *Store) cutStrangers() {
+	for {
+		select {
+		case <-s.members:
+			s.mux.Cut(s.trusts)
+		case <-s.life.Done():
+			return
 		}
 	}
-	return true
 }
 
-// change answers a question about members. It changes something only on the leader, which is one node at a time.
-func (s *Store) change(q question) answer {
+// membersChanged wakes cutStrangers.
+func (s *Store) membersChanged() {
+	select {
+	case s.members <- struct{}{}:
+	default: // It is awake.
+	}
+}
+
+// change changes the members of a group, if this node leads it; otherwise it returns who does.
+func (s *Store) change(q question) (leader string, err error) {
 	g := s.groups[q.Group]
 	if g == nil {
-		return answer{Refused: fmt.Sprintf("there is no group %d", q.Group)}
+		return "", fmt.Errorf("there is no group %d", q.Group)
 	}
 	if !g.Ready() {
 		address, _ := g.raft.LeaderWithID()
-		return answer{Leader: string(address), Refused: ErrNotLeader.Error()}
+		return string(address), ErrNotLeader
 	}
 	s.membership.Lock()
 	defer s.membership.Unlock()
-	if err := g.changeMembers(q); err != nil {
-		return answer{Refused: err.Error()}
-	}
-	return answer{}
+	return "", g.changeMembers(q)
 }
 
-// changeMembers makes one change of members, followed by a no-op.
+// changeMembers makes one change of members. REQUIRES: this node leads, and Store.membership is held.
 func (g *Group) changeMembers(q question) error {
-	id, address := raft.ServerID(q.Subject), raft.ServerAddress(q.Address)
-	servers := g.servers()
-	known, found := find(servers, q.Subject)
-	var f raft.IndexFuture
 	switch q.Op {
-	case "join", "admit":
-		if found && known.Suffrage == raft.Voter {
-			return ErrMember
-		}
-		if found && known.Address == address {
-			return nil
-		}
-		f = g.raft.AddNonvoter(id, address, 0, changeTimeout)
+	case "join":
+		return g.admit(q)
+	case "admit":
+		return g.setRemoved(q.Subject, false)
 	case "promote":
-		if !found || known.Suffrage == raft.Voter {
-			return nil
-		}
-		if voters(servers) >= VotersMax {
-			return nil
-		}
-		f = g.raft.AddVoter(id, known.Address, 0, changeTimeout)
+		return g.promote(q)
 	case "remove":
-		if !found {
-			return nil
-		}
-		if known.Suffrage == raft.Voter {
-			if voters(servers) == 1 {
-				return errors.New("the only voter cannot be removed")
-			}
-			if err := g.raft.DemoteVoter(id, 0, changeTimeout).Error(); err != nil {
+		return g.remove(q.Subject)
+	case "transfer":
+		return g.transfer(q.Subject)
+	}
+	return fmt.Errorf("unknown operation %q", q.Op)
+}
+
+// admit makes an incarnation of a node a learner, or tells the group its new address. Another incarnation, whose directory
+// is lost, goes first: it will never vote again, and would count as a voter for ever.
+func (g *Group) admit(q question) error {
+	if q.Server == "" || nodeOf(q.Server) != q.Subject || q.Address == "" {
+		return fmt.Errorf("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
+	}
+	if err := g.mayJoin(q); err != nil {
+		return err
+	}
+	for _, known := range find(g.servers(), q.Subject) {
+		switch {
+		case known.ID != q.Server:
+			if err := g.drop(known); err != nil {
 				return err
 			}
+		case known.Address == raft.ServerAddress(q.Address):
+			return nil
+		case known.Suffrage == raft.Voter:
+			return g.changed(g.raft.AddVoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
 		}
-		f = g.raft.RemoveServer(id, 0, changeTimeout)
-	case "transfer":
-		if !found || known.Suffrage != raft.Voter {
-			return fmt.Errorf("%s is no voter", q.Subject)
-		}
-		return g.raft.LeadershipTransferToServer(id, known.Address).Error()
-	default:
-		return fmt.Errorf("unknown operation %q", q.Op)
 	}
+	return g.changed(g.raft.AddNonvoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
+}
+
+// mayJoin returns why a node may not join: it was removed, or lives elsewhere. An address that nobody answers at is dead:
+// if the process behind it still lives it is cut off, and what it is told by then is decided by raft.
+func (g *Group) mayJoin(q question) error {
+	if g.isRemoved(q.Subject) {
+		return fmt.Errorf("%s was removed from the cluster; admit it first", q.Subject)
+	}
+	for _, known := range find(g.servers(), q.Subject) {
+		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(g.store.life, seedTimeout)
+		a, err := g.store.ask(ctx, string(known.Address), question{Op: "hello"})
+		cancel()
+		if err == nil && a.Server == known.ID && a.Run != q.Run {
+			return fmt.Errorf("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, q.Subject, known.Address)
+		}
+	}
+	return nil
+}
+
+// welcome tells a node with an empty directory whether it could join, as far as this member knows.
+func (s *Store) welcome(q question) error {
+	for _, id := range s.c.Groups {
+		if err := s.groups[id].mayJoin(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Group) promote(q question) error {
+	servers := g.servers()
+	found := find(servers, q.Subject)
+	switch {
+	case len(found) == 0:
+		return fmt.Errorf("%s is no member", q.Subject)
+	case found[0].Suffrage == raft.Voter:
+		return nil
+	case voters(servers) >= VotersMax:
+		return fmt.Errorf("%w: %d", errVotersFull, VotersMax)
+	}
+	return g.changed(g.raft.AddVoter(found[0].ID, found[0].Address, 0, changeTimeout))
+}
+
+// remove takes a node out of the group and remembers that it was told to stay away. A leader that removes itself hands
+// over first and lets its successor do it.
+func (g *Group) remove(node string) error {
+	found := find(g.servers(), node)
+	for _, s := range found {
+		if s.Suffrage == raft.Voter && voters(g.servers()) == 1 {
+			return errors.New("the only voter cannot be removed")
+		}
+		if s.ID == g.store.identity.Server {
+			return errors.Join(g.raft.LeadershipTransfer().Error(), ErrNotLeader)
+		}
+	}
+	if err := g.setRemoved(node, true); err != nil {
+		return err
+	}
+	for _, s := range found {
+		if err := g.drop(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop removes a server, a voter in two steps.
+func (g *Group) drop(s raft.Server) error {
+	if s.Suffrage == raft.Voter {
+		if voters(g.servers()) == 1 {
+			return errors.New("the only voter cannot be removed")
+		}
+		if err := g.raft.DemoteVoter(s.ID, 0, changeTimeout).Error(); err != nil {
+			return err
+		}
+	}
+	return g.changed(g.raft.RemoveServer(s.ID, 0, changeTimeout))
+}
+
+func (g *Group) transfer(node string) error {
+	found := find(g.servers(), node)
+	if len(found) == 0 || found[0].Suffrage != raft.Voter {
+		return fmt.Errorf("%s is no voter", node)
+	}
+	return g.raft.LeadershipTransferToServer(found[0].ID, found[0].Address).Error()
+}
+
+// changed waits for a change of members and appends a no-op; see Config.Noop.
+func (g *Group) changed(f raft.IndexFuture) error {
 	if err := f.Error(); err != nil {
 		return err
 	}
@@ -169,34 +275,58 @@ func voters(c raft.Configuration) (n int) {
 	return n
 }
 
-// askLeader puts a question to the leader of a group, wherever it is.
+// askLeader puts a question to the leader of a group, wherever it is. It tries again while nobody leads, as in the middle
+// of a change of leaders.
 func (s *Store) askLeader(ctx context.Context, q question) error {
-	if g := s.groups[q.Group]; g.Ready() {
-		if a := s.change(q); a.Refused != "" {
-			return errors.New(a.Refused)
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	for {
+		err := s.askLeaderOnce(ctx, q)
+		if !errors.Is(err, ErrNotLeader) {
+			return err
 		}
-		return nil
-	}
-	addresses := []string{}
-	if leader, _ := s.groups[q.Group].raft.LeaderWithID(); leader != "" {
-		addresses = append(addresses, string(leader))
-	}
-	for _, p := range s.c.Peers {
-		if p.ID != s.c.NodeID {
-			addresses = append(addresses, p.Address)
+		if !s.groups[q.Group].waitRetry(ctx, askPause) {
+			return err
 		}
 	}
-	err := ErrNotLeader
-	for _, address := range addresses {
-		var a answer
-		if a, err = s.ask(ctx, address, q); err != nil && a.Leader != "" && a.Leader != address {
-			_, err = s.ask(ctx, a.Leader, q)
+}
+
+func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
+	g := s.groups[q.Group]
+	q.Node, q.Run = s.c.NodeID, s.run
+	if g.Ready() {
+		_, err := s.change(q)
+		return err
+	}
+	leader, _ := g.raft.LeaderWithID()
+	for _, address := range s.memberAddresses(ctx, g, string(leader)) {
+		a, err := s.ask(ctx, address, q)
+		if err != nil && a.Leader != "" && a.Leader != address {
+			a, err = s.ask(ctx, a.Leader, q)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case a.InUse:
+			return fmt.Errorf("%w: %w", ErrNodeInUse, err)
+		case a.Refused != "" && !strings.Contains(a.Refused, ErrNotLeader.Error()):
+			return err
 		}
 	}
-	return err
+	return ErrNotLeader
+}
+
+// memberAddresses are where the leader of a group may be: first is tried first.
+func (s *Store) memberAddresses(ctx context.Context, g *Group, first string) []string {
+	addresses := s.seeds(ctx)
+	for _, server := range g.servers().Servers {
+		addresses = append(addresses, string(server.Address))
+	}
+	addresses = s.others(addresses)
+	if first == "" || first == string(s.address) {
+		return addresses
+	}
+	return append([]string{first}, slices.DeleteFunc(addresses, func(a string) bool { return a == first })...)
 }
 
 // Remove takes a node out of every group. Ask any member but the node itself; a group whose leader is the node hands
@@ -205,10 +335,20 @@ func (s *Store) Remove(ctx context.Context, node string) error {
 	return s.changeAll(ctx, question{Op: "remove", Subject: node})
 }
 
-// Admit lets a node that was removed come back, and makes the node at address a member without a vote in every group. It
-// becomes a voter by itself when it has caught up, or with Promote.
+// Admit lets a node that was removed come back. It joins by itself then, as a member without a vote first. When it runs at
+// address already, it is made a member at once.
 func (s *Store) Admit(ctx context.Context, node, address string) error {
-	return s.changeAll(ctx, question{Op: "admit", Subject: node, Address: address})
+	if err := s.changeAll(ctx, question{Op: "admit", Subject: node}); err != nil || address == "" {
+		return err
+	}
+	a, err := s.ask(ctx, address, question{Op: "hello"})
+	switch {
+	case err != nil || a.Cluster != s.identity.Cluster: // It comes when it can.
+		return nil //nolint:nilerr // As said.
+	case a.Node != node:
+		return fmt.Errorf("%s is the address of %s, not of %s", address, a.Node, node)
+	}
+	return s.changeAll(ctx, question{Op: "join", Subject: node, Server: a.Server, Address: a.Address})
 }
 
 // Promote gives a member a vote in every group that has room for one more. Nodes do it by themselves when they have caught
@@ -238,42 +378,15 @@ func (s *Store) changeAll(ctx context.Context, q question) error {
 
 // Member is a node of a group.
 type Member struct {
-	Peer
-	Voter bool
+	ID      string
+	Address string
+	Voter   bool
 }
 
 // Members are the nodes of the group, as of this node's newest configuration.
 func (g *Group) Members() (all []Member) {
 	for _, s := range g.servers().Servers {
-		all = append(all, Member{Peer{string(s.ID), string(s.Address)}, s.Suffrage == raft.Voter})
+		all = append(all, Member{nodeOf(s.ID), string(s.Address), s.Suffrage == raft.Voter})
 	}
 	return all
-}
-
-// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close. Close
-// drains too; who calls it before can wait until others have taken over.
-func (s *Store) Drain(ctx context.Context) error {
-	s.handOver()
-	for _, id := range s.c.Groups {
-		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
-			return fmt.Errorf("group %d: nobody takes the leadership over", id)
-		}
-	}
-	return ctx.Err()
-}
-
-// handOver gives away what this node leads, so that nobody has to notice its end by a timeout.
-func (s *Store) handOver() {
-	if !s.serving.Load() {
-		return
-	}
-	for _, id := range s.c.Groups {
-		g := s.groups[id]
-		for range handOverTries {
-			if g.raft.State() != raft.Leader || voters(g.servers()) < 2 {
-				break
-			}
-			_ = g.raft.LeadershipTransfer().Error() // Tried again, or the others notice.
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/hashicorp/raft"
@@ -40,8 +41,11 @@ type Store struct {
 	identity     identity
 	cluster      uint64 // Of identity.
 	address      transport.Address
-	founding     *founding  // While this node has no cluster.
-	membership   sync.Mutex // One change of members at a time.
+	run          string // Of this process, unlike any other.
+	abstaining   atomic.Bool
+	members      chan struct{} // Holds one when the members of a group changed.
+	founding     *founding     // While this node has no cluster.
+	membership   sync.Mutex    // One change of members at a time.
 	links        links
 	life         context.Context // Ends with Close.
 	die          context.CancelFunc
@@ -72,14 +76,16 @@ func Open(c Config) (*Store, error) { return OpenContext(context.Background(), c
 
 // OpenContext opens the directory, checks it, and starts every group. It refuses a directory that lost something it had
 // acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady and
-// WaitLeader. An empty directory with Config.Peers waits until ctx ends for peers to found a cluster with, or to join.
+// WaitLeader. An empty directory with Config.Seeds waits until ctx ends for nodes to found a cluster with, or to join.
 func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
 	c.FS = orderedFS{c.FS}
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	s := &Store{c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1)}
+	s := &Store{
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), run: randomHex(), members: make(chan struct{}, 1),
+	}
 	s.space.store = s
 	s.agreement.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
@@ -128,7 +134,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	s.serving.Store(true)
 	s.mux.Start()
-	s.background.Go(s.join)
+	s.background.Go(s.stayMember)
+	s.background.Go(s.balance)
+	s.background.Go(s.cutStrangers)
 	s.background.Go(s.space.watch)
 	s.background.Go(s.agreement.run)
 	return nil
@@ -140,8 +148,8 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	s.identity, err = loadIdentity(&s.c)
-	if errors.Is(err, ErrNoCluster) && len(s.c.Peers) > 0 {
-		s.identity, err = s.meet(ctx)
+	if errors.Is(err, ErrNoCluster) && len(s.c.Seeds) > 0 || err == nil && s.identity.Pending {
+		s.identity, err = s.founding.meet(ctx, s.identity)
 	}
 	if err != nil {
 		return err
@@ -183,7 +191,7 @@ func makeDirs(c *Config) error {
 
 // openPort opens the peer port, if there is one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
-	c := transport.Config{Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf}
+	c := transport.Config{Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText}
 	if s.c.TLS != nil && s.c.PeerListen != "" {
 		var err error
 		if c.Credentials, err = transport.NewCredentials(*s.c.TLS, s.c.Logger); err != nil {
@@ -198,12 +206,10 @@ func (s *Store) openPort() error {
 		}
 		c.Dial, s.address = s.c.Dial, transport.Address(c.Listener.Addr().String())
 	}
-	for _, p := range s.c.Peers {
-		if p.ID == s.c.NodeID {
-			s.address = transport.Address(p.Address)
-		}
+	if s.c.Advertise != "" {
+		s.address = transport.Address(s.c.Advertise)
 	}
-	s.founding = newFounding()
+	s.founding = newFounding(s)
 	s.mux = transport.NewMux(c)
 	s.mux.Handle(transport.Control, s.serveControl)
 	s.mux.Handle(transport.Forward, s.serveForward)
@@ -219,7 +225,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	s.reaped += snaps.Reaped()
 	g := &Group{
 		id: id, store: s, log: s.log.Group(id), snaps: snaps, leads: make(chan bool, 8), change: make(chan struct{}),
-		streams: s.mux.Streams(id, address),
+		streams: s.mux.Streams(id, address), leaders: make(chan raft.Observation, 8), opened: time.Now(),
 	}
 	state := s.state.Group(id)
 	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit}
@@ -236,16 +242,20 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	}
 	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
 	g.safe.SetBrakes(s.space.brakes(g))
-	config := s.raftConfig(id, found.keepState, g.leads)
+	heartbeat := clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
+	config := s.raftConfig(id, heartbeat, found.keepState, g.leads)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
 	}
 	g.machine.running.Store(true)
 	g.batcher = newBatcher(g.raft)
+	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
+	g.raft.RegisterObserver(g.observer)
 	g.done.Go(g.follow)
+	g.done.Go(g.watchLeaders)
 	s.groups[id] = g
-	if alone(servers, s.c.NodeID) {
+	if alone(servers, s.identity.Server) {
 		g.safe.Campaign()
 	}
 	return nil
@@ -279,7 +289,9 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.readers.Wait()
-	s.handOver()
+	if s.serving.Load() {
+		s.abstain(true)
+	}
 	s.die()
 	s.background.Wait()
 

@@ -87,7 +87,7 @@ func (g *Group) contains(index uint64) bool {
 // Leader is the id of the node that leads the group, as far as this node knows; empty: unknown.
 func (g *Group) Leader() string {
 	_, id := g.raft.LeaderWithID()
-	return string(id)
+	return nodeOf(id)
 }
 
 // WaitLeader waits until this node leads, or knows a leader and has applied what it told at first. Then Propose works and

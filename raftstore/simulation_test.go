@@ -189,7 +189,7 @@ func (s *simulation) cut(from, to int) {
 func (s *simulation) startDown() {
 	for i := range s.nodes {
 		if store, _ := s.c.Store(i); store == nil {
-			s.c.Start(i, s.c.Peers(s.nodes))
+			s.c.Start(i, s.c.Seeds(s.nodes))
 		}
 	}
 }

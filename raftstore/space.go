@@ -246,12 +246,15 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// brakes hold back the raft of a group while the disk is nearly full.
+// brakes hold back the raft of a group while the disk is nearly full, and while this node abstains.
 func (p *space) brakes(g *Group) transport.Brakes {
 	return transport.Brakes{
 		// Others go first. But when nobody is elected for a while, as when all voters are low or the only complete log is
 		// here, a leader that refuses writes is better than none: followers catch up with it, and reads have an answer.
 		Stand: func() bool {
+			if p.store.abstaining.Load() {
+				return false
+			}
 			if !p.low.Load() {
 				return true
 			}
@@ -259,7 +262,7 @@ func (p *space) brakes(g *Group) transport.Brakes {
 			quiet := max(contact.UnixNano(), p.since.Load())
 			return time.Since(time.Unix(0, quiet)) > shyTime
 		},
-		Lead:  func() bool { return !p.low.Load() },
+		Lead:  func() bool { return !p.low.Load() && !p.store.abstaining.Load() },
 		Store: func(bytes int64) bool { return !p.full.Load() || p.taken.Add(bytes) <= fullTakes },
 	}
 }
@@ -281,7 +284,7 @@ func (g *Group) giveAway() {
 		return
 	}
 	for _, v := range g.servers().Servers {
-		if v.Suffrage != raft.Voter || v.ID == raft.ServerID(g.store.c.NodeID) {
+		if v.Suffrage != raft.Voter || v.ID == g.store.identity.Server {
 			continue
 		}
 		if g.raft.LeadershipTransferToServer(v.ID, v.Address).Error() == nil {

@@ -191,7 +191,7 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 		if now := leader(c); now == poor {
 			t.Error("the poor node leads")
 		}
-		if !c.Start(second, c.Peers(3)) {
+		if !c.Start(second, c.Seeds(3)) {
 			t.Fatal("does not start")
 		}
 		// Nobody may hand it the leadership either.

@@ -216,7 +216,7 @@ func TestStartUpCheck(t *testing.T) {
 		},
 		{
 			name: "empty directory, not allowed to found", damage: func(t *testing.T, fs *vfs.MemFS) { fs.RemoveAll("node") },
-			config: func(c *raftstore.Config) { c.Bootstrap = false }, refused: raftstore.ErrNoCluster,
+			config: func(c *raftstore.Config) { c.Expect = 0 }, refused: raftstore.ErrNoCluster,
 		},
 	}
 	for _, tc := range cases {

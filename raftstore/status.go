@@ -61,7 +61,7 @@ func (g *Group) Status() GroupStatus {
 	queued, outstanding := b.queued, b.outstanding
 	b.mu.Unlock()
 	return GroupStatus{
-		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: string(leader),
+		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: nodeOf(leader),
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
 		LastContact: g.raft.LastContact(),
 		Batches:     m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),

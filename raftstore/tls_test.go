@@ -22,7 +22,7 @@ import (
 // not join with the certificate of another one.
 func TestClusterOverTLS(t *testing.T) {
 	authority := certs.New(t)
-	peers := []raftstore.Peer{}
+	seeds := []string{}
 	listeners := map[string]net.Listener{}
 	for i := range 3 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,26 +31,26 @@ func TestClusterOverTLS(t *testing.T) {
 		}
 		id := fmt.Sprint("n", i+1)
 		listeners[id] = l
-		peers = append(peers, raftstore.Peer{ID: id, Address: l.Addr().String()})
+		seeds = append(seeds, l.Addr().String())
 	}
 	config := func(id, certificateOf string) raftstore.Config {
 		certificate, key, ca := authority.Node(certificateOf, time.Hour)
 		c := raftstore.Config{
-			Dir: "node", FS: vfs.NewMem(), NodeID: id, Groups: []uint16{0, 1}, Peers: peers, PeerListen: "127.0.0.1:0", Learner: true,
+			Dir: "node", FS: vfs.NewMem(), NodeID: id, Groups: []uint16{0, 1}, Seeds: seeds, Expect: 3, PeerListen: "127.0.0.1:0", Learner: true,
 			TLS:     &raftstore.TLS{Certificate: certificate, Key: key, Authority: ca},
 			Machine: func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }, Noop: raftstoretest.LedgerNoop,
 			Logger: slog.New(slog.DiscardHandler),
 		}
 		if l := listeners[id]; l != nil {
-			c.Bootstrap = true
 			c.Listen = func(string) (net.Listener, error) { return l, nil }
 		}
 		return c
 	}
 	stores := make([]*raftstore.Store, 3)
 	var all sync.WaitGroup
-	for i, p := range peers {
-		c := config(p.ID, p.ID)
+	for i := range seeds {
+		id := fmt.Sprint("n", i+1)
+		c := config(id, id)
 		all.Go(func() {
 			s, err := raftstore.OpenContext(t.Context(), c)
 			if err != nil {

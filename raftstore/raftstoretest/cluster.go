@@ -59,19 +59,19 @@ func (c *Cluster) Add() *Node {
 	return n
 }
 
-// Peers are the first count nodes.
-func (c *Cluster) Peers(count int) (all []raftstore.Peer) {
+// Seeds are the addresses of the first count nodes. Nodes that are started with them found a cluster of as many.
+func (c *Cluster) Seeds(count int) (all []string) {
 	for _, n := range c.Nodes[:count] {
-		all = append(all, raftstore.Peer{ID: n.ID, Address: n.Address})
+		all = append(all, n.Address)
 	}
 	return all
 }
 
 // Start begins a life of node i and returns when its store is open; false: it was killed meanwhile.
-func (c *Cluster) Start(i int, peers []raftstore.Peer) bool {
+func (c *Cluster) Start(i int, seeds []string) bool {
 	n := c.Nodes[i]
 	ctx, cancel := context.WithCancel(context.Background())
-	config := c.ConfigOf(i, peers)
+	config := c.ConfigOf(i, seeds)
 	n.mu.Lock()
 	life := n.life
 	n.cancel = cancel
@@ -93,7 +93,7 @@ func (c *Cluster) Start(i int, peers []raftstore.Peer) bool {
 }
 
 // ConfigOf begins a life of node i on the network and returns what to open its store with.
-func (c *Cluster) ConfigOf(i int, peers []raftstore.Peer) raftstore.Config {
+func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -101,7 +101,7 @@ func (c *Cluster) ConfigOf(i int, peers []raftstore.Peer) raftstore.Config {
 	life, ledger := n.life, NewLedger()
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
 	config := raftstore.Config{
-		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Peers: peers, PeerListen: n.Address, Insecure: true,
+		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Seeds: seeds, Expect: len(seeds), PeerListen: n.Address, Insecure: true,
 		Machine: func(uint16) raftstore.StateMachine { return ledger },
 		Listen:  n.host.Listen, Dial: n.host.Dial, Noop: LedgerNoop, Logger: slog.New(slog.DiscardHandler),
 		CacheBytes: 1 << 20,
@@ -110,9 +110,6 @@ func (c *Cluster) ConfigOf(i int, peers []raftstore.Peer) raftstore.Config {
 			go c.end(n, life)
 			runtime.Goexit()
 		},
-	}
-	for _, p := range peers {
-		config.Bootstrap = config.Bootstrap || p.ID == n.ID
 	}
 	if c.Configure != nil {
 		c.Configure(i, &config)

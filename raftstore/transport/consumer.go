@@ -1,17 +1,27 @@
 package transport
 
 import (
+	"errors"
+	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
-// tap passes calls on to raft and remembers what a follower must know about its leader.
+// tap takes the calls of peers and passes them on to raft. It remembers what a follower must know about its leader, and
+// refuses calls that must not reach raft.
 //
-// INVARIANT: calls keep their order. The tap holds at most one.
+// Each accepted connection has a raft transport of its own, because a call does not tell on which connection it came,
+// and who may make it is written in that connection's certificate.
+//
+// INVARIANT: calls of one connection keep their order.
 type tap struct {
+	streams *Streams
+	logger  hclog.Logger
 	out     chan raft.RPC
 	stop    chan struct{}
 	once    sync.Once
@@ -19,21 +29,39 @@ type tap struct {
 	contact atomic.Int64 // Unix nanoseconds of the last call of a leader.
 	commit  atomic.Uint64
 	brakes  atomic.Pointer[Brakes]
+	peers   sync.Map // raft.ServerID to time.Time of the last answer. BOUND: the servers that were ever members in this life.
 }
 
-func newTap(in <-chan raft.RPC) *tap {
-	t := &tap{out: make(chan raft.RPC), stop: make(chan struct{})}
-	t.done.Go(func() { t.run(in) })
+func newTap(streams *Streams, logger hclog.Logger) *tap {
+	t := &tap{streams: streams, logger: logger, out: make(chan raft.RPC), stop: make(chan struct{})}
+	t.done.Go(t.accept)
 	return t
 }
 
-func (t *tap) run(in <-chan raft.RPC) {
+// accept ends when the streams are closed.
+func (t *tap) accept() {
+	for {
+		c, err := t.streams.Accept()
+		if err != nil {
+			return
+		}
+		t.done.Go(func() { t.serve(c) })
+	}
+}
+
+// serve passes on the calls of one connection until it ends.
+func (t *tap) serve(c net.Conn) {
+	in := newInbound(c)
+	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: in, Timeout: ioTimeout, Logger: t.logger})
+	defer n.Close()
 	for {
 		select {
-		case rpc := <-in:
-			if c, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
-				t.contact.Store(time.Now().UnixNano())
-				t.commit.Store(c.LeaderCommitIndex)
+		case rpc := <-n.Consumer():
+			if err := t.judge(rpc, c); err != nil {
+				rpc.Respond(nil, err)
+				t.streams.mux.rejects.Name.Add(1)
+				c.Close()
+				return
 			}
 			if t.brakes.Load().refuses(rpc) {
 				go refuse(rpc) // Ends with its connection.
@@ -42,10 +70,36 @@ func (t *tap) run(in <-chan raft.RPC) {
 			if !t.send(rpc) {
 				return
 			}
+		case <-in.ended:
+			return
 		case <-t.stop:
 			return
 		}
 	}
+}
+
+var errImpostor = errors.New("the certificate does not fit the server id of the call")
+
+// judge returns why a call must not reach raft, and notes what it tells.
+func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
+	if names, secured := Names(c); secured {
+		claimed := ""
+		if h, ok := rpc.Command.(raft.WithRPCHeader); ok {
+			claimed = string(h.GetRPCHeader().ID)
+		}
+		node := t.streams.mux.c.Node
+		if node != nil {
+			claimed = node(claimed)
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return name == claimed }) {
+			return errImpostor
+		}
+	}
+	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
+		t.contact.Store(time.Now().UnixNano())
+		t.commit.Store(call.LeaderCommitIndex)
+	}
+	return nil
 }
 
 func (t *tap) send(rpc raft.RPC) bool {
@@ -61,6 +115,55 @@ func (t *tap) close() {
 	t.once.Do(func() { close(t.stop) })
 	t.done.Wait()
 }
+
+// inbound is one accepted connection as a stream layer: it is accepted once.
+type inbound struct {
+	conn   net.Conn
+	once   sync.Once
+	conns  chan net.Conn
+	closed chan struct{} // The layer's end.
+	ended  chan struct{} // The connection's.
+}
+
+// inboundConn tells its layer when it is closed.
+type inboundConn struct {
+	net.Conn
+	close func() error
+}
+
+// Close closes the connection.
+func (c inboundConn) Close() error { return c.close() }
+
+func newInbound(c net.Conn) *inbound {
+	in := &inbound{conn: c, conns: make(chan net.Conn, 1), closed: make(chan struct{}), ended: make(chan struct{})}
+	in.conns <- inboundConn{c, sync.OnceValue(func() error {
+		close(in.ended)
+		return c.Close()
+	})}
+	return in
+}
+
+// Accept returns the connection, and waits for Close afterwards.
+func (in *inbound) Accept() (net.Conn, error) {
+	select {
+	case c := <-in.conns:
+		return c, nil
+	case <-in.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept. The connection belongs to the mux.
+func (in *inbound) Close() error {
+	in.once.Do(func() { close(in.closed) })
+	return nil
+}
+
+// Addr is the connection's own end.
+func (in *inbound) Addr() net.Addr { return in.conn.LocalAddr() }
+
+// Dial is not for this half.
+func (in *inbound) Dial(raft.ServerAddress, time.Duration) (net.Conn, error) { return nil, errNoPeers }
 
 // Consumer returns the calls of peers, heartbeats among them.
 func (s Safe) Consumer() <-chan raft.RPC { return s.tap.out }

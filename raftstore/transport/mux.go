@@ -41,9 +41,10 @@ type Rejects struct {
 type Config struct {
 	Credentials *Credentials // Nil: plain TCP.
 	// Member says whether a certificate's name may open raft and forward connections; Name is the id that the node at an
-	// address must have, empty if unknown. Both are needed with Credentials.
+	// address must have, empty if unknown. Both are needed with Credentials. Node is the node of a raft server id.
 	Member func(node string) bool
 	Name   func(address string) string
+	Node   func(server string) string // [the id itself]
 
 	Listener net.Listener // Nil: no peer port, no peers.
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
@@ -221,6 +222,9 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	if c.SetDeadline(time.Time{}) != nil {
 		return nil, &m.rejects.Stream
 	}
+	m.mu.Lock()
+	c.member = h.kind != Control
+	m.mu.Unlock()
 	if serve = m.handlers[h.kind]; serve != nil {
 		return serve, nil
 	}
@@ -231,6 +235,25 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 		return nil, &m.rejects.Stream
 	}
 	return nil, nil
+}
+
+// Cut closes the raft and forward connections of nodes that are no members any more, by their certificates.
+func (m *Mux) Cut(member func(node string) bool) {
+	if m.c.Credentials == nil {
+		return
+	}
+	m.mu.Lock()
+	gone := []*conn{}
+	for c := range m.conns {
+		if c.member && !slices.ContainsFunc(c.names, member) {
+			gone = append(gone, c)
+		}
+	}
+	m.mu.Unlock()
+	for _, c := range gone {
+		m.rejects.Name.Add(1)
+		c.Close()
+	}
 }
 
 // Close stops accepting and closes every connection.
@@ -259,6 +282,7 @@ type conn struct {
 	mux    *Mux
 	secure *tls.Conn // Nil on plain TCP.
 	names  []string  // Of the certificate, after the handshake.
+	member bool      // It was opened as one of a member's: raft or forward.
 }
 
 func (c *conn) Close() error {

@@ -3,6 +3,8 @@
 package transport
 
 import (
+	"net"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -41,13 +43,49 @@ var (
 func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // New returns the transport of a group over its streams.
-func New(streams raft.StreamLayer, logger hclog.Logger) Safe {
-	n := network(streams, logger)
-	return Safe{n, newTap(n.Consumer())}
+func New(streams *Streams, logger hclog.Logger) Safe {
+	n := network(dialer{streams, make(chan struct{}), new(sync.Once)}, logger)
+	return Safe{n, newTap(streams, logger)}
+}
+
+// dialer is the half of a stream layer that dials; inbound takes what comes in.
+type dialer struct {
+	*Streams
+	closed chan struct{}
+	once   *sync.Once
+}
+
+// Accept waits until Close.
+func (d dialer) Accept() (net.Conn, error) {
+	<-d.closed
+	return nil, net.ErrClosed
+}
+
+// Close ends Accept, here and of the streams.
+func (d dialer) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.Streams.Close()
 }
 
 func network(streams raft.StreamLayer, logger hclog.Logger) *raft.NetworkTransport {
 	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: ioTimeout, Logger: logger,
 	})
+}
+
+// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
+func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	err := s.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err == nil {
+		s.tap.peers.Store(id, time.Now())
+	}
+	return err
+}
+
+// PeerContact is when a follower last answered this node as its leader; zero: never.
+func (s Safe) PeerContact(id raft.ServerID) time.Time {
+	if at, found := s.tap.peers.Load(id); found {
+		return at.(time.Time)
+	}
+	return time.Time{}
 }

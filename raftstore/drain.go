@@ -1,0 +1,60 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/raft"
+)
+
+const handOverTries = 3
+
+// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close. Close
+// hands over too; who drains before can wait until others have taken over. A node that is alone goes on leading.
+func (s *Store) Drain(ctx context.Context) error {
+	s.abstain(true)
+	for _, id := range s.c.Groups {
+		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
+			return fmt.Errorf("group %d: nobody takes the leadership over", id)
+		}
+	}
+	return ctx.Err()
+}
+
+// abstain hands every leadership over and keeps this node from leading, or lets it again. It goes on to vote, and to
+// replicate. The brakes of the transport do it; see space.brakes.
+func (s *Store) abstain(on bool) {
+	s.abstaining.Store(on)
+	for _, id := range s.c.Groups {
+		if on {
+			s.groups[id].handOver()
+		}
+	}
+}
+
+// handOver gives away the leadership of the group, if it is here, so that nobody has to notice its end by a timeout.
+func (g *Group) handOver() {
+	for range handOverTries {
+		servers := g.servers()
+		if g.raft.State() != raft.Leader || voters(servers) < 2 {
+			return
+		}
+		for _, v := range g.successors(servers) {
+			if g.raft.LeadershipTransferToServer(v.ID, v.Address).Error() == nil {
+				return
+			}
+		}
+	}
+}
+
+// successors are the other voters, who answered last first.
+func (g *Group) successors(c raft.Configuration) []raft.Server {
+	others := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool {
+		return s.Suffrage != raft.Voter || s.ID == g.store.identity.Server
+	})
+	slices.SortFunc(others, func(a, b raft.Server) int {
+		return g.safe.PeerContact(b.ID).Compare(g.safe.PeerContact(a.ID))
+	})
+	return others
+}
