@@ -27,7 +27,7 @@ type node struct {
 
 func config(fs vfs.FS) raftstore.Config {
 	return raftstore.Config{
-		Dir: "node", FS: fs, NodeID: "n1", Groups: []uint16{1}, Bootstrap: true,
+		Dir: "node", FS: fs, NodeID: "n1", Groups: []uint16{1}, Expect: 1,
 		Machine: func(uint16) raftstore.StateMachine { return shard.New(1, true, shardtest.NewFeed()) },
 	}
 }
