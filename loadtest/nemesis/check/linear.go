@@ -1,0 +1,273 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+	"github.com/gavel-ads/gavel/loadtest/shop"
+)
+
+// The check for linearizability: is there one order of charges, budget changes, payments and reads that respects their
+// times and explains every read? porcupine searches for it. Two measures keep the search short and the answer exact.
+//
+// Chains. Charges of one campaign have the same price, so they are interchangeable: of two charges, one of which was
+// both called and finished no later than the other, an order that explains the reads exists if and only if one exists
+// with that one first (swap them). Charges are therefore dealt into chains in which calls and finishes both ascend, and
+// the model takes those of a chain in turn. Without that, k charges of unknown outcome mean 2^k sets to try; with it,
+// the product of the lengths of a few chains.
+//
+// Epochs. A read that overlaps no other operation shows the whole state. There the history is cut, and the next part
+// begins with what was read. An operation that never returned goes on into all later parts, where it may still happen.
+
+// chainsMax is how many chains a part has. BOUND: the size of a state. Charges beyond it are taken in any order, which is
+// as exact and slower.
+const chainsMax = 24
+
+// epochMin is how many operations a part has at least, if there are as many.
+const epochMin = 1_000
+
+// input is an operation of the model: one of a charge, a new limit, an amount to add, or a read.
+type input struct {
+	what     what
+	amount   shop.Micros
+	chain    int // Of a charge; -1: none.
+	position int32
+}
+
+type what uint8
+
+const (
+	chargeOf what = iota
+	setLimit      // The campaign's budget.
+	pay           // A deposit or a burn.
+	refusedBurn
+	read
+)
+
+// account is a state: of a campaign how much is used of which limit, of a wallet how much was taken out (used) of all that
+// was put in (limit). A charge takes what is left and never more than its price; that is the same rule for both.
+type account struct {
+	used, limit shop.Micros
+	chains      [chainsMax]int32 // How many of each chain have happened.
+}
+
+// observed is what a read returned.
+type observed struct {
+	used, limit shop.Micros
+	balance     bool // Only the difference is seen, as a wallet shows it.
+}
+
+// step is the model. REQUIRES: amounts of burns are negative.
+func step(state, in, out any) (bool, any) {
+	a, op := state.(account), in.(input)
+	switch op.what {
+	case chargeOf:
+		if op.chain >= 0 {
+			if a.chains[op.chain] != op.position {
+				return false, a
+			}
+			a.chains[op.chain]++
+		}
+		a.used += min(op.amount, max(a.limit-a.used, 0))
+	case setLimit:
+		a.limit = op.amount
+	case pay:
+		if a.limit+op.amount < a.used {
+			return false, a
+		}
+		a.limit += op.amount
+	case refusedBurn:
+		return a.limit+op.amount < a.used, a
+	case read:
+		saw := out.(observed)
+		if saw.balance {
+			return a.limit-a.used == saw.limit-saw.used, a
+		}
+		return a.used == saw.used && a.limit == saw.limit, a
+	}
+	return true, a
+}
+
+// Linearizable checks every campaign with a budget for its life on an ample wallet, and every wallet whose campaigns have
+// one price and whose budgets last. Patience bounds each search; a part that takes longer is undecided, and said to be.
+func Linearizable(h *history.History, patience time.Duration) Verdict {
+	v := Verdict{Check: "linearizable, by campaign and wallet"}
+	of := charges(h)
+	parts, undecided := 0, 0
+	judge := func(name string, start account, ops []porcupine.Operation) {
+		for _, part := range epochs(start, ops) {
+			parts++
+			v.Checked += len(part.ops)
+			switch search(part, patience) {
+			case porcupine.Illegal:
+				v.fault("%s: no order explains the %d operations from %v to %v", name, len(part.ops), time.Duration(part.ops[0].Call), part.end())
+			case porcupine.Unknown:
+				undecided++
+			case porcupine.Ok:
+			}
+		}
+	}
+	for _, c := range h.Campaigns() {
+		if c.Vendor.Ample && !c.Daily {
+			judge("campaign "+c.Name, account{limit: c.Budget}, campaignHistory(h, c, of[c]))
+		}
+	}
+	for _, vendor := range h.Vendors {
+		if onePrice(vendor) && !vendor.Ample {
+			judge("wallet of "+vendor.ID, account{limit: vendor.Deposit}, walletHistory(h, vendor, of))
+		}
+	}
+	v.Note = fmt.Sprintf("%d parts, %d undecided", parts, undecided)
+	return v
+}
+
+func onePrice(v *history.Vendor) bool {
+	for _, c := range v.Campaigns {
+		if c.Price != v.Campaigns[0].Price {
+			return false
+		}
+	}
+	return true
+}
+
+func operation(in input, out any, call, finish history.Instant) porcupine.Operation {
+	return porcupine.Operation{Input: in, Output: out, Call: int64(call), Return: int64(finish)}
+}
+
+func chargeHistory(all []*charge) []porcupine.Operation {
+	var ops []porcupine.Operation
+	for _, c := range all {
+		ops = append(ops, operation(input{what: chargeOf, amount: c.token.Campaign.Price, chain: -1}, nil, c.call, c.finish))
+	}
+	return ops
+}
+
+func campaignHistory(h *history.History, c *history.Campaign, all []*charge) []porcupine.Operation {
+	ops := chargeHistory(all)
+	for _, change := range h.Changes {
+		if change.Campaign == c && change.Outcome != history.Refused {
+			finish := change.Return
+			if change.Outcome == history.Unknown {
+				finish = history.Never
+			}
+			ops = append(ops, operation(input{what: setLimit, amount: change.Amount}, nil, change.Invoke, finish))
+		}
+	}
+	for _, r := range h.Budgets {
+		if r.Campaign == c {
+			ops = append(ops, operation(input{what: read}, observed{used: r.Used, limit: r.Amount}, r.Invoke, r.Return))
+		}
+	}
+	return ops
+}
+
+func walletHistory(h *history.History, vendor *history.Vendor, of map[*history.Campaign][]*charge) []porcupine.Operation {
+	var ops []porcupine.Operation
+	for _, c := range vendor.Campaigns {
+		ops = append(ops, chargeHistory(of[c])...)
+	}
+	for _, p := range h.Payments {
+		if p.Vendor != vendor {
+			continue
+		}
+		switch p.Outcome {
+		case history.OK:
+			ops = append(ops, operation(input{what: pay, amount: p.Amount}, nil, p.Invoke, p.Return))
+		case history.Refused:
+			ops = append(ops, operation(input{what: refusedBurn, amount: p.Amount}, nil, p.Invoke, p.Return))
+		case history.Unknown:
+			ops = append(ops, operation(input{what: pay, amount: p.Amount}, nil, p.Invoke, history.Never))
+		}
+	}
+	for _, r := range h.Wallets {
+		if r.Vendor == vendor {
+			ops = append(ops, operation(input{what: read}, observed{limit: r.Balance, balance: true}, r.Invoke, r.Return))
+		}
+	}
+	return ops
+}
+
+// epoch is a part of a history and the state before it.
+type epoch struct {
+	start account
+	ops   []porcupine.Operation
+}
+
+func (e *epoch) end() time.Duration {
+	end := int64(0)
+	for _, op := range e.ops {
+		if op.Return != int64(history.Never) {
+			end = max(end, op.Return)
+		}
+	}
+	return time.Duration(end)
+}
+
+// epochs cuts a history behind reads that overlap nothing that ever returned.
+func epochs(start account, ops []porcupine.Operation) []epoch {
+	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var parts []epoch
+	part := epoch{start: start}
+	var open []porcupine.Operation // They never returned.
+	latest := int64(math.MinInt64)
+	for i, op := range ops {
+		part.ops = append(part.ops, op)
+		if op.Return == int64(history.Never) {
+			open = append(open, op)
+			continue
+		}
+		in := op.Input.(input)
+		alone := op.Call > latest && (i+1 == len(ops) || ops[i+1].Call > op.Return)
+		latest = max(latest, op.Return)
+		if in.what != read || !alone || len(part.ops) < epochMin+len(open) {
+			continue
+		}
+		parts = append(parts, part)
+		saw := op.Output.(observed)
+		part = epoch{start: account{used: saw.used, limit: saw.limit}, ops: slices.Clone(open)}
+	}
+	if len(part.ops) > len(open) || len(parts) == 0 && len(part.ops) > 0 {
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+func search(part epoch, patience time.Duration) porcupine.CheckResult {
+	chain(part.ops)
+	model := porcupine.Model{Init: func() any { return part.start }, Step: step}
+	return porcupine.CheckOperationsTimeout(model, part.ops, patience)
+}
+
+// chain deals the charges of a part into chains. REQUIRES: the operations are sorted by their call.
+func chain(ops []porcupine.Operation) {
+	var ends [chainsMax]int64
+	var lengths [chainsMax]int32
+	used := 0
+	for i := range ops {
+		in := ops[i].Input.(input)
+		if in.what != chargeOf {
+			continue
+		}
+		best := -1 // The chain whose end is the latest not after this one's: it leaves the others for what comes.
+		for c := range used {
+			if ends[c] <= ops[i].Return && (best < 0 || ends[c] > ends[best]) {
+				best = c
+			}
+		}
+		if best < 0 && used < chainsMax {
+			best = used
+			used++
+		}
+		if in.chain = best; best >= 0 {
+			in.position = lengths[best]
+			lengths[best]++
+			ends[best] = ops[i].Return
+		}
+		ops[i].Input = in
+	}
+}
