@@ -187,7 +187,7 @@ func Balances(h *history.History, books *Books) Verdict {
 	for _, vendor := range h.Vendors {
 		least, most := vendor.Deposit, vendor.Deposit
 		for _, p := range h.Payments {
-			if p.Vendor != vendor || p.Outcome == history.Refused {
+			if p.Vendor != vendor || p.Outcome == history.Refused && !p.Doubtful {
 				continue
 			}
 			if p.Outcome == history.OK || p.Amount < 0 {

@@ -37,6 +37,7 @@ type input struct {
 	amount   shop.Micros
 	chain    int // Of a charge; -1: none.
 	position int32
+	maybe    bool // Of a payment in doubt.
 }
 
 type what uint8
@@ -78,7 +79,7 @@ func step(state, in, out any) (bool, any) {
 		a.limit = op.amount
 	case pay:
 		if a.limit+op.amount < a.used {
-			return false, a
+			return op.maybe, a // A burn in doubt of what is not there has no effect.
 		}
 		a.limit += op.amount
 	case refusedBurn:
@@ -175,13 +176,13 @@ func walletHistory(h *history.History, vendor *history.Vendor, of map[*history.C
 		if p.Vendor != vendor {
 			continue
 		}
-		switch p.Outcome {
-		case history.OK:
+		switch {
+		case p.Outcome == history.OK:
 			ops = append(ops, operation(input{what: pay, amount: p.Amount}, nil, p.Invoke, p.Return))
-		case history.Refused:
+		case p.Outcome == history.Refused && !p.Doubtful:
 			ops = append(ops, operation(input{what: refusedBurn, amount: p.Amount}, nil, p.Invoke, p.Return))
-		case history.Unknown:
-			ops = append(ops, operation(input{what: pay, amount: p.Amount}, nil, p.Invoke, history.Never))
+		default:
+			ops = append(ops, operation(input{what: pay, amount: p.Amount, maybe: true}, nil, p.Invoke, history.Never))
 		}
 	}
 	for _, r := range h.Wallets {

@@ -102,7 +102,7 @@ func reportRead(t *tally, r history.ReportRead, v *Verdict) {
 func walletRead(h *history.History, bounds map[*history.Campaign]*tally, r history.WalletRead, v *Verdict) {
 	least, most := r.Vendor.Deposit, r.Vendor.Deposit
 	for _, p := range h.Payments {
-		if p.Vendor != r.Vendor || p.Outcome == history.Refused || p.Invoke > r.Return {
+		if p.Vendor != r.Vendor || p.Outcome == history.Refused && !p.Doubtful || p.Invoke > r.Return {
 			continue
 		}
 		certain := p.Outcome == history.OK && p.Return < r.Invoke

@@ -85,8 +85,8 @@ func (h *History) Dump(w io.Writer) error {
 }
 
 // plain is a copy without what is named beside it.
-func plain[T any](v T, clear func(*T)) T {
-	clear(&v)
+func plain[T any](v T, drop func(*T)) T {
+	drop(&v)
 	return v
 }
 

@@ -108,6 +108,8 @@ type Payment struct {
 	Invoke, Return Instant
 	Outcome        Outcome
 	Attempts       int
+	// Doubtful: refused, but an attempt before was without an answer and may have happened after the refusal.
+	Doubtful bool
 }
 
 // BudgetRead is a campaign as the management API told it.

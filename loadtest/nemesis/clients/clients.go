@@ -1,0 +1,177 @@
+// Package clients is everybody who talks to a cluster under test: storefronts that run auctions and report events, honestly
+// or not; an operator who moves money and reads the books; probes that ask every node, all the time, whether it serves.
+//
+// They know addresses, keys and the interface, and write what they do and see into a history. A client never guesses an
+// outcome: a 2xx happened, a 4xx did not, everything else is unknown and is repeated with the same ids on any node.
+package clients
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+const (
+	// exchangeMax is how long a client waits for an answer. BOUND: longer than the five seconds after which a node gives up.
+	exchangeMax = 7 * time.Second
+	// probeMax is the same for probes, which rather ask another node.
+	probeMax = 1200 * time.Millisecond
+	// answerMax bounds an answer.
+	answerMax = 8 << 20
+)
+
+// Node is where a node listens.
+type Node struct{ AuctionURL, ManageURL string }
+
+// Options say whom to talk to and how much.
+type Options struct {
+	Nodes                     []Node
+	AuctionKey, ManagementKey string
+	EventsPerSecond           int
+	Storefronts               int
+	Seed                      uint64
+	// Ready reports whether a node is believed to be ready. Clients mostly believe it, and sometimes try a node that is not.
+	Ready func(node int) bool
+}
+
+// Clients are all of them together.
+type Clients struct {
+	o     Options
+	h     *history.History
+	http  *http.Client
+	quick *http.Client // Of the probes: their timeout is shorter.
+
+	market  *market
+	bodies  atomic.Int64 // Numbers of bodies.
+	doubts  chan *doubt
+	pending atomic.Int64 // Bodies of unknown outcome.
+	shared  shelf
+}
+
+// New prepares clients. SetUp has to be called before Run.
+func New(o Options, h *history.History) *Clients {
+	transport := func() *http.Transport {
+		return &http.Transport{
+			DialContext:         (&net.Dialer{Timeout: time.Second}).DialContext,
+			MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second,
+		}
+	}
+	return &Clients{
+		o: o, h: h, doubts: make(chan *doubt, doubtsMax+writesMax+100),
+		http: &http.Client{Timeout: exchangeMax, Transport: transport()}, quick: &http.Client{Timeout: probeMax, Transport: transport()},
+	}
+}
+
+// Run lets everybody work until the context ends, and returns when all have come to rest. Bodies of unknown outcome may
+// be left; Settle resolves them.
+func (c *Clients) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	for i := range c.o.Storefronts {
+		group.Go(func() { c.newStorefront(i).run(ctx) })
+	}
+	for i := range retriers {
+		group.Go(func() { c.retry(ctx, c.random(1_000+uint64(i))) })
+	}
+	for i := range c.o.Nodes {
+		group.Go(func() { c.watchAuctions(ctx, i) })
+	}
+	group.Go(func() { c.probeWrites(ctx) })
+	group.Go(func() { c.changeBudgets(ctx) })
+	group.Go(func() { c.movePayments(ctx) })
+	for i := range readers {
+		group.Go(func() { c.read(ctx, c.random(2_000+uint64(i))) })
+	}
+	group.Wait()
+}
+
+func (c *Clients) random(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(c.o.Seed, stream)) }
+
+// pick chooses a node: mostly one that is believed to be ready.
+func (c *Clients) pick(r *rand.Rand) int {
+	first := r.IntN(len(c.o.Nodes))
+	if r.IntN(10) == 0 {
+		return first
+	}
+	for i := range c.o.Nodes {
+		if n := (first + i) % len(c.o.Nodes); c.o.Ready(n) {
+			return n
+		}
+	}
+	return first
+}
+
+// answer is what came back.
+type answer struct {
+	status int // 0: nothing came back.
+	body   []byte
+	err    error
+}
+
+// outcome reads an answer as the interface has it.
+func (a answer) outcome() history.Outcome {
+	switch {
+	case a.status/100 == 2:
+		return history.OK
+	case a.status/100 == 4 && a.status != http.StatusTooManyRequests && a.status != 499:
+		return history.Refused
+	}
+	return history.Unknown
+}
+
+func (a answer) String() string {
+	if a.err != nil {
+		return a.err.Error()
+	}
+	return fmt.Sprintf("%d %.300s", a.status, a.body)
+}
+
+func (c *Clients) auctionCall(with *http.Client, node int, path string, body []byte) answer {
+	return call(with, http.MethodPost, c.o.Nodes[node].AuctionURL+path, c.o.AuctionKey, "", body)
+}
+
+func (c *Clients) manage(node int, method, path, idempotency string, body []byte) answer {
+	return call(c.http, method, c.o.Nodes[node].ManageURL+"/public/v1"+path, c.o.ManagementKey, idempotency, body)
+}
+
+// call makes one exchange. It does not end with the run's context: an operation that was begun is seen to its end, or its
+// outcome would be unknown for no reason.
+func call(with *http.Client, method, url, key, idempotency string, body []byte) answer {
+	req, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
+	if err != nil {
+		return answer{err: err}
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	if idempotency != "" {
+		req.Header.Set("Idempotency-Key", idempotency)
+	}
+	resp, err := with.Do(req)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer func() { _ = resp.Body.Close() }() // It was read or is lost either way.
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
+	if err != nil {
+		return answer{err: err}
+	}
+	return answer{status: resp.StatusCode, body: text}
+}
+
+// pause waits, and reports whether the run goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

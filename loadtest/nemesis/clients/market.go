@@ -1,0 +1,180 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+	"github.com/gavel-ads/gavel/loadtest/shop"
+)
+
+// plenty is more than a run spends, in minor units.
+const plenty = 5_000_000_000
+
+// market is what is for sale. Every campaign has its own products and pays its bid, so that each charge can be foretold
+// to the last unit; all prices are whole minor units.
+type market struct {
+	products []string
+	byID     map[string]*history.Campaign
+	tight    []*history.Campaign // Their budgets run out and are changed.
+	poor     *history.Vendor     // Its wallet runs out and is filled.
+}
+
+const perCampaign = 4 // Products.
+
+// vendors are the market: money that lasts, budgets that run out, one wallet for two campaigns, a budget of a day.
+func vendors() []*history.Vendor {
+	cpc := func(name string, price, budget int64) *history.Campaign {
+		return &history.Campaign{Name: name, Price: minor(price), Charge: history.Click, Budget: minor(budget)}
+	}
+	cpm := func(name string, price, budget int64) *history.Campaign {
+		return &history.Campaign{Name: name, Price: minor(price), Charge: history.Impression, Budget: minor(budget)}
+	}
+	daily := cpc("daily", 23, 6_000)
+	daily.Daily = true
+	all := []*history.Vendor{
+		{ID: "rich", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("dear", 31, plenty), cpm("views", 3, plenty)}},
+		{ID: "steady", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("cheap", 11, plenty), daily}},
+		{ID: "tight", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("hundred", 100, 2_550), cpm("seven", 7, 4_000)}},
+		{ID: "narrow", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("thirty-seven", 37, 1_000)}},
+		{ID: "poor", Deposit: minor(9_999), Campaigns: []*history.Campaign{cpc("left", 50, plenty), cpc("right", 50, plenty)}},
+	}
+	index := 0
+	for i, v := range all {
+		v.Index = i
+		for _, c := range v.Campaigns {
+			c.Index, c.Vendor = index, v
+			index++
+		}
+	}
+	return all
+}
+
+func minor(units int64) shop.Micros { return shop.Micros(units) * shop.MinorUnit }
+
+func (m *market) productsOf(c *history.Campaign) []string {
+	var ids []string
+	for i := range perCampaign {
+		ids = append(ids, fmt.Sprintf("%s-%d", c.Name, i))
+	}
+	return ids
+}
+
+// SetUp creates the market, through any node that takes it, and returns when every node offers all of its campaigns.
+func (c *Clients) SetUp(ctx context.Context) error {
+	c.h.Vendors = vendors()
+	m := &market{byID: map[string]*history.Campaign{}}
+	c.market = m
+	type item = map[string]any
+	var sellers, products []item
+	for _, v := range c.h.Vendors {
+		sellers = append(sellers, item{"id": v.ID, "name": v.ID})
+		for _, campaign := range v.Campaigns {
+			for _, p := range m.productsOf(campaign) {
+				m.products = append(m.products, p)
+				products = append(products, item{"id": p, "name": p, "vendors": []string{v.ID}, "categories": []string{}, "price": 9.99})
+			}
+		}
+	}
+	const catalogs = "/catalog-search-service/catalogs"
+	if _, err := c.must(ctx, http.MethodPut, catalogs+"/vendors", item{"vendors": sellers}); err != nil {
+		return err
+	}
+	if _, err := c.must(ctx, http.MethodPut, catalogs+"/products", item{"products": products}); err != nil {
+		return err
+	}
+	for _, v := range c.h.Vendors {
+		if !v.Ample {
+			m.poor = v
+		}
+		if _, err := c.must(ctx, http.MethodPost, "/billing-service/vendors/"+v.ID+"/balance", item{"balance": major(v.Deposit)}); err != nil {
+			return err
+		}
+		for _, campaign := range v.Campaigns {
+			if err := c.create(ctx, campaign); err != nil {
+				return err
+			}
+		}
+	}
+	return c.everywhere(ctx)
+}
+
+// major writes an amount of whole minor units as a JSON number of major units.
+func major(m shop.Micros) json.Number {
+	units := int64(m / shop.MinorUnit)
+	return json.Number(fmt.Sprintf("%d.%02d", units/100, units%100))
+}
+
+func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error {
+	type item = map[string]any
+	charge, amount, period := "CPC", int64(campaign.Price/shop.MinorUnit), "total"
+	if campaign.Charge == history.Impression {
+		charge, amount = "CPM", amount*1_000
+	}
+	if campaign.Daily {
+		period = "daily"
+	}
+	var bids []item
+	for _, p := range c.market.productsOf(campaign) {
+		bids = append(bids, item{"target": item{"type": "product", "id": p}, "amount": amount})
+	}
+	text, err := c.must(ctx, http.MethodPost, "/campaign-service/campaigns?vendor_id="+campaign.Vendor.ID, item{
+		"name": campaign.Name, "campaignType": "manual", "adFormat": "listing", "chargeType": charge, "priceRule": "first",
+		"budget": item{"amount": int64(campaign.Budget / shop.MinorUnit), "type": period}, "bids": bids,
+	})
+	if err != nil {
+		return err
+	}
+	var created struct {
+		CampaignID string `json:"campaignId"`
+	}
+	if err := json.Unmarshal(text, &created); err != nil || created.CampaignID == "" {
+		return fmt.Errorf("campaign %s: %w in %.300s", campaign.Name, err, text)
+	}
+	campaign.ID = created.CampaignID
+	c.market.byID[campaign.ID] = campaign
+	if campaign.Vendor.Ample && !campaign.Daily && campaign.Budget < minor(plenty) {
+		c.market.tight = append(c.market.tight, campaign)
+	}
+	return nil
+}
+
+// must repeats a write until it is done. The key makes that safe where the operation alone is not.
+func (c *Clients) must(ctx context.Context, method, path string, in any) ([]byte, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	r := c.random(3_000)
+	key := fmt.Sprintf("set-up-%d", c.bodies.Add(1))
+	for {
+		got := c.manage(c.pick(r), method, path, key, body)
+		if outcome := got.outcome(); outcome == history.OK {
+			return got.body, nil
+		} else if outcome == history.Refused || !pause(ctx, 200*time.Millisecond) {
+			return nil, fmt.Errorf("%s %s: %v", method, path, got)
+		}
+	}
+}
+
+// everywhere waits until all nodes offer all campaigns.
+func (c *Clients) everywhere(ctx context.Context) error {
+	for node := range c.o.Nodes {
+		for _, campaign := range c.h.Campaigns() {
+			body := auctionBody(c.market.productsOf(campaign))
+			for {
+				winners, got := c.auction(c.http, node, body)
+				if len(winners) > 0 {
+					break
+				}
+				if !pause(ctx, 100*time.Millisecond) {
+					return fmt.Errorf("node %d does not offer campaign %s: %v", node+1, campaign.Name, got)
+				}
+			}
+		}
+	}
+	return nil
+}

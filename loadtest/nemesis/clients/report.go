@@ -1,0 +1,109 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+const (
+	retriers = 12
+	// doubtsMax bodies of storefronts may be of unknown outcome; they stand still at half of it. BOUND: memory, and a herd
+	// that would fall on a cluster that comes back.
+	doubtsMax = 400
+)
+
+// doubt is a body of unknown outcome, to be repeated.
+type doubt struct {
+	body *history.Body
+	text []byte
+}
+
+// send reports a body once, now and then to two nodes at the same moment. What stays unknown is left to the retriers.
+func (s *storefront) send(b *history.Body) {
+	d := &doubt{b, text(b)}
+	b.Sent = s.h.Now()
+	s.h.With(func(h *history.History) { h.Bodies = append(h.Bodies, b) })
+	var done bool
+	if s.r.IntN(10) == 0 && len(s.o.Nodes) > 1 {
+		first, second := s.pick(s.r), s.r.IntN(len(s.o.Nodes))
+		var other bool
+		var twin sync.WaitGroup
+		twin.Go(func() { other = s.try(s.http, d, second) })
+		done = s.try(s.http, d, first)
+		twin.Wait()
+		done = done || other
+	} else {
+		done = s.try(s.http, d, s.pick(s.r))
+	}
+	if !done {
+		s.leave(d)
+	}
+	for s.pending.Load() > doubtsMax/2 {
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// leave hands a body to the retriers. The channel has room: storefronts stop at doubtsMax/2, write probes are at most writesMax.
+func (c *Clients) leave(d *doubt) {
+	c.pending.Add(1)
+	c.doubts <- d
+}
+
+// try sends a body to one node; done says that its outcome is known.
+func (c *Clients) try(with *http.Client, d *doubt, node int) (done bool) {
+	got := c.auctionCall(with, node, "/v2/events", d.text)
+	finish := c.h.Now()
+	outcome := got.outcome()
+	c.h.With(func(*history.History) {
+		d.body.Attempts++
+		switch outcome {
+		case history.OK:
+			d.body.Acked = min(d.body.Acked, finish)
+		case history.Unknown:
+			d.body.Unknown++
+		case history.Refused:
+		}
+	})
+	if outcome == history.Refused {
+		c.h.Finding(fmt.Sprintf("node %d refused a well-formed body: %v\n%.500s", node+1, got, d.text))
+	}
+	return outcome != history.Unknown
+}
+
+// retry repeats bodies of unknown outcome on any node, byte for byte, until the context ends.
+func (c *Clients) retry(ctx context.Context, r *rand.Rand) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case d := <-c.doubts:
+			done := c.try(c.http, d, c.pick(r))
+			if !done {
+				pause(ctx, time.Duration(50+r.IntN(200))*time.Millisecond)
+				c.doubts <- d // There is room: pending counts this one still.
+				continue
+			}
+			c.pending.Add(-1)
+		}
+	}
+}
+
+// resolve repeats what is still unknown until it is known or the context ends. REQUIRES: the storefronts rest.
+func (c *Clients) resolve(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var group sync.WaitGroup
+	for i := range retriers {
+		group.Go(func() { c.retry(ctx, c.random(4_000+uint64(i))) })
+	}
+	for c.pending.Load() > 0 && pause(ctx, 20*time.Millisecond) {
+	}
+	cancel()
+	group.Wait()
+}

@@ -1,0 +1,210 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+// storefront is one shop front end: it fetches tokens by auctions and reports what became of them, with the manners that
+// retry loops, double clicks and broken browsers have.
+type storefront struct {
+	*Clients
+	number int
+	r      *rand.Rand
+	made   [history.Arrays]int
+	fresh  []*history.Token // From its last auctions, not reported yet.
+	sent   []*history.Event // Of its last bodies, to be repeated now and then.
+}
+
+func (c *Clients) newStorefront(number int) *storefront {
+	return &storefront{Clients: c, number: number, r: c.random(uint64(number))}
+}
+
+func (s *storefront) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		begin := time.Now()
+		events := 1
+		if len(s.fresh) < 20 {
+			s.fetch()
+		} else {
+			b := s.compose()
+			events = len(b.Events)
+			s.send(b)
+		}
+		// A storefront makes its share of the rate, and after an outage it does not catch up.
+		due := time.Duration(events*s.o.Storefronts) * time.Second / time.Duration(s.o.EventsPerSecond)
+		if !pause(ctx, due-time.Since(begin)) {
+			return
+		}
+	}
+}
+
+// fetch runs three auctions over random products. When they fail, nothing is lost.
+func (s *storefront) fetch() {
+	var lists [][]string
+	for range 3 {
+		var ids []string
+		for _, p := range s.r.Perm(len(s.market.products))[:12] {
+			ids = append(ids, s.market.products[p])
+		}
+		lists = append(lists, ids)
+	}
+	winners, got := s.auction(s.http, s.pick(s.r), auctionBody(lists...))
+	if got.outcome() == history.Refused {
+		s.h.Finding("an auction was refused: " + got.String())
+	}
+	for _, w := range winners {
+		campaign := s.market.byID[w.CampaignID]
+		if campaign == nil {
+			s.h.Finding(fmt.Sprintf("a winner of the unknown campaign %q", w.CampaignID))
+			continue
+		}
+		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign}
+		if s.r.IntN(8) == 0 {
+			s.shared.put(s.r, t) // For another storefront, later: when the budget has run out, perhaps.
+		} else {
+			s.fresh = append(s.fresh, t)
+		}
+	}
+}
+
+func auctionBody(lists ...[]string) []byte {
+	type item = map[string]any
+	var auctions []item
+	for _, ids := range lists {
+		auctions = append(auctions, item{"type": "listings", "slots": 40, "products": item{"ids": ids}})
+	}
+	text, err := json.Marshal(item{"auctions": auctions})
+	if err != nil {
+		panic(err) // Maps of strings and numbers.
+	}
+	return text
+}
+
+type winner struct{ ResolvedBidID, CampaignID string }
+
+// auction returns the winners of all auctions of a body.
+func (c *Clients) auction(with *http.Client, node int, body []byte) ([]winner, answer) {
+	got := c.auctionCall(with, node, "/v2/auctions", body)
+	if got.status != http.StatusCreated {
+		return nil, got
+	}
+	var read struct{ Results []struct{ Winners []winner } }
+	if err := json.Unmarshal(got.body, &read); err != nil {
+		return nil, answer{err: fmt.Errorf("%w in %.300s", err, got.body)}
+	}
+	var all []winner
+	for _, r := range read.Results {
+		all = append(all, r.Winners...)
+	}
+	return all, got
+}
+
+// eventsMax is how many events one array holds.
+const eventsMax = 50
+
+// compose makes a body of 1 to 50 events: mostly an impression and a click of a new token; sometimes an event that was
+// reported before, one event twice, a second click on a token under another id, a token of another storefront, a
+// purchase or a page view.
+func (s *storefront) compose() *history.Body {
+	want := 1 + s.r.IntN(6)
+	if s.r.IntN(4) == 0 {
+		want = 1 + s.r.IntN(eventsMax)
+	}
+	b := &history.Body{Number: int(s.bodies.Add(1)), Acked: history.Never}
+	for len(b.Events) < want && len(s.fresh) > 0 {
+		b.Events = append(b.Events, s.behave()...)
+	}
+	b.Events = b.Events[:min(len(b.Events), eventsMax)] // No array gets more than it may hold.
+	s.sent = append(s.sent, b.Events...)
+	if len(s.sent) > 200 {
+		s.sent = append([]*history.Event(nil), s.sent[100:]...)
+	}
+	return b
+}
+
+func (s *storefront) behave() []*history.Event {
+	p := s.r.IntN(24)
+	switch {
+	case p == 0 && len(s.sent) > 0:
+		return []*history.Event{s.sent[s.r.IntN(len(s.sent))]}
+	case p == 1:
+		return []*history.Event{s.event(history.Purchase, nil)}
+	case p == 2:
+		return []*history.Event{s.event(history.PageView, nil)}
+	case p < 5:
+		if t := s.shared.take(s.r, s.fresh[0]); t != nil {
+			return []*history.Event{s.event(history.Click, t), s.event(history.Impression, t)}
+		}
+	}
+	token := s.fresh[0]
+	s.fresh = s.fresh[1:]
+	seen, clicked := s.event(history.Impression, token), s.event(history.Click, token)
+	switch {
+	case p < 9:
+		return []*history.Event{seen}
+	case p < 12:
+		return []*history.Event{seen, clicked, clicked} // One event twice in one body.
+	case p < 15:
+		return []*history.Event{seen, clicked, s.event(history.Click, token), s.event(history.Impression, token)} // New ids, same token.
+	}
+	return []*history.Event{seen, clicked}
+}
+
+// event makes a new event. Arrays have ids of their own: the same id in two arrays means nothing.
+func (s *storefront) event(array history.Array, token *history.Token) *history.Event {
+	s.made[array]++
+	return &history.Event{Array: array, ID: fmt.Sprintf("s%d-%d", s.number, s.made[array]), Token: token, Occurred: now()}
+}
+
+func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// text is the JSON of a body.
+func text(b *history.Body) []byte {
+	var arrays [history.Arrays][]string
+	for _, e := range b.Events {
+		member := ""
+		switch e.Array {
+		case history.Purchase:
+			member = `"items":[{"productId":"dear-0","quantity":2,"unitPrice":9.99}]`
+		case history.PageView:
+			member = `"page":{"type":"home"}`
+		default:
+			member = fmt.Sprintf(`"resolvedBidId":%q`, e.Token.Text)
+		}
+		arrays[e.Array] = append(arrays[e.Array], fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":"user-%d",%s}`, e.ID, e.Occurred, len(e.ID)%7, member))
+	}
+	var members []string
+	for array, list := range arrays {
+		if len(list) > 0 {
+			members = append(members, fmt.Sprintf("%q:[%s]", history.Names[array], strings.Join(list, ",")))
+		}
+	}
+	return []byte("{" + strings.Join(members, ",") + "}")
+}
+
+// shelf is where storefronts leave tokens for others: the same click from two browsers, or one that comes late.
+type shelf struct {
+	mu     sync.Mutex
+	tokens [512]*history.Token
+}
+
+func (s *shelf) put(r *rand.Rand, t *history.Token) { s.take(r, t) }
+
+// take leaves a token and takes what lay in its place, nil when that was nothing.
+func (s *shelf) take(r *rand.Rand, mine *history.Token) *history.Token {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := r.IntN(len(s.tokens))
+	other := s.tokens[i]
+	s.tokens[i] = mine
+	return other
+}
