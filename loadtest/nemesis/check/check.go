@@ -28,7 +28,8 @@ type Verdict struct {
 	Skipped string   `json:"skipped,omitempty"` // Why there is no verdict.
 }
 
-func (v *Verdict) fault(format string, a ...any) {
+// Fault adds a violation in words.
+func (v *Verdict) Fault(format string, a ...any) {
 	if v.Count++; v.Count <= faultsMax {
 		v.Faults = append(v.Faults, fmt.Sprintf(format, a...))
 	}
@@ -99,13 +100,13 @@ func Events(h *history.History, books *Books) Verdict {
 			n, total := counts[c][array], books.Reports[c].Total[array]
 			v.Checked += len(n.attempted)
 			if total < int64(len(n.acked)) || total > int64(len(n.attempted)) {
-				v.fault("campaign %s: %d %s reported, %d acknowledged, %d attempted", c.Name, total, history.Names[array], len(n.acked), len(n.attempted))
+				v.Fault("campaign %s: %d %s reported, %d acknowledged, %d attempted", c.Name, total, history.Names[array], len(n.acked), len(n.attempted))
 			}
 		}
 	}
 	v.Checked += books.Resent
 	for _, lost := range books.Lost {
-		v.fault("LOST %s", lost)
+		v.Fault("LOST %s", lost)
 	}
 	return v
 }
@@ -120,12 +121,12 @@ func Unknown(h *history.History) Verdict {
 			v.Checked++
 		}
 		if b.Acked == history.Never {
-			v.fault("body %d of %d events, sent at %v, is still unknown after %d attempts", b.Number, len(b.Events), b.Sent, b.Attempts)
+			v.Fault("body %d of %d events, sent at %v, is still unknown after %d attempts", b.Number, len(b.Events), b.Sent, b.Attempts)
 		}
 	}
 	for _, p := range h.Payments {
 		if p.Outcome == history.Unknown {
-			v.fault("a payment of %v to %s, sent at %v, is still unknown after %d attempts", p.Amount, p.Vendor.ID, p.Invoke, p.Attempts)
+			v.Fault("a payment of %v to %s, sent at %v, is still unknown after %d attempts", p.Amount, p.Vendor.ID, p.Invoke, p.Attempts)
 		}
 	}
 	v.Note = fmt.Sprintf("%d attempts were unknown", attempts)
@@ -150,13 +151,13 @@ func Charges(h *history.History, books *Books) Verdict {
 		other := 1 - c.Charge
 		switch {
 		case charged > tokens:
-			v.fault("campaign %s: DOUBLE CHARGE: %d charged, %d tokens reported", c.Name, charged, tokens)
+			v.Fault("campaign %s: DOUBLE CHARGE: %d charged, %d tokens reported", c.Name, charged, tokens)
 		case spent > shop.Micros(charged)*c.Price:
-			v.fault("campaign %s: %v billed for %d charges at %v", c.Name, spent, charged, c.Price)
+			v.Fault("campaign %s: %v billed for %d charges at %v", c.Name, spent, charged, c.Price)
 		case r.Charged[other] != 0 || r.Spent[other] != 0:
-			v.fault("campaign %s: %d %s charged, which are free", c.Name, r.Charged[other], history.Names[other])
+			v.Fault("campaign %s: %d %s charged, which are free", c.Name, r.Charged[other], history.Names[other])
 		case ample[c] && (charged < certain || spent != shop.Micros(charged)*c.Price):
-			v.fault("campaign %s: %d charged for %v at %v, though %d tokens were acknowledged and no money was short", c.Name, charged, spent, c.Price, certain)
+			v.Fault("campaign %s: %d charged for %v at %v, though %d tokens were acknowledged and no money was short", c.Name, charged, spent, c.Price, certain)
 		}
 	}
 	return v
@@ -203,12 +204,12 @@ func Balances(h *history.History, books *Books) Verdict {
 			least, most = least-spent, most-spent
 			v.Checked++
 			if b, read := books.Budgets[c]; read && !c.Daily && b.Used != spent {
-				v.fault("campaign %s: the report says %v spent, the budget %v", c.Name, spent, b.Used)
+				v.Fault("campaign %s: the report says %v spent, the budget %v", c.Name, spent, b.Used)
 			}
 		}
 		v.Checked++
 		if got := books.Balances[vendor]; got < least || got > most || got < 0 {
-			v.fault("wallet of %s: balance %v, but deposits less burns less spent is %v to %v", vendor.ID, got, least, most)
+			v.Fault("wallet of %s: balance %v, but deposits less burns less spent is %v to %v", vendor.ID, got, least, most)
 		}
 	}
 	return v
@@ -239,7 +240,7 @@ func Digests(h *history.History) Verdict {
 			compared++
 		}
 		if len(different) > 1 {
-			v.fault("group %s at index %d: %v", at.group, at.index, slices.Sorted(maps.Keys(nodes)))
+			v.Fault("group %s at index %d: %v", at.group, at.index, slices.Sorted(maps.Keys(nodes)))
 		}
 	}
 	v.Checked = compared
@@ -252,7 +253,7 @@ func Findings(h *history.History) Verdict {
 	v := Verdict{Check: "processes end only when they should, nodes come back, nothing is refused"}
 	v.Checked = len(h.Faults)
 	for _, f := range h.Findings {
-		v.fault("%s", f)
+		v.Fault("%s", f)
 	}
 	return v
 }

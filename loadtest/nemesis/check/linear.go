@@ -106,7 +106,7 @@ func Linearizable(h *history.History, patience time.Duration) Verdict {
 			v.Checked += len(part.ops)
 			switch search(part, patience) {
 			case porcupine.Illegal:
-				v.fault("%s: no order explains the %d operations from %v to %v", name, len(part.ops), time.Duration(part.ops[0].Call), part.end())
+				v.Fault("%s: no order explains the %d operations from %v to %v", name, len(part.ops), time.Duration(part.ops[0].Call), part.end())
 			case porcupine.Unknown:
 				undecided++
 			case porcupine.Ok:

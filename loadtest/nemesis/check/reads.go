@@ -73,15 +73,15 @@ func budgetRead(h *history.History, t *tally, r history.BudgetRead, v *Verdict) 
 	}
 	switch {
 	case !set:
-		v.fault("campaign %s at %v: a budget of %v, which nobody has set", c.Name, r.Return, r.Amount)
+		v.Fault("campaign %s at %v: a budget of %v, which nobody has set", c.Name, r.Return, r.Amount)
 	case r.Remaining != max(r.Amount-r.Used, 0):
-		v.fault("campaign %s at %v: budget %v, used %v, remaining %v", c.Name, r.Return, r.Amount, r.Used, r.Remaining)
+		v.Fault("campaign %s at %v: budget %v, used %v, remaining %v", c.Name, r.Return, r.Amount, r.Used, r.Remaining)
 	case r.Used > inForce:
-		v.fault("campaign %s at %v: OVERSPEND: %v used, no budget above %v was ever in force", c.Name, r.Return, r.Used, inForce)
+		v.Fault("campaign %s at %v: OVERSPEND: %v used, no budget above %v was ever in force", c.Name, r.Return, r.Used, inForce)
 	case r.Used > shop.Micros(most)*c.Price:
-		v.fault("campaign %s at %v: %v used, though only %d tokens at %v had been reported", c.Name, r.Return, r.Used, most, c.Price)
+		v.Fault("campaign %s at %v: %v used, though only %d tokens at %v had been reported", c.Name, r.Return, r.Used, most, c.Price)
 	case !c.Daily && t.ample && r.Used < shop.Micros(least)*c.Price:
-		v.fault("campaign %s at %v: %v used, though %d charges at %v had been acknowledged", c.Name, r.Return, r.Used, least, c.Price)
+		v.Fault("campaign %s at %v: %v used, though %d charges at %v had been acknowledged", c.Name, r.Return, r.Used, least, c.Price)
 	}
 }
 
@@ -91,11 +91,11 @@ func reportRead(t *tally, r history.ReportRead, v *Verdict) {
 	charged, spent := r.Charged[c.Charge], r.Spent[c.Charge]
 	switch {
 	case charged > int64(most):
-		v.fault("campaign %s at %v: DOUBLE CHARGE: %d charged, though only %d tokens had been reported", c.Name, r.Return, charged, most)
+		v.Fault("campaign %s at %v: DOUBLE CHARGE: %d charged, though only %d tokens had been reported", c.Name, r.Return, charged, most)
 	case spent > shop.Micros(charged)*c.Price, t.ample && spent != shop.Micros(charged)*c.Price:
-		v.fault("campaign %s at %v: %d charged for %v at %v", c.Name, r.Return, charged, spent, c.Price)
+		v.Fault("campaign %s at %v: %d charged for %v at %v", c.Name, r.Return, charged, spent, c.Price)
 	case charged > r.Total[c.Charge]:
-		v.fault("campaign %s at %v: %d charged of %d events", c.Name, r.Return, charged, r.Total[c.Charge])
+		v.Fault("campaign %s at %v: %d charged of %d events", c.Name, r.Return, charged, r.Total[c.Charge])
 	}
 }
 
@@ -121,6 +121,6 @@ func walletRead(h *history.History, bounds map[*history.Campaign]*tally, r histo
 		}
 	}
 	if r.Balance < 0 || r.Balance < least || r.Balance > most {
-		v.fault("wallet of %s at %v: balance %v, want %v to %v and never below zero", r.Vendor.ID, r.Return, r.Balance, max(least, 0), most)
+		v.Fault("wallet of %s at %v: balance %v, want %v to %v and never below zero", r.Vendor.ID, r.Return, r.Balance, max(least, 0), most)
 	}
 }

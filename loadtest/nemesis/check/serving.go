@@ -26,7 +26,7 @@ func Stale(h *history.History, limit, slack time.Duration) Verdict {
 				continue
 			}
 			if v.Checked++; a.Winners > 0 {
-				v.fault("n%d gave %d winners at %v, %v after it was cut off", a.Node+1, a.Winners, a.Invoke, age)
+				v.Fault("n%d gave %d winners at %v, %v after it was cut off", a.Node+1, a.Winners, a.Invoke, age)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func Serving(h *history.History) Verdict {
 			continue
 		}
 		if v.Checked++; a.Status != 201 {
-			v.fault("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
+			v.Fault("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
 		}
 	}
 	return v

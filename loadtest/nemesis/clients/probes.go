@@ -65,7 +65,7 @@ func (c *Clients) write(ctx context.Context, i int) {
 			w.Return = c.h.Now()
 			break
 		}
-		if !pause(ctx, 20*time.Millisecond) {
+		if !pause(ctx, 50*time.Millisecond) {
 			break
 		}
 	}

@@ -1,0 +1,333 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A fault belongs to a domain; two of the same domain are never in force together, because each undoes its own work only.
+const (
+	processes = "processes"
+	network   = "network"
+	disks     = "disks"
+	alone     = "alone" // Nothing else runs beside it.
+)
+
+// drainMax is how long a process may take to end after SIGTERM. The promise is 15 s; the machine may be slow.
+const drainMax = 30 * time.Second
+
+// kind is a kind of fault. Its function does it, lasts as long as the fault does, and undoes it.
+type kind struct {
+	domain string
+	weight int
+	least  int // Nodes it needs.
+	do     func(f *force) error
+}
+
+// force is one fault in force.
+type force struct {
+	*run
+	ctx    context.Context
+	r      *rand.Rand
+	target string // What the report says it hit.
+	nodes  []int
+}
+
+// kinds are all faults. Weights are about how often each finds something in a run of an hour.
+var kinds = map[string]kind{
+	"kill-one":       {processes, 3, 1, func(f *force) error { return f.kill(f.some(1)) }},
+	"kill-leader":    {processes, 6, 1, func(f *force) error { return f.kill(f.leader()) }},
+	"kill-f":         {processes, 2, 5, func(f *force) error { return f.kill(f.some(f.minority())) }},
+	"kill-all":       {processes, 2, 1, func(f *force) error { return f.kill(f.some(len(f.w.Nodes))) }},
+	"pause-one":      {processes, 2, 1, func(f *force) error { return f.pause(f.some(1)) }},
+	"pause-leader":   {processes, 3, 1, func(f *force) error { return f.pause(f.leader()) }},
+	"rolling":        {alone, 2, 1, (*force).rolling},
+	"cut-leader":     {network, 4, 3, func(f *force) error { return f.isolate(f.leader()[0]) }},
+	"cut-one":        {network, 2, 3, func(f *force) error { return f.isolate(f.some(1)[0]) }},
+	"cut-halves":     {network, 2, 5, (*force).halves},
+	"cut-ring":       {network, 2, 3, (*force).ring},
+	"cut-one-way":    {network, 3, 3, (*force).oneWay},
+	"loss":           {network, 2, 3, (*force).loss},
+	"power-one":      {disks, 3, 1, func(f *force) error { return f.power(f.some(1)) }},
+	"power-leader":   {disks, 2, 1, func(f *force) error { return f.power(f.leader()) }},
+	"power-all":      {disks, 3, 1, func(f *force) error { return f.power(f.some(len(f.w.Nodes))) }},
+	"freeze-short":   {disks, 2, 1, func(f *force) error { return f.freeze(f.leader()[0], f.span(0.5, 2), false) }},
+	"freeze-long":    {disks, 2, 1, func(f *force) error { return f.freeze(f.leader()[0], f.span(8, 12), true) }},
+	"slow-disk":      {disks, 2, 1, (*force).slow},
+	"full-disk":      {disks, 2, 1, (*force).full},
+	"wipe":           {alone, 2, 3, (*force).wipe},
+	"transfer":       {network, 3, 3, (*force).transfer},
+	"transfer-storm": {network, 1, 3, (*force).storm},
+}
+
+func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
+
+// span is a length between two numbers of seconds. A gentle run has shorter ones.
+func (f *force) span(least, most float64) time.Duration {
+	if f.o.gentle {
+		most = min(most, least+3)
+	}
+	return time.Duration((least + f.r.Float64()*(most-least)) * float64(time.Second))
+}
+
+// last lets the fault last, or ends it with the run.
+func (f *force) last(d time.Duration) { wait(f.ctx, d) }
+
+func (f *force) minority() int { return (len(f.w.Nodes) - 1) / 2 }
+
+// some are k nodes.
+func (f *force) some(k int) []int {
+	nodes := f.r.Perm(len(f.w.Nodes))[:k]
+	slices.Sort(nodes)
+	return f.hitting(nodes, "")
+}
+
+// leader is the node that leads a group, any node when none does just now.
+func (f *force) leader() []int {
+	group := f.r.IntN(1_000)
+	if node, ok := f.leads(f.ctx, group); ok {
+		return f.hitting([]int{node}, " leader")
+	}
+	return f.some(1)
+}
+
+func (f *force) hitting(nodes []int, as string) []int {
+	f.nodes, f.target = nodes, ""
+	for i, n := range nodes {
+		if i > 0 {
+			f.target += " "
+		}
+		f.target += f.w.Nodes[n].ID
+	}
+	f.target += as
+	return nodes
+}
+
+// kill kills nodes at once and starts them again after a moment.
+func (f *force) kill(nodes []int) error {
+	errs := f.each(nodes, func(n int) error {
+		f.keeper.hold(n, "kill")
+		return f.w.Nodes[n].Kill()
+	})
+	f.last(f.span(0.1, 8))
+	return errors.Join(errs, f.each(nodes, f.keeper.letGo))
+}
+
+func (f *force) each(nodes []int, do func(n int) error) error {
+	errs := make([]error, len(nodes))
+	var group sync.WaitGroup
+	for i, n := range nodes {
+		group.Go(func() { errs[i] = do(n) })
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// pause stops processes and lets them go on, as a hypervisor does with a machine.
+func (f *force) pause(nodes []int) error {
+	errs := f.each(nodes, func(n int) error {
+		f.keeper.hit(n, "pause")
+		return f.w.Nodes[n].Signal(syscall.SIGSTOP)
+	})
+	f.last(f.span(1, 30))
+	return errors.Join(errs, f.each(nodes, func(n int) error {
+		err := f.w.Nodes[n].Signal(syscall.SIGCONT)
+		f.keeper.over(n)
+		return err
+	}))
+}
+
+// rolling restarts one node after the other as an upgrade does: each is ready before the next one goes.
+func (f *force) rolling() error {
+	var all []error
+	for _, n := range f.hitting(f.r.Perm(len(f.w.Nodes)), "") {
+		f.keeper.hold(n, "rolling restart")
+		node := f.w.Nodes[n]
+		if err := node.Terminate(drainMax); err != nil {
+			f.h.Finding("rolling restart: " + err.Error())
+		} else if code := node.Code(); code != 0 {
+			f.h.Finding(fmt.Sprintf("rolling restart: %s ended with code %d; the end of its log:\n%s", node.ID, code, logTail(node.Log)))
+		}
+		all = append(all, f.keeper.letGo(n), f.recovered(f.ctx, "rolling restart"))
+		f.last(f.span(1, 2))
+	}
+	return errors.Join(all...)
+}
+
+// isolate cuts a node off from all others. While it lasts the node must not sell what it cannot know to be there.
+func (f *force) isolate(node int) error {
+	var links [][2]int
+	for other := range f.w.Nodes {
+		if other != node {
+			links = append(links, [2]int{node, other}, [2]int{other, node})
+		}
+	}
+	return f.cut(links, f.span(2, 20))
+}
+
+// halves splits the cluster into a majority and the rest.
+func (f *force) halves() error {
+	order := f.r.Perm(len(f.w.Nodes))
+	small := f.hitting(order[:f.minority()], " cut off together")
+	var links [][2]int
+	for _, a := range small {
+		for _, b := range order[f.minority():] {
+			links = append(links, [2]int{a, b}, [2]int{b, a})
+		}
+	}
+	return f.cut(links, f.span(2, 20))
+}
+
+// ring leaves every node a majority, and no two the same one: each loses the link to the one opposite. Of three nodes one
+// link goes.
+func (f *force) ring() error {
+	order := f.r.Perm(len(f.w.Nodes))
+	var links [][2]int
+	for i, a := range order {
+		b := order[(i+len(order)/2)%len(order)]
+		links = append(links, [2]int{a, b}, [2]int{b, a})
+		if len(order) == 3 {
+			break
+		}
+	}
+	f.target = fmt.Sprint(links)
+	return f.cut(links, f.span(2, 20))
+}
+
+// oneWay drops what one node sends, or what is sent to it.
+func (f *force) oneWay() error {
+	node := f.leader()[0]
+	out := f.r.IntN(2) == 0
+	var links [][2]int
+	for other := range f.w.Nodes {
+		switch {
+		case other == node:
+		case out:
+			links = append(links, [2]int{node, other})
+		default:
+			links = append(links, [2]int{other, node})
+		}
+	}
+	f.target += map[bool]string{true: " outwards", false: " inwards"}[out]
+	return f.cut(links, f.span(2, 20))
+}
+
+// cut cuts links for a time, and notes which nodes were alone meanwhile.
+func (f *force) cut(links [][2]int, length time.Duration) error {
+	var all []error
+	for _, l := range links {
+		all = append(all, f.w.Net.Cut(l[0], l[1]))
+	}
+	end := f.isolated()
+	f.last(length)
+	end()
+	for _, l := range links {
+		all = append(all, f.w.Net.Heal(l[0], l[1]))
+	}
+	return errors.Join(all...)
+}
+
+// loss drops a share of all packets between nodes.
+func (f *force) loss() error {
+	if !f.w.Net.CanLose() {
+		return errSkip
+	}
+	share := 0.05 + 0.25*f.r.Float64()
+	f.target = fmt.Sprintf("%.0f %%", 100*share)
+	err := f.w.Net.Lose(share)
+	f.last(f.span(5, 20))
+	return errors.Join(err, f.w.Net.Lose(0))
+}
+
+// power cuts the power of nodes: their disks forget what was not synced, their processes are gone.
+func (f *force) power(nodes []int) error {
+	errs := f.each(nodes, func(n int) error {
+		f.keeper.hold(n, "power cut")
+		return errors.Join(f.w.Nodes[n].Disk.Cut(), f.w.Nodes[n].Kill(), f.w.Nodes[n].Disk.Restore())
+	})
+	f.last(f.span(0.1, 5))
+	return errors.Join(errs, f.each(nodes, f.keeper.letGo))
+}
+
+// freeze hangs a disk. A node whose writes hang longer than its watchdog's patience ends itself, as it should; one whose
+// writes hang shorter goes on, and sells from memory meanwhile.
+func (f *force) freeze(node int, length time.Duration, ends bool) error {
+	if ends {
+		f.keeper.hit(node, "frozen disk")
+		f.keeper.excuse(node, length+graceAfter)
+		defer f.keeper.over(node)
+	}
+	err := f.w.Nodes[node].Disk.Freeze()
+	f.last(length)
+	return errors.Join(err, f.w.Nodes[node].Disk.Thaw())
+}
+
+// slow lets a disk do few writes in a second.
+func (f *force) slow() error {
+	node := f.leader()[0]
+	if !f.w.Nodes[node].CanThrottle() {
+		return errSkip
+	}
+	writes := 20 + f.r.IntN(80)
+	f.target += fmt.Sprintf(", %d writes/s", writes)
+	f.keeper.hit(node, "slow disk") // A write that queues for more than the watchdog's patience ends the process.
+	length := f.span(5, 20)
+	f.keeper.excuse(node, length+graceAfter)
+	err := f.w.Nodes[node].Throttle(writes)
+	f.last(length)
+	f.w.Nodes[node].Unthrottle()
+	f.keeper.over(node)
+	return err
+}
+
+// full fills a disk and frees it again.
+func (f *force) full() error {
+	node := f.leader()[0]
+	length := f.span(4, 15)
+	f.keeper.hit(node, "full disk")
+	f.keeper.excuse(node, length+graceAfter)
+	err := f.w.Nodes[node].Disk.Fill(int64(f.r.IntN(1 << 20)))
+	f.last(length)
+	err = errors.Join(err, f.w.Nodes[node].Disk.Free())
+	f.keeper.over(node)
+	return err
+}
+
+// wipe replaces a node's disk by an empty one. The node comes back under its name and has to be a full member again
+// before anything else happens: two wipes in a row would be the loss of two disks.
+func (f *force) wipe() error {
+	node := f.some(1)[0]
+	f.keeper.hold(node, "wiped disk")
+	err := errors.Join(f.w.Nodes[node].Kill(), f.w.Nodes[node].Disk.Wipe())
+	f.last(f.span(0.1, 5))
+	err = errors.Join(err, f.keeper.letGo(node))
+	return errors.Join(err, f.allVote(f.ctx))
+}
+
+// transfer moves a leadership to another node by the operator's request.
+func (f *force) transfer() error {
+	group, to := f.r.IntN(1_000), f.r.IntN(len(f.w.Nodes))
+	f.hitting([]int{to}, " takes over")
+	return f.transferTo(f.ctx, group, to)
+}
+
+// storm moves leaderships as fast as they go.
+func (f *force) storm() error {
+	end := time.Now().Add(f.span(3, 10))
+	for time.Now().Before(end) && f.ctx.Err() == nil {
+		if err := f.transfer(); errors.Is(err, errSkip) {
+			return err
+		}
+	}
+	f.target = "all groups"
+	return nil
+}

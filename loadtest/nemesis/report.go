@@ -1,0 +1,245 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+// patience bounds the search for one order of a part of the history.
+const patience = 20 * time.Second
+
+// report is what a run comes to. Durations are milliseconds in JSON.
+type report struct {
+	Seed       uint64                    `json:"seed"`
+	Nodes      int                       `json:"nodes"`
+	Minutes    float64                   `json:"minutes"`
+	Operations map[string]map[string]int `json:"operations"` // Kind, outcome, count.
+	Events     int                       `json:"events"`     // Acknowledged, repeats included.
+	Charged    int64                     `json:"charged"`
+	Clipped    int64                     `json:"uncharged"` // Tokens reported that nothing was left for.
+	Faults     map[string]faultLine      `json:"faults"`
+	Exits      int                       `json:"expectedExits"`
+	Doubts     int                       `json:"unknownBodies"`
+	Resolved   int                       `json:"unknownBodiesResolved"`
+	Checks     []check.Verdict           `json:"checks"`
+	Violations int                       `json:"violations"`
+	Kept       string                    `json:"kept,omitempty"` // Where logs and history lie.
+}
+
+// faultLine is a kind of fault: how long the slowest small write took that was begun while it was in force.
+type faultLine struct {
+	Count          int     `json:"count"`
+	Alone          int     `json:"alone"` // Without another beside it; only these count below.
+	GapMedian      float64 `json:"writeGapMedianMillis"`
+	GapP99         float64 `json:"writeGapP99Millis"`
+	GapMax         float64 `json:"writeGapMaxMillis"`
+	Auctions       int     `json:"auctionsOnLiveNodes"`
+	AuctionsFailed int     `json:"auctionsFailed"`
+}
+
+// judge holds the history against every check.
+func (r *run) judge(books *check.Books) *report {
+	h := r.h
+	markAlone(h.Faults)
+	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
+	rep.Checks = []check.Verdict{check.Findings(h), check.Unknown(h), check.Serving(h), check.Digests(h), check.Reads(h),
+		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack)}
+	if books != nil {
+		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
+		rep.money(h, books)
+	}
+	rep.Checks = append(rep.Checks, r.auditor...)
+	for _, v := range rep.Checks {
+		rep.Violations += v.Count
+	}
+	for _, b := range h.Bodies {
+		if b.Acked != history.Never {
+			rep.Events += len(b.Events)
+		}
+		if b.Unknown > 0 {
+			rep.Doubts++
+			if b.Acked != history.Never {
+				rep.Resolved++
+			}
+		}
+	}
+	for _, n := range r.keeper.nodes {
+		rep.Exits += n.exits
+	}
+	return rep
+}
+
+func (rep *report) money(h *history.History, books *check.Books) {
+	reported := map[*history.Token]bool{}
+	for _, b := range h.Bodies {
+		for _, e := range b.Events {
+			if e.Token != nil && e.Array == e.Token.Campaign.Charge {
+				reported[e.Token] = true
+			}
+		}
+	}
+	for _, r := range books.Reports {
+		rep.Charged += r.Charged[0] + r.Charged[1]
+	}
+	rep.Clipped = int64(len(reported)) - rep.Charged
+}
+
+// markAlone says of each fault whether another was in force in its time.
+func markAlone(faults []history.Fault) {
+	for i := range faults {
+		f := &faults[i]
+		f.Alone = true
+		for j, g := range faults {
+			if i != j && g.Begin <= f.Settled && f.Begin <= g.Settled {
+				f.Alone = false
+			}
+		}
+	}
+}
+
+func operations(h *history.History) map[string]map[string]int {
+	all := map[string]map[string]int{}
+	count := func(kind string, outcome fmt.Stringer, n int) {
+		if all[kind] == nil {
+			all[kind] = map[string]int{}
+		}
+		all[kind][outcome.String()] += n
+	}
+	for _, b := range h.Bodies {
+		outcome := history.OK
+		if b.Acked == history.Never {
+			outcome = history.Unknown
+		}
+		count("event bodies", outcome, 1)
+		count("event attempts", history.Unknown, b.Unknown)
+		count("event attempts", history.OK, b.Attempts-b.Unknown)
+	}
+	for _, c := range h.Changes {
+		count("budget changes", c.Outcome, 1)
+	}
+	for _, p := range h.Payments {
+		kind := "deposits"
+		if p.Amount < 0 {
+			kind = "burns"
+		}
+		count(kind, p.Outcome, 1)
+	}
+	for _, a := range h.Auctions {
+		outcome := history.OK
+		if a.Status != 201 {
+			outcome = history.Unknown
+		}
+		count("auctions watched", outcome, 1)
+	}
+	count("books read", history.OK, len(h.Budgets)+len(h.Wallets)+len(h.Reports))
+	return all
+}
+
+func faultLines(h *history.History) map[string]faultLine {
+	lines := map[string]faultLine{}
+	gaps, shares := check.Gaps(h), check.FailedAuctions(h)
+	for _, f := range h.Faults {
+		l := lines[f.Kind]
+		l.Count++
+		lines[f.Kind] = l
+	}
+	for kind, l := range lines {
+		l.Alone = len(gaps[kind])
+		l.GapMedian, l.GapP99, l.GapMax = millis(gaps[kind], 0.5), millis(gaps[kind], 0.99), millis(gaps[kind], 1)
+		l.Auctions, l.AuctionsFailed = shares[kind].Asked, shares[kind].Failed
+		lines[kind] = l
+	}
+	return lines
+}
+
+// millis is a quantile of sorted durations: the least that at least this share does not exceed.
+func millis(sorted []time.Duration, share float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	at := int(share * float64(len(sorted)))
+	if float64(at) == share*float64(len(sorted)) && at > 0 {
+		at--
+	}
+	return float64(sorted[at].Microseconds()) / 1_000
+}
+
+// write prints the report for people.
+func (rep *report) write(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A terminal that is gone reads nothing.
+	line("\nnemesis: %d nodes, %.3g minutes, seed %d", rep.Nodes, rep.Minutes, rep.Seed)
+	line("\noperations\tok\trefused\tunknown")
+	for _, kind := range slices.Sorted(maps.Keys(rep.Operations)) {
+		of := rep.Operations[kind]
+		line("%s\t%d\t%d\t%d", kind, of["ok"], of["refused"], of["unknown"])
+	}
+	line("\n%d events acknowledged, %d tokens charged, %d reported with nothing left to charge", rep.Events, rep.Charged, rep.Clipped)
+	line("%d bodies were of unknown outcome for a time, %d of them resolved by retry", rep.Doubts, rep.Resolved)
+	line("%d times a process ended itself as a fault of its disk demands", rep.Exits)
+	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed")
+	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
+		f := rep.Faults[kind]
+		line("%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%d\t%d", kind, f.Count, f.Alone, f.GapMedian, f.GapP99, f.GapMax, f.Auctions, f.AuctionsFailed)
+	}
+	line("\ncheck\tcompared\tviolations\t")
+	for _, v := range rep.Checks {
+		note := v.Note
+		if v.Skipped != "" {
+			note = "SKIPPED: " + v.Skipped
+		}
+		line("%s\t%d\t%d\t%s", v.Check, v.Checked, v.Count, note)
+	}
+	_ = t.Flush() // As above.
+	for _, v := range rep.Checks {
+		for _, f := range v.Faults {
+			_, _ = fmt.Fprintf(w, "\nVIOLATION: %s\n  %s\n", v.Check, f)
+		}
+	}
+	if rep.Kept != "" {
+		_, _ = fmt.Fprintf(w, "\nlogs and history: %s\n", rep.Kept)
+	}
+}
+
+func (rep *report) writeJSON(path string, stdout io.Writer) error {
+	text, err := json.MarshalIndent(rep, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if path == "-" {
+		_, err = stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// archive keeps the history beside the logs when something is wrong or somebody wants it, and removes a temporary directory
+// otherwise.
+func (r *run) archive(rep *report) error {
+	if rep.Violations == 0 && !r.o.keep {
+		if r.o.dir == "" {
+			return os.RemoveAll(r.dir)
+		}
+		return nil
+	}
+	rep.Kept = r.dir
+	f, err := os.OpenFile(filepath.Join(r.dir, "history.jsonl"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.h.Dump(f), f.Close(), rep.writeJSON(filepath.Join(r.dir, "report.json"), nil))
+}

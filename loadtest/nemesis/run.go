@@ -1,0 +1,312 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/clients"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
+)
+
+const (
+	// startMax is how long a new cluster may take to be ready and sell.
+	startMax = 2 * time.Minute
+	// recoverMax is how long all nodes may take to be ready after a fault. The promise for a restart is 15 s; a node that
+	// was cut off, paused or wiped has more to do, and the machine is shared.
+	recoverMax = 90 * time.Second
+	// settleMax bounds the resolution of unknown outcomes, the reading of the books and the reports of everything again.
+	settleMax = 10 * time.Minute
+	diskBytes = 3 << 30
+	groups    = 2
+)
+
+// run is one run.
+type run struct {
+	o       options
+	out     io.Writer // Progress, for whoever watches.
+	dir     string
+	w       *world.World
+	h       *history.History
+	keeper  *keeper
+	clients *clients.Clients
+	keys    struct{ auction, management string }
+	auditor []check.Verdict
+	mu      sync.Mutex // Of out.
+}
+
+func (r *run) say(format string, a ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = fmt.Fprintf(r.out, "%8s  %s\n", r.h.Now().Round(time.Millisecond), fmt.Sprintf(format, a...))
+}
+
+// perform makes a whole run. An error means that there is no verdict.
+func perform(ctx context.Context, o options, out io.Writer) (_ *report, err error) {
+	r := &run{o: o, out: out, h: history.New(), dir: o.dir}
+	if r.dir == "" {
+		if r.dir, err = os.MkdirTemp("", "gavel-nemesis-"); err != nil {
+			return nil, err
+		}
+	} else if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
+	}
+	r.say("seed %d, %d nodes, %v, logs and history in %s", o.seed, o.nodes, o.length, r.dir)
+	if err := r.prepare(ctx); err != nil {
+		return nil, err
+	}
+	live, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer func() {
+		stop()
+		err = errors.Join(err, r.w.Close())
+	}()
+	books, err := r.play(ctx, live, stop)
+	if err != nil {
+		return nil, fmt.Errorf("%w; logs in %s", err, r.dir)
+	}
+	report := r.judge(books)
+	return report, r.archive(report)
+}
+
+// prepare builds the binary, the keys and the world.
+func (r *run) prepare(ctx context.Context) error {
+	if r.o.binary == "" {
+		r.o.binary = filepath.Join(r.dir, "gavel")
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", r.o.binary, "github.com/gavel-ads/gavel/node")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("go build ./node: %w\n%s", err, text)
+		}
+	}
+	var err error
+	if r.o.binary, err = filepath.Abs(r.o.binary); err != nil {
+		return err
+	}
+	for kind, key := range map[string]*string{"auction": &r.keys.auction, "management": &r.keys.management} {
+		text, err := exec.CommandContext(ctx, r.o.binary, "keys", "generate", "--kind", kind).Output()
+		if err != nil {
+			return fmt.Errorf("gavel keys generate: %w", err)
+		}
+		*key = strings.TrimSpace(string(text))
+	}
+	var ids []string
+	for i := range r.o.nodes {
+		ids = append(ids, fmt.Sprintf("n%d", i+1))
+	}
+	if err := writeCertificates(r.dir, ids); err != nil {
+		return err
+	}
+	r.w, err = world.New(world.Options{
+		Nodes: r.o.nodes, Binary: r.o.binary, LogDir: r.dir, DiskBytes: diskBytes, Args: r.arguments,
+		Env: []string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + r.keys.auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + r.keys.management},
+	})
+	return err
+}
+
+// arguments are the command line of a node: the same on each but for its name and addresses.
+func (r *run) arguments(w *world.World, i int) []string {
+	n := w.Nodes[i]
+	args := []string{
+		"serve", "--data-dir", n.Disk.Data(), "--node-id", n.ID,
+		"--auction-listen", n.IP + ":8080", "--manage-listen", n.IP + ":8081", "--peer-listen", n.IP + ":7400",
+		"--groups", fmt.Sprint(groups), "--ratelimit-management", "0", "--ratelimit-catalog", "0",
+		// Snapshots every few seconds, and logs so short that a node that was away for long needs one.
+		"--raft-snapshot-interval", "2s", "--raft-snapshot-threshold", "400", "--raft-trailing-logs", "1200",
+		"--staleness", r.o.staleness.String(), "--log-format", "json",
+	}
+	if len(w.Nodes) > 1 {
+		var peers []string
+		for _, peer := range w.Nodes {
+			peers = append(peers, peer.IP+":7400")
+		}
+		args = append(args, "--join", strings.Join(peers, ","), "--bootstrap-expect", fmt.Sprint(len(w.Nodes)),
+			"--peer-certificate", filepath.Join(r.dir, n.ID+".pem"), "--peer-key", filepath.Join(r.dir, n.ID+".key"),
+			"--peer-authority", filepath.Join(r.dir, "authority.pem"))
+	}
+	return args
+}
+
+// play is the run itself: start, load and faults, healing, books. Stop ends what live keeps alive.
+func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (*check.Books, error) {
+	r.keeper = newKeeper(r.w, r.h)
+	if err := r.keeper.run(live); err != nil {
+		return nil, err
+	}
+	starting, cancel := context.WithTimeout(ctx, startMax)
+	defer cancel()
+	if err := r.keeper.allReady(starting); err != nil {
+		return nil, fmt.Errorf("the cluster does not start: %w\n%s", err, logTail(r.w.Nodes[0].Log))
+	}
+	options := clients.Options{
+		AuctionKey: r.keys.auction, ManagementKey: r.keys.management, EventsPerSecond: r.o.rate, Storefronts: 6, Seed: r.o.seed,
+		Ready: r.keeper.isReady,
+	}
+	for _, n := range r.w.Nodes {
+		options.Nodes = append(options.Nodes, clients.Node{AuctionURL: n.AuctionURL, ManageURL: n.ManageURL})
+	}
+	r.clients = clients.New(options, r.h)
+	if err := r.clients.SetUp(starting); err != nil {
+		return nil, fmt.Errorf("set up the market: %w", err)
+	}
+	r.say("the market stands, faults begin")
+	faults, cancel := context.WithTimeout(ctx, r.o.length)
+	defer cancel()
+	traffic, rest := context.WithCancel(live)
+	var group sync.WaitGroup
+	group.Go(func() { r.clients.Run(traffic) })
+	group.Go(func() { r.sample(traffic) })
+	r.rage(faults)
+	healed := r.recovered(live, "the last fault")
+	wait(live, 2*time.Second)
+	rest()
+	group.Wait()
+	if healed != nil { // The books of a cluster that is not whole cannot be read; the verdict is there already.
+		return nil, nil
+	}
+	r.say("resolving what is unknown, reading the books")
+	settling, cancel := context.WithTimeout(ctx, settleMax)
+	defer cancel()
+	books, err := r.clients.Settle(settling)
+	if err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	meeting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := r.meet(meeting); err != nil {
+		r.h.Finding(err.Error())
+	}
+	r.keeper.stop()
+	stop()
+	r.auditor = r.audit(ctx, books)
+	return books, nil
+}
+
+// rage lets faults loose until the context ends. The schedule is a function of the seed; which node leads is not.
+func (r *run) rage(ctx context.Context) {
+	schedule := rand.New(rand.NewPCG(r.o.seed, 7_000))
+	names := r.o.kinds
+	if len(names) == 0 {
+		names = kindNames()
+	}
+	skipped := map[string]bool{}
+	for i := uint64(0); ; i++ {
+		rest := time.Duration(1_000+schedule.IntN(4_000)) * time.Millisecond
+		if r.o.gentle {
+			rest *= 2
+		}
+		if !wait(ctx, rest) {
+			return
+		}
+		first := pick(schedule, names, r.o.nodes, "")
+		second := pick(schedule, names, r.o.nodes, first)
+		both := schedule.IntN(4) == 0 && second != ""
+		delay := time.Duration(schedule.IntN(4_000)) * time.Millisecond
+		var group sync.WaitGroup
+		group.Go(func() { r.inject(ctx, first, 2*i, skipped) })
+		if both {
+			group.Go(func() {
+				if wait(ctx, delay) {
+					r.inject(ctx, second, 2*i+1, skipped)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+// pick chooses a kind by weight; beside names a fault that it must get along with.
+func pick(schedule *rand.Rand, names []string, nodes int, beside string) string {
+	total := 0
+	fits := func(name string) bool {
+		k := kinds[name]
+		return nodes >= k.least && (beside == "" || k.domain != alone && kinds[beside].domain != alone && k.domain != kinds[beside].domain)
+	}
+	for _, name := range names {
+		if fits(name) {
+			total += kinds[name].weight
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	at := schedule.IntN(total)
+	for _, name := range names {
+		if fits(name) {
+			if at -= kinds[name].weight; at < 0 {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// inject does one fault, waits until everybody is back, and notes it.
+func (r *run) inject(ctx context.Context, name string, number uint64, skipped map[string]bool) {
+	if name == "" {
+		return
+	}
+	f := &force{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number))}
+	note := history.Fault{Kind: name, Begin: r.h.Now()}
+	err := kinds[name].do(f)
+	if errors.Is(err, errSkip) {
+		r.mu.Lock()
+		first := !skipped[name]
+		skipped[name] = true
+		r.mu.Unlock()
+		if first {
+			r.say("SKIPPED: faults of kind %s are not possible here", name)
+		}
+		return
+	}
+	note.Healed, note.Target, note.Nodes = r.h.Now(), f.target, f.nodes
+	if err != nil {
+		r.h.Finding(fmt.Sprintf("%s of %s: %v", name, f.target, err))
+	}
+	_ = r.recovered(context.WithoutCancel(ctx), name) // It is a finding.
+	note.Settled = r.h.Now()
+	r.h.With(func(h *history.History) { h.Faults = append(h.Faults, note) })
+	r.say("%-14s %-22s lasted %6.1fs, whole again after %5.1fs", name, f.target,
+		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
+}
+
+// recovered waits until all nodes are ready; that they are not in time is a finding.
+func (r *run) recovered(ctx context.Context, after string) error {
+	ctx, cancel := context.WithTimeout(ctx, recoverMax)
+	defer cancel()
+	err := r.keeper.allReady(ctx)
+	if err != nil {
+		r.h.Finding(fmt.Sprintf("%v after %s: %v", recoverMax, after, err))
+	}
+	return err
+}
+
+// isolated notes which nodes are cut off from now on, until its result is called.
+func (r *run) isolated() func() {
+	from := r.h.Now()
+	var alone []int
+	for i := range r.w.Nodes {
+		if r.w.Net.Isolated(i) {
+			alone = append(alone, i)
+		}
+	}
+	return func() {
+		until := r.h.Now()
+		r.h.With(func(h *history.History) {
+			for _, i := range alone {
+				h.Isolated = append(h.Isolated, history.Span{Node: i, From: from, Until: until})
+			}
+		})
+	}
+}

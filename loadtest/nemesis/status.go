@@ -1,0 +1,224 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+// errSkip says that a fault cannot be made here.
+var errSkip = errors.New("not possible here")
+
+var scraper = &http.Client{Timeout: 2 * time.Second}
+
+// groupState is a raft group as a node's metrics tell of it, index and digest read at one moment.
+type groupState struct {
+	leads  bool
+	index  uint64
+	digest string
+}
+
+// scrape reads the groups of a node.
+func (r *run) scrape(ctx context.Context, node int) (map[string]groupState, error) {
+	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+"/metrics", nil)
+	if err != nil || status != http.StatusOK {
+		return nil, fmt.Errorf("metrics: %d %w", status, err)
+	}
+	groups := map[string]groupState{}
+	for line := range strings.Lines(string(text)) {
+		var name, value string
+		open, end := strings.IndexByte(line, '{'), strings.IndexByte(line, '}')
+		if open < 0 || end < open || !strings.HasPrefix(line, "gavel_raft_") {
+			continue
+		}
+		if n, _ := fmt.Sscanf(line[open:], "{group=%q} %s", &name, &value); n != 2 {
+			continue
+		}
+		g := groups[name]
+		switch line[:open] {
+		case "gavel_raft_leader":
+			g.leads = value == "1"
+		case "gavel_raft_applied_index":
+			var index float64
+			_, err = fmt.Sscanf(value, "%g", &index)
+			g.index = uint64(index)
+		case "gavel_raft_state_digest":
+			g.digest = value
+		}
+		groups[name] = g
+	}
+	return groups, err
+}
+
+func (r *run) ask(ctx context.Context, method, url string, body []byte) ([]byte, int, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+r.keys.management)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := scraper.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = resp.Body.Close() }() // It was read.
+	text, err := io.ReadAll(resp.Body)
+	return text, resp.StatusCode, err
+}
+
+// look scrapes all nodes at once and notes their digests. It returns the groups of each node, nil for those that were not
+// there.
+func (r *run) look(ctx context.Context) []map[string]groupState {
+	all := make([]map[string]groupState, len(r.w.Nodes))
+	var group sync.WaitGroup
+	for i := range r.w.Nodes {
+		group.Go(func() {
+			if states, err := r.scrape(ctx, i); err == nil {
+				all[i] = states
+			}
+		})
+	}
+	group.Wait()
+	r.h.With(func(h *history.History) {
+		for i, states := range all {
+			for name, g := range states {
+				if g.index > 0 && g.digest != "" {
+					h.Digests = append(h.Digests, history.Digest{Node: r.w.Nodes[i].ID, Group: name, Index: g.index, Digest: g.digest})
+				}
+			}
+		}
+	})
+	return all
+}
+
+// sample looks now and then until the context ends.
+func (r *run) sample(ctx context.Context) {
+	for wait(ctx, 2*time.Second) {
+		r.look(ctx)
+	}
+}
+
+// meet looks until all nodes were seen at the same index of every group.
+func (r *run) meet(ctx context.Context) error {
+	met := map[string]bool{}
+	for {
+		all := r.look(ctx)
+		missing := false
+		for name, first := range all[0] {
+			together := true
+			for _, states := range all {
+				together = together && states != nil && states[name].index == first.index
+			}
+			met[name] = met[name] || together
+			missing = missing || !met[name]
+		}
+		if len(all[0]) > 0 && !missing {
+			return nil
+		}
+		if !wait(ctx, 30*time.Millisecond) {
+			return fmt.Errorf("the nodes were never seen at the same index of every group: %v", all)
+		}
+	}
+}
+
+// leads names the node that leads the group of this number, counted round.
+func (r *run) leads(ctx context.Context, number int) (node int, ok bool) {
+	all := r.look(ctx)
+	names := map[string]bool{}
+	for _, states := range all {
+		for name := range states {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return 0, false
+	}
+	name := groupNames(names)[number%len(names)]
+	for i, states := range all {
+		if states[name].leads && r.keeper.isReady(i) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func groupNames(names map[string]bool) []string {
+	var all []string
+	for name := range names {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+const operatorBase = "/operator/v1/cluster"
+
+// transferTo asks the operator's interface of any ready node to move a leadership. That it is refused is no fault: the
+// target may be down.
+func (r *run) transferTo(ctx context.Context, number, to int) error {
+	names := map[string]bool{}
+	for _, states := range r.look(ctx) {
+		for name := range states {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	for i, n := range r.w.Nodes {
+		if !r.keeper.isReady(i) {
+			continue
+		}
+		_, status, err := r.ask(ctx, http.MethodPost, n.ManageURL+operatorBase+"/transfer",
+			fmt.Appendf(nil, `{"group":%s,"node":%q}`, groupNames(names)[number%len(names)], r.w.Nodes[to].ID))
+		if err == nil && status == http.StatusNotFound {
+			return errSkip
+		}
+		return nil
+	}
+	return nil
+}
+
+// allVote waits until every node is a voter again and close behind the leaders.
+func (r *run) allVote(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverMax)
+	defer cancel()
+	var last string
+	for {
+		text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[0].ManageURL+operatorBase, nil)
+		if last = fmt.Sprintf("%d %.1000s %v", status, text, err); status == http.StatusNotFound && r.keeper.isReady(0) {
+			wait(ctx, 25*time.Second) // There is nobody to ask: longer than a node needs to be trusted with a vote.
+			return nil
+		}
+		var cluster struct {
+			Nodes []struct {
+				Voter, Reachable bool
+				Lag              uint64
+			}
+		}
+		if err == nil && status == http.StatusOK && json.Unmarshal(text, &cluster) == nil && len(cluster.Nodes) == len(r.w.Nodes) {
+			all := true
+			for _, n := range cluster.Nodes {
+				all = all && n.Voter && n.Reachable && n.Lag < 1_000
+			}
+			if all {
+				return nil
+			}
+		}
+		if !wait(ctx, 200*time.Millisecond) {
+			return fmt.Errorf("not all nodes became voters within %v: %s", recoverMax, last)
+		}
+	}
+}
