@@ -22,6 +22,9 @@ BENCH            := .
 COUNT            := 1
 KILLS            := 200
 SCENARIO         := mixed
+MINUTES          := 3
+NODES            := 3
+SEED             := 0
 ARGS             :=
 
 .PHONY: help
@@ -98,6 +101,10 @@ loadtest: build ## Load a fresh node from outside and audit its books. SCENARIO=
 	trap 'kill $$node 2>/dev/null || true; wait $$node || true; rm -rf "$$dir"' EXIT; \
 	until bin/gavel health http://127.0.0.1:18081 >/dev/null 2>&1; do kill -0 $$node || { cat "$$dir/log"; exit 1; }; sleep 0.1; done; \
 	go run ./loadtest --auction http://127.0.0.1:18080 --manage http://127.0.0.1:18081 --keys-file "$$dir/keys.json" --pid $$node $(ARGS) $(SCENARIO)
+
+.PHONY: nemesis
+nemesis: ## Break a cluster of real processes, judge what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
+	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(SEED) $(ARGS)
 
 .PHONY: lint
 lint: ## golangci-lint, when it is installed.

@@ -55,8 +55,10 @@ func (r *run) judge(books *check.Books) *report {
 	h := r.h
 	markAlone(h.Faults)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
-	rep.Checks = []check.Verdict{check.Findings(h), check.Unknown(h), check.Serving(h), check.Digests(h), check.Reads(h),
-		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack)}
+	rep.Checks = []check.Verdict{
+		check.Findings(h), check.Unknown(h), check.Serving(h), check.Digests(h), check.Reads(h),
+		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack),
+	}
 	if books != nil {
 		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
 		rep.money(h, books)

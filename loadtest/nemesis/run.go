@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -121,7 +122,7 @@ func (r *run) arguments(w *world.World, i int) []string {
 	args := []string{
 		"serve", "--data-dir", n.Disk.Data(), "--node-id", n.ID,
 		"--auction-listen", n.IP + ":8080", "--manage-listen", n.IP + ":8081", "--peer-listen", n.IP + ":7400",
-		"--groups", fmt.Sprint(groups), "--ratelimit-management", "0", "--ratelimit-catalog", "0",
+		"--groups", strconv.Itoa(groups), "--ratelimit-management", "0", "--ratelimit-catalog", "0",
 		// Snapshots every few seconds, and logs so short that a node that was away for long needs one.
 		"--raft-snapshot-interval", "2s", "--raft-snapshot-threshold", "400", "--raft-trailing-logs", "1200",
 		"--staleness", r.o.staleness.String(), "--log-format", "json",
@@ -131,7 +132,7 @@ func (r *run) arguments(w *world.World, i int) []string {
 		for _, peer := range w.Nodes {
 			peers = append(peers, peer.IP+":7400")
 		}
-		args = append(args, "--join", strings.Join(peers, ","), "--bootstrap-expect", fmt.Sprint(len(w.Nodes)),
+		args = append(args, "--join", strings.Join(peers, ","), "--bootstrap-expect", strconv.Itoa(len(w.Nodes)),
 			"--peer-certificate", filepath.Join(r.dir, n.ID+".pem"), "--peer-key", filepath.Join(r.dir, n.ID+".key"),
 			"--peer-authority", filepath.Join(r.dir, "authority.pem"))
 	}

@@ -102,7 +102,8 @@ func (c *Clients) resolve(ctx context.Context) {
 	for i := range retriers {
 		group.Go(func() { c.retry(ctx, c.random(4_000+uint64(i))) })
 	}
-	for c.pending.Load() > 0 && pause(ctx, 20*time.Millisecond) {
+	for waiting := true; waiting && c.pending.Load() > 0; {
+		waiting = pause(ctx, 20*time.Millisecond)
 	}
 	cancel()
 	group.Wait()

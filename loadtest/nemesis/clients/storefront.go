@@ -171,7 +171,7 @@ func now() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000Z") }
 func text(b *history.Body) []byte {
 	var arrays [history.Arrays][]string
 	for _, e := range b.Events {
-		member := ""
+		var member string
 		switch e.Array {
 		case history.Purchase:
 			member = `"items":[{"productId":"dear-0","quantity":2,"unitPrice":9.99}]`

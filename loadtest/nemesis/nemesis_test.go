@@ -1,0 +1,147 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
+)
+
+// TestNemesis is a short nemesis.
+//
+//	NEMESIS_MINUTES=10 NEMESIS_SEED=7 go test ./loadtest/nemesis -run TestNemesis -timeout 30m    as root, on Linux
+func TestNemesis(t *testing.T) {
+	if testing.Short() {
+		t.Skip("breaks real processes for minutes")
+	}
+	if err := world.Check(false); err != nil {
+		t.Skipf("SKIPPED: this machine cannot be a world: %v", err)
+	}
+	setting := func(name, otherwise string) string {
+		if text := os.Getenv(name); text != "" {
+			return text
+		}
+		return otherwise
+	}
+	minutes, nodes, seed := setting("NEMESIS_MINUTES", "3"), setting("NEMESIS_NODES", "1"), setting("NEMESIS_SEED", "0")
+	var out, progress bytes.Buffer
+	code := command(t.Context(), []string{"--minutes", minutes, "--nodes", nodes, "--seed", seed, "--gentle", "--rate", "80", "--install=false"}, &out, &progress)
+	t.Logf("%s\n%s", progress.String(), out.String())
+	if code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		want string // Of the complaint; empty: none.
+	}{
+		{"", ""},
+		{"--minutes 60 --nodes 5 --seed 7 --faults kill-one,loss", ""},
+		{"--nodes 4", "--nodes 4: want 1, 3 or 5"},
+		{"--minutes 0", "--minutes 0"},
+		{"--rate 0", "--rate 0"},
+		{"--faults kill-one,earthquake", `no kind "earthquake"`},
+		{"more", `unexpected argument "more"`},
+	} {
+		o, err := parse(strings.Fields(c.args), &bytes.Buffer{})
+		switch {
+		case c.want == "" && (err != nil || o.seed == 0):
+			t.Errorf("%q: %v, seed %d", c.args, err, o.seed)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%q: got %v, want %q", c.args, err, c.want)
+		}
+	}
+	var help bytes.Buffer
+	if code := command(t.Context(), []string{"--help"}, &help, &help); code != exitOK || !strings.Contains(help.String(), "power-all") {
+		t.Errorf("help ends with %d: %s", code, help.String())
+	}
+}
+
+// The schedule follows from the seed, respects the size of the cluster, and never has two faults of one domain together.
+func TestSchedule(t *testing.T) {
+	draw := func(seed uint64, nodes int) (all []string) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		for range 2_000 {
+			first := pick(r, kindNames(), nodes, "")
+			second := pick(r, kindNames(), nodes, first)
+			a, b := kinds[first], kinds[second]
+			if nodes < a.least || second != "" && (nodes < b.least || a.domain == b.domain || a.domain == alone || b.domain == alone) {
+				t.Fatalf("%s with %s on %d nodes", first, second, nodes)
+			}
+			all = append(all, first, second)
+		}
+		return all
+	}
+	seen := map[string]bool{}
+	for _, name := range draw(1, 5) {
+		seen[name] = true
+	}
+	for name := range kinds {
+		if !seen[name] {
+			t.Errorf("%s never happens", name)
+		}
+	}
+	if !slices.Equal(draw(7, 3), draw(7, 3)) || slices.Equal(draw(7, 3), draw(8, 3)) {
+		t.Error("the schedule does not follow from the seed")
+	}
+	draw(1, 1)
+	if got := pick(rand.New(rand.NewPCG(1, 1)), []string{"wipe"}, 3, "kill-one"); got != "" {
+		t.Errorf("%s beside a kill", got)
+	}
+}
+
+func TestReport(t *testing.T) {
+	h := history.New()
+	for i := range 100 {
+		h.Faults = append(h.Faults, history.Fault{Kind: "kill-leader", Begin: time.Duration(i) * time.Minute, Settled: time.Duration(i)*time.Minute + time.Second})
+		h.Writes = append(h.Writes, history.Write{Invoke: time.Duration(i) * time.Minute, Return: time.Duration(i)*time.Minute + time.Duration(i+1)*time.Millisecond})
+	}
+	h.Faults = append(h.Faults, history.Fault{Kind: "loss", Begin: 99 * time.Minute, Settled: 100 * time.Minute})
+	markAlone(h.Faults)
+	lines := faultLines(h)
+	if l := lines["kill-leader"]; l.Count != 100 || l.Alone != 99 || l.GapMedian != 50 || l.GapP99 != 99 || l.GapMax != 99 {
+		t.Errorf("%+v", l)
+	}
+	if l := lines["loss"]; l.Count != 1 || l.Alone != 0 {
+		t.Errorf("%+v", l)
+	}
+	rep := &report{Seed: 7, Faults: lines, Operations: operations(h), Checks: []check.Verdict{{Check: "nothing is lost", Faults: []string{"LOST an event"}, Count: 1}}}
+	var text bytes.Buffer
+	rep.write(&text)
+	for _, want := range []string{"seed 7", "kill-leader", "LOST an event"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report has no %q:\n%s", want, text.String())
+		}
+	}
+}
+
+func TestCertificatesAndKindsAreComplete(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeCertificates(dir, []string{"n1", "n2"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"authority.pem", "n1.pem", "n1.key", "n2.pem", "n2.key"} {
+		if text, err := os.ReadFile(dir + "/" + name); err != nil || !strings.HasPrefix(string(text), "-----BEGIN ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, k := range maps.All(kinds) {
+		if k.do == nil || k.weight < 1 || k.least < 1 || k.domain == "" {
+			t.Errorf("%s: %s", name, fmt.Sprint(strconv.Itoa(k.weight), k.domain))
+		}
+	}
+}
