@@ -39,6 +39,7 @@ type Cluster struct {
 	periods   func(time.Time) []command.Periods
 	onLead    func(context.Context, ids.Group)
 	log       *slog.Logger
+	levels    levels
 	led       map[ids.Group]*atomic.Int64 // When the group was last in order, Unix nanoseconds. Complete from New on.
 	stop      context.CancelFunc
 	tickers   sync.WaitGroup
@@ -55,6 +56,7 @@ type Options struct {
 	// OnLead is called in a goroutine of its own when this node begins to lead a group; nil: nothing to do.
 	OnLead func(context.Context, ids.Group)
 	Log    *slog.Logger
+	Levels Levels // Zero: levels stay as they are, and no command needs one.
 }
 
 // New wraps an open store. Close the Cluster before the store.
@@ -66,6 +68,7 @@ func New(store *raftstore.Store, o Options) *Cluster {
 	for _, g := range c.Groups() {
 		c.led[g] = new(atomic.Int64)
 	}
+	c.levels = newLevels(o.Levels, c.Groups())
 	return c
 }
 
@@ -75,6 +78,7 @@ func (c *Cluster) Start(ctx context.Context) {
 	for _, g := range c.Groups() {
 		c.led[g].Store(c.now().UnixNano())
 		c.tickers.Go(func() { c.tick(ctx, g) })
+		c.tickers.Go(func() { c.keepLevel(ctx, g) })
 	}
 }
 
@@ -113,6 +117,9 @@ func (c *Cluster) group(g ids.Group) *raftstore.Group { return c.store.Group(uin
 // is ErrUnavailable: whether the outcome is "not applied" or "unknown" makes no difference to callers, because every
 // command is idempotent.
 func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+	if err := c.levels.allows(g, cmd); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
 	defer cancel()
 	result, err := c.group(g).Propose(ctx, cmd)
@@ -125,6 +132,9 @@ func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte,
 // ProposeAt is Propose for callers who read afterwards: it returns when the command has had its effect on this node, and
 // the index by which other nodes can wait for the same.
 func (c *Cluster) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (result []byte, index uint64, err error) {
+	if err := c.levels.allows(g, cmd); err != nil {
+		return nil, 0, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
 	defer cancel()
 	result, index, err = c.group(g).ProposeAt(ctx, cmd)

@@ -7,13 +7,17 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/operator"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // about is what this node tells other nodes of itself when an operator asks one of them for the state of the cluster.
 func (n *node) about() []byte {
-	a := operator.About{Version: n.version, NotReady: "the node is starting"}
+	a := operator.About{Version: n.version, Level: uint16(command.LevelNewest), NotReady: "the node is starting"}
 	if !n.open.Load() {
 		return encoded(a)
 	}
@@ -31,6 +35,27 @@ func (n *node) about() []byte {
 		})
 	}
 	return encoded(a)
+}
+
+// levels tells the cluster which feature levels nodes know and groups have reached.
+func (n *node) levels() cluster.Levels {
+	return cluster.Levels{
+		Known: func(ctx context.Context, node string) (command.Level, error) {
+			var a operator.About
+			told, err := n.raft.About(ctx, node)
+			if err == nil {
+				err = json.Unmarshal(told, &a)
+			}
+			return command.Level(a.Level), err
+		},
+		Reached: func(g ids.Group) (level command.Level, err error) {
+			err = n.cluster.Read(g, func(r raftstore.Reader) error {
+				level = shard.Books{R: r}.FeatureLevel()
+				return nil
+			})
+			return level, err
+		},
+	}
 }
 
 func encoded(a operator.About) []byte {

@@ -96,7 +96,7 @@ func (n *node) openState(ctx context.Context) error {
 	}
 	n.push("storage", func(context.Context) error { return n.raft.Close() })
 	n.cluster = cluster.New(n.raft, cluster.Options{
-		Topology: n.topology, Node: n.cfg.NodeID, Freshness: n.freshness, Now: time.Now, Periods: n.periods, Log: n.log,
+		Topology: n.topology, Node: n.cfg.NodeID, Freshness: n.freshness, Now: time.Now, Periods: n.periods, Log: n.log, Levels: n.levels(),
 		OnLead: func(ctx context.Context, g ids.Group) {
 			if g != n.topology.Meta() {
 				return

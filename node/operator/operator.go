@@ -54,6 +54,7 @@ type Replica struct {
 // About is what a node tells of itself. BOUND: it travels in one control message, see CopiesMax.
 type About struct {
 	Version  string `json:"version"`
+	Level    uint16 `json:"featureLevel"`       // The newest that its binary knows.
 	NotReady string `json:"notReady,omitempty"` // Why it wants no requests; empty: it is ready.
 	Disk     *Disk  `json:"disk,omitempty"`
 	Copies   []Copy `json:"copies,omitempty"`
