@@ -75,7 +75,7 @@ func (d *directory) readSnapshot(id uint16, name string) (s shot, err error) {
 	var digest uint64
 	var scratch []byte
 	s.header, err = d.readStream(s.path, func(key, value []byte) {
-		if key[0] != tableHeader {
+		if key[0] != tableHeader && key[0] != tableReplication {
 			scratch = appendRecord(scratch[:0], key, value)
 			digest ^= xxhash.Sum64(scratch)
 		}
