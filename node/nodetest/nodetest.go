@@ -85,6 +85,7 @@ type Options struct {
 	Dir    string   // Data directory; empty: a temporary one of the test.
 	Args   []string // Further arguments of gavel serve.
 	Env    []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
+	Keys   *Keys    // Preset first keys; nil: the node makes its own and writes them down.
 }
 
 // Keys are the first keys of the node's marketplace.
@@ -134,9 +135,15 @@ func New(t testing.TB, o Options) *Node {
 	n.AuctionURL, n.ManageURL = "http://"+listen(0), "http://"+listen(1)
 	n.args = append([]string{
 		"serve", "--data-dir", n.dir, "--auction-listen", listen(0), "--manage-listen", listen(1), "--peer-listen", listen(2),
-		"--node-id", "n1", "--keys-file", keys,
+		"--node-id", "n1",
 	}, o.Args...)
 	n.env = append(ownEnvironment(), o.Env...)
+	if o.Keys == nil {
+		n.args = append(n.args, "--keys-file", keys)
+	} else {
+		n.Keys = *o.Keys
+		n.env = append(n.env, "GAVEL_BOOTSTRAP_AUCTION_KEY="+n.Keys.AuctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+n.Keys.ManagementKey)
+	}
 	t.Cleanup(func() {
 		_ = n.Kill() // It may have ended by itself.
 		if t.Failed() {
