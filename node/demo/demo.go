@@ -9,6 +9,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -68,29 +70,72 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	}
 	m := Generate(o)
 	m.stamp(nowMillis)
-	name := fmt.Appendf(nil, "gavel demo %d: %d %d %d", o.Seed, o.Products, o.Vendors, o.Campaigns)
-	ctx = store.WithIdempotencyKey(ctx, sha256.Sum256(name))
+	// named lets an item have the same name whenever it is made, whatever is made at the same time.
+	named := func(kind string, i int) context.Context {
+		name := fmt.Appendf(nil, "gavel demo %d: %d %d %d %s %d", o.Seed, o.Products, o.Vendors, o.Campaigns, kind, i)
+		return store.WithIdempotencyKey(ctx, sha256.Sum256(name))
+	}
 	if err := t.PutCategories(ctx, m.Categories); err != nil {
 		return false, fmt.Errorf("write categories: %w", err)
 	}
 	if err := inBatches(m.Products, func(part []market.Product) error { return t.PutProducts(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write products: %w", err)
 	}
-	for _, d := range m.Deposits {
-		if _, err := t.Adjust(ctx, d.VendorID, ids.UUID{}, d.Amount, false, "opening deposit"); err != nil {
-			return false, fmt.Errorf("fund vendor %s: %w", d.VendorID, err)
+	err = together(len(m.Deposits), func(i int) error {
+		d := &m.Deposits[i]
+		if _, err := t.Adjust(named("deposit", i), d.VendorID, ids.UUID{}, d.Amount, false, "opening deposit"); err != nil {
+			return fmt.Errorf("fund vendor %s: %w", d.VendorID, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return false, err
 	}
-	for i := range m.Campaigns {
+	err = together(len(m.Campaigns), func(i int) error {
 		c := &m.Campaigns[i]
-		if err := t.CreateCampaign(ctx, &c.Campaign, c.Bids); err != nil {
-			return false, fmt.Errorf("create campaign %q: %w", c.Name, err)
+		if err := t.CreateCampaign(named("campaign", i), &c.Campaign, c.Bids); err != nil {
+			return fmt.Errorf("create campaign %q: %w", c.Name, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return false, err
 	}
 	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	return true, nil
+}
+
+// writersMax is how many items are written at the same time. BOUND: each waits for a commit, which carries many of them.
+const writersMax = 32
+
+// together does n things, writersMax at a time, until one of them fails.
+func together(n int, do func(i int) error) error {
+	var all sync.WaitGroup
+	var next atomic.Int64
+	failed := make(chan error, writersMax)
+	for range min(n, writersMax) {
+		all.Go(func() {
+			for len(failed) == 0 {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(i); err != nil {
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
 }
 
 func inBatches[T any](all []T, write func([]T) error) error {
