@@ -1,0 +1,135 @@
+// Package keyword brings keywords and search queries into one form, so that they can be compared word by word: Unicode
+// NFKC, without case, split at everything that is neither letter, mark nor digit.
+//
+// Keywords are normalised when they are written, queries when they are asked; both by this package.
+package keyword
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Normalizer holds the memory that normalising needs, so that it allocates nothing once it is warm. The zero value is
+// ready. BOUND: NFKC makes a text at most some 18 times as long, and the longest query has 1,024 characters.
+type Normalizer struct {
+	composed, folded, words []byte
+	iter                    norm.Iter
+}
+
+// Words returns the words of a text, each once for every time it occurs, in their order and joined by single blanks;
+// empty when there is none.
+//
+// Marks belong to the word they stand in: Indic vowel signs are marks, and a split there would tear every word apart.
+// Case is folded rune by rune (Σ, σ and ς are one letter), and the result is composed again, because a capital letter may
+// exist only decomposed where the small one is composed.
+//
+// INVARIANT: Words(Words(text)) = Words(text).
+// OWNERSHIP: the result is valid until the next call.
+func (n *Normalizer) Words(text []byte) []byte {
+	n.words = n.words[:0]
+	if isASCII(text) {
+		n.splitASCII(text)
+		return n.words
+	}
+	n.compose(text)
+	for range foldRounds {
+		n.folded = n.folded[:0]
+		for i := 0; i < len(n.composed); {
+			r, size := utf8.DecodeRune(n.composed[i:])
+			n.folded = utf8.AppendRune(n.folded, fold(r))
+			i += size
+		}
+		n.compose(n.folded)
+	}
+	n.split(n.composed)
+	return n.words
+}
+
+// compose puts the NFKC form of a text into composed.
+func (n *Normalizer) compose(text []byte) {
+	n.composed = n.composed[:0]
+	if norm.NFKC.QuickSpan(text) == len(text) {
+		n.composed = append(n.composed, text...)
+		return
+	}
+	n.iter.Init(norm.NFKC, text) // Not Append, which allocates.
+	for !n.iter.Done() {
+		n.composed = append(n.composed, n.iter.Next()...)
+	}
+}
+
+// foldRounds: folding can leave something to compose, and composing something to fold; after the second round nothing
+// moves (the fuzz test looks for a text that needs a third).
+const foldRounds = 2
+
+// Text is Words of a list of words as a management call brings them, for storing. It allocates.
+func Text(words []string) string {
+	var n Normalizer
+	var all []byte
+	for _, word := range words {
+		all = append(append(all, word...), ' ')
+	}
+	return string(n.Words(all))
+}
+
+func isASCII(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *Normalizer) splitASCII(text []byte) {
+	gap := false
+	for _, c := range text {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
+		default:
+			gap = true
+			continue
+		}
+		if gap && len(n.words) > 0 {
+			n.words = append(n.words, ' ')
+		}
+		gap = false
+		n.words = append(n.words, c)
+	}
+}
+
+func (n *Normalizer) split(text []byte) {
+	gap := false
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		i += size
+		if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) {
+			gap = true
+			continue
+		}
+		if gap && len(n.words) > 0 {
+			n.words = append(n.words, ' ')
+		}
+		gap = false
+		n.words = utf8.AppendRune(n.words, r)
+	}
+}
+
+// fold returns the lower case of the smallest rune that simple case folding holds equal to r.
+func fold(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return unicode.ToLower(least)
+}
