@@ -15,7 +15,10 @@ type Ticket struct {
 	Epoch       uint32 // Start number of the node.
 	Seq         uint64 // Of the request's first auction, below 2^48; the next ones count up.
 	Signer      *bidid.Signer
-	Stale       *Groups // Groups whose balances are too old to sell from; nil: none.
+	// OffsetSeconds is what the marketplace's time zone adds to UTC at NowMillis.
+	OffsetSeconds int32
+	Frequency     FrequencyCounter // Nil: frequency caps do not apply.
+	Stale         *Groups          // Groups whose balances are too old to sell from; nil: none.
 }
 
 // Run answers every auction of a request. The answer depends on nothing but the arguments and the balances in the view's
@@ -36,8 +39,8 @@ func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
 	}
 	for i := range req.Auctions {
 		out := &res.Results[i]
-		out.reset(&req.Auctions[i])
-		if settings != nil && req.Auctions[i].Kind == Listings {
+		out.reset(req, &req.Auctions[i])
+		if settings != nil {
 			sc.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
 		}
 	}
@@ -53,12 +56,20 @@ func (r *Results) reset(n int) {
 }
 
 // reset empties a result, so that nothing of an earlier request shows.
-func (r *Result) reset(a *Auction) {
-	*r = Result{Type: ListingsResult, Winners: r.Winners[:0]}
-	switch {
-	case a.Kind == Banners:
-		r.Type = BannersResult
-	case a.HasExternal:
+func (r *Result) reset(req *Request, a *Auction) {
+	clear(r.assets) // They hold on to memory of a view.
+	clear(r.texts)
+	*r = Result{
+		Type: resultTypes[a.Kind], Winners: r.Winners[:0], Placement: a.Placement, assets: r.assets[:0], texts: r.texts[:0],
+	}
+	if a.Variant.Len > 0 {
+		r.Variant = req.Text(a.Variant)
+	}
+	if a.HasExternal {
 		r.Type = ExternalListingsResult
 	}
+}
+
+var resultTypes = [...]ResultType{
+	Listings: ListingsResult, Banners: BannersResult, SponsoredBrand: BrandResult, Hotels: HotelsResult, Flights: FlightsResult,
 }

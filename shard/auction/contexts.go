@@ -2,22 +2,32 @@ package auction
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// collect fills hits with the products that the contexts of auction i allow, each once: those of products.ids, else those
-// in the category. A search query alone allows none, because no bid has a keyword yet.
+// collect fills hits with what the contexts of auction i allow, each once. For listings and travel that are products: those
+// of products.ids, else those in the category or of the kind of travel, else those that the search finds. For banners and
+// sponsored brands it is what the bids of the place lead to.
 func (s *Scratch) collect(i int) {
 	if s.a.Category.Form != NoCategory {
 		s.wanted.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
 	}
 	s.rowSeen.clear()
 	switch {
+	case s.a.Kind == Banners || s.a.Kind == SponsoredBrand:
+		if s.place != nil {
+			s.collectAds()
+		}
 	case s.a.HasProducts:
 		s.collectProducts(i)
+	case s.travels:
+		s.collectTravel()
 	case s.a.Category.Form != NoCategory:
 		s.collectCategory()
+	case s.a.HasSearch:
+		s.collectSearch()
 	}
 }
 
@@ -25,6 +35,10 @@ func (s *Scratch) collectProducts(i int) {
 	from := 0
 	if i > 0 {
 		from = s.ends[i-1]
+	}
+	flights := s.a.Kind == Flights
+	if flights {
+		s.pairSeen.clear()
 	}
 	for _, f := range s.found[from:s.ends[i]] {
 		if s.v.ProductRow(f.row).Marketplace != s.t.Marketplace {
@@ -34,6 +48,10 @@ func (s *Scratch) collectProducts(i int) {
 		if len(s.a.Quality) > 0 {
 			quality = s.a.Quality[f.index]
 		}
+		if flights {
+			s.pair(f.row, f.index, quality)
+			continue
+		}
 		s.hit(f.row, f.index, quality)
 	}
 }
@@ -41,7 +59,7 @@ func (s *Scratch) collectProducts(i int) {
 // hit adds a product, unless an earlier position of the request has it.
 func (s *Scratch) hit(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
-	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none}
+	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
 	at, added := s.rowSeen.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
 	if added {
 		s.hits = append(s.hits, h)
@@ -71,6 +89,55 @@ func (s *Scratch) collectCategory() {
 			}
 		}
 	}
+	s.hitFound(mark)
+}
+
+// collectTravel walks the products with bids of a kind of travel, and leaves those of other sites and categories out.
+func (s *Scratch) collectTravel() {
+	kind := "hotels"
+	if s.a.Kind == Flights {
+		kind = "flights"
+	}
+	var travel market.Travel
+	travel, s.key = s.v.Travel(s.key, s.t.Marketplace, kind, s.req.Text(s.a.Site))
+	mark := len(s.found)
+	for _, row := range s.v.TravelMembers(travel) {
+		r := s.v.ProductRow(row)
+		if r.Bids > 0 && s.v.IsTravel(r, travel) && (s.a.Category.Form == NoCategory || s.wanted.holds(s.v, r)) {
+			s.found = append(s.found, found{row: row, index: fromCategory})
+		}
+	}
+	s.hitFound(mark)
+}
+
+// collectSearch finds the products with bids whose keyword matches, or that have no trigger. Each keyword is listed under
+// one of its words, so every word of the query is looked at once.
+func (s *Scratch) collectSearch() {
+	mark := len(s.found)
+	s.findMembers(s.v.OpenMembers(s.t.Marketplace))
+	for i, word := range s.query {
+		if word == market.NoWord || slices.Contains(s.query[:i], word) {
+			continue
+		}
+		for _, keyword := range s.v.KeywordsUnder(word) {
+			if s.v.Matches(keyword, s.query) {
+				s.findMembers(s.v.KeywordMembers(keyword))
+			}
+		}
+	}
+	s.hitFound(mark)
+}
+
+func (s *Scratch) findMembers(rows []uint32) {
+	for _, row := range rows {
+		if s.v.ProductRow(row).Bids > 0 {
+			s.found = append(s.found, found{row: row, index: fromCategory})
+		}
+	}
+}
+
+// hitFound adds the products found from a mark on and forgets the list.
+func (s *Scratch) hitFound(mark int) {
 	s.touch(s.found[mark:])
 	for _, f := range s.found[mark:] {
 		s.hit(f.row, f.index, market.QualityOne)

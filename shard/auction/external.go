@@ -43,7 +43,7 @@ func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Rea
 		return ProductInactive
 	case !s.filtered(h, r):
 		return FilterMismatch
-	case h.quality == 0 || b.Amount <= s.settings.Reserve[market.CPC]:
+	case h.quality == 0 || uint64(b.Amount) <= s.floorOf(market.CPC, r): //nolint:gosec // amounts are positive.
 		return Reserve
 	}
 	return passed

@@ -7,9 +7,9 @@ import (
 // admit sends the bids of a product through the gates, in the order of Reason: what passes becomes a candidate, what
 // fails is counted.
 //
-// The balances are read here, last of the gates, and not only for the best-placed bids: so every bid without budget is
-// counted as that, whatever its rank, and no winner has to be taken back. They cost one cache line for each bid that
-// passes everything else.
+// The balances are read here, last but for pacing and frequency, and not only for the best-placed bids: so every bid
+// without budget is counted as that, whatever its rank, and no winner has to be taken back. They cost one cache line for
+// each bid that passes everything else.
 func (s *Scratch) admit(at uint32, out *Result) {
 	h := &s.hits[at]
 	r := s.v.ProductRow(h.row)
@@ -17,31 +17,78 @@ func (s *Scratch) admit(at uint32, out *Result) {
 	for i := range bids {
 		b := &bids[i]
 		c := s.v.Campaign(b.Campaign)
-		if reason := s.gate(h, r, b, c); reason != passed {
+		if s.searched && !s.invited(h, r, b) {
+			continue
+		}
+		amount, reason := s.gate(h, r, b, c)
+		if reason != passed {
 			out.Lost[reason]++
 			continue
 		}
-		h.eligible++
-		s.types |= 1 << c.Charge
-		s.candidates = append(s.candidates, candidate{
-			key:      uint64(c.Group)<<32 | uint64(b.Ordinal),
-			amount:   uint64(b.Amount), //nolint:gosec // amounts are positive.
-			hit:      at,
-			campaign: b.Campaign,
-			vendor:   c.Vendor,
-			charge:   c.Charge,
-		})
+		s.enter(h, at, amount, b, c)
 	}
+}
+
+// enter adds a bid that passed the gates to the candidates.
+func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
+	h.eligible++
+	s.types |= 1 << c.Charge
+	s.candidates = append(s.candidates, candidate{
+		key:      keyOf(b, c),
+		amount:   amount,
+		hit:      at,
+		campaign: b.Campaign,
+		vendor:   c.Vendor,
+		ad:       b.Ad,
+		charge:   c.Charge,
+	})
+}
+
+// keyOf names a bid on every node.
+func keyOf(b *market.BidRow, c *market.CampaignRow) uint64 {
+	return uint64(c.Group)<<32 | uint64(b.Ordinal)
 }
 
 const passed = Reason(Reasons)
 
-// gate returns the first gate that a bid fails.
-func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) Reason {
+// gate returns the first gate that a bid on a product fails, or what the bid is worth here.
+func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	label, triggers := s.v.Predicate(b.Terms)
-	slot := s.v.Slot(b.Campaign)
+	terms := s.terms(b, c)
+	reason := s.runs(b, c, terms)
 	switch {
-	case c.Flags&market.CampaignActive == 0 || b.Terms&market.BidActive == 0:
+	case reason != passed:
+		return 0, reason
+	case r.Flags&market.ProductActive == 0:
+		return 0, ProductInactive
+	case !s.triggered(h, r, b.Terms, triggers):
+		return 0, Trigger
+	case label != 0 && !s.located(label):
+		return 0, Geo
+	case terms != nil && !s.included(terms):
+		return 0, Segment
+	case terms != nil && s.excluded(terms) || s.negated(triggers):
+		return 0, Excluded
+	case !s.filtered(h, r):
+		return 0, FilterMismatch
+	case h.quality == 0:
+		return 0, Reserve
+	}
+	return s.afford(s.floorOf(c.Charge, r), b, c, terms)
+}
+
+// terms returns the further terms of a bid's campaign, nil without any.
+func (s *Scratch) terms(b *market.BidRow, c *market.CampaignRow) *market.CampaignTerms {
+	if c.Flags&market.CampaignTermed == 0 {
+		return nil
+	}
+	return s.v.Terms(b.Campaign)
+}
+
+// runs returns the first gate of time and state that a bid fails.
+func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) Reason {
+	switch {
+	case c.Flags&market.CampaignActive == 0 || b.Terms&market.BidActive == 0 || terms != nil && s.rests(terms):
 		return Inactive
 	case s.t.NowMillis < c.StartMillis:
 		return NotStarted
@@ -49,33 +96,59 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 		return Ended
 	case c.Flags&market.CampaignApproved == 0:
 		return NotApproved
-	case r.Flags&market.ProductActive == 0:
-		return ProductInactive
-	case !s.triggered(h, r, b.Terms, triggers):
-		return Trigger
-	case label != 0 && !s.located(label):
-		return Geo
-	case !s.filtered(h, r):
-		return FilterMismatch
-	case h.quality == 0 || b.Amount <= int64(s.settings.Reserve[c.Charge]):
-		return Reserve
-	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
-		return Stale
-	case slot.Left.Load() <= 0:
-		return Budget
-	case slot.Wallet.Load() <= 0:
-		return Wallet
 	}
 	return passed
 }
 
-// triggered reports whether a trigger of the bid matches a context. That the product itself is allowed is known.
+// afford returns the first gate of money that a bid fails, or what it is worth after targeting and pacing.
+func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
+	amount = uint64(b.Amount) //nolint:gosec // amounts are positive.
+	if terms != nil {
+		amount = s.worth(terms, amount)
+	}
+	slot := s.v.Slot(b.Campaign)
+	switch {
+	case amount <= floor:
+		return 0, Reserve
+	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
+		return 0, Stale
+	case slot.Left.Load() <= 0:
+		return 0, Budget
+	case slot.Wallet.Load() <= 0:
+		return 0, Wallet
+	}
+	if gate := s.v.Gate(b.Campaign).Load(); gate != market.GateOpen {
+		shaded, chance := s.pace(gate, amount, floor)
+		if !s.spared(chance, c) {
+			return 0, Pacing
+		}
+		amount = shaded
+	}
+	if terms != nil && len(terms.Caps) > 0 && s.worn(terms, b, c) {
+		return 0, Frequency
+	}
+	return amount, passed
+}
+
+// invited reports whether a search that names neither products nor a category asks for a bid at all: by a keyword, or
+// because it has no trigger. Other bids on the products that it finds are no candidates and lose nothing.
+func (s *Scratch) invited(h *hit, r *market.ProductRow, b *market.BidRow) bool {
+	_, triggers := s.v.Predicate(b.Terms)
+	return s.triggered(h, r, b.Terms, triggers)
+}
+
+// triggered reports whether a trigger of the bid matches a context. That the product itself is allowed is known; in a
+// travel auction that names no products, every product it allows counts as named.
 func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, triggers []uint32) bool {
 	if terms&market.TriggerNone != 0 ||
-		terms&market.TriggerOwn != 0 && s.a.HasProducts ||
+		terms&market.TriggerOwn != 0 && (s.a.HasProducts || s.travels) ||
 		terms&market.TriggerOwnCategories != 0 && s.inCategory(h, r) {
 		return true
 	}
+	return s.anyMatches(triggers)
+}
+
+func (s *Scratch) anyMatches(triggers []uint32) bool {
 	for ; len(triggers) > 0; triggers = triggers[2:] {
 		if s.matches(market.TriggerKind(triggers[0]), triggers[1]) { //nolint:gosec // a kind was stored.
 			return true
@@ -84,7 +157,7 @@ func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, tr
 	return false
 }
 
-// matches reports whether a trigger on another product or on a category matches a context.
+// matches reports whether a trigger on another product, on a category or on a keyword matches a context.
 func (s *Scratch) matches(kind market.TriggerKind, row uint32) bool {
 	switch kind {
 	case market.TriggerProduct:
@@ -93,6 +166,22 @@ func (s *Scratch) matches(kind market.TriggerKind, row uint32) bool {
 		return s.wanted.names(s.v, row)
 	case market.TriggerCategories:
 		return s.wanted.holds(s.v, s.v.ProductRow(row))
+	case market.TriggerExact, market.TriggerPhrase, market.TriggerBroad:
+		return len(s.query) > 0 && s.v.Matches(row, s.query)
+	case market.TriggerNotExact, market.TriggerNotBroad:
+	}
+	return false
+}
+
+// negated reports whether a negative keyword matches the search query.
+func (s *Scratch) negated(triggers []uint32) bool {
+	if len(s.query) == 0 {
+		return false
+	}
+	for ; len(triggers) > 0; triggers = triggers[2:] {
+		if market.TriggerKind(triggers[0]).IsNegative() && s.v.Matches(triggers[1], s.query) { //nolint:gosec // a kind was stored.
+			return true
+		}
 	}
 	return false
 }
@@ -106,16 +195,6 @@ func (s *Scratch) inCategory(h *hit, r *market.ProductRow) bool {
 		}
 	}
 	return h.category == yes
-}
-
-// located reports whether one of the request's locations is the bid's.
-func (s *Scratch) located(label uint32) bool {
-	for _, l := range s.a.Locations {
-		if s.v.IsLocation(label, l.Hash, s.req.Text(l.Span)) {
-			return true
-		}
-	}
-	return false
 }
 
 // filtered asks once for each product whether the filter lets it through.

@@ -107,26 +107,44 @@ func (s *script) amount(text string) money.Micros {
 func (s *script) put(words []string) {
 	switch words[0] {
 	case "marketplace":
-		o := parseOptions(words[1:])
-		for i, charge := range []string{"cpc", "cpm", "cpa"} {
-			s.settings.Reserve[i+1] = s.amount("0" + o[charge])
-		}
-		s.m.PutMarketplace(&s.settings)
+		s.putMarketplace(parseOptions(words[1:]))
 	case "category":
 		s.m.PutCategory(1, &market.Category{ID: words[1], ParentID: parseOptions(words[2:])["parent"]})
 	case "product":
 		o := parseOptions(words[2:])
 		s.m.PutProduct(1, &market.Product{
 			ID: words[1], Active: !o.has("inactive"), Quality: s.quality(o["quality"]), Categories: o.list("categories"),
-			Attributes: o.list("attributes"), Promotions: o.list("promotions"),
+			Attributes: o.list("attributes"), Promotions: o.list("promotions"), Brand: o["brand"],
 		})
 	case "campaign":
 		s.putCampaign(words[1], parseOptions(words[2:]))
 	case "bid":
 		s.putBid(words[1], words[2], s.amount(words[3]), parseOptions(words[4:]))
 	default:
-		s.Fatalf("what is %q?", words[0])
+		s.putAds(words)
 	}
+}
+
+func (s *script) putMarketplace(o options) {
+	for i, charge := range charges {
+		s.settings.Reserve[i+1] = s.amount("0" + o[charge])
+	}
+	s.settings.H3 = o.has("h3")
+	s.settings.VendorMax = uint8(s.number(o["cap"]))
+	s.m.PutMarketplace(&s.settings)
+}
+
+var charges = []string{"cpc", "cpm", "cpa"}
+
+func (s *script) number(text string) int64 {
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return n
 }
 
 func (s *script) quality(text string) uint32 {
@@ -147,7 +165,9 @@ func (s *script) putCampaign(name string, o options) {
 	if o["status"] == "pending" {
 		c.Status = market.Pending
 	}
-	c.Charge = market.ChargeType(max(1, 1+slices.Index([]string{"cpc", "cpm", "cpa"}, o["charge"])))
+	c.Charge = market.ChargeType(max(1, 1+slices.Index(charges, o["charge"])))
+	c.Format = market.AdFormat(max(0, slices.Index(formats, o["format"])))
+	s.putTerms(c, o)
 	if o["price"] == "first" {
 		c.Price = market.FirstPrice
 	}
@@ -165,20 +185,17 @@ func (s *script) putCampaign(name string, o options) {
 func (s *script) putBid(name, target string, amount money.Micros, o options) {
 	s.bid++
 	b := market.Bid{Ordinal: s.bid, Target: target, Amount: amount, Active: !o.has("inactive"), Location: o["location"]}
-	kinds := map[string]market.TriggerKind{
-		"product": market.TriggerProduct, "category": market.TriggerCategory, "categories": market.TriggerCategories,
-	}
-	for _, t := range o.list("triggers") {
-		kind, value, _ := strings.Cut(t, ":")
-		b.Triggers = append(b.Triggers, market.Trigger{Kind: kinds[kind], Value: value})
-	}
+	b.Triggers = s.triggers(o.list("triggers"))
 	s.m.PutBid(&s.campaigns[name].Campaign, &b)
 }
 
 func (s *script) hold(out *bytes.Buffer, o options) {
 	s.m.Publish()
 	q := query{
-		slots: 1, products: o.list("products"), search: o.has("search"), locations: o.list("locations"),
+		kind: auction.Listings + auction.Kind(max(0, slices.Index(kinds, o["kind"]))), place: o["place"], site: o["site"],
+		variations: o.list("variations"), user: uint64(s.number(o["user"])),
+		device: auction.Device(max(0, slices.Index([]string{"", "desktop", "mobile"}, o["device"]))),
+		slots:  1, products: o.list("products"), hasSearch: o.has("search"), search: strings.ReplaceAll(o["search"], "_", " "), locations: o.list("locations"),
 		or: o.has("or"), attributes: o.list("attributes"), promotions: o.list("promotions"),
 	}
 	if o.has("slots") {
@@ -208,7 +225,9 @@ func (s *script) hold(out *bytes.Buffer, o options) {
 	v := s.m.View()
 	var res auction.Results
 	s.seq++
-	auction.Run(v, ticket(100, s.seq), requestFor(v, 1, q), &res, new(auction.Scratch))
+	tick := ticket(100, s.seq)
+	tick.OffsetSeconds, tick.Frequency = int32(s.number(o["offset"])), s.met
+	auction.Run(v, tick, requestFor(v, 1, q), &res, new(auction.Scratch))
 	s.print(out, &res.Results[0])
 }
 
@@ -218,6 +237,7 @@ func (s *script) print(out *bytes.Buffer, r *auction.Result) {
 	}
 	for _, w := range r.Winners {
 		fmt.Fprintf(out, "= %d %s", w.Rank, w.ID)
+		s.printAd(out, r.Type, &w)
 		if w.Campaign != nil {
 			fmt.Fprintf(out, " %s pays %d.%06d", s.names[string(w.Campaign[:])], w.Price/money.PerMajor, w.Price%money.PerMajor)
 		}

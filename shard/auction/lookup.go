@@ -1,5 +1,7 @@
 package auction
 
+import "github.com/gavel-ads/gavel/shard/market"
+
 // What an auction reads lies scattered over hundreds of megabytes. A step that follows an id from table to product to bid
 // to campaign to balance waits for each line in turn; a pass that only loads one line for each of many ids has all of
 // them on their way at once. So all ids of a request are looked up together, in such passes, before its first auction
@@ -39,13 +41,21 @@ func (s *Scratch) lookUp() {
 // onlyOffered: an external bid may be on a product that has no other.
 func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
 
+// sold returns the ids of the products that may win: in the auction of a place they are only a context.
+func (a *Auction) sold() []ID {
+	if a.Kind == Banners || a.Kind == SponsoredBrand {
+		return nil
+	}
+	return a.Products
+}
+
 // sift fills picked with the positions of the ids that the product table may hold, by one word of it and without a branch
 // for each id. Those of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
 	sieve, n, sum := s.v.Products(), 0, s.touched
 	for i := range s.req.Auctions {
-		ids := s.req.Auctions[i].Products
+		ids := s.req.Auctions[i].sold()
 		if room := n + len(ids); len(s.picked) < room {
 			s.picked = append(make([]uint32, 0, max(room, 512)), s.picked[:n]...)
 			s.picked = s.picked[:cap(s.picked)]
@@ -132,9 +142,12 @@ func touchText(text []byte) uint64 {
 // touchWinners loads the texts of the products and campaigns that will win.
 func (s *Scratch) touchWinners() {
 	sum := s.touched
-	for _, at := range s.top[:s.winners()] {
-		sum += touchText(s.v.Key(s.v.ProductRow(s.hits[at].row)))
-		sum += uint64(s.v.CampaignText(s.bestOf(at).campaign)[0])
+	for rank := range s.winners() {
+		c := s.winner(rank)
+		if row := s.hits[c.hit].row; row != market.NoProduct {
+			sum += touchText(s.v.Key(s.v.ProductRow(row)))
+		}
+		sum += uint64(s.v.CampaignText(c.campaign)[0])
 	}
 	s.touched = sum
 }

@@ -1,9 +1,9 @@
 package auction_test
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
-	"strings"
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -11,17 +11,24 @@ import (
 )
 
 // The model is a second opinion on the auction: plain loops over plain values, texts instead of hashes, big integers
-// instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash that breaks ties.
+// instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash that breaks ties and
+// draws, the form of keywords and the parents of cells, which have second opinions of their own.
 
 // offer is a bid that passed the gates.
 type offer struct {
-	product, vendor, campaign, source string
-	external                          bool
-	amount                            money.Micros
-	charge                            market.ChargeType
-	first                             bool
-	quality, weight, score            *big.Int
-	tie, key                          uint64
+	bid              *market.Bid // Nil for external demand.
+	entity           string      // What wins at most once.
+	product, vendor  string
+	variation        string
+	campaign, source string
+	owner            *campaign
+	amount           money.Micros
+	floor            money.Micros
+	charge           market.ChargeType
+	quality          *big.Int
+	weight, score    *big.Int
+	tie, key         uint64
+	held             bool // By the cap per vendor.
 }
 
 // auction answers a query the slow way.
@@ -30,161 +37,130 @@ func (w *world) auction(q query, t *auction.Ticket, seq uint64) outcome {
 	var offers []*offer
 	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 	for key, b := range w.bids {
-		if !w.allows(q, b.Target) {
+		c := w.campaigns[key.campaign]
+		if !w.allows(q, c, &b) {
 			continue
 		}
-		c := w.campaigns[key.campaign]
-		if reason, lost := w.loses(q, c, &b, t.NowMillis); lost {
+		amount, reason, lost := w.loses(q, c, &b, t)
+		if lost {
 			o.lost[reason]++
 			continue
 		}
 		bidKey := uint64(c.Group)<<32 | uint64(b.Ordinal)
 		x := &offer{
-			product: b.Target, vendor: c.VendorID, campaign: c.ID.String(), amount: b.Amount, charge: c.Charge,
-			first: c.Price == market.FirstPrice, quality: w.quality(q, b.Target), key: bidKey, tie: market.Mix(seed, bidKey),
+			bid: &b, entity: b.Target, product: b.Target, vendor: c.VendorID, campaign: c.ID.String(), owner: c, amount: amount, charge: c.Charge,
+			floor: w.floor(q, c.Charge, &b), quality: w.bestQuality(q, b.Target), key: bidKey, tie: market.Mix(seed, bidKey),
+		}
+		if isAd(q) {
+			x.entity = fmt.Sprint(key.campaign, " ", b.TargetType, " ", b.Target)
+			x.quality = new(big.Int).Lsh(big.NewInt(1), 60)
 		}
 		if len(q.external) > 0 {
 			x.source = w.settings.ExternalDemand.OwnValue
 		}
 		offers = append(offers, x)
 	}
+	offers = append(offers, w.external(q, seed, &o)...)
+	w.rank(q, offers, &o)
+	return o
+}
+
+func (w *world) external(q query, seed uint64, o *outcome) (offers []*offer) {
 	for i, b := range q.external {
 		p, known := w.products[b.product]
 		if !known || !slices.Contains(q.products, b.product) {
 			continue
 		}
-		quality := w.quality(q, b.product)
+		quality := w.bestQuality(q, b.product)
+		floor := w.floor(q, market.CPC, &market.Bid{Target: b.product})
 		switch {
 		case !p.Active:
 			o.lost[auction.ProductInactive]++
 		case !passes(q, p):
 			o.lost[auction.FilterMismatch]++
-		case quality.Sign() == 0 || b.amount <= w.settings.Reserve[market.CPC]:
+		case quality.Sign() == 0 || b.amount <= floor:
 			o.lost[auction.Reserve]++
 		default:
 			key := 1<<63 | uint64(i)
 			offers = append(offers, &offer{
-				product: b.product, vendor: "\x00external", source: b.source, external: true, amount: b.amount, charge: market.CPC,
+				entity: b.product, product: b.product, vendor: "\x00external", source: b.source, amount: b.amount, charge: market.CPC,
 				quality: quality, key: key, tie: market.Mix(seed, key),
 			})
 		}
 	}
-	w.rank(q, offers, &o)
-	return o
+	return offers
 }
 
-// allows says whether the contexts let a bid on the product compete at all.
-func (w *world) allows(q query, product string) bool {
-	if len(q.products) > 0 {
-		return slices.Contains(q.products, product)
-	}
-	return w.satisfies(q, product)
+// flight is one pair of a flight auction.
+type flight struct {
+	variation string
+	quality   *big.Int
 }
 
-func (w *world) loses(q query, c *campaign, b *market.Bid, now int64) (auction.Reason, bool) {
-	p, known := w.products[b.Target]
-	switch {
-	case !c.Active || c.Status == market.Terminated || !b.Active:
-		return auction.Inactive, true
-	case now < c.StartMillis:
-		return auction.NotStarted, true
-	case c.EndMillis != 0 && now >= c.EndMillis:
-		return auction.Ended, true
-	case c.Status != market.Approved:
-		return auction.NotApproved, true
-	case !known || !p.Active:
-		return auction.ProductInactive, true
-	case !w.triggered(q, b):
-		return auction.Trigger, true
-	case b.Location != "" && !slices.ContainsFunc(q.locations, func(l string) bool { return strings.EqualFold(l, b.Location) }):
-		return auction.Geo, true
-	case !passes(q, p):
-		return auction.FilterMismatch, true
-	case w.quality(q, b.Target).Sign() == 0 || b.Amount <= w.settings.Reserve[c.Charge]:
-		return auction.Reserve, true
-	case w.stale != nil && w.stale.Has(uint16(c.Group)):
-		return auction.Stale, true
-	case c.left <= 0:
-		return auction.Budget, true
-	case c.wallet <= 0:
-		return auction.Wallet, true
-	}
-	return 0, false
-}
-
-func (w *world) triggered(q query, b *market.Bid) bool {
-	if len(b.Triggers) == 0 {
-		return true
-	}
-	for _, t := range b.Triggers {
-		switch t.Kind {
-		case market.TriggerProduct:
-			if slices.Contains(q.products, t.Value) {
-				return true
-			}
-		case market.TriggerCategory:
-			for _, clause := range q.clauses {
-				for _, name := range clause {
-					if name == t.Value || slices.Contains(w.ancestors(name), t.Value) {
-						return true
-					}
-				}
-			}
-		case market.TriggerCategories:
-			if w.satisfies(q, t.Value) {
-				return true
-			}
+// flights lists the pairs of a product, the best first, without repeats.
+func (w *world) flights(q query, product string) (all []flight) {
+	for i, id := range q.products {
+		if id != product || slices.ContainsFunc(all, func(f flight) bool { return f.variation == q.variations[i] }) {
+			continue
 		}
-	}
-	return false
-}
-
-// ancestors lists a category of the catalog and what it lies in.
-func (w *world) ancestors(id string) (list []string) {
-	for {
-		c, known := w.categories[id]
-		if !known || len(list) > len(w.categories) {
-			return list
+		asked := int64(market.QualityOne)
+		if len(q.quality) > 0 {
+			asked = int64(q.quality[i])
 		}
-		list = append(list, id)
-		id = c.ParentID
+		all = append(all, flight{q.variations[i], new(big.Int).Mul(big.NewInt(int64(w.products[product].Quality)), big.NewInt(asked))})
 	}
+	slices.SortStableFunc(all, func(a, b flight) int { return b.quality.Cmp(a.quality) })
+	return all
 }
 
-// satisfies says whether a product is in the categories that the query demands.
-func (w *world) satisfies(q query, product string) bool {
-	var in []string
-	for _, c := range w.products[product].Categories {
-		in = append(in, w.ancestors(c)...)
+// bestQuality is the quality of a product in the request; of a flight, of its best pair.
+func (w *world) bestQuality(q query, product string) *big.Int {
+	if isAd(q) {
+		return big.NewInt(1)
 	}
-	for _, clause := range q.clauses {
-		if !slices.ContainsFunc(clause, func(name string) bool { return slices.Contains(in, name) }) {
-			return false
-		}
+	if q.kind == auction.Flights && len(q.products) > 0 {
+		return w.flights(q, product)[0].quality
 	}
-	return len(q.clauses) > 0
-}
-
-func passes(q query, p market.Product) bool {
-	var found []bool
-	for _, x := range q.attributes {
-		found = append(found, slices.Contains(p.Attributes, x))
-	}
-	for _, x := range q.promotions {
-		found = append(found, slices.Contains(p.Promotions, x))
-	}
-	if len(found) == 0 {
-		return true
-	}
-	return slices.Contains(found, true) && (q.or || !slices.Contains(found, false))
-}
-
-func (w *world) quality(q query, product string) *big.Int {
 	quality := big.NewInt(int64(w.products[product].Quality))
 	if i := slices.Index(q.products, product); len(q.quality) > 0 {
 		return quality.Mul(quality, big.NewInt(int64(q.quality[i])))
 	}
 	return quality.Mul(quality, big.NewInt(market.QualityOne))
+}
+
+func compare(a, b *offer) int {
+	if c := b.score.Cmp(a.score); c != 0 {
+		return c
+	}
+	if a.tie != b.tie {
+		if a.tie < b.tie {
+			return -1
+		}
+		return 1
+	}
+	if a.key < b.key {
+		return -1
+	}
+	return 1
+}
+
+// deal gives the bids of a product to its pairs: the best bid to the best pair, and so on.
+func (w *world) deal(q query, offers []*offer, types map[market.ChargeType]bool) {
+	slices.SortFunc(offers, compare)
+	dealt := map[string]int{}
+	for _, x := range offers {
+		pairs := slices.DeleteFunc(w.flights(q, x.product), func(f flight) bool { return f.quality.Sign() == 0 })
+		pair := pairs[min(dealt[x.product], len(pairs)-1)]
+		dealt[x.product]++
+		x.quality, x.variation = pair.quality, pair.variation
+		x.entity = x.product + " " + x.variation
+		x.value(types)
+	}
+}
+
+func (x *offer) value(types map[market.ChargeType]bool) {
+	x.weight = weight(types, x)
+	x.score = new(big.Int).Mul(big.NewInt(int64(x.amount)), x.weight)
 }
 
 func (w *world) rank(q query, offers []*offer, o *outcome) {
@@ -193,49 +169,87 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 		types[x.charge] = true
 	}
 	for _, x := range offers {
-		x.weight = weight(types, x)
-		x.score = new(big.Int).Mul(big.NewInt(int64(x.amount)), x.weight)
+		x.value(types)
 	}
-	slices.SortFunc(offers, func(a, b *offer) int {
-		if c := b.score.Cmp(a.score); c != 0 {
-			return c
-		}
-		if a.tie != b.tie {
-			if a.tie < b.tie {
-				return -1
-			}
-			return 1
-		}
-		if a.key < b.key {
-			return -1
-		}
-		return 1
-	})
+	if q.kind == auction.Flights && len(q.products) > 0 {
+		w.deal(q, offers, types)
+	}
+	slices.SortFunc(offers, compare)
+	slots := min(q.slots, 40)
+	capped := int(w.settings.VendorMax)
+	if capped == 0 {
+		capped = slots
+	}
 	taken := map[string]bool{}
+	wins := map[string]int{}
 	won := map[*offer]bool{}
+	full := func(x *offer) bool { return wins[x.vendor] >= capped && x.bid != nil }
 	for i, x := range offers {
-		if taken[x.product] || len(won) == min(q.slots, 40) {
+		switch {
+		case len(won) == slots || taken[x.entity]:
+			continue
+		case full(x):
+			x.held = true
 			continue
 		}
 		var next *offer
 		for _, y := range offers[i+1:] {
-			if y.vendor != x.vendor && !taken[y.product] {
+			if y.vendor != x.vendor && !taken[y.entity] && !full(y) {
 				next = y
 				break
 			}
 		}
-		taken[x.product], won[x] = true, true
-		o.winners = append(o.winners, win{product: x.product, campaign: x.campaign, source: x.source, price: w.price(x, next)})
+		taken[x.entity], won[x] = true, true
+		wins[x.vendor]++
+		o.winners = append(o.winners, w.win(q, x, next))
 	}
 	for _, x := range offers {
 		switch {
 		case won[x]:
-		case taken[x.product]:
+		case taken[x.entity] || x.held:
 			o.lost[auction.Diversity]++
 		default:
 			o.lost[auction.Outranked]++
 		}
 	}
+}
+
+// win is what the winner shows and pays.
+func (w *world) win(q query, x, next *offer) win {
+	o := win{id: x.product, variation: x.variation, campaign: x.campaign, source: x.source, price: w.price(x, next)}
+	if !isAd(q) {
+		return o
+	}
+	b := x.bid
+	o.kind = b.TargetType
+	if q.kind == auction.Banners {
+		for _, a := range w.shown(q, b) {
+			url := a.URL
+			if url == "" {
+				url = w.assets[a.AssetID].URL
+			}
+			o.shows += fmt.Sprintf("%s %s;", url, a.Content)
+		}
+		return o
+	}
+	p := w.products[b.Target]
+	if o.kind == market.TargetProduct && p.Brand != "" {
+		o.id = p.Brand
+	}
+	if o.kind != market.TargetURL {
+		o.kind = market.TargetProduct
+	}
+	o.shows = fmt.Sprintf("%s %s %s", x.vendor, b.Creative.Title, b.Creative.Content)
+	products := b.Creative.Products
+	if len(products) == 0 {
+		products = x.owner.Products
+	}
+	for _, id := range products {
+		if p, known := w.products[id]; !known || p.Active {
+			o.shows += " " + id
+		}
+	}
+	return o
 }
 
 // weight follows the table of the design: what one unit of the bid is worth for an impression.
@@ -264,12 +278,12 @@ func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
 }
 
 func (w *world) price(x, next *offer) money.Micros {
-	if x.external {
+	if x.bid == nil {
 		return 0
 	}
 	price := x.amount
-	if !x.first {
-		least := max(w.settings.Reserve[x.charge], money.PerMinor(w.settings.CurrencyExponent))
+	if x.owner.Price != market.FirstPrice {
+		least := max(x.floor, money.PerMinor(w.settings.CurrencyExponent))
 		if next != nil {
 			worth, rest := new(big.Int).DivMod(next.score, x.weight, new(big.Int))
 			if rest.Sign() > 0 {

@@ -15,14 +15,14 @@ const increment = 1 // Micros above what the runner-up's score is worth.
 // runner-up is worth in the winner's own weight, at least the reserve price and one minor unit, at most the bid. A vendor
 // never raises its own price.
 func (s *Scratch) price(rank int) money.Micros {
-	h := &s.hits[s.top[rank]]
-	c := &s.candidates[h.best]
+	c := s.winner(rank)
+	h := &s.hits[c.hit]
 	if c.campaign == 0 {
 		return 0 // External demand is recorded and never charged.
 	}
 	amount := c.amount
 	if s.v.Campaign(c.campaign).Price == market.SecondPrice {
-		least := max(uint64(max(s.settings.Reserve[c.charge], 0)), s.minor)
+		least := max(s.floorOf(c.charge, s.productOf(h)), s.minor)
 		if j := s.runnerUp(rank); j != nil {
 			weight := s.types.weight(c.charge, h.quality)
 			// The quotient is at most the winner's own amount, because its score is not below j's.
@@ -49,6 +49,9 @@ func perImpression(price, bid uint64) uint64 {
 // runnerUp returns the best-scored bid that would have the slot if the winner's vendor were absent from it: of another
 // vendor, and on a product that no better-placed winner has. Nil when there is none.
 func (s *Scratch) runnerUp(rank int) *candidate {
+	if s.capped() {
+		return s.cappedRunnerUp(rank)
+	}
 	vendor := s.bestOf(s.top[rank]).vendor
 	best := none
 	consider := func(i int32) {
@@ -83,6 +86,14 @@ func (s *Scratch) runnerUp(rank int) *candidate {
 		return nil
 	}
 	return &s.candidates[best]
+}
+
+// productOf returns the row of the product that a hit sells, nil when it is none.
+func (s *Scratch) productOf(h *hit) *market.ProductRow {
+	if h.row == market.NoProduct {
+		return nil
+	}
+	return s.v.ProductRow(h.row)
 }
 
 // minorUnit is the least price: one minor unit of the currency in micros.

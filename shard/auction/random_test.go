@@ -4,38 +4,90 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"reflect"
+	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// TestAgreesWithModel runs random auctions on random markets, with random changes and a publication between them, and
-// compares winners, ranks, prices and loss reasons with the model's. It also shows that an auction on a view that is no
-// longer the newest still gives what it gave.
+// TestAgreesWithModel runs random auctions of all kinds on random markets, with random changes and a publication between
+// them, and compares winners, ranks, prices, what is shown and loss reasons with the model's. It also shows that an auction
+// on a view that is no longer the newest still gives what it gave.
+//
+// It runs a million auctions; with AUCTIONS=n about n million.
 func TestAgreesWithModel(t *testing.T) {
-	for _, x := range []struct{ products, worlds, rounds, changes int }{
-		{products: 3, worlds: 80, rounds: 250, changes: 2},
-		{products: 10, worlds: 100, rounds: 250, changes: 3},
-		{products: 25, worlds: 80, rounds: 250, changes: 3},
-		{products: 120, worlds: 20, rounds: 200, changes: 10},
-		{products: 2500, worlds: 2, rounds: 40, changes: 4000}, // Enough to grow every table and rewrite every arena.
-	} {
-		t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
-			t.Parallel()
-			for seed := range x.worlds {
-				r := newRoulette(uint64(seed), x.products)
-				for round := range x.rounds {
-					r.round(t, fmt.Sprintf("seed %d round %d", seed, round), x.changes)
-					if t.Failed() {
-						return
+	times, err := strconv.Atoi(os.Getenv("AUCTIONS"))
+	if err != nil {
+		times = 1
+	}
+	var seen tally
+	t.Run("", func(t *testing.T) {
+		for _, x := range []struct{ products, worlds, rounds, changes int }{
+			{products: 3, worlds: 255, rounds: 210, changes: 3},
+			{products: 6, worlds: 60, rounds: 150, changes: 4},
+			{products: 25, worlds: 12, rounds: 60, changes: 6},
+			{products: 120, worlds: 2, rounds: 25, changes: 20},
+			{products: 2500, worlds: 1, rounds: 20, changes: 4000}, // Enough to grow every table and rewrite every arena.
+		} {
+			t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
+				t.Parallel()
+				for seed := range x.worlds * times {
+					r := newRoulette(uint64(seed), x.products)
+					for round := range x.rounds {
+						r.round(t, fmt.Sprintf("seed %d round %d", seed, round), x.changes)
+						if t.Failed() {
+							return
+						}
+						seen.add(r)
 					}
 				}
-			}
-		})
+			})
+		}
+	})
+	if !t.Failed() {
+		seen.check(t, int64(times))
+	}
+}
+
+// tally counts what the random auctions met, so that none of it is never met.
+type tally struct {
+	auctions atomic.Int64
+	winners  [auction.FlightsResult + 1]atomic.Int64
+	lost     [auction.Reasons]atomic.Int64
+}
+
+func (y *tally) add(r *roulette) {
+	y.auctions.Add(int64(len(r.res.Results)))
+	for i := range r.res.Results {
+		x := &r.res.Results[i]
+		y.winners[x.Type].Add(int64(len(x.Winners)))
+		for reason, n := range x.Lost {
+			y.lost[reason].Add(int64(n))
+		}
+	}
+}
+
+func (y *tally) check(t *testing.T, times int64) {
+	if n := y.auctions.Load(); n < times*1_000_000 {
+		t.Errorf("only %d auctions", n)
+	}
+	for kind := auction.ListingsResult; kind <= auction.FlightsResult; kind++ {
+		if n := y.winners[kind].Load(); n < 5_000 {
+			t.Errorf("only %d winners of result type %d", n, kind)
+		}
+	}
+	for reason := range auction.Reason(auction.Reasons) {
+		never := reason == auction.OutOfStock || reason == auction.SlotMismatch // No bid can lose so.
+		if n := y.lost[reason].Load(); (n < 1_000) != never {
+			t.Errorf("%d bids lost for %s", n, reason)
+		}
 	}
 }
 
@@ -55,17 +107,23 @@ type roulette struct {
 
 func newRoulette(seed uint64, products int) *roulette {
 	r := &roulette{Rand: rand.New(rand.NewPCG(seed, 1)), world: newWorld(), m: market.New(seed), size: products, big: seed%2 == 1}
-	for i := range 2 + r.size/4 {
-		r.draw(r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i)))
+	for i := range 6 + r.size/4 {
+		c := r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
+		c.Format = []market.AdFormat{market.Listing, market.Banner, market.Listing, market.SponsoredBrand}[i%4]
+		r.draw(c)
 	}
 	r.feed(r.m)
 	for range r.size * 3 {
 		r.changeMarket()
 	}
+	for range 30 {
+		r.changeRecords()
+		r.changeBid()
+	}
 	return r
 }
 
-const auctionsPerRound = 4
+const auctionsPerRound = 16
 
 func (r *roulette) round(t *testing.T, name string, changes int) {
 	for range 1 + r.IntN(changes) {
@@ -79,6 +137,8 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 		queries[i] = r.query()
 	}
 	tick := ticket(100, r.seq)
+	tick.OffsetSeconds = int32(r.IntN(3)) * 3600
+	tick.Frequency = r.met
 	tick.Stale = r.drawStale()
 	r.seq += auctionsPerRound
 	req := requestFor(v, 1, queries...)
@@ -135,10 +195,16 @@ func (r *roulette) change() {
 		r.changeMarket()
 		return
 	}
+	r.meet()
 	if c := r.someCampaign(); c.slot != nil {
 		c.left, c.wallet = r.balance(), r.balance()
 		c.slot.Left.Store(int64(c.left))
 		c.slot.Wallet.Store(int64(c.wallet))
+		c.gate = 0
+		if r.IntN(3) == 0 {
+			c.gate = r.gate()
+		}
+		r.m.GateOf(&c.Campaign).Store(c.gateWord())
 	}
 }
 
@@ -169,15 +235,15 @@ func (r *roulette) changeMarket() {
 		id := r.category()
 		delete(r.categories, id)
 		r.m.DeleteCategory(1, id)
-	case n < 95:
+	case n < 92:
 		c := r.someCampaign()
 		r.draw(c)
 		r.m.PutCampaign(&c.Campaign)
-	case n < 99:
-		for i := range r.settings.Reserve {
-			r.settings.Reserve[i] = r.amount() / 4
-		}
+	case n < 94:
+		r.drawSettings()
 		r.m.PutMarketplace(&r.settings)
+	case n < 99:
+		r.changeRecords()
 	default:
 		r.reload()
 	}
@@ -207,9 +273,15 @@ func (r *roulette) changeBid() {
 		r.next++
 		key = bidKey{r.someCampaign().Name, r.next}
 		b = market.Bid{Ordinal: r.next, Target: r.product()}
+		if r.campaigns[key.campaign].Format != market.Listing {
+			b.TargetType, b.Creative = market.TargetType(r.IntN(4)), r.creative()
+		}
 		r.keys = append(r.keys, key)
 	}
 	b.Amount, b.Active, b.Location, b.Triggers = r.amount(), r.IntN(10) > 0, r.location(), r.triggers(b.Target)
+	if b.Creative != nil && r.IntN(2) == 0 {
+		b.Triggers, b.Location = nil, ""
+	}
 	r.m.PutBid(&r.campaigns[key.campaign].Campaign, &b)
 	if r.bids[key] = b; b.Deleted {
 		delete(r.bids, key)
@@ -242,6 +314,7 @@ func (r *roulette) draw(c *campaign) {
 	if r.IntN(6) == 0 {
 		c.Price = market.FirstPrice
 	}
+	r.drawTerms(c)
 }
 
 func (r *roulette) drawProduct() market.Product {
@@ -253,11 +326,20 @@ func (r *roulette) drawProduct() market.Product {
 		p.Attributes = append(p.Attributes, r.attribute())
 		p.Promotions = append(p.Promotions, r.attribute())
 	}
+	if r.IntN(2) == 0 {
+		p.Attributes = append(p.Attributes, []string{"travelType:hotels", "travelType:flights"}[r.IntN(2)])
+	}
+	if r.IntN(3) == 0 {
+		p.Attributes = append(p.Attributes, "site:"+r.site())
+	}
+	if r.IntN(2) == 0 {
+		p.Brand = r.word()
+	}
 	return p
 }
 
 func (r *roulette) query() query {
-	q := query{slots: 1 + r.IntN(6), locations: nil}
+	q := query{slots: 1 + r.IntN(6), user: uint64(r.IntN(4)), site: r.site()}
 	if r.IntN(10) == 0 {
 		q.slots = 40
 	}
@@ -283,7 +365,12 @@ func (r *roulette) query() query {
 			}
 		}
 	}
-	q.search = context == 0
+	if context == 5 && r.IntN(2) == 0 {
+		q.form, q.clauses = 0, nil
+	}
+	if q.hasSearch = context == 0 || context == 5 || r.IntN(8) == 0; q.hasSearch {
+		q.search = r.text()
+	}
 	for range r.IntN(3) {
 		q.locations = append(q.locations, r.location())
 	}
@@ -292,6 +379,10 @@ func (r *roulette) query() query {
 		q.attributes = append(q.attributes, r.attribute())
 		q.promotions = append(q.promotions, r.attribute())
 		q.promotions = q.promotions[:r.IntN(2)]
+	}
+	if r.IntN(2) == 0 {
+		r.drawKind(&q)
+		return q
 	}
 	for r.IntN(4) == 0 {
 		q.external = append(q.external, externalBid{source: "partner", product: r.product(), amount: r.amount()})
@@ -304,9 +395,12 @@ func (r *roulette) triggers(target string) (list []market.Trigger) {
 		return []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}}
 	}
 	for range r.IntN(3) {
-		t := market.Trigger{Kind: market.TriggerKind(r.IntN(3)), Value: r.product()}
+		t := market.Trigger{Kind: market.TriggerKind(r.IntN(market.TriggerKinds)), Value: r.product()}
 		if t.Kind == market.TriggerCategory {
 			t.Value = r.category()
+		}
+		if t.Kind.IsKeyword() {
+			t.Value = keyword.Text([]string{r.text()})
 		}
 		list = append(list, t)
 	}
@@ -330,7 +424,7 @@ func (r *roulette) category() string  { return fmt.Sprint("cat", r.IntN(7)) }
 func (r *roulette) attribute() string { return fmt.Sprint("color:", r.IntN(3)) }
 
 func (r *roulette) location() string {
-	return []string{"", "", "Berlin", "berlin", "KÖLN", "köln", "Straße"}[r.IntN(7)]
+	return []string{"", "", "Berlin", "berlin", "KÖLN", "köln", "85283473fffffff", "8428347ffffffff", "8928308280FFFFF"}[r.IntN(9)]
 }
 
 func (r *roulette) score() uint32 {

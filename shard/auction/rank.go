@@ -8,6 +8,10 @@ const (
 
 // rank puts the best products into top, by insertion: most products are turned away by one comparison with the last.
 func (s *Scratch) rank() {
+	if s.capped() {
+		s.pick()
+		return
+	}
 	keep := min(s.a.Slots, SlotsMax) + spares
 	n := 0
 	for i := range s.hits {
@@ -34,7 +38,13 @@ func (s *Scratch) rank() {
 		h.inTop = true
 	}
 	s.ranked = n
+	for i, at := range s.top[:s.winners()] {
+		s.won[i] = uint32(s.hits[at].best) //nolint:gosec // ranked hits have a best one.
+	}
 }
+
+// winner returns the bid that wins a rank.
+func (s *Scratch) winner(rank int) *candidate { return &s.candidates[s.won[rank]] }
 
 func (s *Scratch) bestOf(hit uint32) *candidate { return &s.candidates[s.hits[hit].best] }
 
@@ -45,8 +55,8 @@ func (s *Scratch) winners() int { return min(s.ranked, s.a.Slots, SlotsMax) }
 // right; if not, the wrong ones are out and the ranking must be made again.
 func (s *Scratch) confirm() bool {
 	right := true
-	for _, at := range s.top[:s.winners()] {
-		if h := &s.hits[at]; !s.isProduct(h) {
+	for rank := range s.winners() {
+		if h := &s.hits[s.winner(rank).hit]; !s.isProduct(h) {
 			h.dead = true
 			right = false
 		}

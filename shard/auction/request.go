@@ -19,14 +19,29 @@ const (
 	FilterPromotionMax = 3      // BOUND: promotions of a filter.
 )
 
-// Kind is the type member of an auction request.
+// Kind is what an auction sells.
 type Kind uint8
 
-// The kinds of auction served by POST /v2/auctions.
+// The kinds of auction: listings and banners of POST /v2/auctions, sponsored brands, and the two of travel.
 const (
 	Listings Kind = iota + 1
 	Banners
+	SponsoredBrand
+	Hotels
+	Flights
 )
+
+// Format returns the ad format of the campaigns that compete.
+func (k Kind) Format() market.AdFormat {
+	switch k {
+	case Banners:
+		return market.Banner
+	case SponsoredBrand:
+		return market.SponsoredBrand
+	default:
+		return market.Listing
+	}
+}
 
 // Span names a string of the request: Len bytes at Off of the body, or, where the string held escapes and had to be
 // decoded, at Off-len(body) of the arena. See Request.Text.
@@ -64,14 +79,18 @@ type Auction struct {
 	HasProducts bool
 	Products    []ID     // In request order, repeats included: the first stands.
 	Quality     []uint32 // Parallel to Products in units of 1/market.QualityOne; empty means 1.0 for all.
+	Variations  []ID     // Flights: parallel to Products. Each pair is one candidate.
+	Site        Span     // Travel.
 	Category    Category
 	HasSearch   bool
 	Search      Span
-	Locations   []ID // Hashes are of the case-folded text.
+	Locations   []ID // Hashes are of the case-folded text. Cells in H3 mode.
 	Placement   uint8
 	Device      Device
-	SlotID      ID // Banners only.
+	SlotID      ID // Banners: the slot's external id. Sponsored brands: the placement's, or its UUID. The hash is not read.
 	UserID      Span
+	// User is the keyed hash of UserID, as events and segments have it; 0 when the request names no user. The caller sets it.
+	User        uint64
 	Variant     Span
 	Filter      Filter
 	External    []ExternalBid
@@ -138,6 +157,9 @@ const (
 	ListingsResult ResultType = iota + 1
 	BannersResult
 	ExternalListingsResult
+	BrandResult
+	HotelsResult
+	FlightsResult
 )
 
 // Result is the outcome of one auction.
@@ -146,18 +168,38 @@ type Result struct {
 	Failed  bool // This one auction failed inside Gavel; Winners is empty.
 	Winners []Winner
 	Lost    [Reasons]uint32 // How many bids lost for which reason.
+	// Placement and Variant are the experiment that the auction was part of: its bucket, 0 for none, and its variant.
+	Placement uint8
+	Variant   []byte
+
+	assets []Asset // Of all winners.
+	texts  []market.Text
 }
 
 // Winner is one winner, rank 1 first.
 type Winner struct {
 	Rank         uint8
-	ID           []byte // The product id, from the request's or the view's text.
-	IDClean      bool   // ID needs no JSON escaping.
+	Type         market.TargetType // Of a sponsored brand: TargetURL or TargetProduct, as the interface has it.
+	ID           []byte            // The product id, or what else is the target. Of a sponsored brand the brand's id, or the URL.
+	IDClean      bool              // ID needs no JSON escaping.
+	Variation    []byte            // Flights.
 	Campaign     *[ids.TextLen]byte
 	DemandSource []byte // Set on every winner of a request with demand sources.
 	Metadata     []byte // Raw JSON of an external winner, nil otherwise.
 	Token        [TokenLen]byte
 	Price        money.Micros // Per charged interaction.
+
+	Assets   []Asset       // Banners: those that may be shown, at least one.
+	Vendor   market.Text   // Sponsored brands, as the members below.
+	Title    market.Text   // Empty when the creative has none.
+	Content  []byte        // Raw JSON object, empty for none.
+	Products []market.Text // Those of the creative, else the campaign's, without the inactive ones.
+}
+
+// Asset is one asset of a banner winner.
+type Asset struct {
+	URL     market.Text
+	Content []byte // Raw JSON object, empty for a plain banner.
 }
 
 // TokenLen is the length of a resolvedBidId.

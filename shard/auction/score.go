@@ -49,13 +49,20 @@ func share(w, p uint64) uint64 {
 // score weighs the candidates, now that all charge types among them are known, and finds the best bid of each product
 // and the best one of another vendor.
 func (s *Scratch) score() {
+	if s.a.Kind == Flights && s.a.HasProducts {
+		s.deal()
+	}
 	for i := range s.candidates {
 		c := &s.candidates[i]
-		h := &s.hits[c.hit]
-		c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, h.quality))
-		c.tie = market.Mix(s.seed, c.key)
-		s.offer(h, int32(i)) //nolint:gosec // fewer candidates than 2^31.
+		s.weigh(c)
+		s.offer(&s.hits[c.hit], int32(i)) //nolint:gosec // fewer candidates than 2^31.
 	}
+}
+
+// weigh gives a candidate its score.
+func (s *Scratch) weigh(c *candidate) {
+	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality))
+	c.tie = market.Mix(s.seed, c.key)
 }
 
 // offer enters a candidate into a product's best and other.

@@ -4,6 +4,8 @@ import (
 	"unsafe"
 
 	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/h3"
+	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -17,9 +19,24 @@ type Scratch struct {
 	settings *market.Marketplace
 	minor    uint64 // One minor unit in micros.
 
-	a       *Auction
-	seed    uint64 // Of the auction's ties.
-	payload bidid.Payload
+	a           *Auction
+	seed        uint64 // Of the auction's ties.
+	requestSeed uint64 // Of pacing.
+	hour        int    // Local hour of the week.
+	searched    bool   // A listing auction with a search and nothing else.
+	travels     bool   // A travel auction without products.
+	payload     bidid.Payload
+
+	query      []uint32 // The numbers of the words of the search.
+	words      keyword.Normalizer
+	cells      []h3.Cell
+	segments   stamps // Answers of isIn.
+	floors     [market.ChargeTypes]uint64
+	floorRules []floorRule
+	place      *market.Place
+	key        []byte
+	pairSeen   stamps
+	pairs      []uint32
 
 	picked     []uint32 // See lookUp.
 	found      []found
@@ -33,7 +50,9 @@ type Scratch struct {
 	wanted     expression
 	top        [topMax]uint32 // Hits by best bid, best first.
 	ranked     int
-	touched    uint64 // Keeps loads that nobody uses from being left out.
+	won        [SlotsMax]uint32 // Candidates by rank.
+	order      []uint32         // Candidates by score, under a cap per vendor.
+	touched    uint64           // Keeps loads that nobody uses from being left out.
 }
 
 // hit is a product that may win.
@@ -44,10 +63,12 @@ type hit struct {
 	best     int32  // The best candidate, none without one.
 	other    int32  // The best candidate of another vendor than best's.
 	eligible uint32 // Candidates of the product.
+	next     uint32 // The product's next pair, of flights.
 	filter   verdict
 	category verdict
 	dead     bool // The id is not the product's after all.
 	inTop    bool
+	follows  bool // A pair that is not the head of its product's.
 }
 
 const (
@@ -73,7 +94,9 @@ type candidate struct {
 	hit      uint32
 	campaign uint32 // Row; 0 for an external bid.
 	vendor   uint32
+	ad       uint32
 	charge   market.ChargeType
+	held     bool // The cap per vendor kept it from a slot.
 }
 
 // externalKey marks the key of an external bid, externalVendor stands for its vendor, who is none of the market's.
@@ -88,6 +111,8 @@ func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *marke
 		return
 	}
 	s.minor = minorUnit(settings)
+	s.requestSeed = seedOf(t, t.Seq)
+	s.hour = weekHour(s.localMillis())
 	s.payload = bidid.Payload{Marketplace: t.Marketplace, Node: t.Node, Epoch: t.Epoch, IssuedMillis: t.NowMillis}
 	t.Signer.Begin(&s.payload)
 }
@@ -98,7 +123,7 @@ const keptMax = 4 << 20
 
 // end lets go of what belongs to the request, and of the arrays of an unusually large one.
 func (s *Scratch) end() {
-	s.v, s.t, s.req, s.settings, s.a = nil, nil, nil, nil, nil
+	s.v, s.t, s.req, s.settings, s.a, s.place = nil, nil, nil, nil, nil, nil
 	if s.size() > keptMax {
 		*s = Scratch{}
 	}
@@ -110,25 +135,29 @@ func (s *Scratch) size() int {
 		cap(s.found)*int(unsafe.Sizeof(found{})) +
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
-		(len(s.rowSeen.slots)+len(s.idSeen.slots))*int(unsafe.Sizeof(stamp{}))
+		(cap(s.query)+cap(s.pairs)+cap(s.order))*int(unsafe.Sizeof(uint32(0))) +
+		(len(s.rowSeen.slots)+len(s.idSeen.slots)+len(s.pairSeen.slots)+len(s.segments.slots))*int(unsafe.Sizeof(stamp{}))
+}
+
+// seedOf derives the seed of an auction's ties from its number.
+func seedOf(t *Ticket, seq uint64) uint64 {
+	return market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 }
 
 // run holds auction i.
 func (s *Scratch) run(i int, out *Result, seq uint64) {
-	s.a = &s.req.Auctions[i]
-	s.payload.Seq = seq
-	s.seed = market.Mix(uint64(s.t.Marketplace)<<48|uint64(s.t.Node)<<32|uint64(s.t.Epoch), seq)
-	s.hits = s.hits[:0]
-	s.candidates = s.candidates[:0]
-	s.types = 0
-	s.idsAdded = false
-	s.wanted.reset()
-
+	s.prepare(i, seq)
 	s.collect(i)
-	for i := range s.hits {
-		s.admit(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
+	if s.place != nil {
+		s.admitAds(out)
+	} else {
+		for i := range s.hits {
+			if !s.hits[i].follows {
+				s.admit(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
+			}
+		}
+		s.admitExternal(out)
 	}
-	s.admitExternal(out)
 	s.score()
 	s.rank()
 	s.touchWinners()
@@ -137,4 +166,24 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	}
 	s.award(out)
 	s.countLosers(out)
+}
+
+// prepare reads what all bids of auction i are compared with.
+func (s *Scratch) prepare(i int, seq uint64) {
+	s.a = &s.req.Auctions[i]
+	s.payload.Seq = seq
+	s.seed = seedOf(s.t, seq)
+	s.hits = s.hits[:0]
+	s.candidates = s.candidates[:0]
+	s.types = 0
+	s.idsAdded = false
+	s.wanted.reset()
+	s.segments.clear()
+	kind, named := s.a.Kind, s.a.HasProducts || s.a.Category.Form != NoCategory
+	s.searched = kind == Listings && s.a.HasSearch && !named
+	s.travels = (kind == Hotels || kind == Flights) && !s.a.HasProducts
+	s.readQuery()
+	s.readCells()
+	s.findPlace()
+	s.setFloors()
 }

@@ -10,16 +10,14 @@ import (
 func (s *Scratch) award(out *Result) {
 	exposure := uint64(1 << 16)
 	for rank := range s.winners() {
-		h := &s.hits[s.top[rank]]
-		c := &s.candidates[h.best]
-		r := s.v.ProductRow(h.row)
-		out.Winners = append(out.Winners, Winner{
-			Rank:    uint8(rank + 1), //nolint:gosec // at most SlotsMax.
-			ID:      s.v.Key(r),
-			IDClean: r.Flags&market.ProductClean != 0,
-			Price:   s.price(rank),
-		})
+		c := s.winner(rank)
+		out.Winners = append(out.Winners, Winner{Rank: uint8(rank + 1), Price: s.price(rank)}) //nolint:gosec // at most SlotsMax.
 		w := &out.Winners[len(out.Winners)-1]
+		if c.ad != 0 {
+			s.awardAd(out, w, c)
+		} else {
+			s.awardProduct(w, &s.hits[c.hit])
+		}
 		p := &s.payload
 		p.Rank = w.Rank
 		p.Placement = s.a.Placement
@@ -31,6 +29,15 @@ func (s *Scratch) award(out *Result) {
 		}
 		s.t.Signer.Mint(&w.Token, p)
 		exposure = below(rank, exposure)
+	}
+}
+
+func (s *Scratch) awardProduct(w *Winner, h *hit) {
+	r := s.v.ProductRow(h.row)
+	w.ID = s.v.Key(r)
+	w.IDClean = r.Flags&market.ProductClean != 0
+	if s.a.Kind == Flights && h.index != fromCategory {
+		w.Variation = s.req.Text(s.a.Variations[h.index].Span)
 	}
 }
 
@@ -89,6 +96,10 @@ func weightOf(charge market.ChargeType, exposure uint64) uint16 {
 
 // countLosers counts the candidates that did not win: those whose product won with another bid, and the rest.
 func (s *Scratch) countLosers(out *Result) {
+	if s.capped() {
+		s.countCapped(out)
+		return
+	}
 	won := s.winners()
 	all, sameProduct := 0, 0
 	for i := range s.hits {

@@ -1,6 +1,7 @@
 package auction_test
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -19,12 +20,18 @@ type world struct {
 	products   map[string]market.Product
 	campaigns  map[string]*campaign
 	bids       map[bidKey]market.Bid // Without the deleted ones.
-	stale      *auction.Groups       // nil: none.
+	slots      map[string]market.BannerSlot
+	placements map[string]market.Placement // By external id.
+	assets     map[string]market.Asset
+	segments   map[string][]uint64
+	met        counts // How often users met campaigns and bids.
+	stale      *auction.Groups
 }
 
 type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
+	gate         uint64 // 0 stands for an open one; a shut one has a pass of 0.
 	slot         *market.Slot
 }
 
@@ -34,6 +41,11 @@ type bidKey struct {
 	ordinal  uint32
 }
 
+// counts answers how often a user met a campaign, by what was written down.
+type counts map[auction.FrequencyQuery]uint32
+
+func (c counts) Count(q auction.FrequencyQuery) uint32 { return c[q] }
+
 func newWorld() *world {
 	return &world{
 		settings:   market.Marketplace{Ordinal: 1, CurrencyExponent: 2, ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}},
@@ -41,17 +53,23 @@ func newWorld() *world {
 		products:   map[string]market.Product{},
 		campaigns:  map[string]*campaign{},
 		bids:       map[bidKey]market.Bid{},
+		slots:      map[string]market.BannerSlot{},
+		placements: map[string]market.Placement{},
+		assets:     map[string]market.Asset{},
+		segments:   map[string][]uint64{},
+		met:        counts{},
 	}
 }
 
 // feed puts the whole world into a market, in the order of names.
-func (w *world) feed(m market.Feed) {
+func (w *world) feed(m *market.Market) {
+	n := w.settings.Ordinal
 	m.PutMarketplace(&w.settings)
 	for _, id := range slices.Sorted(maps.Keys(w.categories)) {
-		m.PutCategory(w.settings.Ordinal, new(w.categories[id]))
+		m.PutCategory(n, new(w.categories[id]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.products)) {
-		m.PutProduct(w.settings.Ordinal, new(w.products[id]))
+		m.PutProduct(n, new(w.products[id]))
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.campaigns)) {
 		w.campaigns[id].feed(m)
@@ -59,12 +77,32 @@ func (w *world) feed(m market.Feed) {
 	for key, b := range w.bids {
 		m.PutBid(&w.campaigns[key.campaign].Campaign, &b)
 	}
+	for _, x := range w.slots {
+		m.PutBannerSlot(n, &x)
+	}
+	for _, x := range w.placements {
+		m.PutPlacement(n, &x)
+	}
+	for _, x := range w.assets {
+		m.PutAsset(n, &x)
+	}
+	for id, users := range w.segments {
+		m.PutSegment(n, id, users)
+	}
 }
 
-func (c *campaign) feed(m market.Feed) {
+func (c *campaign) feed(m *market.Market) {
 	c.slot = m.PutCampaign(&c.Campaign)
 	c.slot.Left.Store(int64(c.left))
 	c.slot.Wallet.Store(int64(c.wallet))
+	m.GateOf(&c.Campaign).Store(c.gateWord())
+}
+
+func (c *campaign) gateWord() uint64 {
+	if c.gate == 0 {
+		return market.GateOpen
+	}
+	return c.gate
 }
 
 // campaign adds a campaign with money, in a group and with an id made from its number.
@@ -81,17 +119,25 @@ func (w *world) campaign(name, vendor string, number uint32) *campaign {
 
 // query is an auction request as plain values.
 type query struct {
+	kind       auction.Kind // 0: listings.
 	slots      int
 	products   []string
+	variations []string // Flights.
 	quality    []uint32
 	form       auction.CategoryForm
 	clauses    [][]string // One clause of one name for OneCategory, one each for AllCategories.
-	search     bool
+	hasSearch  bool
+	search     string
 	locations  []string
 	or         bool
 	attributes []string
 	promotions []string
 	external   []externalBid
+	place      string // Slot or placement.
+	device     auction.Device
+	user       uint64
+	site       string
+	experiment uint8
 }
 
 type externalBid struct {
@@ -99,47 +145,56 @@ type externalBid struct {
 	amount          money.Micros
 }
 
+// layout writes texts into a request as the parser would.
+type layout struct{ *auction.Request }
+
+func (l layout) span(text string) auction.Span {
+	at := uint32(len(l.Body))
+	l.Body = append(l.Body, text...)
+	return auction.Span{Off: at, Len: uint32(len(text))}
+}
+
+func (l layout) id(text string) auction.ID {
+	return auction.ID{Hash: market.Hash(l.Seed, []byte(text)), Span: l.span(text)}
+}
+
+func (l layout) all(texts []string) (list []auction.ID) {
+	for _, text := range texts {
+		list = append(list, l.id(text))
+	}
+	return list
+}
+
 // requestFor hashes and lays out queries as the parser would.
 func requestFor(v *market.View, marketplace uint16, queries ...query) *auction.Request {
 	req := &auction.Request{Seed: v.Seed(marketplace), Auctions: make([]auction.Auction, len(queries))}
-	span := func(text string) auction.Span {
-		at := uint32(len(req.Body))
-		req.Body = append(req.Body, text...)
-		return auction.Span{Off: at, Len: uint32(len(text))}
-	}
-	id := func(text string) auction.ID {
-		return auction.ID{Hash: market.Hash(req.Seed, []byte(text)), Span: span(text)}
-	}
-	all := func(texts []string) (list []auction.ID) {
-		for _, text := range texts {
-			list = append(list, id(text))
-		}
-		return list
-	}
+	l := layout{req}
 	for i, q := range queries {
 		a := &req.Auctions[i]
-		a.Kind, a.Slots = auction.Listings, q.slots
-		a.HasProducts, a.Products, a.Quality = len(q.products) > 0, all(q.products), q.quality
-		a.HasSearch = q.search
+		a.Kind, a.Slots = max(q.kind, auction.Listings), q.slots
+		a.HasProducts, a.Products, a.Quality = len(q.products) > 0, l.all(q.products), q.quality
+		a.Variations = l.all(q.variations)
+		a.HasSearch, a.Search = q.hasSearch, l.span(q.search)
+		a.SlotID, a.Device, a.User, a.Site, a.Placement = l.id(q.place), q.device, q.user, l.span(q.site), q.experiment
 		a.Category.Form = q.form
 		for _, clause := range q.clauses {
-			a.Category.IDs = append(a.Category.IDs, all(clause)...)
+			a.Category.IDs = append(a.Category.IDs, l.all(clause)...)
 			if q.form == auction.Disjunctions {
 				a.Category.Ends = append(a.Category.Ends, len(a.Category.IDs))
 			}
 		}
 		for _, text := range q.locations {
 			a.Locations = append(a.Locations, auction.ID{
-				Hash: market.Hash(req.Seed, market.AppendFold(nil, []byte(text))), Span: span(text),
+				Hash: market.Hash(req.Seed, market.AppendFold(nil, []byte(text))), Span: l.span(text),
 			})
 		}
 		a.Filter = auction.Filter{
 			Set: len(q.attributes)+len(q.promotions) > 0, Or: q.or,
-			Attributes: all(q.attributes), Promotions: all(q.promotions),
+			Attributes: l.all(q.attributes), Promotions: l.all(q.promotions),
 		}
 		for _, b := range q.external {
 			a.HasExternal = true
-			a.External = append(a.External, auction.ExternalBid{Product: id(b.product), Source: span(b.source), Amount: b.amount})
+			a.External = append(a.External, auction.ExternalBid{Product: l.id(b.product), Source: l.span(b.source), Amount: b.amount})
 		}
 	}
 	return req
@@ -152,18 +207,32 @@ type outcome struct {
 }
 
 type win struct {
-	product  string
-	campaign string // The campaign's id, empty for external demand.
-	source   string
-	price    money.Micros
+	kind      market.TargetType
+	id        string
+	variation string
+	campaign  string // The campaign's id, empty for external demand.
+	source    string
+	price     money.Micros
+	shows     string // Assets, or what a sponsored brand has.
 }
 
 func outcomeOf(r *auction.Result) outcome {
 	o := outcome{lost: r.Lost}
 	for _, w := range r.Winners {
-		x := win{product: string(w.ID), source: string(w.DemandSource), price: w.Price}
+		x := win{
+			kind: w.Type, id: string(w.ID), variation: string(w.Variation), source: string(w.DemandSource), price: w.Price,
+		}
 		if w.Campaign != nil {
 			x.campaign = string(w.Campaign[:])
+		}
+		for _, a := range w.Assets {
+			x.shows += fmt.Sprintf("%s %s;", a.URL.Bytes, a.Content)
+		}
+		if r.Type == auction.BrandResult {
+			x.shows = fmt.Sprintf("%s %s %s", w.Vendor.Bytes, w.Title.Bytes, w.Content)
+			for _, p := range w.Products {
+				x.shows += " " + string(p.Bytes)
+			}
 		}
 		o.winners = append(o.winners, x)
 	}

@@ -71,7 +71,7 @@ func TestAgainstBits(t *testing.T) {
 				digit = 7
 			}
 			if i < 3 && r.IntN(2) == 0 {
-				digit = digit &^ 6
+				digit &^= 6
 			}
 			n |= digit << (3 * (14 - i))
 		}

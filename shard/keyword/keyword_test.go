@@ -5,9 +5,10 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/gavel-ads/gavel/shard/keyword"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/gavel-ads/gavel/shard/keyword"
 )
 
 func TestWords(t *testing.T) {

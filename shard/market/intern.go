@@ -3,6 +3,8 @@ package market
 import (
 	"encoding/binary"
 	"unicode/utf8"
+
+	"github.com/gavel-ads/gavel/shard/h3"
 )
 
 // product returns the row of a product id, adding one on its first mention.
@@ -117,7 +119,9 @@ func (m *Market) label(marketplace uint16, location string) uint32 {
 	}
 	i := m.labels.add()
 	folded := string(m.key[2:])
+	cell, _ := h3.Parse([]byte(location))
 	*m.labels.at(i) = labelRow{
+		cell:   cell,
 		hash:   m.hash(seedOf(m.seed, marketplace), m.key[2:]),
 		key:    m.texts.put(folded),
 		keyLen: uint16(len(folded)), //nolint:gosec // locations have at most 255 characters.

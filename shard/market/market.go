@@ -73,6 +73,13 @@ type Market struct {
 type marketEntry struct {
 	Marketplace
 	ownDemand []byte
+	floors    []Floor
+}
+
+// Floor is a reserve rule whose category has been looked up.
+type Floor struct {
+	ReserveRule
+	category uint32
 }
 
 // New returns an empty market. The seed keys every hash of the tables; it should be secret and random, so that nobody
@@ -110,6 +117,14 @@ func (m *Market) PutMarketplace(p *Marketplace) {
 	entry := &marketEntry{Marketplace: *p}
 	entry.ExternalDemand.Sources = slices.Clone(p.ExternalDemand.Sources)
 	entry.ownDemand = []byte(p.ExternalDemand.OwnValue)
+	entry.Reserves = slices.Clone(p.Reserves)
+	for _, rule := range p.Reserves {
+		floor := Floor{ReserveRule: rule}
+		if rule.Category != "" {
+			floor.category = m.category(p.Ordinal, rule.Category)
+		}
+		entry.floors = append(entry.floors, floor)
+	}
 	next := slices.Clone(m.markets)
 	for len(next) <= int(p.Ordinal) {
 		next = append(next, nil)

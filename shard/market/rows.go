@@ -3,6 +3,8 @@ package market
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/gavel-ads/gavel/shard/h3"
 )
 
 // rows is an array of rows that grows at its end and whose published part is copied before it is changed, chunk by
@@ -155,6 +157,7 @@ const noCategory = ^uint32(0)
 // labelRow is one location, its text without case.
 type labelRow struct {
 	hash   uint64
+	cell   h3.Cell // 0 when the text is no cell.
 	key    uint32
 	keyLen uint16
 }

@@ -3,6 +3,7 @@ package market
 import (
 	"bytes"
 
+	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -159,3 +160,15 @@ func (v *View) IsLocation(label uint32, hash uint64, text []byte) bool {
 	r := v.labels.at(label)
 	return r.hash == hash && bytes.EqualFold(textAt(v.texts, r.key, r.keyLen), text)
 }
+
+// Holds reports whether a label is a cell that is or contains the given one.
+func (v *View) Holds(label uint32, cell h3.Cell) bool {
+	own := v.labels.at(label).cell
+	return own != 0 && own.Contains(cell)
+}
+
+// Floors returns the reserve rules of a marketplace. REQUIRES: the marketplace exists.
+func (v *View) Floors(marketplace uint16) []Floor { return v.markets[marketplace].floors }
+
+// HasKeywords reports whether any bid has a keyword.
+func (v *View) HasKeywords() bool { return v.words.count > 0 }

@@ -1,6 +1,9 @@
 package market
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Subtree is a category together with its descendants: a run of positions of the view's walk. It is empty for a category
 // that the catalog does not have.
@@ -55,3 +58,47 @@ func (v *View) Size(s Subtree) int {
 // Members returns the products with bids that name the category at a position of the walk. Some have left since, some
 // come twice; In tells.
 func (v *View) Members(position uint32) []uint32 { return v.categories.at(v.walk[position]).members }
+
+// FloorTree returns the category of a reserve rule that has one, with its descendants.
+func (v *View) FloorTree(f *Floor) Subtree {
+	r := v.categories.at(f.category)
+	return Subtree{Category: f.category, From: r.from, To: r.to}
+}
+
+// Travel is a kind of travel at a site: the pseudo categories of catalog.go. A category that no product has is noCategory.
+type Travel struct {
+	kind, anySite, site uint32
+	known               bool
+}
+
+// Travel looks up a kind ("hotels", "flights") and a site, and returns the scratch that keys were made in.
+func (v *View) Travel(scratch []byte, marketplace uint16, kind string, site []byte) (t Travel, key []byte) {
+	find := func() uint32 {
+		if tree, ok := v.Subtree(marketplace, v.hash(seedOf(v.seed, marketplace), key), key); ok {
+			return tree.Category
+		}
+		return noCategory
+	}
+	key = append(append(scratch[:0], travelType...), kind...)
+	t.kind = find()
+	key = append(key[:0], travelAny...)
+	t.anySite = find()
+	key = append(append(key[:0], travelSite...), site...)
+	t.site = find()
+	t.known = t.kind != noCategory
+	return t, key
+}
+
+// TravelMembers returns the products with bids of a kind of travel. Some have left since, some come twice; IsTravel tells.
+func (v *View) TravelMembers(t Travel) []uint32 {
+	if !t.known {
+		return nil
+	}
+	return v.categories.at(t.kind).members
+}
+
+// IsTravel reports whether a product is of the kind, and of the site if it has one.
+func (v *View) IsTravel(r *ProductRow, t Travel) bool {
+	in := categoriesIn(wordsAt(v.details, r.details))
+	return slices.Contains(in, t.kind) && (!slices.Contains(in, t.anySite) || slices.Contains(in, t.site))
+}

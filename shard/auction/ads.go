@@ -1,0 +1,136 @@
+package auction
+
+import (
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Auctions of a place: banners and sponsored brands. What competes is not a product but a campaign's target, and the
+// bids are those for the place.
+
+// findPlace looks the auction's slot or placement up; nil when there is none or it is switched off.
+func (s *Scratch) findPlace() {
+	s.place = nil
+	id := s.req.Text(s.a.SlotID.Span)
+	var place *market.Place
+	switch s.a.Kind {
+	case Banners:
+		s.key = market.AppendPlaceKey(s.key[:0], s.t.Marketplace, market.Banner, id)
+		place = s.v.Place(s.key)
+	case SponsoredBrand:
+		place, s.key = s.v.Placement(s.key[:0], s.t.Marketplace, id)
+	default:
+		return
+	}
+	if place != nil && place.Active {
+		s.place = place
+	}
+}
+
+// collectAds adds the targets of the bids of the place.
+func (s *Scratch) collectAds() {
+	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
+	for i := range bids {
+		ad := s.v.Ad(&bids[i])
+		if _, added := s.rowSeen.add(uint64(ad.Entity), uint32(len(s.hits))); added { //nolint:gosec // fewer hits than 2^32.
+			s.hits = append(s.hits, hit{
+				row: ad.Product, index: fromCategory, quality: market.QualityOne * market.QualityOne, best: none, other: none,
+			})
+		}
+	}
+}
+
+// admitAds sends the bids of the place through the gates.
+func (s *Scratch) admitAds(out *Result) {
+	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
+	for i := range bids {
+		b := &bids[i]
+		c := s.v.Campaign(b.Campaign)
+		ad := s.v.Ad(b)
+		at, _ := s.rowSeen.get(uint64(ad.Entity))
+		amount, reason := s.gateAd(&s.hits[at], ad, b, c)
+		if reason != passed {
+			out.Lost[reason]++
+			continue
+		}
+		s.enter(&s.hits[at], at, amount, b, c)
+	}
+}
+
+// gateAd returns the first gate that a bid for a place fails, or what the bid is worth here.
+func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
+	label, triggers := s.v.Predicate(b.Terms)
+	terms := s.terms(b, c)
+	var r *market.ProductRow
+	if ad.Product != market.NoProduct {
+		r = s.v.ProductRow(ad.Product)
+	}
+	reason := s.runs(b, c, terms)
+	switch {
+	case reason != passed:
+		return 0, reason
+	case s.a.Kind == Banners && !s.approved(ad):
+		return 0, NotApproved
+	case r != nil && r.Flags&market.ProductActive == 0:
+		return 0, ProductInactive
+	case b.Terms&market.TriggerNone == 0 && !s.anyMatches(triggers):
+		return 0, Trigger
+	case s.a.Kind == Banners && !s.showsOnDevice(ad):
+		return 0, DeviceMismatch
+	case label != 0 && !s.located(label):
+		return 0, Geo
+	case terms != nil && !s.included(terms):
+		return 0, Segment
+	case terms != nil && s.excluded(terms) || s.negated(triggers):
+		return 0, Excluded
+	case s.a.Kind == SponsoredBrand && r != nil && !s.filtered(h, r):
+		return 0, FilterMismatch
+	}
+	return s.afford(s.floorOf(c.Charge, r), b, c, terms)
+}
+
+// approved reports whether any asset of a banner may be shown.
+func (s *Scratch) approved(ad *market.Ad) bool {
+	for i := range ad.Assets {
+		if s.v.Approved(&ad.Assets[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// showsOnDevice reports whether a banner is for the auction's device, and has an approved asset for the slot there.
+func (s *Scratch) showsOnDevice(ad *market.Ad) bool {
+	if ad.Device != NoDevice && ad.Device != s.device() {
+		return false
+	}
+	for i := range ad.Assets {
+		if s.shows(&ad.Assets[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// device is the auction's device: a banner auction that names none is for desktops.
+func (s *Scratch) device() Device {
+	if s.a.Device == NoDevice {
+		return Desktop
+	}
+	return s.a.Device
+}
+
+// shows reports whether an asset is approved and fits the slot on the auction's device. An asset without dimensions fits
+// wherever the slot is shown; a slot without any dimensions is shown everywhere and takes every asset.
+func (s *Scratch) shows(a *market.AdAsset) bool {
+	slot := s.place.Dimensions[s.device()]
+	var nothing market.Dimensions
+	switch {
+	case !s.v.Approved(a):
+		return false
+	case s.place.Dimensions == [market.Devices]market.Dimensions{}:
+		return true
+	case slot == nothing:
+		return false
+	}
+	return a.Dimensions == nothing || a.Dimensions == slot
+}

@@ -1,0 +1,96 @@
+package auction
+
+import "slices"
+
+// With a cap of winners per vendor, it is no longer the best bid of each product that matters: where the best bid's vendor
+// has its share, another vendor's bid may win the product. So all candidates are put in order, and picked from the top.
+// It is the slow way, and the plain one.
+
+// capped reports whether the marketplace's cap can bind.
+func (s *Scratch) capped() bool {
+	return s.settings.VendorMax > 0 && int(s.settings.VendorMax) < min(s.a.Slots, SlotsMax)
+}
+
+// pick fills won with the winners under the cap. It marks the candidates that would have won but for it.
+func (s *Scratch) pick() {
+	s.order = s.order[:0]
+	for i := range s.candidates {
+		s.candidates[i].held = false
+		if !s.hits[s.candidates[i].hit].dead {
+			s.order = append(s.order, uint32(i)) //nolint:gosec // fewer candidates than 2^31.
+		}
+	}
+	slices.SortFunc(s.order, func(a, b uint32) int { return order(s.candidates[a].beats(&s.candidates[b])) })
+	for i := range s.hits {
+		s.hits[i].inTop = false
+	}
+	s.ranked = 0
+	for _, i := range s.order {
+		c := &s.candidates[i]
+		switch {
+		case s.ranked == min(s.a.Slots, SlotsMax):
+			return
+		case s.hits[c.hit].inTop:
+		case s.full(c.vendor, s.ranked):
+			c.held = true
+		default:
+			s.hits[c.hit].inTop = true
+			s.won[s.ranked] = i
+			s.ranked++
+		}
+	}
+}
+
+// full reports whether a vendor has its share of the first winners. External demand is many sellers and has no share.
+func (s *Scratch) full(vendor uint32, winners int) bool {
+	n := 0
+	for _, i := range s.won[:winners] {
+		if s.candidates[i].vendor == vendor {
+			n++
+		}
+	}
+	return n >= int(s.settings.VendorMax) && vendor != externalVendor
+}
+
+// cappedRunnerUp is runnerUp under the cap.
+func (s *Scratch) cappedRunnerUp(rank int) *candidate {
+	winner := &s.candidates[s.won[rank]]
+	below := false
+	for _, i := range s.order {
+		c := &s.candidates[i]
+		if !below {
+			below = c == winner
+			continue
+		}
+		if c.vendor != winner.vendor && !s.full(c.vendor, rank) && !s.takenBefore(rank, c.hit) {
+			return c
+		}
+	}
+	return nil
+}
+
+// takenBefore reports whether one of the winners above a rank has the entity.
+func (s *Scratch) takenBefore(rank int, hit uint32) bool {
+	for _, i := range s.won[:rank] {
+		if s.candidates[i].hit == hit {
+			return true
+		}
+	}
+	return false
+}
+
+// countCapped counts the candidates that did not win.
+func (s *Scratch) countCapped(out *Result) {
+	for _, i := range s.order {
+		c := &s.candidates[i]
+		switch {
+		case s.isWinner(i):
+		case c.held || s.hits[c.hit].inTop:
+			out.Lost[Diversity]++
+		default:
+			out.Lost[Outranked]++
+		}
+	}
+}
+
+func (s *Scratch) isWinner(i uint32) bool { return slices.Contains(s.won[:s.winners()], i) }

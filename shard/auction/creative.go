@@ -1,0 +1,56 @@
+package auction
+
+import (
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// awardAd fills what a banner or sponsored-brand winner shows.
+func (s *Scratch) awardAd(out *Result, w *Winner, c *candidate) {
+	ad := s.v.Ad(&market.BidRow{Ad: c.ad})
+	w.Type, w.ID, w.IDClean = ad.Target, ad.ID.Bytes, ad.ID.Clean
+	if s.a.Kind == Banners {
+		s.awardAssets(out, w, ad)
+		return
+	}
+	s.awardBrand(out, w, c, ad)
+}
+
+// awardAssets lists the assets of a banner that fit.
+func (s *Scratch) awardAssets(out *Result, w *Winner, ad *market.Ad) {
+	from := len(out.assets)
+	for i := range ad.Assets {
+		if a := &ad.Assets[i]; s.shows(a) {
+			out.assets = append(out.assets, Asset{URL: s.v.AssetURL(a), Content: a.Content})
+		}
+	}
+	w.Assets = slices.Clip(out.assets[from:])
+}
+
+// awardBrand fills a sponsored-brand winner. What is not a URL leads to the brand: the target itself, or the brand of the
+// target product; a product without a brand stands for itself.
+func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad) {
+	if ad.Target != market.TargetURL {
+		w.Type = market.TargetProduct
+	}
+	if ad.Product != market.NoProduct {
+		if brand := s.v.Brand(ad.Product); len(brand.Bytes) > 0 {
+			w.ID, w.IDClean = brand.Bytes, brand.Clean
+		}
+	}
+	w.Vendor, w.Title, w.Content = s.v.Vendor(c.vendor), ad.Title, ad.Content
+	products := ad.Products
+	if campaign := s.v.Campaign(c.campaign); len(products) == 0 && campaign.Flags&market.CampaignTermed != 0 {
+		products = s.v.Terms(c.campaign).Products
+	}
+	from := len(out.texts)
+	for _, row := range products {
+		r := s.v.ProductRow(row)
+		if r.Flags&(market.ProductKnown|market.ProductActive) == market.ProductKnown {
+			continue
+		}
+		out.texts = append(out.texts, market.Text{Bytes: s.v.Key(r), Clean: r.Flags&market.ProductClean != 0})
+	}
+	w.Products = slices.Clip(out.texts[from:])
+}

@@ -1,0 +1,88 @@
+package auction
+
+import (
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Flights: what competes is a pair of product and variation, and a bid on the product wins at most one pair of it. So the
+// bids of a product are dealt to its pairs: the best bid gets the pair of the best quality, the next one the next pair.
+// Bids beyond the last pair compete for that one, where they can only lose.
+
+// pair adds a pair of a flight auction, unless an earlier position of the request has it. The first pair of a product is
+// the head of its pairs and always the one of the best quality. Variations are told apart by their keyed 64-bit hashes.
+func (s *Scratch) pair(row, index, quality uint32) {
+	r := s.v.ProductRow(row)
+	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
+	if !s.isProduct(&h) {
+		return
+	}
+	if _, added := s.pairSeen.add(market.Mix(uint64(row), s.a.Variations[index].Hash), 0); !added {
+		return
+	}
+	head, first := s.rowSeen.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
+	s.hits = append(s.hits, h)
+	if first {
+		return
+	}
+	added := &s.hits[len(s.hits)-1]
+	added.follows = true
+	if best := &s.hits[head]; added.quality > best.quality {
+		added.quality, best.quality = best.quality, added.quality
+		added.index, best.index = best.index, added.index
+	}
+	added.next, s.hits[head].next = s.hits[head].next, uint32(len(s.hits)-1) //nolint:gosec // as above.
+}
+
+// lastPair ends a list of pairs.
+const lastPair = ^uint32(0)
+
+// deal gives the bids of every product to its pairs.
+func (s *Scratch) deal() {
+	from := 0
+	for from < len(s.candidates) {
+		head := s.candidates[from].hit
+		to := from + 1
+		for to < len(s.candidates) && s.candidates[to].hit == head {
+			to++
+		}
+		if s.hits[head].next != lastPair {
+			s.dealProduct(head, s.candidates[from:to])
+		}
+		from = to
+	}
+}
+
+func (s *Scratch) dealProduct(head uint32, bids []candidate) {
+	s.pairs = s.pairs[:0]
+	for at := head; at != lastPair; at = s.hits[at].next {
+		if s.hits[at].quality > 0 {
+			s.pairs = append(s.pairs, at)
+		}
+	}
+	slices.SortFunc(s.pairs, func(a, b uint32) int {
+		x, y := &s.hits[a], &s.hits[b]
+		if x.quality != y.quality {
+			return order(x.quality > y.quality)
+		}
+		return order(x.index < y.index)
+	})
+	for i := range bids {
+		s.weigh(&bids[i])
+	}
+	slices.SortFunc(bids, func(a, b candidate) int { return order(a.beats(&b)) })
+	s.hits[head].eligible = 0
+	for i := range bids {
+		bids[i].hit = s.pairs[min(i, len(s.pairs)-1)]
+		s.hits[bids[i].hit].eligible++
+	}
+}
+
+// order is what a comparison function returns for two different things.
+func order(before bool) int {
+	if before {
+		return -1
+	}
+	return 1
+}

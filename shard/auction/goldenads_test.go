@@ -1,0 +1,139 @@
+package auction_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/keyword"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// The lines of golden files for banners, sponsored brands and targeting. In a value, _ stands for a blank.
+
+var (
+	formats  = []string{"listing", "banner", "brand"}
+	kinds    = []string{"listings", "banners", "brand", "hotels", "flights"}
+	targets  = []string{"product", "vendor", "brand", "url"}
+	triggers = []string{"product", "category", "categories", "exact", "phrase", "broad", "notexact", "notbroad"}
+	days     = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+)
+
+func (s *script) putAds(words []string) {
+	switch o := parseOptions(words[1:]); words[0] {
+	case "slot":
+		x := market.BannerSlot{ID: words[1], Active: !o.has("inactive")}
+		x.Dimensions[auction.Desktop], x.Dimensions[auction.Mobile] = s.dimensions(o["desktop"]), s.dimensions(o["mobile"])
+		s.m.PutBannerSlot(1, &x)
+	case "placement":
+		s.m.PutPlacement(1, &market.Placement{ID: o["uuid"], ExternalID: words[1], Active: !o.has("inactive")})
+	case "asset":
+		s.m.PutAsset(1, &market.Asset{ID: words[1], URL: "https://asset/" + words[1], Approved: !o.has("pending")})
+	case "segment":
+		var users []uint64
+		for _, user := range words[2:] {
+			users = append(users, uint64(s.number(user)))
+		}
+		s.m.PutSegment(1, words[1], users)
+	case "reserve":
+		s.settings.Reserves = append(s.settings.Reserves, market.ReserveRule{
+			Charge: market.ChargeType(1 + slices.Index(charges, words[1])), Amount: s.amount(words[2]), AnyFormat: !o.has("format"),
+			Format: market.AdFormat(max(0, slices.Index(formats, o["format"]))), Place: o["place"], Category: o["category"],
+		})
+		s.m.PutMarketplace(&s.settings)
+	case "gate":
+		pass, multiplier := s.amount(o["pass"])*market.GateAlways/money.PerMajor, s.amount(o["multiplier"])*market.GateUnshaded/money.PerMajor
+		s.m.GateOf(&s.campaigns[words[1]].Campaign).Store(uint64(pass)<<32 | uint64(multiplier))
+	case "met":
+		c, b := s.campaigns[o["campaign"]], market.Bid{Ordinal: uint32(s.number(o["bid"]))}
+		s.met[met(uint64(s.number(o["user"])), c, &b, market.Cap{Type: uint8(s.number(o["cap"]))}, 100)] = uint32(s.number(o["times"]))
+	case "banner", "brand":
+		s.putAd(words[1], words[2], s.amount(words[3]), parseOptions(words[4:]))
+	default:
+		s.Fatalf("what is %q?", words[0])
+	}
+}
+
+func (s *script) putAd(name, target string, amount money.Micros, o options) {
+	s.bid++
+	c := &market.Creative{
+		Place: o["place"], Device: auction.Device(max(0, slices.Index([]string{"", "desktop", "mobile"}, o["device"]))),
+		Title: o["title"], Content: []byte(o["content"]), Products: o.list("products"),
+	}
+	for _, text := range o.list("assets") { // url@WxH or url@record, and content after =
+		text, content, _ := strings.Cut(text, "=")
+		url, rest, _ := strings.Cut(text, "@")
+		a := market.BannerAsset{URL: url, AssetID: rest, Content: []byte(content)}
+		if strings.Contains(rest, "x") {
+			a.AssetID, a.Dimensions = "", s.dimensions(rest)
+		}
+		c.Assets = append(c.Assets, a)
+	}
+	s.m.PutBid(&s.campaigns[name].Campaign, &market.Bid{
+		Ordinal: s.bid, Target: target, TargetType: market.TargetType(max(0, slices.Index(targets, o["target"]))), Amount: amount,
+		Active: true, Triggers: s.triggers(o.list("triggers")), Creative: c,
+	})
+}
+
+func (s *script) dimensions(text string) (d market.Dimensions) {
+	if text != "" {
+		if _, err := fmt.Sscanf(text, "%dx%d", &d.Width, &d.Height); err != nil {
+			s.Fatal(text, err)
+		}
+	}
+	return d
+}
+
+func (s *script) triggers(list []string) (all []market.Trigger) {
+	for _, text := range list {
+		kind, value, _ := strings.Cut(text, ":")
+		t := market.Trigger{Kind: market.TriggerKind(slices.Index(triggers, kind)), Value: value}
+		if t.Kind.IsKeyword() {
+			t.Value = keyword.Text(strings.Split(value, "_"))
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func (s *script) putTerms(c *campaign, o options) {
+	c.Products = o.list("products")
+	c.Segments.Include, c.Segments.Exclude = o.list("include"), o.list("exclude")
+	for _, text := range o.list("multipliers") {
+		segment, factor, _ := strings.Cut(text, ":")
+		c.Segments.Multipliers = append(c.Segments.Multipliers, market.SegmentMultiplier{Segment: segment, Multiplier: uint32(s.amount(factor))})
+	}
+	if o.has("schedule") { // day, hour and value; at all other hours as bid.
+		c.Schedule = slices.Repeat([]uint16{market.ScheduleOne}, market.ScheduleHours)
+		when, value, _ := strings.Cut(o["schedule"], ":")
+		c.Schedule[slices.Index(days, when[:3])*24+int(s.number(when[3:]))] = uint16(s.number(value))
+	}
+	for _, text := range o.list("caps") {
+		kind, limit, _ := strings.Cut(text, ":")
+		c.Caps = append(c.Caps, market.Cap{Type: uint8(s.number(kind)), Limit: uint32(s.number(limit))})
+	}
+}
+
+// printAd prints what a winner has that a listing has not.
+func (s *script) printAd(out *bytes.Buffer, kind auction.ResultType, w *auction.Winner) {
+	switch kind {
+	case auction.FlightsResult:
+		fmt.Fprintf(out, " %s", w.Variation)
+	case auction.BannersResult:
+		fmt.Fprintf(out, " (%s)", w.Type)
+		for _, a := range w.Assets {
+			fmt.Fprintf(out, " %s%s", a.URL.Bytes, a.Content)
+		}
+	case auction.BrandResult:
+		fmt.Fprintf(out, " (%s) of %s", w.Type, w.Vendor.Bytes)
+		if len(w.Title.Bytes) > 0 {
+			fmt.Fprintf(out, " %q %s", w.Title.Bytes, w.Content)
+		}
+		for _, p := range w.Products {
+			fmt.Fprintf(out, " +%s", p.Bytes)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package auction_test
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/h3"
+	"github.com/gavel-ads/gavel/shard/keyword"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// The gates of the model: which bids are candidates, and why one loses.
+
+// place returns the external id of the place that a query names, if it may be sold.
+func (w *world) place(q query) (string, bool) {
+	if q.kind == auction.Banners {
+		s, known := w.slots[q.place]
+		return s.ID, known && s.Active
+	}
+	for _, p := range w.placements {
+		if p.ExternalID == q.place {
+			return p.ExternalID, p.Active
+		}
+	}
+	for _, p := range w.placements {
+		if p.ID == q.place {
+			return p.ExternalID, p.Active
+		}
+	}
+	return "", false
+}
+
+func isAd(q query) bool { return q.kind == auction.Banners || q.kind == auction.SponsoredBrand }
+
+func isTravel(q query) bool { return q.kind == auction.Hotels || q.kind == auction.Flights }
+
+// allows says whether the contexts let a bid compete at all.
+func (w *world) allows(q query, c *campaign, b *market.Bid) bool {
+	switch {
+	case c.Format != max(q.kind, auction.Listings).Format():
+		return false
+	case isAd(q):
+		place, ok := w.place(q)
+		return ok && b.Creative != nil && b.Creative.Place == place
+	case len(q.products) > 0:
+		return slices.Contains(q.products, b.Target)
+	case isTravel(q):
+		return w.travels(q, b.Target) && (len(q.clauses) == 0 || w.satisfies(q, b.Target))
+	case len(q.clauses) > 0:
+		return w.satisfies(q, b.Target)
+	}
+	return q.hasSearch && w.triggered(q, c, b)
+}
+
+func (w *world) travels(q query, product string) bool {
+	kind := map[auction.Kind]string{auction.Hotels: "travelType:hotels", auction.Flights: "travelType:flights"}[q.kind]
+	has := w.products[product].Attributes
+	anySite := slices.ContainsFunc(has, func(a string) bool { return strings.HasPrefix(a, "site:") })
+	return slices.Contains(has, kind) && (!anySite || slices.Contains(has, "site:"+q.site))
+}
+
+func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (amount money.Micros, reason auction.Reason, lost bool) {
+	p, known := w.products[b.Target]
+	product := b.TargetType == market.TargetProduct
+	in := func(segment string) bool { return q.user != 0 && slices.Contains(w.segments[segment], q.user) }
+	hour := int((t.NowMillis + int64(t.OffsetSeconds)*1000) / 3_600_000 % (7 * 24))
+	hour = (hour + 3*24) % (7 * 24)
+	switch {
+	case !c.Active || c.Status == market.Terminated || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+		return 0, auction.Inactive, true
+	case t.NowMillis < c.StartMillis:
+		return 0, auction.NotStarted, true
+	case c.EndMillis != 0 && t.NowMillis >= c.EndMillis:
+		return 0, auction.Ended, true
+	case c.Status != market.Approved:
+		return 0, auction.NotApproved, true
+	case q.kind == auction.Banners && !slices.ContainsFunc(b.Creative.Assets, w.approved):
+		return 0, auction.NotApproved, true
+	case product && (!known || !p.Active):
+		return 0, auction.ProductInactive, true
+	case !w.triggered(q, c, b):
+		return 0, auction.Trigger, true
+	case q.kind == auction.Banners && len(w.shown(q, b)) == 0:
+		return 0, auction.DeviceMismatch, true
+	case b.Location != "" && !slices.ContainsFunc(q.locations, func(l string) bool { return w.near(b.Location, l) }):
+		return 0, auction.Geo, true
+	case len(c.Segments.Include) > 0 && !slices.ContainsFunc(c.Segments.Include, in):
+		return 0, auction.Segment, true
+	case slices.ContainsFunc(c.Segments.Exclude, in) || w.negated(q, b):
+		return 0, auction.Excluded, true
+	case q.kind != auction.Banners && product && !passes(q, p):
+		return 0, auction.FilterMismatch, true
+	case w.bestQuality(q, b.Target).Sign() == 0:
+		return 0, auction.Reserve, true
+	}
+	return w.affords(q, c, b, t, w.worth(c, b, hour, in))
+}
+
+// affords says whether the money is there for a bid of that worth.
+func (w *world) affords(q query, c *campaign, b *market.Bid, t *auction.Ticket, amount money.Micros) (money.Micros, auction.Reason, bool) {
+	floor := w.floor(q, c.Charge, b)
+	local := t.NowMillis + int64(t.OffsetSeconds)*1000
+	paced, spared := c.pace(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
+	switch {
+	case amount <= floor:
+		return 0, auction.Reserve, true
+	case w.stale != nil && w.stale.Has(uint16(c.Group)):
+		return 0, auction.Stale, true
+	case c.left <= 0:
+		return 0, auction.Budget, true
+	case c.wallet <= 0:
+		return 0, auction.Wallet, true
+	case !spared:
+		return 0, auction.Pacing, true
+	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.met[met(q.user, c, b, x, local)] >= x.Limit }):
+		return 0, auction.Frequency, true
+	}
+	return paced, 0, false
+}
+
+// met is the question how often a user met what a cap counts.
+func met(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auction.FrequencyQuery {
+	n := x.Type - 1
+	q := auction.FrequencyQuery{
+		User: user, Group: uint16(c.Group), Campaign: c.Ordinal, Interaction: market.CapInteraction(n % 9 / 3),
+		Period: market.Period(n % 3), LocalMillis: local,
+	}
+	if n >= 9 {
+		q.Bid = b.Ordinal
+	}
+	return q
+}
+
+func (w *world) approved(a market.BannerAsset) bool {
+	return a.AssetID == "" || w.assets[a.AssetID].Approved
+}
+
+// shown lists the assets of a banner that may be shown.
+func (w *world) shown(q query, b *market.Bid) (all []market.BannerAsset) {
+	device := q.device
+	if device == auction.NoDevice {
+		device = auction.Desktop
+	}
+	slot := w.slots[q.place].Dimensions
+	declared := slot[auction.Desktop] != market.Dimensions{} || slot[auction.Mobile] != market.Dimensions{}
+	for _, a := range b.Creative.Assets {
+		fits := !declared || slot[device] != market.Dimensions{} && (a.Dimensions == market.Dimensions{} || a.Dimensions == slot[device])
+		if w.approved(a) && fits && (b.Creative.Device == auction.NoDevice || b.Creative.Device == device) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// near compares a bid's location with the request's.
+func (w *world) near(own, asked string) bool {
+	if !w.settings.H3 {
+		return strings.EqualFold(own, asked)
+	}
+	a, okA := h3.Parse([]byte(own))
+	b, okB := h3.Parse([]byte(asked))
+	for okA && okB && b.Resolution() > a.Resolution() {
+		b = b.Parent(b.Resolution() - 1)
+	}
+	return okA && okB && a == b
+}
+
+// floor is the reserve price of a bid.
+func (w *world) floor(q query, charge market.ChargeType, b *market.Bid) money.Micros {
+	floor := w.settings.Reserve[charge]
+	place, _ := w.place(q)
+	for _, r := range w.settings.Reserves {
+		var in []string
+		if b.TargetType == market.TargetProduct {
+			for _, c := range w.products[b.Target].Categories {
+				in = append(in, w.ancestors(c)...)
+			}
+		} else {
+			for _, name := range slices.Concat(q.clauses...) {
+				in = append(append(in, name), w.ancestors(name)...)
+			}
+		}
+		if r.Charge == charge && (r.AnyFormat || r.Format == max(q.kind, auction.Listings).Format()) &&
+			(r.Place == "" || isAd(q) && r.Place == place) && (r.Category == "" || slices.Contains(in, r.Category)) {
+			floor = max(floor, r.Amount)
+		}
+	}
+	return max(floor, 0)
+}
+
+func (w *world) worth(c *campaign, b *market.Bid, hour int, in func(string) bool) money.Micros {
+	amount := big.NewInt(int64(b.Amount))
+	scale := func(n, of int64) {
+		amount.Mul(amount, big.NewInt(n)).Div(amount, big.NewInt(of))
+		if limit := big.NewInt(int64(money.MaxMicros)); amount.Cmp(limit) > 0 {
+			amount.Set(limit)
+		}
+	}
+	if len(c.Schedule) > 0 {
+		scale(int64(c.Schedule[hour]), 100)
+	}
+	factor := int64(1_000_000)
+	for _, m := range c.Segments.Multipliers {
+		if in(m.Segment) {
+			factor = min(max(factor*int64(m.Multiplier)/1_000_000, 100_000), 10_000_000)
+		}
+	}
+	scale(factor, 1_000_000)
+	return max(1, money.Micros(amount.Int64()))
+}
+
+// pace follows the design's text: shade, but not below the least that wins; there, pass less often, by the square.
+func (c *campaign) pace(amount, floor, minor money.Micros, t *auction.Ticket) (money.Micros, bool) {
+	pass, multiplier := c.gateWord()>>32, c.gateWord()&(1<<32-1)
+	x := new(big.Int).Mul(big.NewInt(int64(amount)), new(big.Int).SetUint64(multiplier))
+	shaded := money.Micros(x.Rsh(x, 31).Int64())
+	shaded = min(shaded, amount)
+	if least := min(max(floor+1, minor), amount); shaded < least {
+		for range 2 {
+			p := new(big.Int).Mul(new(big.Int).SetUint64(pass), big.NewInt(int64(shaded)))
+			pass = p.Div(p, big.NewInt(int64(least))).Uint64()
+		}
+		shaded = least
+	}
+	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), t.Seq)
+	drawn := market.Mix(seed^0x9e3779b97f4a7c15, uint64(c.Group)<<32|uint64(c.Ordinal)) >> 32
+	return shaded, pass == 1<<32-1 || drawn < pass
+}
+
+func (w *world) triggered(q query, c *campaign, b *market.Bid) bool {
+	open := true
+	for _, t := range b.Triggers {
+		open = open && t.Kind.IsNegative()
+		switch {
+		case t.Kind == market.TriggerProduct:
+			own := c.Format == market.Listing && t.Value == b.Target && isTravel(q) && len(q.products) == 0
+			if slices.Contains(q.products, t.Value) || own {
+				return true
+			}
+		case t.Kind == market.TriggerCategory:
+			for _, name := range slices.Concat(q.clauses...) {
+				if name == t.Value || slices.Contains(w.ancestors(name), t.Value) {
+					return true
+				}
+			}
+		case t.Kind == market.TriggerCategories:
+			if w.satisfies(q, t.Value) {
+				return true
+			}
+		case !t.Kind.IsNegative() && asks(q, t):
+			return true
+		}
+	}
+	return open
+}
+
+func (w *world) negated(q query, b *market.Bid) bool {
+	return slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsNegative() && asks(q, t) })
+}
+
+// asks compares a keyword with the query, as texts between blanks.
+func asks(q query, t market.Trigger) bool {
+	query := " " + keyword.Text([]string{q.search}) + " "
+	if !q.hasSearch || t.Value == "" {
+		return false
+	}
+	switch t.Kind {
+	case market.TriggerExact, market.TriggerNotExact:
+		return query == " "+t.Value+" "
+	case market.TriggerPhrase:
+		return strings.Contains(query, " "+t.Value+" ")
+	}
+	return !slices.ContainsFunc(strings.Fields(t.Value), func(word string) bool { return !strings.Contains(query, " "+word+" ") })
+}
+
+// ancestors lists a category of the catalog and what it lies in.
+func (w *world) ancestors(id string) (list []string) {
+	for {
+		c, known := w.categories[id]
+		if !known || len(list) > len(w.categories) {
+			return list
+		}
+		list = append(list, id)
+		id = c.ParentID
+	}
+}
+
+// satisfies says whether a product is in the categories that the query demands.
+func (w *world) satisfies(q query, product string) bool {
+	if len(q.clauses) == 0 {
+		return false
+	}
+	var in []string
+	for _, c := range w.products[product].Categories {
+		in = append(in, w.ancestors(c)...)
+	}
+	for _, clause := range q.clauses {
+		if !slices.ContainsFunc(clause, func(name string) bool { return slices.Contains(in, name) }) {
+			return false
+		}
+	}
+	return true
+}
+
+func passes(q query, p market.Product) bool {
+	var found []bool
+	for _, x := range q.attributes {
+		found = append(found, slices.Contains(p.Attributes, x))
+	}
+	for _, x := range q.promotions {
+		found = append(found, slices.Contains(p.Promotions, x))
+	}
+	if len(found) == 0 {
+		return true
+	}
+	return slices.Contains(found, true) && (q.or || !slices.Contains(found, false))
+}

@@ -1,0 +1,219 @@
+package auction_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// What the roulette draws for banners, sponsored brands, travel and targeting.
+
+// drawKind makes a query one of another kind than listings.
+func (r *roulette) drawKind(q *query) {
+	q.kind = auction.Banners + auction.Kind(r.IntN(4))
+	q.place, q.device = r.place(), auction.Device(r.IntN(3))
+	switch q.kind {
+	case auction.SponsoredBrand:
+		if r.IntN(4) == 0 {
+			q.place = "uuid-of-" + q.place
+		}
+	case auction.Flights:
+		q.form, q.clauses = auction.NoCategory, nil
+		for range q.products {
+			q.variations = append(q.variations, fmt.Sprint("var", r.IntN(3)))
+		}
+		fallthrough
+	case auction.Hotels:
+		q.hasSearch, q.search = false, ""
+		if r.IntN(2) == 0 {
+			q.products, q.variations, q.quality = nil, nil, nil
+		}
+		q.attributes, q.promotions = nil, nil
+	case auction.Banners:
+		q.attributes, q.promotions = nil, nil
+		if r.IntN(2) == 0 {
+			q.products, q.quality, q.form, q.clauses, q.hasSearch, q.search = nil, nil, auction.NoCategory, nil, false, ""
+		}
+	}
+}
+
+func (r *roulette) drawTerms(c *campaign) {
+	c.Segments, c.Schedule, c.Caps, c.Products = market.SegmentRules{}, nil, nil, nil
+	if r.IntN(3) > 0 {
+		return
+	}
+	for r.IntN(3) == 0 {
+		c.Segments.Include = append(c.Segments.Include, r.segment())
+	}
+	for r.IntN(4) == 0 {
+		c.Segments.Exclude = append(c.Segments.Exclude, r.segment())
+	}
+	for r.IntN(2) == 0 {
+		x := market.SegmentMultiplier{Segment: r.segment(), Multiplier: 100_000 + r.Uint32N(9_900_001)}
+		c.Segments.Multipliers = append(c.Segments.Multipliers, x)
+	}
+	if r.IntN(3) == 0 {
+		c.Schedule = make([]uint16, market.ScheduleHours)
+		for i := range c.Schedule {
+			c.Schedule[i] = []uint16{100, 100, 0, 50, 250, 1_000, 1}[r.IntN(7)]
+		}
+	}
+	for n := range uint8(market.RestrictionTypes) {
+		if r.IntN(20) == 0 {
+			c.Caps = append(c.Caps, market.Cap{Type: n + 1, Limit: 1 + r.Uint32N(3)})
+		}
+	}
+	for r.IntN(2) == 0 {
+		c.Products = append(c.Products, r.product())
+	}
+}
+
+func (r *roulette) creative() *market.Creative {
+	c := &market.Creative{Place: r.place(), Device: auction.Device(r.IntN(4) % 3)}
+	for range 1 + r.IntN(3) {
+		a := market.BannerAsset{URL: "https://a/" + r.word(), Dimensions: r.dimensions()}
+		if r.IntN(3) == 0 {
+			a.AssetID = r.word()
+			a.URL = a.URL[:9*r.IntN(2)]
+		}
+		if r.IntN(3) == 0 {
+			a.Content = []byte(`{"a":1}`)
+		}
+		c.Assets = append(c.Assets, a)
+	}
+	if r.IntN(2) == 0 {
+		c.Title, c.Content = r.word(), []byte("{}")
+	}
+	for r.IntN(2) == 0 {
+		c.Products = append(c.Products, r.product())
+	}
+	return c
+}
+
+// changeRecords changes what records tell of places, assets and segments.
+func (r *roulette) changeRecords() {
+	switch r.IntN(4) {
+	case 0:
+		id := r.place()
+		if r.IntN(6) == 0 {
+			delete(r.slots, id)
+			r.m.DeleteBannerSlot(1, id)
+			return
+		}
+		s := market.BannerSlot{ID: id, Active: r.IntN(8) > 0}
+		s.Dimensions[auction.Desktop], s.Dimensions[auction.Mobile] = r.dimensions(), r.dimensions()
+		r.slots[id] = s
+		r.m.PutBannerSlot(1, &s)
+	case 1:
+		id := r.place()
+		p := market.Placement{ID: "uuid-of-" + id, ExternalID: id, Active: r.IntN(8) > 0}
+		if r.IntN(6) == 0 {
+			delete(r.placements, id)
+			r.m.DeletePlacement(1, &p)
+			return
+		}
+		r.placements[id] = p
+		r.m.PutPlacement(1, &p)
+	case 2:
+		a := market.Asset{ID: r.word(), URL: "https://record/", Approved: r.IntN(3) > 0}
+		if r.IntN(6) == 0 {
+			delete(r.assets, a.ID)
+			r.m.DeleteAsset(1, a.ID)
+			return
+		}
+		r.assets[a.ID] = a
+		r.m.PutAsset(1, &a)
+	case 3:
+		id := r.segment()
+		if r.IntN(6) == 0 {
+			delete(r.segments, id)
+			r.m.DeleteSegment(1, id)
+			return
+		}
+		var users []uint64
+		for user := range uint64(4) {
+			if user > 0 && r.IntN(2) == 0 {
+				users = append(users, user)
+			}
+		}
+		r.segments[id] = users
+		r.m.PutSegment(1, id, users)
+	}
+}
+
+// meet counts an interaction of a user with a bid.
+func (r *roulette) meet() {
+	if len(r.keys) == 0 {
+		return
+	}
+	key := r.keys[r.IntN(len(r.keys))]
+	b := r.bids[key]
+	for n := range uint8(market.RestrictionTypes) {
+		for hour := range int64(3) {
+			r.met[met(uint64(1+r.IntN(3)), r.campaigns[key.campaign], &b, market.Cap{Type: n + 1}, 100+hour*3_600_000)] += r.Uint32N(2)
+		}
+	}
+}
+
+func (r *roulette) drawSettings() {
+	for i := range r.settings.Reserve {
+		r.settings.Reserve[i] = r.amount() / 4
+	}
+	r.settings.H3 = r.IntN(4) == 0
+	r.settings.VendorMax = uint8([]int{0, 0, 1, 2, 3}[r.IntN(5)])
+	r.settings.Reserves = nil
+	for r.IntN(3) > 0 {
+		x := market.ReserveRule{
+			Charge: market.ChargeType(1 + r.IntN(3)), Amount: money.Micros(r.IntN(15)) * 10_000, AnyFormat: r.IntN(3) == 0,
+			Format: market.AdFormat(r.IntN(3)),
+		}
+		if r.IntN(3) == 0 {
+			x.Place = r.place()
+		}
+		if r.IntN(2) == 0 {
+			x.Category = r.category()
+		}
+		r.settings.Reserves = append(r.settings.Reserves, x)
+	}
+}
+
+// gate draws one that shades, holds back or shuts.
+func (r *roulette) gate() uint64 {
+	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32N(1<<31+1))
+	switch r.IntN(4) {
+	case 0:
+		pass = market.GateAlways
+	case 1:
+		multiplier = market.GateUnshaded
+	case 2:
+		multiplier = uint64(r.Uint32N(1 << 20))
+	}
+	if r.IntN(6) == 0 {
+		pass = 0
+	}
+	return pass<<32 | multiplier | 1
+}
+
+func (r *roulette) text() string {
+	var words []string
+	for range 1 + r.IntN(4) {
+		words = append(words, r.word())
+	}
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), []string{" ", "-", "  "}[r.IntN(3)])
+}
+
+func (r *roulette) word() string {
+	return []string{"red", "Red", "shoe", "ﬁne", "fine", "42"}[r.IntN(6)]
+}
+
+func (r *roulette) place() string   { return []string{"top", "side"}[r.IntN(2)] }
+func (r *roulette) site() string    { return []string{"de", "fr"}[r.IntN(2)] }
+func (r *roulette) segment() string { return fmt.Sprint("seg", r.IntN(3)) }
+
+func (r *roulette) dimensions() market.Dimensions {
+	return []market.Dimensions{{}, {}, {Width: 300, Height: 250}, {Width: 728, Height: 90}}[r.IntN(4)]
+}

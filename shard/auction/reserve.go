@@ -1,0 +1,54 @@
+package auction
+
+import (
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// floorRule is a reserve rule of a category that applies to the auction.
+type floorRule struct {
+	tree   market.Subtree
+	amount uint64
+	charge market.ChargeType
+}
+
+// setFloors finds the reserve prices of the auction: one for each charge type, and rules that depend on the product.
+func (s *Scratch) setFloors() {
+	s.floorRules = s.floorRules[:0]
+	for i, reserve := range s.settings.Reserve {
+		s.floors[i] = uint64(max(reserve, 0)) //nolint:gosec // not negative.
+	}
+	rules := s.v.Floors(s.t.Marketplace)
+	for i := range rules {
+		r := &rules[i]
+		if !s.applies(r) {
+			continue
+		}
+		amount := uint64(max(r.Amount, 0)) //nolint:gosec // not negative.
+		if r.Category == "" {
+			s.floors[r.Charge] = max(s.floors[r.Charge], amount)
+			continue
+		}
+		s.floorRules = append(s.floorRules, floorRule{s.v.FloorTree(r), amount, r.Charge})
+	}
+}
+
+// applies reports whether a rule is for the auction's format and place.
+func (s *Scratch) applies(r *market.Floor) bool {
+	return (r.AnyFormat || r.Format == s.a.Kind.Format()) &&
+		(r.Place == "" || s.place != nil && string(s.v.PlaceID(s.place.Row)) == r.Place)
+}
+
+// floorOf returns the reserve price for bids of a charge type on a product, or with nil on something else.
+func (s *Scratch) floorOf(charge market.ChargeType, r *market.ProductRow) uint64 {
+	floor := s.floors[charge]
+	for i := range s.floorRules {
+		f := &s.floorRules[i]
+		if f.charge != charge || f.amount <= floor {
+			continue
+		}
+		if r != nil && s.v.In(r, f.tree) || r == nil && s.wanted.names(s.v, f.tree.Category) {
+			floor = f.amount
+		}
+	}
+	return floor
+}
