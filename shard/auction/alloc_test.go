@@ -8,28 +8,36 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Every kind of auction allocates nothing once its scratch is warm.
+// Every kind of auction allocates nothing once its scratch is warm, with all that targets, caps and paces.
 func TestAllocatesNothing(t *testing.T) {
 	r := newRoulette(1, 120)
+	for range 400 {
+		r.changeBid()
+	}
 	r.m.Publish()
 	v := r.m.View()
-	queries := make([]query, 200)
-	for i := range queries {
-		queries[i] = r.query()
+	byKind := map[auction.Kind][]query{}
+	for range 1_000 {
+		q := r.query()
+		q.kind = max(q.kind, auction.Listings)
+		byKind[q.kind] = append(byKind[q.kind], q)
 	}
-	req := requestFor(v, 1, queries...)
-	tick := ticket(100, 1)
-	var res auction.Results
-	var sc auction.Scratch
-	auction.Run(v, tick, req, &res, &sc)
-	winners := 0
-	for i := range res.Results {
-		winners += len(res.Results[i].Winners)
-	}
-	if winners < len(queries)/4 {
-		t.Fatalf("only %d winners: the auctions test nothing", winners)
-	}
-	if n := testing.AllocsPerRun(10, func() { auction.Run(v, tick, req, &res, &sc) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	for kind := auction.Listings; kind <= auction.Flights; kind++ {
+		req := requestFor(v, 1, byKind[kind]...)
+		tick := ticket(100, 1)
+		tick.Frequency = r.met
+		var res auction.Results
+		var sc auction.Scratch
+		auction.Run(v, tick, req, &res, &sc)
+		winners := 0
+		for i := range res.Results {
+			winners += len(res.Results[i].Winners)
+		}
+		if winners < len(byKind[kind])/8 {
+			t.Errorf("kind %d: only %d winners of %d auctions: they test nothing", kind, winners, len(byKind[kind]))
+		}
+		if n := testing.AllocsPerRun(10, func() { auction.Run(v, tick, req, &res, &sc) }); n != 0 {
+			t.Errorf("kind %d: %v allocations", kind, n)
+		}
 	}
 }

@@ -135,5 +135,6 @@ func (s *script) printAd(out *bytes.Buffer, kind auction.ResultType, w *auction.
 		for _, p := range w.Products {
 			fmt.Fprintf(out, " +%s", p.Bytes)
 		}
+	default:
 	}
 }

@@ -272,6 +272,7 @@ func asks(q query, t market.Trigger) bool {
 		return query == " "+t.Value+" "
 	case market.TriggerPhrase:
 		return strings.Contains(query, " "+t.Value+" ")
+	default:
 	}
 	return !slices.ContainsFunc(strings.Fields(t.Value), func(word string) bool { return !strings.Contains(query, " "+word+" ") })
 }

@@ -38,6 +38,7 @@ func (r *roulette) drawKind(q *query) {
 		if r.IntN(2) == 0 {
 			q.products, q.quality, q.form, q.clauses, q.hasSearch, q.search = nil, nil, auction.NoCategory, nil, false, ""
 		}
+	default:
 	}
 }
 

@@ -3,6 +3,7 @@ package auction
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -85,12 +86,7 @@ func (s *Scratch) included(t *market.CampaignTerms) bool {
 func (s *Scratch) excluded(t *market.CampaignTerms) bool { return s.isInAny(t.Exclude) }
 
 func (s *Scratch) isInAny(segments []uint32) bool {
-	for _, segment := range segments {
-		if s.isIn(segment) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(segments, s.isIn)
 }
 
 // rests reports whether a campaign's schedule stops it in this local hour.
