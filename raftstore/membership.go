@@ -318,7 +318,7 @@ func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
 
 // memberAddresses are where the leader of a group may be: first is tried first.
 func (s *Store) memberAddresses(ctx context.Context, g *Group, first string) []string {
-	addresses := append(s.seeds(ctx), s.identity.Via)
+	addresses := s.seeds(ctx)
 	for _, server := range g.servers().Servers {
 		addresses = append(addresses, string(server.Address))
 	}

@@ -111,11 +111,12 @@ func (n *node) openAuctions() {
 func (n *node) openManagement() error {
 	door, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
+		Development: n.cfg.Webhooks.Development,
 		CORSOrigins: n.cfg.Management.CORSOrigins, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 	}, manage.Deps{
-		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), TellJob: n.tellJob, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
 		Open:   n.openSession,

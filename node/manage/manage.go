@@ -24,6 +24,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
+	"github.com/gavel-ads/gavel/node/manage/offsite"
 	"github.com/gavel-ads/gavel/node/manage/placement"
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
@@ -32,8 +33,11 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/slot"
 	"github.com/gavel-ads/gavel/node/manage/template"
 	"github.com/gavel-ads/gavel/node/manage/user"
+	"github.com/gavel-ads/gavel/node/manage/webhook"
+	work "github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -46,12 +50,14 @@ type Tenant interface {
 	campaign.Store
 	catalog.Store
 	invitation.Store
+	offsite.Store
 	placement.Store
 	report.Store
 	settings.Store
 	slot.Store
 	template.Store
 	user.Store
+	webhook.Store
 }
 
 var _ Tenant = store.Tenant{}
@@ -61,6 +67,7 @@ type Config struct {
 	PublicURL       string // Base of links in answers and documents.
 	AssetURL        string // Base of the public addresses of assets; empty: PublicURL.
 	Version         string
+	Development     bool     // Webhooks may name this machine.
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
 	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
 	RateManagement  int      // Requests in rateManagementWindow per client address and key.
@@ -71,10 +78,13 @@ type Config struct {
 
 // Deps are the parts of the node behind this listener.
 type Deps struct {
-	Core   *serving.Core // Serves /v2 and /healthz.
-	Keys   *auth.Table
-	Blobs  blob.Store
-	Tenant func(marketplace uint16) Tenant
+	Core  *serving.Core // Serves /v2 and /healthz.
+	Keys  *auth.Table
+	Blobs blob.Store
+	// Networks are the connected ad networks, and TellJob takes what they report.
+	Networks []string
+	TellJob  func(ctx context.Context, marketplace uint16, job ids.UUID, r work.Report) (store.Job, error)
+	Tenant   func(marketplace uint16) Tenant
 	// Open begins the session of a request: its reads are as new as it demands. token, asked when the request is done,
 	// stands for what it wrote and is empty when it wrote nothing. nil: every request reads what is there, without tokens.
 	Open    func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
@@ -104,6 +114,7 @@ type Server struct {
 	cors    []string
 	names   map[string]string // Operation ids by the mux's patterns.
 	assets  *asset.Service
+	offsite *offsite.Service
 }
 
 // New builds the listener's handler. It fails when the configuration names what is no address.
@@ -124,8 +135,16 @@ func New(c Config, d Deps) (*Server, error) {
 	s.assets = &asset.Service{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
 		Tenant: func(marketplace uint16) asset.Store { return d.Tenant(marketplace) },
+		Fresh:  func(ctx context.Context, marketplace uint16) (asset.Store, error) { return s.fresh(ctx, marketplace) },
 	}
 	s.assets.Register(s.api)
+	s.offsite = &offsite.Service{
+		Blobs: d.Blobs, PublicURL: c.PublicURL, Now: d.Now, Refuse: s.refuse, Networks: d.Networks, Tell: d.TellJob,
+		Tenant: func(marketplace uint16) offsite.Store { return d.Tenant(marketplace) },
+		Fresh:  func(ctx context.Context, marketplace uint16) (offsite.Store, error) { return s.fresh(ctx, marketplace) },
+	}
+	s.offsite.Register(s.api)
+	webhook.Register(s.api, c.Development)
 	Register(s.api, d.Now)
 	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
@@ -176,9 +195,18 @@ func (s *Server) mountPlain() error {
 	s.mux.Handle("GET /openapi.json", static("application/json", spec))
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET /healthz", s.v2)
-	s.mux.HandleFunc(asset.UploadRoute, s.assets.Upload)
-	s.mux.HandleFunc(asset.FileRoute, s.assets.File)
-	s.names[asset.UploadRoute], s.names[asset.FileRoute] = "uploadAssetFile", "getAssetFile"
+	for _, file := range []struct {
+		route, name string
+		serve       http.HandlerFunc
+	}{
+		{asset.UploadRoute, "uploadAssetFile", s.assets.Upload},
+		{asset.FileRoute, "getAssetFile", s.assets.File},
+		{offsite.ListRoute, "uploadAudienceList", s.offsite.Upload},
+		{offsite.ExportRoute, "getAudienceList", s.offsite.Export},
+	} {
+		s.mux.HandleFunc(file.route, file.serve)
+		s.names[file.route] = file.name
+	}
 	if s.deps.Metrics != nil {
 		s.mux.Handle("GET /metrics", s.deps.Metrics)
 	}

@@ -111,6 +111,8 @@ func text(s *openapi3.Schema, length int) string {
 	switch s.Format {
 	case "uuid":
 		return nobody
+	case "date":
+		return "2026-03-17"
 	case "date-time":
 		return "2030-01-01T00:00:00Z"
 	case "email":

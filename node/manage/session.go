@@ -51,6 +51,15 @@ func (s *Server) open(r *http.Request, v auth.Verdict) (context.Context, apierr.
 	return resource.WithCaller(ctx, caller), apierr.OK, ""
 }
 
+// fresh is the store of an upload, which comes without a key and without a token.
+func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) {
+	if s.deps.Open == nil {
+		return s.deps.Tenant(marketplace), nil
+	}
+	t, _, err := s.deps.Open(ctx, marketplace, Reads{})
+	return t, err
+}
+
 // serve runs the operation and hands out the token of what it wrote.
 func (s *Server) serve(a *answer, r *http.Request) {
 	s.mux.ServeHTTP(a, r)

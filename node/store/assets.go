@@ -138,13 +138,27 @@ func (t Tenant) ChangeAsset(ctx context.Context, id ids.UUID, fn func(*Asset)) (
 // moveAsset takes an asset from one of the given states to another, or answers ErrWrongState.
 func (t Tenant) moveAsset(ctx context.Context, id ids.UUID, from []AssetStatus, fn func(*Asset) []command.Record) (Asset, error) {
 	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
-		if !slices.Contains(from, x.Status) {
+		before := x.Status
+		if !slices.Contains(from, before) {
 			return nil, ErrWrongState
 		}
 		more := fn(x)
 		x.UpdatedMillis = t.now()
-		return more, nil
+		return append(more, t.assetNotice(x, before)...), nil
 	})
+}
+
+// assetNotice tells of a change of state.
+func (t Tenant) assetNotice(x *Asset, before AssetStatus) []command.Record {
+	if x.Status == before {
+		return nil
+	}
+	return t.notices(ChannelAsset, struct {
+		AssetID  string      `json:"asset_id"`
+		VendorID string      `json:"vendor_id"`
+		Status   AssetStatus `json:"status"`
+		Reason   string      `json:"reason,omitempty"`
+	}{x.ID.String(), x.VendorID, x.Status, x.Reason})
 }
 
 // ReviewAsset approves or rejects an asset. A decision can be changed, but not repeated.
@@ -210,7 +224,7 @@ func (t Tenant) endUpload(ctx context.Context, id ids.UUID, object string, fn fu
 		}
 		fn(x)
 		x.UpdatedMillis = t.now()
-		return []command.Record{t.doneRecord(Due{x.UploadBy, DueUpload, x.ID})}, nil
+		return append(t.assetNotice(x, AssetPendingUpload), t.doneRecord(Due{x.UploadBy, DueUpload, x.ID})), nil
 	})
 }
 

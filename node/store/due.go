@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -15,8 +16,9 @@ type DueKind string
 
 // The kinds. They stand in stored records.
 const (
-	DueUpload DueKind = "upload" // An asset's file should have come by now.
-	DueJob    DueKind = "job"    // A job has something to do, or is old enough to be forgotten.
+	DueUpload   DueKind = "upload"   // An asset's file should have come by now.
+	DueJob      DueKind = "job"      // A job has something to do, or is old enough to be forgotten.
+	DueDelivery DueKind = "delivery" // A notification shall be sent, or is old enough to be forgotten.
 )
 
 // Due is an entry in a marketplace's diary: something that the leader looks at when its time has come. An entry is a
@@ -28,20 +30,23 @@ type Due struct {
 	ID     ids.UUID
 }
 
-// key orders the diary by time.
-func (d Due) key() string { return fmt.Sprintf("%016x%s %s", d.Millis, d.ID, d.Kind) }
+// key orders the entries of a kind by time.
+func (d Due) key() string { return fmt.Sprintf("%s%016x%s", prefixOf(d.Kind), d.Millis, d.ID) }
 
-func readDue(key string) Due {
-	const timeLen, idLen = 16, 36
-	millis, err := strconv.ParseInt(key[:timeLen], 16, 64)
+func prefixOf(kind DueKind) string { return string(kind) + ":" }
+
+func readDue(kind DueKind, key string) Due {
+	const timeLen = 16
+	rest := strings.TrimPrefix(key, prefixOf(kind))
+	millis, err := strconv.ParseInt(rest[:timeLen], 16, 64)
 	if err != nil {
 		panic("store: an entry of the diary has no time: " + err.Error())
 	}
-	id, err := ids.Parse(key[timeLen : timeLen+idLen])
+	id, err := ids.Parse(rest[timeLen:])
 	if err != nil {
 		panic("store: an entry of the diary names nothing: " + err.Error())
 	}
-	return Due{millis, DueKind(key[timeLen+idLen+1:]), id}
+	return Due{millis, kind, id}
 }
 
 // dueRecord enters something into the diary; entering it again changes nothing.
@@ -54,15 +59,20 @@ func (t Tenant) doneRecord(d Due) command.Record {
 	return command.Record{Kind: command.RecordDue, Marketplace: t.marketplace, ID: d.key(), Expect: command.Any}
 }
 
-// Due lists at most limit entries whose time has come, the oldest first.
-func (t Tenant) Due(_ context.Context, limit int) ([]Due, error) {
+// Due lists at most limit entries of a kind whose time has come, the oldest first.
+func (t Tenant) Due(_ context.Context, kind DueKind, limit int) ([]Due, error) {
 	now := t.now()
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) (all []Due) {
-		records, _ := b.Records(command.RecordDue, t.marketplace, "", limit)
+		records, _ := b.Records(command.RecordDue, t.marketplace, prefixOf(kind), limit)
 		for _, r := range records {
-			if d := readDue(r.ID); d.Millis <= now {
-				all = append(all, d)
+			if !strings.HasPrefix(r.ID, prefixOf(kind)) {
+				return all
 			}
+			d := readDue(kind, r.ID)
+			if d.Millis > now {
+				return all
+			}
+			all = append(all, d)
 		}
 		return all
 	})

@@ -23,6 +23,9 @@ func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.R
 	return r, refusal(r)
 }
 
+// errConflict is a record whose version is not the one that was read.
+var errConflict = fmt.Errorf("%w: the resource changed meanwhile", ErrUnavailable)
+
 // refusal maps what the state machine answered to an error of this room.
 func refusal(r command.Result) error {
 	switch r.Refusal {
@@ -33,7 +36,7 @@ func refusal(r command.Result) error {
 	case command.AlreadyExists:
 		return &Refused{Index: r.Index, Err: ErrAlreadyExists}
 	case command.Conflict:
-		return fmt.Errorf("%w: the resource changed meanwhile", ErrUnavailable)
+		return errConflict
 	case command.WrongState:
 		return &Refused{Index: r.Index, Err: ErrWrongState}
 	case command.InsufficientBalance:

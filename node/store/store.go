@@ -59,6 +59,9 @@ type Tenant struct {
 	session     *Session // nil: reads are local.
 }
 
+// Marketplace is the number of the marketplace.
+func (t Tenant) Marketplace() uint16 { return t.marketplace }
+
 // Page asks for items after a position in a stable order.
 type Page struct {
 	After string // The last id of the previous page; empty for the first.

@@ -49,8 +49,10 @@ type Service struct {
 	PublicURL string // Where this listener is reached; uploads go there.
 	AssetURL  string // Where files are served to the public.
 	Now       func() time.Time
-	Tenant    func(marketplace uint16) Store // For uploads and files, which come without a key.
-	Refuse    func(w http.ResponseWriter, code apierr.Code, message string)
+	Tenant    func(marketplace uint16) Store // For files, which come without a key; it reads what this node has.
+	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	Fresh  func(ctx context.Context, marketplace uint16) (Store, error)
+	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
 
 	uploads chan struct{}
 }

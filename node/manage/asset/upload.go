@@ -172,7 +172,10 @@ func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy
 	if err != nil || fields[fieldAlgorithm] != algorithm || fields[fieldKey] != policy.Object || fields[fieldType] != policy.Type {
 		return policy, nil, forbidden("the signature does not fit the form")
 	}
-	tenant := s.Tenant(policy.Marketplace)
+	tenant, err := s.Fresh(r.Context(), policy.Marketplace)
+	if err != nil {
+		return policy, nil, &refusal{apierr.ServiceUnavailable, "the form cannot be looked up now"}
+	}
 	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
 		return policy, nil, &refusal{apierr.InvalidMarketplace, "the marketplace is suspended or deleted"}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage"
+	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/bidid"
@@ -37,6 +38,8 @@ type World struct {
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired.
 	Blobs blob.Store
+	// Offsite does the jobs. meta is the sandbox; tests may connect more networks before they are used.
+	Offsite *offsite.Service
 
 	core   *serving.Core
 	counts sync.Map // "operation status" to true.
@@ -82,8 +85,10 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	}
 	t.Cleanup(func() { _ = files.Close() }) // What tests leave behind goes anyway.
 	w.Blobs = files
+	w.Offsite = w.newOffsite()
 	server, err := manage.New(c, manage.Deps{
-		Core: w.core, Keys: w.table, Blobs: w.Blobs, Now: w.Now, Ready: func() string { return "" },
+		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
+		Now: w.Now, Ready: func() string { return "" },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Count:  func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),

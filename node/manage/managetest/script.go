@@ -33,7 +33,7 @@ var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
 //
 // Lines before the body are headers; "key" names a key of the world, and "none" sends none. What changes from run to run
 // stands in answers as <id-1>, <key-1>, <page-1>; a later request may use it as it stands. A request "PASS 2s" moves the
-// clock. Answers show the status, the headers that are not the same everywhere, and the body.
+// clock, a request "WORK" does what is due in the background. Answers show the status, the headers that are not the same everywhere, and the body.
 func RunScripts(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -106,6 +106,10 @@ func (s *script) exchange(t *testing.T, text string) string {
 			t.Fatal(err)
 		}
 		s.world.Pass(duration)
+		return request + "\n"
+	}
+	if lines[0] == "WORK" {
+		s.world.Work(t)
 		return request + "\n"
 	}
 	return request + "\n\n" + s.answer(t, s.send(t, lines))

@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// startJobs begins the work in the background: what stands in the diaries, as the leader of the meta group, and the sweep of
+// files that nobody refers to.
+func (n *node) startJobs() {
+	leads := func() bool { return n.cluster.Leads(n.topology.Meta()) }
+	out := outbound.New(n.cfg.Webhooks.Development)
+	runner := &jobs.Runner{
+		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
+		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now)},
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	runner.Start(ctx)
+	sweeper := &jobs.Sweeper{Blobs: n.blobs, Store: n.store, Mine: leads, Now: time.Now, Log: n.log}
+	if n.cfg.Blob.Driver == "local" {
+		sweeper.Mine = func() bool { return true }
+	}
+	swept := make(chan struct{})
+	go func() { defer close(swept); sweeper.Run(ctx) }()
+	n.push("jobs", func(context.Context) error {
+		stop()
+		runner.Close()
+		<-swept
+		out.Close()
+		return nil
+	})
+}
+
+// ordinals are the marketplaces of the cluster.
+func (n *node) ordinals() []uint16 {
+	var all []uint16
+	view := n.feed.View()
+	for ordinal := uint16(1); view.Marketplace(ordinal) != nil; ordinal++ {
+		all = append(all, ordinal)
+	}
+	return all
+}
+
+// offsite is what does the jobs of ad networks, with the connectors that the operator configured.
+func (n *node) offsite() *offsite.Service {
+	connectors := map[string]offsite.Connector{}
+	for _, c := range n.cfg.Offsite.List() {
+		if c.URL == config.Sandbox {
+			connectors[c.Network] = offsite.Sandbox{Now: time.Now}
+			continue
+		}
+		connectors[c.Network] = offsite.Webhook{URL: c.URL, Secret: n.cfg.Offsite.ConnectorSecret, Out: outbound.New(n.cfg.Webhooks.Development)}
+	}
+	public := n.cfg.PublicURL(n.manage.Addr().String())
+	return &offsite.Service{
+		Blobs: n.blobs, Connectors: connectors, Now: time.Now,
+		ListURL: func(t store.Tenant, x *store.Audience) string { return offsite.ExportURL(public, t, x, time.Now()) },
+	}
+}
+
+// tellJob takes what a connector reports, on whatever node.
+func (n *node) tellJob(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
+	return offsite.Tell(ctx, n.store.Tenant(marketplace).In(store.NewSession(ctx, false)), job, r)
+}

@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// deliveriesAtOnce bounds the notifications that wait for an answer. BOUND: receivers that hang take 5 s each.
+const deliveriesAtOnce = 16
+
+// Deliveries is the lane that sends notifications: at least once, each until it is taken, refused for good, or was tried
+// often enough.
+func Deliveries(out *outbound.Client, now func() time.Time) Lane {
+	return Lane{Kind: store.DueDelivery, AtOnce: deliveriesAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
+		at, err := t.DeliveryAt(ctx, d.ID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case at.DueMillis != d.Millis:
+			return store.ErrWrongState // The entry of an earlier attempt.
+		case at.Done:
+			return t.ForgetDelivery(ctx, at)
+		}
+		failed := deliver(ctx, out, t, &at, now())
+		if ctx.Err() != nil {
+			return ctx.Err() // The attempt was cut off: it does not count.
+		}
+		return t.StepDelivery(ctx, at, func(x *store.Delivery) { settle(x, failed, now()) })
+	}}
+}
+
+// errStale ends a notification that waited too long for somebody to send it.
+var errStale = errors.New("not sent within 10 minutes")
+
+func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *store.DeliveryAt, now time.Time) error {
+	if now.UnixMilli()-at.CreatedMillis > store.DeliveryStale.Milliseconds() {
+		return errors.Join(outbound.ErrRefused, errStale)
+	}
+	hook, err := t.Webhook(ctx, at.Webhook)
+	if errors.Is(err, store.ErrNotFound) {
+		return errors.Join(outbound.ErrRefused, errors.New("the webhook was deleted"))
+	}
+	if err != nil {
+		return err
+	}
+	return out.Post(ctx, hook.URL, hook.Secret, at.Body)
+}
+
+// settle notes an attempt and when the next one is.
+func settle(x *store.Delivery, failed error, now time.Time) {
+	x.Attempts++
+	if failed == nil {
+		x.Done, x.Delivered, x.Reason = true, true, ""
+		return
+	}
+	x.Reason = failed.Error()
+	if outbound.Permanent(failed) || x.Attempts > store.DeliveryAttempts {
+		x.Done = true
+		return
+	}
+	wait := min(store.DeliveryLast, store.DeliveryWait<<(x.Attempts-1))
+	x.DueMillis = now.Add(wait).UnixMilli()
+}

@@ -1,0 +1,55 @@
+package managetest
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+func (w *World) newOffsite() *offsite.Service {
+	return &offsite.Service{
+		Blobs: w.Blobs, Now: w.Now,
+		Connectors: map[string]offsite.Connector{"meta": offsite.Sandbox{Now: w.Now}},
+		ListURL: func(t store.Tenant, x *store.Audience) string {
+			return offsite.ExportURL(PublicURL, t, x, w.Now())
+		},
+	}
+}
+
+func (w *World) tell(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
+	return offsite.Tell(ctx, w.Store.Tenant(marketplace), job, r)
+}
+
+// Runner follows the diaries of the world as a leader does. Tests call its rounds.
+func (w *World) Runner() *jobs.Runner {
+	return &jobs.Runner{
+		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
+		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
+		Lanes: []jobs.Lane{jobs.Uploads(), w.Offsite.Lane(), jobs.Deliveries(outbound.New(true), w.Now)},
+	}
+}
+
+// roundsMax is how many rounds Work tries. BOUND: work that makes work for ever is a defect.
+const roundsMax = 1000
+
+// Work does what is due, until nothing is.
+func (w *World) Work(t testing.TB) {
+	t.Helper()
+	r := w.Runner()
+	for range roundsMax {
+		done := 0
+		for _, lane := range r.Lanes {
+			done += r.Round(t.Context(), lane)
+		}
+		if done == 0 {
+			return
+		}
+	}
+	t.Fatal("the work does not end")
+}

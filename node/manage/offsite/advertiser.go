@@ -1,0 +1,124 @@
+package offsite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Networks is one network or an array of them.
+type Networks []string
+
+var advertiserNetworks = []any{"google_ads", "meta"}
+
+// Schema says that the member is either.
+func (Networks) Schema(huma.Registry) *huma.Schema {
+	least, most := 1, len(advertiserNetworks)
+	one := &huma.Schema{Type: huma.TypeString, Enum: advertiserNetworks}
+	return &huma.Schema{OneOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one, MinItems: &least, MaxItems: &most}}}
+}
+
+// UnmarshalJSON reads either form.
+func (n *Networks) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(n))
+	}
+	*n = make([]string, 1)
+	return json.Unmarshal(text, &(*n)[0])
+}
+
+// AdvertiserBody asks for a vendor's onboarding.
+type AdvertiserBody struct {
+	VendorID         string   `json:"vendorId" minLength:"1" maxLength:"255"`
+	DSP              Networks `json:"dsp,omitempty" doc:"Absent: every connected network."`
+	BillingMode      string   `json:"billingMode,omitempty" enum:"post,pre" doc:"Absent: the marketplace's."`
+	BillingModeAlias string   `json:"billing_mode,omitempty" enum:"post,pre" doc:"The same under another name."`
+}
+
+// JobID names a job.
+type JobID struct {
+	JobID string `json:"jobId" format:"uuid"`
+}
+
+// Advertiser is a vendor as the networks know it.
+type Advertiser struct {
+	VendorID            string       `json:"vendorId"`
+	BillingMode         string       `json:"billingMode" enum:"post,pre"`
+	DSPOnboardingStatus []Onboarding `json:"dspOnboardingStatus"`
+}
+
+// Onboarding is how far a vendor got on one network.
+type Onboarding struct {
+	DSP         string        `json:"dsp"`
+	Status      string        `json:"status" enum:"pending,active,failed"`
+	LastUpdated resource.Time `json:"lastUpdated"`
+}
+
+type (
+	advertiserInput    struct{ Body AdvertiserBody }
+	getAdvertiserInput struct {
+		VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
+	}
+	jobIDOutput      struct{ Body JobID }
+	advertiserOutput struct{ Body Advertiser }
+)
+
+// createAdvertiser is the same whether the vendor is new to a network or not: a network that has it is not asked again.
+func (s *Service) createAdvertiser(ctx context.Context, in *advertiserInput) (*jobIDOutput, error) {
+	b := &in.Body
+	if err := knownVendor(ctx, b.VendorID); err != nil {
+		return nil, err
+	}
+	st := storeOf(ctx)
+	known, err := st.Advertiser(ctx, b.VendorID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	networks := slices.Compact(slices.Sorted(slices.Values(b.DSP)))
+	if b.DSP == nil {
+		networks = slices.DeleteFunc(slices.Clone(s.Networks), func(n string) bool { return !slices.Contains(advertiserNetworks, any(n)) })
+	}
+	fresh := slices.DeleteFunc(slices.Clone(networks), known.Active)
+	err = st.ChangeAdvertiser(ctx, b.VendorID, func(x *store.Advertiser) {
+		x.BillingMode = cmp.Or(b.BillingMode, b.BillingModeAlias, x.BillingMode)
+		for _, network := range fresh {
+			x.Set(network, "pending", s.Now().UnixMilli())
+		}
+	})
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	job := store.Job{Type: store.JobAdvertiser, VendorID: b.VendorID, Networks: fresh}
+	if err := st.AddJob(ctx, &job); err != nil {
+		return nil, resource.Of(err)
+	}
+	return &jobIDOutput{JobID{job.ID.String()}}, nil
+}
+
+func getAdvertiser(ctx context.Context, in *getAdvertiserInput) (*advertiserOutput, error) {
+	if err := knownVendor(ctx, in.VendorID); err != nil {
+		return nil, err
+	}
+	st := storeOf(ctx)
+	x, err := st.Advertiser(ctx, in.VendorID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	if x.BillingMode == "" {
+		x.BillingMode = "pre"
+		if st.Settings().PostPaid {
+			x.BillingMode = "post"
+		}
+	}
+	out := &advertiserOutput{Advertiser{x.VendorID, x.BillingMode, make([]Onboarding, len(x.Networks))}}
+	for i, n := range x.Networks {
+		out.Body.DSPOnboardingStatus[i] = Onboarding{n.Network, n.Status, resource.Time(n.UpdatedMillis)}
+	}
+	return out, nil
+}

@@ -1,0 +1,230 @@
+package offsite
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// CampaignBody makes a campaign known.
+type CampaignBody struct {
+	VendorID   string `json:"vendorId" minLength:"1" maxLength:"255"`
+	DSP        string `json:"dsp" enum:"google_ads,meta,tiktok_ads,snapchat_ads"`
+	Name       string `json:"name" minLength:"1" maxLength:"255"`
+	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's own id, unique there."`
+}
+
+// Campaign is a campaign as it is answered.
+type Campaign struct {
+	CampaignID string        `json:"campaignId" format:"uuid"`
+	VendorID   string        `json:"vendorId"`
+	DSP        string        `json:"dsp"`
+	Name       string        `json:"name"`
+	ExternalID string        `json:"externalId"`
+	JobID      string        `json:"jobId,omitempty" format:"uuid" doc:"Of the job that tells the network, when it is connected."`
+	CreatedAt  resource.Time `json:"createdAt"`
+	UpdatedAt  resource.Time `json:"updatedAt"`
+}
+
+// Row is a product's day.
+type Row struct {
+	Date             string `json:"date" format:"date"`
+	ProductID        string `json:"productId" minLength:"1" maxLength:"255"`
+	Impressions      int64  `json:"impressions" minimum:"0" maximum:"1000000000000"`
+	Clicks           int64  `json:"clicks" minimum:"0" maximum:"1000000000000"`
+	AdSpentDecimal   string `json:"adSpentDecimal" minLength:"1" maxLength:"20" pattern:"^[0-9]{1,14}([.][0-9]{1,4})?$" doc:"Minor units, at most four decimals."`
+	Purchases        int64  `json:"purchases" minimum:"0" maximum:"1000000000000" doc:"How many."`
+	PurchaseAmount   int64  `json:"purchaseAmount,omitempty" minimum:"0" maximum:"100000000000000" doc:"Minor units."`
+	PurchaseQuantity *int64 `json:"purchaseQuantity,omitempty" minimum:"0" maximum:"1000000000000" doc:"Default purchases."`
+}
+
+// Rows are reported together, all or none.
+type Rows struct {
+	Rows []Row `json:"rows" minItems:"1" maxItems:"1000"`
+}
+
+// Spend is how often something happened and what it cost.
+type Spend struct {
+	Total          int64  `json:"total"`
+	Charged        int64  `json:"charged"`
+	AdSpent        int64  `json:"adSpent" doc:"Minor units, rounded half up."`
+	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
+}
+
+// Purchases is what was bought.
+type Purchases struct {
+	Amount         int64            `json:"amount" doc:"Minor units."`
+	Count          int64            `json:"count"`
+	Quantity       int64            `json:"quantity"`
+	CountByProduct map[string]int64 `json:"countByProduct"`
+}
+
+// Product is the report of one product.
+type Product struct {
+	ProductID   string    `json:"productId"`
+	Impressions Spend     `json:"impressions"`
+	Clicks      Spend     `json:"clicks"`
+	Purchases   Purchases `json:"purchases"`
+}
+
+// Products is one page of products.
+type Products struct {
+	Reports         []Product     `json:"reports"`
+	CompleteThrough resource.Time `json:"completeThrough" doc:"What networks reported before is counted."`
+	resource.Page
+}
+
+type (
+	campaignInput  struct{ Body CampaignBody }
+	campaignOutput struct{ Body Campaign }
+	putInput       struct {
+		ID   string `path:"campaign_id" format:"uuid"`
+		Body Rows
+	}
+	productsInput struct {
+		ID        string `path:"campaign_id" format:"uuid"`
+		VendorID  string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255"`
+		StartDate string `query:"start_date" required:"true" format:"date"`
+		EndDate   string `query:"end_date" required:"true" format:"date" doc:"Inclusive; at most 366 days."`
+		Limit     int    `query:"limit" minimum:"0" maximum:"365" default:"100" doc:"0: an empty page that says whether there is more."`
+		NextPage  string `query:"next_page"`
+	}
+	productsOutput struct{ Body Products }
+)
+
+// reported is the network whose reports know products.
+const reported = "google_ads"
+
+func (s *Service) createCampaign(ctx context.Context, in *campaignInput) (*campaignOutput, error) {
+	b := &in.Body
+	if err := knownVendor(ctx, b.VendorID); err != nil {
+		return nil, err
+	}
+	x := store.OffsiteCampaign{VendorID: b.VendorID, Network: b.DSP, Name: b.Name, ExternalID: b.ExternalID}
+	var job *store.Job
+	if s.connected(b.DSP) {
+		job = &store.Job{Type: store.JobCampaign}
+	}
+	if err := storeOf(ctx).CreateOffsiteCampaign(ctx, &x, job); err != nil {
+		return nil, resource.Of(err)
+	}
+	a := Campaign{
+		CampaignID: x.ID.String(), VendorID: x.VendorID, DSP: x.Network, Name: x.Name, ExternalID: x.ExternalID,
+		CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+	}
+	if job != nil {
+		a.JobID = job.ID.String()
+	}
+	return &campaignOutput{a}, nil
+}
+
+func putReport(ctx context.Context, in *putInput) (*resource.Done, error) {
+	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
+	var found []resource.Violation
+	rows := make([]store.OffsiteRow, len(in.Body.Rows))
+	for i := range in.Body.Rows {
+		r := &in.Body.Rows[i]
+		if len(r.ProductID) > store.OffsiteProductMax {
+			found = append(found, resource.At("string_too_long",
+				fmt.Sprintf("must have at most %d bytes in UTF-8", store.OffsiteProductMax), "body", "rows", i, "productId"))
+		}
+		rows[i] = store.OffsiteRow{
+			Date: r.Date, ProductID: r.ProductID, Impressions: r.Impressions, Clicks: r.Clicks, Spent: spent(r.AdSpentDecimal),
+			Purchases: r.Purchases, PurchaseAmount: r.PurchaseAmount, PurchaseQuantity: r.Purchases,
+		}
+		if r.PurchaseQuantity != nil {
+			rows[i].PurchaseQuantity = *r.PurchaseQuantity
+		}
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	if _, err := st.OffsiteCampaign(ctx, id); err != nil {
+		return nil, resource.Of(err)
+	}
+	if err := st.PutOffsiteRows(ctx, id, rows); err != nil {
+		return nil, resource.Of(err)
+	}
+	return &resource.Done{}, nil
+}
+
+var decimal = regexp.MustCompile(`^([0-9]{1,14})(?:[.]([0-9]{1,4}))?$`)
+
+// spent reads minor units as ten-thousandths of one. REQUIRES: the kit has checked the pattern.
+func spent(text string) int64 {
+	m := decimal.FindStringSubmatch(text)
+	n, err := strconv.ParseInt(m[1]+(m[2] + "0000")[:4], 10, 64)
+	if err != nil {
+		panic("18 digits are no number: " + err.Error())
+	}
+	return n
+}
+
+// spentText writes ten-thousandths of a minor unit as minor units.
+func spentText(n int64) string {
+	text := fmt.Sprintf("%d.%04d", n/spentUnit, n%spentUnit)
+	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+const spentUnit = 10_000
+
+func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOutput, error) {
+	if found := datesFaults(in.StartDate, in.EndDate); found != nil {
+		return nil, resource.Invalid(found...)
+	}
+	if err := knownVendor(ctx, in.VendorID); err != nil {
+		return nil, err
+	}
+	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
+	c, err := st.OffsiteCampaign(ctx, id)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	if c.VendorID != in.VendorID || c.Network != reported {
+		return nil, resource.Refuse(apierr.ResourceNotFound, "")
+	}
+	through := resource.Time(s.Now().UnixMilli())
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "getOffsiteReport", in.ID, in.StartDate, in.EndDate)
+	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(r store.OffsiteRow) string { return r.ProductID },
+		func(p store.Page) ([]store.OffsiteRow, bool, error) {
+			return st.OffsiteProducts(ctx, id, store.Dates{From: in.StartDate, To: in.EndDate}, p)
+		})
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	out := &productsOutput{Products{Reports: make([]Product, len(page)), CompleteThrough: through, Page: end}}
+	for i := range page {
+		r := &page[i]
+		out.Body.Reports[i] = Product{
+			ProductID: r.ProductID, Impressions: Spend{Total: r.Impressions, AdSpentDecimal: "0"},
+			Clicks:    Spend{r.Clicks, r.Clicks, (r.Spent + spentUnit/2) / spentUnit, spentText(r.Spent)},
+			Purchases: Purchases{r.PurchaseAmount, r.Purchases, r.PurchaseQuantity, map[string]int64{r.ProductID: r.Purchases}},
+		}
+	}
+	return out, nil
+}
+
+const daysMax = 366 // BOUND: of the interface.
+
+func datesFaults(start, end string) []resource.Violation {
+	from, err1 := time.Parse(time.DateOnly, start)
+	to, err2 := time.Parse(time.DateOnly, end)
+	if err1 != nil || err2 != nil {
+		panic("the kit has checked these dates")
+	}
+	switch days := to.Sub(from).Hours() / 24; {
+	case days < 0:
+		return []resource.Violation{resource.At("value_error", "must not be before start_date", "query", "end_date")}
+	case days >= daysMax:
+		return []resource.Violation{resource.At("value_error", "must be within 366 days of start_date", "query", "end_date")}
+	default:
+		return nil
+	}
+}

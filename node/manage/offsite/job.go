@@ -1,0 +1,89 @@
+package offsite
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// Job is a job as it is answered.
+type Job struct {
+	JobID       string        `json:"jobId" format:"uuid"`
+	RequestType string        `json:"requestType" enum:"advertiser_creation,campaign_creation,campaign_update,user_list_audience_creation,user_list_audience_replacement"`
+	Status      string        `json:"status" enum:"not_started,in_progress,completed,failed,retrying"`
+	DSP         []string      `json:"dsp"`
+	Result      *string       `json:"result" doc:"JSON text."`
+	CreatedAt   resource.Time `json:"createdAt"`
+	UpdatedAt   resource.Time `json:"updatedAt"`
+}
+
+// ReportBody is what a connector says.
+type ReportBody struct {
+	Status string          `json:"status" enum:"in_progress,completed,failed"`
+	Result resource.Object `json:"result,omitempty" doc:"Whatever the network answers, at most 8 KiB."`
+	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all of the job."`
+}
+
+type (
+	jobInput struct {
+		ID       string `path:"job_id" format:"uuid"`
+		VendorID string `query:"vendor_id" maxLength:"255" doc:"Answer 404 for another vendor's."`
+	}
+	reportInput struct {
+		ID   string `path:"job_id" format:"uuid"`
+		Body ReportBody
+	}
+	jobOutput struct{ Body Job }
+)
+
+const resultMax = 8 << 10 // BOUND: a result is kept for 30 days.
+
+func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
+	x, err := storeOf(ctx).Job(ctx, resource.ParseUUID(in.ID))
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	if in.VendorID != "" && in.VendorID != x.VendorID {
+		return nil, resource.Refuse(apierr.ResourceNotFound, "")
+	}
+	return jobOf(&x), nil
+}
+
+func jobOf(x *store.Job) *jobOutput {
+	a := Job{
+		JobID: x.ID.String(), RequestType: string(x.Type), Status: string(x.Status), DSP: orEmpty(x.Networks),
+		CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+	}
+	if x.Result != "" {
+		a.Result = &x.Result
+	}
+	return &jobOutput{a}
+}
+
+func (s *Service) reportJob(ctx context.Context, in *reportInput) (*jobOutput, error) {
+	if len(in.Body.Result) > resultMax {
+		return nil, resource.Invalid(resource.At("too_long", "must have at most 8,192 bytes", "body", "result"))
+	}
+	r := offsite.Report{Network: in.Body.DSP, Status: store.JobStatus(in.Body.Status), Result: compact(in.Body.Result)}
+	x, err := s.Tell(ctx, resource.CallerOf(ctx).Marketplace, resource.ParseUUID(in.ID), r)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return jobOf(&x), nil
+}
+
+// compact writes an object without blanks.
+func compact(o resource.Object) string {
+	if o == nil {
+		return ""
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic("the kit has checked this object: " + err.Error())
+	}
+	return string(text)
+}

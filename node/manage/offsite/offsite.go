@@ -1,0 +1,115 @@
+// Package offsite serves ads on other networks: audiences and their lists, advertisers, campaigns, their product reports,
+// and the jobs that tell the networks.
+package offsite
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/offsite-ads"
+	tag  = "Offsite"
+)
+
+// Store is what this resource needs of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	CreateAudience(ctx context.Context, x *store.Audience, job *store.Job) error
+	Audience(ctx context.Context, id ids.UUID) (store.Audience, error)
+	Audiences(ctx context.Context, p store.Page, keep func(*store.Audience) bool) ([]store.Audience, bool, error)
+	ReplaceAudience(ctx context.Context, id ids.UUID, job *store.Job, fn func(*store.Audience)) (store.Audience, error)
+	BeginList(ctx context.Context, job ids.UUID, nonce string) (store.Job, error)
+	StartList(ctx context.Context, job ids.UUID) (store.Job, error)
+	ChangeJob(ctx context.Context, id ids.UUID, fn func(*store.Job) error) (store.Job, error)
+	Job(ctx context.Context, id ids.UUID) (store.Job, error)
+	AddJob(ctx context.Context, x *store.Job) error
+	Advertiser(ctx context.Context, vendorID string) (store.Advertiser, error)
+	ChangeAdvertiser(ctx context.Context, vendorID string, fn func(*store.Advertiser)) error
+	CreateOffsiteCampaign(ctx context.Context, x *store.OffsiteCampaign, job *store.Job) error
+	OffsiteCampaign(ctx context.Context, id ids.UUID) (store.OffsiteCampaign, error)
+	PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []store.OffsiteRow) error
+	OffsiteProducts(ctx context.Context, campaign ids.UUID, d store.Dates, p store.Page) ([]store.OffsiteRow, bool, error)
+	CursorKey() [32]byte
+}
+
+// Service is the resource with what it needs beside the store.
+type Service struct {
+	Blobs     blob.Store
+	PublicURL string
+	Now       func() time.Time
+	Tenant    func(marketplace uint16) Store
+	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	Fresh    func(ctx context.Context, marketplace uint16) (Store, error)
+	Refuse   func(w http.ResponseWriter, code apierr.Code, message string)
+	Networks []string // The connected ones.
+	// Tell takes a connector's report.
+	Tell func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
+
+	uploads chan struct{}
+}
+
+// Register mounts the operations.
+func (s *Service) Register(api huma.API) {
+	s.uploads = make(chan struct{}, uploadsMax)
+	resource.Add(api, resource.Op{
+		ID: "createAudience", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/audiences/user-list", Tag: tag,
+		Doc: "Create an audience; its list is put to the url of the answer as text/csv within an hour.",
+	}, s.createAudience)
+	resource.Add(api, resource.Op{ID: "listAudiences", Method: http.MethodGet, Path: base + "/audiences", Tag: tag, Doc: "List the audiences, newest first."}, s.listAudiences)
+	resource.Add(api, resource.Op{
+		ID: "replaceAudience", Method: http.MethodPut, Status: http.StatusAccepted, Path: base + "/audiences/{audience_id}", Tag: tag,
+		Doc: "Replace the list of an audience: it is put to the url of the answer as text/csv within an hour.",
+	}, s.replaceAudience)
+	resource.Add(api, resource.Op{ID: "getJob", Method: http.MethodGet, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "How far a job got."}, getJob)
+	resource.Add(api, resource.Op{
+		ID: "reportJob", Method: http.MethodPatch, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "For connectors: report what became of a job.",
+	}, s.reportJob)
+	resource.Add(api, resource.Op{
+		ID: "createAdvertiser", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/advertisers", Tag: tag,
+		Doc: "Onboard a vendor on ad networks.",
+	}, s.createAdvertiser)
+	resource.Add(api, resource.Op{
+		ID: "getAdvertiser", Method: http.MethodGet, Path: base + "/advertisers/{vendor_id}", Tag: tag, Doc: "How far a vendor got on each network.",
+	}, getAdvertiser)
+	resource.Add(api, resource.Op{
+		ID: "createOffsiteCampaign", Method: http.MethodPost, Status: http.StatusCreated, Path: base + "/campaigns", Tag: tag,
+		Doc: "Make a campaign of an ad network known; a connected network is told by a job.",
+	}, s.createCampaign)
+	resource.Add(api, resource.Op{
+		ID: "putOffsiteReport", Method: http.MethodPut, Path: base + "/reporting/campaigns/{campaign_id}/products", Tag: tag,
+		Doc: "For connectors: report products of a campaign by day; a row replaces that of its product and day.",
+	}, putReport)
+	resource.Add(api, resource.Op{
+		ID: "getOffsiteReport", Method: http.MethodGet, Path: base + "/reporting/campaigns/{campaign_id}/products", Tag: tag,
+		Doc: "A campaign's numbers per product, by product id; of google_ads only.",
+	}, s.getReport)
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+// knownVendor refuses a vendor that is not in the catalog.
+func knownVendor(ctx context.Context, id string) error {
+	if _, err := storeOf(ctx).Vendor(ctx, id); err != nil {
+		return resource.OfVendor(err)
+	}
+	return nil
+}
+
+// connected reports whether a network has a connector.
+func (s *Service) connected(network string) bool {
+	return slices.Contains(s.Networks, network)
+}

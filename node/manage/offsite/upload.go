@@ -1,0 +1,213 @@
+package offsite
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+const (
+	listPath = offsite.ListPath
+	// ListRoute is where lists are put.
+	ListRoute = "PUT " + listPath + "{job_id}"
+	// ExportRoute is where connectors fetch clean lists.
+	ExportRoute = "GET " + listPath + "{audience_id}"
+
+	listType      = "text/csv"
+	listMax       = 64 << 20         // BOUND: of the interface.
+	uploadsMax    = 8                // BOUND: uploads at the same moment on one node.
+	uploadTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
+)
+
+func keyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "audience lists") }
+
+// refusal is why a list is not taken.
+type refusal struct {
+	code   apierr.Code
+	reason string
+}
+
+// Upload takes the list of a job. Its content is looked at by the job: here it is counted and stored.
+func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	default:
+		s.Refuse(w, apierr.ServiceUnavailable, "too many uploads at the same moment")
+		return
+	}
+	extend(w, s.Now)
+	if refused := s.upload(r); refused != nil {
+		s.Refuse(w, refused.code, refused.reason)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, "{}") // The caller may be gone; nobody is left to tell.
+}
+
+func extend(w http.ResponseWriter, now func() time.Time) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(now().Add(uploadTimeout)) // Tests have no connection to extend.
+	_ = c.SetWriteDeadline(now().Add(uploadTimeout + time.Minute))
+}
+
+func (s *Service) upload(r *http.Request) *refusal {
+	p, tenant, refused := s.permit(r, keyOf)
+	if refused != nil {
+		return refused
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != p.Type {
+		return &refusal{apierr.UnsupportedMediaType, "Content-Type must be text/csv"}
+	}
+	if r.ContentLength > p.MaxBytes {
+		return tooLarge()
+	}
+	id, err := ids.Parse(p.Subject)
+	if err != nil {
+		return forbidden()
+	}
+	ctx := context.WithoutCancel(r.Context()) // A client that goes away must not leave the job between two states.
+	if _, err := tenant.BeginList(ctx, id, p.Nonce); err != nil {
+		return ofStore(err)
+	}
+	body := &counted{in: r.Body, left: p.MaxBytes}
+	if err := s.Blobs.Put(ctx, p.Object, body); err != nil {
+		refused = body.refusal()
+		_, _ = tenant.ChangeJob(ctx, id, func(x *store.Job) error { // What fails now fails after an hour by itself.
+			x.End(store.JobFailed, `{"error":"`+refused.reason+`"}`)
+			return nil
+		})
+		return refused
+	}
+	if _, err := tenant.StartList(ctx, id); err != nil {
+		_ = s.Blobs.Remove(ctx, p.Object) // The sweep takes what stays.
+		return ofStore(err)
+	}
+	return nil
+}
+
+func forbidden() *refusal {
+	return &refusal{apierr.ForbiddenAPIKey, "the address is not ours, was used, or its time is over"}
+}
+
+func tooLarge() *refusal {
+	return &refusal{apierr.PayloadTooLarge, "a list may have at most 64 MiB"}
+}
+
+func ofStore(err error) *refusal {
+	if errors.Is(err, store.ErrWrongState) || errors.Is(err, store.ErrNotFound) {
+		return forbidden()
+	}
+	return &refusal{apierr.ServiceUnavailable, "the upload cannot be recorded now"}
+}
+
+// permit judges a signed address.
+func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, Store, *refusal) {
+	q := r.URL.Query()
+	p, err := key(s.Tenant(0).CursorKey()).Open(q.Get("policy"), q.Get("signature"), r.Method, r.URL.Path, s.Now())
+	if err != nil {
+		return p, nil, forbidden()
+	}
+	tenant, err := s.Fresh(r.Context(), p.Marketplace)
+	if err != nil {
+		return p, nil, &refusal{apierr.ServiceUnavailable, "the address cannot be looked up now"}
+	}
+	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
+		return p, nil, &refusal{apierr.InvalidMarketplace, ""}
+	}
+	return p, tenant, nil
+}
+
+// counted fails past its bound.
+type counted struct {
+	in     io.Reader
+	left   int64
+	failed error // Of the client's side.
+}
+
+var errTooLarge = errors.New("the list is too large")
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	if c.left -= int64(n); c.left < 0 {
+		n, err = 0, errTooLarge
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed = err
+	}
+	return n, err
+}
+
+func (c *counted) refusal() *refusal {
+	switch {
+	case c.failed == nil:
+		return &refusal{apierr.ServiceUnavailable, "the list could not be stored"}
+	case errors.Is(c.failed, errTooLarge):
+		return tooLarge()
+	default:
+		return &refusal{apierr.BadRequest, "the list did not come whole"}
+	}
+}
+
+// Export serves a clean list: a header and the parts, one after another. A list that was replaced is gone.
+func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
+	p, tenant, refused := s.permit(r, offsite.ExportKey)
+	if refused != nil {
+		s.Refuse(w, refused.code, refused.reason)
+		return
+	}
+	id, err := ids.Parse(p.Subject)
+	if err != nil {
+		s.Refuse(w, apierr.ForbiddenAPIKey, "")
+		return
+	}
+	x, err := tenant.Audience(r.Context(), id)
+	if err != nil || x.List != p.Object {
+		s.Refuse(w, apierr.ResourceNotFound, "")
+		return
+	}
+	parts, err := s.open(r.Context(), &x)
+	if err != nil {
+		s.Refuse(w, apierr.ServiceUnavailable, "the list cannot be read now")
+		return
+	}
+	extend(w, s.Now)
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+	w.Header().Set("Content-Disposition", "attachment")
+	_, err = io.WriteString(w, strings.Join(offsite.Columns[:], ",")+"\n")
+	for _, part := range parts {
+		if err == nil {
+			_, err = io.Copy(w, part)
+		}
+		_ = part.Close() // It was only read.
+	}
+	if err != nil {
+		panic(http.ErrAbortHandler) // Half a list must not pass for a whole one.
+	}
+}
+
+// open opens all parts before the first byte is sent.
+func (s *Service) open(ctx context.Context, x *store.Audience) ([]blob.File, error) {
+	var parts []blob.File
+	for n := range x.Parts {
+		f, err := s.Blobs.Open(ctx, store.ListPart(x.List, n))
+		if err != nil {
+			for _, open := range parts {
+				_ = open.Close() // It was only read.
+			}
+			return nil, err
+		}
+		parts = append(parts, f)
+	}
+	return parts, nil
+}

@@ -1,0 +1,222 @@
+// Package webhook serves the addresses that are told of changes, and the log of what they were told.
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/outbound"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	base = "/public/v1/webhooks/webhooks"
+	one  = base + "/{webhook_id}"
+	tag  = "Webhooks"
+)
+
+// Store is what webhooks need of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	CreateWebhook(ctx context.Context, x *store.Webhook) error
+	Webhook(ctx context.Context, id ids.UUID) (store.Webhook, error)
+	Webhooks(ctx context.Context, p store.Page) ([]store.Webhook, bool, error)
+	ChangeWebhook(ctx context.Context, id ids.UUID, fn func(*store.Webhook)) (store.Webhook, error)
+	DeleteWebhook(ctx context.Context, id ids.UUID) error
+	Deliveries(ctx context.Context, webhook ids.UUID, limit int) ([]store.Delivery, error)
+	CursorKey() [32]byte
+}
+
+// service is the resource. Development lets webhooks name this machine.
+type service struct{ development bool }
+
+// Register mounts the operations.
+func Register(api huma.API, development bool) {
+	s := service{development}
+	resource.Add(api, resource.Op{
+		ID: "createWebhook", Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
+		Doc: "Have an address told of a channel: POST {channel, timestamp, id, payload}, signed in X-TS-Signature-256, at least once; " +
+			"a channel has at most one.",
+	}, s.create)
+	resource.Add(api, resource.Op{ID: "listWebhooks", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the webhooks, newest first, without their secrets."}, list)
+	resource.Add(api, resource.Op{ID: "updateWebhook", Method: http.MethodPatch, Path: one, Tag: tag, Doc: "Change a webhook."}, s.patch)
+	resource.Add(api, resource.Op{
+		ID: "deleteWebhook", Method: http.MethodDelete, Status: http.StatusNoContent, Path: one, Tag: tag, Doc: "Delete a webhook.",
+	}, remove)
+	resource.Add(api, resource.Op{
+		ID: "listDeliveries", Method: http.MethodGet, Path: one + "/deliveries", Tag: tag,
+		Doc: "What a webhook was told within the last 24 hours, newest first, and what is under way.",
+	}, deliveries)
+}
+
+// Body asks for a webhook.
+type Body struct {
+	URL     string `json:"url" minLength:"1" maxLength:"2083" format:"uri" doc:"https, to a public address."`
+	Channel string `json:"channel" enum:"campaign:create,campaign:update,campaign:delete,bid:create,bid:update,bid:delete,asset:status,job:finish,wallet:empty,catalog:feed:download:finish,catalog:feed:upload:late,store:availability:download:finish,full:availability:upload:late,delta:availability:upload:late" doc:"The last five register but never fire, because there are no feeds."`
+	Secret  string `json:"secret,omitempty" maxLength:"32" doc:"Signs what is sent; absent: random."`
+}
+
+// Patch changes the members it has.
+type Patch struct {
+	URL     string `json:"url,omitempty" maxLength:"2083" format:"uri" doc:"https, to a public address."`
+	Channel string `json:"channel,omitempty" enum:"campaign:create,campaign:update,campaign:delete,bid:create,bid:update,bid:delete,asset:status,job:finish,wallet:empty,catalog:feed:download:finish,catalog:feed:upload:late,store:availability:download:finish,full:availability:upload:late,delta:availability:upload:late"`
+	Secret  string `json:"secret,omitempty" maxLength:"32"`
+}
+
+// Webhook is a webhook as it is answered.
+type Webhook struct {
+	ID            string        `json:"id" format:"uuid"`
+	MarketplaceID string        `json:"marketplaceId" format:"uuid"`
+	URL           string        `json:"url"`
+	Channel       string        `json:"channel"`
+	Secret        string        `json:"secret,omitempty" doc:"Only in the answer to its creation."`
+	CreatedAt     resource.Time `json:"createdAt"`
+	UpdatedAt     resource.Time `json:"updatedAt"`
+}
+
+// List is one page of webhooks.
+type List struct {
+	Webhooks []Webhook `json:"webhooks"`
+	resource.Page
+}
+
+// Delivery is what became of one notification.
+type Delivery struct {
+	ID        string          `json:"id" format:"uuid" doc:"The id in the notification."`
+	Channel   string          `json:"channel"`
+	Status    string          `json:"status" enum:"pending,delivered,failed"`
+	Attempts  int             `json:"attempts"`
+	Reason    string          `json:"reason,omitempty" doc:"Of the last failure."`
+	Body      resource.Object `json:"body" doc:"As it was sent."`
+	CreatedAt resource.Time   `json:"createdAt"`
+	UpdatedAt resource.Time   `json:"updatedAt"`
+}
+
+// Log is the end of the log.
+type Log struct {
+	Deliveries []Delivery `json:"deliveries"`
+}
+
+type (
+	createInput struct{ Body Body }
+	listInput   struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	patchInput struct {
+		OneWebhook
+		Body Patch
+	}
+	logInput struct {
+		OneWebhook
+		Limit int `query:"limit" minimum:"1" maximum:"100" default:"100"`
+	}
+	output     struct{ Body Webhook }
+	listOutput struct{ Body List }
+	logOutput  struct{ Body Log }
+)
+
+// OneWebhook names a webhook.
+type OneWebhook struct {
+	ID string `path:"webhook_id" format:"uuid"`
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+func (s service) check(url string) error {
+	if url == "" {
+		return nil
+	}
+	if err := outbound.Check(url, s.development); err != nil {
+		return resource.Invalid(resource.At("value_error", err.Error(), "body", "url"))
+	}
+	return nil
+}
+
+func (s service) create(ctx context.Context, in *createInput) (*output, error) {
+	if err := s.check(in.Body.URL); err != nil {
+		return nil, err
+	}
+	x := store.Webhook{URL: in.Body.URL, Channel: store.Channel(in.Body.Channel), Secret: cmp.Or(in.Body.Secret, rand.Text())}
+	if err := storeOf(ctx).CreateWebhook(ctx, &x); err != nil {
+		return nil, resource.Of(err)
+	}
+	out := answer(ctx, &x)
+	out.Body.Secret = x.Secret
+	return out, nil
+}
+
+func list(ctx context.Context, in *listInput) (*listOutput, error) {
+	st := storeOf(ctx)
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listWebhooks")
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Webhook) string { return x.Place() },
+		func(p store.Page) ([]store.Webhook, bool, error) { return st.Webhooks(ctx, p) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	all := make([]Webhook, len(page))
+	for i := range page {
+		all[i] = answer(ctx, &page[i]).Body
+	}
+	return &listOutput{List{all, end}}, nil
+}
+
+func (s service) patch(ctx context.Context, in *patchInput) (*output, error) {
+	if err := s.check(in.Body.URL); err != nil {
+		return nil, err
+	}
+	x, err := storeOf(ctx).ChangeWebhook(ctx, resource.ParseUUID(in.ID), func(x *store.Webhook) {
+		x.URL = cmp.Or(in.Body.URL, x.URL)
+		x.Channel = cmp.Or(store.Channel(in.Body.Channel), x.Channel)
+		x.Secret = cmp.Or(in.Body.Secret, x.Secret)
+	})
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return answer(ctx, &x), nil
+}
+
+func remove(ctx context.Context, in *OneWebhook) (*struct{}, error) {
+	return nil, resource.Of(storeOf(ctx).DeleteWebhook(ctx, resource.ParseUUID(in.ID)))
+}
+
+func answer(ctx context.Context, x *store.Webhook) *output {
+	return &output{Webhook{
+		ID: x.ID.String(), MarketplaceID: storeOf(ctx).Settings().ID.String(), URL: x.URL, Channel: string(x.Channel),
+		CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+	}}
+}
+
+func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
+	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
+	if _, err := st.Webhook(ctx, id); err != nil {
+		return nil, resource.Of(err)
+	}
+	all, err := st.Deliveries(ctx, id, in.Limit)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	out := &logOutput{Log{make([]Delivery, len(all))}}
+	for i := range all {
+		d := &all[i]
+		status := "pending"
+		switch {
+		case d.Delivered:
+			status = "delivered"
+		case d.Done:
+			status = "failed"
+		}
+		out.Body.Deliveries[i] = Delivery{
+			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: d.Reason, Body: resource.Object(d.Body),
+			CreatedAt: resource.Time(d.CreatedMillis), UpdatedAt: resource.Time(d.UpdatedMillis),
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,190 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/manage"
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/outbound"
+)
+
+func TestScripts(t *testing.T) { managetest.RunScripts(t) }
+
+const base = "/public/v1/webhooks/webhooks"
+
+func call(t *testing.T, w *managetest.World, method, path, body string, want int) map[string]any {
+	t.Helper()
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	if rec.Code != want {
+		t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
+	}
+	var out map[string]any
+	if rec.Body.Len() > 0 {
+		if err := json.Unmarshal(rec.Body.Bytes(), &out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// receiver is somebody else's server. It answers with the statuses it was given, the last one for ever.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	statuses []int
+	bodies   []string
+	signed   []string
+}
+
+func newReceiver(t *testing.T, statuses ...int) *receiver {
+	t.Helper()
+	r := &receiver{statuses: statuses}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, _ := io.ReadAll(req.Body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies, r.signed = append(r.bodies, string(body)), append(r.signed, req.Header.Get(outbound.SignatureHeader))
+	w.WriteHeader(r.statuses[0])
+	if len(r.statuses) > 1 {
+		r.statuses = r.statuses[1:]
+	}
+}
+
+func (r *receiver) got() (bodies, signed []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.bodies...), append([]string(nil), r.signed...)
+}
+
+func world(t *testing.T) *managetest.World {
+	t.Helper()
+	return managetest.NewWith(t, manage.Config{Development: true})
+}
+
+// asset makes an external asset and approves it, which is worth a notice.
+func asset(t *testing.T, w *managetest.World) {
+	t.Helper()
+	call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`, 200)
+	a := call(t, w, "POST", "/public/v1/assets/asset?vendor_id=v1", `{"name":"A","externalUrl":"https://example.com/a.png"}`, 201)
+	call(t, w, "POST", "/public/v1/assets/asset/"+a["id"].(string)+"/review", `{"status":"approved"}`, 200)
+}
+
+func log(t *testing.T, w *managetest.World, hook map[string]any) []any {
+	t.Helper()
+	return call(t, w, "GET", base+"/"+hook["id"].(string)+"/deliveries", "", 200)["deliveries"].([]any)
+}
+
+// TestDelivery: a change is told once it is made, signed over the very bytes, and the log says so for a day.
+func TestDelivery(t *testing.T) {
+	w, r := world(t), newReceiver(t, 204)
+	hook := call(t, w, "POST", base, `{"url":"`+r.URL+`/hook","channel":"asset:status"}`, 201)
+	secret := hook["secret"].(string)
+	if len(secret) != 26 {
+		t.Errorf("the secret is %q", secret)
+	}
+	asset(t, w)
+	if at := log(t, w, hook); len(at) != 1 || at[0].(map[string]any)["status"] != "pending" {
+		t.Errorf("before: %v", at)
+	}
+	w.Work(t)
+	bodies, signed := r.got()
+	if len(bodies) != 1 || signed[0] != outbound.Signature(secret, []byte(bodies[0])) {
+		t.Fatalf("%d notices, signed %v", len(bodies), signed)
+	}
+	var notice struct {
+		Channel, Timestamp, ID string
+		Payload                map[string]string
+	}
+	if err := json.Unmarshal([]byte(bodies[0]), &notice); err != nil {
+		t.Fatal(err)
+	}
+	if notice.Channel != "asset:status" || notice.Timestamp != "2026-03-17T09:30:00.000Z" || notice.Payload["status"] != "approved" || notice.Payload["vendor_id"] != "v1" {
+		t.Errorf("%s", bodies[0])
+	}
+	at := log(t, w, hook)[0].(map[string]any)
+	if at["status"] != "delivered" || at["id"] != notice.ID || at["attempts"] != 1.0 {
+		t.Errorf("after: %v", at)
+	}
+	w.Pass(24 * time.Hour)
+	w.Work(t)
+	if at := log(t, w, hook); len(at) != 0 {
+		t.Errorf("a day later: %v", at)
+	}
+}
+
+// TestRetries: what may pass is tried again five times within a minute, waits doubling, always with the same body.
+func TestRetries(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		statuses []int
+		attempts int
+		status   string
+	}{
+		{"a receiver that comes back", []int{500, 429, 200}, 3, "delivered"},
+		{"one that does not", []int{503}, 6, "failed"},
+		{"one that refuses", []int{410}, 1, "failed"},
+		{"one that sends elsewhere", []int{302}, 1, "failed"},
+	} {
+		w, r := world(t), newReceiver(t, c.statuses...)
+		hook := call(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"asset:status"}`, 201)
+		asset(t, w)
+		began := w.Now()
+		var waits []int
+		for last, seconds := 0, 0; seconds <= 120; seconds++ {
+			w.Work(t)
+			if bodies, _ := r.got(); len(bodies) > last {
+				last = len(bodies)
+				waits = append(waits, int(w.Now().Sub(began).Seconds()))
+			}
+			w.Pass(time.Second)
+		}
+		bodies, _ := r.got()
+		for _, b := range bodies {
+			if b != bodies[0] {
+				t.Errorf("%s: a repeat differs: %s", c.name, b)
+			}
+		}
+		at := log(t, w, hook)[0].(map[string]any)
+		if len(bodies) != c.attempts || at["attempts"] != float64(c.attempts) || at["status"] != c.status || waits[len(waits)-1] > 60 {
+			t.Errorf("%s: %d attempts after %v s, log %v", c.name, len(bodies), waits, at)
+		}
+	}
+}
+
+// TestNobodyListens: without a webhook nothing is queued; with one that goes, what is queued is dropped; what could not be
+// sent for ten minutes is given up.
+func TestNobodyListens(t *testing.T) {
+	w, r := world(t), newReceiver(t, 200)
+	asset(t, w)
+	hook := call(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"asset:status"}`, 201)
+	asset(t, w)
+	w.Pass(10*time.Minute + time.Second)
+	w.Work(t)
+	if at := log(t, w, hook)[0].(map[string]any); at["status"] != "failed" {
+		t.Errorf("after ten minutes: %v", at)
+	}
+	asset(t, w)
+	call(t, w, "DELETE", base+"/"+hook["id"].(string), "", 204)
+	w.Work(t)
+	if bodies, _ := r.got(); len(bodies) > 0 {
+		t.Errorf("told: %v", bodies)
+	}
+	if text := w.Log(); text != "" {
+		t.Errorf("logged: %s", text)
+	}
+}

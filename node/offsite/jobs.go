@@ -1,0 +1,290 @@
+package offsite
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// reportWait is how long a network may take for a job. BOUND: a connector that forgets a job must not keep it for ever.
+const reportWait = 24 * time.Hour
+
+// jobsAtOnce is how many jobs are worked on at the same moment. BOUND: reading a list keeps a core busy.
+const jobsAtOnce = 2
+
+// Handover is what a connector gets of a job.
+type Handover struct {
+	JobID       string          `json:"jobId"`
+	RequestType store.JobType   `json:"requestType"`
+	DSP         string          `json:"dsp"`
+	Marketplace string          `json:"marketplaceId"`
+	VendorID    string          `json:"vendorId"`
+	BillingMode string          `json:"billingMode,omitempty"`
+	Audience    *HandedAudience `json:"audience,omitempty"`
+	Campaign    *HandedCampaign `json:"campaign,omitempty"`
+}
+
+// HandedAudience is the audience of a job.
+type HandedAudience struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"` // Of the clean list, for an hour.
+}
+
+// HandedCampaign is the campaign of a job.
+type HandedCampaign struct {
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	ExternalID string `json:"externalId"`
+}
+
+// Connector takes jobs for one network. Taking the same job twice must do no harm; it is known by its id.
+type Connector interface {
+	Take(ctx context.Context, t store.Tenant, h Handover) error
+}
+
+// Service does the jobs.
+type Service struct {
+	Blobs      blob.Store
+	Connectors map[string]Connector // By network.
+	ListURL    func(t store.Tenant, x *store.Audience) string
+	Now        func() time.Time
+	StepRows   int64 // Zero means stepRows; tests take smaller steps.
+}
+
+// Lane is how the runner of the diaries does the jobs.
+func (s *Service) Lane() jobs.Lane {
+	return jobs.Lane{Kind: store.DueJob, AtOnce: jobsAtOnce, Follow: s.follow}
+}
+
+// Networks are the connected ones.
+func (s *Service) Networks() []string { return slices.Sorted(maps.Keys(s.Connectors)) }
+
+// follow does one step of a job.
+func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error {
+	at, err := t.JobAt(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case at.DueMillis != d.Millis:
+		return store.ErrWrongState // An entry of an earlier step.
+	case at.Final():
+		return t.ForgetJob(ctx, at)
+	case at.List != nil && at.Status == store.JobNotStarted:
+		return t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failure("no list came within an hour")) })
+	case at.Status == store.JobNotStarted || at.Status == store.JobRetrying:
+		return t.StepJob(ctx, at, func(x *store.Job) { x.Status = store.JobInProgress })
+	case at.List != nil && at.List.Object != "":
+		return s.readList(ctx, t, at)
+	case len(s.waiting(&at.Job)) > 0:
+		return s.hand(ctx, t, at)
+	default:
+		return t.StepJob(ctx, at, func(x *store.Job) { s.settle(x, true) })
+	}
+}
+
+// readList reads the next part of a list; with the last one the audience gets it.
+func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) error {
+	step := s.StepRows
+	if step == 0 {
+		step = stepRows
+	}
+	p, err := readPart(ctx, s.Blobs, *at.List, step)
+	if ctx.Err() != nil {
+		return ctx.Err() // Cut off: another leader does the step again.
+	}
+	if wrong, ok := errors.AsType[errList](err); ok || errors.Is(err, blob.ErrNotFound) {
+		if !ok {
+			wrong = "the list is gone"
+		}
+		return s.drop(ctx, t, at, string(wrong))
+	}
+	if err != nil {
+		return t.StepJob(ctx, at, func(x *store.Job) { x.Fail("the list cannot be read now", s.Now()) })
+	}
+	switch {
+	case p.end && p.Good == 0:
+		return s.drop(ctx, t, at, "the list has no good row")
+	case !p.end:
+		return t.StepJob(ctx, at, func(x *store.Job) { x.List, x.Failures = &p.List, 0 })
+	}
+	upload := at.List.Object
+	at.List = &p.List
+	old, err := t.SwapList(ctx, at, func(x *store.Job) {
+		x.List.Object, x.Failures = "", 0
+		x.Result = listResult(x, nil)
+		s.settle(x, false)
+	})
+	if err != nil {
+		return err
+	}
+	s.remove(ctx, upload)
+	for n := range old.Parts {
+		s.remove(ctx, store.ListPart(old.List, n))
+	}
+	return nil
+}
+
+// drop fails a job whose list is no good, and takes its files away.
+func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reason string) error {
+	if err := t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failure(reason)) }); err != nil {
+		return err
+	}
+	s.remove(ctx, at.List.Object)
+	for n := range at.List.Parts + 1 {
+		s.remove(ctx, store.ListPart(at.List.Name, n))
+	}
+	return nil
+}
+
+// remove deletes a file. The sweep takes what stays.
+func (s *Service) remove(ctx context.Context, name string) { _ = s.Blobs.Remove(ctx, name) }
+
+// waiting are the networks that a job is still to be handed to.
+func (s *Service) waiting(x *store.Job) (all []string) {
+	for _, network := range x.Networks {
+		if s.Connectors[network] != nil && !slices.Contains(x.Handed, network) {
+			all = append(all, network)
+		}
+	}
+	return all
+}
+
+// hand gives a job to the next network.
+func (s *Service) hand(ctx context.Context, t store.Tenant, at store.JobAt) error {
+	network := s.waiting(&at.Job)[0]
+	h, err := s.handover(ctx, t, &at.Job, network)
+	if err == nil {
+		err = s.Connectors[network].Take(ctx, t, h)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return t.StepJob(ctx, at, func(x *store.Job) {
+		if err != nil {
+			x.Fail("the connector of "+network+" did not take the job", s.Now())
+			return
+		}
+		x.Handed, x.Failures = append(slices.Clone(x.Handed), network), 0
+		s.settle(x, false)
+	})
+}
+
+func (s *Service) handover(ctx context.Context, t store.Tenant, x *store.Job, network string) (Handover, error) {
+	m := t.Settings()
+	h := Handover{JobID: x.ID.String(), RequestType: x.Type, DSP: network, Marketplace: m.ID.String(), VendorID: x.VendorID}
+	switch {
+	case !x.Audience.IsZero():
+		a, err := t.Audience(ctx, x.Audience)
+		if err != nil {
+			return h, err
+		}
+		h.Audience = &HandedAudience{a.ID.String(), a.Name, a.Description, a.Size, s.ListURL(t, &a)}
+	case !x.Campaign.IsZero():
+		c, err := t.OffsiteCampaign(ctx, x.Campaign)
+		if err != nil {
+			return h, err
+		}
+		h.Campaign = &HandedCampaign{c.ID.String(), c.Name, c.ExternalID}
+	default:
+		a, err := t.Advertiser(ctx, x.VendorID)
+		if err != nil {
+			return h, err
+		}
+		h.BillingMode = cmp.Or(a.BillingMode, "pre")
+		if a.BillingMode == "" && m.PostPaid {
+			h.BillingMode = "post"
+		}
+	}
+	return h, nil
+}
+
+// settle decides when a job goes on, or ends it when no network has anything to do with it any more. late says that the time
+// for reports is over.
+func (s *Service) settle(x *store.Job, late bool) {
+	Settle(x)
+	switch {
+	case x.Final():
+	case len(s.waiting(x)) > 0:
+		x.DueMillis = s.Now().UnixMilli()
+	case len(x.Handed) == 0:
+		x.End(store.JobCompleted, result(x))
+	case late:
+		x.End(store.JobFailed, failure("no report came within 24 hours"))
+	default:
+		x.DueMillis = s.Now().Add(reportWait).UnixMilli()
+	}
+}
+
+// Settle ends a job whose networks have all reported.
+func Settle(x *store.Job) {
+	if x.Final() || len(x.Handed) == 0 {
+		return
+	}
+	for _, network := range x.Handed {
+		if x.Reported[network] == "" {
+			return
+		}
+	}
+	for _, network := range x.Networks {
+		if x.Reported[network] == string(store.JobFailed) {
+			x.End(store.JobFailed, result(x))
+			return
+		}
+	}
+	x.End(store.JobCompleted, result(x))
+}
+
+// result is the text that a finished job answers: which networks have it, and of a list what was read.
+func result(x *store.Job) string {
+	synced := []string{}
+	for _, network := range slices.Sorted(maps.Keys(x.Reported)) {
+		if x.Reported[network] == string(store.JobCompleted) {
+			synced = append(synced, network)
+		}
+	}
+	if x.List != nil {
+		return listResult(x, synced)
+	}
+	return text(struct {
+		Synced []string `json:"synced"`
+	}{synced})
+}
+
+func listResult(x *store.Job, synced []string) string {
+	if synced == nil {
+		synced = []string{}
+	}
+	return text(struct {
+		Synced   []string `json:"synced"`
+		Rows     int64    `json:"rows"`
+		Accepted int64    `json:"accepted"`
+		Rejected int64    `json:"rejected"`
+	}{synced, x.List.Rows, x.List.Good, x.List.Bad})
+}
+
+func failure(reason string) string {
+	return text(struct {
+		Error string `json:"error"`
+	}{reason})
+}
+
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("offsite: a result does not become JSON: %v", err))
+	}
+	return string(b)
+}

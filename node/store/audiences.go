@@ -1,0 +1,149 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// Audience is a list of people, by hashes, that ad networks are given.
+type Audience struct {
+	ID            ids.UUID
+	VendorID      string
+	Name          string
+	Description   string
+	Networks      []string // Those it is for.
+	Synced        []string // Those that took the list it has now.
+	List          string   // The clean list is in the files List-0 to List-(Parts-1); empty: none yet.
+	Parts         int
+	Size          int64
+	Job           ids.UUID // The last one that brought or brings a list.
+	CreatedMillis int64
+	UpdatedMillis int64
+}
+
+// Place is the audience's position in lists.
+func (x *Audience) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+
+var audiences = shelf[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) label {
+	return label{x.ID, x.CreatedMillis, "id " + x.ID.String()}
+}}
+
+// ListPart is the file of a part of a clean list.
+func ListPart(list string, n int) string { return list + "-" + strconv.Itoa(n) }
+
+// CreateAudience stores a new audience and the job that waits for its list.
+func (t Tenant) CreateAudience(ctx context.Context, x *Audience, job *Job) error {
+	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
+	x.UpdatedMillis = x.CreatedMillis
+	job.Audience, job.VendorID, job.Networks = x.ID, x.VendorID, x.Networks
+	records := t.newJob(ctx, job, t.now()+ListWait.Milliseconds())
+	x.Job = job.ID
+	stored, err := audiences.add(ctx, t, []Audience{*x}, records...)
+	if err != nil {
+		return err
+	}
+	*x = stored[0]
+	*job, err = t.Job(ctx, x.Job)
+	return err
+}
+
+// Audience returns an audience, or ErrNotFound.
+func (t Tenant) Audience(_ context.Context, id ids.UUID) (Audience, error) {
+	at, err := audiences.find(t, keyOfID(id))
+	return at.thing, err
+}
+
+// Audiences lists the audiences that a filter keeps, newest first.
+func (t Tenant) Audiences(_ context.Context, p Page, keep func(*Audience) bool) ([]Audience, bool, error) {
+	return audiences.list(t, p, keep)
+}
+
+// ReplaceAudience stores the job that waits for another list of an audience, and what else changes. ErrWrongState while
+// another job runs.
+func (t Tenant) ReplaceAudience(ctx context.Context, id ids.UUID, job *Job, fn func(*Audience)) (Audience, error) {
+	return audiences.alter(ctx, t, keyOfID(id), func(x *Audience) ([]command.Record, error) {
+		running, err := t.Job(ctx, x.Job)
+		if err == nil && !running.Final() {
+			return nil, ErrWrongState
+		}
+		fn(x)
+		job.Audience, job.VendorID, job.Networks = x.ID, x.VendorID, x.Networks
+		records := t.newJob(ctx, job, t.now()+ListWait.Milliseconds())
+		x.Job, x.UpdatedMillis = job.ID, t.now()
+		return records, nil
+	})
+}
+
+// BeginList spends the nonce of an upload address. ErrWrongState for one that was used or whose job is over.
+func (t Tenant) BeginList(ctx context.Context, id ids.UUID, nonce string) (Job, error) {
+	return t.ChangeJob(ctx, id, func(x *Job) error {
+		if x.Status != JobNotStarted || x.List == nil || x.List.Nonce == "" || x.List.Nonce != nonce {
+			return ErrWrongState
+		}
+		x.List.Nonce = ""
+		return nil
+	})
+}
+
+// StartList lets a job begin whose list is stored.
+func (t Tenant) StartList(ctx context.Context, id ids.UUID) (Job, error) {
+	return t.ChangeJob(ctx, id, func(x *Job) error {
+		x.DueMillis = t.now()
+		return x.To(JobInProgress)
+	})
+}
+
+// SwapList is the last step of reading a list: the audience gets it in the place of the one it had, which is returned so
+// that its files can go. The job and the audience change in one command.
+func (t Tenant) SwapList(ctx context.Context, at JobAt, step func(*Job)) (old Audience, err error) {
+	audience, err := audiences.find(t, keyOfID(at.Audience))
+	if err != nil {
+		return old, err
+	}
+	old = audience.thing
+	x := audience.thing
+	x.List, x.Parts, x.Size, x.Synced = at.List.Name, at.List.Parts, at.List.Good, nil
+	x.UpdatedMillis = t.now()
+	return old, t.StepJob(ctx, at, step, audiences.record(t, &x, audience.version))
+}
+
+// SyncAudience notes that a network took the list of a job.
+func (t Tenant) SyncAudience(ctx context.Context, id, job ids.UUID, network string) error {
+	_, err := audiences.change(ctx, t, keyOfID(id), func(x *Audience) {
+		if x.Job == job && !slices.Contains(x.Synced, network) {
+			x.Synced = append(x.Synced, network)
+		}
+	})
+	return err
+}
+
+// UsesList reports whether an audience has a list, or a job is making it.
+func (t Tenant) UsesList(_ context.Context, object string) (bool, error) {
+	list, _, _ := cutLast(object, "-")
+	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
+		for after, more := "", true; more; {
+			var records []shard.StoredRecord
+			records, more = b.Records(command.RecordAudience, t.marketplace, after, scanStep)
+			for i := range records {
+				after = records[i].ID
+				x := decoded[Audience](records[i].Value)
+				if x.List == list {
+					return true
+				}
+				r, found := b.Record(command.RecordJob, t.marketplace, x.Job.String())
+				if !found {
+					continue
+				}
+				if job := decoded[Job](r.Value); !job.Final() && job.List != nil && (job.List.Name == list || job.List.Object == object) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// OffsiteCampaign is a campaign on an ad network.
+type OffsiteCampaign struct {
+	ID            ids.UUID
+	VendorID      string
+	Network       string
+	Name          string
+	ExternalID    string // The network's own, unique there.
+	CreatedMillis int64
+	UpdatedMillis int64
+}
+
+var offsiteCampaigns = shelf[OffsiteCampaign]{command.RecordOffsiteCampaign, command.RecordOffsiteCampaignIndex, func(x *OffsiteCampaign) label {
+	return label{x.ID, x.CreatedMillis, x.Network + "\n" + x.ExternalID}
+}}
+
+// CreateOffsiteCampaign stores a new campaign, and the job that tells its network when there is one. ErrAlreadyExists when
+// the external id is taken.
+func (t Tenant) CreateOffsiteCampaign(ctx context.Context, x *OffsiteCampaign, job *Job) error {
+	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
+	x.UpdatedMillis = x.CreatedMillis
+	var more []command.Record
+	if job != nil {
+		job.Campaign, job.VendorID, job.Networks = x.ID, x.VendorID, []string{x.Network}
+		more = t.newJob(ctx, job, t.now())
+	}
+	stored, err := offsiteCampaigns.add(ctx, t, []OffsiteCampaign{*x}, more...)
+	if err != nil {
+		return err
+	}
+	*x = stored[0]
+	return nil
+}
+
+// OffsiteCampaign returns a campaign, or ErrNotFound.
+func (t Tenant) OffsiteCampaign(_ context.Context, id ids.UUID) (OffsiteCampaign, error) {
+	at, err := offsiteCampaigns.find(t, keyOfID(id))
+	return at.thing, err
+}
+
+// OffsiteRow is what a network reports of a product on a day.
+type OffsiteRow struct {
+	Date             string // YYYY-MM-DD
+	ProductID        string
+	Impressions      int64
+	Clicks           int64
+	Spent            int64 // Ten-thousandths of a minor unit.
+	Purchases        int64
+	PurchaseAmount   int64 // Minor units.
+	PurchaseQuantity int64
+}
+
+// OffsiteProductMax is the longest product id in a report, in bytes. BOUND: it is a part of the record's id, beside the
+// campaign and the date.
+const OffsiteProductMax = command.RecordIDMax - uuidLen - len(dateMark) - dateLen
+
+const (
+	uuidLen  = 36
+	dateLen  = 10
+	dateMark = "\x00" // Before all that an id may go on with, so that the rows of one product lie together.
+)
+
+// PutOffsiteRows stores rows, all or nothing; a row replaces that of its product and day.
+func (t Tenant) PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []OffsiteRow) error {
+	records := make([]command.Record, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		records[i] = command.Record{
+			Kind: command.RecordOffsiteReport, Marketplace: t.marketplace, ID: campaign.String() + r.ProductID + dateMark + r.Date,
+			Value: encoded(r), Expect: command.Any,
+		}
+	}
+	return t.putRecords(ctx, records)
+}
+
+// OffsiteProducts sums the rows of a campaign over days, by product id. Rows of a product lie side by side, because the date
+// stands last in their ids; so a page costs the rows of its products and not those of all.
+func (t Tenant) OffsiteProducts(_ context.Context, campaign ids.UUID, d Dates, p Page) ([]OffsiteRow, bool, error) {
+	prefix := campaign.String()
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (out page[OffsiteRow]) {
+		after := prefix
+		if p.After != "" {
+			after = prefix + p.After + "\x01" // Behind every date.
+		}
+		for more := true; more; {
+			var records []shard.StoredRecord
+			records, more = b.Records(command.RecordOffsiteReport, t.marketplace, after, scanStep)
+			for i := range records {
+				after = records[i].ID
+				if !strings.HasPrefix(after, prefix) {
+					return out
+				}
+				row := decoded[OffsiteRow](records[i].Value)
+				if row.Date < d.From || row.Date > d.To {
+					continue
+				}
+				n := len(out.items)
+				if n > 0 && out.items[n-1].ProductID == row.ProductID {
+					out.items[n-1].add(&row)
+					continue
+				}
+				if out.more = n == p.Limit; out.more {
+					return out
+				}
+				out.items = append(out.items, row)
+			}
+		}
+		return out
+	})
+	return got.items, got.more, err
+}
+
+func (r *OffsiteRow) add(x *OffsiteRow) {
+	r.Impressions += x.Impressions
+	r.Clicks += x.Clicks
+	r.Spent += x.Spent
+	r.Purchases += x.Purchases
+	r.PurchaseAmount += x.PurchaseAmount
+	r.PurchaseQuantity += x.PurchaseQuantity
+}
