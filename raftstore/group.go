@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type Group struct {
 	batcher *batcher
 	leads   chan bool
 	done    sync.WaitGroup
+	asking  sync.WaitGroup // Barriers.
 
 	opened   time.Time
 	leaders  chan raft.Observation // Of new leaders, wherever they are.
@@ -86,7 +88,9 @@ func (g *Group) follow() {
 		}
 		term := g.raft.CurrentTerm()
 		// A leader serves when everything committed before its term is applied.
-		if err := g.raft.Barrier(0).Error(); err != nil {
+		if err := g.barrier(); errors.Is(err, ErrClosed) {
+			continue
+		} else if err != nil {
 			g.store.c.Logger.Warn("leadership was lost at once", slog.Int("group", int(g.id)), slog.Any("err", err))
 			continue
 		}
@@ -121,6 +125,22 @@ func (g *Group) ledSince() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.since
+}
+
+// barrier waits until all committed entries are applied. Raft never answers what it is asked just before it shuts down, so
+// close waits for the answer first.
+func (g *Group) barrier() error {
+	g.mu.Lock()
+	closed := g.closed
+	if !closed {
+		g.asking.Add(1)
+		defer g.asking.Done()
+	}
+	g.mu.Unlock()
+	if closed {
+		return ErrClosed
+	}
+	return g.raft.Barrier(0).Error()
 }
 
 func (g *Group) setReady(term uint64) {
@@ -179,6 +199,7 @@ func (g *Group) close() error {
 	g.mu.Unlock()
 	g.batcher.close()
 	g.raft.DeregisterObserver(g.observer)
+	g.asking.Wait()
 	err := g.raft.Shutdown().Error()
 	close(g.leads)
 	close(g.leaders)
