@@ -267,8 +267,12 @@ type verdict struct {
 // count counts what the voters say. REQUIRES: this node has applied the check.
 func (c *check) count(servers raft.Configuration, self string) verdict {
 	v := verdict{votes: map[uint64]int{}}
-	heard := 0
+	heard, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
+		if seen[nodeOf(server.ID)] { // Another incarnation: a node has one voice.
+			continue
+		}
+		seen[nodeOf(server.ID)] = true
 		digest, known := c.others[nodeOf(server.ID)]
 		if nodeOf(server.ID) == self {
 			digest, known = c.digest, true

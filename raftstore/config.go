@@ -80,6 +80,8 @@ type Config struct {
 
 	Logger *slog.Logger   // [discards]
 	Exit   func(code int) // Ends the process; for tests. [os.Exit]
+
+	unfinished bool // Open in the middle of a restore.
 }
 
 // TLS names PEM files: certificate and key of this node, and the authority that signs the nodes of this cluster and nothing
@@ -171,4 +173,15 @@ func loopback(address string) bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// ownAddress is where peers will dial this node, as far as the configuration says.
+func (c Config) ownAddress() string {
+	switch {
+	case c.Advertise != "":
+		return c.Advertise
+	case c.PeerListen != "":
+		return c.PeerListen
+	}
+	return "unreachable:" + c.NodeID
 }

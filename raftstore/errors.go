@@ -26,6 +26,10 @@ var (
 	// ErrDiverged means that this node's state once differed from that of the majority, which is a fault of memory, disk or
 	// program. The directory must be emptied; the node then comes back as a new one.
 	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
+	// ErrUnfinished means that RestoreBackup or RecoverQuorum did not come to its end in this directory.
+	ErrUnfinished = errors.New("the directory was left in the middle of a restore or recovery")
+	// ErrNotEmpty means that a backup cannot be restored into the directory.
+	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
 	// ErrNodeInUse means that the directory is empty and another process of the cluster runs under the same node id.

@@ -29,6 +29,8 @@ type identity struct {
 	Voters  []voter `json:"voters,omitempty"`  // Of a cluster founded by several nodes at once.
 	Pending bool    `json:"pending,omitempty"` // The founder may not have written it; see founding.
 	Joined  bool    `json:"joined,omitempty"`  // The cluster was there before the node: it gets everything from its leaders.
+
+	Former []string `json:"former,omitempty"` // Ids before RecoverQuorum; log and snapshots may still bear them.
 }
 
 // voter is one of the first voters of a cluster.
@@ -72,13 +74,28 @@ func loadIdentity(c *Config) (i identity, err error) {
 	return i, err
 }
 
-func readIdentity(fs vfs.FS, path string) (i identity, err error) {
+// formerIDs are the ids of Former.
+func (i identity) formerIDs() (ids []uint64) {
+	for _, text := range i.Former {
+		if id, err := (identity{Cluster: text}).clusterID(); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func readFile(fs vfs.FS, path string) ([]byte, error) {
 	f, err := fs.Open(path)
 	if err != nil {
-		return i, err
+		return nil, err
 	}
 	b, err := io.ReadAll(f)
-	if err = errors.Join(err, f.Close()); err != nil {
+	return b, errors.Join(err, f.Close())
+}
+
+func readIdentity(fs vfs.FS, path string) (i identity, err error) {
+	b, err := readFile(fs, path)
+	if err != nil {
 		return i, err
 	}
 	if err := json.Unmarshal(b, &i); err != nil {

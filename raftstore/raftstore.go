@@ -78,6 +78,18 @@ func Open(c Config) (*Store, error) { return OpenContext(context.Background(), c
 // acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady and
 // WaitLeader. An empty directory with Config.Seeds waits until ctx ends for nodes to found a cluster with, or to join.
 func OpenContext(ctx context.Context, c Config) (*Store, error) {
+	s, err := newStore(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newStore returns a store that has not touched its directory; Close must follow.
+func newStore(c Config) (*Store, error) {
 	c = c.withDefaults()
 	c.FS = orderedFS{c.FS}
 	if err := c.validate(); err != nil {
@@ -92,13 +104,12 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
 	s.life, s.die = context.WithCancel(context.Background())
 	s.links.store, s.links.byAddr, s.links.dialing = s, map[string]*link{}, map[string]chan struct{}{}
-	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
+	s.cache = pebble.NewCache(c.CacheBytes)
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context) (err error) {
+// claimDir makes sure that nobody else uses the directory.
+func (s *Store) claimDir() (err error) {
 	c := &s.c
 	if err := makeDirs(c); err != nil {
 		return err
@@ -106,14 +117,26 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
 		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
 	}
+	return nil
+}
+
+func (s *Store) open(ctx context.Context) (err error) {
+	c := &s.c
+	if err := s.claimDir(); err != nil {
+		return err
+	}
 	if err := checkDiverged(c.FS, c.Dir); err != nil {
 		return err
+	}
+	if !c.unfinished {
+		if err := checkFinished(c.FS, c.Dir); err != nil {
+			return err
+		}
 	}
 	s.space.measure() // Before anything is written: a node that a full disk stopped needs its ballast to start.
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
-	s.cache = pebble.NewCache(c.CacheBytes)
 	if err := s.openLog(); err != nil {
 		return err
 	}
@@ -164,7 +187,7 @@ func (s *Store) openLog() (err error) {
 	s.log, err = pebblelog.Open(pebblelog.Options{
 		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
 		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
-		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss,
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss, Former: s.identity.formerIDs(),
 	})
 	return err
 }
@@ -222,6 +245,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	if err != nil {
 		return err
 	}
+	snaps.Rename(s.cluster, s.identity.formerIDs())
 	s.reaped += snaps.Reaped()
 	g := &Group{
 		id: id, store: s, log: s.log.Group(id), snaps: snaps, leads: make(chan bool, 8), change: make(chan struct{}),

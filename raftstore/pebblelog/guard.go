@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -99,7 +100,7 @@ func syncDir(fs vfs.FS, path string) error {
 }
 
 // openGuard reads an existing guard file and starts its writer.
-func openGuard(fs vfs.FS, path string, cluster uint64, groups []uint16) (*guard, error) {
+func openGuard(fs vfs.FS, path string, cluster uint64, former []uint64, groups []uint16) (*guard, error) {
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func openGuard(fs vfs.FS, path string, cluster uint64, groups []uint16) (*guard,
 		records = append(records, groupRecord(group))
 	}
 	for _, r := range records {
-		if g.slots[r], err = g.read(r); err != nil {
+		if g.slots[r], err = g.read(r, former); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
 	}
@@ -122,7 +123,7 @@ func openGuard(fs vfs.FS, path string, cluster uint64, groups []uint16) (*guard,
 }
 
 // read returns the newer valid slot of a record; a record that was never written is empty.
-func (g *guard) read(record int) (newest guardSlot, err error) {
+func (g *guard) read(record int, former []uint64) (newest guardSlot, err error) {
 	var sectors [2 * sectorBytes]byte
 	n, err := g.file.ReadAt(sectors[:], int64(record)*int64(len(sectors)))
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -138,7 +139,7 @@ func (g *guard) read(record int) (newest guardSlot, err error) {
 		if !ok {
 			continue
 		}
-		if cluster != g.cluster {
+		if cluster != g.cluster && !slices.Contains(former, cluster) {
 			return guardSlot{}, fmt.Errorf("%w: the tail guard is of cluster %016x", ErrForeign, cluster)
 		}
 		valid++

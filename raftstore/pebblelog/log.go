@@ -199,6 +199,13 @@ func (l *Log) mustWrite(what string, err error) {
 // SetCommit tells the guard an index that is committed; it goes out with the next write.
 func (l *Log) SetCommit(index uint64) { l.commit.Store(index) }
 
+// Guarded is an index that the guard knows to be committed.
+func (l *Log) Guarded() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.guarded.commit
+}
+
 // postGuard posts the guard record as it stands. It may be behind the log, never ahead.
 func (l *Log) postGuard() (ticket uint64) {
 	l.mu.Lock()

@@ -31,6 +31,7 @@ type Options struct {
 	WALDir     string // Empty: in Dir.
 	GuardPath  string
 	ClusterID  uint64
+	Former     []uint64 // Ids that the cluster had before; files that bear them are taken over.
 	Groups     []uint16
 	Cache      *pebble.Cache
 	TailBytes  int // Bound of the decoded tail of all groups together.
@@ -134,10 +135,10 @@ func (d *DB) load() error {
 			return err
 		}
 	}
-	g, err := openGuard(d.o.FS, d.o.GuardPath, d.o.ClusterID, d.o.Groups)
+	g, err := openGuard(d.o.FS, d.o.GuardPath, d.o.ClusterID, d.o.Former, d.o.Groups)
 	if err != nil && d.o.AcceptLoss && errors.Is(err, ErrDamaged) {
 		if err = createGuard(d.o.FS, d.o.GuardPath, d.o.Groups); err == nil {
-			g, err = openGuard(d.o.FS, d.o.GuardPath, d.o.ClusterID, d.o.Groups)
+			g, err = openGuard(d.o.FS, d.o.GuardPath, d.o.ClusterID, d.o.Former, d.o.Groups)
 		}
 	}
 	if err != nil {
@@ -160,6 +161,7 @@ func (d *DB) claim() error {
 		switch {
 		case err != nil:
 			return errors.Join(err, b.Close())
+		case found && len(value) == 8 && slices.Contains(d.o.Former, binary.BigEndian.Uint64(value)):
 		case found && (len(value) != 8 || binary.BigEndian.Uint64(value) != d.o.ClusterID):
 			return errors.Join(fmt.Errorf("%w: raftlog is of cluster %x, this node of %016x", ErrForeign, value, d.o.ClusterID), b.Close())
 		case found:
@@ -178,7 +180,10 @@ func (d *DB) claim() error {
 }
 
 // NextEpoch counts a start of this node, durably, in the database and in the guard, and returns the count.
-func (d *DB) NextEpoch() (uint32, error) {
+func (d *DB) NextEpoch() (uint32, error) { return d.EpochAfter(0) }
+
+// EpochAfter is NextEpoch with a result above floor.
+func (d *DB) EpochAfter(floor uint32) (uint32, error) {
 	key := nameKey(spaceMeta, nodeGroup, nameEpoch)
 	value, found, err := d.db.get(key)
 	if err != nil {
@@ -192,7 +197,7 @@ func (d *DB) NextEpoch() (uint32, error) {
 		}
 		epoch = max(epoch, binary.BigEndian.Uint64(value))
 	}
-	epoch++
+	epoch = max(epoch, uint64(floor)) + 1
 	b := d.db.batch()
 	if err := b.Set(key, binary.BigEndian.AppendUint64(nil, epoch), nil); err != nil {
 		return 0, errors.Join(err, b.Close())

@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -43,6 +44,9 @@ type Store struct {
 	logger *slog.Logger
 	reaped int
 	newest atomic.Int64 // Bytes of the newest snapshot.
+
+	cluster uint64 // Its id, and those it had before; see Rename.
+	former  []uint64
 }
 
 var _ raft.SnapshotStore = (*Store)(nil)
@@ -147,7 +151,31 @@ func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 		return nil, nil, err
 	}
 	f, err := s.fs.Open(s.fs.PathJoin(s.dir, id, stateName))
-	return m, f, err
+	if err != nil || len(s.former) == 0 {
+		return m, f, err
+	}
+	return m, s.renamed(f), nil
+}
+
+// Rename tells the id of the cluster and those it had before it was recovered from the loss of its quorum. Snapshots that
+// bear an old id are read as if they bore the new one, also by followers that never heard of the old one.
+func (s *Store) Rename(cluster uint64, former []uint64) { s.cluster, s.former = cluster, former }
+
+// renamed replaces the header of a stream. One that cannot be read stays as it is, for the reader to complain.
+func (s *Store) renamed(f io.ReadCloser) io.ReadCloser {
+	head := make([]byte, headerBytes)
+	n, err := io.ReadFull(f, head)
+	head = head[:n]
+	if err == nil {
+		if h, err := ReadHeader(bytes.NewReader(head)); err == nil && slices.Contains(s.former, h.Cluster) {
+			h.Cluster = s.cluster
+			head = appendHeader(nil, h)
+		}
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), f), f}
 }
 
 // Create begins a snapshot.

@@ -1,0 +1,170 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+)
+
+// Recovery is what RecoverQuorum found and did.
+type Recovery struct {
+	Former  uint64 // Cluster id before.
+	Cluster uint64 // Cluster id now.
+	Groups  []RecoveredGroup
+}
+
+// RecoveredGroup tells about one group.
+type RecoveredGroup struct {
+	Group  uint16
+	Voters []string // Nodes, before.
+	Last   uint64   // Newest entry that this node has. Acknowledged entries beyond it are lost.
+	// Committed is an entry that surely was committed. Those between it and Last may have been, or were never acknowledged;
+	// all of them are applied now.
+	Committed uint64
+
+	alone bool // This node was the only voter before.
+}
+
+// RecoverQuorum makes a node that survived the permanent loss of a majority the only voter of every group, with what its
+// log has. The node must not run (the directory is locked), and Config is what it was opened with. Nothing else brings
+// such a cluster back; everything acknowledged by the lost majority that never reached this node is lost, so choose the
+// survivor with the newest entries: Recovery tells them.
+//
+// The cluster gets a new id, so that nodes of the old one that turn up again are refused instead of overruling this one.
+// They must be emptied, and join then. After a crash Open refuses the directory (ErrUnfinished); run it again.
+func RecoverQuorum(c Config) (r Recovery, err error) {
+	s, err := newStore(c)
+	if err != nil {
+		return r, err
+	}
+	if r, err = s.recoverQuorum(); err != nil {
+		return r, errors.Join(err, s.Close())
+	}
+	if err := s.Close(); err != nil {
+		return r, err
+	}
+	return r, endWork(&s.c)
+}
+
+func (s *Store) recoverQuorum() (r Recovery, err error) {
+	if err := s.claimDir(); err != nil {
+		return r, err
+	}
+	if err := errors.Join(checkDiverged(s.c.FS, s.c.Dir), s.checkRecoverable()); err != nil {
+		return r, err
+	}
+	former := s.identity
+	if s.cluster, err = former.clusterID(); err != nil {
+		return r, err
+	}
+	r.Former = s.cluster
+	if err := s.openLog(); err != nil {
+		return r, err
+	}
+	for _, id := range s.c.Groups { // All are looked at before one is changed.
+		g, err := s.surveyGroup(id)
+		if err != nil {
+			return r, fmt.Errorf("group %d: %w", id, err)
+		}
+		r.Groups = append(r.Groups, g)
+	}
+	if err := s.log.Close(); err != nil {
+		return r, err
+	}
+	s.log = nil
+	if err := beginWork(&s.c, workRecover); err != nil {
+		return r, err
+	}
+	s.cluster = newCluster()
+	r.Cluster = s.cluster
+	s.identity = identity{Cluster: clusterText(s.cluster), Node: former.Node, Server: former.Server, Groups: former.Groups, Former: append(former.Former, former.Cluster)}
+	if err := writeIdentity(&s.c, s.identity); err != nil {
+		return r, err
+	}
+	if err := s.openLog(); err != nil {
+		return r, err
+	}
+	for _, g := range r.Groups {
+		if err := s.recoverGroup(g); err != nil {
+			return r, fmt.Errorf("group %d: %w", g.Group, err)
+		}
+	}
+	return r, nil
+}
+
+// checkRecoverable reads whose directory this is.
+func (s *Store) checkRecoverable() (err error) {
+	work, err := unfinishedWork(s.c.FS, s.c.Dir)
+	if err != nil {
+		return err
+	}
+	if work == workRestore {
+		return fmt.Errorf("%w: %s", ErrUnfinished, work)
+	}
+	if _, err := s.c.FS.Stat(s.c.FS.PathJoin(s.c.Dir, identityName)); err != nil {
+		return fmt.Errorf("%w: there is nothing to recover: %w", ErrNoCluster, err)
+	}
+	s.identity, err = loadIdentity(&s.c)
+	return err
+}
+
+// surveyGroup checks the log of a group like a start and tells what it has.
+func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
+	g := &Group{id: id, store: s, log: s.log.Group(id)}
+	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(id), 10))
+	if g.snaps, err = snapshot.Open(s.c.FS, dir, s.c.Logger); err != nil {
+		return r, err
+	}
+	var found checked
+	metas, err := g.snaps.List()
+	if err != nil {
+		return r, err
+	}
+	var newest uint64
+	if len(metas) > 0 {
+		newest, found.servers = metas[0].Index, metas[0].Configuration
+	}
+	if err := g.checkLog(newest, &found); err != nil {
+		return r, err
+	}
+	last, _ := g.log.LastIndex()
+	r = RecoveredGroup{Group: id, Last: max(last, newest), Committed: max(g.log.Guarded(), newest)}
+	member := false
+	for _, server := range found.servers.Servers {
+		member = member || server.ID == s.identity.Server
+		if server.Suffrage == raft.Voter {
+			r.Voters = append(r.Voters, nodeOf(server.ID))
+		}
+	}
+	r.alone = alone(found.servers, s.identity.Server)
+	if !member {
+		return r, fmt.Errorf("this node, %s, is no member: %v", s.c.NodeID, r.Voters)
+	}
+	s.c.Logger.Warn("recovery: this node becomes the only voter; what the others acknowledged beyond its last entry is lost",
+		slog.Int("group", int(id)), slog.Uint64("last", r.Last), slog.Uint64("surely_committed", r.Committed), slog.Any("voters", r.Voters))
+	return r, nil
+}
+
+// recoverGroup appends a configuration with this node only, in a new term. Raft goes by the newest configuration in its log,
+// committed or not; alone it elects itself and commits all there is.
+func (s *Store) recoverGroup(r RecoveredGroup) error {
+	if r.alone {
+		return nil
+	}
+	l := s.log.Group(r.Group)
+	term, err := l.GetUint64([]byte(keyTerm))
+	if err != nil {
+		return err
+	}
+	if err := l.SetUint64([]byte(keyTerm), term+1); err != nil {
+		return err
+	}
+	return l.StoreLog(&raft.Log{
+		Index: r.Last + 1, Term: term + 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(s.soleVoter()),
+	})
+}

@@ -1,0 +1,205 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+)
+
+// keyTerm is where raft keeps its term.
+const keyTerm = "CurrentTerm"
+
+// RestoreBackup makes an empty directory a cluster of one node, with a new cluster id and the state of a backup. Config is
+// what the node will be opened with; other nodes join it afterwards as they join any cluster. The state machines load the
+// state, and its digest must be that of the manifest.
+//
+// After an error the directory is empty again. After a crash Open refuses it (ErrUnfinished), and RestoreBackup may be run
+// again. What was written after the backup is lost, and with it the memory of which repeated commands were known.
+func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
+	s, err := newStore(c)
+	if err != nil {
+		return m, err
+	}
+	if err := s.claimEmpty(); err != nil {
+		return m, errors.Join(err, s.Close())
+	}
+	m, err = s.restoreBackup(r)
+	if err = errors.Join(err, s.Close()); err == nil {
+		err = verifyRestored(c, m)
+	}
+	if err != nil {
+		return m, errors.Join(err, wipeDir(&s.c), endWork(&s.c))
+	}
+	return m, endWork(&s.c)
+}
+
+// claimEmpty locks the directory, sees that it is empty or was left by a restore, and marks it.
+func (s *Store) claimEmpty() (err error) {
+	c := &s.c
+	if err := s.claimDir(); err != nil {
+		return err
+	}
+	work, err := unfinishedWork(c.FS, c.Dir)
+	if err != nil {
+		return err
+	}
+	if work == "" {
+		if found, err := firstFile(c); err != nil || found != "" {
+			return errors.Join(err, fmt.Errorf("%w: there is %s", ErrNotEmpty, found))
+		}
+	} else if work != workRestore {
+		return fmt.Errorf("%w: %s", ErrUnfinished, work)
+	}
+	if err := beginWork(c, workRestore); err != nil {
+		return err
+	}
+	return errors.Join(wipeDir(c), makeDirs(c))
+}
+
+// ownNames are what the store itself puts into its directory, but for lock, ballast and the mark of unfinished work. Others'
+// files are none of our business.
+var ownNames = []string{identityName, identityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
+
+// firstFile names something of a store in the directory, or nothing. Directories may be there when they are empty.
+func firstFile(c *Config) (string, error) {
+	for _, name := range ownNames {
+		path := c.FS.PathJoin(c.Dir, name)
+		info, err := c.FS.Stat(path)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil || !info.IsDir() {
+			return name, err
+		}
+		if inside, err := c.FS.List(path); err != nil || len(inside) > 0 {
+			return name, err
+		}
+	}
+	if c.WALDir == "" {
+		return "", nil
+	}
+	inside, err := c.FS.List(c.WALDir)
+	if len(inside) > 0 {
+		return c.WALDir, err
+	}
+	return "", err
+}
+
+// wipeDir deletes what the store put into its directory.
+func wipeDir(c *Config) (err error) {
+	for _, name := range ownNames {
+		err = errors.Join(err, c.FS.RemoveAll(c.FS.PathJoin(c.Dir, name)))
+	}
+	if c.WALDir != "" {
+		err = errors.Join(err, c.FS.RemoveAll(c.WALDir))
+	}
+	return errors.Join(err, syncDir(c.FS, c.Dir))
+}
+
+// restoreBackup builds identity, log and snapshots. The state database is built from the snapshots at the next opening.
+func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
+	c := &s.c
+	b, m, err := openBackup(r)
+	if err != nil {
+		return m, err
+	}
+	var groups []uint16
+	for _, g := range m.Groups {
+		groups = append(groups, g.Group)
+	}
+	if want := slices.Sorted(slices.Values(c.Groups)); !slices.Equal(groups, want) {
+		return m, fmt.Errorf("%w: the backup has groups %v, this node %v", ErrForeign, groups, want)
+	}
+	s.cluster = newCluster()
+	s.identity = identity{Cluster: clusterText(s.cluster), Node: c.NodeID, Server: newIncarnation(c.NodeID), Groups: groups}
+	if err := writeIdentity(c, s.identity); err != nil {
+		return m, err
+	}
+	if err := s.openLog(); err != nil {
+		return m, err
+	}
+	if _, err := s.log.EpochAfter(m.Epoch); err != nil { // Epochs never repeat.
+		return m, err
+	}
+	for i := range m.Groups {
+		if err := s.restoreGroup(b, m, i); err != nil {
+			return m, err
+		}
+	}
+	return m, b.end()
+}
+
+// restoreGroup writes the state of a group as a snapshot of a cluster of one.
+func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
+	g := m.Groups[i]
+	if g.Index == 0 { // Nothing was applied; the group will be founded like any other.
+		return b.group(m, i, func(_, _ []byte) error { return fmt.Errorf("%w: records of an empty group", ErrBadBackup) })
+	}
+	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(g.Group), 10))
+	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
+	if err != nil {
+		return err
+	}
+	sink, err := snaps.Create(raft.SnapshotVersionMax, g.Index, g.Term, s.soleVoter(), g.Index, nil)
+	if err != nil {
+		return err
+	}
+	h, err := g.header(s.cluster)
+	if err != nil {
+		return errors.Join(err, sink.Cancel())
+	}
+	w, err := snapshot.NewWriter(sink, h)
+	if err == nil {
+		err = b.group(m, i, w.Add)
+	}
+	if err == nil {
+		err = w.End()
+	}
+	if err != nil {
+		return errors.Join(err, sink.Cancel())
+	}
+	return errors.Join(sink.Close(), s.log.Group(g.Group).SetUint64([]byte(keyTerm), g.Term))
+}
+
+// soleVoter is the configuration of a cluster of this node.
+func (s *Store) soleVoter() raft.Configuration {
+	return raft.Configuration{Servers: []raft.Server{{
+		Suffrage: raft.Voter, ID: s.identity.Server, Address: raft.ServerAddress(s.c.ownAddress()),
+	}}}
+}
+
+// verifyRestored opens the restored directory as a lone node without a peer port and compares the digests.
+func verifyRestored(c Config, m Manifest) error {
+	s, err := openAlone(c)
+	if err != nil {
+		return fmt.Errorf("the restored directory does not open: %w", err)
+	}
+	for _, g := range m.Groups {
+		if err = s.groups[g.Group].WaitReady(context.Background()); err != nil {
+			break
+		}
+		status := s.groups[g.Group].Status()
+		if g.Index > 0 && clusterText(status.Digest) != g.Digest {
+			err = fmt.Errorf("%w: the restored state of group %d has digest %016x, the backup says %s; is this another version of the program?",
+				ErrBadBackup, g.Group, status.Digest, g.Digest)
+			break
+		}
+	}
+	return errors.Join(err, s.Close())
+}
+
+// openAlone opens a directory with unfinished work, without peers.
+func openAlone(c Config) (*Store, error) {
+	c.PeerListen, c.TLS, c.Insecure = "", nil, false
+	c.Seeds, c.Expect, c.Learner, c.Advertise = nil, 0, false, ""
+	c.unfinished = true
+	return Open(c)
+}
