@@ -39,6 +39,30 @@ build: ## Build bin/gavel: static, reproducible, stamped with version and commit
 run: build ## Build and start the demo: a market, shoppers, and a curl that returns winners. ARGS="--shoppers=5".
 	@exec bin/gavel demo $(ARGS)
 
+# What one node of make cluster is started with: $(call node,N).
+node = --config configs/three-local.yaml --node-id n$(1) --data-dir gavel-cluster/n$(1) --keys-file gavel-cluster/keys$(1).json \
+	--auction-listen 127.0.0.1:808$(1) --manage-listen 127.0.0.1:809$(1) --peer-listen 127.0.0.1:740$(1)
+
+# The keys are made once and preset on all nodes. Node 1 runs the demo: it fills the market and lets shoppers in.
+.PHONY: cluster
+cluster: build ## Three nodes on this machine with the demo market; prints a curl for each. Ctrl-C stops all. ARGS="--shoppers=5".
+	@mkdir -p gavel-cluster; umask 077; [ -s gavel-cluster/keys.env ] || { \
+		echo "export GAVEL_BOOTSTRAP_AUCTION_KEY=$$(bin/gavel keys generate --kind auction)"; \
+		echo "export GAVEL_BOOTSTRAP_MANAGEMENT_KEY=$$(bin/gavel keys generate --kind management)"; } > gavel-cluster/keys.env; \
+	. gavel-cluster/keys.env; pids=; \
+	trap 'trap - INT TERM EXIT; kill $$pids 2>/dev/null || true; wait' INT TERM EXIT; \
+	bin/gavel demo $(call node,1) $(ARGS) >gavel-cluster/n1.log 2>&1 & pids="$$pids $$!"; \
+	bin/gavel serve $(call node,2) >gavel-cluster/n2.log 2>&1 & pids="$$pids $$!"; \
+	bin/gavel serve $(call node,3) >gavel-cluster/n3.log 2>&1 & pids="$$pids $$!"; \
+	echo "three nodes are starting, process ids$$pids, logs and data in gavel-cluster"; \
+	until grep -q '^  curl' gavel-cluster/n1.log; do for pid in $$pids; do kill -0 $$pid || { tail -n 5 gavel-cluster/*.log; exit 1; }; done; sleep 0.2; done; \
+	for n in 1 2 3; do until bin/gavel health http://127.0.0.1:809$$n >/dev/null 2>&1; do sleep 0.1; done; done; \
+	for n in 1 2 3; do grep -m1 '^  curl' gavel-cluster/n1.log | sed "s/127.0.0.1:8081/127.0.0.1:808$$n/"; done; \
+	echo "watch them:       . gavel-cluster/keys.env; GAVEL_MANAGE_KEY=\$$GAVEL_BOOTSTRAP_MANAGEMENT_KEY bin/gavel cluster status --manage 127.0.0.1:8092"; \
+	echo "kill one:         kill -9 $${pids##* }"; \
+	echo "start it again:   bin/gavel serve $(call node,3)"; \
+	wait
+
 .PHONY: test
 test: format vet clients ## Everything a change must pass: format, vet, all tests, the published clients, a short kill test.
 	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./...
@@ -128,4 +152,4 @@ fix: ## Format, modernize, tidy.
 
 .PHONY: clean
 clean: ## Remove what the targets above made.
-	@rm -rf bin gavel-demo $(CLIENTS)/node_modules
+	@rm -rf bin gavel-demo gavel-cluster $(CLIENTS)/node_modules

@@ -52,6 +52,7 @@ type answer struct {
 	Expect   int           `json:"expect,omitempty"`
 	Cluster  string        `json:"cluster,omitempty"` // Empty: the node has none.
 	Pending  bool          `json:"pending,omitempty"` // The cluster is being founded.
+	Others   []string      `json:"others,omitempty"`  // Addresses of further nodes without a cluster.
 	Draining bool          `json:"draining,omitempty"`
 	Applied  uint64        `json:"applied,omitempty"` // Of the group that was asked about.
 	About    []byte        `json:"about,omitempty"`

@@ -4,14 +4,21 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
 
-const handOverTries = 3
+const (
+	handOverTries = 3
+	// drainShyTime is how long after the last call of a leader an abstaining node leaves elections to others. It must stand
+	// in the end: the only complete log may be here, when a leader died just before.
+	drainShyTime = 3 * time.Second
+)
 
-// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close. Close
-// hands over too; who drains before can wait until others have taken over. A node that is alone goes on leading.
+// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close, unless
+// nobody else can be elected. Close hands over too; who drains before can wait until others have taken over. A node that
+// is alone goes on leading.
 func (s *Store) Drain(ctx context.Context) error {
 	s.abstain(true)
 	for _, id := range s.c.Groups {
@@ -23,7 +30,8 @@ func (s *Store) Drain(ctx context.Context) error {
 }
 
 // abstain hands every leadership over and keeps this node from leading, or lets it again. It goes on to vote, and to
-// replicate. The brakes of the transport do it; see space.brakes.
+// replicate. When nobody else can be elected it leads until somebody can. The brakes of the transport do it; see
+// space.brakes.
 func (s *Store) abstain(on bool) {
 	s.abstaining.Store(on)
 	for _, id := range s.c.Groups {

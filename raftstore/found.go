@@ -46,6 +46,7 @@ type founding struct {
 	mu        sync.Mutex
 	server    raft.ServerID       // The incarnation that this node will be.
 	strangers map[string]stranger // By node: empty ones, heard of lately.
+	rumours   []string            // Addresses that others told of in their last answers. BOUND: askedMax are asked.
 	mine      identity            // What this node offers, agreed to, or became. Cluster empty: nothing yet.
 	settled   bool                // mine is final.
 	complain  time.Time
@@ -101,6 +102,12 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 			return f.enter(ctx, a)
 		}
 	}
+	f.mu.Lock()
+	f.rumours = nil
+	for _, a := range answers {
+		f.rumours = append(f.rumours, a.Others[:min(len(a.Others), strangersMax)]...)
+	}
+	f.mu.Unlock()
 	for _, a := range answers {
 		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups}, a.Pending)
 	}
@@ -123,6 +130,7 @@ func (f *founding) addresses(ctx context.Context) []string {
 	all := f.s.seeds(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	all = append(all, f.rumours...)
 	for _, s := range f.strangers {
 		all = append(all, s.Address)
 	}
@@ -289,7 +297,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 		return i, false, nil
 	}
 	i = f.identity(a.Cluster, nil)
-	i.Joined = true
+	i.Joined, i.Via = true, a.Address
 	if err := writeIdentity(&f.s.c, i); err != nil {
 		return i, false, err
 	}
@@ -320,6 +328,11 @@ func (f *founding) answer(q question) answer {
 	}
 	if err != nil {
 		a.Refused = err.Error()
+	}
+	for _, s := range f.strangers {
+		if time.Since(s.heard) < strangerLife {
+			a.Others = append(a.Others, s.Address)
+		}
 	}
 	a.Server, a.Cluster, a.Pending = f.server, f.mine.Cluster, f.mine.Cluster != "" && !f.settled
 	return a

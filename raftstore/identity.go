@@ -29,6 +29,7 @@ type identity struct {
 	Voters  []voter `json:"voters,omitempty"`  // Of a cluster founded by several nodes at once.
 	Pending bool    `json:"pending,omitempty"` // The founder may not have written it; see founding.
 	Joined  bool    `json:"joined,omitempty"`  // The cluster was there before the node: it gets everything from its leaders.
+	Via     string  `json:"via,omitempty"`     // Address of the member that told of the cluster; no seed need be one.
 
 	Former []string `json:"former,omitempty"` // Ids before RecoverQuorum; log and snapshots may still bear them.
 }

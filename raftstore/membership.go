@@ -318,7 +318,7 @@ func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
 
 // memberAddresses are where the leader of a group may be: first is tried first.
 func (s *Store) memberAddresses(ctx context.Context, g *Group, first string) []string {
-	addresses := s.seeds(ctx)
+	addresses := append(s.seeds(ctx), s.identity.Via)
 	for _, server := range g.servers().Servers {
 		addresses = append(addresses, string(server.Address))
 	}

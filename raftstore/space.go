@@ -252,13 +252,13 @@ func (p *space) brakes(g *Group) transport.Brakes {
 		// Others go first. But when nobody is elected for a while, as when all voters are low or the only complete log is
 		// here, a leader that refuses writes is better than none: followers catch up with it, and reads have an answer.
 		Stand: func() bool {
-			if p.store.abstaining.Load() {
-				return false
+			contact, _ := g.safe.LeaderContact()
+			if p.store.abstaining.Load() && time.Since(contact) < drainShyTime {
+				return false // After that this node hands over again, when the others have its log.
 			}
 			if !p.low.Load() {
 				return true
 			}
-			contact, _ := g.safe.LeaderContact()
 			quiet := max(contact.UnixNano(), p.since.Load())
 			return time.Since(time.Unix(0, quiet)) > shyTime
 		},

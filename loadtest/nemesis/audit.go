@@ -4,28 +4,98 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// audit has every stopped node's directory recomputed by gavel check, offline. Only its exit code counts here: 0 says that
-// every balance follows from the journal.
-func (r *run) audit(ctx context.Context, _ *check.Books) []check.Verdict {
-	v := check.Verdict{Check: "offline audit of every node"}
+// audit has every stopped node's directory recomputed from its journal by gavel check, and compares that with what the
+// cluster reported while it ran.
+func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
+	v := check.Verdict{Check: "offline audit of every node equals the report"}
 	for _, n := range r.w.Nodes {
-		text, err := exec.CommandContext(ctx, r.o.binary, "check", "--data-dir", n.Disk.Data(), "--json").CombinedOutput()
-		var exit *exec.ExitError
-		switch {
-		case errors.As(err, &exit) && strings.Contains(string(text), "unexpected argument check"):
+		var complaint strings.Builder
+		cmd := exec.CommandContext(ctx, r.o.binary, "check", "--data-dir", n.Disk.Data(), "--json")
+		cmd.Stderr = &complaint
+		text, err := cmd.Output()
+		if strings.Contains(complaint.String(), "unexpected argument check") {
 			v.Skipped = "this binary has no gavel check"
-		case err != nil:
-			v.Fault("%s: %v\n%.2000s", n.ID, err, text)
-		default:
-			v.Checked++
+			return v
+		}
+		if keep := os.WriteFile(filepath.Join(r.dir, n.ID+"-audit.json"), text, 0o600); keep != nil {
+			err = errors.Join(err, keep)
+		}
+		if err != nil {
+			v.Fault("%s: %v: %.500s\n%.2000s", n.ID, err, complaint.String(), text)
+			continue
+		}
+		compared, faults := compareAudit(text, r.h, books)
+		v.Checked += compared
+		for _, f := range faults {
+			v.Fault("%s: %s", n.ID, f)
 		}
 	}
-	return []check.Verdict{v}
+	return v
+}
+
+// audited is what is used of the auditor's report.
+type audited struct {
+	Campaigns []struct {
+		ID                                      string
+		Spent                                   shop.Micros `json:"spentMicros"`
+		Impressions, ChargedImpressions, Clicks int64
+		ChargedClicks                           int64
+	}
+	Wallets []struct {
+		Vendor  string
+		Balance shop.Micros `json:"balanceMicros"`
+	}
+}
+
+// compareAudit holds the audit of one node against the cluster's last reports.
+func compareAudit(text []byte, h *history.History, books *check.Books) (compared int, faults []string) {
+	var a audited
+	if err := json.Unmarshal(text, &a); err != nil {
+		return 0, []string{fmt.Sprintf("%v in %.300s", err, text)}
+	}
+	campaigns := map[string]*history.Campaign{}
+	for _, c := range h.Campaigns() {
+		campaigns[c.ID] = c
+	}
+	for _, got := range a.Campaigns {
+		c := campaigns[got.ID]
+		if c == nil {
+			faults = append(faults, "a campaign that nobody created: "+got.ID)
+			continue
+		}
+		delete(campaigns, got.ID)
+		r := books.Reports[c]
+		want := fmt.Sprint(r.Spent[0]+r.Spent[1], r.Total, r.Charged)
+		if have := fmt.Sprint(got.Spent, []int64{got.Impressions, got.Clicks}, []int64{got.ChargedImpressions, got.ChargedClicks}); have != want {
+			faults = append(faults, fmt.Sprintf("campaign %s: spent, events and charges are %s by the journal and %s by the report", c.Name, have, want))
+		}
+		compared++
+	}
+	for _, c := range campaigns {
+		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal's books", c.Name))
+	}
+	balances := map[string]shop.Micros{}
+	for _, w := range a.Wallets {
+		balances[w.Vendor] += w.Balance
+	}
+	for _, v := range h.Vendors {
+		if got := balances[v.ID]; got != books.Balances[v] {
+			faults = append(faults, fmt.Sprintf("wallet of %s: %v by the journal, %v by the report", v.ID, got, books.Balances[v]))
+		}
+		compared++
+	}
+	return compared, faults
 }

@@ -154,8 +154,8 @@ func (f *force) rolling() error {
 		node := f.w.Nodes[n]
 		if err := node.Terminate(drainMax); err != nil {
 			f.h.Finding("rolling restart: " + err.Error())
-		} else if code := node.Code(); code != 0 {
-			f.h.Finding(fmt.Sprintf("rolling restart: %s ended with code %d; the end of its log:\n%s", node.ID, code, logTail(node.Log)))
+		} else if !node.End().Success() {
+			f.h.Finding(fmt.Sprintf("rolling restart: %s ended with %v; the end of its log:\n%s", node.ID, node.End(), logTail(node.Log)))
 		}
 		all = append(all, f.keeper.letGo(n), f.recovered(f.ctx, "rolling restart"))
 		f.last(f.span(1, 2))

@@ -130,7 +130,7 @@ func (k *keeper) ended(n *kept) {
 		n.exits++
 		return
 	}
-	k.h.Finding(fmt.Sprintf("%s ended by itself at %v with code %d; the end of its log:\n%s", n.node.ID, k.h.Now(), n.node.Code(), logTail(n.node.Log)))
+	k.h.Finding(fmt.Sprintf("%s ended by itself at %v (%v); the end of its log:\n%s", n.node.ID, k.h.Now(), n.node.End(), logTail(n.node.Log)))
 }
 
 // disturb begins or prolongs the down time. REQUIRES: n.mu is held.
@@ -229,8 +229,8 @@ func (k *keeper) stop() {
 		group.Go(func() {
 			if err := n.node.Terminate(drainMax); err != nil {
 				k.h.Finding(err.Error())
-			} else if code := n.node.Code(); code != 0 {
-				k.h.Finding(fmt.Sprintf("%s ended with code %d on SIGTERM; the end of its log:\n%s", n.node.ID, code, logTail(n.node.Log)))
+			} else if !n.node.End().Success() {
+				k.h.Finding(fmt.Sprintf("%s ended on SIGTERM with %v; the end of its log:\n%s", n.node.ID, n.node.End(), logTail(n.node.Log)))
 			}
 		})
 	}

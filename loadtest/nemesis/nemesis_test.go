@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
+	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
 // TestNemesis is a short nemesis.
@@ -35,7 +36,7 @@ func TestNemesis(t *testing.T) {
 		}
 		return otherwise
 	}
-	minutes, nodes, seed := setting("NEMESIS_MINUTES", "3"), setting("NEMESIS_NODES", "1"), setting("NEMESIS_SEED", "0")
+	minutes, nodes, seed := setting("NEMESIS_MINUTES", "3"), setting("NEMESIS_NODES", "3"), setting("NEMESIS_SEED", "0")
 	var out, progress bytes.Buffer
 	code := command(t.Context(), []string{"--minutes", minutes, "--nodes", nodes, "--seed", seed, "--gentle", "--rate", "80", "--install=false"}, &out, &progress)
 	t.Logf("%s\n%s", progress.String(), out.String())
@@ -142,6 +143,31 @@ func TestCertificatesAndKindsAreComplete(t *testing.T) {
 	for name, k := range maps.All(kinds) {
 		if k.do == nil || k.weight < 1 || k.least < 1 || k.domain == "" {
 			t.Errorf("%s: %s", name, fmt.Sprint(strconv.Itoa(k.weight), k.domain))
+		}
+	}
+}
+
+func TestAuditIsComparedWithTheReport(t *testing.T) {
+	vendor := &history.Vendor{ID: "v"}
+	c := &history.Campaign{ID: "c", Name: "campaign", Vendor: vendor}
+	vendor.Campaigns = []*history.Campaign{c}
+	h := history.New()
+	h.Vendors = []*history.Vendor{vendor}
+	books := &check.Books{
+		Reports:  map[*history.Campaign]history.ReportRead{c: {Total: [2]int64{5, 3}, Charged: [2]int64{0, 2}, Spent: [2]shop.Micros{0, 70}}},
+		Balances: map[*history.Vendor]shop.Micros{vendor: 30},
+	}
+	const honest = `{"campaigns":[{"id":"c","spentMicros":70,"impressions":5,"clicks":3,"chargedClicks":2}],
+		"wallets":[{"vendor":"v","balanceMicros":10},{"vendor":"v","balanceMicros":20}]}`
+	if compared, faults := compareAudit([]byte(honest), h, books); compared != 2 || faults != nil {
+		t.Errorf("%d compared, %q", compared, faults)
+	}
+	for _, planted := range [][2]string{
+		{"70", "71"}, {`"impressions":5`, `"impressions":4`}, {`"chargedClicks":2`, `"chargedClicks":3`}, {"20", "19"},
+		{`"id":"c"`, `"id":"d"`}, {`"vendor":"v"`, `"vendor":"w"`}, {"[{", "{"},
+	} {
+		if _, faults := compareAudit([]byte(strings.Replace(honest, planted[0], planted[1], 1)), h, books); faults == nil {
+			t.Errorf("%s instead of %s: not found", planted[1], planted[0])
 		}
 	}
 }

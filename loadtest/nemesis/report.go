@@ -63,7 +63,9 @@ func (r *run) judge(books *check.Books) *report {
 		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
 		rep.money(h, books)
 	}
-	rep.Checks = append(rep.Checks, r.auditor...)
+	if r.audits != nil {
+		rep.Checks = append(rep.Checks, *r.audits)
+	}
 	for _, v := range rep.Checks {
 		rep.Violations += v.Count
 	}

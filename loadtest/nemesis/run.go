@@ -44,7 +44,7 @@ type run struct {
 	keeper  *keeper
 	clients *clients.Clients
 	keys    struct{ auction, management string }
-	auditor []check.Verdict
+	audits  *check.Verdict
 	mu      sync.Mutex // Of out.
 }
 
@@ -58,10 +58,13 @@ func (r *run) say(format string, a ...any) {
 func perform(ctx context.Context, o options, out io.Writer) (_ *report, err error) {
 	r := &run{o: o, out: out, h: history.New(), dir: o.dir}
 	if r.dir == "" {
-		if r.dir, err = os.MkdirTemp("", "gavel-nemesis-"); err != nil {
+		if r.dir, err = os.MkdirTemp("", "nemesis-"); err != nil {
 			return nil, err
 		}
 	} else if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if r.dir, err = filepath.Abs(r.dir); err != nil {
 		return nil, err
 	}
 	r.say("seed %d, %d nodes, %v, logs and history in %s", o.seed, o.nodes, o.length, r.dir)
@@ -83,16 +86,7 @@ func perform(ctx context.Context, o options, out io.Writer) (_ *report, err erro
 
 // prepare builds the binary, the keys and the world.
 func (r *run) prepare(ctx context.Context) error {
-	if r.o.binary == "" {
-		r.o.binary = filepath.Join(r.dir, "gavel")
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", r.o.binary, "github.com/gavel-ads/gavel/node")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build ./node: %w\n%s", err, text)
-		}
-	}
-	var err error
-	if r.o.binary, err = filepath.Abs(r.o.binary); err != nil {
+	if err := r.build(ctx); err != nil {
 		return err
 	}
 	for kind, key := range map[string]*string{"auction": &r.keys.auction, "management": &r.keys.management} {
@@ -109,11 +103,32 @@ func (r *run) prepare(ctx context.Context) error {
 	if err := writeCertificates(r.dir, ids); err != nil {
 		return err
 	}
+	var err error
 	r.w, err = world.New(world.Options{
 		Nodes: r.o.nodes, Binary: r.o.binary, LogDir: r.dir, DiskBytes: diskBytes, Args: r.arguments,
 		Env: []string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + r.keys.auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + r.keys.management},
 	})
 	return err
+}
+
+// build puts the binary into the run's directory, where nobody replaces it while the run goes on, and under a name of its
+// own.
+func (r *run) build(ctx context.Context) error {
+	given := r.o.binary
+	r.o.binary = filepath.Join(r.dir, "node")
+	if given != "" {
+		text, err := os.ReadFile(given)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(r.o.binary, text, 0o700)
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", r.o.binary, "github.com/gavel-ads/gavel/node")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build ./node: %w\n%s", err, text)
+	}
+	return nil
 }
 
 // arguments are the command line of a node: the same on each but for its name and addresses.
@@ -190,7 +205,8 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (*check.B
 	}
 	r.keeper.stop()
 	stop()
-	r.auditor = r.audit(ctx, books)
+	verdict := r.audit(ctx, books)
+	r.audits = &verdict
 	return books, nil
 }
 

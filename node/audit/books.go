@@ -12,6 +12,7 @@ import (
 // Tables of a group's state: the first byte of a key.
 const (
 	tableHeader       = 0x01
+	tableReplication  = 0xFF // Of raftstore.
 	tableState        = 0x02
 	tableMarketplace  = 0x04
 	tableWallet       = 0x0a
@@ -155,6 +156,9 @@ func (b *books) hashOf(key, value []byte) uint64 {
 func (b *books) record(key, value []byte) {
 	b.g.Records++
 	table := key[0]
+	if table == tableReplication {
+		return // No record of the state machine, and not in its digest.
+	}
 	var hash uint64
 	if table != tableHeader {
 		hash = b.hashOf(key, value)

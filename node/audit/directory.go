@@ -27,6 +27,13 @@ type identity struct {
 	Cluster string   `json:"cluster"`
 	Node    string   `json:"node"`
 	Groups  []uint16 `json:"groups"`
+	Former  []string `json:"former"` // Ids from before a recovery; snapshots may still bear them.
+}
+
+// is reports whether an id is or was the cluster's.
+func (i *identity) is(cluster uint64) bool {
+	text := fmt.Sprintf("%016x", cluster)
+	return text == i.Cluster || slices.Contains(i.Former, text)
 }
 
 func openDirectory(fs vfs.FS, dir string) (*directory, error) {

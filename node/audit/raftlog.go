@@ -106,9 +106,16 @@ func readEntry(b []byte) (e entry, ok bool) {
 }
 
 // readCommands counts the commands of an entry: ver u8 | crc32c u32 of the rest | count u32 | count * (len u32 | command),
-// big-endian. Each command has a checksum of its own at 16, over all but itself.
+// big-endian. Each command has a checksum of its own at 16, over all but itself. Version 2 is an entry of the replication
+// itself, with no commands: ver u8 | crc32c u32 of the rest | removed u8 | node.
 func readCommands(b []byte) (n int64, why string) {
 	const entryHead, commandHead = 9, 20
+	if len(b) > 6 && b[0] == 2 {
+		if binary.BigEndian.Uint32(b[1:]) != crc32.Checksum(b[5:], castagnoli) {
+			return 0, "it fails its checksum"
+		}
+		return 0, ""
+	}
 	if len(b) < entryHead || b[0] != 1 {
 		return 0, "its commands cannot be decoded"
 	}

@@ -75,7 +75,7 @@ func (d *directory) readSnapshot(id uint16, name string) (s shot, err error) {
 	var digest uint64
 	var scratch []byte
 	s.header, err = d.readStream(s.path, func(key, value []byte) {
-		if key[0] != tableHeader {
+		if key[0] != tableHeader && key[0] != tableReplication {
 			scratch = appendRecord(scratch[:0], key, value)
 			digest ^= xxhash.Sum64(scratch)
 		}
@@ -84,7 +84,7 @@ func (d *directory) readSnapshot(id uint16, name string) (s shot, err error) {
 	switch {
 	case err != nil:
 		return s, err
-	case h.group != id || fmt.Sprintf("%016x", h.cluster) != d.identity.Cluster:
+	case h.group != id || !d.identity.is(h.cluster):
 		return s, fmt.Errorf("it is of cluster %016x, group %d", h.cluster, h.group)
 	case h.digest != digest:
 		return s, fmt.Errorf("its records have digest %016x, its header says %016x", digest, h.digest)

@@ -314,9 +314,11 @@ func TestDefaultsKeepTheirOwnLaw(t *testing.T) {
 
 func TestShippedFilesLoad(t *testing.T) {
 	files, err := filepath.Glob("../../configs/*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files: %v", err)
+	below, wrong := filepath.Glob("../../configs/*/*.yaml")
+	if err != nil || wrong != nil || len(files) == 0 || len(below) == 0 {
+		t.Fatalf("no files: %v %v", err, wrong)
 	}
+	files = append(files, below...)
 	for _, name := range files {
 		l, err := load(nil, map[string]string{"config": name})
 		if err != nil {

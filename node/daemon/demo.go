@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/demo"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -30,9 +32,11 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("fill the demo market: %w", err)
 	}
-	key, err := demoKey(ctx, tenant, n.first)
-	if err != nil {
-		return err
+	key := n.cfg.BootstrapAuctionKey // In a cluster another node may have made the first keys.
+	if n.feed.keys.Check([]byte("Bearer "+key), auth.Auction, began.UnixMilli(), new(auth.Memo)).Code != apierr.OK {
+		if key, err = demoKey(ctx, tenant, n.first); err != nil {
+			return err
+		}
 	}
 	made := demo.Generate(options)
 	b := n.banner()

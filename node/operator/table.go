@@ -21,8 +21,9 @@ func (s *Status) WriteTable(w io.Writer) error {
 		g := &s.Groups[i]
 		fmt.Fprintf(t, "%d\t%s\t%d\t%d\t%s\n", g.Group, orDash(g.Leader), g.Term, g.commit(), g.replicas())
 	}
+	fmt.Fprintln(t)
 	for _, text := range s.Warnings() {
-		fmt.Fprintf(t, "\nWARNING: %s\n", text)
+		fmt.Fprintf(t, "WARNING: %s\n", text)
 	}
 	return t.Flush()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
+	"github.com/gavel-ads/gavel/shard/auction"
 )
 
 // Neither an auction nor a refusal allocates, whatever the configuration of origins and however the path is written.
@@ -15,7 +16,9 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	deps := node.Deps
 	deps.CORSOrigins = []string{"https://a.shop.whose.name.is.longer.than.32.bytes.example"}
-	core := serving.New(deps)
+	fresh := serving.New(deps)
+	deps.Stale = func(_ time.Time, into *auction.Groups) bool { into.Add(1); return true }
+	fenced := serving.New(deps)
 	request := serving.Request{
 		Now: time.UnixMilli(servingtest.NowMillis), Method: []byte("POST"), Target: []byte("/v2/auctions"),
 		Authorization: []byte("Bearer " + node.AuctionKey), Body: []byte(auctionBody),
@@ -25,6 +28,7 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 		change func(*serving.Request)
 		status int
 	}{
+		"fenced":        {func(*serving.Request) {}, 201},
 		"auction":       {func(*serving.Request) {}, 201},
 		"unclean path":  {func(r *serving.Request) { r.Target = []byte("//v2//auctions?x=y") }, 201},
 		"caller's id":   {func(r *serving.Request) { r.RequestID = []byte("mine") }, 201},
@@ -36,7 +40,10 @@ func TestAnswersDoNotAllocate(t *testing.T) {
 	} {
 		r := request
 		tc.change(&r)
-		status := 0
+		status, core := 0, fresh
+		if name == "fenced" {
+			core = fenced
+		}
 		if n := testing.AllocsPerRun(100, func() {
 			sc := core.Acquire()
 			sc.Request = r

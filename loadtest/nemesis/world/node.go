@@ -28,8 +28,8 @@ type Node struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
-	exited chan struct{} // Closed when cmd has been waited for.
-	code   int           // Valid once exited is closed; -1 for a signal.
+	exited chan struct{}    // Closed when cmd has been waited for.
+	state  *os.ProcessState // Valid once exited is closed.
 }
 
 // Start starts the process on the disk as it is. REQUIRES: no process runs.
@@ -55,7 +55,7 @@ func (n *Node) Start() error {
 	go func() {
 		_ = cmd.Wait() // What it says is in the process state.
 		n.mu.Lock()
-		n.code = cmd.ProcessState.ExitCode()
+		n.state = cmd.ProcessState
 		n.mu.Unlock()
 		close(exited)
 	}()
@@ -69,11 +69,11 @@ func (n *Node) Exited() <-chan struct{} {
 	return n.exited
 }
 
-// Code is the exit code of the process that ended last, -1 when a signal ended it.
-func (n *Node) Code() int {
+// End is how the process ended that ended last. REQUIRES: one has.
+func (n *Node) End() *os.ProcessState {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.code
+	return n.state
 }
 
 // Pid is the process id, 0 before the first start.

@@ -15,8 +15,8 @@ import (
 
 const (
 	// root is the same for every run on a machine, whatever its temporary directory is: names of interfaces are the
-	// machine's too.
-	root = "/var/tmp/gavel-nemesis"
+	// machine's too. It does not name the product: whoever ends stray nodes by their name must not end these.
+	root = "/var/tmp/nemesis"
 	// slots is how many runs one machine takes at once. BOUND: the third byte of the addresses.
 	slots = 100
 )

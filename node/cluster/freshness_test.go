@@ -1,0 +1,156 @@
+package cluster
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// ages is a Freshness with a clock that a test moves.
+type ages struct {
+	*testing.T
+	*Freshness
+	at time.Time
+}
+
+const limit = 3 * time.Second
+
+func newAges(t *testing.T, dataGroups int) *ages {
+	a := &ages{T: t, at: time.Now()}
+	a.Freshness = NewFreshness(ids.Topology{DataGroups: dataGroups}, limit, func() time.Time { return a.at })
+	a.at = a.at.Add(time.Hour)
+	return a
+}
+
+// want compares the stale groups with a list, now and from any number of calls.
+func (a *ages) want(when string, stale ...ids.Group) {
+	a.Helper()
+	var want, got auction.Groups
+	for _, g := range stale {
+		want.Add(uint16(g))
+	}
+	if found := a.Stale(a.at, &got); got != want || found != (len(stale) > 0) {
+		a.Errorf("%s: %t %v, want %v", when, found, got, stale)
+	}
+}
+
+// tick is what a leader's clock does to a group that applies it at once.
+func (a *ages) tick(g ids.Group, behind time.Duration) { a.tell(g, a.at.Add(-behind).UnixMilli()) }
+
+func TestAGroupIsStaleUntilItIsHeardOfAndAgainAfterTheLimit(t *testing.T) {
+	a := newAges(t, 2)
+	a.want("at the start", 1, 2)
+	a.tick(1, 0)
+	a.want("group 1 spoke", 2)
+	a.tick(2, 0)
+	a.want("both spoke")
+	a.at = a.at.Add(limit - time.Millisecond)
+	a.want("just before the limit")
+	a.tick(2, 0)
+	a.at = a.at.Add(time.Millisecond)
+	a.want("group 1 is silent", 1)
+	if got := a.Age(1); got.Staleness != limit || got.Fenced != 2 {
+		t.Errorf("age %+v", got)
+	}
+	a.tick(1, 0)
+	a.want("it speaks again")
+}
+
+// A node that applies old entries hears all the time, and is behind all the same.
+func TestATickIsAsOldAsItsLeaderSays(t *testing.T) {
+	a := newAges(t, 1)
+	a.tick(1, 2*time.Second)
+	a.want("two seconds behind")
+	a.at = a.at.Add(time.Second)
+	a.want("the third passed", 1)
+	a.tick(1, time.Minute)
+	a.want("a minute behind", 1)
+	a.tick(1, -time.Minute)
+	a.want("the leader's clock is ahead")
+	a.at = a.at.Add(limit)
+	a.want("which does not make the copy younger", 1)
+}
+
+func TestALoneVoterIsNeverStale(t *testing.T) {
+	a := newAges(t, 1)
+	a.setAlone(1, true)
+	a.at = a.at.Add(time.Hour)
+	a.want("alone")
+	if !a.Fresh() || a.Age(1).Staleness != 0 {
+		t.Error("a lone voter is not fresh")
+	}
+	a.setAlone(1, false)
+	a.want("a second voter came", 1)
+}
+
+// The meta group has no campaigns: it keeps a node from being fresh, and no auction from its winners.
+func TestTheMetaGroupFencesNoAuction(t *testing.T) {
+	a := newAges(t, 2)
+	a.tick(1, 0)
+	a.tick(2, 0)
+	a.want("only the meta group is silent")
+	if a.Fresh() {
+		t.Error("fresh without the meta group")
+	}
+	a.tick(0, 0)
+	if !a.Fresh() {
+		t.Error("not fresh")
+	}
+}
+
+// machine does nothing.
+type machine struct{ raftstore.StateMachine }
+
+func (machine) Load(raftstore.Reader) error          { return nil }
+func (machine) Apply(raftstore.Batch, []byte) []byte { return nil }
+func (machine) Committed()                           {}
+
+func TestTicksAreHeardWhenTheyAreVisible(t *testing.T) {
+	a := newAges(t, 1)
+	m := a.Machine(1, machine{})
+	now := a.at.UnixMilli()
+	m.Apply(nil, command.AppendNoop(nil, now)) // Of whichever node.
+	m.Committed()
+	a.want("only ticks count", 1)
+	m.Apply(nil, command.AppendAdvance(nil, now, &command.Advance{}))
+	a.want("not visible yet", 1)
+	m.Committed()
+	a.want("visible")
+	if err := m.Load(nil); err != nil {
+		t.Fatal(err)
+	}
+	a.want("nobody knows how old a snapshot is", 1)
+	torn := command.AppendAdvance(nil, now, &command.Advance{})
+	torn[8]++
+	m.Apply(nil, torn)
+	m.Committed()
+	a.want("a tick that the machine cannot read", 1)
+}
+
+// The question of every auction allocates nothing, whatever the answer.
+func TestStaleDoesNotAllocate(t *testing.T) {
+	a := newAges(t, 4)
+	var set auction.Groups
+	if n := testing.AllocsPerRun(100, func() { a.Stale(a.at, &set) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkStale(b *testing.B) {
+	f := NewFreshness(ids.Topology{DataGroups: 8}, limit, time.Now)
+	for _, g := range (ids.Topology{DataGroups: 8}).Groups() {
+		f.tell(g, time.Now().Add(time.Hour).UnixMilli())
+		f.setAlone(g, true)
+	}
+	now := time.Now()
+	var set auction.Groups
+	for b.Loop() {
+		if f.Stale(now, &set) {
+			b.Fatal("stale")
+		}
+	}
+}

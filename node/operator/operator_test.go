@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// pretended remembers what it was asked to do.
+type pretended struct {
+	did  []string
+	fail error
+}
+
+func (p *pretended) note(words ...string) error {
+	p.did = append(p.did, strings.Join(words, " "))
+	return p.fail
+}
+
+func (p *pretended) Status(context.Context) Status {
+	return Status{
+		ClusterID: "00c0ffee", Node: "n1",
+		Nodes: []Node{
+			{ID: "n1", Address: "10.0.0.1:7400", Voter: true, Reachable: true, About: About{Version: "v1", Disk: &Disk{Free: 5 << 30, Low: true}}},
+			{ID: "n2", Address: "10.0.0.2:7400", Error: "connection refused"},
+		},
+		Groups: []Group{
+			{Group: 1, Leader: "n1", Term: 7, Replicas: []Replica{
+				{Node: "n1", Copy: Copy{Group: 1, Commit: 99, Applied: 99, Digest: "aa", StalenessMillis: 12}},
+				{Node: "n2", Copy: Copy{Group: 1, Commit: 99, Applied: 99, Digest: "bb"}},
+			}},
+			{Group: 2},
+		},
+	}
+}
+
+func (p *pretended) Admit(_ context.Context, node, address string) error {
+	return p.note("admit", node, address)
+}
+func (p *pretended) Promote(_ context.Context, node string) error { return p.note("promote", node) }
+func (p *pretended) Remove(_ context.Context, node string) error  { return p.note("remove", node) }
+func (p *pretended) Drain(context.Context) error                  { return p.note("drain") }
+func (p *pretended) Transfer(_ context.Context, group uint16, node string) error {
+	return p.note("transfer", string(rune('0'+group)), node)
+}
+
+func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
+	p := &pretended{}
+	server := httptest.NewServer(Handler(p, "http://gavel.test"))
+	defer server.Close()
+	c := Client{URL: strings.TrimPrefix(server.URL, "http://") + "/", Key: "key"}
+	ctx := t.Context()
+	all := func() []error {
+		return []error{c.Admit(ctx, "n3", "10.0.0.3:7400"), c.Promote(ctx, "n 3"), c.Remove(ctx, "n3"), c.Transfer(ctx, 2, "n3"), c.Drain(ctx)}
+	}
+	for _, err := range all() {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	want := "admit n3 10.0.0.3:7400, promote n 3, remove n3, transfer 2 n3, drain"
+	if got := strings.Join(p.did, ", "); got != want {
+		t.Errorf("did %s, want %s", got, want)
+	}
+	p.fail = errors.New("the only voter cannot be removed")
+	for _, err := range all() {
+		if err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: the only voter cannot be removed") {
+			t.Errorf("a refusal is %v", err)
+		}
+	}
+	s, err := c.Status(ctx)
+	if err != nil || s.ClusterID != "00c0ffee" || len(s.Nodes) != 2 || s.Groups[0].Replicas[1].Digest != "bb" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestBodiesThatAreNone(t *testing.T) {
+	p := &pretended{}
+	h := Handler(p, "http://gavel.test")
+	for _, c := range []struct{ path, body string }{
+		{"/nodes", ""},
+		{"/nodes", `{"id":"n3"}`},
+		{"/nodes", `{"id":"n3","address":"a:1","vote":true}`},
+		{"/nodes", `{"id":"` + strings.Repeat("n", bodyMax) + `"}`},
+		{"/transfer", `{"group":-1,"node":"n3"}`},
+		{"/transfer", `{"group":1}`},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Base+c.path, strings.NewReader(c.body)))
+		if w.Code != http.StatusBadRequest || len(p.did) > 0 {
+			t.Errorf("%s %.40s: %d, did %v", c.path, c.body, w.Code, p.did)
+		}
+	}
+}
+
+func TestTheTableTellsWhatIsWrong(t *testing.T) {
+	s := (&pretended{}).Status(t.Context())
+	var out bytes.Buffer
+	if err := s.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"cluster 00c0ffee, asked n1", "n1    10.0.0.1:7400  voter    ready        0    1      5.0 GiB LOW  v1",
+		"n2    10.0.0.2:7400  learner  unreachable", "n1: 99, 12 ms; n2: 99, 0 ms",
+		"WARNING: n2 does not answer: connection refused", "WARNING: n1 has little disk space left and takes no writes",
+		"WARNING: group 2 has no leader", "WARNING: group 1: n2 and n1 differ at entry 99",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+}
