@@ -21,6 +21,8 @@ FUZZTIME         := 10s
 BENCH            := .
 COUNT            := 1
 KILLS            := 200
+HOURS            := 5
+SEED             := 1
 SCENARIO         := mixed
 MINUTES          := 3
 NODES            := 3
@@ -94,6 +96,10 @@ compat: ## Run the published clients, unchanged, against a node. Needs Node.js 2
 .PHONY: kill
 kill: ## Kill a node under load again and again and audit its books. KILLS=200.
 	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run '^TestKill' -v ./node
+
+.PHONY: sim
+sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEED=1.
+	@GAVEL_SIM_MINUTES=$$(( $(HOURS) * 60 )) GAVEL_SIM_SEED=$(SEED) go test -count=1 -timeout 0 -run '^TestSimulation$$' -v ./node/simulation
 
 .PHONY: race
 race: ## All tests under the race detector (needs a C compiler).

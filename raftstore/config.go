@@ -62,6 +62,7 @@ type Config struct {
 	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
 	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
 	TrailingLogs      uint64        // Entries kept behind a snapshot for slow followers. [120,000]
+	CommitTimeout     time.Duration // An idle leader tells its followers so often what is committed. [25 ms]
 	// CheckEntries and CheckInterval say how often replicas compare the digests of their states: after so many entries, or
 	// so long after the last time when anything was applied since. [10,000, 10 s]
 	CheckEntries  uint64
@@ -102,6 +103,7 @@ func (c Config) withDefaults() Config {
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
 	c.CheckEntries = or(c.CheckEntries, 10_000)
 	c.CheckInterval = or(c.CheckInterval, 10*time.Second)
+	c.CommitTimeout = or(c.CommitTimeout, 25*time.Millisecond)
 	c.CallLimit = or(c.CallLimit, 5*time.Second)
 	c.JoinSettle = or(c.JoinSettle, 10*time.Second)
 	c.CacheBytes = or(c.CacheBytes, 64<<20)

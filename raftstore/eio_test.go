@@ -70,11 +70,14 @@ func (f *failing) run(t *testing.T) (disk *vfs.MemFS, acked int, how string) {
 	var mu sync.Mutex
 	gone := false
 	exited := make(chan struct{})
+	var once sync.Once
 	c.Exit = func(int) {
-		mu.Lock()
-		disk, gone = mem.CrashClone(vfs.CrashCloneCfg{}), true
-		mu.Unlock()
-		close(exited)
+		once.Do(func() {
+			mu.Lock()
+			disk, gone = mem.CrashClone(vfs.CrashCloneCfg{}), true
+			mu.Unlock()
+			close(exited)
+		})
 	}
 	finished := make(chan string, 1)
 	go func() {

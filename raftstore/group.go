@@ -28,8 +28,7 @@ const (
 	// once, two nodes seldom do for the same group, and the preferred one is most often the first.
 	clusterStagger = 100 * time.Millisecond
 
-	commitTimeout    = 25 * time.Millisecond // Idle followers learn commits.
-	maxAppendEntries = 128                   // Group commit size.
+	maxAppendEntries = 128 // Group commit size.
 )
 
 // Group is one raft group of this node.
@@ -64,7 +63,7 @@ func (s *Store) raftConfig(id uint16, heartbeat time.Duration, keepState bool, l
 	c.ProtocolVersion = raft.ProtocolVersionMax
 	c.LocalID = s.identity.Server
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = heartbeat, heartbeat, clusterLease
-	c.CommitTimeout = commitTimeout
+	c.CommitTimeout = s.c.CommitTimeout
 	c.MaxAppendEntries = maxAppendEntries
 	c.BatchApplyCh = true
 	c.ShutdownOnRemove = false // A removed node may be admitted again without a restart.

@@ -114,8 +114,8 @@ func (s *Store) change(q question) (leader string, err error) {
 		address, _ := g.raft.LeaderWithID()
 		return string(address), ErrNotLeader
 	}
-	s.membership.Lock()
-	defer s.membership.Unlock()
+	s.membership <- struct{}{}
+	defer func() { <-s.membership }()
 	return "", g.changeMembers(q)
 }
 

@@ -45,7 +45,7 @@ type Store struct {
 	abstaining   atomic.Bool
 	members      chan struct{} // Holds one when the members of a group changed.
 	founding     *founding     // While this node has no cluster.
-	membership   sync.Mutex    // One change of members at a time.
+	membership   chan struct{} // BOUND: one change of members at a time. A channel: simulated time goes on while one waits.
 	links        links
 	life         context.Context // Ends with Close.
 	die          context.CancelFunc
@@ -96,7 +96,7 @@ func newStore(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), run: randomHex(), members: make(chan struct{}, 1),
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), membership: make(chan struct{}, 1), run: randomHex(), members: make(chan struct{}, 1),
 	}
 	s.space.store = s
 	s.agreement.init(s)
@@ -313,7 +313,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.readers.Wait()
-	if s.serving.Load() {
+	if s.serving.Load() && !s.exit.Over() {
 		s.abstain(true)
 	}
 	s.die()

@@ -19,7 +19,7 @@ import (
 const (
 	simClients = 4
 	// simMinutes are simulated by go test; GAVEL_SIM_MINUTES overrides, GAVEL_SIM_SEED sets the first seed.
-	simMinutes = 30
+	simMinutes = 15
 	// simEpisode is how long one cluster lives in a simulation.
 	simEpisode = 5 * time.Minute
 )

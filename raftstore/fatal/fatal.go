@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // ExitCode tells a supervisor that the storage failed; 70 is EX_SOFTWARE of sysexits.h.
@@ -24,6 +25,7 @@ type Exit struct {
 	logger *slog.Logger
 	exit   func(code int)
 	once   sync.Once
+	over   atomic.Bool
 }
 
 // NewExit returns the way out. A nil exit is os.Exit.
@@ -34,15 +36,19 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	return &Exit{logger: logger, exit: exit}
 }
 
-// Now logs the reason with the stacks of all goroutines and ends the process. Only the first caller exits, so that one
-// failure is reported once.
+// Now logs the reason with the stacks of all goroutines and ends the process. One failure is reported once, by the first
+// caller; in tests every caller comes to the exit.
 func (e *Exit) Now(reason string, err error) {
 	e.once.Do(func() {
+		e.over.Store(true)
 		stacks := make([]byte, stacksBytesMax)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
 			slog.String("reason", reason), slog.Any("err", err), slog.String("stacks", string(stacks)))
-		e.exit(ExitCode)
 	})
+	e.exit(ExitCode)
 	select {}
 }
+
+// Over reports whether Now was called: the process is gone, or would be outside of a test.
+func (e *Exit) Over() bool { return e.over.Load() }

@@ -33,8 +33,9 @@ type Log struct {
 
 	// raft deletes a prefix on its snapshot goroutine while its main loop appends. Both write both bounds, so one waits for
 	// the other; found by SIGKILL tests as a log that was one entry longer than it said.
+	// It is a lock made of a channel, because simulated time goes on while somebody waits for a channel, not for a mutex.
 	// LOCKS: writing, then mu.
-	writing sync.Mutex
+	writing chan struct{}
 
 	mu      sync.Mutex
 	guarded guardRecord // What was last posted.
@@ -49,7 +50,7 @@ var (
 )
 
 func (d *DB) openLog(group uint16) (*Log, error) {
-	l := &Log{db: d, group: group, tail: tail{bytesMax: d.o.TailBytes / len(d.o.Groups)}}
+	l := &Log{db: d, group: group, writing: make(chan struct{}, 1), tail: tail{bytesMax: d.o.TailBytes / len(d.o.Groups)}}
 	for name, bound := range map[string]*atomic.Uint64{nameFirst: &l.first, nameLast: &l.last} {
 		value, found, err := d.db.get(nameKey(spaceMeta, group, name))
 		if err != nil {
@@ -114,8 +115,8 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
 	}
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.writing <- struct{}{}
+	defer func() { <-l.writing }()
 	first, last := l.first.Load(), l.last.Load()
 	for i, entry := range logs {
 		if want := logs[0].Index + uint64(i); entry.Index != want || (last != 0 && logs[0].Index != last+1) {
@@ -155,8 +156,8 @@ func (l *Log) setBound(b *pebble.Batch, name string, index uint64) error {
 
 // DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as raft asks for.
 func (l *Log) DeleteRange(min, max uint64) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
+	l.writing <- struct{}{}
+	defer func() { <-l.writing }()
 	first, last := l.first.Load(), l.last.Load()
 	if last == 0 || max < first || min > last || min > max {
 		return nil

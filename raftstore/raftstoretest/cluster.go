@@ -20,6 +20,7 @@ type Cluster struct {
 	t         testing.TB
 	Net       *Network
 	Configure func(node int, c *raftstore.Config) // May change the configuration of each start.
+	Failed    func(node int, err error)           // A node did not open its store; nil fails the test.
 	Exits     atomic.Int64                        // Processes that ended themselves.
 
 	rng     *rand.Rand
@@ -86,8 +87,14 @@ func (c *Cluster) Start(i int, seeds []string) bool {
 	case err == nil: // Killed while it opened.
 		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
 	case n.life == life:
-		c.t.Errorf("%s does not start: %v", n.ID, err)
+		n.life++
 		n.alive = false
+		n.host.Kill()
+		if c.Failed == nil {
+			c.t.Errorf("%s does not start: %v", n.ID, err)
+			break
+		}
+		c.Failed(i, err)
 	}
 	return false
 }
@@ -99,6 +106,7 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 	defer n.mu.Unlock()
 	n.life++
 	life, ledger := n.life, NewLedger()
+	var once sync.Once // Several threads may notice that the disk fails.
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
 	config := raftstore.Config{
 		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Seeds: seeds, Expect: len(seeds), PeerListen: n.Address, Insecure: true,
@@ -106,8 +114,10 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 		Listen:  n.host.Listen, Dial: n.host.Dial, Noop: LedgerNoop, Logger: slog.New(slog.DiscardHandler),
 		CacheBytes: 1 << 20,
 		Exit: func(int) {
-			c.Exits.Add(1)
-			go c.end(n, life)
+			once.Do(func() {
+				c.Exits.Add(1)
+				go c.end(n, life)
+			})
 			runtime.Goexit()
 		},
 	}

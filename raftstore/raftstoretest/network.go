@@ -16,9 +16,10 @@ import (
 // TCP: bytes arrive in order, after a random delay; a cut holds them back until it heals, a killed node resets them.
 type Network struct {
 	mu    sync.Mutex
-	moved sync.Cond // Anything changed that a blocked call may wait for.
+	moved sync.Cond // Anything changed that a blocked Dial or Accept may wait for.
 	rng   *rand.Rand
 	slow  time.Duration
+	lag   time.Duration
 	cuts  map[[2]string]bool
 	hosts map[string]*Host
 	conns map[*memConn]struct{}
@@ -38,7 +39,7 @@ func (n *Network) Cut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.cuts[[2]string{from, to}] = cut
-	n.moved.Broadcast()
+	n.wakeAll()
 }
 
 // Slow adds up to d to the delay of what is sent from now on.
@@ -48,13 +49,33 @@ func (n *Network) Slow(d time.Duration) {
 	n.slow = d
 }
 
+// Jitter gives every connection a delay of its own, up to d, in each direction: what is sent on one overtakes what was
+// sent on another.
+func (n *Network) Jitter(d time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lag = d
+	for c := range n.conns {
+		c.out.lag = n.draw(d)
+	}
+}
+
+// draw returns a delay below d.
+func (n *Network) draw(d time.Duration) time.Duration {
+	return time.Duration(n.rng.Int64N(int64(d) + 1))
+}
+
 // Heal ends all cuts and delays.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cuts)
 	n.slow = 0
-	n.moved.Broadcast()
+	n.lag = 0
+	for c := range n.conns {
+		c.out.lag = 0
+	}
+	n.wakeAll()
 }
 
 // Host is one life of a node on the network.
@@ -84,6 +105,8 @@ func (h *Host) Kill() {
 	for c := range n.conns {
 		if c.in.from == h || c.out.from == h {
 			c.in.reset, c.out.reset = true, true
+			c.in.moved.Broadcast()
+			c.out.moved.Broadcast()
 			delete(n.conns, c)
 		}
 	}
@@ -115,7 +138,7 @@ func (h *Host) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if h.dead || peer == nil || peer.dead || !peer.open {
 		return nil, fmt.Errorf("dial %s: %w", address, syscall.ECONNREFUSED)
 	}
-	there, back := &flow{from: h, to: peer}, &flow{from: peer, to: h}
+	there, back := n.flow(h, peer), n.flow(peer, h)
 	mine, theirs := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
 	n.conns[mine], n.conns[theirs] = struct{}{}, struct{}{}
 	peer.backlog = append(peer.backlog, theirs)
@@ -127,6 +150,22 @@ func (n *Network) wake() {
 	n.mu.Lock()
 	n.moved.Broadcast()
 	n.mu.Unlock()
+}
+
+// wakeAll wakes every blocked call. REQUIRES: the lock is held.
+func (n *Network) wakeAll() {
+	n.moved.Broadcast()
+	for c := range n.conns {
+		c.in.moved.Broadcast()
+	}
+}
+
+func (n *Network) flow(from, to *Host) *flow {
+	f := &flow{from: from, to: to, lag: n.draw(n.lag)}
+	f.moved.L = &n.mu
+	f.timer = time.AfterFunc(time.Hour, f.wake)
+	f.timer.Stop()
+	return f
 }
 
 type memListener struct{ host *Host }
@@ -167,11 +206,20 @@ const flowBytesMax = 1 << 20
 // flow is one direction of a connection. All members are under the network's lock.
 type flow struct {
 	from, to *Host
+	moved    sync.Cond     // Anything changed that a blocked Read or Write of this flow may wait for.
+	timer    *time.Timer   // Wakes the reader when the oldest chunk arrives.
+	lag      time.Duration // Of this connection, beside the delay of each write.
 	chunks   []chunk
 	bytes    int
 	last     time.Time // When the newest chunk arrives.
 	ended    bool      // By its sender, or nobody reads any more.
 	reset    bool
+}
+
+func (f *flow) wake() {
+	f.moved.L.Lock()
+	f.moved.Broadcast()
+	f.moved.L.Unlock()
 }
 
 type chunk struct {
@@ -205,13 +253,16 @@ func (c *memConn) Read(b []byte) (int, error) {
 			if len(head.data) == 0 {
 				f.chunks = f.chunks[1:]
 			}
-			f.bytes -= k
-			n.moved.Broadcast()
+			if f.bytes -= k; f.bytes+k > flowBytesMax {
+				f.moved.Broadcast()
+			}
 			return k, nil
 		case len(f.chunks) == 0 && f.ended:
 			return 0, io.EOF
+		case len(f.chunks) > 0:
+			f.timer.Reset(f.chunks[0].at.Sub(now))
 		}
-		n.moved.Wait()
+		f.moved.Wait()
 	}
 }
 
@@ -220,7 +271,7 @@ func (c *memConn) Write(b []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for f.bytes > flowBytesMax && !f.reset && !f.ended && (c.sendUntil.IsZero() || time.Now().Before(c.sendUntil)) {
-		n.moved.Wait()
+		f.moved.Wait()
 	}
 	now := time.Now()
 	switch {
@@ -229,14 +280,16 @@ func (c *memConn) Write(b []byte) (int, error) {
 	case !c.sendUntil.IsZero() && !now.Before(c.sendUntil):
 		return 0, os.ErrDeadlineExceeded
 	}
-	at := now.Add(100*time.Microsecond + time.Duration(n.rng.Int64N(int64(time.Millisecond+n.slow))))
+	at := now.Add(100*time.Microsecond + f.lag + time.Duration(n.rng.Int64N(int64(time.Millisecond+n.slow))))
 	if at.Before(f.last) {
 		at = f.last
 	}
 	f.last = at
 	f.chunks = append(f.chunks, chunk{at, append([]byte(nil), b...)})
 	f.bytes += len(b)
-	time.AfterFunc(at.Sub(now), n.wake)
+	if len(f.chunks) == 1 {
+		f.timer.Reset(at.Sub(now))
+	}
 	return len(b), nil
 }
 
@@ -246,7 +299,8 @@ func (c *memConn) Close() error {
 	delete(c.net.conns, c)
 	c.out.ended = true
 	c.in.reset = true
-	c.net.moved.Broadcast()
+	c.in.moved.Broadcast()
+	c.out.moved.Broadcast()
 	return nil
 }
 
@@ -258,15 +312,15 @@ func (c *memConn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-func (c *memConn) SetReadDeadline(t time.Time) error  { return c.until(&c.readUntil, t) }
-func (c *memConn) SetWriteDeadline(t time.Time) error { return c.until(&c.sendUntil, t) }
+func (c *memConn) SetReadDeadline(t time.Time) error  { return c.until(c.in, &c.readUntil, t) }
+func (c *memConn) SetWriteDeadline(t time.Time) error { return c.until(c.out, &c.sendUntil, t) }
 
-func (c *memConn) until(which *time.Time, t time.Time) error {
+func (c *memConn) until(f *flow, which *time.Time, t time.Time) error {
 	c.net.mu.Lock()
 	*which = t
 	c.net.mu.Unlock()
 	if !t.IsZero() {
-		time.AfterFunc(time.Until(t), c.net.wake)
+		time.AfterFunc(time.Until(t), f.wake)
 	}
 	return nil
 }

@@ -1,0 +1,236 @@
+package simulation_test
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// check holds every replica against the history. REQUIRES: nothing is broken any more and no client waits.
+func (w *world) check() {
+	w.stopClocks()
+	var level bool
+	for range 30 { // The cluster compares digests on its own now and then, which is an entry.
+		if level = w.level(); level {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	for _, i := range w.members() {
+		store, _, _ := w.open(i)
+		if store == nil {
+			w.t.Errorf("node %d is not up", i)
+			continue
+		}
+		g := store.Group(group)
+		if !level {
+			w.t.Errorf("node %d does not catch up: %+v", i, g.Status())
+		}
+		_ = g.Read(func(r raftstore.Reader) error { // Fails when the store is closed, which it is not.
+			b := shard.Books{R: r}
+			if err := b.Audit(); err != nil {
+				w.t.Errorf("node %d: %v", i, err)
+			}
+			w.h.books(i, b)
+			w.slots(i, b)
+			return nil
+		})
+	}
+}
+
+// stopClocks ends the ticks of all nodes, so that their states can be compared.
+func (w *world) stopClocks() {
+	for _, n := range w.nodes {
+		n.mu.Lock()
+		cl := n.cluster
+		n.mu.Unlock()
+		if cl != nil {
+			cl.Close()
+		}
+	}
+}
+
+// level waits until every member has everything, and reports whether all stand at the same entry.
+func (w *world) level() bool {
+	var first uint64
+	for _, i := range w.members() {
+		store, _, _ := w.open(i)
+		if store == nil {
+			return false
+		}
+		g := store.Group(group)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := g.ReadBarrier(ctx)
+		cancel()
+		if err != nil {
+			return false
+		}
+		s := g.Status()
+		w.h.digest(i, s.Applied, s.Digest)
+		if first == 0 {
+			first = s.Applied
+		}
+		if s.Applied != first {
+			return false
+		}
+	}
+	return true
+}
+
+// books compares the books of one node with everything that was tried and answered.
+func (h *history) books(node int, b shard.Books) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var lines []ledger.Line
+	b.Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
+	h.extend(node, floor{lines: len(h.seen), at: time.Now()}, lines)
+	h.journal(node, lines)
+	h.counts(node, nil, b.FreeCounters(marketplace, 0, math.MaxUint32))
+	for _, x := range h.campaigns {
+		h.campaign(node, b, x)
+	}
+}
+
+// journal goes through the lines with sums of its own. Every line is somebody's attempt; a token has one line and a
+// deposit too; no prepaid wallet is ever below zero, and no budget is ever spent above what was in force: what the managers
+// asked for, for a total budget, and what the journal itself tells, from the level on at which it does.
+func (h *history) journal(node int, lines []ledger.Line) {
+	fail := func(l *ledger.Line, format string, args ...any) {
+		h.t.Errorf("node %d, line %d: "+format, append([]any{node, l.Seq}, args...)...)
+	}
+	balances, spent := map[ids.UUID]money.Micros{}, map[*campaign]money.Micros{}
+	once, told := map[[16]byte]money.Micros{}, map[uint32]ledger.Line{}
+	for i := range lines {
+		l := &lines[i]
+		if l.Kind == ledger.BudgetInForce || l.Kind == ledger.BillingMode {
+			told[l.Campaign] = *l
+			continue
+		}
+		if _, twice := once[l.Key]; twice {
+			fail(l, "%x has a second line", l.Key[:4])
+		}
+		once[l.Key] = l.Amount
+		if l.Kind == ledger.Adjustment {
+			d := h.deposits[l.Key]
+			if d == nil || d.amount != l.Amount || walletOf(d.vendor) != l.Wallet {
+				fail(l, "nobody asked for %+v", l)
+				continue
+			}
+			balances[l.Wallet] += l.Amount
+		} else {
+			k := h.tokens[l.Key]
+			if k == nil || k.price != l.Price || k.campaign.ordinal != l.Campaign || walletOf(k.campaign.vendor) != l.Wallet {
+				fail(l, "nobody reported %+v", l)
+				continue
+			}
+			balances[l.Wallet] -= l.Amount
+			spent[k.campaign] += l.Amount
+			if b, known := told[l.Campaign]; known {
+				if b.Amount += l.Amount; l.Amount > 0 && b.Price > 0 && b.Amount > b.Price {
+					fail(l, "campaign %d spent %d of %d in the period", l.Campaign, b.Amount, b.Price)
+				}
+				told[l.Campaign] = b
+			}
+			if most := k.campaign.most(i); l.Amount > 0 && k.campaign.total && spent[k.campaign] > most {
+				fail(l, "campaign %d spent %d of a budget of %d", l.Campaign, spent[k.campaign], most)
+			}
+		}
+		if l.Kind != ledger.Adjustment && (l.Amount < 0 || l.Amount > l.Price) {
+			fail(l, "%d is charged of %d", l.Amount, l.Price)
+		}
+		if balances[l.Wallet] < 0 {
+			fail(l, "the wallet is overdrawn: %d", balances[l.Wallet])
+		}
+	}
+	for key, d := range h.deposits {
+		if _, there := once[key]; d.done && !there {
+			h.t.Errorf("node %d: LOST: %d for %s was acknowledged", node, d.amount, vendorName(d.vendor))
+		}
+	}
+	for key, k := range h.tokens {
+		charged, there := once[key]
+		if k.decided != nil && (!there || charged != k.decided.Charged) {
+			h.t.Errorf("node %d: LOST: token %x was charged %d as an answer said, %d in the books (%v)", node, key[:4], k.decided.Charged, charged, there)
+		}
+		if k.claimed && !there {
+			h.t.Errorf("node %d: token %x was charged before, as an answer said, and is not in the books", node, key[:4])
+		}
+	}
+}
+
+// most is the largest budget that may have been in force at a line.
+func (x *campaign) most(line int) (amount money.Micros) {
+	for _, b := range x.budgets {
+		if b.after <= line && (b.until == 0 || line < b.until) {
+			amount = max(amount, b.amount)
+		}
+	}
+	return amount
+}
+
+// counts compares the counters of a campaign, or of events without one, with the event ids that were recorded.
+func (h *history) counts(node int, x *campaign, got rollup.Counters) {
+	var sure, maybe [event.Kinds]int64
+	for _, s := range h.events {
+		switch {
+		case (s.token == nil) != (x == nil) || x != nil && s.token.campaign != x:
+		case s.sure:
+			sure[s.record.Kind]++
+		default:
+			maybe[s.record.Kind]++
+		}
+	}
+	for kind, n := range [event.Kinds]int64{got.Impressions, got.Clicks, got.Purchases, got.Pageviews} {
+		if n < sure[kind] || n > sure[kind]+maybe[kind] {
+			h.t.Errorf("node %d: %d %s are counted for campaign %+v, acknowledged were %d, and %d have no effect or no answer",
+				node, n, event.Kind(kind), x, sure[kind], maybe[kind])
+		}
+	}
+}
+
+// campaign compares the counters, the budget and the bids of a campaign.
+func (h *history) campaign(node int, b shard.Books, x *campaign) {
+	h.counts(node, x, b.CampaignCounters(x.id, 0, math.MaxUint32))
+	s, _ := b.Campaign(x.id)
+	possible := false
+	for i, budget := range x.budgets {
+		possible = possible || budget.amount == s.Money.Amount && (i == len(x.budgets)-1 || budget.until == 0)
+	}
+	if !possible {
+		h.t.Errorf("node %d: campaign %d has a budget of %d of %+v", node, x.ordinal, s.Money.Amount, x.budgets)
+	}
+	if s.Money.Spent > s.Money.SpentTotal || s.Money.SpentTotal < x.acked {
+		h.t.Errorf("node %d: campaign %d spent %+v, answers said %d", node, x.ordinal, s.Money, x.acked)
+	}
+	for id := range x.bids {
+		if _, bid, found := b.Bid(id); !found || bid.Deleted {
+			h.t.Errorf("node %d: LOST: bid %s of campaign %d", node, id, x.ordinal)
+		}
+	}
+}
+
+// slots compares what the auctions of a node see with its books.
+func (w *world) slots(node int, b shard.Books) {
+	n := w.nodes[node]
+	n.mu.Lock()
+	f := n.feed
+	n.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, x := range w.h.campaigns {
+		s, _ := b.Campaign(x.id)
+		purse, _ := b.Wallet(walletOf(x.vendor))
+		slot := f.slots[x.id]
+		if slot == nil || slot.Left.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.Wallet.Load() != int64(purse.Balance) {
+			w.t.Errorf("node %d: auctions see something else than %+v and %d of campaign %d", node, s.Money, purse.Balance, x.ordinal)
+		}
+	}
+}

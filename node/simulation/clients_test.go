@@ -1,0 +1,325 @@
+package simulation_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const (
+	shoppers = 3
+	vendors  = 2
+	readers  = 1
+	// thinkTime is the mean pause of a client between two requests, before the pauses of an attempt that failed.
+	thinkTime  = 800 * time.Millisecond
+	depositMax = 20_000
+)
+
+// client is somebody outside the cluster, who turns to any node.
+type client struct {
+	*world
+	rng    *rand.Rand
+	number uint64
+	last   uint64
+}
+
+func (w *world) client(number uint64) *client {
+	return &client{world: w, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
+}
+
+// pause waits; false: the simulation ends.
+func (c *client) pause(mean time.Duration) bool {
+	select {
+	case <-c.stop:
+		return false
+	case <-time.After(time.Duration(c.rng.Int64N(int64(2 * mean)))):
+		return true
+	}
+}
+
+// id returns a new id of the client.
+func (c *client) id() (id [16]byte) {
+	c.last++
+	binary.BigEndian.PutUint64(id[:], c.rng.Uint64()) // Spread, as hashes are.
+	binary.BigEndian.PutUint32(id[8:], uint32(c.number))
+	binary.BigEndian.PutUint32(id[12:], uint32(c.last)<<8)
+	return id
+}
+
+// persist sends a command to one node after the other until there is an answer. The bytes stay the same, as do the ids
+// and the time in them. An answer counts only if its node still lived when it came. Nil: there never was one.
+func (c *client) persist(cmd []byte) (answer []byte) {
+	for {
+		members := c.members()
+		i := members[c.rng.IntN(len(members))]
+		if _, cl, life := c.open(i); cl != nil {
+			answer, err := cl.Propose(context.Background(), group, cmd)
+			if err == nil && c.c.Same(i, life) {
+				return answer
+			}
+			c.h.note(true)
+		}
+		if !c.rest() {
+			return nil
+		}
+	}
+}
+
+// rest is the pause after an attempt that failed; false: nobody waits for an answer any more.
+func (c *client) rest() bool {
+	select {
+	case <-c.over:
+		return false
+	case <-time.After(time.Duration(c.rng.Int64N(int64(400 * time.Millisecond)))):
+		return true
+	}
+}
+
+// clock is the time by the clock of any node, as it stamps what passes through it.
+func (c *client) clock() int64 {
+	members := c.members()
+	return c.now(members[c.rng.IntN(len(members))]).UnixMilli()
+}
+
+// shop reports events: of new tokens, of tokens that others report too, without a token, and again what it had reported.
+func (c *client) shop() {
+	var mine []command.EventRecord
+	for c.pause(thinkTime) {
+		e := command.Events{Marketplace: marketplace}
+		now := c.clock()
+		for range 1 + c.rng.IntN(4) {
+			var r command.EventRecord
+			if len(mine) > 0 && c.rng.IntN(6) == 0 {
+				r = mine[max(0, len(mine)-1-c.rng.IntN(20))]
+			} else if r = c.event(now); r.Key == [16]byte{} {
+				continue
+			}
+			e.Records = append(e.Records, r)
+			mine = append(mine, r)
+		}
+		c.h.attempt(e.Records)
+		answer := c.persist(command.AppendEvents(nil, now, &e))
+		if answer == nil {
+			return
+		}
+		results, err := command.ReadEventResults(nil, answer)
+		if err != nil || len(results) != len(e.Records) {
+			c.t.Errorf("events are answered with %d results: %v", len(results), err)
+			continue
+		}
+		c.h.answered(e.Records, results)
+	}
+}
+
+// event makes an event; without a key when there is nothing to report yet.
+func (c *client) event(now int64) command.EventRecord {
+	r := command.EventRecord{
+		Key: c.id(), Kind: event.Kind(c.rng.IntN(event.Kinds)), OccurredMillis: now, Bucket: event.BucketOf(now), Cell: event.BucketOf(now) * 4,
+		UserHash: uint64(1 + c.rng.IntN(50)),
+	}
+	if c.rng.IntN(20) == 0 {
+		r.OccurredMillis -= int64(c.rng.IntN(40)) * 24 * 3_600_000
+		r.Bucket, r.Cell = event.BucketOf(r.OccurredMillis), event.BucketOf(r.OccurredMillis)*4
+		return r
+	}
+	if c.rng.IntN(8) == 0 {
+		return r
+	}
+	k := c.token(now)
+	if k == nil {
+		return command.EventRecord{}
+	}
+	r.Kind, r.Bucket, r.ChargeKey = k.kind, k.bucket, k.charge
+	r.Campaign, r.Bid, r.Price = k.campaign.ordinal, k.bid, k.price
+	if r.Charge = market.CPC; k.kind == event.Impression {
+		r.Charge = market.CPM
+	}
+	return r
+}
+
+// token takes part in an auction, or returns what one gave out before.
+func (c *client) token(now int64) *token {
+	c.h.mu.Lock()
+	campaigns, issued := c.h.campaigns, c.h.issued
+	c.h.mu.Unlock()
+	switch {
+	case len(campaigns) == 0:
+		return nil
+	case len(issued) > 0 && c.rng.IntN(5) == 0:
+		return issued[max(0, len(issued)-1-c.rng.IntN(50))]
+	}
+	k := &token{
+		charge: c.id(), campaign: campaigns[c.rng.IntN(len(campaigns))], bid: 1, kind: event.Kind(c.rng.IntN(2)),
+		price: money.Micros(1 + c.rng.IntN(1_000)), bucket: event.BucketOf(now - int64(c.rng.IntN(3))*1_800_000),
+	}
+	c.h.issue(k)
+	return k
+}
+
+func vendorName(vendor int) string { return fmt.Sprint("vendor ", vendor) }
+
+func walletOf(vendor int) ids.UUID { return ids.DefaultWalletOf(marketplace, vendorName(vendor)) }
+
+// manage runs the business of one vendor: money into the wallet and out of it, campaigns, budgets, bids.
+func (c *client) manage(vendor int) {
+	var mine []*campaign
+	upgrade := time.Now().Add(time.Duration(c.rng.Int64N(int64(2 * episode))))
+	for goes := c.deposit(vendor, depositMax); goes; goes = goes && c.pause(2*thinkTime) {
+		if len(mine) < 2 || len(mine) < 5 && c.rng.IntN(30) == 0 {
+			x := c.found(vendor, len(mine)%2 == 0)
+			if x == nil {
+				return
+			}
+			mine = append(mine, x)
+			continue
+		}
+		if vendor == 0 && time.Now().After(upgrade) { // In half of the clusters: the journal tells the budgets from then on.
+			upgrade = upgrade.Add(2 * episode)
+			_, goes = c.result(command.AppendSetFeature(nil, c.clock(), command.SetFeature{Level: command.LevelBudgetLines}))
+			continue
+		}
+		x := mine[c.rng.IntN(len(mine))]
+		switch c.rng.IntN(8) {
+		case 0, 1, 2:
+			goes = c.deposit(vendor, money.Micros(1+c.rng.IntN(depositMax)))
+		case 3:
+			goes = c.deposit(vendor, money.Micros(-1-c.rng.IntN(depositMax)))
+		case 4, 5, 6:
+			goes = c.changeBudget(x)
+		default:
+			if goes = c.addBid(x); len(mine) > 3 && c.rng.IntN(10) == 0 {
+				goes = c.terminate(x)
+			}
+		}
+	}
+}
+
+// result sends a management command until it has an answer; false: the simulation ends.
+func (c *client) result(cmd []byte) (r command.Result, ok bool) {
+	answer := c.persist(cmd)
+	if answer == nil {
+		return r, false
+	}
+	r, err := command.ReadResult(answer)
+	if err != nil || r.Refusal == command.Invalid {
+		c.t.Errorf("a management command is answered with %+v: %v", r, err)
+	}
+	c.h.note(false)
+	return r, true
+}
+
+func (c *client) deposit(vendor int, amount money.Micros) bool {
+	id, d := ids.UUID(c.id()), &deposit{vendor: vendor, amount: amount}
+	c.h.mu.Lock()
+	c.h.deposits[id] = d
+	c.h.mu.Unlock()
+	r, ok := c.result(command.AppendAdjustWallet(nil, c.clock(), &command.AdjustWallet{
+		Request: id, Marketplace: marketplace, VendorID: vendorName(vendor), Amount: amount, Strict: true,
+	}))
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	if ok {
+		d.done, d.refused = r.Refusal == command.Done, r.Refusal != command.Done
+		if d.refused && (r.Refusal != command.InsufficientBalance || amount > 0) {
+			c.t.Errorf("an adjustment by %d is refused: %s", amount, r.Refusal)
+		}
+	}
+	return ok
+}
+
+// found creates a campaign and reads its ordinal.
+func (c *client) found(vendor int, total bool) *campaign {
+	now := c.clock()
+	x := &campaign{id: ids.UUID(c.id()), vendor: vendor, total: total, bids: map[ids.UUID]bool{}}
+	x.id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendorName(vendor))))
+	period := market.Daily
+	if total {
+		period = market.Total
+	}
+	amount := money.Micros(1_000 + c.rng.IntN(20_000))
+	bid := market.Bid{ID: ids.UUID(c.id()), Target: "p", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
+	x.bids[bid.ID] = true
+	_, ok := c.result(command.AppendCreateCampaign(nil, now, &command.CreateCampaign{
+		Campaign: market.Campaign{
+			ID: x.id, Marketplace: marketplace, VendorID: vendorName(vendor), Name: "c", Status: market.Approved, Active: true,
+			Charge: market.CPC, Budget: amount, Period: period, CreatedMillis: now, UpdatedMillis: now,
+		},
+		Bids: []market.Bid{bid},
+	}))
+	if !ok {
+		return nil
+	}
+	x.budgets = []budget{{amount: amount}}
+	ok = c.read(func(b shard.Books) {
+		s, found := b.Campaign(x.id)
+		if !found {
+			c.t.Errorf("campaign %s was acknowledged and cannot be read", x.id)
+		}
+		x.ordinal = s.Ordinal
+	})
+	if !ok || x.ordinal == 0 {
+		return nil
+	}
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	c.h.campaigns = append(slices.Clip(c.h.campaigns), x)
+	return x
+}
+
+// changeBudget gives a campaign another budget. It reads before, to know which charges cannot stand under the new one.
+func (c *client) changeBudget(x *campaign) bool {
+	amount := money.Micros(1 + c.rng.IntN(2*depositMax))
+	if !c.read(func(shard.Books) {}) {
+		return false
+	}
+	c.h.mu.Lock()
+	x.budgets = append(x.budgets, budget{amount: amount, after: len(c.h.seen)})
+	c.h.mu.Unlock()
+	r, ok := c.result(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
+		Campaign: x.id, Marketplace: marketplace, Budget: &amount,
+	}))
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	switch last := len(x.budgets) - 1; {
+	case !ok:
+	case r.Refusal == command.Done:
+		x.budgets[last-1].replaced = time.Now()
+	case r.Refusal == command.WrongState && x.terminated:
+		x.budgets = x.budgets[:last]
+	default:
+		c.t.Errorf("a change of a budget is refused: %s", r.Refusal)
+	}
+	return ok
+}
+
+func (c *client) addBid(x *campaign) bool {
+	now := c.clock()
+	bid := market.Bid{ID: ids.UUID(c.id()), Target: "q", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
+	r, ok := c.result(command.AppendPutBids(nil, now, &command.PutBids{Campaign: x.id, Marketplace: marketplace, Bids: []market.Bid{bid}}))
+	if ok && r.Refusal == command.Done {
+		c.h.mu.Lock()
+		x.bids[bid.ID] = true
+		c.h.mu.Unlock()
+	}
+	return ok
+}
+
+func (c *client) terminate(x *campaign) bool {
+	_, ok := c.result(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
+		Campaign: x.id, Marketplace: marketplace, Status: new(market.Terminated),
+	}))
+	c.h.mu.Lock()
+	defer c.h.mu.Unlock()
+	x.terminated = x.terminated || ok
+	return ok
+}

@@ -1,0 +1,167 @@
+package simulation_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+var errDisk = errors.New("input/output error")
+
+// badDisk makes the disk of a node slow, or lets writes to one kind of its files fail. Slow are the syncs of the tail guard, for which
+// every write of the log waits: Pebble holds locks around some of its own syncs, and a bubble's time stands still while a
+// goroutine waits for a lock.
+type badDisk struct {
+	slow atomic.Int64 // A sync takes up to so many nanoseconds.
+
+	mu   sync.Mutex
+	rng  *rand.Rand
+	life *badFS
+}
+
+// The kinds of files that may fail. The log is not among them: Pebble panics when its next file is begun after a failed write.
+var fileKinds = []string{"guard", "state", "snapshot"}
+
+func newBadDisk(seed uint64) *badDisk { return &badDisk{rng: rand.New(rand.NewPCG(seed, 5))} }
+
+// begin returns the disk of a new life. The one before is good from now on: nobody sees it any more.
+func (d *badDisk) begin(fs vfs.FS) vfs.FS {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.life != nil {
+		d.life.dead.Store(true)
+	}
+	d.life = &badFS{FS: fs, disk: d}
+	return d.life
+}
+
+// fail lets the writes to a kind of files fail until the process has ended. False: it is not running.
+func (d *badDisk) fail(kind string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.life == nil || d.life.dead.Load() {
+		return false
+	}
+	d.life.failing.Store(&kind)
+	return true
+}
+
+// wait is how long the next call takes.
+func (d *badDisk) wait() time.Duration {
+	slow := d.slow.Load()
+	if slow == 0 {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Duration(d.rng.Int64N(slow))
+}
+
+type badFS struct {
+	vfs.FS
+	disk    *badDisk
+	dead    atomic.Bool
+	failing atomic.Pointer[string]
+	hits    atomic.Int64
+}
+
+// kindOf names the kind of a file, empty for those that never fail here.
+func kindOf(name string) string {
+	switch dir := path.Dir(name); {
+	case path.Base(name) == "guard":
+		return "guard"
+	case path.Ext(name) == ".sst":
+		return "state"
+	case strings.Contains(dir, "snapshots"):
+		return "snapshot"
+	default:
+		return ""
+	}
+}
+
+// call stands before every write and sync of a file. Writes go into the cache of the operating system and take no time.
+func (f *badFS) call(kind string, syncs bool) error {
+	if f.dead.Load() {
+		return nil
+	}
+	if failing := f.failing.Load(); failing != nil && *failing == kind {
+		f.hits.Add(1)
+		return errDisk
+	}
+	if syncs && kind == "guard" {
+		time.Sleep(f.disk.wait())
+	}
+	return nil
+}
+
+func (f *badFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
+	kind := kindOf(name)
+	if err != nil || kind == "" {
+		return file, err
+	}
+	return badFile{file, f, kind}, nil
+}
+
+func (f *badFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.Create(name, c)
+	return f.wrap(name, file, err)
+}
+
+func (f *badFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	file, err := f.FS.OpenReadWrite(name, c, o...)
+	return f.wrap(name, file, err)
+}
+
+func (f *badFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	file, err := f.FS.ReuseForWrite(from, to, c)
+	return f.wrap(to, file, err)
+}
+
+func (f *badFS) Unwrap() vfs.FS { return f.FS }
+
+type badFile struct {
+	vfs.File
+	fs   *badFS
+	kind string
+}
+
+func (f badFile) Write(b []byte) (int, error) {
+	if err := f.fs.call(f.kind, false); err != nil {
+		return 0, err
+	}
+	return f.File.Write(b)
+}
+
+func (f badFile) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.fs.call(f.kind, false); err != nil {
+		return 0, err
+	}
+	return f.File.WriteAt(b, at)
+}
+
+func (f badFile) Sync() error {
+	if err := f.fs.call(f.kind, true); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f badFile) SyncData() error {
+	if err := f.fs.call(f.kind, true); err != nil {
+		return err
+	}
+	return f.File.SyncData()
+}
+
+func (f badFile) SyncTo(length int64) (bool, error) {
+	if err := f.fs.call(f.kind, true); err != nil {
+		return false, err
+	}
+	return f.File.SyncTo(length)
+}

@@ -1,0 +1,206 @@
+package simulation_test
+
+import (
+	"context"
+	"time"
+)
+
+// fault is something that goes wrong, or a change of members in the middle of it.
+type fault struct {
+	kind   string
+	weight int
+	strike func(w *world, node int)
+}
+
+var faults = []fault{
+	{"crash one", 4, func(w *world, node int) { w.crash(node) }},
+	{"crash several", 2, func(w *world, _ int) {
+		for _, i := range w.members() {
+			if w.rng.IntN(2) == 0 {
+				w.crash(i)
+			}
+		}
+	}},
+	{"crash all", 1, func(w *world, _ int) {
+		for _, i := range w.members() {
+			w.crash(i)
+		}
+	}},
+	{"crash leader", 2, func(w *world, _ int) {
+		if i := w.leader(); i >= 0 {
+			w.crash(i)
+		}
+	}},
+	{"restart", 2, func(w *world, node int) { w.others.Go(func() { w.halt(node) }) }},
+	{"isolate", 2, func(w *world, node int) { w.isolate(node) }},
+	{"isolate leader", 3, func(w *world, _ int) {
+		if i := w.leader(); i >= 0 {
+			w.isolate(i)
+		}
+	}},
+	{"halves", 1, func(w *world, _ int) {
+		for i := range w.nodes {
+			if w.rng.IntN(2) == 0 {
+				w.isolate(i)
+			}
+		}
+	}},
+	{"one-way cut", 3, func(w *world, node int) {
+		for i := range w.nodes {
+			switch w.rng.IntN(4) {
+			case 0:
+				w.cut(node, i)
+			case 1:
+				w.cut(i, node)
+			}
+		}
+	}},
+	{"delay", 2, func(w *world, _ int) { w.c.Net.Slow(time.Duration(w.rng.IntN(500)) * time.Millisecond) }},
+	{"reorder", 2, func(w *world, _ int) { w.c.Net.Jitter(time.Duration(w.rng.IntN(2_000)) * time.Millisecond) }},
+	{"slow disk", 2, func(w *world, node int) {
+		w.nodes[node].disk.slow.Store(int64(w.rng.IntN(3_000)) * int64(time.Millisecond))
+	}},
+	{"hung disk", 1, func(w *world, node int) { w.nodes[node].disk.slow.Store(int64(time.Minute)) }},
+	{"failing disk", 2, func(w *world, node int) {
+		if store, _, _ := w.open(node); store != nil {
+			w.nodes[node].disk.fail(fileKinds[w.rng.IntN(len(fileKinds))])
+		}
+	}},
+	{"clock skew", 3, func(w *world, node int) {
+		span := []time.Duration{time.Second, time.Minute, 2 * time.Hour}[w.rng.IntN(3)]
+		w.nodes[node].offset.Store(w.rng.Int64N(int64(2*span)) - int64(span))
+	}},
+	{"clock jump", 1, func(w *world, node int) {
+		span := 26 * time.Hour
+		if w.farJump {
+			span = 240 * time.Hour
+		}
+		w.nodes[node].offset.Store(w.rng.Int64N(int64(2*span)) - int64(span))
+	}},
+	{"clocks agree", 2, func(w *world, _ int) { w.agree() }},
+	{"transfer", 2, func(w *world, node int) {
+		if i := w.leader(); i >= 0 {
+			store, _, _ := w.open(i)
+			w.others.Go(func() {
+				if store != nil {
+					_ = store.Transfer(context.Background(), group, w.c.Nodes[node].ID) // May fail, may be to itself.
+				}
+			})
+		}
+	}},
+	{"join", 2, func(w *world, _ int) { w.join() }},
+	{"remove", 2, func(w *world, node int) { w.remove(node) }},
+}
+
+// strike lets one fault happen, and says which.
+func (w *world) strike() {
+	sum := 0
+	for _, f := range faults {
+		sum += f.weight
+	}
+	at := w.rng.IntN(sum)
+	members := w.members()
+	node := members[w.rng.IntN(len(members))]
+	for _, f := range faults {
+		if at -= f.weight; at < 0 {
+			w.count(f.kind)
+			f.strike(w, node)
+			return
+		}
+	}
+}
+
+// trouble makes faults for a time. Half of them last until the next is there.
+func (w *world) trouble(d time.Duration) {
+	for began := time.Now(); time.Since(began) < d; {
+		w.strike()
+		time.Sleep(time.Duration(w.rng.IntN(8_000)) * time.Millisecond)
+		if w.rng.IntN(2) == 0 {
+			w.heal()
+			time.Sleep(time.Duration(w.rng.IntN(10_000)) * time.Millisecond)
+		}
+	}
+}
+
+// heal ends every fault but wrong clocks.
+func (w *world) heal() {
+	w.c.Net.Heal()
+	for _, n := range w.nodes {
+		n.disk.slow.Store(0)
+	}
+	w.revive()
+}
+
+func (w *world) cut(from, to int) {
+	w.c.Net.Cut(w.c.Nodes[from].Address, w.c.Nodes[to].Address, true)
+}
+
+func (w *world) isolate(node int) {
+	for i := range w.nodes {
+		w.cut(i, node)
+		w.cut(node, i)
+	}
+}
+
+// agree sets all clocks to the one that is furthest ahead, as operators do: the state clock does not go back.
+func (w *world) agree() {
+	var most int64
+	for _, n := range w.nodes {
+		most = max(most, n.offset.Load())
+	}
+	for _, n := range w.nodes {
+		n.offset.Store(most)
+	}
+}
+
+// join lets a node with an empty disk join.
+func (w *world) join() {
+	for i, n := range w.nodes {
+		n.mu.Lock()
+		fresh := !n.joined
+		n.mu.Unlock()
+		if fresh {
+			w.start(i)
+			return
+		}
+	}
+}
+
+// remove takes a node out of the cluster, for ever, unless few are left. Its process ends when it is out.
+func (w *world) remove(node int) {
+	if len(w.members()) <= 3 || w.removing.Load() {
+		return
+	}
+	w.removing.Store(true)
+	w.others.Go(func() {
+		defer w.removing.Store(false)
+		for {
+			if w.removeOnce(node) {
+				n := w.nodes[node]
+				n.mu.Lock()
+				n.retired = true
+				n.mu.Unlock()
+				w.halt(node)
+				w.count("removed")
+				return
+			}
+			select {
+			case <-w.over:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	})
+}
+
+func (w *world) removeOnce(node int) bool {
+	for i := range w.nodes {
+		if store, _, life := w.open(i); store != nil && i != node {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			err := store.Remove(ctx, w.c.Nodes[node].ID)
+			cancel()
+			return err == nil && w.c.Same(i, life)
+		}
+	}
+	return false
+}

@@ -1,0 +1,188 @@
+package simulation_test
+
+import (
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// history is what clients tried, what they were told, and what they read. It knows the words of commands and nothing of
+// the machine; all sums are made here anew.
+//
+// An attempt whose outcome is unknown is repeated with the same bytes until there is an answer. Every repeat, and every
+// repeat that the cluster makes on its own, may be applied, so one answer may be that of a second application: an event
+// is then a duplicate, and what its token was charged stands only in the books.
+type history struct {
+	t  *complaints
+	mu sync.Mutex
+
+	tokens    map[[16]byte]*token // By charge key.
+	issued    []*token            // The same, in order of issue.
+	events    map[[16]byte]*sent
+	deposits  map[ids.UUID]*deposit
+	campaigns []*campaign
+	seen      []ledger.Line // The longest journal that was read.
+	digests   map[uint64]uint64
+	compared  int // Equal digests of two nodes.
+
+	acked, unknown, reads int
+}
+
+// token is what an auction gave out.
+type token struct {
+	charge   [16]byte
+	campaign *campaign
+	bid      uint32
+	kind     event.Kind
+	price    money.Micros
+	bucket   uint32
+	decided  *command.EventResult // The answer that said what was charged.
+	claimed  bool                 // An answer said that it was charged before.
+}
+
+// sent is one event id.
+type sent struct {
+	record  command.EventRecord
+	token   *token
+	sure    bool // An answer said that it was recorded, or that it had been.
+	counted bool // An answer called it new.
+}
+
+type deposit struct {
+	vendor  int
+	amount  money.Micros
+	done    bool
+	refused bool
+}
+
+// campaign is known to its manager, who alone changes it.
+type campaign struct {
+	id         ids.UUID
+	ordinal    uint32
+	vendor     int
+	total      bool // Its budget is for ever; else for a day.
+	budgets    []budget
+	bids       map[ids.UUID]bool // Acknowledged.
+	terminated bool
+
+	acked money.Micros // Charged, as answers said.
+	read  money.Micros // Spent, as somebody read.
+	count int64        // Clicks and impressions answered as new.
+}
+
+// budget is an amount that was in force between two lines of the journal, at most.
+type budget struct {
+	amount   money.Micros
+	after    int       // Lines that were there before it was asked for.
+	replaced time.Time // When the next one was acknowledged.
+	until    int       // Lines that may stand under it; 0: not known yet.
+}
+
+// lingers is how long a repeat that the cluster makes on its own may still be on its way when the command has an answer:
+// longer than any cut lasts.
+const lingers = time.Minute
+
+func newHistory(t *complaints) *history {
+	return &history{
+		t: t, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
+		digests: map[uint64]uint64{},
+	}
+}
+
+// issue remembers a token.
+func (h *history) issue(k *token) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tokens[k.charge] = k
+	h.issued = append(h.issued, k)
+}
+
+// attempt remembers events before they are sent for the first time.
+func (h *history) attempt(records []command.EventRecord) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range records {
+		r := &records[i]
+		if h.events[r.Key] == nil {
+			h.events[r.Key] = &sent{record: *r, token: h.tokens[r.ChargeKey]}
+		}
+	}
+}
+
+// answered compares the answers to events with what was said before: an event is new once, and a token is decided once.
+func (h *history) answered(records []command.EventRecord, results []command.EventResult) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.acked += len(records)
+	for i := range records {
+		s, r := h.events[records[i].Key], results[i]
+		switch r.Outcome {
+		case command.TooOld:
+			continue
+		case command.Duplicate:
+			s.sure = true
+			continue
+		default:
+		}
+		if s.counted {
+			h.t.Errorf("event %x was new twice, now %s", records[i].Key[:4], r.Outcome)
+		}
+		s.sure, s.counted = true, true
+		if k := s.token; k != nil && r.Outcome != command.UnknownBid {
+			k.campaign.count++
+		}
+		h.decide(s.token, r)
+	}
+}
+
+func (h *history) decide(k *token, r command.EventResult) {
+	switch r.Outcome {
+	case command.Charged, command.Clipped, command.NothingLeft:
+	case command.AlreadyCharged:
+		k.claimed = true
+		return
+	default:
+		return
+	}
+	if k == nil {
+		h.t.Errorf("an event without a token was charged %d", r.Charged)
+		return
+	}
+	if k.decided != nil {
+		h.t.Errorf("token %x was decided twice: %+v and %+v", k.charge[:4], *k.decided, r)
+	}
+	if r.Charged < 0 || r.Charged+r.Clipped != k.price {
+		h.t.Errorf("token %x of price %d: charged %d, clipped %d", k.charge[:4], k.price, r.Charged, r.Clipped)
+	}
+	k.decided = &r
+	k.campaign.acked += r.Charged
+}
+
+// digest remembers the digest of a node's state at an index. Two nodes with the same index must have the same.
+func (h *history) digest(node int, index, digest uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if before, known := h.digests[index]; known {
+		h.compared++
+		if before != digest {
+			h.t.Errorf("node %d has digest %016x at entry %d, another had %016x", node, digest, index, before)
+		}
+		return
+	}
+	h.digests[index] = digest
+}
+
+func (h *history) note(unknown bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if unknown {
+		h.unknown++
+	} else {
+		h.acked++
+	}
+}

@@ -1,0 +1,182 @@
+package simulation_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// floor is what a read that begins now must show at least: what was acknowledged, and what others have read already.
+type floor struct {
+	at        time.Time
+	lines     int
+	deposited [vendors]money.Micros
+	spent     map[*campaign]money.Micros
+}
+
+func (h *history) floor() floor {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := floor{at: time.Now(), lines: len(h.seen), spent: map[*campaign]money.Micros{}}
+	for _, d := range h.deposits {
+		if d.done && d.amount > 0 {
+			f.deposited[d.vendor] += d.amount
+		}
+	}
+	for _, c := range h.campaigns {
+		f.spent[c] = max(c.acked, c.read)
+	}
+	return f
+}
+
+// read looks into the books of any node behind a read barrier and compares them with what must be there: reads are
+// linearizable. It tries until it succeeds; false: it never did.
+func (c *client) read(look func(shard.Books)) bool {
+	for {
+		members := c.members()
+		i := members[c.rng.IntN(len(members))]
+		if store, _, life := c.open(i); store != nil && c.readAt(i, store, life, look) {
+			return true
+		}
+		if !c.rest() {
+			return false
+		}
+	}
+}
+
+// readAt reads at one node. What a node shows that has died meanwhile counts for nothing: its disk is another one.
+func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard.Books)) bool {
+	must := c.h.floor()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	g := store.Group(group)
+	if g.ReadBarrier(ctx) != nil || !c.c.Same(i, life) {
+		return false
+	}
+	var got floor
+	var lines []ledger.Line
+	err := g.Read(func(r raftstore.Reader) error {
+		b := shard.Books{R: r}
+		got = shown(b, must)
+		b.Journal(uint64(max(1, must.lines-20)), func(l *ledger.Line) bool { //nolint:gosec // not negative.
+			lines = append(lines, *l)
+			return true
+		})
+		look(b)
+		return nil
+	})
+	if err != nil || !c.c.Same(i, life) {
+		return false
+	}
+	c.h.compare(i, must, got, lines)
+	return true
+}
+
+// shown is what the books say about the things that must be there.
+func shown(b shard.Books, must floor) floor {
+	got := floor{spent: map[*campaign]money.Micros{}}
+	for v := range vendors {
+		w, _ := b.Wallet(walletOf(v))
+		got.deposited[v] = w.Deposited
+	}
+	for x := range must.spent {
+		s, _ := b.Campaign(x.id)
+		got.spent[x] = s.Money.SpentTotal
+	}
+	return got
+}
+
+func (h *history) compare(node int, must, got floor, lines []ledger.Line) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reads++
+	for v, want := range must.deposited {
+		if want -= h.withdrawable(v); got.deposited[v] < want {
+			h.t.Errorf("stale read at node %d: %s was given %d, must be %d at least", node, vendorName(v), got.deposited[v], want)
+		}
+	}
+	for x, want := range must.spent {
+		if got.spent[x] < want {
+			h.t.Errorf("stale read at node %d: campaign %d spent %d, must be %d at least", node, x.ordinal, got.spent[x], want)
+		}
+		x.read = max(x.read, got.spent[x])
+	}
+	h.extend(node, must, lines)
+}
+
+// withdrawable is what corrections may have taken from a wallet: those that were asked for, whatever the answer.
+func (h *history) withdrawable(vendor int) (sum money.Micros) {
+	for _, d := range h.deposits {
+		if d.vendor == vendor && d.amount < 0 {
+			sum -= d.amount
+		}
+	}
+	return sum
+}
+
+// extend compares lines of a journal with those that were read before, and keeps the new ones.
+func (h *history) extend(node int, must floor, lines []ledger.Line) {
+	end := 0
+	for _, l := range lines {
+		switch at := int(l.Seq) - 1; { //nolint:gosec // few.
+		case at < len(h.seen):
+			if h.seen[at] != l {
+				h.t.Errorf("line %d at node %d is %+v, was %+v before", l.Seq, node, l, h.seen[at])
+			}
+		case at == len(h.seen):
+			h.seen = append(h.seen, l)
+		default:
+			h.t.Errorf("line %d at node %d comes after %d", l.Seq, node, len(h.seen))
+		}
+		end = int(l.Seq) //nolint:gosec // few.
+	}
+	if end < must.lines {
+		h.t.Errorf("stale read at node %d: %d lines, there were %d before", node, end, must.lines)
+	}
+	for _, x := range h.campaigns {
+		for i := range x.budgets {
+			if b := &x.budgets[i]; b.until == 0 && !b.replaced.IsZero() && b.replaced.Add(lingers).Before(must.at) {
+				b.until = end
+			}
+		}
+	}
+}
+
+// watch reads again and again, and lets the books be audited now and then.
+func (c *client) watch() {
+	for round := 0; c.pause(2 * thinkTime); round++ {
+		ok := c.read(func(b shard.Books) {
+			if round%16 != 0 {
+				return
+			}
+			if err := b.Audit(); err != nil {
+				c.t.Errorf("%v", err)
+			}
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// sample compares the states of all nodes whenever they happen to be at the same entry.
+func (w *world) sample() {
+	for {
+		for i := range w.nodes {
+			if store, _, life := w.open(i); store != nil {
+				if s := store.Group(group).Status(); w.c.Same(i, life) && s.Applied > 0 {
+					w.h.digest(i, s.Applied, s.Digest)
+				}
+			}
+		}
+		select {
+		case <-w.over:
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package simulation_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	// episode is how long the faults of one cluster go on. Clusters are young, because most of what can go wrong does so
+	// within few events, and because nothing in them is forgotten: the history is compared with all replicas at the end.
+	episode = 10 * time.Minute
+	// minutesDefault are simulated by go test; make sim HOURS=n simulates more.
+	minutesDefault = 300
+	seedDefault    = 1
+)
+
+func env(name string, fallback int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return fallback
+}
+
+// TestSimulation lets clusters of three and five nodes live through faults, with clients at all nodes, and holds the
+// books of every replica against what the clients tried and were told. DESIGN.md says what is real and what is checked.
+// The seed decides faults, delays, clients and lost blocks; goroutines of one moment run in any order, so a failure comes
+// back with its seed often, not always.
+//
+// Every cluster lives in a process of its own, which ends with it: the threads of a node that ended itself, because its
+// disk failed, cannot be ended in any other way.
+func TestSimulation(t *testing.T) {
+	if seed := env("GAVEL_SIM_CLUSTER", 0); seed > 0 {
+		live(t, uint64(seed)) //nolint:gosec // not negative.
+		return
+	}
+	minutes, seed := env("GAVEL_SIM_MINUTES", minutesDefault), env("GAVEL_SIM_SEED", seedDefault)
+	began, sum, failed := time.Now(), newFigures(), 0
+	var mu sync.Mutex
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for n := range max(1, minutes/int(episode/time.Minute)) {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			f, text, err := inProcess(t.Context(), seed+n)
+			mu.Lock()
+			defer mu.Unlock()
+			sum.add(f)
+			if err == nil {
+				return
+			}
+			failed++
+			t.Errorf("seed %d: %v\n%sagain: GAVEL_SIM_MINUTES=%d GAVEL_SIM_SEED=%d go test -count=1 -v -run 'TestSimulation$' ./node/simulation",
+				seed+n, err, text, int(episode/time.Minute), seed+n)
+		})
+		if mu.Lock(); failed >= failuresMax {
+			mu.Unlock()
+			break
+		}
+		mu.Unlock()
+	}
+	all.Wait()
+	wall := time.Since(began)
+	t.Logf("seeds from %d, %s of wall time, %.0f times as fast\n%s", seed, wall.Round(time.Second), sum.Seconds/wall.Seconds(), sum)
+}
+
+// failuresMax ends a long run that fails.
+const failuresMax = 3
+
+// standstill is how long a cluster may take: when a goroutine waits for a lock whose holder sleeps, simulated time stands
+// still, and the process tells where all its threads are.
+const standstill = time.Minute
+
+// inProcess lets one cluster live in a process and returns its figures, and what it complained about.
+func inProcess(ctx context.Context, seed int) (f *figures, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, standstill)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimulation$", "-test.timeout=0")
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = append(os.Environ(), fmt.Sprint("GAVEL_SIM_CLUSTER=", seed), "GOMAXPROCS=1")
+	out, err := cmd.CombinedOutput()
+	f = newFigures()
+	var rest strings.Builder
+	for line := range strings.Lines(string(out)) {
+		if told, found := strings.CutPrefix(line, "figures "); found {
+			if err := json.Unmarshal([]byte(told), f); err != nil {
+				return f, line, err
+			}
+			continue
+		}
+		rest.WriteString(line)
+	}
+	if err == nil && f.Clusters == 0 {
+		err = errors.New("the process told no figures")
+	}
+	return f, rest.String(), err
+}
+
+// live is one cluster from its founding to its end, which is that of the process.
+func live(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		w := newWorld(&complaints{TB: t}, seed, 3+2*int(seed%2))
+		w.found()
+		w.others.Go(w.sample)
+		var clients sync.WaitGroup
+		for i := range uint64(shoppers) {
+			c := w.client(1 + i)
+			clients.Go(c.shop)
+		}
+		for i := range vendors {
+			c := w.client(uint64(100 + i))
+			clients.Go(func() { c.manage(i) })
+		}
+		for i := range uint64(readers) {
+			c := w.client(200 + i)
+			clients.Go(c.watch)
+		}
+		w.trouble(episode)
+		w.settle(&clients)
+		w.check()
+		w.tell(time.Since(began))
+		if w.t.failures.Load() > 0 {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	})
+}
+
+// found starts the first nodes and gives them a marketplace.
+func (w *world) found() {
+	for i := range w.founded {
+		w.start(i)
+	}
+	w.starts.Wait()
+	_, cl, _ := w.open(0)
+	bootstrap := command.AppendBootstrap(nil, w.now(0).UnixMilli(), &command.Bootstrap{
+		Marketplace: market.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
+	})
+	for cl != nil {
+		if _, err := cl.Propose(context.Background(), group, bootstrap); err == nil {
+			return
+		}
+	}
+	w.t.Errorf("the cluster cannot be founded")
+}
+
+// settle ends the faults, and the clients when they have all their answers.
+func (w *world) settle(clients *sync.WaitGroup) {
+	close(w.stop)
+	answered := make(chan struct{})
+	go func() {
+		clients.Wait()
+		close(answered)
+	}()
+	for range 12 {
+		w.heal() // Also those that ended themselves meanwhile.
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second):
+			continue
+		}
+		break
+	}
+	select {
+	case <-answered:
+	default:
+		w.t.Errorf("clients wait for an answer two minutes after the last fault")
+	}
+	time.Sleep(10 * time.Second)
+	w.heal()
+	w.starts.Wait()
+	close(w.over)
+	<-answered
+	w.others.Wait()
+	if len(w.h.tokens) < 100 || w.h.reads < 20 {
+		w.t.Errorf("%d tokens and %d reads: the simulation tests nothing", len(w.h.tokens), w.h.reads)
+	}
+}

@@ -1,0 +1,225 @@
+package simulation_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+const (
+	group       = 1 // Of the only data group, which is the meta group too.
+	marketplace = 1
+	spares      = 4 // Nodes that may join one day.
+)
+
+// world is one simulated cluster: real stores, real machines, and everything that goes wrong with them.
+type world struct {
+	t       *complaints
+	c       *raftstoretest.Cluster
+	rng     *rand.Rand // Of the faults; only the goroutine that makes them uses it.
+	founded int
+	nodes   []*node
+	h       *history
+
+	figuresMu sync.Mutex
+	figures   *figures
+
+	stop     chan struct{} // Ends the clients.
+	over     chan struct{} // Ends everything.
+	starts   sync.WaitGroup
+	others   sync.WaitGroup // Samplers and changes of members.
+	removing atomic.Bool    // A node is being removed.
+	farJump  bool           // Clocks may be wrong by days.
+	midday   time.Duration  // What all clocks are ahead of the bubble's.
+}
+
+// node is one member over all its lives, with what lies around its store.
+type node struct {
+	offset atomic.Int64 // Of its clock, nanoseconds.
+	disk   *badDisk
+
+	mu       sync.Mutex
+	cluster  *cluster.Cluster // Of the life that store belongs to.
+	store    *raftstore.Store
+	life     int
+	feed     *feed
+	fresh    *cluster.Freshness
+	starting bool
+	joined   bool // Started at least once.
+	retired  bool // Removed, or about to be.
+}
+
+// feed is the auctions' side of a machine; what is not the market's is not looked at here.
+type feed struct {
+	*market.Market
+	mu    sync.Mutex
+	slots map[ids.UUID]*market.Slot
+}
+
+func newFeed() *feed { return &feed{Market: market.New(1), slots: map[ids.UUID]*market.Slot{}} }
+
+func (f *feed) PutRecord(command.RecordKind, uint16, string, []byte) {}
+func (f *feed) PutSecrets(*command.Secrets)                          {}
+
+func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
+	slot := f.Market.PutCampaign(c)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.slots[c.ID] = slot
+	return slot
+}
+
+func newWorld(t *complaints, seed uint64, founded int) *world {
+	w := &world{
+		t: t, c: raftstoretest.NewCluster(t, seed, founded+spares), rng: rand.New(rand.NewPCG(seed, 3)), founded: founded,
+		h: newHistory(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
+		farJump: seed%4 == 0, midday: time.Duration(seed*7%24) * time.Hour,
+	}
+	for range w.c.Nodes {
+		w.nodes = append(w.nodes, &node{disk: newBadDisk(seed)})
+	}
+	w.c.Configure = w.configure
+	w.c.Failed = func(int, error) { w.count("refused to start") } // After a fault of its disk; it is tried again.
+	return w
+}
+
+// configure replaces the toy machine of the cluster by the real one, and its disk by one that can be bad.
+func (w *world) configure(i int, c *raftstore.Config) {
+	n := w.nodes[i]
+	f := newFeed()
+	fresh := cluster.NewFreshness(ids.Topology{DataGroups: 1}, 3*time.Second, func() time.Time { return w.now(i) })
+	n.mu.Lock()
+	n.feed, n.fresh = f, fresh
+	n.mu.Unlock()
+	c.Machine = func(g uint16) raftstore.StateMachine {
+		return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), true, f))
+	}
+	c.FS = n.disk.begin(c.FS)
+	c.Noop = command.AppendNoop(nil, 0)
+	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 10*time.Second, 60, 30
+	c.JoinSettle = 2 * time.Second
+	c.CommitTimeout = 250 * time.Millisecond
+}
+
+// now is the clock of a node, which may be wrong.
+func (w *world) now(i int) time.Time {
+	return time.Now().Add(w.midday + time.Duration(w.nodes[i].offset.Load()))
+}
+
+// start begins a life of node i in the background, unless it lives.
+func (w *world) start(i int) {
+	n := w.nodes[i]
+	store, _ := w.c.Store(i)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if store != nil || n.starting {
+		return
+	}
+	n.starting, n.joined = true, true
+	w.starts.Go(func() {
+		defer func() { // Also when the process ends itself, which ends this goroutine.
+			n.mu.Lock()
+			n.starting = false
+			n.mu.Unlock()
+		}()
+		w.detach(i)
+		if w.c.Start(i, w.c.Seeds(w.founded)) {
+			w.attach(i)
+		}
+	})
+}
+
+// attach puts the rooms above the store on it: the bridge that proposes and moves the clock.
+func (w *world) attach(i int) {
+	store, life := w.c.Store(i)
+	if store == nil {
+		return
+	}
+	n := w.nodes[i]
+	n.mu.Lock()
+	fresh := n.fresh
+	n.mu.Unlock()
+	cl := cluster.New(store, cluster.Options{
+		Topology: ids.Topology{DataGroups: 1}, Node: w.c.Nodes[i].ID, Freshness: fresh, Now: func() time.Time { return w.now(i) }, Log: slog.New(slog.DiscardHandler),
+		Periods: func(at time.Time) []command.Periods {
+			return []command.Periods{cluster.PeriodsAt(marketplace, at, time.UTC)}
+		},
+	})
+	cl.Start(context.Background())
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cluster, n.store, n.life = cl, store, life
+}
+
+// detach takes the bridge of the last life away.
+func (w *world) detach(i int) {
+	n := w.nodes[i]
+	n.mu.Lock()
+	cl := n.cluster
+	n.cluster, n.store = nil, nil
+	n.mu.Unlock()
+	if cl != nil {
+		cl.Close()
+	}
+}
+
+// open returns the store of a node and its bridge, nil when it does not live, and the life it is in.
+func (w *world) open(i int) (*raftstore.Store, *cluster.Cluster, int) {
+	n := w.nodes[i]
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.store == nil || !w.c.Same(i, n.life) {
+		return nil, nil, 0
+	}
+	return n.store, n.cluster, n.life
+}
+
+func (w *world) crash(i int) { w.c.Crash(i) }
+
+// halt ends node i in an orderly way.
+func (w *world) halt(i int) {
+	if store, _, _ := w.open(i); store != nil {
+		w.detach(i)
+		w.c.Stop(i)
+	}
+}
+
+// revive starts every member that is down.
+func (w *world) revive() {
+	for _, i := range w.members() {
+		w.start(i)
+	}
+}
+
+// members are the nodes that belong to the cluster.
+func (w *world) members() (all []int) {
+	for i, n := range w.nodes {
+		n.mu.Lock()
+		if n.joined && !n.retired {
+			all = append(all, i)
+		}
+		n.mu.Unlock()
+	}
+	return all
+}
+
+// leader returns the node that leads, or -1.
+func (w *world) leader() int {
+	for i := range w.nodes {
+		if store, _, _ := w.open(i); store != nil && store.Group(group).Ready() {
+			return i
+		}
+	}
+	return -1
+}
