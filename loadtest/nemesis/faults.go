@@ -309,7 +309,8 @@ func (f *force) wipe() error {
 	f.keeper.hold(node, "wiped disk")
 	err := errors.Join(f.w.Nodes[node].Kill(), f.w.Nodes[node].Disk.Wipe())
 	f.last(f.span(0.1, 5))
-	err = errors.Join(err, f.keeper.letGo(node))
+	// Until it has joined, the one that is asked may still speak of the node that lost its disk.
+	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "wipe"))
 	return errors.Join(err, f.allVote(f.ctx))
 }
 

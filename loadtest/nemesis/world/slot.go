@@ -84,11 +84,32 @@ func (s *slot) clean() error {
 		_, err := run("ip", "netns", "del", namespace)
 		all = append(all, err)
 	}
-	if _, err := os.Stat("/sys/class/net/" + s.bridge()); err == nil {
-		_, err := run("ip", "link", "del", s.bridge())
-		all = append(all, err)
+	return errors.Join(append(all, s.unlink(), os.RemoveAll(s.dir))...)
+}
+
+// unlink removes the slot's interfaces. The ones to a namespace go with it, but some time after ip has come back, so they
+// are removed here, and one that is gone by itself meanwhile is right, too.
+func (s *slot) unlink() error {
+	for deadline := time.Now().Add(endMax); ; time.Sleep(20 * time.Millisecond) {
+		bridges, err := filepath.Glob("/sys/class/net/" + s.bridge())
+		if err != nil {
+			return err
+		}
+		veths, err := filepath.Glob("/sys/class/net/" + s.name() + "v[0-9]*")
+		if err != nil {
+			return err
+		}
+		left := append(bridges, veths...)
+		if len(left) == 0 {
+			return nil
+		}
+		for _, path := range left {
+			_, err = run("ip", "link", "del", filepath.Base(path))
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d interfaces of %s stay: %w", len(left), s.name(), err)
+		}
 	}
-	return errors.Join(append(all, os.RemoveAll(s.dir))...)
 }
 
 // own picks the slot's namespaces from what ip lists, a name and perhaps an id on each line.
