@@ -54,6 +54,9 @@ type commands struct {
 	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
 	Cluster clusterCommand `cmd:"" help:"Look after a running cluster, and make certificates for one."`
 	Check   checkCommand   `cmd:"" help:"Audit the books of a stopped node."`
+	Backup  backupCommand  `cmd:"" help:"Save the state of a running cluster into a file."`
+	Restore restoreCommand `cmd:"" help:"Make the first node of a new cluster of a backup."`
+	Recover recoverCommand `cmd:"" help:"Make a node the only voter of a cluster whose majority is lost."`
 	Health  healthCommand  `cmd:"" help:"Ask a running node whether it is ready; exit code 0 when it is, 1 when not."`
 	Version versionCommand `cmd:"" help:"Print what this binary is and was built from."`
 }
@@ -61,8 +64,10 @@ type commands struct {
 // newCommands returns the grammar with the flags of every setting where they belong.
 func newCommands() *commands {
 	return &commands{
-		Serve: serveCommand{newSettings()},
-		Demo:  demoCommand{settings: newSettings()},
+		Serve:   serveCommand{newSettings()},
+		Demo:    demoCommand{settings: newSettings()},
+		Restore: restoreCommand{settings: newSettings()},
+		Recover: recoverCommand{settings: newSettings()},
 		Config: configCommand{
 			Check: configCheck{settings: newSettings()},
 			Print: configPrint{settings: newSettings()},

@@ -57,15 +57,10 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 	if err != nil {
 		return err
 	}
-	base := strings.TrimRight(c.URL, "/")
-	if !strings.Contains(base, "://") {
-		base = "http://" + base
-	}
-	r, err := http.NewRequestWithContext(ctx, method, base+Base+path, bytes.NewReader(text))
+	r, err := c.request(ctx, method, path, bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Authorization", "Bearer "+c.Key)
 	r.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
@@ -82,6 +77,18 @@ func (c Client) call(ctx context.Context, method, path string, body, into any) e
 		return nil
 	}
 	return json.Unmarshal(answer, into)
+}
+
+func (c Client) request(ctx context.Context, method, path string, body io.Reader) (*http.Request, error) {
+	base := strings.TrimRight(c.URL, "/")
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	r, err := http.NewRequestWithContext(ctx, method, base+Base+path, body)
+	if err == nil {
+		r.Header.Set("Authorization", "Bearer "+c.Key)
+	}
+	return r, err
 }
 
 // refusal is the error that a node answered.

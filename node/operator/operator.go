@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -88,6 +89,8 @@ type Cluster interface {
 	Remove(ctx context.Context, node string) error
 	Transfer(ctx context.Context, group uint16, node string) error
 	Drain(ctx context.Context) error
+	// Backup writes the state of all groups; with local, this node's copy as it is.
+	Backup(ctx context.Context, w io.Writer, local bool) error
 }
 
 const (
@@ -102,7 +105,7 @@ const (
 func Routes() []string {
 	return []string{
 		"GET " + Base, "POST " + Base + "/nodes", "DELETE " + Base + "/nodes/{id}", "POST " + Base + "/nodes/{id}/promote",
-		"POST " + Base + "/transfer", "POST " + Base + "/drain",
+		"POST " + Base + "/transfer", "POST " + Base + "/drain", "GET " + Base + "/backup",
 	}
 }
 
@@ -127,6 +130,7 @@ func Handler(c Cluster, publicURL string) http.Handler {
 	} {
 		mux.HandleFunc(Routes()[i], h.answering(serve))
 	}
+	mux.HandleFunc("GET "+Base+"/backup", h.serveBackup)
 	return mux
 }
 

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/daemon"
+)
+
+// backupCommand saves a running cluster.
+type backupCommand struct {
+	asked
+
+	Out   string `required:"" help:"File to write; it appears when the backup is complete, synced and verified." placeholder:"FILE"`
+	Force bool   `help:"Replace the file when it is there."`
+	Local bool   `help:"Take the node's own copy as it is, without asking the leaders: when the cluster has none."`
+}
+
+// Help says what is in a backup and what is not.
+func (backupCommand) Help() string {
+	return `Asks a node for the state of all groups: campaigns, wallets, journal, catalog, keys and what is needed to charge no event
+twice. Events go on meanwhile. Each group is as it was at one moment during the call; a wallet and its campaigns are always in
+one group. Uploaded files are not in it: save the bucket or the directory of blobs as well.
+
+The file holds the cluster's secrets and the hashes of its keys, unencrypted: its mode is 0600; encrypt it where you keep it.`
+}
+
+// Run writes the backup.
+func (c *backupCommand) Run(p *process) error {
+	client, err := c.client(p)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
+		return usageError{fmt.Errorf("gavel: %s is there already; --force replaces it", c.Out)}
+	}
+	ctx, stop := untilSignal(context.Background(), p.err)
+	defer stop()
+	size := int64(0)
+	err = writeWhole(c.Out, func(f *os.File) error {
+		out := &progress{w: f, to: p.err, shown: p.terminal}
+		err := client.Backup(ctx, out, c.Local)
+		out.end()
+		size = out.n
+		return err
+	}, func(f *os.File) error {
+		m, err := daemon.VerifyBackup(f)
+		if err == nil {
+			printManifest(p.out, &m)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.out, "%s: %d bytes, verified\n", c.Out, size)
+	return err
+}
+
+// writeWhole makes a file appear complete or not at all: it is written under another name, synced, verified as it is read
+// back, and renamed.
+func writeWhole(path string, write, verify func(*os.File) error) error {
+	temporary := path + ".partial"
+	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = verify(f)
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(temporary, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// progress counts what is written and tells a person now and then.
+type progress struct {
+	w     io.Writer
+	to    io.Writer
+	shown bool
+	n     int64
+	last  time.Time
+}
+
+// Write writes.
+func (g *progress) Write(b []byte) (int, error) {
+	n, err := g.w.Write(b)
+	g.n += int64(n)
+	if now := time.Now(); g.shown && now.Sub(g.last) > time.Second/4 {
+		g.last = now
+		fmt.Fprintf(g.to, "\r%.1f MiB", float64(g.n)/(1<<20))
+	}
+	return n, err
+}
+
+// end leaves the line.
+func (g *progress) end() {
+	if g.shown {
+		fmt.Fprint(g.to, "\r\x1b[K")
+	}
+}
+
+func printManifest(w io.Writer, m *daemon.Manifest) {
+	fmt.Fprintf(w, "backup of cluster %s by node %s at %s\n", m.Cluster, m.Node, m.TakenAt.Format(time.RFC3339))
+	for _, g := range m.Groups {
+		fmt.Fprintf(w, "group %d: entry %d of term %d, digest %s\n", g.Group, g.Index, g.Term, g.Digest)
+	}
+}
