@@ -45,7 +45,7 @@ func (c *recoverCommand) Run(p *process) error {
 		}
 		fmt.Fprintf(p.out, "\n  voters before:")
 		for _, v := range g.Voters {
-			fmt.Fprintf(p.out, " %s", v.ID)
+			fmt.Fprintf(p.out, " %s", v)
 		}
 		fmt.Fprintln(p.out)
 	}

@@ -12,8 +12,9 @@ import (
 
 // pretended remembers what it was asked to do.
 type pretended struct {
-	did  []string
-	fail error
+	did    []string
+	fail   error
+	backup []byte // Written before fail is returned.
 }
 
 func (p *pretended) note(words ...string) error {
