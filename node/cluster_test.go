@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -386,4 +388,34 @@ func (c *cluster) losesItsMajority() {
 		c.waitReady(node)
 		c.eventually("a winner on every node", func() bool { return c.auction(node) != "" })
 	}
+}
+
+// TestFailover measures how long events stay away after the leader was killed: FAILOVERS=10 go test -run Failover -v ./node.
+func TestFailover(t *testing.T) {
+	rounds, err := strconv.Atoi(os.Getenv("FAILOVERS"))
+	if err != nil {
+		t.Skip("FAILOVERS says how many leaders to kill")
+	}
+	c := &cluster{T: t, client: &http.Client{Timeout: 20 * time.Second}}
+	c.nodes = nodetest.StartCluster(t, 3, nodetest.Options{Args: []string{
+		"--ratelimit-management", "0", "--ratelimit-catalog", "0", "--disk-reserve", "1MiB",
+	}})
+	c.market(0)
+	c.eventually("a winner", func() bool { return c.auction(0) != "" })
+	token := c.auction(0)
+	var took []time.Duration
+	for round := range rounds {
+		leader, shop := c.leader(), c.shop()
+		shop.away[leader].Store(true)
+		if err := c.nodes[leader].Kill(); err != nil {
+			t.Fatal(err)
+		}
+		other := (leader + 1) % 3
+		took = append(took, c.eventually("an event", func() bool { return c.click(other, fmt.Sprint("failover-", round), token) == http.StatusOK }))
+		shop.end()
+		c.restart(leader)
+	}
+	slices.Sort(took)
+	t.Logf("%d leaders killed: first event after %s to %s, median %s", rounds, took[0].Round(time.Millisecond),
+		took[len(took)-1].Round(time.Millisecond), took[len(took)/2].Round(time.Millisecond))
 }
