@@ -3,12 +3,13 @@ package nodetest
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// StartCluster starts size nodes that found a cluster together, in plain text on loopback, and waits until all are ready.
-// They are named n1 and so on, and all have the same keys.
+// StartCluster starts size nodes that found a cluster together on loopback, with certificates of their own, and waits until
+// all are ready. They are named n1 and so on, and all have the same keys.
 func StartCluster(t testing.TB, size int, o Options) []*Node {
 	t.Helper()
 	if o.Keys == nil {
@@ -22,12 +23,14 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 	for i, port := range ports {
 		peers[i] = fmt.Sprintf("127.0.0.1:%d", port)
 	}
+	certificates := makeCertificates(t, o, size)
 	nodes := make([]*Node, size)
 	for i := range nodes {
 		own := o
 		own.Args = append([]string{
-			"--node-id", fmt.Sprintf("n%d", i+1), "--peer-listen", peers[i], "--join", strings.Join(peers, ","),
-			"--bootstrap-expect", fmt.Sprint(size), "--peer-insecure",
+			"--node-id", name(i), "--peer-listen", peers[i], "--join", strings.Join(peers, ","), "--bootstrap-expect", fmt.Sprint(size),
+			"--peer-certificate", filepath.Join(certificates, name(i)+".crt"), "--peer-key", filepath.Join(certificates, name(i)+".key"),
+			"--peer-authority", filepath.Join(certificates, "ca.crt"),
 		}, o.Args...)
 		nodes[i] = New(t, own)
 		if err := nodes[i].Start(); err != nil {
@@ -42,17 +45,37 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 	return nodes
 }
 
+func name(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+// makeCertificates returns a directory with a certificate for each node.
+func makeCertificates(t testing.TB, o Options, size int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "certificates")
+	args := []string{"cluster", "certificates", "--out", dir}
+	for i := range size {
+		args = append(args, name(i))
+	}
+	gavel(t, o, args...)
+	return dir
+}
+
 func generateKey(t testing.TB, o Options, kind string) string {
+	t.Helper()
+	return strings.TrimSpace(gavel(t, o, "keys", "generate", "--kind", kind))
+}
+
+// gavel runs a command that ends by itself and returns what it printed.
+func gavel(t testing.TB, o Options, args ...string) string {
 	t.Helper()
 	binary := o.Binary
 	if binary == "" {
 		binary = Binary(t)
 	}
-	out, err := exec.Command(binary, "keys", "generate", "--kind", kind).Output()
+	out, err := exec.Command(binary, args...).Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("gavel %s: %v", strings.Join(args, " "), err)
 	}
-	return strings.TrimSpace(string(out))
+	return string(out)
 }
 
 // Dir is the data directory.
