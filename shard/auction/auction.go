@@ -31,20 +31,29 @@ type Ticket struct {
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed under
 // v.Seed(t.Marketplace).
 func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
+	sc.runAll(v, t, req, res, nil)
+}
+
+// runAll holds all auctions. With each it also explains them; without, that costs one comparison for each auction.
+func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate)) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)
-	sc.begin(v, t, req, settings)
+	s.begin(v, t, req, settings)
 	if settings != nil {
-		sc.lookUp()
+		s.lookUp()
 	}
 	for i := range req.Auctions {
 		out := &res.Results[i]
 		out.reset(req, &req.Auctions[i])
-		if settings != nil {
-			sc.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
+		if settings == nil {
+			continue
+		}
+		s.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
+		if each != nil {
+			s.explain(i, out, each)
 		}
 	}
-	sc.end()
+	s.end()
 }
 
 // reset makes room for n results and keeps the winners' memory.

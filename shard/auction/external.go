@@ -10,17 +10,12 @@ func (s *Scratch) admitExternal(out *Result) {
 	}
 	for i := range s.a.External {
 		b := &s.a.External[i]
-		text := s.req.Text(b.Product.Span)
-		row, ok := s.v.Product(s.t.Marketplace, b.Product.Hash, text, false)
-		if !ok || !s.v.IsProduct(row, s.t.Marketplace, text) {
-			continue
-		}
-		at, ok := s.rowSeen.get(uint64(row))
-		if !ok || s.v.ProductRow(row).Flags&market.ProductKnown == 0 {
+		at, ok := s.externalHit(b)
+		if !ok {
 			continue
 		}
 		h := &s.hits[at]
-		if reason := s.gateExternal(h, s.v.ProductRow(row), b); reason != passed {
+		if reason := s.gateExternal(h, s.v.ProductRow(h.row), b); reason != passed {
 			out.Lost[reason]++
 			continue
 		}
@@ -34,6 +29,17 @@ func (s *Scratch) admitExternal(out *Result) {
 			charge: market.CPC,
 		})
 	}
+}
+
+// externalHit returns the hit of the product that an external bid is on, if it is in the catalog and among the ids.
+func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
+	text := s.req.Text(b.Product.Span)
+	row, ok := s.v.Product(s.t.Marketplace, b.Product.Hash, text, false)
+	if !ok || !s.v.IsProduct(row, s.t.Marketplace, text) {
+		return 0, false
+	}
+	at, ok = s.rowSeen.get(uint64(row))
+	return at, ok && s.v.ProductRow(row).Flags&market.ProductKnown != 0
 }
 
 // gateExternal returns the first gate that an external bid fails. It competes as a bid per click.

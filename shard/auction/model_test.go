@@ -183,6 +183,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 	taken := map[string]bool{}
 	wins := map[string]int{}
 	won := map[*offer]bool{}
+	w.winners = map[uint64]bool{}
 	full := func(x *offer) bool { return wins[x.vendor] >= capped && x.bid != nil }
 	for i, x := range offers {
 		switch {
@@ -199,7 +200,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 				break
 			}
 		}
-		taken[x.entity], won[x] = true, true
+		taken[x.entity], won[x], w.winners[x.key] = true, true, true
 		wins[x.vendor]++
 		o.winners = append(o.winners, w.win(q, x, next))
 	}

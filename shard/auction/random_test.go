@@ -150,6 +150,9 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 			return
 		}
 	}
+	if r.IntN(8) == 0 {
+		r.explain(t, name, v, tick, req, queries)
+	}
 	r.recheck(t, name, v, tick, req)
 }
 

@@ -26,6 +26,7 @@ type world struct {
 	segments   map[string][]uint64
 	met        counts // How often users met campaigns and bids.
 	stale      *auction.Groups
+	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 }
 
 type campaign struct {

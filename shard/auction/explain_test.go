@@ -1,0 +1,98 @@
+package auction_test
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// explain runs a request with explanations and compares: the results are the same; every bid that is counted is told, with
+// the reason that it is counted for; winners have their rank and price; and a bid raised to what it is said to have needed
+// wins, while one micro less does not.
+func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request, queries []query) {
+	t.Helper()
+	var res auction.Results
+	told := make([][auction.Reasons]uint32, len(queries))
+	fates := make([][]auction.Fate, len(queries))
+	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.Fate) {
+		fates[i] = append(fates[i], *f)
+		if !f.Won {
+			told[i][f.Reason]++
+			return
+		}
+		if w := res.Results[i].Winners[f.Rank-1]; w.Price != f.Price || w.Campaign != f.Campaign {
+			t.Errorf("%s auction %d: rank %d is told as %+v", name, i, f.Rank, f)
+		}
+	})
+	for i, q := range queries {
+		x := &res.Results[i]
+		if got, want := outcomeOf(x), outcomeOf(&r.res.Results[i]); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s auction %d: explained %v, else %v", name, i, got, want)
+		}
+		if told[i] != x.Lost || len(fates[i]) < len(x.Winners) {
+			t.Errorf("%s auction %d: %+v\ntold %v\nlost %v", name, i, q, told[i], x.Lost)
+			return
+		}
+		for j := range fates[i] {
+			if f := &fates[i][j]; f.Needed > 0 && r.IntN(4) == 0 && !r.needed(q, f, tick, tick.Seq+uint64(i)) {
+				t.Errorf("%s auction %d: %+v\nneeds something else: %+v", name, i, q, f)
+				return
+			}
+		}
+	}
+}
+
+// needed asks the model whether the bid wins with what it is said to need, and loses with less.
+func (r *roulette) needed(q query, f *auction.Fate, tick *auction.Ticket, seq uint64) bool {
+	for key, b := range r.bids {
+		c := r.campaigns[key.campaign]
+		if c.ID.String() != string(f.Campaign[:]) || b.Ordinal != f.Bid {
+			continue
+		}
+		wins := func(amount money.Micros) bool {
+			risen := b
+			risen.Amount = amount
+			r.bids[key] = risen
+			defer func() { r.bids[key] = b }()
+			r.auction(q, tick, seq)
+			return r.winners[uint64(c.Group)<<32|uint64(b.Ordinal)]
+		}
+		return wins(f.Needed) && (f.Needed == 1 || !wins(f.Needed-1))
+	}
+	return false
+}
+
+// The explanation names the numbers.
+func TestExplain(t *testing.T) {
+	s := &script{T: t, world: newWorld(), m: market.New(1), names: map[string]string{}}
+	s.settings.Reserve[market.CPC] = 100_000
+	s.m.PutMarketplace(&s.settings)
+	for _, line := range [][]string{
+		{"product", "p"},
+		{"campaign", "a", "vendor=anna"}, {"campaign", "b", "vendor=bert", "left=7.00", "wallet=8.00"}, {"campaign", "c", "vendor=carl"},
+		{"bid", "a", "p", "2.00"}, {"bid", "b", "p", "1.00"}, {"bid", "c", "p", "0.10"}, {"gate", "b", "pass=1", "multiplier=0.5"},
+	} {
+		s.put(line)
+	}
+	s.m.Publish()
+	v := s.m.View()
+	var res auction.Results
+	all := map[string]auction.Fate{}
+	auction.Explain(v, ticket(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.Fate) {
+		all[s.names[string(f.Campaign[:])]] = *f
+	})
+	if f := all["a"]; !f.Won || f.Rank != 1 || f.Price != 500_001 || f.Amount != 2_000_000 || string(f.Vendor.Bytes) != "anna" || string(f.Target.Bytes) != "p" {
+		t.Errorf("the winner: %+v", f)
+	}
+	if f := all["b"]; f.Won || f.Reason != auction.Diversity || f.Worth != 1_000_000 || f.Shaded != 500_000 || f.Left != 7_000_000 ||
+		f.Wallet != 8_000_000 || f.Pass != market.GateAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
+		f.Needed < 4_000_000 || f.Needed > 4_000_002 {
+		t.Errorf("the shaded one: %+v", f)
+	}
+	if f := all["c"]; f.Won || f.Reason != auction.Reserve || f.Reserve != 100_000 || f.Needed < 2_000_000 || f.Needed > 2_000_001 {
+		t.Errorf("the one at the reserve price: %+v", f)
+	}
+}
