@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 
@@ -32,6 +33,15 @@ type identity struct {
 	Via     string  `json:"via,omitempty"`     // Address of the member that told of the cluster; no seed need be one.
 
 	Former []string `json:"former,omitempty"` // Ids before RecoverQuorum; log and snapshots may still bear them.
+
+	CRC string `json:"crc32c,omitempty"` // Of all the rest as JSON, 8 hex digits; empty in old directories.
+}
+
+// sum is the checksum of all but CRC.
+func (i identity) sum() (string, error) {
+	i.CRC = ""
+	b, err := json.Marshal(i)
+	return fmt.Sprintf("%08x", crc32.Checksum(b, castagnoli)), err
 }
 
 // voter is one of the first voters of a cluster.
@@ -102,6 +112,9 @@ func readIdentity(fs vfs.FS, path string) (i identity, err error) {
 	if err := json.Unmarshal(b, &i); err != nil {
 		return i, fmt.Errorf("%w: %s cannot be read: %w", ErrDamaged, path, err)
 	}
+	if sum, err := i.sum(); err != nil || i.CRC != "" && sum != i.CRC {
+		return i, errors.Join(fmt.Errorf("%w: %s fails its checksum", ErrDamaged, path), err)
+	}
 	if i.Server == "" {
 		i.Server = raft.ServerID(i.Node)
 	}
@@ -133,6 +146,10 @@ func newCluster() (id uint64) {
 
 // writeIdentity makes the directory a member's, durably.
 func writeIdentity(c *Config, i identity) error {
+	var err error
+	if i.CRC, err = i.sum(); err != nil {
+		return err
+	}
 	b, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return err

@@ -197,8 +197,14 @@ func TestStartUpCheck(t *testing.T) {
 			count: commandsBefore,
 		},
 		{
-			name: "files of another cluster", damage: func(t *testing.T, fs *vfs.MemFS) {
+			name: "identity changed", damage: func(t *testing.T, fs *vfs.MemFS) {
 				replace(t, fs, "node/cluster.json", `"cluster": "`, `"cluster": "f`)
+			},
+			refused: raftstore.ErrDamaged, word: "checksum",
+		},
+		{
+			name: "files of another cluster", damage: func(t *testing.T, fs *vfs.MemFS) {
+				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Set([]byte("\x03\xff\xffcluster"), number(7), pebble.Sync) })
 			},
 			refused: raftstore.ErrForeign, word: "is of cluster",
 		},
