@@ -118,6 +118,10 @@ fuzz: ## Every fuzz target for FUZZTIME=10s.
 bench: ## Benchmarks of every room. BENCH=regexp COUNT=6; compare two runs with: go tool -modfile=.ci/tools.mod benchstat.
 	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
+.PHONY: bench-replication
+bench-replication: ## Charges a second through raftstore beside other raft logs: records per entry, entries in flight, 1 and 3 nodes.
+	@cd bench/replication && go test -run '^$$' -bench Charges -benchtime 1s -timeout 30m .
+
 .PHONY: ceiling
 ceiling: ## The auction path against a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
 	@go run ./bench/ceiling
