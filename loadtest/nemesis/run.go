@@ -195,8 +195,9 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (*check.B
 	settling, cancel := context.WithTimeout(ctx, settleMax)
 	defer cancel()
 	books, err := r.clients.Settle(settling)
-	if err != nil {
-		return nil, fmt.Errorf("settle: %w", err)
+	if err != nil { // No books is a verdict, too: the rest is judged without them.
+		r.h.Finding(fmt.Sprintf("the books cannot be read: %.2000s", err.Error()))
+		return nil, ctx.Err()
 	}
 	meeting, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -42,12 +43,16 @@ func (c *Clients) read(ctx context.Context, r *rand.Rand) {
 	}
 }
 
+// errRefused is an answer that asking again does not change.
+var errRefused = errors.New("refused")
+
 // get reads a resource of the management API.
 func (c *Clients) get(node int, path string, out any) error {
 	got := c.manage(node, http.MethodGet, path, "", nil)
 	if got.status != http.StatusOK {
 		if got.outcome() == history.Refused {
 			c.h.Finding(fmt.Sprintf("node %d refused GET %s: %v", node+1, path, got))
+			return fmt.Errorf("%w: GET %s: %v", errRefused, path, got)
 		}
 		return fmt.Errorf("GET %s: %v", path, got)
 	}

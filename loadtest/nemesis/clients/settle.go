@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// Settle resolves what is unknown and reads the books. REQUIRES: Run has returned and the cluster is whole.
+// Settle resolves what is unknown and reads the books. Its error means that a whole cluster did not answer what it should,
+// or that the context ended. REQUIRES: Run has returned and the cluster is whole.
 func (c *Clients) Settle(ctx context.Context) (*check.Books, error) {
 	c.resolve(ctx)
 	books := &check.Books{
@@ -28,12 +29,14 @@ func (c *Clients) Settle(ctx context.Context) (*check.Books, error) {
 	return books, c.resend(ctx, books)
 }
 
-// again calls a function until it succeeds or the context ends.
+// again calls a function until it succeeds, is refused, or a minute has passed: the cluster is whole, so it answers.
 func again(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	for {
 		err := do()
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, errRefused) {
+			return err
 		}
 		if !pause(ctx, 100*time.Millisecond) {
 			return errors.Join(ctx.Err(), err)
@@ -113,7 +116,11 @@ func (c *Clients) resend(ctx context.Context, books *check.Books) error {
 func (c *Clients) unknownTo(node int, b *history.Body) ([]string, error) {
 	got := c.auctionCall(c.http, node, "/v2/events?detail=true", text(b))
 	if got.status != http.StatusOK {
-		return nil, fmt.Errorf("reporting body %d again: %v", b.Number, got)
+		err := fmt.Errorf("reporting body %d again: %v", b.Number, got)
+		if got.outcome() == history.Refused {
+			err = fmt.Errorf("%w: %w", errRefused, err)
+		}
+		return nil, err
 	}
 	var details map[string][]struct{ ID, Status string }
 	if err := json.Unmarshal(got.body, &details); err != nil {

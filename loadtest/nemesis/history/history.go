@@ -219,7 +219,14 @@ func (h *History) With(do func(h *History)) {
 	do(h)
 }
 
+// findingsMax bounds what a broken cluster can say about itself. BOUND: memory; the first ones tell.
+const findingsMax = 1_000
+
 // Finding notes something that must not happen.
 func (h *History) Finding(text string) {
-	h.With(func(h *History) { h.Findings = append(h.Findings, text) })
+	h.With(func(h *History) {
+		if len(h.Findings) < findingsMax {
+			h.Findings = append(h.Findings, text)
+		}
+	})
 }
