@@ -47,7 +47,27 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
 	m.count(marketplace, c, r, result.Charged)
+	if c != nil && len(c.Caps) > 0 && r.UserHash != 0 {
+		m.met(c, r)
+	}
 	return result
+}
+
+// met tells the auctions of an impression or click of a campaign with frequency caps, in the periods that the marketplace
+// has reached. What is counted lives in the memory of each node, because a lost count does little harm, and a counter for
+// every user in the state much. Conversions come with attribution.
+func (m *Machine) met(c *campaign, r *command.EventRecord) {
+	p := &m.tenant(c.Marketplace).periods
+	x := market.Meeting{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
+	switch r.Kind {
+	case event.Impression:
+		x.Interaction = market.CapImpressions
+	case event.Click:
+		x.Interaction = market.CapClicks
+	default:
+		return
+	}
+	m.feed.Met(&c.Campaign, &x)
 }
 
 // campaignOfToken returns the campaign that the event's token names, or nil.

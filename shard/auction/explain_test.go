@@ -72,8 +72,13 @@ func TestExplain(t *testing.T) {
 	s.m.PutMarketplace(&s.settings)
 	for _, line := range [][]string{
 		{"product", "p"},
-		{"campaign", "a", "vendor=anna"}, {"campaign", "b", "vendor=bert", "left=7.00", "wallet=8.00"}, {"campaign", "c", "vendor=carl"},
-		{"bid", "a", "p", "2.00"}, {"bid", "b", "p", "1.00"}, {"bid", "c", "p", "0.10"}, {"gate", "b", "pass=1", "multiplier=0.5"},
+		{"campaign", "a", "vendor=anna"},
+		{"campaign", "b", "vendor=bert", "left=7.00", "wallet=8.00"},
+		{"campaign", "c", "vendor=carl"},
+		{"bid", "a", "p", "2.00"},
+		{"bid", "b", "p", "1.00"},
+		{"bid", "c", "p", "0.10"},
+		{"gate", "b", "pass=1", "multiplier=0.5"},
 	} {
 		s.put(line)
 	}

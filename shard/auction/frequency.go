@@ -4,6 +4,7 @@ import "github.com/gavel-ads/gavel/shard/market"
 
 // FrequencyCounter tells how often a user met a campaign. It must allocate nothing, may be called at any time from any goroutine,
 // and may know less than there was, never more: a cap then lets a little too much through, but stops nobody wrongly.
+// market.Market is one.
 type FrequencyCounter interface {
 	// Count returns the interactions of a user with a campaign, or with one of its bids where bid is not 0, in the period
 	// that the instant lies in, by the local time that offset makes of it.
@@ -11,15 +12,7 @@ type FrequencyCounter interface {
 }
 
 // FrequencyQuery is a question to a FrequencyCounter.
-type FrequencyQuery struct {
-	User        uint64 // Keyed hash.
-	Group       uint16
-	Campaign    uint32 // Ordinal in the group.
-	Bid         uint32 // Ordinal in the group; 0: all bids of the campaign.
-	Interaction market.CapInteraction
-	Period      market.Period // Daily, Weekly or Monthly.
-	LocalMillis int64         // The instant of the auction in the marketplace's time zone.
-}
+type FrequencyQuery = market.FrequencyQuery
 
 // worn reports whether a frequency cap stops a bid. Without a user, or without anybody who counts, no cap applies.
 func (s *Scratch) worn(t *market.CampaignTerms, b *market.BidRow, c *market.CampaignRow) bool {

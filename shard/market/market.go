@@ -24,6 +24,7 @@ import (
 // LOCKS: mu guards everything but the view pointer. Feeders hold it for one call.
 type Market struct {
 	view atomic.Pointer[View]
+	met  atomic.Pointer[meetings] // Nil before the first meeting.
 	seed uint64
 	hash func(seed uint64, text []byte) uint64
 

@@ -232,6 +232,9 @@ type Feed interface {
 	PutCampaign(c *Campaign) *Slot
 	// PutBid adds or replaces a bid. REQUIRES: its campaign was put before. A Deleted bid leaves the auctions.
 	PutBid(c *Campaign, b *Bid)
+	// Met tells of an interaction that was counted, of a campaign with caps. It is not part of a state: after Load, what was
+	// told before is unknown.
+	Met(c *Campaign, x *Meeting)
 	// PutSegment replaces the users of a segment, keyed hashes that ascend without repeats; DeleteSegment forgets them.
 	PutSegment(marketplace uint16, id string, users []uint64)
 	DeleteSegment(marketplace uint16, id string)

@@ -15,6 +15,7 @@ import (
 type Feed struct {
 	Slots     map[ids.UUID]*market.Slot
 	Told      map[string]string // Everything put and not deleted, by kind and id, in words.
+	Meetings  []string          // Everything met since the machine was opened, in words.
 	Published int
 	pending   bool
 }
@@ -90,6 +91,11 @@ func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 	if b.Creative != nil {
 		f.put("creative "+b.ID.String(), *b.Creative)
 	}
+}
+
+// Met counts.
+func (f *Feed) Met(c *market.Campaign, x *market.Meeting) {
+	f.Meetings = append(f.Meetings, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
 }
 
 // PutSegment replaces.

@@ -1,0 +1,92 @@
+package auction
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// What a loser would have needed to win.
+
+// needs notes the winner that a loser would have had to beat, and what that takes.
+func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, stood bool, out *Result) {
+	byMoney := stood || f.Reason == Reserve && h.quality > 0
+	if f.Won || !byMoney || s.capped() || s.a.Kind == Flights {
+		return
+	}
+	c := s.v.Campaign(b.Campaign)
+	tie := market.Mix(s.seed, keyOf(b, c))
+	against := s.against(h)
+	if against >= 0 {
+		w := s.winner(against)
+		f.AgainstRank, f.AgainstPrice, f.AgainstHi, f.AgainstLo = uint8(against+1), out.Winners[against].Price, w.hi, w.lo //nolint:gosec // at most SlotsMax.
+	}
+	if s.types != 0 && s.types&(1<<c.Charge) == 0 {
+		return // One more charge type would have changed every weight.
+	}
+	least := uint64(1)
+	if against >= 0 {
+		var ok bool
+		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality), tie, keyOf(b, c)); !ok {
+			return
+		}
+	}
+	f.Needed = s.leastBid(h, least, b, c)
+}
+
+// against returns the rank of the winner of the same entity, else the last one if all slots are taken, else -1.
+func (s *Scratch) against(h *hit) int {
+	won := s.won[:s.winners()]
+	own := func(i uint32) bool { return &s.hits[s.candidates[i].hit] == h }
+	if rank := slices.IndexFunc(won, own); rank >= 0 {
+		return rank
+	}
+	if len(won) == min(s.a.Slots, SlotsMax) {
+		return len(won) - 1
+	}
+	return -1
+}
+
+// toBeat returns the least amount that beats a winner by a weight: the quotient of the scores, or the next amount where
+// the tie goes the other way.
+func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, ok bool) {
+	if w.hi >= weight {
+		return 0, false
+	}
+	amount, rest := bits.Div64(w.hi, w.lo, weight)
+	if rest == 0 && (&candidate{tie: tie, key: key}).beats(&candidate{tie: w.tie, key: w.key}) {
+		return amount, true
+	}
+	return amount + 1, true
+}
+
+// leastBid returns the least amount of a bid that competes with at least so much and passes all gates, 0 if none does. What
+// a bid is worth, and what pacing leaves of it, never falls when the bid rises.
+func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.CampaignRow) money.Micros {
+	r := s.productOf(h)
+	floor := s.floorOf(c.Charge, r)
+	low, high := uint64(1), uint64(money.MaxMicros)
+	for low < high {
+		middle := low + (high-low)/2
+		if worth, shaded, _ := s.value(middle, floor, b, c); worth > floor && shaded >= least {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	risen := *b
+	risen.Amount = int64(low) //nolint:gosec // at most MaxMicros.
+	var amount uint64
+	var reason Reason
+	if b.Ad != 0 {
+		amount, reason = s.gateAd(h, s.v.Ad(b), &risen, c)
+	} else {
+		amount, reason = s.gate(h, r, &risen, c)
+	}
+	if reason != passed || amount < least {
+		return 0
+	}
+	return money.Micros(low) //nolint:gosec // at most MaxMicros.
+}

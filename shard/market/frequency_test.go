@@ -1,0 +1,92 @@
+package market
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// The months and weeks of two centuries are those of package time.
+func TestPeriodNumbers(t *testing.T) {
+	for day := range uint32(80_000) {
+		at := time.Unix(int64(day)*86_400, 0).UTC()
+		if got, want := monthOf(day), uint32(at.Year()*12)+uint32(at.Month()); got != want {
+			t.Fatalf("%v: month %d, want %d", at, got, want)
+		}
+	}
+	if periodNumber(Weekly, 4*86_400_000) != periodNumber(Weekly, 11*86_400_000-1) || periodNumber(Weekly, 4*86_400_000-1) == periodNumber(Weekly, 4*86_400_000) {
+		t.Error("weeks do not begin on Monday, 1970-01-05")
+	}
+}
+
+// Counts are of one user, campaign or bid, interaction and period; only what a cap asks for is counted.
+func TestMeetingsAreCounted(t *testing.T) {
+	m := New(1)
+	c := &Campaign{Ordinal: 3, Group: 2, Caps: []Cap{{Type: 1, Limit: 5}, {Type: 14, Limit: 1}, {Type: 3, Limit: 1}}}
+	const today = 20_778
+	meet := func(user uint64, bid uint32, what CapInteraction) {
+		m.Met(c, &Meeting{User: user, Bid: bid, Interaction: what, Day: today, Week: (today + 3) / 7, Month: monthOf(today)})
+	}
+	if m.Count(FrequencyQuery{User: 1}) != 0 {
+		t.Error("something is counted before anything happened")
+	}
+	meet(1, 7, CapImpressions)
+	meet(1, 8, CapImpressions)
+	meet(1, 7, CapClicks)
+	meet(2, 7, CapImpressions)
+	for _, x := range []struct {
+		user, bid uint32
+		what      CapInteraction
+		period    Period
+		day       int64
+		want      uint32
+	}{
+		{1, 0, CapImpressions, Daily, today, 2},
+		{2, 0, CapImpressions, Daily, today, 1},
+		{1, 0, CapImpressions, Daily, today + 1, 0},
+		{1, 0, CapImpressions, Monthly, today + 1, 2},
+		{1, 0, CapImpressions, Weekly, today, 0}, // No cap asks.
+		{1, 7, CapClicks, Weekly, today, 1},
+		{1, 8, CapClicks, Weekly, today, 0},
+		{3, 0, CapImpressions, Daily, today, 0},
+	} {
+		q := FrequencyQuery{
+			User: uint64(x.user), Group: 2, Campaign: 3, Bid: x.bid, Interaction: x.what, Period: x.period, LocalMillis: x.day * 86_400_000,
+		}
+		if got := m.Count(q); got != x.want {
+			t.Errorf("%+v: %d", x, got)
+		}
+	}
+}
+
+// A full bucket forgets the counts that end first, and a count read beside writers is never too high.
+func TestMeetingsForgetTheOldest(t *testing.T) {
+	x := &meetings{}
+	for i := range uint64(2 * meetingWays) {
+		key := 5 + i*meetingBuckets
+		for range 3 {
+			x.add(key, uint32(i))
+		}
+	}
+	for i := range uint64(2 * meetingWays) {
+		want := uint32(0)
+		if i >= meetingWays {
+			want = 3
+		}
+		if got := x.get(5 + i*meetingBuckets); got != want {
+			t.Errorf("key %d: %d, want %d", i, got, want)
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range uint64(20_000) {
+			x.add(9+i%(2*meetingWays)*meetingBuckets, uint32(i))
+		}
+	})
+	for range 20_000 {
+		if x.get(9) > 20_000/(2*meetingWays) {
+			t.Fatal("a count is too high")
+		}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,45 @@
+package shard_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Auctions are told of each counted impression and click of a known user with a campaign that has caps, and of nothing else.
+func TestCappedCampaignsAreTold(t *testing.T) {
+	r := segmentReplica(t)
+	account := ids.AccountOf(1, "v")
+	for n := range byte(2) {
+		c := market.Campaign{ID: ids.Mint(int64(n), [10]byte{n}, ids.ShardOf(account)), Marketplace: 1, VendorID: "v"}
+		if n == 0 {
+			c.Caps = []market.Cap{{Type: 1, Limit: 3}}
+		}
+		expect(t, "created", result(t, r.Do(command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c}))).Refusal, command.Done)
+	}
+	r.Do(command.AppendAdvance(nil, benchNow, &command.Advance{Periods: []command.Periods{{Marketplace: 1, Day: 7, Week: 1, Month: 9}}}))
+	e := command.Events{Marketplace: 1}
+	for i, x := range []command.EventRecord{
+		{Kind: event.Impression, Campaign: 1, Bid: 4, UserHash: 5},
+		{Kind: event.Impression, Campaign: 1, Bid: 4},
+		{Kind: event.Click, Campaign: 1, UserHash: 6},
+		{Kind: event.Pageview, Campaign: 1, UserHash: 6},
+		{Kind: event.Impression, Campaign: 2, UserHash: 5},
+		{Kind: event.Impression, UserHash: 5},
+	} {
+		x.Key, x.OccurredMillis, x.Bucket = [16]byte{byte(i)}, benchNow, event.BucketOf(benchNow)
+		e.Records = append(e.Records, x, x) // A repeat is not counted, and not told.
+	}
+	r.Do(command.AppendEvents(nil, benchNow, &e))
+	want := []string{
+		"campaign 1 {User:5 Bid:4 Interaction:0 Day:7 Week:1 Month:9}",
+		"campaign 1 {User:6 Bid:0 Interaction:1 Day:7 Week:1 Month:9}",
+	}
+	if !slices.Equal(r.Feed.Meetings, want) {
+		t.Errorf("told %q, want %q", r.Feed.Meetings, want)
+	}
+}
