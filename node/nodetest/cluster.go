@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -28,7 +29,7 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 	for i := range nodes {
 		own := o
 		own.Args = append([]string{
-			"--node-id", name(i), "--peer-listen", peers[i], "--join", strings.Join(peers, ","), "--bootstrap-expect", fmt.Sprint(size),
+			"--node-id", name(i), "--peer-listen", peers[i], "--join", strings.Join(peers, ","), "--bootstrap-expect", strconv.Itoa(size),
 			"--peer-certificate", filepath.Join(certificates, name(i)+".crt"), "--peer-key", filepath.Join(certificates, name(i)+".key"),
 			"--peer-authority", filepath.Join(certificates, "ca.crt"),
 		}, o.Args...)
