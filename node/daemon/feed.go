@@ -19,6 +19,7 @@ type feed struct {
 	keys      *auth.Table
 	secrets   atomic.Pointer[secrets]
 	externals externals
+	assetURL  string      // Base of the addresses of assets.
 	onBadKey  func(error) // An API key in the books that cannot be read.
 }
 
@@ -28,9 +29,11 @@ type secrets struct {
 	keyring *bidid.Keyring
 }
 
-// PutRecord takes API keys; other records are read from durable state when somebody asks for them.
-func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+// PutRecord takes API keys and what decides which ads may be shown; other records are read from durable state when somebody
+// asks for them.
+func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	if kind != command.RecordAPIKey {
+		f.putCreative(kind, marketplace, id, value)
 		return
 	}
 	if value == nil {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/config"
@@ -27,12 +28,13 @@ func (n *node) startJobs() {
 	if n.cfg.Blob.Driver == "local" {
 		sweeper.Mine = func() bool { return true }
 	}
-	swept := make(chan struct{})
-	go func() { defer close(swept); sweeper.Run(ctx) }()
+	var others sync.WaitGroup
+	others.Go(func() { sweeper.Run(ctx) })
+	others.Go(func() { n.pruneAudit(ctx, leads) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()
-		<-swept
+		others.Wait()
 		out.Close()
 		return nil
 	})

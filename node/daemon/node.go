@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -80,6 +81,7 @@ func (n *node) openState(ctx context.Context) error {
 	}
 	n.feed = &feed{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
+		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // With a port of 0 tests alone ask wrongly.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 	}
 	groups := make([]uint16, 0, n.topology.DataGroups+1)

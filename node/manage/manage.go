@@ -20,6 +20,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage/apikey"
 	"github.com/gavel-ads/gavel/node/manage/asset"
+	"github.com/gavel-ads/gavel/node/manage/audit"
 	"github.com/gavel-ads/gavel/node/manage/billing"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
@@ -46,6 +47,7 @@ type Tenant interface {
 	Settings() market.Marketplace
 	apikey.Store
 	asset.Store
+	audit.Store
 	billing.Store
 	campaign.Store
 	catalog.Store
@@ -58,6 +60,7 @@ type Tenant interface {
 	template.Store
 	user.Store
 	webhook.Store
+	Notifier
 }
 
 var _ Tenant = store.Tenant{}
@@ -98,6 +101,8 @@ type Deps struct {
 	Notes func() []string
 	Now   func() time.Time
 	Log   *slog.Logger
+	// Audit takes what is to be written into the audit log; nil: there is none.
+	Audit func(marketplace uint16, e store.AuditEntry)
 	// Count counts a management request; nil counts nothing. The operation is one of the description.
 	Count func(operation, status string, took time.Duration)
 }
@@ -157,6 +162,7 @@ func New(c Config, d Deps) (*Server, error) {
 // Register mounts the whole management API. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
 	apikey.Register(api, now)
+	audit.Register(api)
 	billing.Register(api)
 	campaign.Register(api, now)
 	catalog.Register(api, now)

@@ -62,7 +62,7 @@ func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) 
 
 // serve runs the operation and hands out the token of what it wrote.
 func (s *Server) serve(a *answer, r *http.Request) {
-	s.mux.ServeHTTP(a, r)
+	s.observed(a, r)
 	if token, ok := r.Context().Value(tokenKey{}).(func() string); ok {
 		if text := token(); text != "" {
 			a.Header().Set(TokenHeader, text)

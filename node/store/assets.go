@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -61,7 +62,13 @@ func (x *Asset) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 // Object is the name of the file in the blob store: of the newest form, and after an upload of the file.
 func (x *Asset) Object() string { return fmt.Sprintf("%s-%d", x.Address, x.Forms) }
 
-// Form is the signed permission to upload a file once.
+// URL is the public address, below a base for files of ours.
+func (x *Asset) URL(base string) string { return cmp.Or(x.ExternalURL, base+AssetPath+x.Address) }
+
+// AssetPath is where files are served.
+const AssetPath = "/assets/"
+
+// newForm makes the signed permission to upload a file once.
 func (x *Asset) newForm(now int64) {
 	x.Forms++
 	x.Nonce, x.UploadBy = rand.Text(), now+UploadWait.Milliseconds()

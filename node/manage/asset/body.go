@@ -1,7 +1,6 @@
 package asset
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -176,5 +175,5 @@ func orEmpty[T any](list []T) []T {
 
 // urlOf is the public address of an asset.
 func (s *Service) urlOf(x *store.Asset) string {
-	return cmp.Or(x.ExternalURL, s.AssetURL+filePath+x.Address)
+	return x.URL(s.AssetURL)
 }

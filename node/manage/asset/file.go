@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	filePath = "/assets/"
+	filePath = store.AssetPath
 	// FileRoute is the public address of files.
 	FileRoute = "GET " + filePath + "{address}"
 )

@@ -3,6 +3,7 @@
 package managetest
 
 import (
+	"context"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -90,8 +91,13 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
 		Now: w.Now, Ready: func() string { return "" },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
-		Count:  func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
-		Log:    slog.New(slog.NewTextHandler(&w.log, nil)),
+		Audit: func(m uint16, e store.AuditEntry) {
+			if err := w.Store.Tenant(m).Audit(context.Background(), []store.AuditEntry{e}); err != nil {
+				panic(err)
+			}
+		},
+		Count: func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
+		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,35 @@
+package daemon
+
+import (
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// TestTrail: what was handed over before the end is in the log, however many hand over at once; afterwards nothing hangs.
+func TestTrail(t *testing.T) {
+	w := managetest.New(t)
+	trail := newTrail(w.Store, slog.New(slog.DiscardHandler))
+	var all sync.WaitGroup
+	for m := range uint16(2) {
+		all.Go(func() {
+			for range 500 {
+				trail.add(m+1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
+			}
+		})
+	}
+	all.Wait()
+	trail.close()
+	for m := range uint16(2) {
+		got, _, err := w.Store.Tenant(m+1).AuditLog(t.Context(), store.Page{Limit: 10_000}, func(*store.AuditEntry) bool { return true })
+		if err != nil || len(got) != 500 {
+			t.Errorf("marketplace %d has %d entries, %v", m+1, len(got), err)
+		}
+	}
+	for range 2 * auditQueue {
+		trail.add(1, store.AuditEntry{})
+	}
+}

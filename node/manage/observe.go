@@ -1,0 +1,178 @@
+package manage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// auditPartMax is how much of a resource the log keeps. BOUND: bodies of bulk writes have megabytes, and the log is about
+// who did what.
+const auditPartMax = 4 << 10
+
+// observed serves a change and writes down who made it, what was there before and what is now. Reads, refusals and repeats
+// that are answered from memory leave nothing.
+//
+// An entry is handed over after the change and not written with it: that is one line for all operations, and it stays true
+// when one is added. The price: a crash between the two loses the entry of a change that was made.
+func (s *Server) observed(a *answer, r *http.Request) {
+	operation, about := s.operation(r)
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || operation == "" {
+		s.mux.ServeHTTP(a, r)
+		return
+	}
+	var before []byte
+	if about && r.Method != http.MethodPost {
+		before = s.present(r)
+	}
+	s.mux.ServeHTTP(a, r)
+	if a.status < 200 || a.status > 299 {
+		return
+	}
+	caller := resource.CallerOf(r.Context())
+	entry := store.AuditEntry{
+		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: operation, Method: r.Method, Path: r.URL.RequestURI(),
+		Status: a.status, RequestID: r.Header.Get("X-Request-Id"), Before: kept(before), After: kept(a.body.Bytes()),
+	}
+	if s.deps.Audit != nil {
+		s.deps.Audit(caller.Marketplace, entry)
+	}
+	s.tell(r.Context(), operation, before, a.body.Bytes())
+}
+
+// operation is the id of the operation that a request is for, and whether its path names a resource and not a list.
+func (s *Server) operation(r *http.Request) (id string, about bool) {
+	_, pattern := s.mux.Handler(r)
+	return s.names[pattern], strings.Contains(pattern, "{")
+}
+
+// present reads the resource that a request is about to change, by the operation that reads it; nothing where there is none.
+func (s *Server) present(r *http.Request) []byte {
+	read := r.Clone(r.Context())
+	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0
+	if id, _ := s.operation(read); id == "" {
+		return nil
+	}
+	void := newAnswer()
+	s.mux.ServeHTTP(void, read)
+	if void.status != http.StatusOK {
+		return nil
+	}
+	return void.body.Bytes()
+}
+
+// secrets are members that the log must not keep: it is read by more people than may use them.
+var secrets = []string{"key", "secret", "fields", "uploadUrl", "acceptUrl", "previewUrl"}
+
+// kept is a body as the log keeps it: without secrets, and nothing but its size when it is large.
+func kept(body []byte) json.RawMessage {
+	if len(body) == 0 {
+		return nil
+	}
+	if len(body) <= auditPartMax {
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.UseNumber()
+		var v any
+		if d.Decode(&v) == nil {
+			text, err := json.Marshal(redacted(v))
+			if err == nil && len(text) <= auditPartMax {
+				return text
+			}
+		}
+	}
+	text, err := json.Marshal(struct {
+		Omitted int `json:"omittedBytes"`
+	}{len(body)})
+	if err != nil {
+		panic("a number does not become JSON: " + err.Error())
+	}
+	return text
+}
+
+func redacted(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name := range v {
+			text, isText := v[name].(string)
+			if slices.Contains(secrets, name) || isText && strings.Contains(text, "signature=") {
+				v[name] = "(not kept)"
+				continue
+			}
+			v[name] = redacted(v[name])
+		}
+	case []any:
+		for i := range v {
+			v[i] = redacted(v[i])
+		}
+	}
+	return v
+}
+
+// notified are the operations that webhooks are told of.
+var notified = map[string]store.Channel{
+	"createCampaign": store.ChannelCampaignCreate, "patchCampaign": store.ChannelCampaignUpdate, "deleteCampaign": store.ChannelCampaignDelete,
+	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
+}
+
+// Notifier queues a notification; the store of a marketplace is one.
+type Notifier interface {
+	Notify(ctx context.Context, channel store.Channel, payload any) error
+}
+
+// tell queues the notification of a change. The change is made by now: if the queue cannot be reached, the log says so.
+func (s *Server) tell(ctx context.Context, operation string, before, after []byte) {
+	channel, ok := notified[operation]
+	if !ok {
+		return
+	}
+	body := after
+	if len(body) == 0 {
+		body = before
+	}
+	var x notice
+	if len(body) > 0 && json.Unmarshal(body, &x) != nil {
+		return
+	}
+	if err := resource.Tenant[Notifier](ctx).Notify(ctx, channel, x.payload(ctx, channel)); err != nil {
+		s.deps.Log.Warn("notification_lost", slog.String("channel", string(channel)), slog.Any("err", err))
+	}
+}
+
+// notice is as much of a campaign or bid as webhooks are told.
+type notice struct {
+	CampaignID   string `json:"campaignId"`
+	VendorID     string `json:"vendorId"`
+	Name         string `json:"name"`
+	AdFormat     string `json:"adFormat"`
+	CampaignType string `json:"campaignType"`
+	BidID        string `json:"bidId"`
+	Bids         []struct {
+		BidID      string `json:"bidId"`
+		CampaignID string `json:"campaignId"`
+	} `json:"bids"`
+}
+
+func (x *notice) payload(ctx context.Context, channel store.Channel) map[string]any {
+	marketplace := resource.Tenant[Tenant](ctx).Settings().ID.String()
+	if strings.HasPrefix(string(channel), "campaign:") {
+		return map[string]any{
+			"campaign_id": x.CampaignID, "marketplace_id": marketplace, "vendor_id": x.VendorID, "name": x.Name,
+			"ad_format": x.AdFormat, "campaign_type": x.CampaignType,
+		}
+	}
+	bids, campaign := []string{}, x.CampaignID
+	for _, b := range x.Bids {
+		bids, campaign = append(bids, b.BidID), b.CampaignID
+	}
+	if x.BidID != "" {
+		bids = append(bids, x.BidID)
+	}
+	return map[string]any{"campaign_id": campaign, "marketplace_id": marketplace, "bid_ids": bids}
+}
