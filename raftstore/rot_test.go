@@ -90,7 +90,10 @@ func files(t *testing.T, fs vfs.FS, dir string, kinds map[string][]string) {
 		switch {
 		case info.IsDir():
 			files(t, fs, p, kinds)
-		case info.Size() > 0: // Locks and markers are empty.
+		case strings.HasPrefix(name, "marker."): // Empty: its name is what it says.
+			kind := strings.TrimPrefix(path.Dir(p), "node/") + "/" + strings.TrimRight(name, "0123456789.")
+			kinds[kind] = append(kinds[kind], p)
+		case info.Size() > 0: // Locks are empty.
 			kind := strings.TrimPrefix(path.Dir(p), "node/") + "/" + strings.TrimLeft(strings.TrimSuffix(name, path.Ext(name)), "0123456789-") + path.Ext(name)
 			if strings.Contains(kind, "snapshots") {
 				kind = "snapshots/" + name
@@ -132,6 +135,7 @@ func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 		}
 	}
 	expect := map[string]int{"closed": commands / 2, "power lost": commands}
+	older := disks["closed"]
 
 	type outcome struct{ refused, harmless int }
 	tally := map[string]*outcome{}
@@ -150,8 +154,14 @@ func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
+						if info.Size() == 0 && m.name != "deleted" {
+							continue
+						}
 						m.do(t, fs, p, info.Size())
 						refused, lost := survey(t, fs, expect[phase])
+						if m.name == "deleted" && lost == nil && phase == "power lost" {
+							lost = olderCopies(t, disk, older, paths, expect[phase])
+						}
 						mu.Lock()
 						o := tally[phase+" "+kind]
 						if o == nil {
@@ -175,6 +185,22 @@ func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(tally)) {
 		t.Logf("%-34s refused %2d, harmless %2d", kind, tally[kind].refused, tally[kind].harmless)
 	}
+}
+
+// olderCopies puts the files of an older disk in the place of those of the same name.
+func olderCopies(t *testing.T, disk, older *vfs.MemFS, paths []string, commands int) (lost error) {
+	t.Helper()
+	for _, p := range paths {
+		if _, err := older.Stat(p); err != nil {
+			continue
+		}
+		old, fs := contents(t, older, p), disk.CrashClone(vfs.CrashCloneCfg{})
+		rewrite(t, fs, p, func([]byte) []byte { return old })
+		if _, err := survey(t, fs, commands); err != nil {
+			lost = errors.Join(lost, fmt.Errorf("older copy of %s: %w", p, err))
+		}
+	}
+	return lost
 }
 
 // survey starts a node on a disk and looks whether every command of the first phase or of both was applied exactly once. A
