@@ -163,8 +163,13 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 		t.Errorf("%d compared, %q", compared, faults)
 	}
 	for _, planted := range [][2]string{
-		{"70", "71"}, {`"impressions":5`, `"impressions":4`}, {`"chargedClicks":2`, `"chargedClicks":3`}, {"20", "19"},
-		{`"id":"c"`, `"id":"d"`}, {`"vendor":"v"`, `"vendor":"w"`}, {"[{", "{"},
+		{"70", "71"},
+		{`"impressions":5`, `"impressions":4`},
+		{`"chargedClicks":2`, `"chargedClicks":3`},
+		{"20", "19"},
+		{`"id":"c"`, `"id":"d"`},
+		{`"vendor":"v"`, `"vendor":"w"`},
+		{"[{", "{"},
 	} {
 		if _, faults := compareAudit([]byte(strings.Replace(honest, planted[0], planted[1], 1)), h, books); faults == nil {
 			t.Errorf("%s instead of %s: not found", planted[1], planted[0])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -99,7 +100,7 @@ func (s *slot) unlink() error {
 		if err != nil {
 			return err
 		}
-		left := append(bridges, veths...)
+		left := slices.Concat(bridges, veths)
 		if len(left) == 0 {
 			return nil
 		}
