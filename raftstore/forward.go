@@ -22,6 +22,8 @@ const (
 	linkDialTimeout = 2 * time.Second
 	// linkSilence is how long a request waits for its answer before the connection is given up: the next one is fresh.
 	linkSilence = 2 * time.Second
+	// linkPatience is the least that a request waits, however near its deadline is.
+	linkPatience = 250 * time.Millisecond
 )
 
 // Operations and answers of a forward connection:
@@ -84,32 +86,54 @@ type frame struct {
 	err     error
 }
 
-// request sends one request to the peer at address and waits for the answer.
-func (l *links) request(ctx context.Context, address string, op byte, group uint16, payload []byte) (frame, error) {
+// request sends one request of a group to the peer at address and waits for the answer, until this node hears of another
+// leader: the old one may be gone without a word.
+func (l *links) request(ctx context.Context, g *Group, address string, op byte, payload []byte) (frame, error) {
 	k, err := l.get(ctx, address)
 	if err != nil {
 		return frame{}, err
 	}
 	l.forwarded.Add(1)
-	id, answer, err := k.send(op, group, payload)
+	id, answer, err := k.send(op, g.id, payload)
 	if err != nil {
 		return frame{}, err
 	}
-	timer := time.NewTimer(linkSilence)
-	defer timer.Stop()
-	select {
-	case f := <-answer:
+	f, waited := k.await(ctx, g, address, answer)
+	if waited == 0 {
 		return f, f.err
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 	k.mu.Lock()
 	delete(k.waiting, id)
 	k.mu.Unlock()
-	if time.Since(time.Unix(0, k.heard.Load())) >= linkSilence {
+	if time.Since(time.Unix(0, k.heard.Load())) >= waited {
 		l.drop(address, k)
 	}
 	return frame{}, errLinkLost
+}
+
+// await waits for an answer. A waited other than 0 says how long a connection must have been silent to be given up.
+func (k *link) await(ctx context.Context, g *Group, address string, answer <-chan frame) (f frame, waited time.Duration) {
+	silence := linkSilence
+	if end, bounded := ctx.Deadline(); bounded { // The last try has to be on a fresh connection.
+		silence = min(silence, max(time.Until(end)/2, linkPatience))
+	}
+	timer := time.NewTimer(silence)
+	defer timer.Stop()
+	for {
+		moved := g.moved()
+		if leader, _ := g.raft.LeaderWithID(); leader != "" && string(leader) != address {
+			return f, linkSilence
+		}
+		select {
+		case f = <-answer:
+			return f, 0
+		case <-timer.C:
+			return f, silence
+		case <-ctx.Done():
+			return f, linkSilence
+		case <-moved:
+		}
+	}
 }
 
 // errNotSent means that the request never left this node.

@@ -46,9 +46,10 @@ type Group struct {
 	done    sync.WaitGroup
 	asking  sync.WaitGroup // Barriers.
 
-	opened   time.Time
-	leaders  chan raft.Observation // Of new leaders, wherever they are.
-	observer *raft.Observer
+	heartbeat time.Duration // Raft\'s timeout.
+	opened    time.Time
+	leaders   chan raft.Observation // Of new leaders, wherever they are.
+	observer  *raft.Observer
 
 	mu     sync.Mutex
 	term   uint64        // In which this node is ready; 0: it is not.
@@ -117,6 +118,13 @@ func (g *Group) watchLeaders() {
 func (g *Group) wake() {
 	close(g.change)
 	g.change = make(chan struct{})
+}
+
+// moved is closed when this node hears of a leader, or begins or ends to be it.
+func (g *Group) moved() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.change
 }
 
 // ledSince is when this node became the leader it is.

@@ -76,16 +76,13 @@ func (g *Group) attempt(ctx context.Context, address string, try attempt) (resul
 	return try(ctx, address)
 }
 
-// waitRetry waits, less when this node begins to lead. False: ctx or the store ended.
+// waitRetry waits, less when this node hears of a leader. False: ctx or the store ended.
 func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	g.mu.Lock()
-	change := g.change
-	g.mu.Unlock()
 	select {
 	case <-timer.C:
-	case <-change:
+	case <-g.moved():
 	case <-ctx.Done():
 		return false
 	case <-g.store.life.Done():
@@ -96,7 +93,7 @@ func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 
 // ask sends one request of a forward connection and translates the answer.
 func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte) (result []byte, hint string, err error) {
-	f, err := g.store.links.request(ctx, address, op, g.id, payload)
+	f, err := g.store.links.request(ctx, g, address, op, payload)
 	switch {
 	case errors.Is(err, ErrOverloaded):
 		return nil, "", err

@@ -266,8 +266,8 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	}
 	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
 	g.safe.SetBrakes(s.space.brakes(g))
-	heartbeat := clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
-	config := s.raftConfig(id, heartbeat, found.keepState, g.leads)
+	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
+	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)
 	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
@@ -278,6 +278,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	g.raft.RegisterObserver(g.observer)
 	g.done.Go(g.follow)
 	g.done.Go(g.watchLeaders)
+	g.done.Go(g.noticeSilence)
 	s.groups[id] = g
 	if alone(servers, s.identity.Server) {
 		g.safe.Campaign()

@@ -79,9 +79,35 @@ func TestClusterOverTLS(t *testing.T) {
 	if members := stores[0].Group(0).Members(); len(members) != 3 {
 		t.Errorf("a node with the certificate of another one became a member: %v", members)
 	}
+	removedIsCutOff(t, stores)
 	for _, s := range slices.Backward(stores) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// removedIsCutOff removes the third of three nodes: the connections it has to the others are closed and no new one is opened.
+func removedIsCutOff(t *testing.T, stores []*raftstore.Store) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := stores[0].Remove(ctx, "n3"); err != nil {
+		t.Fatal(err)
+	}
+	refused := func() uint64 { return stores[0].Stats().PeerRejectName + stores[1].Stats().PeerRejectName }
+	for refused() == 0 {
+		if ctx.Err() != nil {
+			t.Fatal("nothing of the removed node was cut")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	short, stop := context.WithTimeout(t.Context(), 2*time.Second)
+	defer stop()
+	if _, err := stores[2].Group(0).Propose(short, raftstoretest.LedgerCommand(99)); err == nil {
+		t.Error("a removed node proposed")
+	}
+	if _, err := stores[0].Group(0).Propose(ctx, raftstoretest.LedgerCommand(100)); err != nil {
+		t.Errorf("the two others: %v", err)
 	}
 }

@@ -116,7 +116,7 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 		Exit: func(int) {
 			once.Do(func() {
 				c.Exits.Add(1)
-				go c.end(n, life)
+				go c.end(n, life, (*Host).Kill)
 			})
 			runtime.Goexit()
 		},
@@ -131,13 +131,16 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 func (n *Node) Wipe() { n.disk = vfs.NewCrashableMem() }
 
 // Crash ends the process of node i and loses what its disk had not synced, or half of it, or nothing.
-func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0) }
+func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0, (*Host).Kill) }
+
+// PowerOff is Crash of a whole machine: peers are not told.
+func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).Vanish) }
 
 // end is Crash for one life; 0 is any.
 //
 // INVARIANT: first nobody counts on the node any more (life, network), then the disk is copied. So whatever was answered
 // or sent is on the copy if it was durable then.
-func (c *Cluster) end(n *Node, life int) {
+func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.alive || life != 0 && life != n.life {
@@ -145,7 +148,7 @@ func (c *Cluster) end(n *Node, life int) {
 	}
 	n.life++
 	n.alive = false
-	n.host.Kill()
+	leave(n.host)
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
 	n.cancel()
 	if store := n.store; store != nil {

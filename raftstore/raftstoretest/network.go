@@ -113,6 +113,19 @@ func (h *Host) Kill() {
 	n.moved.Broadcast()
 }
 
+// Vanish ends the node without a word, as a power failure does: its connections stay open at the other ends, and lead
+// nowhere for ever.
+func (h *Host) Vanish() {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	h.dead = true
+	for c := range h.net.conns {
+		c.in.moved.Broadcast()
+		c.out.moved.Broadcast()
+	}
+	h.net.moved.Broadcast()
+}
+
 // Listen has the form of raftstore.Config.Listen.
 func (h *Host) Listen(string) (net.Listener, error) {
 	h.net.mu.Lock()
@@ -241,7 +254,7 @@ func (c *memConn) Read(b []byte) (int, error) {
 	for {
 		now := time.Now()
 		switch {
-		case f.reset:
+		case f.reset || f.to.dead:
 			return 0, syscall.ECONNRESET
 		case !c.readUntil.IsZero() && !now.Before(c.readUntil):
 			return 0, os.ErrDeadlineExceeded
@@ -270,15 +283,18 @@ func (c *memConn) Write(b []byte) (int, error) {
 	n, f := c.net, c.out
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for f.bytes > flowBytesMax && !f.reset && !f.ended && (c.sendUntil.IsZero() || time.Now().Before(c.sendUntil)) {
+	for f.bytes > flowBytesMax && !f.reset && !f.ended && !f.from.dead && !f.to.dead && (c.sendUntil.IsZero() || time.Now().Before(c.sendUntil)) {
 		f.moved.Wait()
 	}
 	now := time.Now()
 	switch {
-	case f.reset || f.ended:
+	case f.reset || f.ended || f.from.dead:
 		return 0, syscall.EPIPE
 	case !c.sendUntil.IsZero() && !now.Before(c.sendUntil):
 		return 0, os.ErrDeadlineExceeded
+	}
+	if f.to.dead { // It vanished; nobody says so.
+		return len(b), nil
 	}
 	at := now.Add(100*time.Microsecond + f.lag + time.Duration(n.rng.Int64N(int64(time.Millisecond+n.slow))))
 	if at.Before(f.last) {
@@ -297,8 +313,10 @@ func (c *memConn) Close() error {
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
 	delete(c.net.conns, c)
-	c.out.ended = true
 	c.in.reset = true
+	if !c.out.from.dead { // Else it vanished, and its end is not told.
+		c.out.ended = true
+	}
 	c.in.moved.Broadcast()
 	c.out.moved.Broadcast()
 	return nil

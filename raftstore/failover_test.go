@@ -1,0 +1,87 @@
+package raftstore_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
+)
+
+// How long a client at another node waits for its next command when the leader dies, in simulated time: crashes, of which
+// peers learn by a reset, and power failures, of which they learn nothing. Disks and processors cost nothing here, so the
+// figure is that of the timers.
+func TestFailover(t *testing.T) {
+	for name, end := range map[string]func(*raftstoretest.Cluster, int){
+		"crash": (*raftstoretest.Cluster).Crash, "power failure": (*raftstoretest.Cluster).PowerOff,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := raftstoretest.NewCluster(t, 21, 3)
+				startAll(t, c, 3)
+				all := []time.Duration{}
+				for round := range uint64(100) {
+					waitUntil(t, time.Minute, "somebody leads", func() bool { return leader(c) >= 0 })
+					dead := leader(c)
+					for i := range c.Nodes { // Everybody has a connection to the leader.
+						place(t, c, i, round*10+uint64(i))
+					}
+					time.Sleep(time.Duration(round*37%1000) * time.Millisecond)
+					end(c, dead)
+					began := time.Now()
+					place(t, c, (dead+1)%3, round*10+5)
+					all = append(all, time.Since(began))
+					if !c.Start(dead, c.Seeds(3)) {
+						t.Fatal("does not start")
+					}
+					time.Sleep(3 * time.Second)
+				}
+				slices.Sort(all)
+				t.Logf("p50 %s, p90 %s, p99 %s, longest %s", all[50], all[90], all[98], all[99])
+				if all[98] > 4*time.Second {
+					t.Errorf("p99 %s", all[98])
+				}
+				stopAll(c)
+			})
+		})
+	}
+}
+
+// The connections of a node to a leader that lost power and came back lead nowhere. A command of that node finds the leader
+// within its deadline all the same.
+func TestPooledConnectionsAreDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := raftstoretest.NewCluster(t, 22, 3)
+		startAll(t, c, 3)
+		lead := leader(c)
+		follower := (lead + 1) % 3
+		place(t, c, follower, 1)
+		c.PowerOff(lead)
+		if !c.Start(lead, c.Seeds(3)) { // Before anybody noticed.
+			t.Fatal("does not start")
+		}
+		s, _ := c.Store(follower)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if _, err := s.Group(1).Propose(ctx, raftstoretest.LedgerCommand(2)); err != nil {
+			t.Errorf("with dead connections: %v", err)
+		}
+		lead2 := (lead + 2) % 3
+		waitUntil(t, time.Minute, "the old leader leads again", func() bool {
+			if leader(c) == lead {
+				return true
+			}
+			other, _ := c.Store(lead2)
+			_ = other.Transfer(t.Context(), 1, c.Nodes[lead].ID) // Tried again.
+			return false
+		})
+		began := time.Now()
+		place(t, c, follower, 3)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("the first life's connection is still in use: %s", took)
+		}
+		stopAll(c)
+	})
+}

@@ -1,0 +1,61 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest/certs"
+)
+
+// A member may call for itself only: a call with the server id of another one is refused, counted, and its connection closed.
+func TestImpostorIsRefused(t *testing.T) {
+	a := certs.New(t)
+	m, in, address := secured(t, files(a, "n1", time.Hour), "")
+	m.c.Node = func(server string) string { node, _, _ := strings.Cut(server, "~"); return node }
+	_, out, _ := secured(t, files(a, "n2", time.Hour), "")
+	out.mux.c.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "tcp", address)
+	}
+	here, there := New(in, hclog.NewNullLogger()), New(out, hclog.NewNullLogger())
+	defer here.Close()
+	defer there.Close()
+	go obey(here)
+	call := func(id string) error {
+		args := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(id)}, Term: 5}
+		return there.AppendEntries("n1", raft.ServerAddress(address), args, &raft.AppendEntriesResponse{})
+	}
+	if err := call("n2~1234"); err != nil {
+		t.Errorf("for itself: %v", err)
+	}
+	if at := there.PeerContact("n1"); at.IsZero() {
+		t.Error("the contact is not noted")
+	}
+	before, _ := here.LeaderContact()
+	if err := call("n1~1234"); err == nil {
+		t.Error("n2 called as n1")
+	}
+	if after, _ := here.LeaderContact(); !after.Equal(before) || m.Rejects().Name.Load() != 1 {
+		t.Errorf("the call was noted, or not counted: %d", m.Rejects().Name.Load())
+	}
+}
+
+// Whatever 16 bytes come first, reading them does not panic, and what is accepted is written the same.
+func FuzzHeader(f *testing.F) {
+	f.Add(header{kind: Raft, group: 3, cluster: cluster}.append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) != headerBytes {
+			return
+		}
+		h, err := parseHeader([headerBytes]byte(b))
+		if err == nil && string(h.append(nil)) != string(b) {
+			t.Errorf("%x is read as %+v", b, h)
+		}
+	})
+}
