@@ -22,6 +22,7 @@ BENCH            := .
 COUNT            := 1
 KILLS            := 200
 HOURS            := 5
+PLANTED          := all
 SEED             := 1
 SCENARIO         := mixed
 MINUTES          := 3
@@ -100,6 +101,10 @@ kill: ## Kill a node under load again and again and audit its books. KILLS=200.
 .PHONY: sim
 sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEED=1.
 	@GAVEL_SIM_MINUTES=$$(( $(HOURS) * 60 )) GAVEL_SIM_SEED=$(SEED) go test -count=1 -timeout 0 -run '^TestSimulation$$' -v ./node/simulation
+
+.PHONY: planted
+planted: ## Plant each bug of planted/*.patch in a copy of the tree; a test must catch it. PLANTED=name for one.
+	@PLANTED=$(PLANTED) go test -count=1 -timeout 0 -run '^TestPlanted$$' -v ./planted | grep -v '^=== '
 
 .PHONY: race
 race: ## All tests under the race detector (needs a C compiler).
