@@ -59,6 +59,7 @@ func (n *node) openDoors(ctx context.Context) error {
 		return err
 	}
 	n.openAuctions()
+	n.startJobs()
 	n.push("leaderships", n.drain)
 	n.open.Store(true)
 	return nil
