@@ -10,16 +10,16 @@ import (
 // findPlace looks the auction's slot or placement up; nil when there is none or it is switched off.
 func (s *Scratch) findPlace() {
 	s.place = nil
+	if s.a.Kind != Banners && s.a.Kind != SponsoredBrand {
+		return
+	}
 	id := s.req.Text(s.a.SlotID.Span)
 	var place *market.Place
-	switch s.a.Kind {
-	case Banners:
+	if s.a.Kind == Banners {
 		s.key = market.AppendPlaceKey(s.key[:0], s.t.Marketplace, market.Banner, id)
 		place = s.v.Place(s.key)
-	case SponsoredBrand:
+	} else {
 		place, s.key = s.v.Placement(s.key[:0], s.t.Marketplace, id)
-	default:
-		return
 	}
 	if place != nil && place.Active {
 		s.place = place

@@ -66,10 +66,13 @@ func (r *Results) reset(n int) {
 
 // reset empties a result, so that nothing of an earlier request shows.
 func (r *Result) reset(req *Request, a *Auction) {
-	clear(r.assets) // They hold on to memory of a view.
-	clear(r.texts)
-	*r = Result{
-		Type: resultTypes[a.Kind], Winners: r.Winners[:0], Placement: a.Placement, assets: r.assets[:0], texts: r.texts[:0],
+	r.Type, r.Failed, r.Placement, r.Variant = resultTypes[a.Kind], false, a.Placement, nil
+	r.Winners = r.Winners[:0]
+	clear(r.Lost[:])
+	if len(r.assets)+len(r.texts) > 0 {
+		clear(r.assets) // They hold on to memory of a view.
+		clear(r.texts)
+		r.assets, r.texts = r.assets[:0], r.texts[:0]
 	}
 	if a.Variant.Len > 0 {
 		r.Variant = req.Text(a.Variant)

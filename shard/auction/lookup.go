@@ -128,6 +128,7 @@ func (s *Scratch) touch(list []found) {
 			sum += uint64(bids[0].Ordinal)
 		}
 		sum += uint64(s.v.Campaign(r.Campaign).Ordinal) + uint64(s.v.Slot(r.Campaign).Left.Load()) //nolint:gosec // nobody reads it.
+		sum += s.v.Gate(r.Campaign).Load()
 	}
 	s.touched = sum
 }

@@ -11,8 +11,8 @@ func (s *Scratch) award(out *Result) {
 	exposure := uint64(1 << 16)
 	for rank := range s.winners() {
 		c := s.winner(rank)
-		out.Winners = append(out.Winners, Winner{Rank: uint8(rank + 1), Price: s.price(rank)}) //nolint:gosec // at most SlotsMax.
-		w := &out.Winners[len(out.Winners)-1]
+		w := out.next()
+		w.Rank, w.Price = uint8(rank+1), s.price(rank) //nolint:gosec // at most SlotsMax.
 		if c.ad != 0 {
 			s.awardAd(out, w, c)
 		} else {
@@ -30,6 +30,18 @@ func (s *Scratch) award(out *Result) {
 		s.t.Signer.Mint(&w.Token, p)
 		exposure = below(rank, exposure)
 	}
+}
+
+// next adds an empty winner. It is cleared where it stands: appending one would build it elsewhere and copy it.
+func (r *Result) next() *Winner {
+	n := len(r.Winners)
+	if n == cap(r.Winners) {
+		r.Winners = append(r.Winners, Winner{})
+	}
+	r.Winners = r.Winners[:n+1]
+	w := &r.Winners[n]
+	*w = Winner{}
+	return w
 }
 
 func (s *Scratch) awardProduct(w *Winner, h *hit) {
