@@ -18,6 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/manage/agency"
 	"github.com/gavel-ads/gavel/node/manage/apikey"
 	"github.com/gavel-ads/gavel/node/manage/asset"
 	"github.com/gavel-ads/gavel/node/manage/audit"
@@ -45,6 +46,7 @@ import (
 // Tenant is one marketplace's store, as large as all resources together need it.
 type Tenant interface {
 	Settings() market.Marketplace
+	agency.Store
 	apikey.Store
 	asset.Store
 	audit.Store
@@ -161,6 +163,7 @@ func New(c Config, d Deps) (*Server, error) {
 
 // Register mounts the whole management API. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
+	agency.Register(api, agency.Areas)
 	apikey.Register(api, now)
 	audit.Register(api)
 	billing.Register(api)

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// CampaignPlace is a campaign's position in CampaignsAfter.
+func CampaignPlace(c *CampaignState) string { return placeOf(c.CreatedMillis, c.ID) }
+
+// AccountID is the account of a vendor, which follows from the vendor's id.
+func (t Tenant) AccountID(vendorID string) ids.UUID { return ids.AccountOf(t.marketplace, vendorID) }
+
+// campaignStep is how many campaigns are looked at in one piece.
+const campaignStep = 500
+
+// CampaignsAfter lists the campaigns of all vendors that are not terminated, newest first. A page that starts late looks
+// through what comes before it in every group.
+func (t Tenant) CampaignsAfter(_ context.Context, p Page) ([]CampaignState, bool, error) {
+	var all []CampaignState
+	for _, g := range t.store.Groups.Groups() {
+		got, err := read(t, g, func(b shard.Books) (out []CampaignState) {
+			for offset, more := 0, true; more && len(out) <= p.Limit; offset += campaignStep {
+				var step []CampaignState
+				step, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{}, offset, campaignStep)
+				for i := range step {
+					if CampaignPlace(&step[i]) > p.After {
+						out = append(out, step[i])
+					}
+				}
+			}
+			return out
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, got...)
+	}
+	slices.SortFunc(all, func(a, b CampaignState) int { return strings.Compare(CampaignPlace(&a), CampaignPlace(&b)) })
+	if len(all) > p.Limit {
+		return all[:p.Limit], true, nil
+	}
+	return all, false, nil
+}
