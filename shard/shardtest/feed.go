@@ -87,10 +87,12 @@ func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 	if f.Slots[c.ID] == nil {
 		panic("a bid was put before its campaign")
 	}
-	f.put("bid "+b.ID.String(), *b)
-	if b.Creative != nil {
-		f.put("creative "+b.ID.String(), *b.Creative)
+	bid := *b
+	if bid.Creative != nil { // A pointer would print as one.
+		f.put("creative "+b.ID.String(), *bid.Creative)
+		bid.Creative = nil
 	}
+	f.put("bid "+b.ID.String(), bid)
 }
 
 // Met counts.

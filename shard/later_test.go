@@ -1,0 +1,61 @@
+package shard_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// A campaign with creatives, keywords and targeting is refused below its level, and from then on lives as others do: it is
+// patched, comes back after a restart, and the auctions are told the same.
+func TestCampaignWithLaterMembers(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	c := market.Campaign{
+		ID: ids.Mint(1, [10]byte{1}, ids.ShardOf(ids.AccountOf(1, "v"))), Marketplace: 1, VendorID: "v", Format: market.Banner,
+		Charge: market.CPM, Products: []string{"p"}, Segments: market.SegmentRules{Include: []string{"s"}},
+	}
+	bid := market.Bid{
+		ID: ids.UUID{7}, Target: "acme", TargetType: market.TargetBrand, Amount: 5, Active: true,
+		Triggers: []market.Trigger{{Kind: market.TriggerBroad, Value: "red shoes", Words: []string{"Red", "SHOES"}}},
+		Creative: &market.Creative{Place: "top", Assets: []market.BannerAsset{{URL: "https://a/1.png"}}},
+	}
+	create := command.AppendCreateCampaign(nil, benchNow, &command.CreateCampaign{Campaign: c, Bids: []market.Bid{bid}})
+	expect(t, "below the level", result(t, r.Do(create)).Refusal, command.TooEarly)
+	r.Do(setFeature(command.LevelAds))
+	expect(t, "at the level", result(t, r.Do(create)).Refusal, command.Done)
+
+	c.Schedule = slices.Repeat([]uint16{50}, market.ScheduleHours)
+	c.Caps = []market.Cap{{Type: 4, Limit: 2}}
+	c.Segments = market.SegmentRules{Exclude: []string{"x"}, Multipliers: []market.SegmentMultiplier{{Segment: "y", Multiplier: 500_000}}}
+	c.Products = []string{"q"}
+	patch := command.PatchCampaign{
+		Campaign: c.ID, Marketplace: 1, Schedule: &c.Schedule, Caps: &c.Caps, Segments: &c.Segments, Products: &c.Products,
+	}
+	expect(t, "patched", result(t, r.Do(command.AppendPatchCampaign(nil, benchNow, &patch))).Refusal, command.Done)
+	// A later version of the bid may change its triggers, not what it shows.
+	changed := bid
+	changed.Triggers, changed.Creative, changed.TargetType = bid.Triggers[:0], nil, market.TargetProduct
+	put := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []market.Bid{changed}})
+	expect(t, "bid changed", result(t, r.Do(put)).Refusal, command.Done)
+
+	told := r.Feed.Lines()
+	again := open(t, r.KV)
+	if !slices.Equal(again.Feed.Lines(), told) {
+		t.Errorf("after a restart auctions are told %q, before %q", again.Feed.Lines(), told)
+	}
+	stored, _ := again.Books().Campaign(c.ID)
+	got := market.Campaign{Products: stored.Products, Segments: stored.Segments, Schedule: stored.Schedule, Caps: stored.Caps}
+	want := market.Campaign{Products: c.Products, Segments: c.Segments, Schedule: c.Schedule, Caps: c.Caps}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the campaign has %+v, want %+v", got, want)
+	}
+	bids, _ := again.Books().Bids(stored.Ordinal, 0, 10)
+	if len(bids) != 1 || bids[0].TargetType != market.TargetBrand || !reflect.DeepEqual(bids[0].Creative, bid.Creative) || len(bids[0].Triggers) != 0 {
+		t.Errorf("the bids are %+v", bids)
+	}
+}
