@@ -52,6 +52,8 @@ func (o *operation) target() string {
 			switch p.Value.Schema.Value.Format {
 			case "date":
 				value = "2026-03-17"
+			case "date-time":
+				value = "2026-03-17T00:00:00Z"
 			case "email":
 				value = "nobody@example.com"
 			}

@@ -66,7 +66,8 @@ func TestDialer(t *testing.T) {
 			t.Errorf("a socket may connect to %s", address)
 		}
 	}
-	if allowed("127.0.0.1:1", true) != nil || allowed("10.0.0.1:1", true) == nil || allowed("93.184.216.34:443", false) != nil {
+	if allowed("127.0.0.1:1", true) != nil || allowed("10.0.0.1:1", true) == nil || allowed("93.184.216.34:443", false) != nil ||
+		allowed("[::ffff:93.184.216.34]:443", false) != nil {
 		t.Error("the rules of the dialer are wrong")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -138,6 +139,57 @@ func TestKilledLeaders(t *testing.T) {
 	told, err := tenant.Deliveries(t.Context(), hooks[0].ID, 10)
 	if err != nil || len(told) != 2 { // One for each job.
 		t.Errorf("%d notices of two jobs, %v", len(told), err)
+	}
+}
+
+// TestFence: of two workers that read a job at the same moment, the second finds it changed, whatever its step was: it can
+// neither set the job back nor end it a second time. The same for notifications.
+func TestFence(t *testing.T) {
+	w := managetest.New(t)
+	hook := must(t, w, "POST", "/public/v1/webhooks/webhooks", `{"url":"https://receiver.example.com/","channel":"job:finish"}`, 201)
+	a := audience(t, w, `"google_ads"`)
+	put(t, w, a["url"].(string), strings.NewReader("hashed_email\n"+strings.Repeat("0", 64)+"\n"), 200)
+	tenant := w.Store.Tenant(managetest.Main)
+	id, err := ids.Parse(a["jobId"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := tenant.JobAt(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := first
+	end := func(x *store.Job) { x.End(store.JobCompleted, "{}") }
+	if err := tenant.StepJob(t.Context(), first, end); err != nil {
+		t.Fatal(err)
+	}
+	if err := tenant.StepJob(t.Context(), second, end); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("the second end of a job: %v", err)
+	}
+	if _, err := tenant.SwapList(t.Context(), second, func(x *store.Job) { x.List.Rows = 7 }); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("a list that comes after the end: %v", err)
+	}
+	if err := tenant.ForgetJob(t.Context(), second); err == nil {
+		t.Error("a job was forgotten by somebody who did not see its end")
+	}
+	hookID, err := ids.Parse(hook["id"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := tenant.Deliveries(t.Context(), hookID, 10)
+	if err != nil || len(told) != 1 {
+		t.Fatalf("%d notices, %v", len(told), err)
+	}
+	at, err := tenant.DeliveryAt(t.Context(), told[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := func(d *store.Delivery) { d.Done = true }
+	if err := tenant.StepDelivery(t.Context(), at, done); err != nil {
+		t.Fatal(err)
+	}
+	if err := tenant.StepDelivery(t.Context(), at, done); !errors.Is(err, store.ErrChanged) {
+		t.Errorf("the second attempt's note: %v", err)
 	}
 }
 
