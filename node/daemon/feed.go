@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -33,7 +34,7 @@ type secrets struct {
 // asks for them.
 func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	if kind != command.RecordAPIKey {
-		f.putCreative(kind, marketplace, id, value)
+		store.TellCreative(f.Market, f.assetURL, kind, marketplace, id, value)
 		return
 	}
 	if value == nil {

@@ -82,9 +82,6 @@ var assets = shelf[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x 
 	return label{x.ID, x.CreatedMillis, x.Address}
 }}
 
-// DecodeAsset reads the record of an asset, for those who are told of records.
-func DecodeAsset(value []byte) Asset { return decoded[Asset](value) }
-
 func (t Tenant) uploadDue(x *Asset) command.Record {
 	return t.dueRecord(Due{x.UploadBy, DueUpload, x.ID})
 }

@@ -52,6 +52,12 @@ func (t Tenant) Placement(_ context.Context, id ids.UUID) (Placement, error) {
 	return at.thing, err
 }
 
+// PlacementNamed returns the placement with an external id, or ErrNotFound.
+func (t Tenant) PlacementNamed(_ context.Context, externalID string) (Placement, error) {
+	at, err := placements.find(t, keyOfName(externalID))
+	return at.thing, err
+}
+
 // Placements lists the placements, newest first.
 func (t Tenant) Placements(_ context.Context, p Page) ([]Placement, bool, error) {
 	return placements.list(t, p, func(*Placement) bool { return true })

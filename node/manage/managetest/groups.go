@@ -25,10 +25,11 @@ type feed struct {
 	keyring atomic.Pointer[bidid.Keyring]
 }
 
-// PutRecord takes API keys.
-func (f *feed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+// PutRecord takes API keys and what decides which ads may be shown.
+func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	switch {
 	case kind != command.RecordAPIKey:
+		store.TellCreative(f.Market, PublicURL, kind, marketplace, id, value)
 	case value == nil:
 		f.keys.Delete(id)
 	default:

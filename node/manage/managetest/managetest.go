@@ -170,6 +170,7 @@ func (w *World) found(t testing.TB) {
 		periods = append(periods, command.Periods{Marketplace: m + 1, Day: day, Week: (day + 3) / 7, Month: uint32(at.Year()*12 + int(at.Month()))})
 	}
 	for _, g := range w.groups.Groups() {
+		w.must(t, g, command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}))
 		if _, err := w.groups.Propose(t.Context(), g, command.AppendAdvance(nil, now, &command.Advance{Periods: periods})); err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// told remembers what a market was told last.
+type told struct {
+	asset     market.Asset
+	gone      string
+	slot      market.BannerSlot
+	placement market.Placement
+}
+
+func (x *told) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
+func (x *told) DeleteAsset(_ uint16, id string)              { x.gone = id }
+func (x *told) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
+func (x *told) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
+
+// TestCreatives: what records say of slots, placements and assets reaches the market as auctions need it.
+func TestCreatives(t *testing.T) {
+	var x told
+	tell := func(kind command.RecordKind, id string, value []byte) {
+		TellCreative(&x, "https://assets.example", kind, 1, id, value)
+	}
+	asset := Asset{ID: ids.UUID{15: 1}, Address: "a0001-x", Status: AssetApproved}
+	tell(command.RecordAsset, asset.Place(), encoded(&asset))
+	if want := (market.Asset{ID: asset.ID.String(), URL: "https://assets.example/assets/a0001-x", Approved: true}); x.asset != want {
+		t.Errorf("%+v, want %+v", x.asset, want)
+	}
+	asset.Status, asset.ExternalURL = AssetRejected, "https://elsewhere.example/a.png"
+	tell(command.RecordAsset, asset.Place(), encoded(&asset))
+	if want := (market.Asset{ID: asset.ID.String(), URL: asset.ExternalURL}); x.asset != want {
+		t.Errorf("%+v, want %+v", x.asset, want)
+	}
+	if tell(command.RecordAsset, asset.Place(), nil); x.gone != asset.ID.String() {
+		t.Errorf("%q is gone, want %s", x.gone, asset.ID)
+	}
+
+	tell(command.RecordSlot, "s", encoded(&Slot{ExternalID: "top", Desktop: &Size{Width: 1 << 40, Height: 2}, Inactive: true}))
+	want := market.BannerSlot{ID: "top", Dimensions: [market.Devices]market.Dimensions{market.Desktop: {Width: 1 << 31, Height: 2}}}
+	if x.slot != want {
+		t.Errorf("%+v, want %+v", x.slot, want)
+	}
+	tell(command.RecordPlacement, "p", encoded(&Placement{ID: ids.UUID{15: 2}, ExternalID: "home"}))
+	if want := (market.Placement{ID: ids.UUID{15: 2}.String(), ExternalID: "home", Active: true}); x.placement != want {
+		t.Errorf("%+v, want %+v", x.placement, want)
+	}
+	tell(command.RecordUser, "u", []byte("not for auctions, so not read"))
+}
