@@ -3,6 +3,7 @@ package h3_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,6 +96,26 @@ func TestAgainstBits(t *testing.T) {
 	if cells < 20_000 {
 		t.Fatalf("only %d of the numbers were cells", cells)
 	}
+}
+
+// FuzzParse compares with the reading of strconv.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"8928308280fffff", "08928308280FFFFF", "81087ffffffffff", "0x28308280fffff", "+928308280fffff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := strconv.ParseUint(text, 16, 64)
+		want := err == nil && (len(text) == 15 || len(text) == 16) && valid(n)
+		c, ok := h3.Parse([]byte(text))
+		if ok != want || ok && uint64(c) != n {
+			t.Fatalf("%q: %x, %t; want %x, %t", text, uint64(c), ok, n, want)
+		}
+		for res := range c.Resolution() + 1 {
+			if p := c.Parent(res); ok && (!p.Contains(c) || uint64(p) != parent(n, res)) {
+				t.Fatalf("%q: parent %d is %x", text, res, uint64(p))
+			}
+		}
+	})
 }
 
 func valid(n uint64) bool {
