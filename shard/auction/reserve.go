@@ -40,6 +40,13 @@ func (s *Scratch) applies(r *market.Floor) bool {
 
 // floorOf returns the reserve price for bids of a charge type on a product, or with nil on something else.
 func (s *Scratch) floorOf(charge market.ChargeType, r *market.ProductRow) uint64 {
+	if len(s.floorRules) == 0 { // Short enough to be inlined where every bid passes.
+		return s.floors[charge]
+	}
+	return s.ruledFloor(charge, r)
+}
+
+func (s *Scratch) ruledFloor(charge market.ChargeType, r *market.ProductRow) uint64 {
 	floor := s.floors[charge]
 	for i := range s.floorRules {
 		f := &s.floorRules[i]
