@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 func TestScripts(t *testing.T) { managetest.RunScripts(t) }
@@ -461,5 +463,26 @@ func TestOutage(t *testing.T) {
 	w.Fail(false)
 	if code := upload(t, w, a.UploadURL, a.Fields, bytes.NewReader(files(t)["text/vtt"])); code != 204 {
 		t.Errorf("the form was spent by an upload that never began: %d", code)
+	}
+}
+
+// TestShownByBid: what a bid shows cannot be deleted until its campaign is over.
+func TestShownByBid(t *testing.T) {
+	w := managetest.New(t)
+	a := create(t, w, "text/vtt")
+	tenant := w.Store.Tenant(managetest.Main)
+	c := market.Campaign{VendorID: "v1", Name: "C", Format: market.Banner, Charge: market.CPM, Active: true, Status: market.Approved}
+	bids := []market.Bid{{Target: "p", Amount: 1_000_000, Active: true, Creative: &market.Creative{Place: "top", Assets: []market.BannerAsset{{AssetID: a.ID}}}}}
+	if err := tenant.CreateCampaign(t.Context(), &c, bids); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := call(t, w, "DELETE", base+"/"+a.ID, ""); code != 409 {
+		t.Errorf("shown by a bid: %d", code)
+	}
+	if err := tenant.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Status: new(market.Terminated)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := call(t, w, "DELETE", base+"/"+a.ID, ""); code != 204 {
+		t.Errorf("of a campaign that is over: %d", code)
 	}
 }
