@@ -26,17 +26,19 @@ func allocations(list [][]byte, parse func([]byte)) float64 {
 
 func TestParseAuctionsAllocatesNothing(t *testing.T) {
 	list := bodies(20, func(rng *rand.Rand) []byte { return auctionsBody(rng, 5, 100) })
-	list = append(list, readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt")...)
-	var req auction.Request
-	var f Fault
-	var message []byte
-	if n := allocations(list, func(body []byte) {
-		req.Body = body
-		if ParseAuctions(&req, &f) != apierr.OK {
-			message = f.AppendMessage(message[:0])
+	for name, parse := range parsers {
+		bodies := append(readGolden(t, parse.files...), list...)
+		var req auction.Request
+		var f Fault
+		var message []byte
+		if n := allocations(bodies, func(body []byte) {
+			req.Body = body
+			if parse.parse(&req, &f) != apierr.OK {
+				message = f.AppendMessage(message[:0])
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }
 
@@ -61,15 +63,17 @@ func TestAppendResultsAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestCheckDemandAllocatesNothing(t *testing.T) {
-	policy := market.ExternalDemand{OwnValue: "gavel", Sources: []string{"a", "source-of-32-characters-012345678"}}
-	req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c",` +
+func TestCheckMarketplaceAllocatesNothing(t *testing.T) {
+	m := market.Marketplace{H3: true, ExternalDemand: market.ExternalDemand{
+		OwnValue: "gavel", Sources: []string{"a", "source-of-32-characters-012345678"},
+	}}
+	req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c","geoTargeting":"8928308280fffff",` +
 		`"demandSources":[{"source":"source-of-32-characters-01234567","bids":[]}]}]}`)}
 	var f Fault
 	if code := ParseAuctions(&req, &f); code != apierr.OK {
 		t.Fatal(code)
 	}
-	if n := testing.AllocsPerRun(10, func() { CheckDemand(&req, &policy, &f) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { CheckMarketplace(&req, &m, &f) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -41,17 +41,26 @@ var (
 	}
 )
 
-// Ranks of the rules of an auction: the rows of the listings table, then what the banners table adds, then the rule on
-// contexts, which follows the tables.
+// Ranks of the rules of an auction: the rows of the listings table with what the tables of sponsored brands and travel put
+// between them, then what the banners table adds, then the rule on contexts, which follows the tables.
 const (
 	fieldAuction rank = iota
 	fieldType
 	fieldSlots
+	fieldBrandPlacement
+	fieldTriggers
 	fieldProducts
 	fieldQualityCount
 	fieldQuality
 	fieldCategory
 	fieldSearch
+	fieldTravelContext
+	fieldSite
+	fieldPassengers
+	fieldDates
+	fieldDateRange
+	fieldTraveler
+	fieldTravelText
 	fieldGeo
 	fieldUserID
 	fieldPlacement
@@ -68,13 +77,31 @@ const (
 )
 
 // ParseAuctions parses req.Body, a POST /v2/auctions body, into req.Auctions. It checks all of the interface's rules that
-// need neither key nor marketplace; see CheckDemand for the one about external demand that does. A body that is refused
+// need neither key nor marketplace; see CheckMarketplace for those that need the latter. A body that is refused
 // gives the code of its first violation in the interface's order and fills f; then req.Auctions has no meaning.
 //
 // It allocates nothing once the slices of req have grown to the size of the traffic. REQUIRES: req.Seed is set.
-func ParseAuctions(req *auction.Request, f *Fault) apierr.Code {
+func ParseAuctions(req *auction.Request, f *Fault) apierr.Code { return parse(req, f, mixed) }
+
+// ParseBrands is ParseAuctions for a body of POST /v2/auctions/sponsored-brand.
+func ParseBrands(req *auction.Request, f *Fault) apierr.Code { return parse(req, f, brands) }
+
+// ParseTravel is ParseAuctions for a body of POST /v2/auctions/travel.
+func ParseTravel(req *auction.Request, f *Fault) apierr.Code { return parse(req, f, travel) }
+
+// form is what the elements of auctions are.
+type form uint8
+
+const (
+	mixed form = iota // Listings and banners.
+	brands
+	travel
+)
+
+func parse(req *auction.Request, f *Fault, elements form) apierr.Code {
 	var s scanner
 	s.begin(req.Body, req.Arena, req.Seed)
+	s.form = elements
 	if s.peek() == 0 && s.pos == len(s.src) {
 		*f = Fault{code: apierr.EmptyRequest, byte: -1, path: "the body", rule: "is empty"}
 		return f.code
@@ -130,7 +157,14 @@ func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, cou
 		}
 		s.at[0] = int32(count) //nolint:gosec // below AuctionsMax.
 		s.base = rankAuctions + 1 + rank(count)*auctionRanks
-		s.auction(&list[count])
+		switch s.form {
+		case brands:
+			s.brand(&list[count])
+		case travel:
+			s.travel(&list[count])
+		default:
+			s.auction(&list[count])
+		}
 	}
 	return list, count
 }
@@ -138,14 +172,23 @@ func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, cou
 // reset empties every field of a pooled auction and keeps what its slices have grown to.
 func reset(a *auction.Auction) {
 	*a = auction.Auction{
-		Products:  a.Products[:0],
-		Quality:   a.Quality[:0],
-		Category:  auction.Category{IDs: a.Category.IDs[:0], Ends: a.Category.Ends[:0]},
-		Locations: a.Locations[:0],
-		Filter:    auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]},
-		External:  a.External[:0],
-		Sources:   a.Sources[:0],
+		Products:   a.Products[:0],
+		Quality:    a.Quality[:0],
+		Variations: a.Variations[:0],
+		Category:   noCategory(a),
+		Locations:  a.Locations[:0],
+		Filter:     noFilter(a),
+		External:   a.External[:0],
+		Sources:    a.Sources[:0],
 	}
+}
+
+func noCategory(a *auction.Auction) auction.Category {
+	return auction.Category{IDs: a.Category.IDs[:0], Ends: a.Category.Ends[:0]}
+}
+
+func noFilter(a *auction.Auction) auction.Filter {
+	return auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]}
 }
 
 func (s *scanner) auction(a *auction.Auction) {
@@ -163,7 +206,7 @@ func (s *scanner) auction(a *auction.Auction) {
 		case auctionType:
 			typed = s.kind(a)
 		case auctionSlots:
-			slots = s.slots(a)
+			slots = s.slots(a, "auctions[#].slots")
 		case auctionProducts:
 			s.products(a)
 		case auctionCategory:
@@ -173,8 +216,7 @@ func (s *scanner) auction(a *auction.Auction) {
 		case auctionGeo:
 			s.geo(a)
 		case auctionUserID:
-			a.UserID = s.boundedText(fieldUserID, userIDMax, apierr.InvalidOpaqueUserID, apierr.InvalidOpaqueUserID,
-				"auctions[#].opaqueUserId", "must be a string of at most 90 characters")
+			s.auctionUser(a)
 		case auctionPlacement:
 			s.placement(a)
 		case auctionDevice:
@@ -185,8 +227,7 @@ func (s *scanner) auction(a *auction.Auction) {
 			s.lane = laneListings
 			s.filter(a)
 		case auctionVariant:
-			a.Variant = s.boundedText(fieldVariant, variantMax, apierr.ExperimentVariantTooLong, apierr.BadRequest,
-				"auctions[#].experimentVariant", "must be a string of at most 10 characters")
+			s.variant(a)
 		case auctionSlotID:
 			s.lane = laneBanners
 			s.slotID(a)
@@ -200,7 +241,7 @@ func (s *scanner) auction(a *auction.Auction) {
 		s.violate(fieldType, apierr.MissingPromotionType, "auctions[#].type", "is required: listings or banners", missing)
 	}
 	if !slots {
-		s.violate(fieldSlots, apierr.MissingSlots, "auctions[#].slots", "is required: an integer of at least 1", missing)
+		s.noSlots("auctions[#].slots")
 	}
 	s.conclude(a, demand)
 }
@@ -232,7 +273,7 @@ func (s *scanner) conclude(a *auction.Auction, demand bool) {
 func (s *scanner) concludeBanners(a *auction.Auction, demand bool) {
 	s.adopt(laneBanners)
 	s.drop(laneListings)
-	a.Filter = auction.Filter{Attributes: a.Filter.Attributes[:0], Promotions: a.Filter.Promotions[:0]}
+	a.Filter = noFilter(a)
 	a.HasExternal, a.External, a.Sources = false, a.External[:0], a.Sources[:0]
 	if a.SlotID.Span.Len == 0 {
 		s.violate(fieldSlotID, apierr.MissingSlotID, "auctions[#].slotId", "is required on a banner auction", missing)

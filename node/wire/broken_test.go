@@ -15,13 +15,15 @@ func TestBrokenBodies(t *testing.T) {
 	var batch event.Batch
 	var f Fault
 	check := func(body []byte) {
-		req.Body = body
-		checkSyntax(t, body, ParseAuctions(&req, &f))
+		for _, p := range parsers {
+			req.Body = body
+			checkSyntax(t, body, p.parse(&req, &f))
+		}
 		batch.Body = body
 		checkSyntax(t, body, ParseEvents(&batch, goldenNow, &f))
 	}
 	const odd = "\"{}[],:0-.e\\ntu\x00\xff "
-	bodies := readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt", "events.txt", "events-time.txt")
+	bodies := readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt", "brands.txt", "travel.txt", "events.txt", "events-time.txt")
 	places := 0
 	for _, body := range bodies {
 		if len(body) > 1_000 {

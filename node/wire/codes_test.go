@@ -14,7 +14,7 @@ import (
 )
 
 // TestGoldenShowsEveryCode compares the codes that the golden files show with those that the interface gives for the
-// bodies of auctions and events, the ones of CheckDemand and of the token aside.
+// bodies of auctions and events, the ones of CheckMarketplace and of the token aside.
 func TestGoldenShowsEveryCode(t *testing.T) {
 	shown := map[string]bool{}
 	files, err := filepath.Glob("testdata/*.txt")
@@ -37,7 +37,9 @@ func TestGoldenShowsEveryCode(t *testing.T) {
 		too_many_search_query_words experiment_variant_too_long invalid_demand_source invalid_external_bid too_many_external_bids
 		invalid_external_demand_ad_type invalid_event_time invalid_event_type invalid_resolved_bid_id
 		invalid_use_of_external_campaign_id no_purchase_items missing_purchased_at
-		purchase_item_quantity_less_or_equal_than_zero`)
+		purchase_item_quantity_less_or_equal_than_zero missing_context missing_placement invalid_travel_type
+		invalid_travel_category invalid_travel_date_range invalid_date_format too_many_passengers invalid_traveler_type
+		missing_variation_id missing_flight_travel_context`)
 	for _, code := range raised {
 		if !shown[code] {
 			t.Errorf("no golden body is answered with %s", code)
@@ -50,36 +52,44 @@ func TestGoldenShowsEveryCode(t *testing.T) {
 	}
 }
 
-func TestCheckDemand(t *testing.T) {
-	f := func(policy market.ExternalDemand, source string, want apierr.Code, message string) {
+func TestCheckMarketplace(t *testing.T) {
+	f := func(m market.Marketplace, auctions string, want apierr.Code, message string) {
 		t.Helper()
-		req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c"},{"type":"listings","slots":1,"category":"c",` +
-			`"demandSources":[{"source":"good","bids":[]},{"source":"` + source + `","bids":[]}]}]}`)}
+		req := auction.Request{Body: []byte(`{"auctions":[{"type":"listings","slots":1,"category":"c"},` + auctions + `]}`)}
 		var fault Fault
 		if code := ParseAuctions(&req, &fault); code != apierr.OK {
 			t.Fatal(code)
 		}
-		if code := CheckDemand(&req, &policy, &fault); code != want {
-			t.Errorf("%+v, %s: %s, want %s", policy, source, code, want)
+		if code := CheckMarketplace(&req, &m, &fault); code != want {
+			t.Errorf("%+v, %s: %s, want %s", m, auctions, code, want)
 		} else if code != apierr.OK && (string(fault.AppendMessage(nil)) != message || fault.Code() != want) {
 			t.Errorf("%s: %s", fault.Code(), fault.AppendMessage(nil))
 		}
 	}
-	open := market.ExternalDemand{OwnValue: "gavel"}
-	f(open, "any", apierr.OK, "")
-	f(open, "gavel", apierr.InvalidDemandSource, `auctions[1].demandSources[1].source must be a source that the marketplace allows (got gavel)`)
-	listed := market.ExternalDemand{OwnValue: "gavel", Sources: []string{"good", "better"}}
-	f(listed, "better", apierr.OK, "")
-	f(listed, "other", apierr.InvalidDemandSource, `auctions[1].demandSources[1].source must be a source that the marketplace allows (got other)`)
-	f(market.ExternalDemand{Disabled: true}, "any", apierr.UnauthorizedExternalDemand,
-		`auctions[1].demandSources is not allowed: the marketplace takes no external demand`)
+	demand := func(source string) string {
+		return `{"type":"listings","slots":1,"category":"c","demandSources":[{"source":"good","bids":[]},{"source":"` + source + `","bids":[]}]}`
+	}
+	at := func(location string) string {
+		return `{"type":"listings","slots":1,"category":"c","geoTargeting":` + location + `}`
+	}
+	open := market.Marketplace{ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}}
+	f(open, demand("any"), apierr.OK, "")
+	f(open, demand("gavel"), apierr.InvalidDemandSource,
+		`auctions[1].demandSources[1].source must be a source that the marketplace allows (got gavel)`)
+	listed := market.Marketplace{ExternalDemand: market.ExternalDemand{OwnValue: "gavel", Sources: []string{"good", "better"}}}
+	f(listed, demand("better"), apierr.OK, "")
+	f(listed, demand("other"), apierr.InvalidDemandSource,
+		`auctions[1].demandSources[1].source must be a source that the marketplace allows (got other)`)
+	closed := market.Marketplace{H3: true, ExternalDemand: market.ExternalDemand{Disabled: true}}
+	const unauthorized = `auctions[1].demandSources is not allowed: the marketplace takes no external demand`
+	f(closed, demand("any"), apierr.UnauthorizedExternalDemand, unauthorized)
+	f(closed, `{"type":"banners","slots":1,"slotId":"s"}`, apierr.OK, "")
 
-	banners := auction.Request{Body: []byte(`{"auctions":[{"type":"banners","slots":1,"slotId":"s"}]}`)}
-	var fault Fault
-	if code := ParseAuctions(&banners, &fault); code != apierr.OK {
-		t.Fatal(code)
-	}
-	if code := CheckDemand(&banners, &market.ExternalDemand{Disabled: true}, &fault); code != apierr.OK {
-		t.Errorf("a request without external demand: %s", code)
-	}
+	cells := market.Marketplace{H3: true}
+	f(cells, at(`{"locations":["8928308280fffff","891F1D48177FFFF"]}`), apierr.OK, "")
+	f(cells, at(`"Berlin"`), apierr.InvalidLocationCell, `auctions[1].geoTargeting must be an H3 cell (got BERLIN)`)
+	f(cells, at(`{"locations":["8928308280fffff","8928308280ffffe"]}`), apierr.InvalidLocationCell,
+		`auctions[1].geoTargeting must be an H3 cell (got 8928308280FFFFE)`)
+	f(open, at(`"Berlin"`), apierr.OK, "")
+	f(closed, demand("any")+","+at(`"Berlin"`), apierr.UnauthorizedExternalDemand, unauthorized)
 }

@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"slices"
-
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
-	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
@@ -245,29 +242,4 @@ func (s *scanner) metadata(bid *auction.ExternalBid) {
 		s.badBid("auctions[#].demandSources[#].bids[#].metadata", "must be an object of at most 4 KiB", from)
 	}
 	bid.Metadata = span(from, s.pos)
-}
-
-// CheckDemand checks the rules on external demand that depend on the marketplace: that it takes any, that no source poses
-// as the marketplace's own, and that the source is allowed. REQUIRES: ParseAuctions returned OK.
-func CheckDemand(req *auction.Request, policy *market.ExternalDemand, f *Fault) apierr.Code {
-	for i := range req.Auctions {
-		a := &req.Auctions[i]
-		if !a.HasExternal {
-			continue
-		}
-		*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} //nolint:gosec // at most AuctionsMax.
-		if policy.Disabled {
-			f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"
-			return f.code
-		}
-		for j, sp := range a.Sources {
-			source := req.Text(sp)
-			if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
-				f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) //nolint:gosec // at most ExternalBidsMax.
-				f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
-				return f.code
-			}
-		}
-	}
-	return apierr.OK
 }

@@ -10,6 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
+var kindNames = [...]string{
+	auction.Listings: "listings", auction.Banners: "banners", auction.SponsoredBrand: "brand", auction.Hotels: "hotels", auction.Flights: "flights",
+}
+
 // describeRequest prints what was parsed, without what has its default.
 func describeRequest(req *auction.Request) string {
 	var b strings.Builder
@@ -36,11 +40,13 @@ func describeRequest(req *auction.Request) string {
 	}
 	for i := range req.Auctions {
 		a := &req.Auctions[i]
-		fmt.Fprintf(&b, "\n%s slots=%d", [...]string{auction.Listings: "listings", auction.Banners: "banners"}[a.Kind], a.Slots)
+		fmt.Fprintf(&b, "\n%s slots=%d", kindNames[a.Kind], a.Slots)
 		texts("products", a.Products)
 		if len(a.Quality) > 0 {
 			fmt.Fprintf(&b, " quality=%d", a.Quality)
 		}
+		texts("variations", a.Variations)
+		text("site", a.Site)
 		texts([...]string{"", "category", "all-categories", "disjunctions"}[a.Category.Form], a.Category.IDs)
 		if len(a.Category.Ends) > 0 {
 			fmt.Fprintf(&b, " ends=%d", a.Category.Ends)

@@ -30,6 +30,8 @@ const (
 	laneListings
 	laneBanners
 	laneUnresolved = laneListings // Events: rules of entity.
+	laneHotels     = laneListings // Travel.
+	laneFlights    = laneBanners
 	lanes          = laneBanners + 1
 )
 
@@ -40,6 +42,7 @@ type Fault struct {
 	code  apierr.Code
 	rank  rank
 	path  string   // The member's path, a # for each position.
+	inner string   // What stands between the first position and the rest of the path; mostly nothing.
 	at    [4]int32 // The positions.
 	rule  string   // What must hold.
 	value []byte   // The value as it was sent; nil when none was.
@@ -71,7 +74,7 @@ func (f *Fault) AppendMessage(dst []byte) []byte {
 		dst = append(dst, "the body is not UTF-8 JSON at byte "...)
 		return strconv.AppendInt(dst, int64(f.byte), 10)
 	}
-	dst = appendPath(dst, f.path, f.at[:])
+	dst = appendPath(dst, f.path, f.inner, f.at[:])
 	dst = append(dst, ' ')
 	dst = append(dst, f.rule...)
 	if f.value == nil {
@@ -82,8 +85,13 @@ func (f *Fault) AppendMessage(dst []byte) []byte {
 	return append(dst, ')')
 }
 
-func appendPath(dst []byte, path string, at []int32) []byte {
+func appendPath(dst []byte, path, inner string, at []int32) []byte {
 	for i := range len(path) {
+		if path[i] == ']' {
+			dst = append(append(dst, ']'), inner...)
+			inner = ""
+			continue
+		}
 		if path[i] != '#' {
 			dst = append(dst, path[i])
 			continue
@@ -123,7 +131,7 @@ func (s *scanner) violateAt(rank rank, code apierr.Code, path, rule string, from
 	if rank >= f.rank {
 		return
 	}
-	f.code, f.rank, f.path, f.rule, f.at, f.value = code, rank, path, rule, s.at, nil
+	f.code, f.rank, f.path, f.inner, f.rule, f.at, f.value = code, rank, path, s.within, rule, s.at, nil
 	if from != missing {
 		f.value = bytes.TrimSpace(s.src[from:to]) // Readers note where they are before they skip white space.
 	}

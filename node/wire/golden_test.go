@@ -26,7 +26,8 @@ const goldenNow = 1_772_366_400_000
 // ⟨0xff⟩ for bytes that no editor keeps. Read the diff after -rewrite.
 func TestGolden(t *testing.T) {
 	for file, answer := range map[string]func([]byte) string{
-		"auctions.txt": answerAuctions, "auctions-json.txt": answerAuctions, "auctions-demand.txt": answerAuctions,
+		"auctions.txt": answer("mixed"), "auctions-json.txt": answer("mixed"), "auctions-demand.txt": answer("mixed"),
+		"brands.txt": answer("brands"), "travel.txt": answer("travel"),
 		"events.txt": answerEvents, "events-time.txt": answerEvents,
 	} {
 		t.Run(file, func(t *testing.T) { golden(t, filepath.Join("testdata", file), answer) })
@@ -117,13 +118,26 @@ func refusal(code apierr.Code, f *Fault) string {
 	return fmt.Sprintf(" %s: %s", code, f.AppendMessage(nil))
 }
 
-func answerAuctions(body []byte) string {
-	req := auction.Request{Body: body, Seed: 7}
-	var f Fault
-	if code := ParseAuctions(&req, &f); code != apierr.OK {
-		return refusal(code, &f)
+// parsers are the parsers of auctions: the golden files that show what they take, and the model of an element.
+var parsers = map[string]struct {
+	parse func(*auction.Request, *Fault) apierr.Code
+	files []string
+	model func(map[string]any) string
+}{
+	"mixed":  {ParseAuctions, []string{"auctions.txt", "auctions-json.txt", "auctions-demand.txt"}, modelAuction},
+	"brands": {ParseBrands, []string{"brands.txt", "auctions-json.txt"}, modelBrand},
+	"travel": {ParseTravel, []string{"travel.txt", "auctions-json.txt"}, modelTravel},
+}
+
+func answer(parser string) func([]byte) string {
+	return func(body []byte) string {
+		req := auction.Request{Body: body, Seed: 7}
+		var f Fault
+		if code := parsers[parser].parse(&req, &f); code != apierr.OK {
+			return refusal(code, &f)
+		}
+		return " ok" + describeRequest(&req)
 	}
-	return " ok" + describeRequest(&req)
 }
 
 func answerEvents(body []byte) string {

@@ -9,11 +9,9 @@ func instant(text []byte) (millis int64, ok bool) {
 	if len(text) < 19 || text[4] != '-' || text[7] != '-' || text[10]|0x20 != 't' || text[13] != ':' || text[16] != ':' {
 		return 0, false
 	}
-	year := 100*two(text[0:]) + two(text[2:])
-	month, day := two(text[5:]), two(text[8:])
+	days, ok := date(text[:10])
 	hour, minute, second := two(text[11:]), two(text[14:]), two(text[17:])
-	if !allDigits(text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:19]) ||
-		month < 1 || month > 12 || day < 1 || day > daysIn(year, month) || hour > 23 || minute > 59 || second > 60 {
+	if !ok || !allDigits(text[11:13], text[14:16], text[17:19]) || hour > 23 || minute > 59 || second > 60 {
 		return 0, false
 	}
 	fraction, rest, ok := fractionMillis(text[19:])
@@ -24,8 +22,20 @@ func instant(text []byte) (millis int64, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	minutes := (daysSince1970(year, month, day)*24+int64(hour))*60 + int64(minute) - offset
+	minutes := (days*24+int64(hour))*60 + int64(minute) - offset
 	return minutes*60_000 + int64(second)*1_000 + fraction, true
+}
+
+// date reads YYYY-MM-DD into days since 1970.
+func date(text []byte) (day int64, ok bool) {
+	if len(text) != 10 || text[4] != '-' || text[7] != '-' || !allDigits(text[:4], text[5:7], text[8:]) {
+		return 0, false
+	}
+	year, month, of := 100*two(text)+two(text[2:]), two(text[5:]), two(text[8:])
+	if month < 1 || month > 12 || of < 1 || of > daysIn(year, month) {
+		return 0, false
+	}
+	return daysSince1970(year, month, of), true
 }
 
 func two(text []byte) int { return 10*int(text[0]-'0') + int(text[1]-'0') }

@@ -16,23 +16,30 @@ import (
 // parser answered before, it must leave a pooled request exactly as it leaves a fresh one.
 
 func TestNoRequestLeaksIntoTheNext(t *testing.T) {
-	list := readGolden(t, "auctions.txt", "auctions-json.txt", "auctions-demand.txt")
-	rich := list[0]
 	rng := rand.New(rand.NewPCG(5, 6))
 	var pooled auction.Request
 	var f Fault
-	for round := range 3 * len(list) {
-		pooled.Body, pooled.Seed = rich, 1 // Tenant 1.
-		ParseAuctions(&pooled, &f)
-		poor := list[rng.IntN(len(list))]
-		fresh := auction.Request{Body: poor, Seed: 2} // Tenant 2.
-		want := ParseAuctions(&fresh, &f)
-		pooled.Body, pooled.Seed = poor, 2
-		if got := ParseAuctions(&pooled, &f); got != want {
-			t.Fatalf("%.200q: %s, pooled %s", poor, want, got)
-		}
-		if want == apierr.OK && !equalValues(reflect.ValueOf(fresh), reflect.ValueOf(pooled)) {
-			t.Fatalf("round %d: %.200q\nfresh  %+v\npooled %+v", round, poor, fresh.Auctions, pooled.Auctions)
+	rich := map[string][]byte{}
+	for name, p := range parsers {
+		rich[name] = readGolden(t, p.files...)[0]
+	}
+	for name, p := range parsers {
+		list := readGolden(t, p.files...)
+		for round := range 3 * len(list) {
+			for before := range parsers {
+				pooled.Body, pooled.Seed = rich[before], 1 // Tenant 1.
+				parsers[before].parse(&pooled, &f)
+			}
+			poor := list[rng.IntN(len(list))]
+			fresh := auction.Request{Body: poor, Seed: 2} // Tenant 2.
+			want := p.parse(&fresh, &f)
+			pooled.Body, pooled.Seed = poor, 2
+			if got := p.parse(&pooled, &f); got != want {
+				t.Fatalf("%s: %.200q: %s, pooled %s", name, poor, want, got)
+			}
+			if want == apierr.OK && !equalValues(reflect.ValueOf(fresh), reflect.ValueOf(pooled)) {
+				t.Fatalf("%s, round %d: %.200q\nfresh  %+v\npooled %+v", name, round, poor, fresh.Auctions, pooled.Auctions)
+			}
 		}
 	}
 }

@@ -24,8 +24,8 @@ func (s *scanner) kind(a *auction.Auction) bool {
 	return true
 }
 
-// slots reads slots and reports whether it is there.
-func (s *scanner) slots(a *auction.Auction) bool {
+// slots reads how many winners are wanted and reports whether that is there.
+func (s *scanner) slots(a *auction.Auction, path string) bool {
 	from := s.pos
 	text, p := s.numberValue()
 	if p == absent {
@@ -34,12 +34,26 @@ func (s *scanner) slots(a *auction.Auction) bool {
 	n, ok := integer(text)
 	switch {
 	case p == wrong || !ok:
-		s.violate(fieldSlots, apierr.BadRequest, "auctions[#].slots", "must be an integer of at least 1", from)
+		s.violate(fieldSlots, apierr.BadRequest, path, "must be an integer of at least 1", from)
 	case n < 1:
-		s.violate(fieldSlots, apierr.TooFewSlots, "auctions[#].slots", "must be at least 1", from)
+		s.violate(fieldSlots, apierr.TooFewSlots, path, "must be at least 1", from)
 	}
 	a.Slots = int(min(n, auction.SlotsMax))
 	return true
+}
+
+func (s *scanner) noSlots(path string) {
+	s.violate(fieldSlots, apierr.MissingSlots, path, "is required: an integer of at least 1", missing)
+}
+
+func (s *scanner) auctionUser(a *auction.Auction) {
+	a.UserID = s.boundedText(fieldUserID, userIDMax, apierr.InvalidOpaqueUserID, apierr.InvalidOpaqueUserID,
+		"auctions[#].opaqueUserId", "must be a string of at most 90 characters")
+}
+
+func (s *scanner) variant(a *auction.Auction) {
+	a.Variant = s.boundedText(fieldVariant, variantMax, apierr.ExperimentVariantTooLong, apierr.BadRequest,
+		"auctions[#].experimentVariant", "must be a string of at most 10 characters")
 }
 
 func (s *scanner) placement(a *auction.Auction) {

@@ -84,32 +84,42 @@ func rounded(number any, scale int64) int64 {
 	return floor.Int64()
 }
 
-func modelRequest(body map[string]any) string {
+func modelRequest(body map[string]any, element func(map[string]any) string) string {
 	var b strings.Builder
 	for _, v := range body["auctions"].([]any) {
-		b.WriteString(modelAuction(v.(map[string]any)))
+		b.WriteString(element(v.(map[string]any)))
 	}
 	return b.String()
 }
 
-func modelAuction(a map[string]any) string {
-	var b strings.Builder
+func modelSlots(v any) string {
 	slots := new(big.Int)
-	slots.SetString(string(a["slots"].(stdjson.Number)), 10)
+	slots.SetString(string(v.(stdjson.Number)), 10)
 	if slots.Cmp(big.NewInt(40)) > 0 {
 		slots.SetInt64(40)
 	}
-	banners := a["type"] == "banners"
-	fmt.Fprintf(&b, "\n%s slots=%s", a["type"], slots)
-	products, _ := a["products"].(map[string]any)
-	b.WriteString(quoted("products", stringsOf(products["ids"])))
-	if scores, ok := products["qualityScores"].([]any); ok {
-		var quality []int64
-		for _, score := range scores {
-			quality = append(quality, rounded(score, market.QualityOne))
-		}
-		fmt.Fprintf(&b, " quality=%d", quality)
+	return " slots=" + slots.String()
+}
+
+func modelProducts(v any) string {
+	products, _ := v.(map[string]any)
+	text := quoted("products", stringsOf(products["ids"]))
+	scores, scored := products["qualityScores"].([]any)
+	if !scored {
+		return text
 	}
+	var quality []int64
+	for _, score := range scores {
+		quality = append(quality, rounded(score, market.QualityOne))
+	}
+	return text + fmt.Sprintf(" quality=%d", quality)
+}
+
+func modelAuction(a map[string]any) string {
+	var b strings.Builder
+	banners := a["type"] == "banners"
+	b.WriteString("\n" + a["type"].(string) + modelSlots(a["slots"]))
+	b.WriteString(modelProducts(a["products"]))
 	b.WriteString(modelCategory(a))
 	b.WriteString(named("search", str(a, "searchQuery")))
 	b.WriteString(modelLocations(a))
@@ -131,6 +141,60 @@ func modelAuction(a map[string]any) string {
 	if !banners {
 		b.WriteString(modelFilter(a))
 		b.WriteString(modelDemand(a))
+	}
+	return b.String()
+}
+
+func modelBrand(a map[string]any) string {
+	triggers := a["triggers"].(map[string]any)
+	return "\nbrand" + modelSlots(a["winners"]) + modelProducts(triggers["products"]) + modelCategory(triggers) +
+		named("search", str(triggers, "searchQuery")) + modelLocations(a) + named("user", str(a, "opaqueUserId")) +
+		named("slot", a["placementId"].(string)) + named("variant", str(a, "experimentVariant")) + modelFilter(a)
+}
+
+func modelTravel(a map[string]any) string {
+	var b strings.Builder
+	flights := a["type"] == "flights"
+	b.WriteString("\n" + a["type"].(string) + modelSlots(a["slots"]))
+	list, isList := a["products"].([]any)
+	if !isList {
+		b.WriteString(modelProducts(a["products"]))
+	}
+	var products, variations []string
+	var quality []int64
+	for _, v := range list {
+		product := v.(map[string]any)
+		products = append(products, product["id"].(string))
+		quality = append(quality, market.QualityOne)
+		if score := product["qualityScore"]; score != nil {
+			quality[len(quality)-1] = rounded(score, market.QualityOne)
+		}
+		variation, _ := product["variationID"].(string)
+		if alias, ok := product["variationId"].(string); ok {
+			variation = alias
+		}
+		variations = append(variations, variation)
+	}
+	b.WriteString(quoted("products", products))
+	if len(quality) > 0 {
+		fmt.Fprintf(&b, " quality=%d", quality)
+	}
+	if flights {
+		b.WriteString(quoted("variations", variations))
+	}
+	b.WriteString(named("site", a["travelContext"].(map[string]any)["site"].(string)))
+	if category, ok := a["category"].(map[string]any); ok && !flights {
+		if single, ok := category["singleCategory"].(map[string]any); ok {
+			category = single
+		}
+		b.WriteString(quoted("category", []string{category["id"].(string)}))
+	}
+	b.WriteString(modelLocations(a) + named("user", str(a, "opaqueUserId")))
+	if placement := a["placementId"]; placement != nil {
+		fmt.Fprintf(&b, " placement=%s", placement)
+	}
+	if device := str(a, "device"); device != "" {
+		b.WriteString(" device=" + device)
 	}
 	return b.String()
 }

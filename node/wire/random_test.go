@@ -19,7 +19,11 @@ var oddments = []string{
 	`"2026-03-01T10:00:00.5+0100"`, `"2026-02-29T10:00:00Z"`, `0`, `1`, `8`, `-1`, `2.5`, `0.5`, `1e-7`, `12.3456785`, `99999999999999999999`,
 	`true`, `[]`, `{}`, `["a"]`, `["a","b"]`, `[["a"],["b","c"]]`, `[0.5,1]`, `{"id":"x"}`, `{"type":"vendor","id":"v"}`, `{"location":"Paris"}`,
 	`[{"productId":"p","unitPrice":3.999}]`, `{"operation":"or","attributes":["a:b"]}`,
+	`"flights"`, `"hotels"`, `"solo"`, `"2026-03-01"`, `[{"id":"p","variationId":"v"}]`, `{"singleCategory":{"id":"c"}}`, `{"site":"s"}`, `{"ids":["p"]}`,
 }
+
+// memberNames are those of the objects that auctions are made of.
+var memberNames = [][]string{auctionMembers, brandMembers, triggerMembers, travelMembers, contextMembers, travelProductMembers, travelCategoryMembers}
 
 // mutate changes one or a few places of a tree.
 func mutate(rng *rand.Rand, v any) any {
@@ -43,7 +47,8 @@ func mutate(rng *rand.Rand, v any) any {
 		case 1:
 			v[name] = oddment()
 		case 2:
-			v[auctionMembers[rng.IntN(len(auctionMembers))]] = oddment()
+			names := memberNames[rng.IntN(len(memberNames))]
+			v[names[rng.IntN(len(names))]] = oddment()
 		case 3:
 			v[eventMembers[rng.IntN(len(eventMembers))]] = oddment()
 		default:
@@ -105,19 +110,23 @@ func randomBodies(t *testing.T, rounds int, check func(body []byte) apierr.Code,
 func TestRandomAuctions(t *testing.T) {
 	var req auction.Request // Pooled, so that a leak shows too.
 	var fault Fault
-	randomBodies(t, 20_000, func(body []byte) apierr.Code {
-		req.Body, req.Seed = body, 7
-		code := ParseAuctions(&req, &fault)
-		checkSyntax(t, body, code)
-		if code == apierr.OK {
-			if got, want := describeRequest(&req), modelRequest(tree(body, decodeStd)); sameMetadata(t, got) != want {
-				t.Fatalf("%s\n got%s\nwant%s", body, got, want)
-			}
-		} else {
-			checkFault(t, &fault, code)
-		}
-		return code
-	}, "auctions.txt", "auctions-demand.txt")
+	for name, p := range parsers {
+		t.Run(name, func(t *testing.T) {
+			randomBodies(t, 20_000, func(body []byte) apierr.Code {
+				req.Body, req.Seed = body, 7
+				code := p.parse(&req, &fault)
+				checkSyntax(t, body, code)
+				if code == apierr.OK {
+					if got, want := describeRequest(&req), modelRequest(tree(body, decodeStd), p.model); sameMetadata(t, got) != want {
+						t.Fatalf("%s\n got%s\nwant%s", body, got, want)
+					}
+				} else {
+					checkFault(t, &fault, code)
+				}
+				return code
+			}, p.files...)
+		})
+	}
 }
 
 func TestRandomEvents(t *testing.T) {

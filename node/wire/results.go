@@ -4,12 +4,16 @@ import (
 	"strconv"
 
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 var resultTypes = [...]string{
 	auction.ListingsResult:         `{"resultType":"listings","winners":[`,
 	auction.BannersResult:          `{"resultType":"banners","winners":[`,
 	auction.ExternalListingsResult: `{"resultType":"external_demand_listings","winners":[`,
+	auction.BrandResult:            `{"resultType":"brand","winners":[`,
+	auction.HotelsResult:           `{"resultType":"hotels","winners":[`,
+	auction.FlightsResult:          `{"resultType":"flights","winners":[`,
 }
 
 // AppendResults appends the body of a 201: one result per auction in request order, winners by rank. ownDemand is the
@@ -44,12 +48,10 @@ func appendResult(dst []byte, r *auction.Result, ownDemand []byte) []byte {
 func appendWinner(dst []byte, w *auction.Winner, result auction.ResultType, ownDemand []byte) []byte {
 	dst = append(dst, `{"rank":`...)
 	dst = strconv.AppendUint(dst, uint64(w.Rank), 10)
-	dst = append(dst, `,"type":"product","id":"`...)
-	if w.IDClean {
-		dst = append(dst, w.ID...)
-	} else {
-		dst = appendEscaped(dst, w.ID)
-	}
+	dst = append(dst, `,"type":"`...)
+	dst = append(dst, w.Type.String()...)
+	dst = append(dst, `","id":"`...)
+	dst = appendText(dst, market.Text{Bytes: w.ID, Clean: w.IDClean})
 	dst = append(dst, `","resolvedBidId":"`...)
 	dst = append(dst, w.Token[:]...)
 	if w.Campaign != nil {
@@ -65,11 +67,66 @@ func appendWinner(dst []byte, w *auction.Winner, result auction.ResultType, ownD
 		}
 	}
 	dst = append(dst, '"')
-	if len(w.Metadata) > 0 {
-		dst = append(dst, `,"metadata":`...)
-		dst = append(dst, w.Metadata...)
+	switch {
+	case len(w.Metadata) > 0:
+		dst = append(append(dst, `,"metadata":`...), w.Metadata...)
+	case result == auction.BannersResult:
+		dst = appendAssets(dst, w.Assets)
+	case result == auction.BrandResult:
+		dst = appendBrand(dst, w)
+	case result == auction.FlightsResult && len(w.Variation) > 0:
+		dst = append(dst, `,"variationID":"`...)
+		dst = append(appendEscaped(dst, w.Variation), '"')
 	}
 	return append(dst, '}')
+}
+
+// appendAssets appends what a banner winner shows.
+func appendAssets(dst []byte, assets []auction.Asset) []byte {
+	dst = append(dst, `,"asset":[`...)
+	for i := range assets {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `{"url":"`...)
+		dst = append(appendText(dst, assets[i].URL), '"')
+		if content := assets[i].Content; len(content) > 0 {
+			dst = append(append(dst, `,"content":`...), content...)
+		}
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// appendBrand appends what a sponsored-brand winner has beyond the others. Its content is always an object.
+func appendBrand(dst []byte, w *auction.Winner) []byte {
+	dst = append(dst, `,"vendorId":"`...)
+	dst = appendText(dst, w.Vendor)
+	dst = append(dst, `","productIds":[`...)
+	for i := range w.Products {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '"')
+		dst = append(appendText(dst, w.Products[i]), '"')
+	}
+	dst = append(dst, ']')
+	if len(w.Title.Bytes) > 0 {
+		dst = append(dst, `,"title":"`...)
+		dst = append(appendText(dst, w.Title), '"')
+	}
+	if len(w.Content) == 0 {
+		return append(dst, `,"content":{}`...)
+	}
+	return append(append(dst, `,"content":`...), w.Content...)
+}
+
+// appendText appends the text of a JSON string.
+func appendText(dst []byte, t market.Text) []byte {
+	if t.Clean {
+		return append(dst, t.Bytes...)
+	}
+	return appendEscaped(dst, t.Bytes)
 }
 
 const hexDigits = "0123456789abcdef"

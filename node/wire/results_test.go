@@ -3,11 +3,13 @@ package wire
 import (
 	"bytes"
 	stdjson "encoding/json"
+	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 var someCampaign = [ids.TextLen]byte([]byte("0199c0de-0000-7000-8000-00000000cafe"))
@@ -23,12 +25,31 @@ func someResults() *auction.Results {
 	external := winner(2, "p2", true)
 	external.Campaign, external.DemandSource = nil, []byte("dsp_1")
 	external.Metadata = []byte(`{"clickUrl": "https://x"}`)
+	banner := winner(1, "https://x/?a=\"b\"", false)
+	banner.Type = market.TargetURL
+	banner.Assets = []auction.Asset{{URL: text("https://cdn/1.png")}, {URL: text(`u"`), Content: []byte(`{"bannerTextColour":"#fff"}`)}}
+	brand := winner(1, "b1", true)
+	brand.Vendor, brand.Title, brand.Content = text("v1"), text(`"T"`), []byte(`{"headline":"h"}`)
+	brand.Products = []market.Text{text("p1"), text(`p\2`)}
+	plain := winner(2, "https://x", true)
+	plain.Type, plain.Vendor = market.TargetURL, text("v2")
+	flight := winner(1, "f1", true)
+	flight.Variation = []byte(`v"1`)
 	return &auction.Results{Results: []auction.Result{
 		{Type: auction.ListingsResult, Winners: []auction.Winner{winner(1, "p1", true), winner(2, "p\"\\\n\t\x01\x1f é", false)}},
 		{Type: auction.BannersResult},
 		{Type: auction.ExternalListingsResult, Winners: []auction.Winner{winner(1, "p1", true), external}},
 		{Type: auction.ListingsResult, Failed: true, Winners: []auction.Winner{winner(1, "never", true)}},
+		{Type: auction.BannersResult, Winners: []auction.Winner{banner}},
+		{Type: auction.BrandResult, Winners: []auction.Winner{brand, plain}},
+		{Type: auction.HotelsResult, Winners: []auction.Winner{winner(1, "h1", true)}},
+		{Type: auction.FlightsResult, Winners: []auction.Winner{flight}},
 	}}
+}
+
+// text is clean when it needs no escapes, as the market says it.
+func text(s string) market.Text {
+	return market.Text{Bytes: []byte(s), Clean: !strings.ContainsAny(s, `"\`)}
 }
 
 func TestAppendResults(t *testing.T) {
@@ -41,7 +62,14 @@ func TestAppendResults(t *testing.T) {
 		`{"resultType":"external_demand_listings","winners":[{"rank":1,"type":"product","id":"p1` + own + `,"demandSource":"own"},` +
 		`{"rank":2,"type":"product","id":"p2","resolvedBidId":"` + token + `","demandSource":"dsp_1","metadata":{"clickUrl": "https://x"}}],` +
 		`"error":false},` +
-		`{"resultType":"listings","winners":[],"error":true}]}`
+		`{"resultType":"listings","winners":[],"error":true},` +
+		`{"resultType":"banners","winners":[{"rank":1,"type":"url","id":"https://x/?a=\"b\"` + own +
+		`,"asset":[{"url":"https://cdn/1.png"},{"url":"u\"","content":{"bannerTextColour":"#fff"}}]}],"error":false},` +
+		`{"resultType":"brand","winners":[{"rank":1,"type":"product","id":"b1` + own +
+		`,"vendorId":"v1","productIds":["p1","p\\2"],"title":"\"T\"","content":{"headline":"h"}},` +
+		`{"rank":2,"type":"url","id":"https://x` + own + `,"vendorId":"v2","productIds":[],"content":{}}],"error":false},` +
+		`{"resultType":"hotels","winners":[{"rank":1,"type":"product","id":"h1` + own + `}],"error":false},` +
+		`{"resultType":"flights","winners":[{"rank":1,"type":"product","id":"f1` + own + `,"variationID":"v\"1"}],"error":false}]}`
 	if got := string(AppendResults([]byte("x"), nil, someResults(), []byte("own"))); got != "x"+want {
 		t.Errorf("got  %s\nwant x%s", got, want)
 	}
@@ -56,7 +84,7 @@ func FuzzAppendResults(f *testing.F) {
 			t.Skip("the parsers let no such text in")
 		}
 		res := auction.Results{Results: []auction.Result{{
-			Type: auction.ResultType(kind%3 + 1), Winners: []auction.Winner{winner(rank, id, false), winner(rank, "x", true)},
+			Type: auction.ResultType(kind%6 + 1), Winners: []auction.Winner{winner(rank, id, false), winner(rank, "x", true)},
 		}}}
 		body := AppendResults(nil, nil, &res, []byte(own))
 		var got resultsShape

@@ -31,6 +31,8 @@ type scanner struct {
 	base   rank     // Rank of the element being read, to which violate adds the field.
 	at     [4]int32 // Positions of the element being read, outermost first, for the path in messages.
 	lane   int      // Where violate keeps its finding.
+	form   form     // What the elements of auctions are.
+	within string   // The member of an auction that members of other auctions are read in, for the path: ".triggers".
 	faults [lanes]Fault
 }
 

@@ -116,8 +116,15 @@ func sameMetadata(t *testing.T, description string) string {
 	})
 }
 
-func FuzzParseAuctions(f *testing.F) {
-	for _, body := range readGolden(f, "auctions.txt", "auctions-json.txt", "auctions-demand.txt") {
+func FuzzParseAuctions(f *testing.F) { fuzzParser(f, "mixed") }
+
+func FuzzParseBrands(f *testing.F) { fuzzParser(f, "brands") }
+
+func FuzzParseTravel(f *testing.F) { fuzzParser(f, "travel") }
+
+func fuzzParser(f *testing.F, name string) {
+	p := parsers[name]
+	for _, body := range readGolden(f, p.files...) {
 		if len(body) < 2_000 {
 			f.Add(body)
 		}
@@ -127,10 +134,10 @@ func FuzzParseAuctions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		req := auction.Request{Body: body, Seed: 7}
 		var fault Fault
-		code := ParseAuctions(&req, &fault)
+		code := p.parse(&req, &fault)
 		checkSyntax(t, body, code)
 		pooled.Body, pooled.Seed = body, 7
-		if again := ParseAuctions(&pooled, &pooledFault); again != code ||
+		if again := p.parse(&pooled, &pooledFault); again != code ||
 			code == apierr.OK && !equalValues(reflect.ValueOf(req), reflect.ValueOf(pooled)) {
 			t.Fatalf("%q: fresh %s %+v, pooled %s %+v", body, code, req.Auctions, again, pooled.Auctions)
 		}
@@ -141,8 +148,8 @@ func FuzzParseAuctions(f *testing.F) {
 		want := tree(body, decodeStd)
 		checkGoccy(t, body, want)
 		got := sameMetadata(t, describeRequest(&req))
-		if got != modelRequest(want) {
-			t.Fatalf("%q\n got%s\nwant%s", body, got, modelRequest(want))
+		if got != modelRequest(want, p.model) {
+			t.Fatalf("%q\n got%s\nwant%s", body, got, modelRequest(want, p.model))
 		}
 	})
 }

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/h3"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// CheckMarketplace checks the rules on auctions that depend on the marketplace: in H3 mode every location is a cell, and
+// external demand is welcome from the sources that the request names. They are answered after all rules of the parser, and
+// among each other in the interface's order: by auction, then by row. REQUIRES: the parser returned OK.
+func CheckMarketplace(req *auction.Request, m *market.Marketplace, f *Fault) apierr.Code {
+	for i := range req.Auctions {
+		a := &req.Auctions[i]
+		if m.H3 && len(a.Locations) > 0 {
+			if code := checkCells(req, i, f); code != apierr.OK {
+				return code
+			}
+		}
+		if a.HasExternal {
+			if code := checkDemand(req, i, &m.ExternalDemand, f); code != apierr.OK {
+				return code
+			}
+		}
+	}
+	return apierr.OK
+}
+
+func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
+	for _, l := range req.Auctions[i].Locations {
+		text := req.Text(l.Span)
+		if _, ok := h3.Parse(text); ok {
+			continue
+		}
+		*f = Fault{
+			code: apierr.InvalidLocationCell, byte: -1, at: [4]int32{int32(i)}, //nolint:gosec // at most AuctionsMax.
+			path: "auctions[#].geoTargeting", rule: "must be an H3 cell", value: text,
+		}
+		return f.code
+	}
+	return apierr.OK
+}
+
+// checkDemand checks that the marketplace takes external demand, that no source poses as the marketplace's own, and that
+// the source is allowed.
+func checkDemand(req *auction.Request, i int, policy *market.ExternalDemand, f *Fault) apierr.Code {
+	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} //nolint:gosec // at most AuctionsMax.
+	if policy.Disabled {
+		f.code, f.rule = apierr.UnauthorizedExternalDemand, "is not allowed: the marketplace takes no external demand"
+		return f.code
+	}
+	for j, sp := range req.Auctions[i].Sources {
+		source := req.Text(sp)
+		if string(source) == policy.OwnValue || len(policy.Sources) > 0 && !slices.Contains(policy.Sources, string(source)) {
+			f.path, f.at[1] = "auctions[#].demandSources[#].source", int32(j) //nolint:gosec // at most ExternalBidsMax.
+			f.code, f.rule, f.value = apierr.InvalidDemandSource, "must be a source that the marketplace allows", source
+			return f.code
+		}
+	}
+	return apierr.OK
+}

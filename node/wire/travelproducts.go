@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// The members of a travel product. The two names of the variation differ in case alone, so they are one member.
+const (
+	travelProductID = iota
+	travelVariationID
+	travelVariationAlias
+	travelPrice
+	travelScore
+)
+
+var travelProductMembers = []string{"id", "variationID", "variationId", "price", "qualityScore"}
+
+// travelProducts reads products: an array of objects, or the object of the other auctions.
+func (s *scanner) travelProducts(a *auction.Auction) {
+	from := s.pos
+	switch s.peek() {
+	case '[':
+	case '{':
+		s.products(a)
+		s.lane = laneFlights
+		s.violate(fieldProducts, apierr.MissingVariationID, "auctions[#].products", "must be an array of objects with variationID", from)
+		return
+	default:
+		if s.other() == wrong {
+			s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products", "must be an array", from)
+		}
+		return
+	}
+	a.HasProducts = true
+	s.array()
+	count := 0
+	for ; s.element(count); count++ {
+		if count >= auction.ProductsMax {
+			s.skip()
+			continue
+		}
+		s.at[1] = int32(count) //nolint:gosec // below ProductsMax.
+		s.travelProduct(a)
+	}
+	switch {
+	case count == 0:
+		s.violate(fieldProducts, apierr.NoProducts, "auctions[#].products", "must hold 1 to 10000 products", missing)
+	case count > auction.ProductsMax:
+		s.violate(fieldProducts, apierr.TooManyProducts, "auctions[#].products", "must hold at most 10000 products", missing)
+	}
+}
+
+// travelProduct reads one product. Its rules share a row of the table, so of several violations the first in the body would
+// stand; they are told in the row's order at the end instead, which does not depend on the order of the members.
+func (s *scanner) travelProduct(a *auction.Auction) {
+	from := s.pos
+	if s.peek() != '{' {
+		s.skip()
+		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products[#]", "must be an object", from)
+		return
+	}
+	id := broken{code: apierr.MissingProductID, from: missing}
+	variation := broken{code: apierr.MissingVariationID, from: missing}
+	var price, score broken
+	var product, pair auction.Span
+	quality := uint32(market.QualityOne)
+	variations := 0
+	o := s.object(travelProductMembers, "auctions[#].products[#]")
+	for m := s.member(&o); m != end; m = s.member(&o) {
+		switch m {
+		case travelProductID:
+			product, id = s.travelID(apierr.MissingProductID)
+		case travelVariationID, travelVariationAlias:
+			if variations++; variations > 1 {
+				s.repeated(&o, missing, 0)
+			}
+			pair, variation = s.travelID(apierr.MissingVariationID)
+		case travelPrice:
+			price = s.travelPrice()
+		case travelScore:
+			quality, score = s.travelScore()
+		}
+	}
+	s.tell(id, "auctions[#].products[#].id", "must be a string of 1 to 255 characters")
+	s.lane = laneFlights
+	s.tell(variation, "auctions[#].products[#].variationID", "must be a string of 1 to 255 characters")
+	s.tell(price, "auctions[#].products[#].price", "must be a number above 0 of at most 32 characters")
+	s.tell(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
+	s.lane = laneHotels
+	s.tell(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
+	s.lane = laneMain
+	a.Products = append(a.Products, s.id(product))
+	a.Variations = append(a.Variations, s.id(pair))
+	a.Quality = append(a.Quality, quality)
+}
+
+// broken is a violation that is told later; none when code is OK.
+type broken struct {
+	code     apierr.Code
+	from, to int
+}
+
+func (s *scanner) tell(b broken, path, rule string) {
+	if b.code != apierr.OK {
+		s.violateAt(s.base+fieldProducts, b.code, path, rule, b.from, b.to)
+	}
+}
+
+// travelID reads a required id; empty is what an absent or empty one is answered with.
+func (s *scanner) travelID(empty apierr.Code) (auction.Span, broken) {
+	from := s.pos
+	sp, p := s.stringValue()
+	switch {
+	case p == absent || p == present && sp.Len == 0:
+		return auction.Span{}, broken{empty, from, s.pos}
+	case p == wrong || longer(s.text(sp), idMax):
+		return auction.Span{}, broken{apierr.BadRequest, from, s.pos}
+	}
+	return sp, broken{}
+}
+
+// travelPrice checks a price, which decides nothing.
+func (s *scanner) travelPrice() broken {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return broken{}
+	}
+	price, err := money.ParseDecimal(text)
+	switch {
+	case p == wrong || len(text) == 0 || len(text) > numberLenMax || err != nil && text[0] != '-':
+		return broken{apierr.BadRequest, from, s.pos}
+	case err != nil || price <= 0:
+		return broken{apierr.NonPositivePrice, from, s.pos}
+	}
+	return broken{}
+}
+
+func (s *scanner) travelScore() (quality uint32, _ broken) {
+	from := s.pos
+	text, p := s.numberValue()
+	if p == absent {
+		return market.QualityOne, broken{}
+	}
+	score, err := money.ParseFraction(text, qualityBits)
+	switch {
+	case len(text) > numberLenMax:
+		return 0, broken{apierr.BadRequest, from, s.pos}
+	case p == wrong || err != nil:
+		return 0, broken{apierr.InvalidQualityScore, from, s.pos}
+	}
+	return score, broken{}
+}
