@@ -213,6 +213,7 @@ func (n *node) buildCore(context.Context) error {
 		CatalogPrice:     n.store.CatalogPrice,
 		ExternalCampaign: n.feed.externals.resolve,
 		Stale:            n.freshness.Stale,
+		Frequency:        n.feed,
 		Metrics:          n.metrics, Log: n.log,
 		Node: nodeNumber(n.cfg.NodeID), Epoch: n.raft.Epoch(),
 		PublicURL:      n.cfg.PublicURL(n.cfg.ManageListen),

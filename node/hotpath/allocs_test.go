@@ -17,70 +17,123 @@ import (
 
 // TestAuctionsDoNotAllocate is the promise the hot path is built around: a warm node answers a request of 5 auctions with
 // 100 ids each, out of a million bids, without a single heap allocation, from the bytes on the connection to the bytes
-// back, server included.
+// back, server included. So it does for banners, sponsored brands and travel, with users, caps, schedules and segments.
 func TestAuctionsDoNotAllocate(t *testing.T) {
 	const (
 		bids     = 1_000_000
 		requests = 16
 	)
-	node := servingtest.New(servingtest.Spec{Bids: bids})
-	server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
-
-	stream := pipelined(node.AuctionKey, requests, bids)
-	conn := &memoryConn{}
-	serve := func() {
-		conn.in.Reset(stream)
-		conn.out = conn.out[:0]
-		if err := server.ServeConn(conn); err != nil {
-			t.Fatal(err)
-		}
-	}
-	serve()
-	answers := string(conn.out)
-	if n := strings.Count(answers, "HTTP/1.1 201 Created"); n != requests {
-		t.Fatalf("%d of %d requests were answered with 201:\n%.600s", n, requests, answers)
-	}
-	if n := strings.Count(answers, `"resolvedBidId"`); n < 10*requests {
-		t.Fatalf("%d winners in %d requests: the measured requests must find bids", n, requests)
-	}
-	for range 20 {
-		serve()
-	}
-	if n := testing.AllocsPerRun(100, serve); n != 0 {
-		t.Errorf("%v allocations in %d requests", n, requests)
+	node := servingtest.New(servingtest.Spec{Bids: bids, Kinds: true})
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, op := range []struct {
+		name, path string
+		winners    int // At least, in one request.
+		body       func() []byte
+	}{
+		{"listings", "/v2/auctions", 10, func() []byte { return listings(random, bids) }},
+		{"banners", "/v2/auctions", 10, func() []byte { return banners(random) }},
+		{"sponsored brand", "/v2/auctions/sponsored-brand", 10, func() []byte { return brands(random) }},
+		{"travel", "/v2/auctions/travel", 10, func() []byte { return travel(random) }},
+	} {
+		t.Run(op.name, func(t *testing.T) {
+			server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
+			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
+			conn := &memoryConn{}
+			serve := func() {
+				conn.in.Reset(stream)
+				conn.out = conn.out[:0]
+				if err := server.ServeConn(conn); err != nil {
+					t.Fatal(err)
+				}
+			}
+			serve()
+			answers := string(conn.out)
+			if n := strings.Count(answers, "HTTP/1.1 201 Created"); n != requests {
+				t.Fatalf("%d of %d requests were answered with 201:\n%.600s", n, requests, answers)
+			}
+			if n := strings.Count(answers, `"resolvedBidId"`); n < op.winners*requests {
+				t.Fatalf("%d winners in %d requests: the measured requests must find bids\n%.900s", n, requests, answers)
+			}
+			for range 20 {
+				serve()
+			}
+			if n := testing.AllocsPerRun(100, serve); n != 0 {
+				t.Errorf("%v allocations in %d requests", n, requests)
+			}
+		})
 	}
 }
 
 // pipelined returns requests as a client sends them one after the other without waiting.
-func pipelined(key string, requests, bids int) []byte {
-	random := rand.New(rand.NewPCG(3, 4))
+func pipelined(key, path string, requests int, body func() []byte) []byte {
 	var stream bytes.Buffer
 	for range requests {
-		var body bytes.Buffer
-		body.WriteString(`{"auctions":[`)
-		for a := range 5 {
-			if a > 0 {
-				body.WriteByte(',')
-			}
-			body.WriteString(`{"type":"listings","slots":4,"products":{"ids":[`)
-			for i := range 100 {
-				if i > 0 {
-					body.WriteByte(',')
-				}
-				if i%20 == 0 { // 5 % of the ids have a bid.
-					fmt.Fprintf(&body, "%q", servingtest.ProductID(random.IntN(bids)))
-				} else {
-					fmt.Fprintf(&body, `"q-%07d"`, random.IntN(10*bids))
-				}
-			}
-			body.WriteString(`]}}`)
-		}
-		body.WriteString(`]}`)
-		fmt.Fprintf(&stream, "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\nUser-Agent: test\r\nContent-Length: %d\r\n\r\n", key, body.Len())
-		stream.Write(body.Bytes())
+		text := body()
+		fmt.Fprintf(&stream, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nUser-Agent: test\r\nContent-Length: %d\r\n\r\n", path, key, len(text))
+		stream.Write(text)
 	}
 	return stream.Bytes()
+}
+
+// auctions makes a body of five.
+func auctions(element func(*bytes.Buffer)) []byte {
+	var body bytes.Buffer
+	body.WriteString(`{"auctions":[`)
+	for i := range 5 {
+		if i > 0 {
+			body.WriteByte(',')
+		}
+		element(&body)
+	}
+	body.WriteString(`]}`)
+	return body.Bytes()
+}
+
+func listings(random *rand.Rand, bids int) []byte {
+	return auctions(func(body *bytes.Buffer) {
+		body.WriteString(`{"type":"listings","slots":4,"products":{"ids":[`)
+		for i := range 100 {
+			if i > 0 {
+				body.WriteByte(',')
+			}
+			if i%20 == 0 { // 5 % of the ids have a bid.
+				fmt.Fprintf(body, "%q", servingtest.ProductID(random.IntN(bids)))
+			} else {
+				fmt.Fprintf(body, `"q-%07d"`, random.IntN(10*bids))
+			}
+		}
+		body.WriteString(`]}}`)
+	})
+}
+
+func banners(random *rand.Rand) []byte {
+	return auctions(func(body *bytes.Buffer) {
+		fmt.Fprintf(body, `{"type":"banners","slots":2,"slotId":%q,"opaqueUserId":"user-%d"}`, servingtest.Slot, random.IntN(100))
+	})
+}
+
+func brands(random *rand.Rand) []byte {
+	return auctions(func(body *bytes.Buffer) {
+		fmt.Fprintf(body, `{"winners":2,"placementId":%q,"opaqueUserId":"user-%d","triggers":{"searchQuery":"red Shoes %d"}}`,
+			servingtest.Placement, random.IntN(100), random.IntN(100))
+	})
+}
+
+// travel makes auctions of hotels and of flights, with products and without.
+func travel(random *rand.Rand) []byte {
+	return auctions(func(body *bytes.Buffer) {
+		n := random.IntN(200)
+		switch random.IntN(3) {
+		case 0:
+			fmt.Fprintf(body, `{"type":"hotels","slots":2,"travelContext":{"site":%q,"travelStartDate":"2026-01-02"}}`, servingtest.Site)
+		case 1:
+			fmt.Fprintf(body, `{"type":"hotels","slots":2,"products":[{"id":"hotel-%d"},{"id":"hotel-%d"}],"travelContext":{"site":"s"}}`, n, (n+7)%200)
+		default:
+			fmt.Fprintf(body, `{"type":"flights","slots":2,"travelContext":{"site":"s"},"products":[`+
+				`{"id":"flight-%[1]d","variationID":"a","price":12.5},{"id":"flight-%[1]d","variationId":"b"},{"id":"flight-%[2]d","variationID":"a"}]}`, n, (n+7)%200)
+		}
+	})
 }
 
 // memoryConn is a connection whose other side has sent everything already and never gets tired of reading.

@@ -9,7 +9,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
@@ -17,7 +16,9 @@ import (
 // description could be made from.
 func documentV2(api huma.API) {
 	d := v2Document{api.OpenAPI()}
-	d.add("runAuctions", "/v2/auctions", http.StatusCreated, "Run 1 to 5 auctions and get ranked winners.", d.auctionsBody(), d.auctionsAnswer())
+	for _, op := range d.auctionOperations() {
+		d.add(op.id, op.path, http.StatusCreated, op.doc, op.body, op.answer)
+	}
 	d.add("reportEvents", "/v2/events", http.StatusOK,
 		"Report impressions, clicks, purchases and page views; all are committed before the answer.", d.eventsBody(), object(nil))
 }
@@ -80,75 +81,6 @@ func list(of *huma.Schema, minItems, maxItems int) *huma.Schema {
 }
 
 const idMax = 255
-
-func (d v2Document) auctionsBody() *huma.Schema {
-	id := text(1, idMax, "")
-	few := func(of *huma.Schema) *huma.Schema { return list(of, 1, auction.CategoryArrayMax) }
-	wanted := count("Winners wanted; more than " + strconv.Itoa(auction.SlotsMax) + " act as that many.")
-	wanted.Examples = []any{2}
-	bucket, buckets := count("An experiment bucket, 1 to 8."), 8.0
-	bucket.Maximum = &buckets
-	return object(members{"auctions": list(object(members{
-		"type":              word("Banner auctions are answered without winners by this build.", "listings", "banners"),
-		"slots":             wanted,
-		"products":          object(members{"ids": list(id, 1, auction.ProductsMax), "qualityScores": list(fraction(), 1, auction.ProductsMax)}, "ids"),
-		"category":          object(members{"id": id, "ids": few(id), "disjunctions": few(few(id))}),
-		"searchQuery":       text(0, 1024, "At most 32 words."),
-		"geoTargeting":      object(members{"location": id, "locations": list(id, 1, auction.LocationsMax)}),
-		"opaqueUserId":      text(0, 90, ""),
-		"placementId":       bucket,
-		"slotId":            text(1, idMax, "Banners only."),
-		"device":            word("", "desktop", "mobile"),
-		"page":              object(members{"type": text(0, 0, ""), "pageId": text(0, 0, "")}),
-		"filter":            filterSchema(),
-		"experimentVariant": text(0, 10, ""),
-		"demandSources":     demandSchema(),
-	}, "type", "slots"), 1, auction.AuctionsMax)}, "auctions")
-}
-
-// fraction is a number from 0 to 1.
-func fraction() *huma.Schema {
-	zero, one := 0.0, 1.0
-	return &huma.Schema{Type: huma.TypeNumber, Minimum: &zero, Maximum: &one}
-}
-
-func filterSchema() *huma.Schema {
-	return object(members{
-		"operator":   word("", "and", "or"),
-		"attributes": list(text(3, 81, "key:value"), 1, auction.FilterAttributeMax),
-		"promotions": list(text(1, 64, ""), 1, auction.FilterPromotionMax),
-	})
-}
-
-func demandSchema() *huma.Schema {
-	zero := 0.0
-	bid := object(members{
-		"chargeType": word("", "CPC"),
-		"entity":     object(members{"type": word("", "product"), "id": text(1, idMax, "")}, "type", "id"),
-		"bidAmount":  {Type: huma.TypeNumber, ExclusiveMinimum: &zero, Description: "Major units."},
-		"metadata":   object(nil),
-	}, "chargeType", "entity", "bidAmount")
-	source := object(members{"source": text(1, 32, ""), "bids": list(bid, 0, auction.ExternalBidsMax)}, "source", "bids")
-	return list(source, 0, auction.ExternalBidsMax)
-}
-
-func (d v2Document) auctionsAnswer() *huma.Schema {
-	winner := object(members{
-		"rank":          count("1 is best."),
-		"type":          word("", "product", "vendor", "brand", "url"),
-		"id":            text(1, 0, ""),
-		"resolvedBidId": text(1, 128, "Send it back in events."),
-		"campaignId":    {Type: huma.TypeString, Format: "uuid", Description: "On all own demand."},
-		"demandSource":  text(1, 0, "In auctions with external demand."),
-		"metadata":      object(nil),
-	}, "rank", "type", "id", "resolvedBidId")
-	result := object(members{
-		"resultType": word("", "listings", "banners", "external_demand_listings"),
-		"winners":    list(winner, 0, auction.SlotsMax),
-		"error":      {Type: huma.TypeBoolean},
-	}, "resultType", "winners", "error")
-	return object(members{"results": list(result, 1, auction.AuctionsMax)}, "results")
-}
 
 func (d v2Document) eventsBody() *huma.Schema {
 	zero := 0.0

@@ -1,16 +1,31 @@
 package serving
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/wire"
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// auctions answers POST /v2/auctions. It reads one view from beginning to end, so all auctions of a request see the same
+// The three operations that hold auctions differ in how their bodies are read, and in nothing else.
+
+func (c *Core) auctions(sc *Scratch, r *Request) apierr.Code {
+	return c.hold(sc, r, wire.ParseAuctions)
+}
+
+func (c *Core) brands(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, wire.ParseBrands) }
+
+func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, wire.ParseTravel) }
+
+// parser reads a body of auctions.
+type parser func(*auction.Request, *wire.Fault) apierr.Code
+
+// hold answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the same
 // market; it takes no lock, waits for nothing and changes nothing but counters.
-func (c *Core) auctions(sc *Scratch, r *Request) (code apierr.Code) {
+func (c *Core) hold(sc *Scratch, r *Request, parse parser) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
 	m, code := sc.admit(view, r, c.AuctionBodyMax)
@@ -20,20 +35,22 @@ func (c *Core) auctions(sc *Scratch, r *Request) (code apierr.Code) {
 	own := view.OwnDemand(m.Ordinal)
 
 	sc.request.Body, sc.request.Seed = r.Body, view.Seed(m.Ordinal)
-	if code = wire.ParseAuctions(&sc.request, &sc.fault); code != apierr.OK {
+	if code = parse(&sc.request, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}
-	if code = wire.CheckDemand(&sc.request, &m.ExternalDemand, &sc.fault); code != apierr.OK {
+	if code = wire.CheckMarketplace(&sc.request, m, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}
-	keyring := c.Keyring()
-	if keyring == nil {
+	keyring, secret := c.Keyring(), c.Secret()
+	if keyring == nil || secret == nil {
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
+	sc.users(m, secret)
 
 	sc.ticket = auction.Ticket{
 		NowMillis: r.Now.UnixMilli(), Marketplace: m.Ordinal, Node: c.Node, Epoch: c.Epoch,
 		Seq: sc.numbers(len(sc.request.Auctions)), Signer: sc.sign(keyring),
+		OffsetSeconds: c.offset(m, r.Now), Frequency: c.Frequency,
 	}
 	for sc.fence(c, r.Now); ; {
 		auction.Run(view, &sc.ticket, &sc.request, &sc.results, &sc.auction)
@@ -44,6 +61,37 @@ func (c *Core) auctions(sc *Scratch, r *Request) (code apierr.Code) {
 	}
 	sc.countAuctions()
 	return apierr.OK
+}
+
+// users names the users of the auctions as events and segments do. Storefronts send one user in all auctions of a request.
+func (sc *Scratch) users(m *market.Marketplace, secret *[32]byte) {
+	h := &sc.hasher
+	h.secret, h.marketplace = secret, m.Ordinal
+	var last []byte
+	var hash uint64
+	for i := range sc.request.Auctions {
+		a := &sc.request.Auctions[i]
+		if a.UserID.Len == 0 {
+			continue
+		}
+		if id := sc.request.Text(a.UserID); hash == 0 || !bytes.Equal(id, last) {
+			last, hash = id, h.user(id)
+		}
+		a.User = hash
+	}
+}
+
+// offset is what the marketplace's time zone adds to UTC, in seconds.
+func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
+	if m.TimeZone == "" || m.TimeZone == "UTC" {
+		return 0
+	}
+	location := c.Location(m.Ordinal)
+	if location == nil {
+		return 0
+	}
+	_, seconds := at.In(location).Zone()
+	return int32(seconds) //nolint:gosec // At most a day.
 }
 
 // fence takes the campaigns of stale groups out of the auctions that follow.

@@ -48,3 +48,10 @@ func (h *hasher) user(id []byte) uint64 {
 }
 
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
+
+// UserHash is the key of a user in a marketplace: what events, auctions and segments know of an opaqueUserId. secret is
+// command.Secrets.Duplicate.
+func UserHash(secret *[32]byte, marketplace uint16, id []byte) uint64 {
+	h := hasher{secret: secret, marketplace: marketplace}
+	return h.user(id)
+}

@@ -18,17 +18,19 @@ type Operation uint8
 const (
 	OpUnknown Operation = iota // A path that nobody serves.
 	OpAuctions
+	OpBrands
+	OpTravel
 	OpEvents
 	OpHealth
 	OpPreflight
 	operations = int(OpPreflight) + 1
 )
 
-var operationNames = [operations]string{"unknown", "auctions", "events", "health", "preflight"}
+var operationNames = [operations]string{"unknown", "auctions", "sponsored_brand", "travel", "events", "health", "preflight"}
 
 // successStatus is the status of an operation that went well. For OpUnknown nothing goes well.
 var successStatus = [operations]int{
-	http.StatusNotFound, http.StatusCreated, http.StatusOK, http.StatusOK, http.StatusNoContent,
+	http.StatusNotFound, http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusOK, http.StatusOK, http.StatusNoContent,
 }
 
 // String returns the operation's name.

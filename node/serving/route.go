@@ -21,6 +21,8 @@ func (e *endpoint) serves(method []byte) bool {
 
 var (
 	auctionsEndpoint = &endpoint{OpAuctions, "POST", []byte("POST, OPTIONS"), (*Core).auctions, true}
+	brandsEndpoint   = &endpoint{OpBrands, "POST", []byte("POST, OPTIONS"), (*Core).brands, true}
+	travelEndpoint   = &endpoint{OpTravel, "POST", []byte("POST, OPTIONS"), (*Core).travel, true}
 	eventsEndpoint   = &endpoint{OpEvents, "POST", []byte("POST, OPTIONS"), (*Core).events, true}
 	healthEndpoint   = &endpoint{OpHealth, "GET", []byte("GET, HEAD, OPTIONS"), (*Core).health, false}
 )
@@ -30,6 +32,10 @@ func lookup(path []byte) *endpoint {
 	switch string(path) {
 	case "/v2/auctions":
 		return auctionsEndpoint
+	case "/v2/auctions/sponsored-brand":
+		return brandsEndpoint
+	case "/v2/auctions/travel":
+		return travelEndpoint
 	case "/v2/events":
 		return eventsEndpoint
 	case "/healthz":

@@ -53,6 +53,7 @@ type Scratch struct {
 	ticket  auction.Ticket
 	stale   auction.Groups // What ticket.Stale points to, if anything.
 	fault   wire.Fault
+	hasher  hasher         // Of the users of auctions.
 	keyring *bidid.Keyring // What signer signs with.
 	signer  bidid.Signer
 	// Auction numbers reserved for this scratch: next and up to before end.
@@ -111,12 +112,14 @@ func (sc *Scratch) begin() {
 func (sc *Scratch) size() int {
 	const (
 		idSize     = 64 // 16 of its own; the rest is what the engine keeps for every id that may win.
-		winnerSize = 192
+		winnerSize = 384
+
+		variationSize = 16
 	)
 	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + sc.event.size()
 	auctions, results := sc.request.Auctions[:cap(sc.request.Auctions)], sc.results.Results[:cap(sc.results.Results)]
 	for i := range auctions { // By index: the elements are hundreds of bytes.
-		n += idSize*cap(auctions[i].Products) + 4*cap(auctions[i].Quality)
+		n += idSize*cap(auctions[i].Products) + 4*cap(auctions[i].Quality) + variationSize*cap(auctions[i].Variations)
 	}
 	for i := range results {
 		n += winnerSize * cap(results[i].Winners)

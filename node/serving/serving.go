@@ -45,6 +45,8 @@ type Deps struct {
 	// Stale adds the raft groups whose balances are too old to sell from at a time, and reports whether there are any; nil:
 	// never.
 	Stale func(at time.Time, into *auction.Groups) bool
+	// Frequency counts for frequency caps; nil: they do not apply.
+	Frequency auction.FrequencyCounter
 
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger

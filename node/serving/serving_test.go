@@ -67,6 +67,10 @@ func TestPaths(t *testing.T) {
 		"/v2/auctions#fragment":                 201,
 		"http://elsewhere.example/v2/auctions":  201,
 		"http://elsewhere.example//v2/auctions": 201,
+		"//v2//auctions///sponsored-brand?x":    400,
+		"/v2/auctions/travel":                   400, // Known: the body is not.
+		"/v2/auctions/travel/":                  404,
+		"/v2/auctions/Travel":                   404,
 		"/v2/auctions/":                         404,
 		"/v2/auctions//":                        404,
 		"/v2/Auctions":                          404,
@@ -160,6 +164,10 @@ func TestMethods(t *testing.T) {
 		{"GET", "/healthz", 200, ""},
 		{"HEAD", "/healthz", 200, ""},
 		{"OPTIONS", "/v2/auctions", 204, "POST, OPTIONS"},
+		{"OPTIONS", "/v2/auctions/sponsored-brand", 204, "POST, OPTIONS"},
+		{"OPTIONS", "/v2/auctions/travel", 204, "POST, OPTIONS"},
+		{"PUT", "/v2/auctions/sponsored-brand", 405, "POST, OPTIONS"},
+		{"GET", "/v2/auctions/travel", 405, "POST, OPTIONS"},
 		{"OPTIONS", "/healthz", 204, "GET, HEAD, OPTIONS"},
 		{"OPTIONS", "/v2/nowhere", 404, ""},
 		{"GET", "/v2/nowhere", 404, ""}, // The path comes before the method.
@@ -182,7 +190,7 @@ func TestMethods(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
-	for _, path := range []string{"/v2/auctions", "/v2/events"} {
+	for _, path := range []string{"/v2/auctions", "/v2/auctions/sponsored-brand", "/v2/auctions/travel", "/v2/events"} {
 		for name, tc := range map[string]struct {
 			key, errCode string
 			status       int
@@ -298,7 +306,7 @@ func TestPanicOfAReadPathCostsOneRequest(t *testing.T) {
 		return node.Market.View()
 	}
 	core := serving.New(deps)
-	for _, path := range []string{"/v2/auctions", "/v2/events"} {
+	for _, path := range []string{"/v2/auctions", "/v2/auctions/sponsored-brand", "/v2/auctions/travel", "/v2/events"} {
 		a := ask(core, "POST", path, node.AuctionKey, auctionBody)
 		if a.status != 500 || a.errCode(t) != "internal_server_error" || strings.Contains(a.body, "defect") {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
@@ -308,7 +316,7 @@ func TestPanicOfAReadPathCostsOneRequest(t *testing.T) {
 	if a := ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody); a.status != 201 {
 		t.Errorf("afterwards: %d %s", a.status, a.body)
 	}
-	if text := scrape(t, node); !strings.Contains(text, "gavel_panics_total 2\n") {
+	if text := scrape(t, node); !strings.Contains(text, "gavel_panics_total 4\n") {
 		t.Error("the panics were not counted")
 	}
 }

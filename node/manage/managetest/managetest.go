@@ -76,6 +76,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Secret:           func() *[32]byte { return &duplicate },
 		Location:         func(uint16) *time.Location { return time.UTC },
 		CatalogPrice:     w.Store.CatalogPrice,
+		Frequency:        f,
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})

@@ -27,9 +27,10 @@ const (
 
 // Spec says how large the market is.
 type Spec struct {
-	Bids            int // One for each of as many products.
-	BidsPerCampaign int // 50 when 0.
-	Groups          int // Data groups; 1 when 0.
+	Bids            int  // One for each of as many products.
+	BidsPerCampaign int  // 50 when 0.
+	Groups          int  // Data groups; 1 when 0.
+	Kinds           bool // Also banners, sponsored brands and travel: see kinds.go.
 }
 
 // Node is a core with everything around it.
@@ -65,6 +66,7 @@ func New(s Spec) *Node {
 		Location:         func(uint16) *time.Location { return nil },
 		CatalogPrice:     func(uint16, []byte) money.Micros { return CatalogPrice },
 		ExternalCampaign: externalCampaign,
+		Frequency:        n.Market,
 		Node:             1, Epoch: 1, PublicURL: "http://gavel.test",
 	}
 	n.Core = serving.New(n.Deps)
@@ -131,18 +133,29 @@ func (n *Node) feed(s Spec) {
 			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: id}, {Kind: market.TriggerCategories, Value: id}},
 		})
 	}
+	if s.Kinds {
+		n.feedKinds()
+	}
 	n.Market.Publish()
 }
 
 // campaign feeds one campaign with money enough for ever.
 func (n *Node) campaign(ordinal uint32) *market.Campaign {
-	c := &market.Campaign{
+	c := n.campaignValue(ordinal)
+	n.put(c)
+	return c
+}
+
+func (n *Node) put(c *market.Campaign) {
+	slot := n.Market.PutCampaign(c)
+	slot.Left.Store(math.MaxInt64)
+	slot.Wallet.Store(math.MaxInt64)
+}
+
+func (n *Node) campaignValue(ordinal uint32) *market.Campaign {
+	return &market.Campaign{
 		ID:      ids.Mint(NowMillis, [10]byte{2, 3, byte(ordinal >> 16), byte(ordinal >> 8), byte(ordinal)}, ids.Shard(ordinal)), //nolint:gosec // Any shard.
 		Ordinal: ordinal, Group: 1, Marketplace: Marketplace, VendorID: fmt.Sprintf("vendor-%d", ordinal),
 		Charge: market.CPC, Active: true, Status: market.Approved,
 	}
-	slot := n.Market.PutCampaign(c)
-	slot.Left.Store(math.MaxInt64)
-	slot.Wallet.Store(math.MaxInt64)
-	return c
 }
