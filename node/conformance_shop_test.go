@@ -135,3 +135,87 @@ func (s *stranger) report(what string) (f figures) {
 	s.decode(s.manage(200, "GET", "reporting-service/"+what+"?start_date="+day(-1)+"&end_date="+day(1), ""), &f)
 	return f
 }
+
+// made makes a thing by POST and returns the member of its answer that is its id.
+func (s *stranger) made(status int, path, body, member string) string {
+	s.Helper()
+	id, _ := s.manage(status, "POST", path, body).member(member).(string)
+	if id == "" {
+		s.Fatalf("POST %s answered without %s", path, member)
+	}
+	return id
+}
+
+// slot makes a banner slot of the given size on both devices.
+func (s *stranger) slot(id string, width, height int) {
+	s.Helper()
+	size := fmt.Sprintf(`{"width":%d,"height":%d}`, width, height)
+	s.manage(200, "POST", "media-service/slots",
+		fmt.Sprintf(`{"slotId":%q,"position":"landing","dimensions":{"desktop":%s,"mobile":%s}}`, id, size, size))
+}
+
+// template makes a JSON template of a format ("banner", "sponsored_brand") that takes any object with a text headline, and
+// returns its id.
+func (s *stranger) template(name, format string) string {
+	s.Helper()
+	return s.made(201, "campaign-service/json-templates", fmt.Sprintf(
+		`{"name":%q,"description":"Any text","adFormat":%q,"jsonSchema":{"type":"object","properties":{"headline":{"type":"string"}}}}`, name, format), "id")
+}
+
+// placement makes a placement of sponsored brands with a template of its own, whose id it returns.
+func (s *stranger) placement(externalID string) (template string) {
+	s.Helper()
+	template = s.template(externalID, "sponsored_brand")
+	s.manage(201, "POST", "placement-service/placements",
+		fmt.Sprintf(`{"externalPlacementId":%q,"name":"Placement","jsonTemplateId":%q,"products":{"min":0}}`, externalID, template))
+	return template
+}
+
+// bannerBid is a bid in a slot with one picture; more are further members of the bid, each with a comma in front.
+func bannerBid(slot, targetType, target string, amount int, more string) string {
+	return fmt.Sprintf(`{"target":{"type":%q,"id":%q},"amount":%d,"formatProperties":{"adFormat":"banner","slotId":%q,"bannerAssets":[{"url":"https://img.example/%s.png"}]}%s}`,
+		targetType, target, amount, slot, slot, more)
+}
+
+// filledBannerBid is a bid in a slot with a filled template.
+func filledBannerBid(slot, targetType, target string, amount int, template, content string) string {
+	return fmt.Sprintf(`{"target":{"type":%q,"id":%q},"amount":%d,"formatProperties":{"adFormat":"banner","slotId":%q,"bannerAssets":[{"url":"https://img.example/%s.json","jsonTemplateId":%q,"content":%s}]}}`,
+		targetType, target, amount, slot, slot, template, content)
+}
+
+// brandBid is a bid of a sponsored brand in a placement; products are JSON strings with commas between them.
+func brandBid(placement, template, targetType, target string, amount int, content, products, more string) string {
+	return fmt.Sprintf(`{"target":{"type":%q,"id":%q},"amount":%d,"formatProperties":{"adFormat":"sponsored_brand","slotId":%q,"jsonTemplateId":%q,"title":"Title","content":%s,"productIds":[%s]}%s}`,
+		targetType, target, amount, placement, template, content, products, more)
+}
+
+// keywords are triggers for bids, as a further member: each of them is "matchType words".
+func keywords(matchType string, words ...string) string {
+	text, err := json.Marshal(words)
+	if err != nil {
+		panic("words are texts: " + err.Error())
+	}
+	return fmt.Sprintf(`,"triggers":[{"type":"keyword","value":{"words":%s,"matchType":%q}}]`, text, matchType)
+}
+
+// travel makes a hotel or flight ("hotels", "flights") of a site.
+func (s *stranger) travel(id, vendor, kind, site string) {
+	s.Helper()
+	s.product(id, vendor, `"c1"`, fmt.Sprintf(`,"metadata":{"travelType":%q,"site":%q}`, kind, site))
+}
+
+// adShop is a shop of every format: vendor v1 with the listing p1, a banner in the slot s1 that leads to p1, a sponsored
+// brand b1 in the placement b-row, a keyword on p2 ("running shoes", phrase), a hotel h1 and a flight f1 of the site "site".
+func (s *stranger) adShop() {
+	s.Helper()
+	s.shop()
+	s.product("p2", "v1", `"c1"`, `,"brand":{"id":"b1","name":"Brand"}`)
+	s.travel("h1", "v1", "hotels", "site")
+	s.travel("f1", "v1", "flights", "site")
+	s.slot("s1", 1200, 300)
+	template := s.placement("b-row")
+	s.campaign("v1", `"adFormat":"banner"`, bannerBid("s1", "product", "p1", 900, ""))
+	s.campaign("v1", `"adFormat":"sponsored_brand"`, brandBid("b-row", template, "brand", "b1", 300, `{"headline":"All of it"}`, `"p1","p2"`, ""))
+	s.campaign("v1", "", fmt.Sprintf(`{"target":{"type":"product","id":"p2"},"amount":60%s}`, keywords("phrase", "running", "shoes")))
+	s.campaign("v1", "", bid("h1", 70)+","+bid("f1", 80))
+}

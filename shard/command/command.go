@@ -191,6 +191,8 @@ const (
 	RecordLedgerAccount
 	RecordTransfer
 	RecordNode // Where the nodes of the cluster serve files to one another.
+	RecordSegment
+	RecordSegmentIndex
 )
 
 // PutRecords writes records, all or nothing.

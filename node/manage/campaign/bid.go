@@ -2,18 +2,19 @@ package campaign
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Target is what a bid promotes.
 type Target struct {
-	Type string `json:"type" enum:"product"`
-	ID   string `json:"id" minLength:"1" maxLength:"255"`
+	Type string `json:"type" enum:"product,vendor,brand,url" doc:"Listings lead to products; banners also to vendors, brands and addresses; sponsored brands to brands, products and addresses."`
+	ID   string `json:"id" minLength:"1" maxLength:"2083" doc:"At most 255 characters unless it is an address."`
 }
 
 // BidBody is a bid as the marketplace sends it.
@@ -22,8 +23,10 @@ type BidBody struct {
 	Amount   int64     `json:"amount" minimum:"1" maximum:"20000000000" doc:"Minor units: highest price per click, per 1,000 impressions, or per purchase."`
 	IsActive *bool     `json:"isActive,omitempty" doc:"Default true."`
 	Location string    `json:"location,omitempty" maxLength:"255"`
-	Triggers []Trigger `json:"triggers,omitempty" maxItems:"50" doc:"Default: product and categories of the target."`
+	Triggers []Trigger `json:"triggers,omitempty" maxItems:"50" doc:"Default: product and categories of a listing's target; other formats none, which matches every auction of the place."`
 	Trigger  *Trigger  `json:"trigger,omitempty" doc:"Alias of triggers, one object."`
+
+	FormatProperties *FormatProperties `json:"formatProperties,omitempty" doc:"Of banners and sponsored brands, required there."`
 }
 
 // BidPatchBody changes the members it has.
@@ -37,16 +40,19 @@ type BidPatchBody struct {
 
 // Bid is a bid as it is answered.
 type Bid struct {
-	BidID      string        `json:"bidId" format:"uuid"`
-	CampaignID string        `json:"campaignId" format:"uuid"`
-	Target     Target        `json:"target"`
-	Amount     int64         `json:"amount"`
-	IsActive   bool          `json:"isActive"`
-	Location   *string       `json:"location"`
-	Triggers   []Trigger     `json:"triggers"`
-	State      string        `json:"state" enum:"active,paused,rejected"`
-	CreatedAt  resource.Time `json:"createdAt"`
-	UpdatedAt  resource.Time `json:"updatedAt"`
+	BidID      string    `json:"bidId" format:"uuid"`
+	CampaignID string    `json:"campaignId" format:"uuid"`
+	Target     Target    `json:"target"`
+	Amount     int64     `json:"amount"`
+	IsActive   bool      `json:"isActive"`
+	Location   *string   `json:"location"`
+	Triggers   []Trigger `json:"triggers"`
+	State      string    `json:"state" enum:"active,paused,rejected"`
+
+	FormatProperties *FormatProperties `json:"formatProperties"`
+
+	CreatedAt resource.Time `json:"createdAt"`
+	UpdatedAt resource.Time `json:"updatedAt"`
 }
 
 // BidList is one page of bids.
@@ -84,60 +90,117 @@ type (
 	bidListOutput struct{ Body BidList }
 )
 
-// marketBids turns bids into the engine's, with every trigger made explicit.
-func marketBids(all []BidBody, auto bool, exponent uint8, loc ...any) (bids []market.Bid, found []resource.Violation) {
+// terms are what the bids of a request are read with: of their campaign, and of the marketplace.
+type terms struct {
+	format   market.AdFormat
+	auto     bool
+	vendor   string
+	products int
+	exponent uint8
+	h3       bool
+	known    bool // The campaign is; else nothing can be said of its format.
+}
+
+func termsOf(c *market.Campaign, m *market.Marketplace) terms {
+	return terms{c.Format, c.AutoTrigger, c.VendorID, len(c.Products), m.CurrencyExponent, m.H3, true}
+}
+
+// read turns bids into the engine's, with every trigger made explicit.
+func (t *terms) read(all []BidBody, loc ...any) (bids []market.Bid, found []resource.Violation) {
 	bids = make([]market.Bid, len(all))
 	for i := range all {
 		b := &all[i]
-		at := append(append([]any{}, loc...), i)
-		triggers, wrong := marketTriggers(b.Triggers, b.Trigger, at)
-		found = append(found, wrong...)
+		f := faults{at: append(slices.Clip(loc), i)}
+		kind := market.TargetProduct
+		if t.known {
+			kind = f.target(t.format, &b.Target)
+			f.properties(t.format, b.FormatProperties)
+		}
+		t.location(&f, b.Location)
+		triggers, wrong := marketTriggers(b.Triggers, b.Trigger, f.at)
+		found = append(append(found, f.found...), wrong...)
 		bids[i] = market.Bid{
-			Target: b.Target.ID, Amount: minor(b.Amount, exponent), Active: isTrue(b.IsActive, true), Location: b.Location,
-			Triggers: withDefaults(triggers, b.Target.ID, auto),
+			Target: b.Target.ID, TargetType: kind, Amount: minor(b.Amount, t.exponent), Active: isTrue(b.IsActive, true),
+			Location: b.Location, Triggers: t.triggers(triggers, b.Target.ID), Creative: b.FormatProperties.creative(),
 		}
 	}
 	return bids, found
 }
 
-func bidOf(campaign ids.UUID, rejected bool, b *market.Bid, exponent uint8) Bid {
+// location checks that a location can be compared with those of auctions.
+func (t *terms) location(f *faults, location string) {
+	if location == "" || !t.h3 {
+		return
+	}
+	if _, ok := h3.Parse([]byte(location)); !ok {
+		f.add("value_error", "must be an H3 cell, as the marketplace's geoMode is h3", "location")
+	}
+}
+
+// triggers adds the triggers that bids of the format have by themselves.
+func (t *terms) triggers(given []market.Trigger, target string) []market.Trigger {
+	if t.format != market.Listing {
+		return given
+	}
+	return withDefaults(given, target, t.auto)
+}
+
+func bidOf(c *market.Campaign, b *market.Bid, exponent uint8) Bid {
 	state := "active"
 	switch {
-	case rejected:
+	case c.Status == market.Rejected:
 		state = "rejected"
 	case !b.Active:
 		state = "paused"
 	}
 	return Bid{
-		BidID: b.ID.String(), CampaignID: campaign.String(), Target: Target{"product", b.Target},
+		BidID: b.ID.String(), CampaignID: c.ID.String(), Target: Target{targetWords[b.TargetType], b.Target},
 		Amount: money.Minor(b.Amount, exponent), IsActive: b.Active, Location: textOf(b.Location),
-		Triggers: triggersOf(b.Triggers), State: state,
+		Triggers: triggersOf(b.Triggers), FormatProperties: propertiesOf(c.Format, b.Creative), State: state,
 		CreatedAt: resource.Time(b.CreatedMillis), UpdatedAt: resource.Time(b.UpdatedMillis),
 	}
 }
 
 func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput, error) {
 	st := storeOf(ctx)
-	exponent := st.Settings().CurrencyExponent
+	m := st.Settings()
 	c, err := st.Campaign(ctx, in.id())
-	auto := err == nil && c.AutoTrigger
-	bids, found := marketBids(in.Body.Bids, auto, exponent, "body", "bids")
+	t := terms{exponent: m.CurrencyExponent, h3: m.H3}
+	if err == nil {
+		t = termsOf(&c.Campaign, &m)
+	}
+	bids, found := t.read(in.Body.Bids, "body", "bids")
 	switch {
 	case len(found) > 0:
 		return nil, resource.Invalid(found...)
 	case err != nil:
 		return nil, resource.Of(err)
 	}
+	if err := t.settle(ctx, bids); err != nil {
+		return nil, err
+	}
 	if err := st.AddBids(ctx, in.id(), bids); err != nil {
 		return nil, resource.OfLimit(err, "the campaign would have more than 5,000 bids")
 	}
-	return &bidListOutput{BidList{Bids: bidsOf(in.id(), c.Status == market.Rejected, bids, exponent)}}, nil
+	return &bidListOutput{BidList{Bids: bidsOf(&c.Campaign, bids, m.CurrencyExponent)}}, nil
 }
 
-func bidsOf(campaign ids.UUID, rejected bool, bids []market.Bid, exponent uint8) []Bid {
+// settle checks what bids name, and that it allows them.
+func (t *terms) settle(ctx context.Context, bids []market.Bid) error {
+	n := newNamed(t.vendor, t.products)
+	if err := n.exist(ctx, t.format, bids); err != nil {
+		return err
+	}
+	if found := n.fit(t.format, bids, []any{"body", "bids"}); len(found) > 0 {
+		return resource.Invalid(found...)
+	}
+	return nil
+}
+
+func bidsOf(c *market.Campaign, bids []market.Bid, exponent uint8) []Bid {
 	all := make([]Bid, len(bids))
 	for i := range bids {
-		all[i] = bidOf(campaign, rejected, &bids[i], exponent)
+		all[i] = bidOf(c, &bids[i], exponent)
 	}
 	return all
 }
@@ -152,14 +215,18 @@ func (s service) listBids(ctx context.Context, in *listBidsInput) (*bidListOutpu
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	all := bidsOf(in.id(), c.Status == market.Rejected, bids, st.Settings().CurrencyExponent)
+	all := bidsOf(&c.Campaign, bids, st.Settings().CurrencyExponent)
 	return &bidListOutput{BidList{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
 }
 
 func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, error) {
 	st := storeOf(ctx)
-	triggers, found := marketTriggers(in.Body.Triggers, in.Body.Trigger, []any{"body"})
-	if len(found) > 0 {
+	m := st.Settings()
+	t := terms{exponent: m.CurrencyExponent, h3: m.H3}
+	f := faults{at: []any{"body"}}
+	t.location(&f, in.Body.Location)
+	triggers, found := marketTriggers(in.Body.Triggers, in.Body.Trigger, f.at)
+	if found = append(f.found, found...); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
 	defer s.bids.lock(resource.ParseUUID(in.BidID))()
@@ -174,16 +241,16 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if c.Status == market.Terminated {
 		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
-	exponent := st.Settings().CurrencyExponent
+	t = termsOf(&c.Campaign, &m)
 	if in.Body.Amount != nil {
-		b.Amount = minor(*in.Body.Amount, exponent)
+		b.Amount = minor(*in.Body.Amount, t.exponent)
 	}
 	b.Active = isTrue(in.Body.IsActive, b.Active)
 	if in.Body.Location != "" {
 		b.Location = in.Body.Location
 	}
 	if triggers != nil {
-		b.Triggers = withDefaults(triggers, b.Target, c.AutoTrigger)
+		b.Triggers = t.triggers(triggers, b.Target)
 	}
 	if err := st.ReplaceBid(ctx, in.id(), b); err != nil {
 		return nil, resource.Of(err)
@@ -191,7 +258,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // With its new time.
 		return nil, resource.Of(err)
 	}
-	return &bidOutput{bidOf(in.id(), c.Status == market.Rejected, &b, exponent)}, nil
+	return &bidOutput{bidOf(&c.Campaign, &b, t.exponent)}, nil
 }
 
 func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {

@@ -20,38 +20,7 @@ type BudgetPatch struct {
 
 // PromotionType is the older way to name the ad format.
 type PromotionType struct {
-	AdFormat string `json:"adFormat,omitempty" enum:"listing"`
-}
-
-// Multiplier changes bids for the members of a segment.
-type Multiplier struct {
-	Type       string           `json:"type" enum:"user_segment"`
-	SegmentID  string           `json:"segmentId" minLength:"1" maxLength:"255"`
-	Multiplier resource.Decimal `json:"multiplier" minimum:"0.1" maximum:"10"`
-}
-
-// MultiplierConfig is a campaign's multipliers.
-type MultiplierConfig struct {
-	IsActive    *bool        `json:"isActive,omitempty"`
-	Multipliers []Multiplier `json:"multipliers" maxItems:"20"`
-}
-
-// SegmentFilter names a segment.
-type SegmentFilter struct {
-	Type      string `json:"type" enum:"user_segment"`
-	SegmentID string `json:"segmentId" minLength:"1" maxLength:"255"`
-}
-
-// TargetingFilters are the segments that a campaign is shown to.
-type TargetingFilters struct {
-	IsActive         *bool           `json:"isActive,omitempty"`
-	TargetingFilters []SegmentFilter `json:"targetingFilters" maxItems:"20"`
-}
-
-// ExclusionFilters are the segments that a campaign is not shown to.
-type ExclusionFilters struct {
-	IsActive         *bool           `json:"isActive,omitempty"`
-	ExclusionFilters []SegmentFilter `json:"exclusionFilters" maxItems:"20"`
+	AdFormat string `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand"`
 }
 
 // Body is a campaign as the marketplace sends it. It lists only what a caller may set: ids, times and money spent are not
@@ -60,9 +29,9 @@ type Body struct {
 	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
 	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive"`
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
-	AdFormat             string            `json:"adFormat,omitempty" enum:"listing" doc:"Default listing. This build serves listings only."`
+	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
-	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC. CPA only with budget type total."`
+	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA only for listings with budget type total."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
 	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
@@ -74,10 +43,11 @@ type Body struct {
 	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales"`
 	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second."`
 	WalletID             string            `json:"walletId,omitempty" format:"uuid" doc:"Default: the vendor's default wallet."`
-	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255"`
+	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"What banners and sponsored brands are about; shown with them where a bid names no products of its own."`
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
 	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
+	Schedule             *Schedule         `json:"schedule,omitempty"`
 }
 
 // PatchBody changes the members it has.
@@ -94,6 +64,7 @@ type PatchBody struct {
 	MultiplierConfig *MultiplierConfig `json:"multiplierConfig,omitempty"`
 	TargetingFilters *TargetingFilters `json:"targetingFilters,omitempty"`
 	ExclusionFilters *ExclusionFilters `json:"exclusionFilters,omitempty"`
+	Schedule         *Schedule         `json:"schedule,omitempty"`
 }
 
 // document is what a campaign has beside the members that auctions read.
@@ -103,6 +74,8 @@ type document struct {
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
 	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
+	Schedule             *Schedule         `json:"schedule,omitempty"`
+	Restrictions         []restriction     `json:"restrictions,omitempty"`
 }
 
 func (d *document) encode() []byte {
@@ -158,6 +131,7 @@ type Campaign struct {
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig"`
 	TargetingFilters     *TargetingFilters `json:"targetingFilters"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters"`
+	Schedule             *Schedule         `json:"schedule"`
 	BidCount             int               `json:"bidCount"`
 	CreatedAt            resource.Time     `json:"createdAt"`
 	UpdatedAt            resource.Time     `json:"updatedAt"`

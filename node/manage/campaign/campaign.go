@@ -1,7 +1,7 @@
 // Package campaign serves campaigns and their bids.
 //
-// Everything that auctions read of a campaign is a typed member of market.Campaign; the rest (segments, objectives) is
-// kept as a document and answered again. This build runs listing campaigns; the other formats are refused by name.
+// Everything that auctions read of a campaign is a typed member of market.Campaign, and holds what is in force; what was
+// sent, switched on or off, is kept as a document and answered again.
 package campaign
 
 import (
@@ -42,18 +42,24 @@ type Store interface {
 	Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error)
 	AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error
 	ReplaceBid(ctx context.Context, campaign ids.UUID, b market.Bid) error
+	Slot(ctx context.Context, named string) (store.Slot, error)
+	PlacementNamed(ctx context.Context, externalID string) (store.Placement, error)
+	Template(ctx context.Context, id ids.UUID) (store.Template, error)
+	Asset(ctx context.Context, id ids.UUID) (store.Asset, error)
+	Segment(ctx context.Context, id string) (store.Segment, error)
 	CursorKey() [32]byte
 }
 
 // service holds what the operations need beside the caller's store.
 type service struct {
-	now  func() time.Time
-	bids *bidLocks
+	now       func() time.Time
+	bids      *locks
+	campaigns *locks // Of their documents.
 }
 
 // Register mounts the campaign operations.
 func Register(api huma.API, now func() time.Time) {
-	s := service{now: now, bids: new(bidLocks)}
+	s := service{now: now, bids: new(locks), campaigns: new(locks)}
 	add(api, "createCampaign", http.MethodPost, http.StatusCreated, "", "Create a campaign with its bids.", s.create)
 	add(api, "listCampaigns", http.MethodGet, http.StatusOK, "", "List campaigns, newest first.", s.list)
 	add(api, "getCampaign", http.MethodGet, http.StatusOK, "/{campaign_id}", "Read a campaign.", s.get)

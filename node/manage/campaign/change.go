@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -72,6 +73,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 // hold, member by member, and of one member the later.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
 	st := storeOf(ctx)
+	defer s.campaigns.lock(in.id())()
 	now, err := st.Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.Of(err)
@@ -81,6 +83,13 @@ func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, er
 	}
 	if err := in.Body.allowed(ctx, &now); err != nil {
 		return nil, err
+	}
+	found, err := in.Body.filters().unknown(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
 	}
 	p := in.Body.command(&now, st.Settings().CurrencyExponent)
 	p.Marketplace = resource.CallerOf(ctx).Marketplace
@@ -120,7 +129,7 @@ func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation)
 	if v, ok := roas(b.TargetROAS); !ok {
 		found = append(found, v)
 	}
-	return found
+	return append(found, b.filters().crossed()...)
 }
 
 // allowed checks the state: what a terminated campaign may not do any more, and where a status leads.
@@ -130,6 +139,11 @@ func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
 	}
 	if b.Status != nil && statusOf(*b.Status) == market.Pending && c.Status != market.Pending {
 		return resource.Refuse(apierr.InvalidOperation, "a reviewed campaign cannot become pending again")
+	}
+	if isTrue(b.IsActive, false) {
+		if _, err := storeOf(ctx).Vendor(ctx, c.VendorID); errors.Is(err, store.ErrNotFound) {
+			return resource.Refuse(apierr.InvalidOperation, "the vendor was deleted, so its campaigns rest")
+		}
 	}
 	if b.WalletID == "" {
 		return nil
@@ -162,12 +176,21 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 	if b.PriceRule != nil {
 		p.Price = new(numberOf[market.PriceRule](priceWords, *b.PriceRule))
 	}
-	if b.MultiplierConfig != nil || b.TargetingFilters != nil || b.ExclusionFilters != nil {
-		d := decodeDocument(c.Document)
-		keep(&d.MultiplierConfig, b.MultiplierConfig)
-		keep(&d.TargetingFilters, b.TargetingFilters)
-		keep(&d.ExclusionFilters, b.ExclusionFilters)
-		p.Document = d.encode()
+	if b.filters() == (filters{}) {
+		return p
+	}
+	d := decodeDocument(c.Document)
+	keep(&d.MultiplierConfig, b.MultiplierConfig)
+	keep(&d.TargetingFilters, b.TargetingFilters)
+	keep(&d.ExclusionFilters, b.ExclusionFilters)
+	keep(&d.Schedule, b.Schedule)
+	p.Document = d.encode()
+	// What the engine has already is not sent again: a cluster with older nodes could not take it.
+	if s := d.rules(); !reflect.DeepEqual(s, c.Segments) {
+		p.Segments = &s
+	}
+	if hours := d.hours(); !slices.Equal(hours, c.Schedule) {
+		p.Schedule = &hours
 	}
 	return p
 }
@@ -218,7 +241,12 @@ func (s service) products(ctx context.Context, in *productsInput) (*productsOutp
 	}
 	all := decodeDocument(c.Document).ProductIDs
 	for i := range bids {
-		all = append(all, bids[i].Target)
+		if bids[i].TargetType == market.TargetProduct {
+			all = append(all, bids[i].Target)
+		}
+		if bids[i].Creative != nil {
+			all = append(all, bids[i].Creative.Products...)
+		}
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)

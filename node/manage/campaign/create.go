@@ -27,8 +27,11 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 	st := storeOf(ctx)
 	b := &in.Body
 	m := st.Settings()
-	bids, found := marketBids(b.Bids, isTrue(b.IsAutoTrigger, false), m.CurrencyExponent, "body", "bids")
 	now := s.now().UnixMilli()
+	c := b.campaign(now, m.CurrencyExponent)
+	c.VendorID = in.VendorID
+	t := termsOf(&c, &m)
+	bids, found := t.read(b.Bids, "body", "bids")
 	if found = append(s.crossed(b, now), found...); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
@@ -39,8 +42,15 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 	if err != nil {
 		return nil, err
 	}
-	c := b.campaign(now, m.CurrencyExponent)
-	c.VendorID = in.VendorID
+	if found, err = b.filters().unknown(ctx); err != nil {
+		return nil, err
+	}
+	if len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	if err := t.settle(ctx, bids); err != nil {
+		return nil, err
+	}
 	c.Wallet = wallet
 	c.StatusUpdatedBy = updatedBy(ctx)
 	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
@@ -54,6 +64,12 @@ func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) 
 	if b.ChargeType == "CPA" && (b.Budget == nil || b.Budget.Type != "total") {
 		found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "chargeType"))
 	}
+	if b.ChargeType == "CPA" && b.format() != market.Listing {
+		found = append(found, resource.At("value_error", "CPA is for listings", "body", "chargeType"))
+	}
+	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
+		found = append(found, resource.At("value_error", "must be adFormat, whose alias it is", "body", "promotionType", "adFormat"))
+	}
 	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
 	}
@@ -63,7 +79,16 @@ func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) 
 	if v, ok := roas(b.TargetROAS); !ok {
 		found = append(found, v)
 	}
-	return found
+	return append(found, b.filters().crossed()...)
+}
+
+// format is the ad format, by whichever of its two names it was sent.
+func (b *Body) format() market.AdFormat {
+	word := b.AdFormat
+	if word == "" && b.PromotionType != nil {
+		word = b.PromotionType.AdFormat
+	}
+	return numberOf[market.AdFormat](formatWords, word)
 }
 
 func startOf(b *Body, nowMillis int64) int64 {
@@ -98,6 +123,7 @@ func milliOf(d resource.Decimal) uint32 {
 func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 	c := market.Campaign{
 		Name: b.Name, Type: b.CampaignType,
+		Format:      b.format(),
 		Charge:      market.CPC,
 		Price:       numberOf[market.PriceRule](priceWords, b.PriceRule),
 		StartMillis: startOf(b, nowMillis),
@@ -105,6 +131,9 @@ func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 		AutoTrigger: isTrue(b.IsAutoTrigger, false),
 		Status:      market.Approved,
 		ExternalID:  b.ExternalCampaignID,
+	}
+	if c.Format != market.Listing {
+		c.Charge, c.Products = market.CPM, b.ProductIDs
 	}
 	if b.ChargeType != "" {
 		c.Charge = numberOf[market.ChargeType](chargeWords, b.ChargeType)
@@ -122,8 +151,11 @@ func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 	if b.TargetROAS != nil {
 		c.TargetROASMilli = milliOf(*b.TargetROAS)
 	}
-	d := document{b.AutobiddingObjective, b.ProductIDs, b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters}
-	c.Document = d.encode()
+	d := document{
+		AutobiddingObjective: b.AutobiddingObjective, ProductIDs: b.ProductIDs, MultiplierConfig: b.MultiplierConfig,
+		TargetingFilters: b.TargetingFilters, ExclusionFilters: b.ExclusionFilters, Schedule: b.Schedule,
+	}
+	c.Document, c.Segments, c.Schedule = d.encode(), d.rules(), d.hours()
 	return c
 }
 
@@ -186,7 +218,7 @@ func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
 		Status: statusWords[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
 		AutobiddingObjective: textOf(d.AutobiddingObjective), ProductIDs: d.ProductIDs,
 		MultiplierConfig: d.MultiplierConfig, TargetingFilters: d.TargetingFilters, ExclusionFilters: d.ExclusionFilters,
-		BidCount: c.BidCount, CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
+		Schedule: d.Schedule, BidCount: c.BidCount, CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
 	}
 	if a.ProductIDs == nil {
 		a.ProductIDs = []string{}

@@ -4,24 +4,39 @@ import (
 	"slices"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // Trigger is one condition under which a bid competes.
 type Trigger struct {
-	Type  string       `json:"type" enum:"product,category,categories" doc:"This build has no keyword triggers."`
+	Type  string       `json:"type" enum:"product,category,categories,keyword"`
 	Value TriggerValue `json:"value"`
 }
 
-// TriggerValue has one member, by the trigger's type.
+// TriggerValue has the members of the trigger's type.
 type TriggerValue struct {
-	ProductID   string `json:"productId,omitempty" maxLength:"255" doc:"Type product."`
-	CategoryID  string `json:"categoryId,omitempty" maxLength:"255" doc:"Type category."`
-	FromProduct string `json:"fromProduct,omitempty" maxLength:"255" doc:"Type categories: all categories of this product."`
+	ProductID   string   `json:"productId,omitempty" maxLength:"255" doc:"Type product."`
+	CategoryID  string   `json:"categoryId,omitempty" maxLength:"255" doc:"Type category."`
+	FromProduct string   `json:"fromProduct,omitempty" maxLength:"255" doc:"Type categories: all categories of this product."`
+	Words       []string `json:"words,omitempty" minItems:"1" maxItems:"20" minLength:"1" maxLength:"64" doc:"Type keyword. Compared without case after Unicode NFKC, split at what is neither letter nor digit."`
+	MatchType   string   `json:"matchType,omitempty" enum:"exact,phrase,broad,negative_exact,negative_broad" doc:"Type keyword, default exact: same words, same order; phrase: contained in order; broad: all contained. The negative ones exclude the bid from searches that match."`
 }
 
 // triggersMax bounds the triggers of a bid that are given. BOUND: of the interface.
 const triggersMax = 50
+
+// kinds are the match types with the engine's kinds of triggers.
+var kinds = []struct {
+	matchType string
+	kind      market.TriggerKind
+}{
+	{"exact", market.TriggerExact},
+	{"phrase", market.TriggerPhrase},
+	{"broad", market.TriggerBroad},
+	{"negative_exact", market.TriggerNotExact},
+	{"negative_broad", market.TriggerNotBroad},
+}
 
 // marketTriggers reads the triggers of a bid, given in either form; nil means none were given.
 func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Trigger, found []resource.Violation) {
@@ -29,31 +44,62 @@ func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Tr
 		all = append(slices.Clip(all), *one)
 	}
 	if len(all) > triggersMax {
-		loc := append(append([]any{}, at...), "triggers")
-		return nil, []resource.Violation{resource.At("too_long", "must have at most 50 items, trigger included", loc...)}
+		return nil, []resource.Violation{resource.At("too_long", "must have at most 50 items, trigger included", append(slices.Clip(at), "triggers")...)}
 	}
-	for i, t := range all {
-		kind, member, value := market.TriggerProduct, "productId", t.Value.ProductID
-		switch t.Type {
-		case "category":
-			kind, member, value = market.TriggerCategory, "categoryId", t.Value.CategoryID
-		case "categories":
-			kind, member, value = market.TriggerCategories, "fromProduct", t.Value.FromProduct
-		}
-		if value == "" {
-			loc := append(append([]any{}, at...), "triggers", i, "value", member)
-			found = append(found, resource.At("missing", "required", loc...))
+	for i := range all {
+		t, member, why := all[i].read()
+		if why != "" {
+			kind := "value_error"
+			if why == "required" {
+				kind = "missing"
+			}
+			found = append(found, resource.At(kind, why, append(slices.Clip(at), "triggers", i, "value", member)...))
 			continue
 		}
-		triggers = append(triggers, market.Trigger{Kind: kind, Value: value})
+		triggers = append(triggers, t)
 	}
 	return triggers, found
 }
 
-// withDefaults makes a listing bid found by product and by category auctions: always when it has no triggers of its own,
-// and beside them when the campaign says so.
+// read turns a trigger into the engine's, or says what is wrong with which member.
+func (t *Trigger) read() (x market.Trigger, member, why string) {
+	switch t.Type {
+	case "keyword":
+		return t.keyword()
+	case "product":
+		x, member = market.Trigger{Kind: market.TriggerProduct, Value: t.Value.ProductID}, "productId"
+	case "category":
+		x, member = market.Trigger{Kind: market.TriggerCategory, Value: t.Value.CategoryID}, "categoryId"
+	case "categories":
+		x, member = market.Trigger{Kind: market.TriggerCategories, Value: t.Value.FromProduct}, "fromProduct"
+	}
+	if x.Value == "" {
+		why = "required"
+	}
+	return x, member, why
+}
+
+func (t *Trigger) keyword() (x market.Trigger, member, why string) {
+	if len(t.Value.Words) == 0 {
+		return x, "words", "required"
+	}
+	x = market.Trigger{Kind: market.TriggerExact, Value: keyword.Text(t.Value.Words), Words: t.Value.Words}
+	for _, k := range kinds {
+		if k.matchType == t.Value.MatchType {
+			x.Kind = k.kind
+		}
+	}
+	if x.Value == "" {
+		return x, "words", "must have a letter or digit"
+	}
+	return x, "", ""
+}
+
+// withDefaults makes a listing bid found by product and by category auctions: always when it has no triggers that say
+// where it competes (negative keywords only take away), and beside them when the campaign says so.
 func withDefaults(triggers []market.Trigger, target string, auto bool) []market.Trigger {
-	if len(triggers) > 0 && !auto {
+	says := func(t market.Trigger) bool { return !t.Kind.IsNegative() }
+	if slices.ContainsFunc(triggers, says) && !auto {
 		return triggers
 	}
 	for _, t := range []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}} {
@@ -75,7 +121,18 @@ func triggersOf(all []market.Trigger) []Trigger {
 			triggers[i] = Trigger{"category", TriggerValue{CategoryID: t.Value}}
 		case market.TriggerCategories:
 			triggers[i] = Trigger{"categories", TriggerValue{FromProduct: t.Value}}
+		default:
+			triggers[i] = Trigger{"keyword", TriggerValue{Words: t.Words, MatchType: matchTypeOf(t.Kind)}}
 		}
 	}
 	return triggers
+}
+
+func matchTypeOf(kind market.TriggerKind) string {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.matchType
+		}
+	}
+	panic("a trigger of a kind that this binary does not know: the command that brought it was read")
 }

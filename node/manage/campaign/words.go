@@ -13,6 +13,8 @@ var (
 	statusWords = []string{"pending", "approved", "rejected", "terminated"}
 	priceWords  = []string{"second", "first"}
 	chargeWords = []string{"", "CPC", "CPM", "CPA"}
+	targetWords = []string{"product", "vendor", "brand", "url"}
+	deviceWords = []string{"", "desktop", "mobile"}
 )
 
 // numberOf finds a word that the schema has checked; the empty word stands for the first constant.

@@ -1,0 +1,176 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"math/big"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Whom and when a campaign reaches. The document keeps what was sent, whether it is switched on or not; the engine gets
+// what is in force.
+
+// Multiplier changes bids for the members of a segment.
+type Multiplier struct {
+	Type       string           `json:"type" enum:"user_segment"`
+	SegmentID  string           `json:"segmentId" minLength:"1" maxLength:"255"`
+	Multiplier resource.Decimal `json:"multiplier" minimum:"0.1" maximum:"10" doc:"At most six decimals. Those of several segments multiply."`
+}
+
+// MultiplierConfig is a campaign's multipliers.
+type MultiplierConfig struct {
+	IsActive    *bool        `json:"isActive,omitempty" doc:"Default true."`
+	Multipliers []Multiplier `json:"multipliers" maxItems:"20"`
+}
+
+// SegmentFilter names a segment.
+type SegmentFilter struct {
+	Type      string `json:"type" enum:"user_segment"`
+	SegmentID string `json:"segmentId" minLength:"1" maxLength:"255"`
+}
+
+// TargetingFilters are the segments that a campaign is shown to.
+type TargetingFilters struct {
+	IsActive         *bool           `json:"isActive,omitempty" doc:"Default true."`
+	TargetingFilters []SegmentFilter `json:"targetingFilters" maxItems:"20" doc:"The user must be in one of them."`
+}
+
+// ExclusionFilters are the segments that a campaign is not shown to.
+type ExclusionFilters struct {
+	IsActive         *bool           `json:"isActive,omitempty" doc:"Default true."`
+	ExclusionFilters []SegmentFilter `json:"exclusionFilters" maxItems:"20" doc:"The user must be in none of them."`
+}
+
+// Schedule is what bids are worth in each hour of the week.
+type Schedule struct {
+	IsActive *bool `json:"isActive,omitempty" doc:"Default true."`
+	Hours    []int `json:"hours" minItems:"168" maxItems:"168" minimum:"0" maximum:"1000" doc:"Percent of the bid in each hour of the week, from Monday 00:00 in the marketplace's time zone: 100 as bid, 0 rests, 1000 ten times."`
+}
+
+// filters are the members that decide whom and when; nil where a request does not have them.
+type filters struct {
+	multipliers *MultiplierConfig
+	targeting   *TargetingFilters
+	exclusion   *ExclusionFilters
+	schedule    *Schedule
+}
+
+func (b *Body) filters() filters {
+	return filters{b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters, b.Schedule}
+}
+
+func (b *PatchBody) filters() filters {
+	return filters{b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters, b.Schedule}
+}
+
+// crossed checks that every multiplier is one that the engine can hold.
+func (f filters) crossed() (found []resource.Violation) {
+	if f.multipliers == nil {
+		return nil
+	}
+	for i := range f.multipliers.Multipliers {
+		if _, ok := millionths(f.multipliers.Multipliers[i].Multiplier); !ok {
+			found = append(found, resource.At("value_error", "must have at most six decimals", "body", "multiplierConfig", "multipliers", i, "multiplier"))
+		}
+	}
+	return found
+}
+
+// millionths is a multiplier as the engine holds it.
+func millionths(d resource.Decimal) (uint32, bool) {
+	r, ok := new(big.Rat).SetString(d.Text) // The bounds are checked, so this is small.
+	if !ok || !r.Mul(r, big.NewRat(market.MultiplierOne, 1)).IsInt() {
+		return 0, false
+	}
+	return uint32(r.Num().Uint64()), true //nolint:gosec // at most ten million.
+}
+
+// unknown finds the segments that do not exist.
+func (f filters) unknown(ctx context.Context) (found []resource.Violation, err error) {
+	known := map[string]bool{}
+	look := func(id string, loc ...any) {
+		if _, asked := known[id]; !asked && err == nil {
+			_, missing := storeOf(ctx).Segment(ctx, id)
+			known[id] = missing == nil
+			if !errors.Is(missing, store.ErrNotFound) {
+				err = missing
+			}
+		}
+		if !known[id] {
+			found = append(found, resource.At("resource_not_found", "there is no such segment", append(append([]any{"body"}, loc...), "segmentId")...))
+		}
+	}
+	if f.multipliers != nil {
+		for i := range f.multipliers.Multipliers {
+			look(f.multipliers.Multipliers[i].SegmentID, "multiplierConfig", "multipliers", i)
+		}
+	}
+	if f.targeting != nil {
+		for i, x := range f.targeting.TargetingFilters {
+			look(x.SegmentID, "targetingFilters", "targetingFilters", i)
+		}
+	}
+	if f.exclusion != nil {
+		for i, x := range f.exclusion.ExclusionFilters {
+			look(x.SegmentID, "exclusionFilters", "exclusionFilters", i)
+		}
+	}
+	return found, resource.Of(err)
+}
+
+// rules are the segments of a document that are in force.
+func (d *document) rules() (s market.SegmentRules) {
+	if c := d.TargetingFilters; c != nil && isTrue(c.IsActive, true) {
+		s.Include = segmentsOf(c.TargetingFilters)
+	}
+	if c := d.ExclusionFilters; c != nil && isTrue(c.IsActive, true) {
+		s.Exclude = segmentsOf(c.ExclusionFilters)
+	}
+	if c := d.MultiplierConfig; c != nil && isTrue(c.IsActive, true) {
+		for i := range c.Multipliers {
+			x := &c.Multipliers[i]
+			if m, ok := millionths(x.Multiplier); ok { // What was stored before the check may not be.
+				s.Multipliers = append(s.Multipliers, market.SegmentMultiplier{Segment: x.SegmentID, Multiplier: m})
+			}
+		}
+	}
+	return s
+}
+
+func segmentsOf(all []SegmentFilter) (ids []string) {
+	for _, x := range all {
+		ids = append(ids, x.SegmentID)
+	}
+	return ids
+}
+
+// hours is the schedule of a document that is in force, nil for none.
+func (d *document) hours() []uint16 {
+	if d.Schedule == nil || !isTrue(d.Schedule.IsActive, true) {
+		return nil
+	}
+	hours := make([]uint16, len(d.Schedule.Hours))
+	for i, value := range d.Schedule.Hours {
+		hours[i] = uint16(value) //nolint:gosec // at most 1,000.
+	}
+	return hours
+}
+
+// segments are the ids of all segments that a document names, in force or not: they must not be deleted.
+func (d *document) segments() (ids []string) {
+	if d.TargetingFilters != nil {
+		ids = append(ids, segmentsOf(d.TargetingFilters.TargetingFilters)...)
+	}
+	if d.ExclusionFilters != nil {
+		ids = append(ids, segmentsOf(d.ExclusionFilters.ExclusionFilters)...)
+	}
+	if d.MultiplierConfig != nil {
+		for i := range d.MultiplierConfig.Multipliers {
+			ids = append(ids, d.MultiplierConfig.Multipliers[i].SegmentID)
+		}
+	}
+	return ids
+}

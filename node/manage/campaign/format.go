@@ -1,0 +1,222 @@
+package campaign
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// FormatProperties is what a bid of a banner or sponsored-brand campaign shows, and where. It never changes: another
+// creative is another bid.
+type FormatProperties struct {
+	AdFormat       string           `json:"adFormat" enum:"banner,sponsored_brand" doc:"That of the campaign."`
+	SlotID         string           `json:"slotId" minLength:"1" maxLength:"255" doc:"External id of the slot; of a sponsored brand the externalPlacementId."`
+	DeviceType     string           `json:"deviceType,omitempty" enum:"desktop,mobile" doc:"Banners. Absent: both."`
+	BannerAssets   []BannerAsset    `json:"bannerAssets,omitempty" minItems:"1" maxItems:"10" doc:"Banners, required there."`
+	JSONTemplateID string           `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Sponsored brands, required there: the template of the placement."`
+	Content        *resource.Object `json:"content,omitempty" doc:"Sponsored brands, required there: the filled template, at most 16 KiB."`
+	Title          string           `json:"title,omitempty" maxLength:"255" doc:"Sponsored brands."`
+	ProductIDs     []string         `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"Sponsored brands. Absent: those of the campaign."`
+}
+
+// BannerAsset is one picture or filled template of a banner.
+type BannerAsset struct {
+	URL            string           `json:"url,omitempty" format:"uri" maxLength:"2083" doc:"http or https. Required unless assetId says where the asset is."`
+	ContentType    string           `json:"contentType,omitempty" maxLength:"255"`
+	Dimensions     *Dimensions      `json:"dimensions,omitempty" doc:"Shown where the slot has these. Absent: everywhere."`
+	Size           *int64           `json:"size,omitempty" minimum:"0" doc:"Bytes."`
+	AssetID        string           `json:"assetId,omitempty" format:"uuid" doc:"Of an asset of the vendor, shown while it is approved. Absent: approved with the campaign."`
+	Content        *resource.Object `json:"content,omitempty" doc:"The filled template, at most 16 KiB."`
+	JSONTemplateID string           `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Comes with content."`
+}
+
+// Dimensions are in pixels.
+type Dimensions struct {
+	Width  int64 `json:"width" minimum:"1" maximum:"2147483647"`
+	Height int64 `json:"height" minimum:"1" maximum:"2147483647"`
+}
+
+const (
+	contentMax  = 16 << 10 // BOUND: bytes of one filled template, which every auction that it wins carries.
+	targetIDMax = 255      // BOUND: of the interface; longer targets are addresses.
+)
+
+// targets are the kinds of things that bids of a format may lead to.
+var targets = map[market.AdFormat][]market.TargetType{
+	market.Listing:        {market.TargetProduct},
+	market.Banner:         {market.TargetProduct, market.TargetVendor, market.TargetBrand, market.TargetURL},
+	market.SponsoredBrand: {market.TargetBrand, market.TargetProduct, market.TargetURL},
+}
+
+// faults collects violations below one place.
+type faults struct {
+	at    []any
+	found []resource.Violation
+}
+
+func (f *faults) add(kind, msg string, loc ...any) {
+	f.found = append(f.found, resource.At(kind, msg, append(slices.Clip(f.at), loc...)...))
+}
+
+// target checks what a bid leads to.
+func (f *faults) target(format market.AdFormat, t *Target) market.TargetType {
+	kind := numberOf[market.TargetType](targetWords, t.Type)
+	switch {
+	case !slices.Contains(targets[format], kind):
+		f.add("value_error", "a campaign of this format cannot lead there", "target", "type")
+	case kind == market.TargetURL && !isWeb(t.ID):
+		f.add("url_parsing", "must be an absolute http or https URL", "target", "id")
+	case kind != market.TargetURL && utf8.RuneCountInString(t.ID) > targetIDMax:
+		f.add("value_error", "its id must have at most 255 characters, as it is no address", "target")
+	}
+	return kind
+}
+
+func isWeb(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// properties checks formatProperties beside the campaign's format, as far as it needs nothing that they name.
+func (f *faults) properties(format market.AdFormat, p *FormatProperties) {
+	const member = "formatProperties"
+	switch {
+	case format == market.Listing && p != nil:
+		f.add("value_error", "listings have none", member)
+	case format == market.Listing:
+	case p == nil:
+		f.add("missing", "required", member)
+	case p.AdFormat != formatWords[format]:
+		f.add("value_error", "must be the campaign's adFormat", member, "adFormat")
+	case format == market.Banner:
+		f.banner(p)
+	default:
+		f.brand(p)
+	}
+}
+
+func (f *faults) banner(p *FormatProperties) {
+	if len(p.BannerAssets) == 0 {
+		f.add("missing", "required", "formatProperties", "bannerAssets")
+	}
+	if p.JSONTemplateID != "" || p.Content != nil || p.Title != "" || len(p.ProductIDs) > 0 {
+		f.add("value_error", "jsonTemplateId, content, title and productIds are of sponsored brands; a banner's template is that of an asset", "formatProperties")
+	}
+	for i := range p.BannerAssets {
+		a, at := &p.BannerAssets[i], []any{"formatProperties", "bannerAssets", i}
+		if a.URL == "" && a.AssetID == "" {
+			f.add("missing", "required without assetId", append(at, "url")...)
+		}
+		if a.URL != "" && !isWeb(a.URL) {
+			f.add("url_parsing", "must be an absolute http or https URL", append(at, "url")...)
+		}
+		if (a.Content == nil) != (a.JSONTemplateID == "") {
+			f.add("missing", "content and jsonTemplateId come together", append(at, "jsonTemplateId")...)
+		}
+		f.content(a.Content, append(at, "content")...)
+	}
+}
+
+func (f *faults) brand(p *FormatProperties) {
+	if len(p.BannerAssets) > 0 || p.DeviceType != "" {
+		f.add("value_error", "bannerAssets and deviceType are of banners", "formatProperties")
+	}
+	if p.JSONTemplateID == "" {
+		f.add("missing", "required", "formatProperties", "jsonTemplateId")
+	}
+	if p.Content == nil {
+		f.add("missing", "required", "formatProperties", "content")
+	}
+	f.content(p.Content, "formatProperties", "content")
+}
+
+func (f *faults) content(o *resource.Object, loc ...any) {
+	if o != nil && len(*o) > contentMax {
+		f.add("value_error", "must have at most 16 KiB", loc...)
+	}
+}
+
+// creative is what a bid shows, in the engine's terms.
+func (p *FormatProperties) creative() *market.Creative {
+	if p == nil {
+		return nil
+	}
+	c := &market.Creative{
+		Place: p.SlotID, Device: numberOf[market.Device](deviceWords, p.DeviceType),
+		TemplateID: canonical(p.JSONTemplateID), Title: p.Title, Content: compact(p.Content), Products: p.ProductIDs,
+	}
+	for i := range p.BannerAssets {
+		a := &p.BannerAssets[i]
+		x := market.BannerAsset{
+			URL: a.URL, ContentType: a.ContentType, AssetID: canonical(a.AssetID),
+			Content: compact(a.Content), TemplateID: canonical(a.JSONTemplateID),
+		}
+		if a.Dimensions != nil {
+			x.Dimensions = market.Dimensions{Width: uint32(a.Dimensions.Width), Height: uint32(a.Dimensions.Height)} //nolint:gosec // bounded.
+		}
+		if a.Size != nil {
+			x.Bytes = uint64(*a.Size) //nolint:gosec // not negative.
+		}
+		c.Assets = append(c.Assets, x)
+	}
+	return c
+}
+
+// canonical writes a UUID as the engine compares it.
+func canonical(id string) string {
+	if id == "" {
+		return ""
+	}
+	return resource.ParseUUID(id).String()
+}
+
+// compact is an object without the blanks between its parts: what is in it stays to the letter.
+func compact(o *resource.Object) []byte {
+	if o == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, *o); err != nil {
+		panic("the kit has read this object: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// propertiesOf is a stored creative as it was sent.
+func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties {
+	if c == nil {
+		return nil
+	}
+	p := &FormatProperties{
+		AdFormat: formatWords[format], SlotID: c.Place, DeviceType: deviceWords[c.Device],
+		JSONTemplateID: c.TemplateID, Content: objectOf(c.Content), Title: c.Title, ProductIDs: c.Products,
+	}
+	for i := range c.Assets {
+		a := &c.Assets[i]
+		x := BannerAsset{URL: a.URL, ContentType: a.ContentType, AssetID: a.AssetID, Content: objectOf(a.Content), JSONTemplateID: a.TemplateID}
+		if a.Dimensions != (market.Dimensions{}) {
+			x.Dimensions = &Dimensions{int64(a.Dimensions.Width), int64(a.Dimensions.Height)}
+		}
+		if a.Bytes != 0 {
+			x.Size = new(int64(a.Bytes)) //nolint:gosec // was one.
+		}
+		p.BannerAssets = append(p.BannerAssets, x)
+	}
+	return p
+}
+
+func objectOf(text []byte) *resource.Object {
+	if len(text) == 0 {
+		return nil
+	}
+	return new(resource.Object(text))
+}
+
+// idOf reads the id of a stored creative.
+func idOf(text string) ids.UUID { return resource.ParseUUID(text) }

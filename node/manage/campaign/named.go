@@ -1,0 +1,185 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/jsonform"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// named looks up what the creatives of a request name, each thing once: slots, placements, templates and assets. What does
+// not exist refuses the request (404, 409); what does decides whether the content may be as it is (422).
+type named struct {
+	vendor     string
+	products   int // Of the campaign.
+	slots      map[string]bool
+	placements map[string]store.Placement
+	forms      map[string]*jsonform.Form
+	assets     map[string]bool
+}
+
+func newNamed(vendor string, products int) *named {
+	return &named{
+		vendor: vendor, products: products, slots: map[string]bool{}, placements: map[string]store.Placement{},
+		forms: map[string]*jsonform.Form{}, assets: map[string]bool{},
+	}
+}
+
+// exist checks that everything that bids name is there.
+func (n *named) exist(ctx context.Context, format market.AdFormat, bids []market.Bid) error {
+	for i := range bids {
+		c := bids[i].Creative
+		if c == nil {
+			continue
+		}
+		if err := n.place(ctx, format, c.Place); err != nil {
+			return err
+		}
+		if err := n.form(ctx, c.TemplateID); err != nil {
+			return err
+		}
+		for j := range c.Assets {
+			if err := n.form(ctx, c.Assets[j].TemplateID); err != nil {
+				return err
+			}
+			if err := n.asset(ctx, c.Assets[j].AssetID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// missing is the refusal for a thing that does not exist; other errors stay what they are.
+func missing(err error, what string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return resource.Refuse(apierr.ResourceNotFound, what)
+	}
+	return resource.Of(err)
+}
+
+func (n *named) place(ctx context.Context, format market.AdFormat, id string) error {
+	if format == market.Banner {
+		if n.slots[id] {
+			return nil
+		}
+		slot, err := storeOf(ctx).Slot(ctx, id)
+		if err == nil && slot.ExternalID != id { // Auctions name slots by their external ids only.
+			err = store.ErrNotFound
+		}
+		n.slots[id] = true
+		return missing(err, "slotId names no slot by its external id")
+	}
+	if _, known := n.placements[id]; known {
+		return nil
+	}
+	x, err := storeOf(ctx).PlacementNamed(ctx, id)
+	n.placements[id] = x
+	return missing(err, "slotId names no placement by its externalPlacementId")
+}
+
+func (n *named) form(ctx context.Context, id string) error {
+	if id == "" || n.forms[id] != nil {
+		return nil
+	}
+	x, err := storeOf(ctx).Template(ctx, idOf(id))
+	if err != nil {
+		return missing(err, "jsonTemplateId names no template")
+	}
+	if x.Archived {
+		return resource.Refuse(apierr.InvalidOperation, "the template is archived and takes no new content")
+	}
+	n.forms[id], err = jsonform.New(x.Schema)
+	return resource.Of(err)
+}
+
+// asset looks for an asset of the campaign's vendor. Its state does not matter here: it is shown while it is approved.
+func (n *named) asset(ctx context.Context, id string) error {
+	if id == "" || n.assets[id] {
+		return nil
+	}
+	x, err := storeOf(ctx).Asset(ctx, idOf(id))
+	if err == nil && x.VendorID != n.vendor {
+		err = store.ErrNotFound
+	}
+	n.assets[id] = true
+	return missing(err, "assetId names no asset of the vendor")
+}
+
+// fit holds the content of bids against their templates and the bounds of their placements. REQUIRES: exist.
+func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation) {
+	for i := range bids {
+		c := bids[i].Creative
+		if c == nil {
+			continue
+		}
+		f := faults{at: append(append([]any{}, at...), i, "formatProperties")}
+		for j := range c.Assets {
+			n.filled(&f, c.Assets[j].TemplateID, c.Assets[j].Content, "bannerAssets", j, "content")
+		}
+		if format == market.SponsoredBrand {
+			n.filled(&f, c.TemplateID, c.Content, "content")
+			n.bounds(&f, c)
+		}
+		found = append(found, f.found...)
+	}
+	return found
+}
+
+func (n *named) filled(f *faults, template string, content []byte, loc ...any) {
+	if template == "" {
+		return
+	}
+	for _, x := range n.forms[template].Faults(content) {
+		at := loc[:len(loc):len(loc)]
+		for _, part := range x.At {
+			at = append(at, part)
+		}
+		f.add("json_schema", "does not satisfy "+x.Keyword+" of the template's schema", at...)
+	}
+}
+
+// bounds checks what the placement allows. Logos are counted when the template asks for them, in its property logo: an
+// address, or an array of addresses.
+func (n *named) bounds(f *faults, c *market.Creative) {
+	p := n.placements[c.Place]
+	if c.TemplateID != p.Template.String() {
+		f.add("value_error", "must be the template of the placement", "jsonTemplateId")
+	}
+	if length := int64(utf8.RuneCountInString(c.Title)); length > 0 && !within(length, p.Title) {
+		f.add("value_error", "must be as long as the placement's title bounds say", "title")
+	}
+	products := len(c.Products)
+	if products == 0 {
+		products = n.products
+	}
+	if !within(int64(products), p.Products) {
+		f.add("value_error", "must be as many as the placement's products bounds say; without any, the campaign's count", "productIds")
+	}
+	if n.forms[c.TemplateID].Asks("logo") && !within(logos(c.Content), p.Logo) {
+		f.add("value_error", "must be as many as the placement's logo bounds say", "content", "logo")
+	}
+}
+
+// logos counts the logos of a content, which is an object.
+func logos(content []byte) int64 {
+	var c struct {
+		Logo json.RawMessage `json:"logo"`
+	}
+	if err := json.Unmarshal(content, &c); err != nil || len(c.Logo) == 0 {
+		return 0
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(c.Logo, &all); err != nil {
+		return 1
+	}
+	return int64(len(all))
+}
+
+func within(n int64, r store.Range) bool { return r.Min <= n && n <= r.Max }
