@@ -341,7 +341,8 @@ func TestServingLeavesOutWhatAFaultHit(t *testing.T) {
 	}
 }
 
-// Fifty charges without an answer, of which some happened: the search must not try every set of them.
+// Fifty charges without an answer, of which some happened: the search must not try every set of them. Trying all would take
+// years, so minutes of patience tell the two apart on any machine.
 func TestDoubtIsSearchedQuickly(t *testing.T) {
 	h, happened := market(), 20
 	c := campaign(h, "ample")
@@ -358,11 +359,11 @@ func TestDoubtIsSearchedQuickly(t *testing.T) {
 		used := shop.Micros(happened+i) * c.Price
 		h.Budgets = append(h.Budgets, history.BudgetRead{Campaign: c, Invoke: at, Return: at + milli, Amount: c.Budget, Used: used, Remaining: c.Budget - used})
 	}
-	if v := check.Linearizable(h, 5*time.Second); v.Count != 0 || !strings.HasSuffix(v.Note, " 0 undecided") {
+	if v := check.Linearizable(h, 5*time.Minute); v.Count != 0 || !strings.HasSuffix(v.Note, " 0 undecided") {
 		t.Errorf("%+v", v)
 	}
 	h.Budgets[9].Used -= 2 * c.Price // Less than the read before it.
-	if v := check.Linearizable(h, 5*time.Second); v.Count == 0 {
+	if v := check.Linearizable(h, 5*time.Minute); v.Count == 0 {
 		t.Errorf("%+v", v)
 	}
 }
