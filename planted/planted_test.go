@@ -70,32 +70,33 @@ func TestPatchesApply(t *testing.T) {
 	}
 }
 
-// testLimit bounds one test on a planted bug: a bug may also let it wait for ever.
-const testLimit = 4 * time.Minute
+const (
+	// testLimit bounds one test on a planted bug: a bug may also let it wait for ever.
+	testLimit = 4 * time.Minute
+	// simulated is what a simulation may take to find a bug, in minutes.
+	simulated = "60"
+)
 
-// TestPlanted applies each patch to a copy of the tree and runs the tests that must catch it. PLANTED names one patch, or "all".
+// TestPlanted applies each patch to a copy of the tree and runs the tests that must catch it, as many patches at a time
+// as there are processors. PLANTED names one patch, or "all".
 func TestPlanted(t *testing.T) {
 	which := os.Getenv("PLANTED")
 	if which == "" {
-		t.Skip("takes an hour; make planted runs it")
-	}
-	tree := t.TempDir()
-	copying := exec.CommandContext(t.Context(), "sh", "-c", `git ls-files -z | xargs -0 cp --parents -t "$0"`, tree)
-	copying.Dir = root(t)
-	if out, err := copying.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Skip("takes some minutes; make planted runs it")
 	}
 	for _, p := range patches(t) {
 		if which != "all" && which != p.name {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			tree := t.TempDir()
+			run(t, root(t), "sh", "-c", `git ls-files -z | xargs -0 cp --parents -t "$0"`, tree)
+			run(t, tree, "git", "apply", p.file)
 			began := time.Now()
-			apply(t, tree, p.file)
-			defer apply(t, tree, "-R", p.file)
 			for _, test := range p.tests {
-				if caught(t, tree, test) {
-					t.Logf("caught by %s %s, %.0f s", test[0], test[1], time.Since(began).Seconds())
+				if how, failed := fails(t, tree, test); failed {
+					t.Logf("caught by %s %s, %.0f s: %s", test[0], test[1], time.Since(began).Seconds(), how)
 					return
 				}
 			}
@@ -104,27 +105,37 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-func apply(t *testing.T, tree string, args ...string) {
+// run runs a command that must succeed. Git must not take the copy for a part of a repository around it.
+func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"apply"}, args...)...)
-	cmd.Dir = tree
-	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(tree))
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// caught reports whether a test fails. A tree that does not build catches nothing.
-func caught(t *testing.T, tree string, test [2]string) bool {
+// fails reports whether a test fails, and what it says first. A tree that does not build catches nothing. Paths are trimmed,
+// so that the copies share what was compiled.
+func fails(t *testing.T, tree string, test [2]string) (how string, failed bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
+	cmd := exec.CommandContext(ctx, "go", "test", "-trimpath", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
 	cmd.Dir, cmd.WaitDelay = tree, 10*time.Second
-	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES=60")
+	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulated)
 	out, err := cmd.CombinedOutput()
 	if bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")) || bytes.Contains(out, []byte("no tests to run")) {
 		t.Fatalf("%s", out)
 	}
-	return err != nil
+	how = "it does not end"
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "---") || strings.HasPrefix(line, "===") {
+			continue
+		}
+		how = line[:min(len(line), 200)]
+		break
+	}
+	return how, err != nil
 }

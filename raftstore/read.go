@@ -13,12 +13,12 @@ import (
 const readPoll = 2 * time.Millisecond
 
 // readIndex confirms that this node leads and returns an index whose entries include every command answered before.
-func (g *Group) readIndex() (uint64, error) {
+func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 	g.mu.Lock()
 	term := g.term
 	g.mu.Unlock()
 	index := g.raft.CommitIndex()
-	if term == 0 || g.raft.VerifyLeader().Error() != nil {
+	if term == 0 || g.verifyLeader(ctx) != nil {
 		return 0, ErrNotLeader
 	}
 	g.mu.Lock()
@@ -29,12 +29,26 @@ func (g *Group) readIndex() (uint64, error) {
 	return index, nil
 }
 
+// verifyLeader asks the others whether this node still leads. Raft answers from its main loop, which a slow disk may hold for
+// longer than the caller waits. BOUND: as many goroutines as there are callers in the time after which the watchdog ends
+// the process.
+func (g *Group) verifyLeader(ctx context.Context) error {
+	answer := make(chan error, 1)
+	go func() { answer <- g.raft.VerifyLeader().Error() }()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever node:
 // a Read after it is linearizable. It asks the leader and waits until this node has applied as much, or ctx ends.
 func (g *Group) ReadBarrier(ctx context.Context) error {
 	result, err := g.persist(ctx, func(ctx context.Context, address string) ([]byte, string, error) {
 		if address == "" {
-			index, err := g.readIndex()
+			index, err := g.readIndex(ctx)
 			return binary.BigEndian.AppendUint64(nil, index), "", err
 		}
 		return g.ask(ctx, address, opReadIndex, nil)

@@ -56,7 +56,7 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 		reply = append(binary.BigEndian.AppendUint64(make([]byte, 0, indexBytes+len(result)), index), result...)
 	case op == opReadIndex:
 		var index uint64
-		index, err = g.readIndex()
+		index, err = g.readIndex(ctx)
 		reply = binary.BigEndian.AppendUint64(nil, index)
 	default:
 		err = ErrUnknown
