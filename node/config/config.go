@@ -56,6 +56,7 @@ type Config struct {
 	CORS       CORS
 	Ratelimit  Ratelimit
 	Limits     Limits
+	Explain    Explain
 	Blob       Blob
 	Offsite    Offsite
 	Webhooks   Webhooks
@@ -92,6 +93,11 @@ type Limits struct {
 	EventBody      Bytes `help:"Largest body of an event request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
 	ManagementBody Bytes `help:"Largest body of a management request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
 	RequestHead    Bytes `help:"Largest request line and headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
+}
+
+// Explain says how much is kept of what became of the bids in live auctions.
+type Explain struct {
+	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
 }
 
 // Blob says where uploaded files are kept: in a directory of this machine, or in a bucket of an S3 service, which is the
@@ -158,7 +164,8 @@ func Default() Config {
 			ManagementBody: 8 * MiB,
 			RequestHead:    16 * KiB,
 		},
-		Blob: Blob{Driver: "local", Region: "us-east-1"},
+		Explain: Explain{Sample: 1_000},
+		Blob:    Blob{Driver: "local", Region: "us-east-1"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,

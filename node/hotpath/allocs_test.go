@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
@@ -24,6 +25,9 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 		requests = 16
 	)
 	node := servingtest.New(servingtest.Spec{Bids: bids, Kinds: true})
+	// Live auctions are sampled, though none of those that are measured here.
+	node.Deps.ExplainEvery = 1 << 40
+	core := serving.New(node.Deps)
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, op := range []struct {
 		name, path string
@@ -36,7 +40,7 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 		{"travel", "/v2/auctions/travel", 10, func() []byte { return travel(random) }},
 	} {
 		t.Run(op.name, func(t *testing.T) {
-			server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
+			server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
 			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
 			conn := &memoryConn{}
 			serve := func() {

@@ -25,6 +25,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/billing"
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
+	"github.com/gavel-ads/gavel/node/manage/explain"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
 	"github.com/gavel-ads/gavel/node/manage/offsite"
 	"github.com/gavel-ads/gavel/node/manage/placement"
@@ -151,6 +152,7 @@ func New(c Config, d Deps) (*Server, error) {
 		Fresh:  func(ctx context.Context, marketplace uint16) (offsite.Store, error) { return s.fresh(ctx, marketplace) },
 	}
 	s.offsite.Register(s.api)
+	explain.Register(s.api, d.Core, d.Now)
 	webhook.Register(s.api, c.Development)
 	Register(s.api, d.Now)
 	s.names = operationNames(s.api.OpenAPI())

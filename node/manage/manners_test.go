@@ -145,6 +145,9 @@ func TestRepeatedMembers(t *testing.T) {
 				}
 			}
 		}
+		if o.id == "explainAuctions" {
+			continue // It takes the bodies of /v2, which miss their auctions.
+		}
 		if rec := call(w, o.method, o.target(), "management", `{"zzz":1,"zzz":2}`); rec.Code == 400 {
 			t.Errorf("%s refuses unknown members: %s", o.id, rec.Body)
 		}

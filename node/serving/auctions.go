@@ -13,19 +13,19 @@ import (
 // The three operations that hold auctions differ in how their bodies are read, and in nothing else.
 
 func (c *Core) auctions(sc *Scratch, r *Request) apierr.Code {
-	return c.hold(sc, r, wire.ParseAuctions)
+	return c.hold(sc, r, "auctions")
 }
 
-func (c *Core) brands(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, wire.ParseBrands) }
+func (c *Core) brands(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, "sponsored-brand") }
 
-func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, wire.ParseTravel) }
+func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, "travel") }
 
 // parser reads a body of auctions.
 type parser func(*auction.Request, *wire.Fault) apierr.Code
 
 // hold answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the same
 // market; it takes no lock, waits for nothing and changes nothing but counters.
-func (c *Core) hold(sc *Scratch, r *Request, parse parser) (code apierr.Code) {
+func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
 	m, code := sc.admit(view, r, c.AuctionBodyMax)
@@ -35,7 +35,7 @@ func (c *Core) hold(sc *Scratch, r *Request, parse parser) (code apierr.Code) {
 	own := view.OwnDemand(m.Ordinal)
 
 	sc.request.Body, sc.request.Seed = r.Body, view.Seed(m.Ordinal)
-	if code = parse(&sc.request, &sc.fault); code != apierr.OK {
+	if code = parserOf(operation)(&sc.request, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}
 	if code = wire.CheckMarketplace(&sc.request, m, &sc.fault); code != apierr.OK {
@@ -45,7 +45,8 @@ func (c *Core) hold(sc *Scratch, r *Request, parse parser) (code apierr.Code) {
 	if keyring == nil || secret == nil {
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
-	sc.users(m, secret)
+	sc.hasher.secret, sc.hasher.marketplace = secret, m.Ordinal
+	nameUsers(&sc.request, &sc.hasher)
 
 	sc.ticket = auction.Ticket{
 		NowMillis: r.Now.UnixMilli(), Marketplace: m.Ordinal, Node: c.Node, Epoch: c.Epoch,
@@ -60,21 +61,22 @@ func (c *Core) hold(sc *Scratch, r *Request, parse parser) (code apierr.Code) {
 		}
 	}
 	sc.countAuctions()
+	if c.recent != nil && sc.drawn(c.recent) {
+		c.recent.keep(sc, view, m, operation, secret)
+	}
 	return apierr.OK
 }
 
-// users names the users of the auctions as events and segments do. Storefronts send one user in all auctions of a request.
-func (sc *Scratch) users(m *market.Marketplace, secret *[32]byte) {
-	h := &sc.hasher
-	h.secret, h.marketplace = secret, m.Ordinal
+// nameUsers names the users of auctions as events and segments do. Storefronts send one user in all auctions of a request.
+func nameUsers(req *auction.Request, h *hasher) {
 	var last []byte
 	var hash uint64
-	for i := range sc.request.Auctions {
-		a := &sc.request.Auctions[i]
+	for i := range req.Auctions {
+		a := &req.Auctions[i]
 		if a.UserID.Len == 0 {
 			continue
 		}
-		if id := sc.request.Text(a.UserID); hash == 0 || !bytes.Equal(id, last) {
+		if id := req.Text(a.UserID); hash == 0 || !bytes.Equal(id, last) {
 			last, hash = id, h.user(id)
 		}
 		a.User = hash

@@ -35,9 +35,16 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
+// BenchmarkAuctions answers auctions without a sample of live ones, and with one in a thousand kept.
 func BenchmarkAuctions(b *testing.B) {
-	node := servingtest.New(servingtest.Spec{Bids: 1000})
-	serve(b, node.Core, node, "/v2/auctions", auctionBody, 201)
+	for _, every := range []int{0, 1_000} {
+		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {
+			node := servingtest.New(servingtest.Spec{Bids: 1000})
+			deps := node.Deps
+			deps.ExplainEvery = every
+			serve(b, serving.New(deps), node, "/v2/auctions", auctionBody, 201)
+		})
+	}
 }
 
 func serve(b *testing.B, core *serving.Core, node *servingtest.Node, path, body string, want int) {

@@ -58,6 +58,7 @@ type Scratch struct {
 	signer  bidid.Signer
 	// Auction numbers reserved for this scratch: next and up to before end.
 	numberNext, numberEnd uint64
+	undrawn               uint64 // Requests until the next that is kept for explanation.
 
 	event eventScratch
 }
@@ -73,11 +74,15 @@ const numberBlock = 4096
 func newScratch(c *Core) *Scratch {
 	var seed [32]byte
 	_, _ = cryptorand.Read(seed[:]) // Never fails: the runtime ends the process instead.
-	return &Scratch{
+	sc := &Scratch{
 		core: c, stripe: c.Metrics.Stripe(), random: rand.NewChaCha8(seed),
 		Body: make([]byte, 0, 8<<10), path: make([]byte, 0, 256),
 		minted: make([]byte, 0, ids.TextLen), message: make([]byte, 0, 256),
 	}
+	if c.recent != nil {
+		sc.undrawn = sc.random.Uint64() % c.recent.every
+	}
+	return sc
 }
 
 // Acquire returns a scratch for one request.

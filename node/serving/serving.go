@@ -57,6 +57,8 @@ type Deps struct {
 	CORSOrigins []string
 	// AuctionBodyMax and EventBodyMax bound the bodies, in bytes; 0 is the interface's limit.
 	AuctionBodyMax, EventBodyMax int
+	// ExplainEvery keeps one auction request in so many, explained, for Recent; 0 keeps none.
+	ExplainEvery int
 }
 
 // Core answers /v2 and /healthz. It is safe for concurrent use; each request brings a Scratch of its own.
@@ -66,6 +68,8 @@ type Core struct {
 	scratches     sync.Pool
 	auctionNumber atomic.Uint64 // Next auction number that no Scratch has reserved.
 	eventsRunning atomic.Int64
+	explaining    atomic.Int64
+	recent        *recent // Nil: no live auctions are kept.
 }
 
 // New returns the core of a node.
@@ -76,7 +80,7 @@ func New(d Deps) *Core {
 	if d.EventBodyMax == 0 {
 		d.EventBodyMax = eventsBodyMax
 	}
-	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins)}
+	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins), recent: newRecent(d.ExplainEvery)}
 	c.scratches.New = func() any { return newScratch(c) }
 	return c
 }

@@ -77,6 +77,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Location:         func(uint16) *time.Location { return time.UTC },
 		CatalogPrice:     w.Store.CatalogPrice,
 		Frequency:        f,
+		ExplainEvery:     1,
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})

@@ -1,0 +1,78 @@
+// Package explain serves why auctions end as they do: any auction body, held without effect, and a sample of the live ones.
+package explain
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/serving"
+)
+
+const (
+	base = "/public/v1/auctions"
+	tag  = "Explain"
+)
+
+// Core holds auctions and explains them.
+type Core interface {
+	Explain(marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string)
+	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
+}
+
+type service struct {
+	core Core
+	now  func() time.Time
+}
+
+// Register mounts the operations.
+func Register(api huma.API, core Core, now func() time.Time) {
+	s := service{core, now}
+	resource.Add(api, resource.Op{
+		ID: "explainAuctions", Method: http.MethodPost, Path: base + "/explain", Tag: tag,
+		Doc: "Hold the auctions of a body of /v2 without effect, and tell what became of every bid. A body that /v2 would refuse is " +
+			"refused in the same words.",
+	}, s.explain)
+	resource.Add(api, resource.Op{
+		ID: "listRecentAuctions", Method: http.MethodGet, Path: base + "/recent", Tag: tag,
+		Doc: "Some of the live auctions that this node answered, explained, newest first.",
+	}, s.recent)
+}
+
+// Recent is what is kept of the live auctions.
+type Recent struct {
+	Every  uint64                `json:"every" doc:"One request in so many is kept, on average; 0: none (explain.sample)."`
+	Recent []serving.Explanation `json:"recent"`
+}
+
+type (
+	explainInput struct {
+		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"Whose body it is: the last part of the path of /v2; auctions when absent."`
+		Body      resource.Object `doc:"As the operation takes it."`
+	}
+	explainOutput struct{ Body serving.Explanation }
+	nothing       struct{}
+	recentOutput  struct{ Body Recent }
+)
+
+func (s service) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
+	operation := cmp.Or(in.Operation, serving.ExplainOperations[0])
+	e, code, message := s.core.Explain(resource.CallerOf(ctx).Marketplace, operation, in.Body, s.now())
+	if code != apierr.OK {
+		return nil, resource.Refuse(code, message)
+	}
+	return &explainOutput{e}, nil
+}
+
+func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) {
+	all, every := s.core.Recent(resource.CallerOf(ctx).Marketplace)
+	if all == nil {
+		all = []serving.Explanation{}
+	}
+	return &recentOutput{Recent{every, all}}, nil
+}

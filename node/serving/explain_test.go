@@ -1,0 +1,184 @@
+package serving_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/serving/servingtest"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+func explained(t *testing.T, core *serving.Core, operation, body string) serving.Explanation {
+	t.Helper()
+	e, code, message := core.Explain(servingtest.Marketplace, operation, []byte(body), time.UnixMilli(servingtest.NowMillis))
+	if code != apierr.OK {
+		t.Fatalf("%s: %s %s", body, code, message)
+	}
+	return e
+}
+
+// counted are the lines of the metrics that requests move.
+func counted(t *testing.T, node *servingtest.Node) string {
+	t.Helper()
+	var lines []string
+	for line := range strings.SplitSeq(scrape(t, node), "\n") {
+		for _, name := range []string{"gavel_request", "gavel_auction", "gavel_winner", "gavel_loss"} {
+			if strings.HasPrefix(line, name) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	if len(lines) < 4 {
+		t.Fatalf("the metrics have other names: %q", lines)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// An explanation has the winners and the losers that the live auction has, and counts nothing.
+func TestExplanationsAgreeWithAuctions(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
+	for operation, body := range map[string]string{
+		"auctions": fmt.Sprintf(`{"auctions":[{"type":"banners","slots":2,"slotId":%q,"opaqueUserId":"u"},`+
+			`{"type":"listings","slots":3,"products":{"ids":["p-0000001","p-0000002","p-0000003","p-0000004","p-0000199"]}}]}`, servingtest.Slot),
+		"sponsored-brand": fmt.Sprintf(`{"auctions":[{"winners":3,"placementId":%q,"triggers":{"searchQuery":"q"}}]}`, servingtest.Placement),
+		"travel":          fmt.Sprintf(`{"auctions":[{"type":"hotels","slots":40,"travelContext":{"site":%q}}]}`, servingtest.Site),
+	} {
+		before := counted(t, node)
+		e := explained(t, node.Core, operation, body)
+		if after := counted(t, node); after != before {
+			t.Errorf("%s: the explanation was counted", operation)
+		}
+		path := "/v2/auctions"
+		if operation != "auctions" {
+			path += "/" + operation
+		}
+		a := ask(node.Core, "POST", path, node.AuctionKey, body)
+		var live struct {
+			Results []struct {
+				ResultType string
+				Winners    []struct {
+					Rank       int
+					Type, ID   string
+					CampaignID string
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(a.body), &live); err != nil || a.status != 201 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		for i, result := range live.Results {
+			x := e.Auctions[i]
+			if x.ResultType != result.ResultType || x.Winners != len(result.Winners) || x.Winners < 2 {
+				t.Fatalf("%s: %+v, live %+v", operation, x, result)
+			}
+			losers := 0
+			for _, n := range x.Lost {
+				losers += int(n)
+			}
+			if listed := len(x.Candidates) + x.Omitted; listed != x.Winners+losers || losers == 0 {
+				t.Errorf("%s: %d candidates, %d winners, %d losers", operation, listed, x.Winners, losers)
+			}
+			for rank, w := range result.Winners {
+				c := x.Candidates[rank]
+				if c.Outcome != "won" || c.Rank != w.Rank || c.ID != w.ID || c.Type != w.Type && operation != "sponsored-brand" || c.CampaignID != w.CampaignID || c.Price == "" {
+					t.Errorf("%s: rank %d is %+v, live %+v", operation, rank+1, c, w)
+				}
+			}
+			for _, c := range x.Candidates[x.Winners:] {
+				if c.Outcome != "lost" || c.Reason == "" || c.Rank != 0 || c.Price != "" {
+					t.Errorf("%s: a loser is %+v", operation, c)
+				}
+			}
+		}
+		text, err := json.Marshal(e)
+		if err != nil || strings.Contains(string(text), "resolvedBidId") || strings.Contains(string(text), `"u"`) {
+			t.Errorf("%v: %s", err, text)
+		}
+	}
+}
+
+func TestExplainRefuses(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 1})
+	f := func(marketplace uint16, body string, want apierr.Code) {
+		t.Helper()
+		if _, code, message := node.Core.Explain(marketplace, "auctions", []byte(body), time.UnixMilli(servingtest.NowMillis)); code != want {
+			t.Errorf("%.80s: %s %s, want %s", body, code, message, want)
+		}
+	}
+	f(servingtest.Marketplace, `{}`, apierr.MissingAuctions)
+	f(servingtest.Marketplace, ` `, apierr.EmptyRequest)
+	f(servingtest.Marketplace, strings.Repeat(" ", serving.BodyMax+1), apierr.BadRequest)
+	f(servingtest.Suspended, auctionBody, apierr.InvalidMarketplace)
+}
+
+// The ring holds the newest requests of a marketplace, as they were answered, and no more than its bound.
+func TestRecentAuctions(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 100})
+	if all, every := node.Core.Recent(servingtest.Marketplace); all != nil || every != 0 {
+		t.Errorf("a node without sample has %v of %d", all, every)
+	}
+	node.Deps.ExplainEvery = 1
+	core := serving.New(node.Deps)
+	kept := 0
+	for slots := 1; slots <= 70; slots++ {
+		body := fmt.Sprintf(`{"auctions":[{"type":"listings","slots":%d,"products":{"ids":["p-0000001","p-0000002"]}}]}`, min(slots, 40))
+		if a := ask(core, "POST", "/v2/auctions", node.AuctionKey, body); a.status != 201 {
+			t.Fatal(a.body)
+		}
+		serving.WaitRecent(core)
+		kept = min(slots, 50)
+		all, every := core.Recent(servingtest.Marketplace)
+		if every != 1 || len(all) != kept || all[0].Auctions[0].Slots != min(slots, 40) || all[0].Auctions[0].Winners != min(slots, 2) {
+			t.Fatalf("after %d requests: %d of %d, %+v", slots, len(all), every, all[0])
+		}
+	}
+	if all, _ := core.Recent(servingtest.Suspended); len(all) != 0 {
+		t.Error("another marketplace sees them")
+	}
+	ask(core, "POST", "/v2/auctions", node.AuctionKey, `{"auctions":[]}`)
+	serving.WaitRecent(core)
+	if all, _ := core.Recent(servingtest.Marketplace); all[0].Auctions[0].Slots != 40 {
+		t.Error("a refused request was kept")
+	}
+}
+
+// One request in ten is kept, give or take.
+func TestRecentAuctionsAreDrawn(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 10})
+	node.Deps.ExplainEvery = 10
+	core := serving.New(node.Deps)
+	drawn := 0
+	for range 2_000 {
+		if ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody); serving.RecentIsBusy(core) {
+			drawn++
+			serving.WaitRecent(core)
+		}
+	}
+	all, _ := core.Recent(servingtest.Marketplace)
+	if len(all) == 0 || drawn > 1_000 {
+		t.Errorf("%d drawn, %d kept", drawn, len(all))
+	}
+}
+
+func TestMinorUnits(t *testing.T) {
+	f := func(m money.Micros, exponent uint8, want string) {
+		t.Helper()
+		if got := serving.MinorUnits(m, exponent); got != want || !json.Valid([]byte(got)) {
+			t.Errorf("%d micros at exponent %d: %s, want %s", m, exponent, got, want)
+		}
+	}
+	f(0, 2, "0")
+	f(1_234_500, 2, "123.45")
+	f(10_000, 2, "1")
+	f(1, 2, "0.0001")
+	f(900_001, 2, "90.0001")
+	f(-1, 2, "-0.0001")
+	f(-10_500, 2, "-1.05")
+	f(1_500_000, 0, "1.5")
+	f(100, 4, "1")
+}

@@ -1,0 +1,210 @@
+package serving
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const (
+	timeFormat = "2006-01-02T15:04:05.000Z"
+	// explainedMax is how many candidates an auction shows. BOUND: of an answer.
+	explainedMax = 1_000
+	// gatheredMax is how many candidates are gathered before the best are chosen. BOUND: of memory; winners are always among them.
+	gatheredMax = 20_000
+)
+
+// Explanation is one request for auctions and what became of every bid that could have competed.
+type Explanation struct {
+	At        string             `json:"at" format:"date-time"`
+	Operation string             `json:"operation" enum:"auctions,sponsored-brand,travel"`
+	Auctions  []ExplainedAuction `json:"auctions"`
+}
+
+// ExplainedAuction is one of its auctions.
+type ExplainedAuction struct {
+	ResultType string            `json:"resultType"`
+	Slots      int               `json:"slots" doc:"Winners wanted."`
+	Winners    int               `json:"winners"`
+	Lost       map[string]uint32 `json:"lost" doc:"How many bids lost for which reason, the omitted ones included."`
+	Candidates []Candidate       `json:"candidates" doc:"Winners by rank, then losers, the best first."`
+	Omitted    int               `json:"omitted" doc:"Losers that are not listed."`
+}
+
+// Candidate is a bid and what decided its fate. Amounts are minor units, fractions included.
+type Candidate struct {
+	Outcome      string      `json:"outcome" enum:"won,lost"`
+	Rank         int         `json:"rank,omitempty" doc:"Of a winner."`
+	Price        json.Number `json:"price,omitempty" doc:"Of a winner, for the interaction that is charged."`
+	Reason       string      `json:"reason,omitempty" doc:"Of a loser: the first gate that it failed."`
+	CampaignID   string      `json:"campaignId,omitempty" doc:"Absent for external demand."`
+	BidNumber    uint32      `json:"bidNumber" doc:"Tells the bids of a campaign apart; of external demand the position among the request's bids."`
+	VendorID     string      `json:"vendorId,omitempty"`
+	DemandSource string      `json:"demandSource,omitempty" doc:"Of external demand."`
+	Type         string      `json:"type" enum:"product,vendor,brand,url"`
+	ID           string      `json:"id"`
+	VariationID  string      `json:"variationID,omitempty"`
+	ChargeType   string      `json:"chargeType" enum:"CPC,CPM,CPA"`
+	Bid          json.Number `json:"bid"`
+	Worth        json.Number `json:"worth" doc:"The bid after the campaign's schedule and the user's segments."`
+	Competing    json.Number `json:"competing" doc:"What is left of it after pacing."`
+	Reserve      json.Number `json:"reserve" doc:"The worth has to be above it."`
+	Remaining    json.Number `json:"remaining,omitempty" doc:"Of the budget; absent without one."`
+	Wallet       json.Number `json:"wallet,omitempty" doc:"Absent in billing mode post."`
+	Pacing       float64     `json:"pacing" doc:"Probability that pacing lets the campaign compete."`
+	Quality      float64     `json:"quality"`
+	Score        float64     `json:"score" doc:"Comparable within the auction; 0 when a gate came before."`
+	Against      *Rival      `json:"against,omitempty" doc:"The winner that the bid would have had to beat."`
+	Needed       json.Number `json:"needed,omitempty" doc:"The least bid that would have won; absent when none would have, or when it is not known. Ties go as they did here."`
+}
+
+// Rival is a winner that another bid would have had to beat.
+type Rival struct {
+	Rank  int         `json:"rank"`
+	Price json.Number `json:"price"`
+	Score float64     `json:"score"`
+}
+
+// gathering is what is known of one auction while its fates come in, in no order.
+type gathering struct {
+	all     []gathered
+	omitted int
+}
+
+type gathered struct {
+	Candidate
+
+	won    bool
+	hi, lo uint64
+	gate   auction.Reason
+}
+
+func (g *gathering) add(x *explainer, i int, f *auction.Fate) {
+	if len(g.all) >= gatheredMax && !f.Won {
+		g.omitted++
+		return
+	}
+	exponent := x.marketplace.CurrencyExponent
+	minor := func(m money.Micros) json.Number { return json.Number(minorUnits(m, exponent)) }
+	c := Candidate{
+		Outcome: "lost", BidNumber: f.Bid, VendorID: string(f.Vendor.Bytes), Type: f.Type.String(), ID: string(f.Target.Bytes),
+		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Worth), Competing: minor(f.Shaded),
+		Reserve: minor(f.Reserve), Pacing: probability(f.Pass), Quality: float64(f.Quality) / (1 << 60), Score: score(f.ScoreHi, f.ScoreLo, exponent),
+	}
+	if f.Campaign != nil {
+		c.CampaignID = string(f.Campaign[:])
+		c.Remaining, c.Wallet = bounded(f.Left, minor), bounded(f.Wallet, minor)
+	} else {
+		c.DemandSource = string(x.request.Text(x.request.Auctions[i].External[f.Bid].Source))
+	}
+	if f.Won {
+		c.Outcome, c.Rank, c.Price = "won", int(f.Rank), minor(f.Price)
+	} else {
+		c.Reason = f.Reason.String()
+	}
+	if f.AgainstRank > 0 {
+		c.Against = &Rival{int(f.AgainstRank), minor(f.AgainstPrice), score(f.AgainstHi, f.AgainstLo, exponent)}
+	}
+	if f.Needed > 0 {
+		c.Needed = minor(f.Needed)
+	}
+	g.all = append(g.all, gathered{c, f.Won, f.ScoreHi, f.ScoreLo, f.Reason})
+}
+
+// bounded leaves out an amount that stands for no bound.
+func bounded(m money.Micros, minor func(money.Micros) json.Number) json.Number {
+	if m == math.MaxInt64 {
+		return ""
+	}
+	return minor(m)
+}
+
+// auction orders the candidates: winners by rank; losers by score, then by how far they came, then by the bid.
+func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
+	result, asked := &x.results.Results[i], &x.request.Auctions[i]
+	slices.SortFunc(g.all, func(a, b gathered) int {
+		if a.won != b.won {
+			if a.won {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(
+			cmp.Compare(a.Rank, b.Rank), cmp.Compare(b.hi, a.hi), cmp.Compare(b.lo, a.lo), cmp.Compare(b.gate, a.gate),
+			cmp.Compare(a.CampaignID, b.CampaignID), cmp.Compare(a.BidNumber, b.BidNumber), cmp.Compare(a.ID, b.ID),
+		)
+	})
+	e := ExplainedAuction{
+		ResultType: resultNames[result.Type], Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
+		Candidates: []Candidate{},
+	}
+	for reason, n := range result.Lost {
+		if n > 0 {
+			e.Lost[auction.Reason(reason).String()] = n //nolint:gosec // Fewer than 256.
+		}
+	}
+	for k := range g.all {
+		if k >= x.candidatesMax && !g.all[k].won {
+			e.Omitted++
+			continue
+		}
+		e.Candidates = append(e.Candidates, g.all[k].Candidate)
+	}
+	return e
+}
+
+var (
+	chargeNames = [market.ChargeTypes]string{market.CPC: "CPC", market.CPM: "CPM", market.CPA: "CPA"}
+	resultNames = [...]string{
+		auction.ListingsResult: "listings", auction.BannersResult: "banners", auction.ExternalListingsResult: "external_demand_listings",
+		auction.BrandResult: "brand", auction.HotelsResult: "hotels", auction.FlightsResult: "flights",
+	}
+)
+
+func microsPerMinor(exponent uint8) int64 {
+	per := int64(1)
+	for range 6 - int(exponent) {
+		per *= 10
+	}
+	return per
+}
+
+// minorUnits writes an amount in minor units, exactly.
+func minorUnits(m money.Micros, exponent uint8) string {
+	per := microsPerMinor(exponent)
+	whole, rest := int64(m)/per, int64(m)%per
+	text := strconv.FormatInt(whole, 10)
+	if rest == 0 {
+		return text
+	}
+	if rest < 0 {
+		rest = -rest
+		if whole == 0 {
+			text = "-0"
+		}
+	}
+	digits := strconv.FormatInt(per+rest, 10)[1:] // With leading zeros.
+	for digits[len(digits)-1] == '0' {
+		digits = digits[:len(digits)-1]
+	}
+	return text + "." + digits
+}
+
+// score makes one number of the two halves: minor units of a bid of quality 1, where one charge type competes. What differs
+// below its precision is in order all the same.
+func score(hi, lo uint64, exponent uint8) float64 {
+	return (float64(hi)*(1<<64) + float64(lo)) / (1 << 60) / float64(microsPerMinor(exponent))
+}
+
+func probability(pass uint64) float64 {
+	if pass >= market.GateAlways {
+		return 1
+	}
+	return float64(pass) / (1 << 32)
+}
