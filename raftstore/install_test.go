@@ -80,7 +80,7 @@ func TestSnapshotOntoADivergedLog(t *testing.T) {
 	}
 	var installed raft.InstallSnapshotResponse
 	address := raft.ServerAddress(g.streams.Addr().String())
-	if err := trans.InstallSnapshot("A", address, install, &installed, &stream); err != nil || !installed.Success {
+	if err := trans.InstallSnapshot(s.identity.Server, address, install, &installed, &stream); err != nil || !installed.Success {
 		t.Fatal(installed, err)
 	}
 	if last, _ := g.log.LastIndex(); last != 0 {
@@ -89,7 +89,7 @@ func TestSnapshotOntoADivergedLog(t *testing.T) {
 	wantValue(t, g, "of B")
 	sixteenth := func(s *Store, address raft.ServerAddress) bool {
 		var r raft.AppendEntriesResponse
-		err := trans.AppendEntries("A", address, &raft.AppendEntriesRequest{
+		err := trans.AppendEntries(s.identity.Server, address, &raft.AppendEntriesRequest{
 			RPCHeader: header, Term: 30, Leader: []byte(b.address), PrevLogEntry: 15, PrevLogTerm: 1, LeaderCommitIndex: 16,
 			Entries: []*raft.Log{{Index: 16, Term: 30, Type: raft.LogNoop}},
 		}, &r)

@@ -25,15 +25,6 @@ var errBraked = errors.New("this node has no room")
 // of changes no term, and the voter goes on to answer those of others. REQUIRES: pre-vote is on.
 func (s Safe) SetBrakes(b Brakes) { s.tap.brakes.Store(&b) }
 
-// RequestPreVote asks a peer for its vote, unless this node does not stand.
-func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	if b := s.tap.brakes.Load(); b != nil && b.Stand != nil && !b.Stand() {
-		resp.Term = args.Term
-		return nil
-	}
-	return s.NetworkTransport.RequestPreVote(id, target, args, resp)
-}
-
 func (b *Brakes) refuses(rpc raft.RPC) bool {
 	if b == nil {
 		return false

@@ -64,17 +64,18 @@ func listenAs(t *testing.T, as func(*Streams) raft.Transport) (raft.Transport, r
 	return trans, raft.ServerAddress(l.Addr().String())
 }
 
-// obey is a peer that grants every vote and takes every entry.
-func obey(trans raft.Transport) {
+// obey is the peer id that grants every vote and takes every entry.
+func obey(trans raft.Transport, id string) {
+	h := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id)}
 	for rpc := range trans.Consumer() {
 		switch c := rpc.Command.(type) {
 		case *raft.RequestPreVoteRequest:
-			rpc.Respond(&raft.RequestPreVoteResponse{Term: c.Term, Granted: true}, nil)
+			rpc.Respond(&raft.RequestPreVoteResponse{RPCHeader: h, Term: c.Term, Granted: true}, nil)
 		case *raft.RequestVoteRequest:
-			rpc.Respond(&raft.RequestVoteResponse{Term: c.Term, Granted: true}, nil)
+			rpc.Respond(&raft.RequestVoteResponse{RPCHeader: h, Term: c.Term, Granted: true}, nil)
 		case *raft.AppendEntriesRequest:
 			rpc.Respond(&raft.AppendEntriesResponse{
-				Term: c.Term, LastLog: c.PrevLogEntry + uint64(len(c.Entries)), Success: true,
+				RPCHeader: h, Term: c.Term, LastLog: c.PrevLogEntry + uint64(len(c.Entries)), Success: true,
 			}, nil)
 		default:
 			rpc.Respond(nil, errors.New("not scripted"))
@@ -89,8 +90,8 @@ func deposed(t *testing.T, as func(*Streams) raft.Transport) (storedTermIsNew bo
 	trans, addrA := listenAs(t, as)
 	b, addrB := listen(t)
 	c, addrC := listen(t)
-	go obey(b)
-	go obey(c)
+	go obey(b, "B")
+	go obey(c, "C")
 	config := raft.DefaultConfig()
 	config.LocalID, config.Logger = "A", hclog.NewNullLogger()
 	config.HeartbeatTimeout, config.ElectionTimeout, config.LeaderLeaseTimeout = time.Second, time.Second, time.Second

@@ -26,7 +26,7 @@ func TestImpostorIsRefused(t *testing.T) {
 	here, there := New(in, hclog.NewNullLogger()), New(out, hclog.NewNullLogger())
 	defer here.Close()
 	defer there.Close()
-	go obey(here)
+	go obey(here, "n1")
 	call := func(id string) error {
 		args := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(id)}, Term: 5}
 		return there.AppendEntries("n1", raft.ServerAddress(address), args, &raft.AppendEntriesResponse{})

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -9,28 +10,66 @@ import (
 // pipelineStall is how long a pipeline may be full before it is closed.
 const pipelineStall = 2 * time.Second
 
-// pipeline is a pipeline of entries to a follower that does not stay stuck.
+// pipeline is a pipeline of entries to a follower that does not stay stuck, and passes on the answers of that follower only.
 //
 // hashicorp/raft v1.8.0 stops to take answers off a pipeline when one of them tells of a newer term, while the sender may
 // wait for room in it. Then neither goes on (one face of raft#612): the sender lives for ever, heartbeats beside it, and
 // Shutdown waits for it. Our simulation found the latter. Closing the pipeline frees the sender; to a follower that was
 // only slow raft goes back to single calls, and later to a new pipeline.
+//
+// Raft counts what a pipeline answers without a look at its error, so an answer of another server (errAddressee) is kept
+// back and ends the pipeline.
 type pipeline struct {
 	raft.AppendPipeline
+	id      raft.ServerID
+	answers chan raft.AppendFuture
+	closed  chan struct{}
+	once    sync.Once
 }
 
 // AppendEntries sends entries without waiting for the answer.
-func (p pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture, error) {
 	stall := time.AfterFunc(pipelineStall, func() { _ = p.Close() }) // Never fails.
 	defer stall.Stop()
 	return p.AppendPipeline.AppendEntries(args, resp)
 }
 
+// Consumer returns the answers of the server that was asked.
+func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.answers }
+
+// pass ends with Close, which raft calls for every pipeline.
+func (p *pipeline) pass() {
+	for {
+		select {
+		case f := <-p.AppendPipeline.Consumer():
+			if f.Error() == nil && from(p.id, f.Response().RPCHeader, nil) != nil {
+				_ = p.Close() // The next call on it fails, and raft begins anew.
+				return
+			}
+			select {
+			case p.answers <- f:
+			case <-p.closed:
+				return
+			}
+		case <-p.closed:
+			return
+		}
+	}
+}
+
+// Close ends the pipeline.
+func (p *pipeline) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return p.AppendPipeline.Close()
+}
+
 // AppendEntriesPipeline opens a pipeline to a follower.
 func (s Safe) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
-	p, err := s.NetworkTransport.AppendEntriesPipeline(id, target)
+	inner, err := s.NetworkTransport.AppendEntriesPipeline(id, target)
 	if err != nil {
 		return nil, err
 	}
-	return pipeline{p}, nil
+	p := &pipeline{AppendPipeline: inner, id: id, answers: make(chan raft.AppendFuture), closed: make(chan struct{})}
+	go p.pass()
+	return p, nil
 }

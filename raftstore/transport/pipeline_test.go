@@ -17,7 +17,7 @@ func TestFullPipelineIsClosed(t *testing.T) {
 		safe := New(s, hclog.NewNullLogger())
 		go func() {
 			for rpc := range safe.Consumer() {
-				rpc.Respond(&raft.AppendEntriesResponse{}, nil)
+				rpc.Respond(&raft.AppendEntriesResponse{RPCHeader: raft.RPCHeader{ID: []byte("peer")}}, nil)
 			}
 		}()
 		p, err := safe.AppendEntriesPipeline("peer", "anyone")

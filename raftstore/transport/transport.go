@@ -73,15 +73,6 @@ func network(streams raft.StreamLayer, logger hclog.Logger) *raft.NetworkTranspo
 	})
 }
 
-// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
-func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	err := s.NetworkTransport.AppendEntries(id, target, args, resp)
-	if err == nil {
-		s.tap.peers.Store(id, time.Now())
-	}
-	return err
-}
-
 // PeerContact is when a follower last answered this node as its leader; zero: never.
 func (s Safe) PeerContact(id raft.ServerID) time.Time {
 	if at, found := s.tap.peers.Load(id); found {

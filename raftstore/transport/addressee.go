@@ -1,0 +1,50 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Raft counts an answer for the server that it asked, whoever gave it. But it asks an address, and there may live another
+// server by now: a node that lost its disk comes back with the address of the voter it was, and it grants votes to anybody
+// as long as it has no configuration. So an answer counts only when it bears the id that was asked; else it is an error,
+// as if nobody had answered. Without this a wiped node elects leaders that lack what it had acknowledged.
+//
+// Answers to snapshots bear no id (hashicorp/raft v1.8.0). They do no harm: a snapshot has only what is committed.
+var errAddressee = errors.New("another server answers at the address")
+
+// from returns err, or an error when another server than id gave the answer.
+func from(id raft.ServerID, h raft.RPCHeader, err error) error {
+	if err == nil && string(h.ID) != string(id) {
+		return fmt.Errorf("%w: %q instead of %q", errAddressee, h.ID, id)
+	}
+	return err
+}
+
+// RequestVote asks a peer for its vote.
+func (s Safe) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	err := s.NetworkTransport.RequestVote(id, target, args, resp)
+	return from(id, resp.RPCHeader, err)
+}
+
+// RequestPreVote asks a peer for its vote, unless this node does not stand.
+func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if b := s.tap.brakes.Load(); b != nil && b.Stand != nil && !b.Stand() {
+		resp.Term = args.Term
+		return nil
+	}
+	err := s.NetworkTransport.RequestPreVote(id, target, args, resp)
+	return from(id, resp.RPCHeader, err)
+}
+
+// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
+func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	err := s.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err = from(id, resp.RPCHeader, err); err == nil {
+		s.tap.peers.Store(id, time.Now())
+	}
+	return err
+}
