@@ -69,10 +69,11 @@ func (r *Result) reset(req *Request, a *Auction) {
 	r.Type, r.Failed, r.Placement, r.Variant = resultTypes[a.Kind], false, a.Placement, nil
 	r.Winners = r.Winners[:0]
 	clear(r.Lost[:])
-	if len(r.assets)+len(r.texts) > 0 {
-		clear(r.assets) // They hold on to memory of a view.
+	if len(r.shown) > 0 {
+		clear(r.shown) // They hold on to memory of a view.
+		clear(r.assets)
 		clear(r.texts)
-		r.assets, r.texts = r.assets[:0], r.texts[:0]
+		r.shown, r.assets, r.texts = r.shown[:0], r.assets[:0], r.texts[:0]
 	}
 	if a.Variant.Len > 0 {
 		r.Variant = req.Text(a.Variant)

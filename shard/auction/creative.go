@@ -10,6 +10,8 @@ import (
 func (s *Scratch) awardAd(out *Result, w *Winner, c *candidate) {
 	ad := s.v.Ad(&market.BidRow{Ad: c.ad})
 	w.Type, w.ID, w.IDClean = ad.Target, ad.ID.Bytes, ad.ID.Clean
+	out.shown = append(out.shown, Shown{})
+	w.Shown = &out.shown[len(out.shown)-1] // Stays good when the array moves: nobody writes to an older one again.
 	if s.a.Kind == Banners {
 		s.awardAssets(out, w, ad)
 		return

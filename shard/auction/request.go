@@ -172,7 +172,8 @@ type Result struct {
 	Placement uint8
 	Variant   []byte
 
-	assets []Asset // Of all winners.
+	shown  []Shown // Of all winners, as the two below.
+	assets []Asset
 	texts  []market.Text
 }
 
@@ -189,6 +190,13 @@ type Winner struct {
 	Token        [TokenLen]byte
 	Price        money.Micros // Per charged interaction.
 
+	// Shown is what a banner or sponsored brand shows; nil on every other winner. It lies apart because winners are cleared
+	// for every auction, and most are products.
+	*Shown
+}
+
+// Shown is what a winner shows that is more than a product.
+type Shown struct {
 	Assets   []Asset       // Banners: those that may be shown, at least one.
 	Vendor   market.Text   // Sponsored brands, as the members below.
 	Title    market.Text   // Empty when the creative has none.

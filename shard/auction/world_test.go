@@ -226,13 +226,19 @@ func outcomeOf(r *auction.Result) outcome {
 		if w.Campaign != nil {
 			x.campaign = string(w.Campaign[:])
 		}
-		for _, a := range w.Assets {
-			x.shows += fmt.Sprintf("%s %s;", a.URL.Bytes, a.Content)
-		}
-		if r.Type == auction.BrandResult {
+		switch r.Type {
+		case auction.BannersResult:
+			for _, a := range w.Assets {
+				x.shows += fmt.Sprintf("%s %s;", a.URL.Bytes, a.Content)
+			}
+		case auction.BrandResult:
 			x.shows = fmt.Sprintf("%s %s %s", w.Vendor.Bytes, w.Title.Bytes, w.Content)
 			for _, p := range w.Products {
 				x.shows += " " + string(p.Bytes)
+			}
+		default:
+			if w.Shown != nil {
+				x.shows = "what no product shows"
 			}
 		}
 		o.winners = append(o.winners, x)
