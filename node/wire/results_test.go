@@ -27,12 +27,16 @@ func someResults() *auction.Results {
 	external.Metadata = []byte(`{"clickUrl": "https://x"}`)
 	banner := winner(1, "https://x/?a=\"b\"", false)
 	banner.Type = market.TargetURL
-	banner.Assets = []auction.Asset{{URL: text("https://cdn/1.png")}, {URL: text(`u"`), Content: []byte(`{"bannerTextColour":"#fff"}`)}}
+	banner.Shown = &auction.Shown{Assets: []auction.Asset{
+		{URL: text("https://cdn/1.png")}, {URL: text(`u"`), Content: []byte(`{"bannerTextColour":"#fff"}`)},
+	}}
 	brand := winner(1, "b1", true)
-	brand.Vendor, brand.Title, brand.Content = text("v1"), text(`"T"`), []byte(`{"headline":"h"}`)
-	brand.Products = []market.Text{text("p1"), text(`p\2`)}
+	brand.Shown = &auction.Shown{
+		Vendor: text("v1"), Title: text(`"T"`), Content: []byte(`{"headline":"h"}`),
+		Products: []market.Text{text("p1"), text(`p\2`)},
+	}
 	plain := winner(2, "https://x", true)
-	plain.Type, plain.Vendor = market.TargetURL, text("v2")
+	plain.Type, plain.Shown = market.TargetURL, &auction.Shown{Vendor: text("v2")}
 	flight := winner(1, "f1", true)
 	flight.Variation = []byte(`v"1`)
 	return &auction.Results{Results: []auction.Result{
@@ -83,8 +87,10 @@ func FuzzAppendResults(f *testing.F) {
 		if !utf8.ValidString(id) || !utf8.ValidString(own) {
 			t.Skip("the parsers let no such text in")
 		}
+		first, second := winner(rank, id, false), winner(rank, "x", true)
+		first.Shown, second.Shown = &auction.Shown{}, &auction.Shown{} // Read of ads only.
 		res := auction.Results{Results: []auction.Result{{
-			Type: auction.ResultType(kind%6 + 1), Winners: []auction.Winner{winner(rank, id, false), winner(rank, "x", true)},
+			Type: auction.ResultType(kind%6 + 1), Winners: []auction.Winner{first, second},
 		}}}
 		body := AppendResults(nil, nil, &res, []byte(own))
 		var got resultsShape
