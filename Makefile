@@ -32,7 +32,7 @@ ARGS             :=
 
 .PHONY: help
 help: ## This list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 .PHONY: build
 build: ## Build bin/gavel: static, reproducible, stamped with version and commit.
@@ -93,6 +93,11 @@ clients:
 .PHONY: compat
 compat: ## Run the published clients, unchanged, against a node. Needs Node.js 20 and npm.
 	@GAVEL_COMPAT=1 go test -count=1 -timeout $(TIMEOUT) -run '^TestCompat' -v ./node
+
+.PHONY: conformance
+conformance: ## The exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.
+	@CONFORMANCE_BASE_URL='$(BASE_URL)' CONFORMANCE_KEY='$(KEY)' CONFORMANCE_MANAGE_URL='$(MANAGE_URL)' CONFORMANCE_MANAGE_KEY='$(MANAGE_KEY)' \
+		go test -count=1 -timeout $(TIMEOUT) -run '^TestConformanceKit' -v ./node
 
 .PHONY: kill
 kill: ## Kill a node under load again and again and audit its books. KILLS=200.

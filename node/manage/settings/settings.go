@@ -55,7 +55,7 @@ type PatchBody struct {
 	CurrencyCode         *string       `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
 	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Fixed: another value than the present one is refused with 409."`
 	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end by the new zone."`
-	GeoMode              *string       `json:"geoMode,omitempty" enum:"label" doc:"This build compares locations as labels; it cannot match H3 cells."`
+	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, of which one matches all that lie in it. Bids keep their locations: those that are none of the mode match nothing."`
 	ReservePrice         *ReservePatch `json:"reservePrice,omitempty"`
 	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: an empty wallet loses; post: wallets may go below zero."`
 	ExternalDemand       *DemandPatch  `json:"externalDemand,omitempty"`
@@ -137,6 +137,9 @@ func (b *PatchBody) apply(m *market.Marketplace) error {
 	}
 	set(&m.CurrencyCode, b.CurrencyCode)
 	set(&m.TimeZone, b.TimeZone)
+	if b.GeoMode != nil {
+		m.H3 = *b.GeoMode == cells
+	}
 	if b.BillingMode != nil {
 		m.PostPaid = *b.BillingMode == "post"
 	}
@@ -193,7 +196,7 @@ func (b *DemandPatch) apply(d *market.ExternalDemand) error {
 
 func answer(m *market.Marketplace) Settings {
 	s := Settings{
-		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: "label",
+		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: geoMode(m),
 		ReservePrice: Reserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
 		ExternalDemand:    Demand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
@@ -203,6 +206,19 @@ func answer(m *market.Marketplace) Settings {
 		s.BillingMode = "post"
 	}
 	return s
+}
+
+// The geo modes.
+const (
+	labels = "label"
+	cells  = "h3"
+)
+
+func geoMode(m *market.Marketplace) string {
+	if m.H3 {
+		return cells
+	}
+	return labels
 }
 
 func minor(m *market.Marketplace, charge market.ChargeType) int64 {
