@@ -53,6 +53,7 @@ type commands struct {
 	Keys    keysCommand    `cmd:"" help:"Make API keys."`
 	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
 	Cluster clusterCommand `cmd:"" help:"Look after a running cluster, and make certificates for one."`
+	Explain explainCommand `cmd:"" help:"Ask a running node why auctions end as they do: every bid, and what decided its fate."`
 	Check   checkCommand   `cmd:"" help:"Audit the books of a stopped node."`
 	Backup  backupCommand  `cmd:"" help:"Save the state of a running cluster into a file."`
 	Restore restoreCommand `cmd:"" help:"Make the first node of a new cluster of a backup."`

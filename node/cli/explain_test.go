@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const explanation = `{"at":"2026-01-01T00:00:00.000Z","operation":"travel","auctions":[{"resultType":"flights","slots":2,"winners":1,"lost":{"outranked":3},` +
+	`"candidates":[{"outcome":"won","rank":1,"price":60.0001,"campaignId":"c-1","bidNumber":1,"vendorId":"v1","type":"product","id":"f1",` +
+	`"variationID":"a","chargeType":"CPC","bid":90,"worth":90,"competing":90,"reserve":5,"remaining":1000,"pacing":1,"quality":1,"score":90},` +
+	`{"outcome":"lost","reason":"outranked","bidNumber":0,"demandSource":"dsp","type":"product","id":"f\u001b2","chargeType":"CPC",` +
+	`"bid":60,"worth":60,"competing":60,"reserve":5,"pacing":1,"quality":0.5,"score":30,"against":{"rank":1,"price":60.0001,"score":90},"needed":181}],"omitted":2},` +
+	`{"resultType":"hotels","slots":1,"winners":0,"lost":{},"candidates":[],"omitted":0}]}`
+
+func TestExplain(t *testing.T) {
+	var got string
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // A short body.
+		got = r.Method + " " + r.RequestURI + " " + r.Header.Get("Authorization") + " " + string(body)
+		if strings.Contains(string(body), "wrong") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"errCode":"missing_auctions"}`)
+			return
+		}
+		_, _ = io.WriteString(w, explanation)
+	}))
+	defer node.Close()
+	file := filepath.Join(t.TempDir(), "body.json")
+	if err := os.WriteFile(file, []byte(`{"auctions":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) (int, string) {
+		var out strings.Builder
+		p := &process{out: &out, err: &out, environ: []string{"GAVEL_MANAGE=" + node.URL, "GAVEL_MANAGE_KEY=secret"}}
+		return p.run(append([]string{"explain"}, args...)), out.String()
+	}
+	code, out := run("--operation", "travel", file)
+	if want := `POST /public/v1/auctions/explain?operation=travel Bearer secret {"auctions":[]}`; got != want || code != exitDone {
+		t.Errorf("%d, asked %s, want %s", code, got, want)
+	}
+	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost
+  FATE         BID ON          VENDOR  CAMPAIGN  BID     WORTH  COMPETING  RESERVE  LEFT  WALLET  PACING  QUALITY  SCORE  PRICE    NEEDED
+  won, rank 1  product f1 / a  v1      c-1       CPC 90  90     90         5        1000  -       1       1        90     60.0001  -
+  outranked    product f?2     dsp     external  CPC 60  60     60         5        -     -       1       0.5      30     -        181
+  and 2 more that lost
+
+auction 1: hotels, 0 of 1 slots filled, 0 bids lost
+  no bid could have competed
+`
+	if out != table {
+		t.Errorf("printed\n%s\nwant\n%s", out, table)
+	}
+	if _, out = run("--json", file); out != explanation+"\n" {
+		t.Errorf("printed %s", out)
+	}
+	if err := os.WriteFile(file, []byte(`wrong`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out = run(file); code != exitFailed || !strings.Contains(out, "missing_auctions") {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out = run(file + ".none"); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, out = run("--operation", "events", file); code != exitUsage {
+		t.Errorf("%d %s", code, out)
+	}
+}
