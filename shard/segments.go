@@ -189,6 +189,15 @@ func (m *Machine) purgeStaged(hour uint32) {
 	}
 }
 
+// SegmentSize is how many users a segment has.
+func (b Books) SegmentSize(marketplace uint16, id string) int {
+	stored, found := b.R.Get(pieceKey(prefixSegment(nil, marketplace, id), 0))
+	if !found {
+		return 0
+	}
+	return int(must(readSegmentHead(stored)).result.Size)
+}
+
 func appendSegmentHead(dst []byte, h *segmentHead) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, h.pieces)
 	dst = append(dst, h.upload[:]...)

@@ -32,6 +32,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/report"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/manage/restriction"
+	"github.com/gavel-ads/gavel/node/manage/segment"
 	"github.com/gavel-ads/gavel/node/manage/settings"
 	"github.com/gavel-ads/gavel/node/manage/slot"
 	"github.com/gavel-ads/gavel/node/manage/template"
@@ -58,6 +59,7 @@ type Tenant interface {
 	offsite.Store
 	placement.Store
 	report.Store
+	segment.Store
 	settings.Store
 	slot.Store
 	template.Store
@@ -155,6 +157,7 @@ func New(c Config, d Deps) (*Server, error) {
 	explain.Register(s.api, d.Core, d.Now)
 	webhook.Register(s.api, c.Development)
 	Register(s.api, d.Now)
+	segment.Document(s.api)
 	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
 	if err := s.mountPlain(); err != nil {
@@ -175,6 +178,7 @@ func Register(api huma.API, now func() time.Time) {
 	placement.Register(api)
 	report.Register(api)
 	restriction.Register(api)
+	segment.Register(api)
 	settings.Register(api)
 	slot.Register(api)
 	template.Register(api)
@@ -206,6 +210,7 @@ func (s *Server) mountPlain() error {
 	s.mux.Handle("GET /openapi.json", static("application/json", spec))
 	s.mux.HandleFunc("GET /readyz", s.ready)
 	s.mux.HandleFunc("GET /healthz", s.v2)
+	s.mux.HandleFunc(segment.UploadRoute, segment.NewUploads(serving.UserHasher, s.problem).Serve)
 	for _, file := range []struct {
 		route, name string
 		serve       http.HandlerFunc

@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // takesBody: the deletions take one or none, so an empty body is no refusal there.
-func takesBody(o *operation) bool { return o.op.RequestBody != nil && o.op.RequestBody.Value.Required }
+func takesBody(o *operation) bool { return o.body() != nil && o.op.RequestBody.Value.Required }
 
 func refuse(t *testing.T, w *managetest.World, o *operation, c refusal) {
 	t.Helper()

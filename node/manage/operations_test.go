@@ -68,12 +68,16 @@ func (o *operation) target() string {
 
 const nobody = "00000000-0000-7000-8000-000000000000"
 
-// body is the schema of the body, or nil; where one item or an array of them may be sent, that of the item.
+// body is the schema of the JSON body, or nil; where one item or an array of them may be sent, that of the item.
 func (o *operation) body() *openapi3.Schema {
 	if o.op.RequestBody == nil {
 		return nil
 	}
-	s := o.op.RequestBody.Value.Content["application/json"].Schema.Value
+	content := o.op.RequestBody.Value.Content["application/json"]
+	if content == nil { // A form.
+		return nil
+	}
+	s := content.Schema.Value
 	if len(s.OneOf) > 0 {
 		return s.OneOf[0].Value
 	}

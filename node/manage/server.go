@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/manage/segment"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -132,8 +134,12 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, code, "")
 		return
 	}
-	body, code, message := s.readBody(r)
-	if code != apierr.OK {
+	streams := s.streams(r)
+	var body []byte
+	message := ""
+	if streams {
+		s.extend(w)
+	} else if body, code, message = s.readBody(r); code != apierr.OK {
 		s.refuse(w, code, message)
 		return
 	}
@@ -143,8 +149,34 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := newAnswer()
-	s.once(a, r.WithContext(ctx), body)
+	if streams {
+		s.serve(a, r.WithContext(ctx))
+	} else {
+		s.once(a, r.WithContext(ctx), body)
+	}
 	a.writeTo(w)
+}
+
+// streams says whether an operation reads its body by itself, because it is large and no JSON.
+func (s *Server) streams(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return s.names[pattern] == segment.UploadID
+}
+
+const streamTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
+
+// extend lets a large body take longer than other requests may. Tests have no connection to extend.
+func (s *Server) extend(w http.ResponseWriter) {
+	c := http.NewResponseController(w)
+	_ = c.SetReadDeadline(s.deps.Now().Add(streamTimeout))
+	_ = c.SetWriteDeadline(s.deps.Now().Add(streamTimeout + time.Minute))
+}
+
+// problem answers an error of an operation that is served apart.
+func (s *Server) problem(w http.ResponseWriter, err error) {
+	if cause := resource.WriteProblem(w, s.config.PublicURL, err); cause != nil {
+		s.deps.Log.Error("a management operation failed", slog.Any("error", cause))
+	}
 }
 
 // refuse writes the error object of a code.

@@ -103,11 +103,16 @@ func (t Tenant) Keys(context.Context) ([]Key, error) {
 }
 
 // CursorKey authenticates page cursors.
-func (t Tenant) CursorKey() [32]byte {
+func (t Tenant) CursorKey() [32]byte { return t.secrets().Cursor }
+
+// UserSecret keys the hashes under which users are stored.
+func (t Tenant) UserSecret() [32]byte { return t.secrets().Duplicate }
+
+func (t Tenant) secrets() command.Secrets {
 	t.session = nil // It never changes, and must not wait for a leader.
 	s, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (command.Secrets, bool) { return b.Secrets() })
 	if err != nil {
 		panic("store: a marketplace without secrets: " + err.Error()) // They are written in one command.
 	}
-	return s.Cursor
+	return s
 }

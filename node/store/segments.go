@@ -3,9 +3,15 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // Segment is the definition of a set of users. Who is in it lies apart, in the engine's segments.
@@ -14,7 +20,7 @@ type Segment struct {
 	ExternalID    string // Unique, the marketplace's own.
 	Name          string
 	Description   string
-	Definition    json.RawMessage // Of a dynamic segment; empty for a static one, whose users are uploaded.
+	Definition    json.RawMessage `json:",omitempty"` // Of a dynamic segment; empty for a static one, whose users are uploaded.
 	CreatedMillis int64
 	UpdatedMillis int64
 }
@@ -33,4 +39,138 @@ var segments = shelf[Segment]{command.RecordSegment, command.RecordSegmentIndex,
 func (t Tenant) Segment(_ context.Context, externalID string) (Segment, error) {
 	at, err := segments.find(t, keyOfName(externalID))
 	return at.thing, err
+}
+
+// segmentCountMax bounds the segments of a marketplace. BOUND: lists count all of them.
+const segmentCountMax = 10_000
+
+// PutSegments stores segments, each in the place of the one with its external id, all or nothing, and fills in ids and
+// times. The users of a segment stay, unless it becomes dynamic. ErrTooMany beyond 10,000 segments.
+func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
+	row := t.mintRow(ctx, len(all))
+	var drained []string
+	err := t.retry(ctx, func() (records []command.Record, err error) {
+		drained = nil
+		for i := range all {
+			x := &all[i]
+			at, err := segments.find(t, keyOfName(x.ExternalID))
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return nil, err
+			}
+			x.ID, x.CreatedMillis, x.UpdatedMillis = row[i], t.now(), t.now()
+			if err == nil {
+				x.ID, x.CreatedMillis = at.thing.ID, at.thing.CreatedMillis
+				records = append(records, segments.record(t, x, at.version))
+				if x.Dynamic() && !at.thing.Dynamic() {
+					drained = append(drained, x.ExternalID)
+				}
+				continue
+			}
+			fresh := segments.recordsOfNew(t, x)
+			fresh[0].Max = segmentCountMax
+			records = append(records, fresh...)
+		}
+		return records, nil
+	}, command.AlreadyExists, command.NotFound)
+	for _, id := range drained {
+		if err == nil {
+			err = t.drainSegment(ctx, id)
+		}
+	}
+	return err
+}
+
+// Segments lists the segments, newest first.
+func (t Tenant) Segments(_ context.Context, p Page) ([]Segment, bool, error) {
+	return segments.list(t, p, func(*Segment) bool { return true })
+}
+
+// CountSegments counts the segments.
+func (t Tenant) CountSegments(context.Context) (n int, err error) {
+	_, _, err = segments.list(t, Page{}, func(*Segment) bool { n++; return false })
+	return n, err
+}
+
+// SegmentSize is how many users a segment has.
+func (t Tenant) SegmentSize(_ context.Context, externalID string) (int, error) {
+	return read(t, t.store.Groups.Meta(), func(b shard.Books) int { return b.SegmentSize(t.marketplace, externalID) })
+}
+
+// FillSegment adds users to a segment, removes them from it or replaces all, in one step. users are keyed hashes that
+// ascend without repeats. ErrTooMany when the segment would have more than 1,000,000; then it stays as it was.
+func (t Tenant) FillSegment(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error) {
+	upload := t.mint(ctx, 0)
+	pieces := uint32(0)
+	for some := range slices.Chunk(users, market.SegmentChunkMax) {
+		x := command.StageSegment{Marketplace: t.marketplace, Segment: externalID, Upload: upload, Piece: pieces, Users: some}
+		_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendStageSegment(nil, t.now(), &x))
+		if errors.Is(err, ErrTooMany) {
+			err = fmt.Errorf("%w: too many uploads of segments are under way", ErrUnavailable)
+		}
+		if err != nil {
+			return command.SegmentResult{}, err
+		}
+		pieces++
+	}
+	return t.commitSegment(ctx, &command.CommitSegment{Marketplace: t.marketplace, Segment: externalID, Upload: upload, Pieces: pieces, Action: action})
+}
+
+func (t Tenant) commitSegment(ctx context.Context, x *command.CommitSegment) (command.SegmentResult, error) {
+	meta := t.store.Groups.Meta()
+	raw, index, err := t.store.Groups.ProposeAt(ctx, meta, command.AppendCommitSegment(nil, t.now(), x))
+	if err != nil {
+		return command.SegmentResult{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	t.session.note(meta, index)
+	r, err := command.ReadSegmentResult(raw)
+	if err != nil {
+		return r, fmt.Errorf("answer of group %d: %w", meta, err)
+	}
+	return r, refusal(command.Result{Refusal: r.Refusal})
+}
+
+// drainSegment forgets the users of a segment.
+func (t Tenant) drainSegment(ctx context.Context, externalID string) error {
+	_, err := t.commitSegment(ctx, &command.CommitSegment{
+		Marketplace: t.marketplace, Segment: externalID, Upload: t.mint(ctx, 0), Action: command.SegmentDrop,
+	})
+	return err
+}
+
+// DeleteSegment deletes a segment and its users. ErrWrongState while a campaign that is not terminated uses it: has it in a
+// filter or multiplier that is switched on.
+func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
+	at, err := segments.find(t, keyOfName(externalID))
+	if err != nil {
+		return err
+	}
+	used, err := t.segmentInUse(externalID)
+	if err != nil {
+		return err
+	}
+	if used {
+		return ErrWrongState
+	}
+	if err := t.drainSegment(ctx, externalID); err != nil { // First, so that a repeat finds what is left to do.
+		return err
+	}
+	return segments.remove(ctx, t, at.thing.ID)
+}
+
+func (t Tenant) segmentInUse(id string) (bool, error) {
+	names := func(c *CampaignState) bool {
+		s := &c.Segments
+		return c.Status != market.Terminated && (slices.Contains(s.Include, id) || slices.Contains(s.Exclude, id) ||
+			slices.ContainsFunc(s.Multipliers, func(m market.SegmentMultiplier) bool { return m.Segment == id }))
+	}
+	for _, g := range t.store.Groups.Groups() {
+		used, err := read(t, g, func(b shard.Books) bool {
+			all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{}, 0, math.MaxInt32)
+			return slices.ContainsFunc(all, func(c CampaignState) bool { return names(&c) })
+		})
+		if used || err != nil {
+			return used, err
+		}
+	}
+	return false, nil
 }

@@ -158,19 +158,3 @@ func (d *document) hours() []uint16 {
 	}
 	return hours
 }
-
-// segments are the ids of all segments that a document names, in force or not: they must not be deleted.
-func (d *document) segments() (ids []string) {
-	if d.TargetingFilters != nil {
-		ids = append(ids, segmentsOf(d.TargetingFilters.TargetingFilters)...)
-	}
-	if d.ExclusionFilters != nil {
-		ids = append(ids, segmentsOf(d.ExclusionFilters.ExclusionFilters)...)
-	}
-	if d.MultiplierConfig != nil {
-		for i := range d.MultiplierConfig.Multipliers {
-			ids = append(ids, d.MultiplierConfig.Multipliers[i].SegmentID)
-		}
-	}
-	return ids
-}

@@ -132,7 +132,7 @@ func (w *World) found(t testing.TB) {
 	now := w.now.Load()
 	b := command.Bootstrap{
 		Marketplace: marketplace(Main, "EUR", 2, now),
-		Secrets:     command.Secrets{Cursor: [32]byte{2}, Token: []command.TokenKey{{ID: 1, Key: [16]byte{3}}}},
+		Secrets:     command.Secrets{Duplicate: [32]byte{1}, Cursor: [32]byte{2}, Token: []command.TokenKey{{ID: 1, Key: [16]byte{3}}}},
 	}
 	entropy := rand.NewChaCha8([32]byte{4})
 	var more []command.Record

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -190,4 +191,26 @@ func (k *kit) refuse(w http.ResponseWriter, p *Problem) {
 func (k *kit) rebind(r *http.Request, body []byte) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Body = io.NopCloser(bytes.NewReader(body))
+}
+
+// IsProblem reports whether an error is a refusal for the caller.
+func IsProblem(err error) bool {
+	_, ok := errors.AsType[*Problem](err)
+	return ok
+}
+
+// WriteProblem answers an error of an operation that is served apart, with headers.
+func WriteProblem(w http.ResponseWriter, publicURL string, err error) (cause error) {
+	p, ok := errors.AsType[*Problem](err)
+	if !ok {
+		p = &Problem{Code: apierr.InternalServerError, Cause: err}
+	}
+	maps.Copy(w.Header(), p.GetHeaders())
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.GetStatus())
+	_, _ = w.Write(p.body(publicURL)) // The caller may be gone; nobody is left to tell.
+	if p.GetStatus() == http.StatusInternalServerError {
+		return p.Cause
+	}
+	return nil
 }

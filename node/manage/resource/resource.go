@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"regexp"
 	"sync"
 
@@ -176,4 +177,18 @@ func invalid(found []Violation) *Problem {
 		return nil
 	}
 	return &Problem{Violations: found}
+}
+
+// Describe documents an operation that is served apart, because its request is no JSON. The answer is shown by example of
+// its type.
+func Describe(api huma.API, op Op, body *huma.RequestBody, params []*huma.Param, answer any) {
+	doc := api.OpenAPI()
+	h := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Doc,
+		Security:    []map[string][]string{{"management": {}}},
+		RequestBody: body, Parameters: params, Responses: responses(doc.Components.Responses, http.StatusOK),
+	}
+	t := reflect.TypeOf(answer)
+	h.Responses["200"].Content = jsonOf(doc.Components.Schemas.Schema(t, true, t.Name()))
+	doc.AddOperation(&h)
 }

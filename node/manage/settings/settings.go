@@ -57,10 +57,12 @@ type PatchBody struct {
 	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end by the new zone."`
 	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, of which one matches all that lie in it. Bids keep their locations: those that are none of the mode match nothing."`
 	ReservePrice         *ReservePatch `json:"reservePrice,omitempty"`
+	ReserveRules         []ReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
+	WinnersPerVendor     *int64        `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
 	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: an empty wallet loses; post: wallets may go below zero."`
 	ExternalDemand       *DemandPatch  `json:"externalDemand,omitempty"`
-	AutoApproveAssets    *bool         `json:"autoApproveAssets,omitempty" doc:"Kept for assets, which this build does not serve yet."`
-	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Kept for campaigns that vendors make themselves, which this build does not serve yet."`
+	AutoApproveAssets    *bool         `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
+	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Those made with a management key say their status themselves."`
 }
 
 // Reserve are the reserve prices in minor units.
@@ -84,6 +86,8 @@ type Settings struct {
 	TimeZone             string        `json:"timeZone"`
 	GeoMode              string        `json:"geoMode" enum:"label,h3"`
 	ReservePrice         Reserve       `json:"reservePrice"`
+	ReserveRules         []ReserveRule `json:"reserveRules"`
+	WinnersPerVendor     int           `json:"maxWinnersPerVendor"`
 	BillingMode          string        `json:"billingMode" enum:"pre,post"`
 	ExternalDemand       Demand        `json:"externalDemand"`
 	AutoApproveAssets    bool          `json:"autoApproveAssets"`
@@ -121,6 +125,9 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 
 // alone checks what needs no other member and no state.
 func (b *PatchBody) alone() error {
+	if found := crossed(b.ReserveRules); len(found) > 0 {
+		return resource.Invalid(found...)
+	}
 	if b.TimeZone == nil {
 		return nil
 	}
@@ -147,8 +154,14 @@ func (b *PatchBody) apply(m *market.Marketplace) error {
 	if b.AutoApproveCampaigns != nil {
 		m.ReviewCampaigns = !*b.AutoApproveCampaigns
 	}
+	if b.WinnersPerVendor != nil {
+		m.VendorMax = uint8(*b.WinnersPerVendor) //nolint:gosec // at most 40.
+	}
 	if b.ReservePrice != nil {
 		b.ReservePrice.apply(m)
+	}
+	if b.ReserveRules != nil {
+		m.Reserves = marketRules(b.ReserveRules, m.CurrencyExponent)
 	}
 	if b.ExternalDemand != nil {
 		return b.ExternalDemand.apply(&m.ExternalDemand)
@@ -198,6 +211,7 @@ func answer(m *market.Marketplace) Settings {
 	s := Settings{
 		CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent), TimeZone: m.TimeZone, GeoMode: geoMode(m),
 		ReservePrice: Reserve{minor(m, market.CPC), minor(m, market.CPM), minor(m, market.CPA)}, BillingMode: "pre",
+		ReserveRules: rulesOf(m), WinnersPerVendor: int(m.VendorMax),
 		ExternalDemand:    Demand{!m.ExternalDemand.Disabled, append([]string{}, m.ExternalDemand.Sources...), m.ExternalDemand.OwnValue},
 		AutoApproveAssets: m.ApproveAssets, AutoApproveCampaigns: !m.ReviewCampaigns,
 		CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),

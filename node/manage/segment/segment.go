@@ -1,0 +1,243 @@
+// Package segment serves user segments: their definitions, and the upload of who is in them.
+//
+// A definition is a record; the users lie in the engine as sorted keyed hashes, so that no id of a user is stored. Dynamic
+// segments are kept and answered as they are defined, but this build evaluates no behaviours: nobody is in them.
+package segment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+)
+
+const (
+	base = "/public/v1/segment-service/segments"
+	tag  = "Segments"
+)
+
+// Store is what segments need of a marketplace's store.
+type Store interface {
+	PutSegments(ctx context.Context, all []store.Segment) error
+	Segment(ctx context.Context, externalID string) (store.Segment, error)
+	Segments(ctx context.Context, p store.Page) ([]store.Segment, bool, error)
+	CountSegments(ctx context.Context) (int, error)
+	SegmentSize(ctx context.Context, externalID string) (int, error)
+	FillSegment(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error)
+	DeleteSegment(ctx context.Context, externalID string) error
+	UserSecret() [32]byte
+	CursorKey() [32]byte
+}
+
+// Register mounts the operations, but for the upload, which is no JSON.
+func Register(api huma.API) {
+	resource.Add(api, resource.Op{ID: "putSegments", Method: http.MethodPut, Path: base, Tag: tag, Doc: "Create or replace segments by id, all or none; their users stay."}, put)
+	resource.Add(api, resource.Op{ID: "listSegments", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List segments, newest first."}, list)
+	resource.Add(api, resource.Op{
+		ID: "deleteSegment", Method: http.MethodDelete, Status: http.StatusNoContent, Path: base + "/{segment_id}", Tag: tag,
+		Doc: "Delete a segment and its users; 409 while a campaign uses it.",
+	}, remove)
+}
+
+// Body asks for segments.
+type Body struct {
+	Segments []Definition `json:"segments" minItems:"1" maxItems:"100"`
+}
+
+// Definition is a segment as the marketplace sends it.
+type Definition struct {
+	ID          string  `json:"id" minLength:"1" maxLength:"255" doc:"The marketplace's own id, unique."`
+	Name        string  `json:"name" minLength:"1" maxLength:"255"`
+	Description string  `json:"description,omitempty" maxLength:"1024"`
+	Config      *Config `json:"config,omitempty" doc:"Default: static."`
+}
+
+// Config says where the users of a segment come from.
+type Config struct {
+	Type       string   `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: they follow from a definition, which this build keeps but does not evaluate; nobody is in it."`
+	Definition *Dynamic `json:"definition,omitempty" doc:"Of a dynamic segment, required there."`
+}
+
+// Dynamic defines who belongs to a segment by what they did.
+type Dynamic struct {
+	Behaviors []Behavior `json:"behaviors" minItems:"1" maxItems:"5"`
+}
+
+// Behavior is one thing that users did, or not, in a span of time.
+type Behavior struct {
+	Logic      string      `json:"logic" enum:"and,or" doc:"How it joins the one before."`
+	ActionType string      `json:"action_type" enum:"impressions,clicks,purchases"`
+	TimeWindow Window      `json:"time_window"`
+	Frequency  Frequency   `json:"frequency"`
+	Parameters []Parameter `json:"parameters" maxItems:"20"`
+}
+
+// Window is a span of time that ends now.
+type Window struct {
+	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days."`
+}
+
+// Frequency is how often.
+type Frequency struct {
+	Value    int    `json:"value" minimum:"0" maximum:"1000000"`
+	Operator string `json:"operator" enum:"gt,gte,lt,lte,eq"`
+}
+
+// Parameter is with what.
+type Parameter struct {
+	EntityType string   `json:"entity_type" enum:"vendor,product,category"`
+	EntityList []string `json:"entity_list" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
+}
+
+// Segment is a segment as it is answered.
+type Segment struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Description string        `json:"description"`
+	Config      Config        `json:"config"`
+	Size        int           `json:"size" doc:"Users that are in it."`
+	CreatedAt   resource.Time `json:"createdAt"`
+	UpdatedAt   resource.Time `json:"updatedAt"`
+}
+
+// Stored are the segments of a PUT.
+type Stored struct {
+	Segments []Segment `json:"segments"`
+	Total    int       `json:"total" doc:"Segments of the marketplace."`
+}
+
+// List is one page of segments.
+type List struct {
+	Segments []Segment `json:"segments"`
+	Total    int       `json:"total" doc:"Segments of the marketplace."`
+	resource.Page
+}
+
+type (
+	putInput  struct{ Body Body }
+	putOutput struct{ Body Stored }
+	listInput struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	listOutput struct{ Body List }
+	oneInput   struct {
+		ID string `path:"segment_id" minLength:"1" maxLength:"255" doc:"The marketplace's own id."`
+	}
+)
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+func put(ctx context.Context, in *putInput) (*putOutput, error) {
+	st := storeOf(ctx)
+	if found := in.Body.crossed(); len(found) > 0 {
+		return nil, resource.Invalid(found...)
+	}
+	all := make([]store.Segment, len(in.Body.Segments))
+	for i := range in.Body.Segments {
+		all[i] = in.Body.Segments[i].segment()
+	}
+	if err := st.PutSegments(ctx, all); err != nil {
+		return nil, resource.OfLimit(err, "a marketplace has at most 10,000 segments")
+	}
+	answered, total, err := answers(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	return &putOutput{Stored{answered, total}}, nil
+}
+
+// crossed checks the rules that concern more than one member.
+func (b *Body) crossed() (found []resource.Violation) {
+	seen := map[string]bool{}
+	for i := range b.Segments {
+		d := &b.Segments[i]
+		if seen[d.ID] {
+			found = append(found, resource.At("value_error", "comes twice in the request", "body", "segments", i, "id"))
+		}
+		seen[d.ID] = true
+		switch c := d.Config; {
+		case c == nil:
+		case c.Type == "dynamic" && c.Definition == nil:
+			found = append(found, resource.At("missing", "required of a dynamic segment", "body", "segments", i, "config", "definition"))
+		case c.Type == "static" && c.Definition != nil:
+			found = append(found, resource.At("value_error", "a static segment has none", "body", "segments", i, "config", "definition"))
+		}
+	}
+	return found
+}
+
+func (d *Definition) segment() store.Segment {
+	x := store.Segment{ExternalID: d.ID, Name: d.Name, Description: d.Description}
+	if d.Config != nil && d.Config.Definition != nil {
+		text, err := json.Marshal(d.Config.Definition)
+		if err != nil {
+			panic("a definition is plain data: " + err.Error())
+		}
+		x.Definition = text
+	}
+	return x
+}
+
+// answers shows segments with their sizes, and how many the marketplace has.
+func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
+	st := storeOf(ctx)
+	total, err := st.CountSegments(ctx)
+	if err != nil {
+		return nil, 0, resource.Of(err)
+	}
+	answered := make([]Segment, len(all))
+	for i := range all {
+		x := &all[i]
+		size, err := st.SegmentSize(ctx, x.ExternalID)
+		if err != nil {
+			return nil, 0, resource.Of(err)
+		}
+		answered[i] = Segment{
+			ID: x.ExternalID, Name: x.Name, Description: x.Description, Config: configOf(x), Size: size,
+			CreatedAt: resource.Time(x.CreatedMillis), UpdatedAt: resource.Time(x.UpdatedMillis),
+		}
+	}
+	return answered, total, nil
+}
+
+func configOf(x *store.Segment) Config {
+	if !x.Dynamic() {
+		return Config{Type: "static"}
+	}
+	c := Config{Type: "dynamic", Definition: new(Dynamic)}
+	if err := json.Unmarshal(x.Definition, c.Definition); err != nil {
+		panic("a stored definition is not JSON: " + err.Error())
+	}
+	return c
+}
+
+func list(ctx context.Context, in *listInput) (*listOutput, error) {
+	st := storeOf(ctx)
+	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSegments")
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Segment) string { return x.Place() },
+		func(p store.Page) ([]store.Segment, bool, error) { return st.Segments(ctx, p) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	answered, total, err := answers(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	return &listOutput{List{answered, total, end}}, nil
+}
+
+func remove(ctx context.Context, in *oneInput) (*struct{}, error) {
+	err := storeOf(ctx).DeleteSegment(ctx, in.ID)
+	if errors.Is(err, store.ErrWrongState) {
+		return nil, resource.Refuse(apierr.InvalidOperation, "a campaign uses the segment")
+	}
+	return nil, resource.Of(err)
+}

@@ -1,0 +1,257 @@
+package segment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+)
+
+const (
+	// UploadID is the upload's operation.
+	UploadID = "uploadSegment"
+	// UploadRoute is where users are posted to.
+	UploadRoute = http.MethodPost + " " + uploadPath
+	uploadPath  = base + "/{segment_id}/upload"
+
+	uploadMax   = 64 << 20 // BOUND: bytes of a list, of the interface.
+	uploadSlack = 64 << 10 // BOUND: bytes of the form around it.
+	uploadsMax  = 4        // BOUND: uploads at the same moment on one node, 16 MB each.
+	fieldLen    = 64       // BOUND: bytes of a form field.
+)
+
+// actions are the words of the interface, in the order of the engine's constants.
+var actions = []string{"add", "remove", "replace"}
+
+// Uploads serves the upload of users.
+type Uploads struct {
+	Hash func(secret [32]byte, marketplace uint16) func(id []byte) uint64
+	// Refuse answers a problem.
+	Refuse func(w http.ResponseWriter, err error)
+	slots  chan struct{}
+}
+
+// NewUploads returns the service.
+func NewUploads(hash func([32]byte, uint16) func([]byte) uint64, refuse func(http.ResponseWriter, error)) *Uploads {
+	return &Uploads{Hash: hash, Refuse: refuse, slots: make(chan struct{}, uploadsMax)}
+}
+
+// Result is what an upload did.
+type Result struct {
+	SegmentID string `json:"segmentId"`
+	Action    string `json:"action" enum:"add,remove,replace"`
+	Received  int    `json:"received" doc:"Lines that are not blank."`
+	Added     int    `json:"added"`
+	Removed   int    `json:"removed"`
+	Rejected  int    `json:"rejected" doc:"Lines that are no id of a user."`
+	Size      int    `json:"size" doc:"Users that are in the segment now."`
+}
+
+// Serve takes a list of users. It is read as it comes, and nothing changes unless all of it was read.
+func (u *Uploads) Serve(w http.ResponseWriter, r *http.Request) {
+	select {
+	case u.slots <- struct{}{}:
+		defer func() { <-u.slots }()
+	default:
+		u.Refuse(w, resource.Refuse(apierr.ServiceUnavailable, "too many uploads at the same moment"))
+		return
+	}
+	result, err := u.serve(r)
+	if err != nil {
+		u.Refuse(w, err)
+		return
+	}
+	text, err := json.Marshal(result)
+	if err != nil {
+		panic("a result is plain data: " + err.Error())
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // The caller may be gone; nobody is left to tell.
+}
+
+func (u *Uploads) serve(r *http.Request) (Result, error) {
+	ctx, id := r.Context(), r.PathValue("segment_id")
+	st, caller := storeOf(ctx), resource.CallerOf(ctx)
+	if n := utf8.RuneCountInString(id); n > 255 || !utf8.ValidString(id) {
+		return Result{}, resource.Invalid(resource.At("string_too_long", "must have at most 255 characters", "path", "segment_id"))
+	}
+	action, err := queryAction(r)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := fillable(ctx, st, id); err != nil { // Before the list, which is long.
+		return Result{}, err
+	}
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return Result{}, resource.Refuse(apierr.UnsupportedMediaType, "Content-Encoding must be identity")
+	}
+	body := &bounded{in: r.Body, left: uploadMax + uploadSlack}
+	r.Body = io.NopCloser(body)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return Result{}, resource.Refuse(apierr.UnsupportedMediaType, "an upload is multipart/form-data")
+	}
+	list := users{hash: u.Hash(st.UserSecret(), caller.Marketplace)}
+	if action, err = readForm(parts, action, &list, body); err != nil {
+		return Result{}, err
+	}
+	did, err := st.FillSegment(ctx, id, actionOf(action), list.hashes)
+	if errors.Is(err, store.ErrTooMany) {
+		return Result{}, tooMany()
+	}
+	if err != nil {
+		return Result{}, resource.Of(err)
+	}
+	return Result{
+		SegmentID: id, Action: action, Received: list.received, Rejected: list.rejected,
+		Added: int(did.Added), Removed: int(did.Removed), Size: int(did.Size),
+	}, nil
+}
+
+// fillable looks for a segment that takes users.
+func fillable(ctx context.Context, st Store, id string) error {
+	x, err := st.Segment(ctx, id)
+	if err != nil {
+		return resource.Of(err)
+	}
+	if x.Dynamic() {
+		return resource.Refuse(apierr.InvalidOperation, "users of a dynamic segment follow from its definition")
+	}
+	return nil
+}
+
+func tooMany() error {
+	return resource.Invalid(resource.At("too_long", "a segment has at most 1,000,000 distinct users; nothing was changed", "body", "file"))
+}
+
+func actionOf(word string) command.SegmentAction {
+	for i, w := range actions {
+		if w == word {
+			return command.SegmentAction(i) //nolint:gosec // three words.
+		}
+	}
+	return command.SegmentAdd // Absent.
+}
+
+func queryAction(r *http.Request) (string, error) {
+	action := r.URL.Query().Get("action")
+	return action, known(action, "query")
+}
+
+func known(action, in string) error {
+	for _, w := range append(actions, "") {
+		if w == action {
+			return nil
+		}
+	}
+	return resource.Invalid(resource.At("enum", "must be one of add, remove, replace. Default add", in, "action"))
+}
+
+// readForm reads the parts of a form: fields, then one file.
+func readForm(parts *multipart.Reader, action string, list *users, body *bounded) (string, error) {
+	files := 0
+	for {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", body.refusal()
+		}
+		switch {
+		case part.FormName() == "file" && files > 0:
+			return "", resource.Invalid(resource.At("value_error", "must come once", "body", "file"))
+		case part.FormName() == "file":
+			files++
+			err = list.read(part)
+		case part.FormName() == "action" && files == 0:
+			action, err = field(part, action)
+		}
+		switch {
+		case errors.Is(err, errTooMany):
+			return "", tooMany()
+		case resource.IsProblem(err):
+			return "", err
+		case err != nil:
+			return "", body.refusal()
+		}
+	}
+	switch {
+	case files == 0:
+		return "", resource.Invalid(resource.At("missing", "required", "body", "file"))
+	case len(list.hashes) == 0:
+		return "", resource.Invalid(resource.At("value_error", "has no line that is an id of a user", "body", "file"))
+	case action == "":
+		action = actions[0]
+	}
+	return action, nil
+}
+
+// field reads the action of a form, which must be that of the query if both are given.
+func field(part io.Reader, query string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(part, fieldLen))
+	if err != nil {
+		return "", err
+	}
+	action := strings.TrimSpace(string(text))
+	if err := known(action, "body"); err != nil {
+		return "", err
+	}
+	if query != "" && action != "" && action != query {
+		return "", resource.Invalid(resource.At("value_error", "must be the action of the query", "body", "action"))
+	}
+	if action == "" {
+		action = query
+	}
+	return action, nil
+}
+
+// bounded fails past its bound.
+type bounded struct {
+	in   io.Reader
+	left int64
+}
+
+var errTooLarge = errors.New("the upload is too large")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+func (b *bounded) refusal() error {
+	if b.left < 0 {
+		return resource.Refuse(apierr.PayloadTooLarge, "a list may have at most 64 MiB")
+	}
+	return resource.Refuse(apierr.BadRequest, "the form did not come whole")
+}
+
+// Document describes the upload, which is mounted apart.
+func Document(api huma.API) {
+	resource.Describe(api, resource.Op{
+		ID: UploadID, Method: http.MethodPost, Path: uploadPath, Tag: tag,
+		Doc: "Add users to a static segment, remove them or replace all, in one step. The file is text in UTF-8, one opaqueUserId a line; at most 64 MiB and 1,000,000 distinct users.",
+	}, &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{
+			"action": {Type: huma.TypeString, Enum: []any{"add", "remove", "replace"}, Description: "Before the file. Default add. The query parameter action says the same."},
+			"file":   {Type: huma.TypeString, ContentEncoding: "binary"},
+		},
+	}}}}, []*huma.Param{
+		{Name: "segment_id", In: "path", Required: true, Description: "The marketplace's own id.", Schema: &huma.Schema{Type: huma.TypeString}},
+		{Name: "action", In: "query", Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"add", "remove", "replace"}}},
+	}, Result{})
+}
