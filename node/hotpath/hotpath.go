@@ -121,7 +121,7 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&bounded{
 		Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections), //nolint:gosec // A count.
-		surplus: surplusAnswer(s.core.PublicURL),
+		surplus: s.surplusAnswer,
 	})
 }
 

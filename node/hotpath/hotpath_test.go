@@ -285,7 +285,8 @@ func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := readRefusal(t, answer.Body); answer.StatusCode != 503 || got.ErrCode != "service_unavailable" || answer.Header.Get("Retry-After") == "" {
+	if got := readRefusal(t, answer.Body); answer.StatusCode != 503 || got.ErrCode != "service_unavailable" ||
+		answer.Header.Get("Retry-After") == "" || answer.Header.Get("X-Request-Id") == "" {
 		t.Errorf("%d %+v", answer.StatusCode, got)
 	}
 }

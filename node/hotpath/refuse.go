@@ -3,7 +3,6 @@ package hotpath
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -81,7 +80,7 @@ type bounded struct {
 	net.Listener
 	open    func() int32
 	max     int32
-	surplus string // What a connection beyond the bound is answered with.
+	surplus func() []byte // Makes what a connection beyond the bound is answered with.
 }
 
 // Accept returns the next connection that may be served.
@@ -92,17 +91,25 @@ func (b *bounded) Accept() (net.Conn, error) {
 			return c, err
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Second))
-		_, _ = io.WriteString(c, b.surplus)
+		_, _ = c.Write(b.surplus())
 		_ = c.Close()
 	}
 }
 
-// surplusAnswer is that answer, made once.
-func surplusAnswer(publicURL string) string {
-	body := string(apierr.Append(nil, apierr.ServiceUnavailable, "too many connections", publicURL))
-	return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n" +
-		"X-Content-Type-Options: nosniff\r\nAccess-Control-Allow-Origin: *\r\nRetry-After: 1\r\nConnection: close\r\n" +
-		"Content-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body
+// surplusAnswer makes that answer, which is refused like everything else: with a request id, and a Retry-After that does not
+// bring all of them back together.
+func (s *Server) surplusAnswer() []byte {
+	sc := s.core.Acquire()
+	defer sc.Release(0)
+	sc.Request.Now = time.Now()
+	s.core.Refuse(sc, apierr.ServiceUnavailable, "too many connections")
+	answer := []byte("HTTP/1.1 503 Service Unavailable\r\n")
+	for _, f := range sc.Fields {
+		answer = append(append(append(append(answer, f.Name...), ": "...), f.Value...), "\r\n"...)
+	}
+	answer = append(answer, "Connection: close\r\nContent-Length: "...)
+	answer = append(strconv.AppendInt(answer, int64(len(sc.Body)), 10), "\r\n\r\n"...)
+	return append(answer, sc.Body...)
 }
 
 // logger is where fasthttp reports connections that went wrong. That is everyday business on the internet, so it is told
