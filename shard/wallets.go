@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// adjusts remembers the wallet adjustments of the last 24 hours by their request ids.
+// adjusts remembers wallet adjustments by their request ids: those of the last 24 hours, and from LevelRequests on also the
+// newest event.RequestsKept, in whole hours.
 type adjusts struct {
 	balances map[ids.UUID]money.Micros
 	hours    map[uint32]*adjustHour
@@ -41,10 +42,10 @@ func (a *adjusts) remember(hour uint32, request ids.UUID, balance money.Micros, 
 func (m *Machine) purgeAdjusts() {
 	horizon := event.BucketOf(m.state.now - event.RequestMillis)
 	for _, hour := range slices.Sorted(maps.Keys(m.adjusts.hours)) {
-		if hour >= horizon {
+		h := m.adjusts.hours[hour]
+		if hour >= horizon || len(m.adjusts.balances)-len(h.requests) < m.requestsKept() {
 			return
 		}
-		h := m.adjusts.hours[hour]
 		m.digest ^= h.xor
 		m.written = true
 		m.b.DeleteRange(appendU32([]byte{tableAdjust}, hour), appendU32([]byte{tableAdjust}, hour+1))
@@ -53,6 +54,14 @@ func (m *Machine) purgeAdjusts() {
 		}
 		delete(m.adjusts.hours, hour)
 	}
+}
+
+// requestsKept is how many requests are remembered however old they are.
+func (m *Machine) requestsKept() int {
+	if m.state.level < command.LevelRequests {
+		return 0
+	}
+	return event.RequestsKept
 }
 
 // adjustWallet adds an amount to a wallet, once per request id.

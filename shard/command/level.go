@@ -19,10 +19,13 @@ const (
 	// LevelAds brings banners, sponsored brands, keywords, targeting and segments: the members of more.go, the keyword
 	// triggers, and the commands of segments.go.
 	LevelAds
+	// LevelRequests keeps the newest request ids of wallet adjustments whatever the state clock says: a clock that jumps
+	// ahead cannot make a repetition book twice.
+	LevelRequests
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelAds
+const LevelNewest = LevelRequests
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.

@@ -6,8 +6,13 @@ package event
 // refused for ever, because the state clock never goes back; so a dropped key can never be wanted again.
 const bucketMillis = 3_600_000
 
-// RequestMillis is how long the request id of a wallet adjustment is remembered.
+// RequestMillis is how long the request id of a wallet adjustment is remembered at least.
 const RequestMillis = dayMillis
+
+// RequestsKept is how many of the newest request ids a group remembers however old they are. Their age is that of the state
+// clock, which a leader with a wrong clock moves days ahead at once; a repetition comes within minutes of real time all the
+// same. BOUND: no more adjustments than this lie between a request and its repetition.
+const RequestsKept = 65_536
 
 // BucketOf returns the bucket of a time; times before 1970 lie in bucket 0.
 func BucketOf(millis int64) uint32 {

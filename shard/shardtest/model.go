@@ -212,6 +212,9 @@ func (m *Model) Advance(a *command.Advance) {
 		}
 	}
 	for id, a := range m.adjusts {
+		if m.Level >= command.LevelRequests {
+			break // No test makes more adjustments than are kept at least.
+		}
 		if a.hour < m.Now/hourMillis-24 {
 			delete(m.adjusts, id)
 		}
