@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// million returns a market with a million bids on as many products, of 20,000 campaigns and 2,000 vendors.
-func million() *market.Market {
-	const bids, campaigns, vendors = 1_000_000, 20_000, 2_000
+// loaded returns a market with bids on as many products, of 20,000 campaigns and 2,000 vendors.
+func loaded(bids int) *market.Market {
+	const campaigns, vendors = 20_000, 2_000
 	m := market.New(1)
 	m.PutMarketplace(&market.Marketplace{Ordinal: 1, CurrencyExponent: 2})
 	all := make([]market.Campaign, campaigns)
@@ -41,22 +41,11 @@ func million() *market.Market {
 // BenchmarkRun measures auctions of which one id in twenty has a bid, over many different requests, so that the caches
 // hold what they would in service.
 func BenchmarkRun(b *testing.B) {
-	m := million()
+	m := loaded(1_000_000)
 	v := m.View()
 	for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
 		b.Run(fmt.Sprintf("auctions=%d/ids=%d", shape.auctions, shape.ids), func(b *testing.B) {
-			r := rand.New(rand.NewPCG(1, 2))
-			requests := make([]*auction.Request, 512)
-			for i := range requests {
-				queries := make([]query, shape.auctions)
-				for j := range queries {
-					queries[j].slots = 4
-					for range shape.ids {
-						queries[j].products = append(queries[j].products, fmt.Sprintf("sku%07d", r.IntN(20_000_000)))
-					}
-				}
-				requests[i] = requestFor(v, 1, queries...)
-			}
+			requests := someRequests(v, 512, shape.auctions, shape.ids, 1_000_000)
 			tick := ticket(100, 1)
 			var res auction.Results
 			var sc auction.Scratch
@@ -68,4 +57,21 @@ func BenchmarkRun(b *testing.B) {
 			}
 		})
 	}
+}
+
+// someRequests draws n requests of ids of which one in twenty has one of the bids.
+func someRequests(v *market.View, n, auctions, ids, bids int) []*auction.Request {
+	r := rand.New(rand.NewPCG(1, 2))
+	requests := make([]*auction.Request, n)
+	for i := range requests {
+		queries := make([]query, auctions)
+		for j := range queries {
+			queries[j].slots = 4
+			for range ids {
+				queries[j].products = append(queries[j].products, fmt.Sprintf("sku%07d", r.IntN(20*bids)))
+			}
+		}
+		requests[i] = requestFor(v, 1, queries...)
+	}
+	return requests
 }
