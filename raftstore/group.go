@@ -44,9 +44,9 @@ type Group struct {
 	batcher *batcher
 	leads   chan bool
 	done    sync.WaitGroup
-	asking  sync.WaitGroup // Barriers.
+	asking  sync.WaitGroup // See whileOpen.
 
-	heartbeat time.Duration // Raft\'s timeout.
+	heartbeat time.Duration // Raft's timeout.
 	opened    time.Time
 	leaders   chan raft.Observation // Of new leaders, wherever they are.
 	observer  *raft.Observer
@@ -134,9 +134,9 @@ func (g *Group) ledSince() time.Time {
 	return g.since
 }
 
-// barrier waits until all committed entries are applied. Raft never answers what it is asked just before it shuts down, so
-// close waits for the answer first.
-func (g *Group) barrier() error {
+// whileOpen asks raft something. Raft never answers what it is asked just before it shuts down, so close waits for the answer
+// first. REQUIRES: ask comes to an end as long as raft runs.
+func (g *Group) whileOpen(ask func() error) error {
 	g.mu.Lock()
 	closed := g.closed
 	if !closed {
@@ -147,7 +147,12 @@ func (g *Group) barrier() error {
 	if closed {
 		return ErrClosed
 	}
-	return g.raft.Barrier(0).Error()
+	return ask()
+}
+
+// barrier waits until all committed entries are applied.
+func (g *Group) barrier() error {
+	return g.whileOpen(func() error { return g.raft.Barrier(0).Error() })
 }
 
 func (g *Group) setReady(term uint64) {
@@ -207,7 +212,9 @@ func (g *Group) close() error {
 	g.batcher.close()
 	g.raft.DeregisterObserver(g.observer)
 	g.asking.Wait()
-	err := g.raft.Shutdown().Error()
+	down := g.raft.Shutdown()
+	g.safe.HangUp()
+	err := down.Error()
 	close(g.leads)
 	close(g.leaders)
 	g.done.Wait()

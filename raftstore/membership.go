@@ -116,7 +116,7 @@ func (s *Store) change(q question) (leader string, err error) {
 	}
 	s.membership <- struct{}{}
 	defer func() { <-s.membership }()
-	return "", g.changeMembers(q)
+	return "", g.whileOpen(func() error { return g.changeMembers(q) })
 }
 
 // changeMembers makes one change of members. REQUIRES: this node leads, and Store.membership is held.

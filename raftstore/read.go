@@ -21,9 +21,8 @@ func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 	if term == 0 || g.verifyLeader(ctx) != nil {
 		return 0, ErrNotLeader
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.term != term {
+	// Raft itself is asked: its notices come later, and a leadership lost and won again meanwhile is another one.
+	if g.raft.CurrentTerm() != term {
 		return 0, ErrNotLeader
 	}
 	return index, nil
@@ -34,7 +33,7 @@ func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 // the process.
 func (g *Group) verifyLeader(ctx context.Context) error {
 	answer := make(chan error, 1)
-	go func() { answer <- g.raft.VerifyLeader().Error() }()
+	go func() { answer <- g.whileOpen(func() error { return g.raft.VerifyLeader().Error() }) }()
 	select {
 	case err := <-answer:
 		return err

@@ -3,8 +3,6 @@
 package transport
 
 import (
-	"net"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -30,7 +28,8 @@ const (
 // than a warning, and one that hides Close leaks connections.
 type Safe struct {
 	*raft.NetworkTransport
-	tap *tap
+	tap  *tap
+	dial *dialer
 }
 
 var (
@@ -44,27 +43,8 @@ func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // New returns the transport of a group over its streams.
 func New(streams *Streams, logger hclog.Logger) Safe {
-	n := network(dialer{streams, make(chan struct{}), new(sync.Once)}, logger)
-	return Safe{n, newTap(streams, logger)}
-}
-
-// dialer is the half of a stream layer that dials; inbound takes what comes in.
-type dialer struct {
-	*Streams
-	closed chan struct{}
-	once   *sync.Once
-}
-
-// Accept waits until Close.
-func (d dialer) Accept() (net.Conn, error) {
-	<-d.closed
-	return nil, net.ErrClosed
-}
-
-// Close ends Accept, here and of the streams.
-func (d dialer) Close() error {
-	d.once.Do(func() { close(d.closed) })
-	return d.Streams.Close()
+	d := newDialer(streams)
+	return Safe{network(d, logger), newTap(streams, logger), d}
 }
 
 func network(streams raft.StreamLayer, logger hclog.Logger) *raft.NetworkTransport {
