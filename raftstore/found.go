@@ -101,6 +101,9 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 		if a.Cluster != "" && !a.Pending {
 			return f.enter(ctx, a)
 		}
+		if err := f.fits(a); err != nil {
+			return i, false, err
+		}
 	}
 	f.mu.Lock()
 	f.rumours = nil
@@ -116,6 +119,16 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 		return i, false, nil
 	}
 	return f.found(ctx, offer, others)
+}
+
+// fits returns an error when another node that wants to found has other groups: all have the same command line, so one of them
+// is wrong, and to wait would be in vain. REQUIRES: the node that answers has no cluster.
+func (f *founding) fits(a answer) error {
+	if a.Pending || a.Expect == 0 || f.s.c.Expect == 0 || slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s at %s wants to found a cluster of %d groups, this node one of %d; give all nodes the same number",
+		ErrForeign, a.Node, a.Address, len(a.Groups), len(f.s.c.Groups))
 }
 
 // hello is the question by which nodes get to know each other. REQUIRES: mu is held.
@@ -269,7 +282,8 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 // enter makes the directory one of the cluster that a member told of, unless that member knows a reason against it.
 func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, err error) {
 	if !slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
-		return i, false, fmt.Errorf("%w: the cluster at %s has groups %v, not %v", ErrForeign, a.Address, a.Groups, f.s.c.Groups)
+		return i, false, fmt.Errorf("%w: the cluster at %s has %d groups, this node is set to %d; give it the same number",
+			ErrForeign, a.Address, len(a.Groups), len(f.s.c.Groups))
 	}
 	f.mu.Lock()
 	q := f.hello()
