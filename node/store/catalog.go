@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -23,13 +25,46 @@ func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
 	return t.putRecords(ctx, records)
 }
 
-// DeleteVendors removes vendors; unknown ids are ignored. Their wallets and campaigns stay.
+// DeleteVendors removes vendors; unknown ids are ignored. Their wallets stay, and their campaigns, which are switched off:
+// a catalog that is sent anew brings vendors back, and a terminated campaign could not follow.
+//
+// Campaigns rest before their vendor goes, so a deletion that fails halfway is completed by its repeat; and once more after
+// it, for those that were made meanwhile.
 func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 	records := make([]command.Record, len(ids))
 	for i, id := range ids {
+		if err := t.restCampaigns(ctx, id); err != nil {
+			return err
+		}
 		records[i] = command.Record{Kind: command.RecordVendor, Marketplace: t.marketplace, ID: id, Expect: command.Any}
 	}
-	return t.putRecords(ctx, records)
+	if err := t.putRecords(ctx, records); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := t.restCampaigns(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restCampaigns switches off the campaigns of a vendor.
+func (t Tenant) restCampaigns(ctx context.Context, vendorID string) error {
+	running, err := read(t, t.groupOf(vendorID), func(b shard.Books) []CampaignState {
+		all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendorID, Active: new(true)}, 0, math.MaxInt32)
+		return all
+	})
+	if err != nil {
+		return err
+	}
+	for i := range running {
+		err := t.PatchCampaign(ctx, &command.PatchCampaign{Campaign: running[i].ID, Active: new(false)})
+		if err != nil && !errors.Is(err, ErrWrongState) { // It was terminated meanwhile.
+			return err
+		}
+	}
+	return nil
 }
 
 func (t Tenant) putRecords(ctx context.Context, records []command.Record) error {

@@ -70,6 +70,9 @@ func Register(api huma.API, now func() time.Time) {
 	add(api, "createBids", http.MethodPost, http.StatusCreated, "/{campaign_id}/bids", "Add bids, all or none.", s.addBids)
 	add(api, "listBids", http.MethodGet, http.StatusOK, "/{campaign_id}/bids", "List bids in the order of their creation.", s.listBids)
 	add(api, "patchBid", http.MethodPatch, http.StatusOK, "/{campaign_id}/bids/{bid_id}", "Change a bid.", s.patchBid)
+	add(api, "createRestriction", http.MethodPost, http.StatusCreated, "/{campaign_id}/restrictions", "Cap how often one user meets a campaign or one of its bids.", s.addRestriction)
+	add(api, "listRestrictions", http.MethodGet, http.StatusOK, "/{campaign_id}/restrictions", "List the restrictions of a campaign.", s.listRestrictions)
+	add(api, "patchRestriction", http.MethodPatch, http.StatusOK, "/{campaign_id}/restrictions/{restriction_id}", "Change a restriction, or switch it on or off.", s.patchRestriction)
 	add(api, "deleteBid", http.MethodDelete, http.StatusNoContent, "/{campaign_id}/bids/{bid_id}", "Delete a bid.", s.removeBid)
 }
 

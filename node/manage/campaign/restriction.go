@@ -1,8 +1,18 @@
 package campaign
 
-import "github.com/gavel-ads/gavel/shard/market"
+import (
+	"context"
+	"crypto/rand"
 
-// restriction caps how often one user meets a campaign, as it is stored.
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// restriction caps how often one user meets a campaign, as it is stored in the campaign's document.
 type restriction struct {
 	ID            string `json:"id"`
 	Type          uint8  `json:"type"`
@@ -20,4 +30,133 @@ func (d *document) caps() (caps []market.Cap) {
 		}
 	}
 	return caps
+}
+
+// RestrictionBody asks for a restriction.
+type RestrictionBody struct {
+	RestrictionTypeID int   `json:"restrictionTypeId" minimum:"1" maximum:"18" doc:"One of the restriction types, once for a campaign. Conversions are kept but not counted yet."`
+	Limit             int64 `json:"limit" minimum:"1" maximum:"4294967295" doc:"Interactions of one user in one period."`
+}
+
+// RestrictionPatch changes the members it has.
+type RestrictionPatch struct {
+	Limit  *int64 `json:"limit,omitempty" minimum:"1" maximum:"4294967295"`
+	Status string `json:"status,omitempty" enum:"active,inactive"`
+}
+
+// Restriction is a restriction as it is answered.
+type Restriction struct {
+	ID              string                   `json:"id" format:"uuid"`
+	CampaignID      string                   `json:"campaignId" format:"uuid"`
+	MarketplaceID   string                   `json:"marketplaceId" format:"uuid"`
+	RestrictionType resource.RestrictionType `json:"restrictionType"`
+	Limit           int64                    `json:"limit"`
+	Status          string                   `json:"status" enum:"active,inactive"`
+	CreatedAt       resource.Time            `json:"createdAt"`
+	UpdatedAt       resource.Time            `json:"updatedAt"`
+}
+
+// Restrictions are those of a campaign.
+type Restrictions struct {
+	Restrictions []Restriction `json:"restrictions"`
+}
+
+type (
+	addRestrictionInput struct {
+		OneCampaign
+		Body RestrictionBody
+	}
+	patchRestrictionInput struct {
+		OneCampaign
+		RestrictionID string `path:"restriction_id" format:"uuid"`
+		Body          RestrictionPatch
+	}
+	restrictionOutput  struct{ Body Restriction }
+	restrictionsOutput struct{ Body Restrictions }
+)
+
+func restrictionOf(c *store.CampaignState, r *restriction, marketplace ids.UUID) Restriction {
+	status := "active"
+	if r.Inactive {
+		status = "inactive"
+	}
+	return Restriction{
+		ID: r.ID, CampaignID: c.ID.String(), MarketplaceID: marketplace.String(), RestrictionType: resource.RestrictionTypes[r.Type-1],
+		Limit: int64(r.Limit), Status: status, CreatedAt: resource.Time(r.CreatedMillis), UpdatedAt: resource.Time(r.UpdatedMillis),
+	}
+}
+
+// restrict rewrites the restrictions of a campaign; change returns the one that it made or changed.
+func (s service) restrict(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
+	st := storeOf(ctx)
+	defer s.campaigns.lock(id)()
+	c, err := st.Campaign(ctx, id)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	d := decodeDocument(c.Document)
+	r, err := change(&d)
+	if err != nil {
+		return nil, err
+	}
+	if c.Status == market.Terminated {
+		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+	}
+	p := command.PatchCampaign{Campaign: id, Marketplace: resource.CallerOf(ctx).Marketplace, Document: d.encode(), Caps: new(d.caps())}
+	if err := st.PatchCampaign(ctx, &p); err != nil {
+		return nil, resource.Of(err)
+	}
+	return &restrictionOutput{restrictionOf(&c, r, st.Settings().ID)}, nil
+}
+
+func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*restrictionOutput, error) {
+	return s.restrict(ctx, in.id(), func(d *document) (*restriction, error) {
+		for i := range d.Restrictions {
+			if int(d.Restrictions[i].Type) == in.Body.RestrictionTypeID {
+				return nil, resource.Refuse(apierr.AlreadyExists, "the campaign has a restriction of this type")
+			}
+		}
+		now := s.now().UnixMilli()
+		var entropy [10]byte
+		_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+		d.Restrictions = append(d.Restrictions, restriction{
+			ID: ids.Mint(now, entropy, 0).String(), Type: uint8(in.Body.RestrictionTypeID), Limit: uint32(in.Body.Limit), //nolint:gosec // bounded.
+			CreatedMillis: now, UpdatedMillis: now,
+		})
+		return &d.Restrictions[len(d.Restrictions)-1], nil
+	})
+}
+
+func (s service) patchRestriction(ctx context.Context, in *patchRestrictionInput) (*restrictionOutput, error) {
+	id := resource.ParseUUID(in.RestrictionID).String()
+	return s.restrict(ctx, in.id(), func(d *document) (*restriction, error) {
+		for i := range d.Restrictions {
+			r := &d.Restrictions[i]
+			if r.ID != id {
+				continue
+			}
+			if in.Body.Limit != nil {
+				r.Limit = uint32(*in.Body.Limit) //nolint:gosec // bounded.
+			}
+			if in.Body.Status != "" {
+				r.Inactive = in.Body.Status == "inactive"
+			}
+			r.UpdatedMillis = s.now().UnixMilli()
+			return r, nil
+		}
+		return nil, resource.Of(store.ErrNotFound)
+	})
+}
+
+func (s service) listRestrictions(ctx context.Context, in *OneCampaign) (*restrictionsOutput, error) {
+	c, err := storeOf(ctx).Campaign(ctx, in.id())
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	d, marketplace := decodeDocument(c.Document), storeOf(ctx).Settings().ID
+	all := make([]Restriction, len(d.Restrictions))
+	for i := range d.Restrictions {
+		all[i] = restrictionOf(&c, &d.Restrictions[i], marketplace)
+	}
+	return &restrictionsOutput{Restrictions{all}}, nil
 }

@@ -1,0 +1,22 @@
+package resource
+
+// RestrictionType says what a restriction counts, over which time, and for what.
+type RestrictionType struct {
+	ID              int    `json:"id" minimum:"1" maximum:"18"`
+	InteractionType string `json:"interactionType" enum:"impressions,clicks,conversions"`
+	FrequencyType   string `json:"frequencyType" enum:"daily,weekly,monthly"`
+	Level           string `json:"level" enum:"campaign,bid"`
+}
+
+// RestrictionTypes is the whole table, in the order of the ids: by level, then interaction, then frequency. The ids are
+// part of the interface, and the engine's.
+var RestrictionTypes = func() (all []RestrictionType) {
+	for _, level := range []string{"campaign", "bid"} {
+		for _, interaction := range []string{"impressions", "clicks", "conversions"} {
+			for _, frequency := range []string{"daily", "weekly", "monthly"} {
+				all = append(all, RestrictionType{len(all) + 1, interaction, frequency, level})
+			}
+		}
+	}
+	return all
+}()
