@@ -173,7 +173,10 @@ func walletOf(vendor int) ids.UUID { return ids.DefaultWalletOf(marketplace, ven
 // manage runs the business of one vendor: money into the wallet and out of it, campaigns, budgets, bids.
 func (c *client) manage(vendor int) {
 	var mine []*campaign
-	upgrade := time.Now().Add(time.Duration(c.rng.Int64N(int64(2 * episode))))
+	// As the leader of a real cluster does first of all.
+	if _, goes := c.result(command.AppendSetFeature(nil, c.clock(), command.SetFeature{Level: command.LevelNewest})); !goes {
+		return
+	}
 	for goes := c.deposit(vendor, depositMax); goes; goes = goes && c.pause(2*thinkTime) {
 		if len(mine) < 2 || len(mine) < 5 && c.rng.IntN(30) == 0 {
 			x := c.found(vendor, len(mine)%2 == 0)
@@ -181,11 +184,6 @@ func (c *client) manage(vendor int) {
 				return
 			}
 			mine = append(mine, x)
-			continue
-		}
-		if vendor == 0 && time.Now().After(upgrade) { // In half of the clusters: the journal tells the budgets from then on.
-			upgrade = upgrade.Add(2 * episode)
-			_, goes = c.result(command.AppendSetFeature(nil, c.clock(), command.SetFeature{Level: command.LevelBudgetLines}))
 			continue
 		}
 		x := mine[c.rng.IntN(len(mine))]
