@@ -34,6 +34,7 @@ func TestCompat(t *testing.T) {
 		t.Errorf("the keys preset by the environment are not the first keys: %+v", node.Keys)
 	}
 	setUpShop(t, shop.New(node.ManageURL, management))
+	setUpBanner(&stranger{t, node})
 
 	for name, host := range map[string]string{"auction listener": node.AuctionURL, "management listener": node.ManageURL} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func installClients(t *testing.T) {
 }
 
 // setUpShop makes what check.mjs expects: vendor v1 with money, product p1, and a campaign with a bid on it, approved
-// because a management key made it. Slot home-top is left out: a banner auction on it is empty and no error.
+// because a management key made it.
 func setUpShop(t *testing.T, operator *shop.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -96,6 +97,14 @@ func setUpShop(t *testing.T, operator *shop.Client) {
 	if created.Status != "approved" {
 		t.Fatalf("created %+v", created)
 	}
+}
+
+// setUpBanner puts a banner of v1 into slot home-top.
+func setUpBanner(s *stranger) {
+	s.Helper()
+	s.manage(200, "POST", "media-service/slots", `{"slotId":"home-top","position":"landing","dimensions":{"desktop":{"width":1200,"height":300}}}`)
+	s.campaign("v1", `"adFormat":"banner"`, `{"target":{"type":"url","id":"https://shop.example/spring"},"amount":900,"formatProperties":`+
+		`{"adFormat":"banner","slotId":"home-top","bannerAssets":[{"url":"https://img.example/spring.png","dimensions":{"width":1200,"height":300}}]}}`)
 }
 
 func newKey(t *testing.T, kind auth.Kind) string {

@@ -31,6 +31,7 @@ for (const [v, mk] of Object.entries(make)) {
     }));
     const [w] = results[0].winners;
     assert.ok(w, "the fixture campaign must win");
+    assert.equal(results[1].winners[0]?.type, "url", "the fixture banner must win");
     const base = { occurredAt: new Date().toISOString(), opaqueUserId: "u-1", placement: { path: "/x", categoryId: "" } };
     const click = { clicks: [{ ...base, id: randomUUID(), resolvedBidId: w.resolvedBidId, clickType: "add_to_cart" }] };
     const done = { ok: true, retry: false };
@@ -44,6 +45,12 @@ for (const [v, mk] of Object.entries(make)) {
   await fails(mk({ apiKey: "bad", host: HOST }).createAuction({ auctions: [] }), 401, "invalid_api_key");
   if (MANAGEMENT_KEY) await fails(mk({ apiKey: MANAGEMENT_KEY, host: HOST }).createAuction({ auctions: [] }), 403, "invalid_api_key");
   console.log("sdk", v, "ok");
+}
+for (const path of ["/v2/auctions/sponsored-brand", "/v2/auctions/travel", "//v2//events"]) {
+  const r = await fetch(HOST + path, { method: "OPTIONS", headers: { origin: "https://shop.example", "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type" } });
+  assert.equal(r.status, 204, path);
+  assert.equal(r.headers.get("access-control-allow-origin"), "*", path);
+  assert.match(r.headers.get("access-control-allow-methods"), /POST/, path);
 }
 const pre = await fetch(HOST + "/v2/events", { method: "OPTIONS", headers: { origin: "https://shop.example", "access-control-request-method": "POST", "access-control-request-headers": "authorization,content-type,x-ua" } });
 assert.equal(pre.status, 204);
