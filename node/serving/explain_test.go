@@ -124,14 +124,13 @@ func TestRecentAuctions(t *testing.T) {
 	}
 	node.Deps.ExplainEvery = 1
 	core := serving.New(node.Deps)
-	kept := 0
 	for slots := 1; slots <= 70; slots++ {
 		body := fmt.Sprintf(`{"auctions":[{"type":"listings","slots":%d,"products":{"ids":["p-0000001","p-0000002"]}}]}`, min(slots, 40))
 		if a := ask(core, "POST", "/v2/auctions", node.AuctionKey, body); a.status != 201 {
 			t.Fatal(a.body)
 		}
 		serving.WaitRecent(core)
-		kept = min(slots, 50)
+		kept := min(slots, 50)
 		all, every := core.Recent(servingtest.Marketplace)
 		if every != 1 || len(all) != kept || all[0].Auctions[0].Slots != min(slots, 40) || all[0].Auctions[0].Winners != min(slots, 2) {
 			t.Fatalf("after %d requests: %d of %d, %+v", slots, len(all), every, all[0])
