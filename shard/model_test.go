@@ -16,7 +16,9 @@ import (
 // same bytes under the same digest.
 func TestModel(t *testing.T) {
 	for round := range modelRounds { // Rapid's default of 100 sequences takes a tenth of a second.
-		t.Run(fmt.Sprint("round=", round), testModel)
+		if !t.Run(fmt.Sprint("round=", round), testModel) {
+			break // It has found a shortest sequence, which takes half a minute.
+		}
 	}
 }
 
