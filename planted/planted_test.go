@@ -63,7 +63,7 @@ func root(t *testing.T) string {
 // Patches rot when the code around them changes; this says so at once.
 func TestPatchesApply(t *testing.T) {
 	for _, p := range patches(t) {
-		cmd := exec.CommandContext(t.Context(), "git", "apply", "--check", p.file)
+		cmd := exec.CommandContext(t.Context(), "git", "apply", "-C1", "--check", p.file)
 		cmd.Dir = root(t)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s does not apply any more: %s", p.name, out)
@@ -93,7 +93,7 @@ func TestPlanted(t *testing.T) {
 			t.Parallel()
 			tree := t.TempDir()
 			run(t, root(t), "sh", "-c", `git ls-files -z | xargs -0 cp --parents -t "$0"`, tree)
-			run(t, tree, "git", "apply", p.file)
+			run(t, tree, "git", "apply", "-C1", p.file)
 			began := time.Now()
 			for _, test := range p.tests {
 				if how, failed := fails(t, tree, test); failed {
