@@ -1,6 +1,10 @@
 package auction
 
-import "github.com/gavel-ads/gavel/shard/market"
+import (
+	"unsafe"
+
+	"github.com/gavel-ads/gavel/shard/market"
+)
 
 // What an auction reads lies scattered over hundreds of megabytes. A step that follows an id from table to product to bid
 // to campaign to balance waits for each line in turn; a pass that only loads one line for each of many ids has all of
@@ -53,7 +57,7 @@ func (a *Auction) sold() []ID {
 // for each id. Those of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
-	sieve, n, sum := s.v.Products(), 0, s.touched
+	sieve, n := s.v.Products(), 0
 	for i := range s.req.Auctions {
 		ids := s.req.Auctions[i].sold()
 		if room := n + len(ids); len(s.picked) < room {
@@ -61,8 +65,8 @@ func (s *Scratch) sift() {
 			s.picked = s.picked[:cap(s.picked)]
 		}
 		picked := s.picked
-		for at := range ids {
-			sum += sieve.Touch(ids[at].Hash)
+		if len(ids) > 0 {
+			sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), len(ids))
 		}
 		for at := range ids {
 			picked[n] = uint32(at) //nolint:gosec // at most ProductsMax.
@@ -70,7 +74,6 @@ func (s *Scratch) sift() {
 		}
 		s.ends = append(s.ends, n)
 	}
-	s.touched = sum
 }
 
 // A request of few ids waits for latency alone: it costs less to load more lines than to load one after the other.

@@ -83,8 +83,13 @@ func (s Sieve) Passes(hash uint64) int {
 	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
 }
 
-// Touch loads the word that Passes will read. It is shorter than Passes, so more of its loads are on their way at once.
-func (s Sieve) Touch(hash uint64) uint64 { return atomic.LoadUint64(&s.tags[hash&s.mask]) }
+// Prefetch asks for the words that Passes will read of n hashes, the first of which is pointed to and each further one stride
+// bytes behind the last. A load that nobody uses yet would still hold up what follows it, so that only some are on their
+// way at once; a prefetch is done with when it is asked for.
+// REQUIRES: all n hashes lie in memory that first keeps alive.
+func (s Sieve) Prefetch(first *uint64, stride uintptr, n int) {
+	prefetch(&s.tags[0], s.mask, first, stride, uintptr(max(n, 0))) //nolint:gosec // not negative.
+}
 
 // touch loads both lines of the hash's bucket.
 func (t *table) touch(hash uint64) uint64 {

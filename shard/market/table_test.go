@@ -85,3 +85,21 @@ func TestTableOffer(t *testing.T) {
 		}
 	}
 }
+
+// A prefetch gives no result to look at: it must read no hash beyond the last, whatever that points to, and change nothing.
+func TestPrefetchChangesNothing(t *testing.T) {
+	table := newTable(bucketsMin)
+	hashes := make([]uint64, 64)
+	for i := range hashes {
+		hashes[i] = Mix(1, uint64(i)) | uint64(i)<<60
+		table.insert(hashes[i], uint32(i))
+	}
+	before, sent := slices.Clone(table.tags), slices.Clone(hashes)
+	for n := range len(hashes) + 1 {
+		table.Prefetch(&hashes[len(hashes)-max(n, 1)], 8, n)
+		table.Prefetch(&hashes[0], 16, n/2)
+	}
+	if !slices.Equal(table.tags, before) || !slices.Equal(hashes, sent) {
+		t.Error("a prefetch wrote")
+	}
+}

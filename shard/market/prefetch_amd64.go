@@ -1,0 +1,6 @@
+package market
+
+// prefetch asks for tags[hash&mask] of n hashes that lie stride bytes apart.
+//
+//go:noescape
+func prefetch(tags *uint64, mask uint64, first *uint64, stride, n uintptr)
