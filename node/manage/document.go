@@ -26,7 +26,7 @@ func documentV2(api huma.API) {
 type v2Document struct{ api *huma.OpenAPI }
 
 func (d v2Document) add(id, path string, success int, doc string, body, answer *huma.Schema) {
-	problem := d.api.Components.Schemas.Schema(reflect.TypeFor[resource.ErrorBody](), true, "")
+	problem := d.problem()
 	responses := map[string]*huma.Response{strconv.Itoa(success): {Description: http.StatusText(success), Content: jsonContent(answer)}}
 	for status, text := range map[int]string{
 		http.StatusBadRequest:         "The body is not accepted; repeating it does not help.",
@@ -42,6 +42,10 @@ func (d v2Document) add(id, path string, success int, doc string, body, answer *
 		RequestBody: &huma.RequestBody{Required: true, Content: jsonContent(body)},
 		Responses:   responses,
 	})
+}
+
+func (d v2Document) problem() *huma.Schema {
+	return d.api.Components.Schemas.Schema(reflect.TypeFor[resource.ErrorBody](), true, "")
 }
 
 func jsonContent(s *huma.Schema) map[string]*huma.MediaType {

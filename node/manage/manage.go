@@ -160,6 +160,7 @@ func New(c Config, d Deps) (*Server, error) {
 	segment.Document(s.api)
 	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
+	documentFiles(s.api)
 	if err := s.mountPlain(); err != nil {
 		return nil, err
 	}

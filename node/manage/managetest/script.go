@@ -48,11 +48,17 @@ func RunScripts(t *testing.T) {
 // RunScript runs one script in a world.
 func RunScript(t *testing.T, w *World, file string) {
 	t.Helper()
+	RunScriptWith(t, w, file, nil)
+}
+
+// RunScriptWith runs a script whose exchanges a description judges, unless it is nil.
+func RunScriptWith(t *testing.T, w *World, file string, d *Description) {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := script{world: w, labels: map[string]string{}}
+	s := script{world: w, described: d, labels: map[string]string{}}
 	var got []string
 	for exchange := range strings.SplitSeq(string(text), "\n---\n") {
 		got = append(got, s.exchange(t, exchange))
@@ -83,9 +89,10 @@ func firstDifference(want, got string) string {
 
 // script is the state of one run: what the labels of earlier answers stand for.
 type script struct {
-	world  *World
-	labels map[string]string // Label to value.
-	counts map[string]int
+	world     *World
+	described *Description      // nil: nobody judges.
+	labels    map[string]string // Label to value.
+	counts    map[string]int
 }
 
 // exchange runs one exchange and returns it with the answer as it is now.
@@ -138,7 +145,8 @@ func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
 		}
 		header.Add(name, s.fill(value))
 	}
-	r := httptest.NewRequest(method, s.fill(target), strings.NewReader(s.fill(strings.Join(body, "\n"))))
+	sent := s.fill(strings.Join(body, "\n"))
+	r := httptest.NewRequest(method, s.fill(target), strings.NewReader(sent))
 	r.Header = header
 	if key != "none" && header.Get("Authorization") == "" {
 		text, known := s.world.Keys[key]
@@ -149,6 +157,11 @@ func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
 	}
 	rec := httptest.NewRecorder()
 	s.world.ServeHTTP(rec, r)
+	if s.described != nil {
+		if err := s.described.Check(r, sent, rec); err != nil {
+			t.Error(err)
+		}
+	}
 	return rec
 }
 

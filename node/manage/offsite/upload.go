@@ -19,9 +19,9 @@ import (
 const (
 	listPath = offsite.ListPath
 	// ListRoute is where lists are put.
-	ListRoute = "PUT " + listPath + "{job_id}"
+	ListRoute = "PUT " + listPath + "{id}"
 	// ExportRoute is where connectors fetch clean lists.
-	ExportRoute = "GET " + listPath + "{audience_id}"
+	ExportRoute = "GET " + listPath + "{id}"
 
 	listType      = "text/csv"
 	listMax       = 64 << 20         // BOUND: of the interface.

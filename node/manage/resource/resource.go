@@ -71,6 +71,7 @@ func New(mux humago.Mux, c Config) huma.API {
 	})
 	k := &kit{publicURL: c.PublicURL, logger: c.Logger, patterns: map[string]*regexp.Regexp{}}
 	k.registry = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	k.registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[Decimal]()) // huma takes it for a string.
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -134,6 +135,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		h.Parameters = consistency()
 	}
 	huma.Register(api, h, serve)
+	nullable(api.OpenAPI().Components.Schemas, reflect.TypeFor[O](), map[reflect.Type]bool{})
 }
 
 // Empty is the answer of operations that answer {}.

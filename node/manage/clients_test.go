@@ -1,0 +1,41 @@
+package manage_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+)
+
+// TestClientsCanRelyOnTheDescription holds every exchange of every script against the description: answers have only
+// described statuses, types and members, and what succeeded could have been sent by a client that knows nothing else. Every
+// operation is to be answered with success somewhere: a new one without a script fails here.
+func TestClientsCanRelyOnTheDescription(t *testing.T) {
+	scripts, err := filepath.Glob("*/testdata/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Glob("testdata/clients/*.txt")
+	if err != nil || len(own) == 0 || len(scripts) < 30 {
+		t.Fatalf("%d and %d scripts: %v", len(own), len(scripts), err)
+	}
+	answered := files(t)
+	for _, file := range append(own, scripts...) {
+		t.Run(strings.TrimSuffix(file, ".txt"), func(t *testing.T) {
+			w := managetest.New(t)
+			d := w.Description(t)
+			managetest.RunScriptWith(t, w, file, d)
+			for id := range d.Answered {
+				answered[id] = true
+			}
+		})
+	}
+	for path, item := range description(t, managetest.New(t)).Paths.Map() {
+		for method, op := range item.Operations() {
+			if !answered[op.OperationID] {
+				t.Errorf("%s (%s %s) is answered with success by no script", op.OperationID, method, path)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package manage
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/asset"
+	"github.com/gavel-ads/gavel/node/manage/offsite"
+)
+
+// fileOperation is an operation that takes or answers a file, as the document shows it. None of them asks for a key: what
+// an answer of the API signed is the proof.
+type fileOperation struct {
+	route, id, doc string
+	signed         bool // By policy and signature in the query.
+	body           map[string]*huma.MediaType
+	answers        map[int]map[string]*huma.MediaType // Beside errors.
+	errors         []int
+}
+
+// documentFiles describes them by hand, as documentV2 does: they are no types.
+func documentFiles(api huma.API) {
+	d := v2Document{api.OpenAPI()}
+	file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	anyFile := map[string]*huma.MediaType{"*/*": {Schema: file}}
+	csv := map[string]*huma.MediaType{"text/csv": {Schema: file}}
+	form := object(members{"file": file}, "file")
+	form.Description = "All fields of the asset first, as they were answered, then the part file."
+	for _, o := range []fileOperation{
+		{
+			route: asset.UploadRoute, id: "uploadAssetFile", doc: "Upload the file of an asset, once, with the fields that its creation answered.",
+			body:    map[string]*huma.MediaType{"multipart/form-data": {Schema: form}},
+			answers: map[int]map[string]*huma.MediaType{http.StatusNoContent: nil},
+			errors:  []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType},
+		},
+		{
+			route: asset.FileRoute, id: "getAssetFile", doc: "Get the file of an approved asset; with the preview address of a review, of any.", signed: true,
+			answers: map[int]map[string]*huma.MediaType{
+				http.StatusOK: anyFile, http.StatusPartialContent: anyFile, http.StatusNotModified: nil,
+				http.StatusPreconditionFailed: nil, http.StatusRequestedRangeNotSatisfiable: {"text/plain": {Schema: file}},
+			},
+			errors: []int{http.StatusNotFound},
+		},
+		{
+			route: offsite.ListRoute, id: "uploadAudienceList", doc: "Upload the list of an audience, once, to the address that its job answered.", signed: true,
+			body: csv, answers: map[int]map[string]*huma.MediaType{http.StatusOK: jsonContent(object(nil))},
+			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType},
+		},
+		{
+			route: offsite.ExportRoute, id: "getAudienceList", doc: "For connectors: get the clean list of an audience.", signed: true,
+			answers: map[int]map[string]*huma.MediaType{http.StatusOK: csv}, errors: []int{http.StatusForbidden, http.StatusNotFound},
+		},
+	} {
+		d.addFile(&o)
+	}
+	status := object(members{"status": word("", "ok"), "notes": {Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}}, "status")
+	for id, doc := range map[string]string{"healthz": "Whether the process answers.", "readyz": "Whether the node can serve."} {
+		d.addFile(&fileOperation{
+			route: "GET /" + id, id: id, doc: doc, answers: map[int]map[string]*huma.MediaType{http.StatusOK: jsonContent(status)},
+		})
+	}
+}
+
+func (d v2Document) addFile(o *fileOperation) {
+	method, path, _ := strings.Cut(o.route, " ")
+	tag := "Files"
+	if !strings.Contains(path, "{") {
+		tag = "Service"
+	}
+	op := &huma.Operation{
+		OperationID: o.id, Method: method, Path: path, Summary: o.doc, Tags: []string{tag},
+		Security: []map[string][]string{}, Responses: map[string]*huma.Response{},
+	}
+	if _, rest, ok := strings.Cut(path, "{"); ok {
+		op.Parameters = append(op.Parameters, &huma.Param{Name: strings.TrimSuffix(rest, "}"), In: "path", Required: true, Schema: text(1, 0, "")})
+	}
+	if o.signed {
+		for _, name := range []string{"policy", "signature"} {
+			op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "query", Schema: text(1, 0, ""), Description: "As the address was answered."})
+		}
+	}
+	if o.body != nil {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: o.body}
+	}
+	for status, content := range o.answers {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: content}
+	}
+	for _, status := range append(slices.Clone(o.errors), http.StatusInternalServerError, http.StatusServiceUnavailable) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: jsonContent(d.problem())}
+	}
+	d.api.AddOperation(op)
+}

@@ -1,0 +1,296 @@
+package managetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Description is /openapi.json as a client sees it, read by another library than the one that wrote it. It judges
+// exchanges: what a client may send by it, and what it may expect.
+//
+// INVARIANT: an answer is good when its operation documents its status, its content type, and every member of its body;
+// a request that succeeded is good when a client that knows only the description could have sent it.
+type Description struct {
+	doc      *openapi3.T
+	Answered map[string]bool // Operations that were answered with success.
+}
+
+// Description reads the world's description.
+func (w *World) Description(t testing.TB) *Description {
+	t.Helper()
+	text, err := w.OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Description{doc: doc, Answered: map[string]bool{}}
+}
+
+// Check says what is wrong with an exchange. What is no operation of the description must not succeed.
+func (d *Description) Check(r *http.Request, sent string, rec *httptest.ResponseRecorder) error {
+	template, values := d.path(r.URL.EscapedPath())
+	var op *openapi3.Operation
+	if template != "" {
+		op = d.doc.Paths.Value(template).GetOperation(r.Method)
+	}
+	good := rec.Code >= 200 && rec.Code < 300
+	if op == nil {
+		if good {
+			return fmt.Errorf("%s %s is served but not described", r.Method, r.URL.Path)
+		}
+		return nil
+	}
+	faults := []error{d.answer(op, rec)}
+	if good {
+		d.Answered[op.OperationID] = true
+		faults = append(faults, d.parameters(op, values, r.URL.Query()), d.body(op, r.Header.Get("Content-Type"), sent))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("%s %s, %d: %w", op.OperationID, r.URL.Path, rec.Code, err)
+	}
+	return nil
+}
+
+// path finds the described path that a path is of, and what stands for its parameters. Words go before parameters.
+func (d *Description) path(sent string) (template string, values map[string]string) {
+	segments := strings.Split(sent, "/")
+	fewest := len(segments)
+	for candidate := range d.doc.Paths.Map() {
+		parts := strings.Split(candidate, "/")
+		if len(parts) != len(segments) {
+			continue
+		}
+		found, fits := map[string]string{}, true
+		for i, part := range parts {
+			if strings.HasPrefix(part, "{") {
+				value, err := url.PathUnescape(segments[i])
+				found[strings.Trim(part, "{}")], fits = value, fits && err == nil
+			} else {
+				fits = fits && part == segments[i]
+			}
+		}
+		if fits && len(found) < fewest {
+			template, values, fewest = candidate, found, len(found)
+		}
+	}
+	return template, values
+}
+
+func (d *Description) parameters(op *openapi3.Operation, path map[string]string, query url.Values) error {
+	var faults []error
+	known := map[string]bool{}
+	for _, ref := range op.Parameters {
+		p := ref.Value
+		known[p.In+" "+p.Name] = true
+		var sent []string
+		switch p.In {
+		case openapi3.ParameterInPath:
+			sent = []string{path[p.Name]}
+		case openapi3.ParameterInQuery:
+			sent = query[p.Name]
+		default:
+			continue
+		}
+		if len(sent) == 0 && p.Required {
+			faults = append(faults, fmt.Errorf("%s is required", p.Name))
+		}
+		if len(sent) > 0 {
+			faults = append(faults, fits(p.Name, p.Schema.Value, argument(p.Schema.Value, sent)))
+		}
+	}
+	for name := range query {
+		if !known["query "+name] {
+			faults = append(faults, fmt.Errorf("the query parameter %s is not described", name))
+		}
+	}
+	for name := range path {
+		if !known["path "+name] {
+			faults = append(faults, fmt.Errorf("the path parameter %s is not described", name))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// argument is a parameter's value as its schema has it.
+func argument(s *openapi3.Schema, sent []string) any {
+	if s.Type.Includes(openapi3.TypeArray) {
+		all := []any{}
+		for _, text := range sent {
+			for item := range strings.SplitSeq(text, ",") {
+				all = append(all, argument(s.Items.Value, []string{item}))
+			}
+		}
+		return all
+	}
+	if s.Type.Includes(openapi3.TypeInteger) || s.Type.Includes(openapi3.TypeNumber) {
+		if f, err := strconv.ParseFloat(sent[0], 64); err == nil {
+			return f
+		}
+	}
+	if s.Type.Includes(openapi3.TypeBoolean) {
+		if b, err := strconv.ParseBool(sent[0]); err == nil {
+			return b
+		}
+	}
+	return sent[0]
+}
+
+func (d *Description) body(op *openapi3.Operation, contentType, sent string) error {
+	switch {
+	case op.RequestBody == nil && sent == "":
+		return nil
+	case op.RequestBody == nil:
+		return errors.New("no body is described, but one was taken")
+	case sent == "" && op.RequestBody.Value.Required:
+		return errors.New("a body is required, but none was asked for")
+	case sent == "":
+		return nil
+	}
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	return described("body", op.RequestBody.Value.Content, contentType, []byte(sent), asRequest)
+}
+
+func (d *Description) answer(op *openapi3.Operation, rec *httptest.ResponseRecorder) error {
+	ref := op.Responses.Value(strconv.Itoa(rec.Code))
+	if ref == nil {
+		return errors.New("the status is not described")
+	}
+	if rec.Body.Len() == 0 {
+		if len(ref.Value.Content) > 0 {
+			return errors.New("a body is described, but there is none")
+		}
+		return nil
+	}
+	return described("answer", ref.Value.Content, rec.Header().Get("Content-Type"), rec.Body.Bytes(), asAnswer)
+}
+
+// described holds a body against the media types of a description. Only JSON has a schema to hold it against.
+func described(what string, content openapi3.Content, contentType string, text []byte, judge judgement) error {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return fmt.Errorf("%s of type %q: %w", what, contentType, err)
+	}
+	media := content[kind]
+	switch {
+	case media == nil && content["*/*"] != nil:
+		return nil
+	case media == nil:
+		return fmt.Errorf("%s: the type %s is not described", what, kind)
+	case kind != "application/json":
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return judge(what, media.Schema.Value, value)
+}
+
+// fits holds a value against a schema, and says of every fault where it is.
+func fits(what string, s *openapi3.Schema, value any) error {
+	err := s.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
+	if err == nil {
+		return nil
+	}
+	var all openapi3.MultiError
+	if !errors.As(err, &all) {
+		all = openapi3.MultiError{err}
+	}
+	var faults []error
+	for _, one := range all {
+		var fault *openapi3.SchemaError
+		if errors.As(one, &fault) {
+			if open := fault.Schema; fault.Value == nil && open.Type == nil && len(open.OneOf) == 0 {
+				continue // What takes anything takes null; the library disagrees.
+			}
+			one = fmt.Errorf("/%s: %s", strings.Join(fault.JSONPointer(), "/"), fault.Reason)
+		}
+		faults = append(faults, fmt.Errorf("%s: %w", what, one))
+	}
+	return errors.Join(faults...)
+}
+
+// judgement holds a JSON body against its schema.
+type judgement func(what string, s *openapi3.Schema, value any) error
+
+// asRequest allows what requests may have beyond their description: unknown members are ignored, null counts as absent.
+func asRequest(what string, s *openapi3.Schema, value any) error {
+	return fits(what, s, present(value))
+}
+
+func asAnswer(what string, s *openapi3.Schema, value any) error {
+	return errors.Join(fits(what, s, value), strangers(what, s, value))
+}
+
+// present drops members that are null or empty text: in requests these count as absent.
+func present(value any) any {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			v[i] = present(v[i])
+		}
+	case map[string]any:
+		for name, item := range v {
+			if item == nil || item == "" {
+				delete(v, name)
+			} else {
+				v[name] = present(item)
+			}
+		}
+	}
+	return value
+}
+
+// strangers finds members that no description names: a typed client would lose them. Objects that name no members are
+// free-form.
+func strangers(at string, s *openapi3.Schema, value any) error {
+	var faults []error
+	switch v := value.(type) {
+	case []any:
+		for i, item := range v {
+			if s.Items != nil {
+				faults = append(faults, strangers(fmt.Sprintf("%s[%d]", at, i), s.Items.Value, item))
+			}
+		}
+	case map[string]any:
+		forms := members(s)
+		for name, item := range v {
+			if p := forms[name]; p != nil {
+				faults = append(faults, strangers(at+"."+name, p, item))
+			} else if len(forms) > 0 {
+				faults = append(faults, fmt.Errorf("%s.%s is not described", at, name))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// members are the properties of an object, of all forms that it may have.
+func members(s *openapi3.Schema) map[string]*openapi3.Schema {
+	all := map[string]*openapi3.Schema{}
+	for name, p := range s.Properties {
+		all[name] = p.Value
+	}
+	for _, form := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
+		for name, p := range members(form.Value) {
+			all[name] = p
+		}
+	}
+	return all
+}
