@@ -41,7 +41,7 @@ var walls = []wall{
 
 	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main hands over to cli"},
 	{
-		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator"), ours("node/audit")},
+		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator"), ours("node/audit"), ours("node/serving")},
 		why: "a command starts things, it does not do them",
 	},
 	{
