@@ -65,6 +65,9 @@ func (c *client) persist(cmd []byte) (answer []byte) {
 		if _, cl, life := c.open(i); cl != nil {
 			answer, err := cl.Propose(context.Background(), group, cmd)
 			if err == nil && c.c.Same(i, life) {
+				if len(answer) == 0 {
+					c.t.Errorf("node %d answers nothing to a command", i)
+				}
 				return answer
 			}
 			c.h.note(true)

@@ -14,9 +14,9 @@ import (
 
 var errDisk = errors.New("input/output error")
 
-// badDisk makes the disk of a node slow, or lets writes to one kind of its files fail. Slow are the syncs of the tail guard, for which
-// every write of the log waits: Pebble holds locks around some of its own syncs, and a bubble's time stands still while a
-// goroutine waits for a lock.
+// badDisk makes the disk of a node slow, or lets writes to one kind of its files fail. Slow are the syncs of the tail guard, for
+// which every write of the log waits, of tables and of snapshots. Those of Pebble's logs and manifests are not: it holds
+// locks around some of them, and a bubble's time stands still while a goroutine waits for a lock.
 type badDisk struct {
 	slow atomic.Int64 // A sync takes up to so many nanoseconds.
 
@@ -94,7 +94,7 @@ func (f *badFS) call(kind string, syncs bool) error {
 		f.hits.Add(1)
 		return errDisk
 	}
-	if syncs && kind == "guard" {
+	if syncs {
 		time.Sleep(f.disk.wait())
 	}
 	return nil

@@ -67,10 +67,16 @@ var faults = []fault{
 		}
 	}},
 	{"clock skew", 3, func(w *world, node int) {
+		if w.rightClocks {
+			return
+		}
 		span := []time.Duration{time.Second, time.Minute, 2 * time.Hour}[w.rng.IntN(3)]
 		w.nodes[node].offset.Store(w.rng.Int64N(int64(2*span)) - int64(span))
 	}},
 	{"clock jump", 1, func(w *world, node int) {
+		if w.rightClocks {
+			return
+		}
 		span := 26 * time.Hour
 		if w.farJump {
 			span = 240 * time.Hour
@@ -90,6 +96,8 @@ var faults = []fault{
 	}},
 	{"join", 2, func(w *world, _ int) { w.join() }},
 	{"remove", 2, func(w *world, node int) { w.remove(node) }},
+	{"admit again", 3, func(w *world, _ int) { w.admit() }},
+	{"wipe", 2, func(w *world, node int) { w.wipe(node) }},
 }
 
 // strike lets one fault happen, and says which.
@@ -151,56 +159,4 @@ func (w *world) agree() {
 	for _, n := range w.nodes {
 		n.offset.Store(most)
 	}
-}
-
-// join lets a node with an empty disk join.
-func (w *world) join() {
-	for i, n := range w.nodes {
-		n.mu.Lock()
-		fresh := !n.joined
-		n.mu.Unlock()
-		if fresh {
-			w.start(i)
-			return
-		}
-	}
-}
-
-// remove takes a node out of the cluster, for ever, unless few are left. Its process ends when it is out.
-func (w *world) remove(node int) {
-	if len(w.members()) <= 3 || w.removing.Load() {
-		return
-	}
-	w.removing.Store(true)
-	w.others.Go(func() {
-		defer w.removing.Store(false)
-		for {
-			if w.removeOnce(node) {
-				n := w.nodes[node]
-				n.mu.Lock()
-				n.retired = true
-				n.mu.Unlock()
-				w.halt(node)
-				w.count("removed")
-				return
-			}
-			select {
-			case <-w.over:
-				return
-			case <-time.After(time.Second):
-			}
-		}
-	})
-}
-
-func (w *world) removeOnce(node int) bool {
-	for i := range w.nodes {
-		if store, _, life := w.open(i); store != nil && i != node {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			err := store.Remove(ctx, w.c.Nodes[node].ID)
-			cancel()
-			return err == nil && w.c.Same(i, life)
-		}
-	}
-	return false
 }

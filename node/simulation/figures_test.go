@@ -14,9 +14,9 @@ import (
 
 // figures are what one cluster, or all of them, went through.
 type figures struct {
-	Clusters, Acked, Unknown, Tokens, Reads, Compared, Exits, Terms int
-	Seconds                                                         float64 // Simulated.
-	Faults                                                          map[string]int
+	Clusters, Acked, Unknown, Tokens, Reads, Compared, Exits, Terms, Fresh int
+	Seconds                                                                float64 // Simulated.
+	Faults                                                                 map[string]int
 }
 
 func newFigures() *figures { return &figures{Faults: map[string]int{}} }
@@ -30,6 +30,7 @@ func (f *figures) add(o *figures) {
 	f.Compared += o.Compared
 	f.Exits += o.Exits
 	f.Terms += o.Terms
+	f.Fresh += o.Fresh
 	f.Seconds += o.Seconds
 	for kind, n := range o.Faults {
 		f.Faults[kind] += n
@@ -39,8 +40,8 @@ func (f *figures) add(o *figures) {
 func (f *figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.1f simulated hours, %d clusters\n%d events and changes acknowledged, %d attempts unknown and repeated until known\n"+
-		"%d tokens, %d linearizable reads, %d times two nodes at one entry with one digest, %d terms, %d processes ended themselves\n",
-		f.Seconds/3600, f.Clusters, f.Acked, f.Unknown, f.Tokens, f.Reads, f.Compared, f.Terms, f.Exits)
+		"%d tokens, %d linearizable reads, %d times two nodes at one entry with one digest, %d terms, %d processes ended themselves, %d times a node was as fresh as its fence said\n",
+		f.Seconds/3600, f.Clusters, f.Acked, f.Unknown, f.Tokens, f.Reads, f.Compared, f.Terms, f.Exits, f.Fresh)
 	for _, kind := range slices.Sorted(maps.Keys(f.Faults)) {
 		fmt.Fprintf(&b, "%s %d, ", kind, f.Faults[kind])
 	}
@@ -51,7 +52,7 @@ func (f *figures) String() string {
 func (w *world) tell(span time.Duration) {
 	f := w.figures
 	f.Clusters, f.Acked, f.Unknown, f.Reads = 1, w.h.acked, w.h.unknown, w.h.reads
-	f.Compared, f.Tokens, f.Exits, f.Seconds = w.h.compared, len(w.h.tokens), int(w.c.Exits.Load()), span.Seconds()
+	f.Fresh, f.Compared, f.Tokens, f.Exits, f.Seconds = w.h.fresher, w.h.compared, len(w.h.tokens), int(w.c.Exits.Load()), span.Seconds()
 	if i := w.leader(); i >= 0 {
 		store, _, _ := w.open(i)
 		f.Terms = int(store.Group(group).Status().Term) //nolint:gosec // small.

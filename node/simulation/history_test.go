@@ -28,9 +28,10 @@ type history struct {
 	campaigns []*campaign
 	seen      []ledger.Line // The longest journal that was read.
 	digests   map[uint64]uint64
-	compared  int // Equal digests of two nodes.
+	heights   []height // Oldest first, no more than the fence needs.
+	compared  int      // Equal digests of two nodes.
 
-	acked, unknown, reads int
+	acked, unknown, reads, fresher int
 }
 
 // token is what an auction gave out.

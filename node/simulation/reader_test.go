@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -146,6 +147,44 @@ func (h *history) extend(node int, must floor, lines []ledger.Line) {
 	}
 }
 
+// fenced reports whether the auctions of a node leave out the group now.
+func (w *world) fenced(i int) bool {
+	n := w.nodes[i]
+	n.mu.Lock()
+	fresh := n.fresh
+	n.mu.Unlock()
+	return fresh.Stale(w.now(i), new(auction.Groups))
+}
+
+// height is how far any node was at a time: so much was committed.
+type height struct {
+	at    time.Time
+	index uint64
+}
+
+// fenceSlack is what lies between a commit and the tick that tells of it, and between two samples.
+const fenceSlack = time.Second
+
+// fresh holds the state of a node that takes part in auctions against what was committed some time ago: with right
+// clocks it is never older than the limit and a tick.
+func (h *history) fresh(node int, applied uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	for len(h.heights) > 1 && now.Sub(h.heights[1].at) > staleness+fenceSlack {
+		h.heights = h.heights[1:]
+	}
+	if len(h.heights) > 0 && now.Sub(h.heights[0].at) > staleness+fenceSlack {
+		h.fresher++
+		if applied < h.heights[0].index {
+			h.t.Errorf("node %d takes part in auctions at entry %d; %s ago entry %d was committed", node, applied, now.Sub(h.heights[0].at), h.heights[0].index)
+		}
+	}
+	if len(h.heights) == 0 || applied > h.heights[len(h.heights)-1].index {
+		h.heights = append(h.heights, height{now, applied})
+	}
+}
+
 // watch reads again and again, and lets the books be audited now and then.
 func (c *client) watch() {
 	for round := 0; c.pause(2 * thinkTime); round++ {
@@ -168,8 +207,12 @@ func (w *world) sample() {
 	for {
 		for i := range w.nodes {
 			if store, _, life := w.open(i); store != nil {
+				fenced := w.fenced(i)
 				if s := store.Group(group).Status(); w.c.Same(i, life) && s.Applied > 0 {
 					w.h.digest(i, s.Applied, s.Digest)
+					if !fenced && w.rightClocks {
+						w.h.fresh(i, s.Applied)
+					}
 				}
 			}
 		}

@@ -21,6 +21,7 @@ const (
 	group       = 1 // Of the only data group, which is the meta group too.
 	marketplace = 1
 	spares      = 4 // Nodes that may join one day.
+	staleness   = 3 * time.Second
 )
 
 // world is one simulated cluster: real stores, real machines, and everything that goes wrong with them.
@@ -35,13 +36,15 @@ type world struct {
 	figuresMu sync.Mutex
 	figures   *figures
 
-	stop     chan struct{} // Ends the clients.
-	over     chan struct{} // Ends everything.
-	starts   sync.WaitGroup
-	others   sync.WaitGroup // Samplers and changes of members.
-	removing atomic.Bool    // A node is being removed.
-	farJump  bool           // Clocks may be wrong by days.
-	midday   time.Duration  // What all clocks are ahead of the bubble's.
+	stop        chan struct{} // Ends the clients.
+	over        chan struct{} // Ends everything.
+	starts      sync.WaitGroup
+	others      sync.WaitGroup // Samplers and changes of members.
+	changing    atomic.Bool    // Members are being changed, or a disk was lost and its node is not back.
+	learner     int            // Never votes; -1: there is none.
+	farJump     bool           // Clocks may be wrong by days.
+	rightClocks bool           // Clocks are never wrong.
+	midday      time.Duration  // What all clocks are ahead of the bubble's.
 }
 
 // node is one member over all its lives, with what lies around its store.
@@ -57,7 +60,8 @@ type node struct {
 	fresh    *cluster.Freshness
 	starting bool
 	joined   bool // Started at least once.
-	retired  bool // Removed, or about to be.
+	retired  bool // Removed.
+	wiping   bool // Must not start.
 }
 
 // feed is the auctions' side of a machine; what is not the market's is not looked at here.
@@ -84,7 +88,10 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 	w := &world{
 		t: t, c: raftstoretest.NewCluster(t, seed, founded+spares), rng: rand.New(rand.NewPCG(seed, 3)), founded: founded,
 		h: newHistory(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
-		farJump: seed%4 == 0, midday: time.Duration(seed*7%24) * time.Hour,
+		farJump: seed%4 == 0, rightClocks: seed%5 == 0, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
+	}
+	if seed%3 == 0 {
+		w.learner = founded
 	}
 	for range w.c.Nodes {
 		w.nodes = append(w.nodes, &node{disk: newBadDisk(seed)})
@@ -98,7 +105,7 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 func (w *world) configure(i int, c *raftstore.Config) {
 	n := w.nodes[i]
 	f := newFeed()
-	fresh := cluster.NewFreshness(ids.Topology{DataGroups: 1}, 3*time.Second, func() time.Time { return w.now(i) })
+	fresh := cluster.NewFreshness(ids.Topology{DataGroups: 1}, staleness, func() time.Time { return w.now(i) })
 	n.mu.Lock()
 	n.feed, n.fresh = f, fresh
 	n.mu.Unlock()
@@ -109,6 +116,7 @@ func (w *world) configure(i int, c *raftstore.Config) {
 	c.Noop = command.AppendNoop(nil, 0)
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 10*time.Second, 60, 30
 	c.JoinSettle = 2 * time.Second
+	c.Learner = i == w.learner
 	c.CommitTimeout = 250 * time.Millisecond
 }
 
@@ -123,7 +131,7 @@ func (w *world) start(i int) {
 	store, _ := w.c.Store(i)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if store != nil || n.starting {
+	if store != nil || n.starting || n.wiping {
 		return
 	}
 	n.starting, n.joined = true, true

@@ -128,7 +128,11 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 }
 
 // Wipe gives a node that is down an empty disk.
-func (n *Node) Wipe() { n.disk = vfs.NewCrashableMem() }
+func (n *Node) Wipe() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.disk = vfs.NewCrashableMem()
+}
 
 // Crash ends the process of node i and loses what its disk had not synced, or half of it, or nothing.
 func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0, (*Host).Kill) }
