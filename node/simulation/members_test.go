@@ -82,11 +82,11 @@ func (w *world) admit() {
 	}
 }
 
-// wipe takes the disk of a node away, for which a majority of voters is enough only until the next disk is lost: so no
-// disk is taken, and no member removed, before the node has joined again and has caught up.
+// wipe takes the disk of a node away, if three vote: of two voters the other one is no majority. Nor do three survive the loss of
+// two disks, so no disk is taken, and no member removed, before the node has joined again and has caught up.
 func (w *world) wipe(node int) {
 	n := w.nodes[node]
-	if len(w.members()) < 3 || node == w.learner {
+	if w.voters() < 3 || node == w.learner {
 		return
 	}
 	down := false
@@ -108,6 +108,25 @@ func (w *world) wipe(node int) {
 		}
 		return w.isBack(node)
 	}, func() { w.count("wiped and back") })
+}
+
+// voters is how many vote, as any node knows; the fewest count, because a node that was away knows old members.
+func (w *world) voters() int {
+	fewest := len(w.nodes)
+	for _, i := range w.members() {
+		store, _, _ := w.open(i)
+		if store == nil {
+			continue
+		}
+		voters := 0
+		for _, m := range store.Group(group).Members() {
+			if m.Voter {
+				voters++
+			}
+		}
+		fewest = min(fewest, voters)
+	}
+	return fewest
 }
 
 // isBack reports whether a node is what it was, as the newest configuration says: one incarnation, which votes, or others do
