@@ -178,7 +178,7 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 		return err
 	}
 	s.cluster, err = s.identity.clusterID()
-	s.mux.SetCluster(s.cluster)
+	s.mux.SetCluster(s.cluster, s.identity.Server)
 	return err
 }
 

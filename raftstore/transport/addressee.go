@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -13,8 +14,19 @@ import (
 // as long as it has no configuration. So an answer counts only when it bears the id that was asked; else it is an error,
 // as if nobody had answered. Without this a wiped node elects leaders that lack what it had acknowledged.
 //
-// Answers to snapshots bear no id (hashicorp/raft v1.8.0). They do no harm: a snapshot has only what is committed.
+// Nor must the calls arrive: a leader sends entries and snapshots to both incarnations until it has dropped the old one,
+// and a snapshot for that one deletes the log behind it that the new one has acknowledged meanwhile; raft then panics at the
+// missing entries, or worse, they were needed. The simulation found it. So a connection says in its header which server
+// is meant, and another one refuses it. Raft asks by address; aim joins the id to it for the dialer, and connections are
+// pooled by both.
 var errAddressee = errors.New("another server answers at the address")
+
+// aimMark stands between an address and the server that is meant.
+const aimMark = "\x00"
+
+func aim(id raft.ServerID, target raft.ServerAddress) raft.ServerAddress {
+	return target + aimMark + raft.ServerAddress(id)
+}
 
 // from returns err, or an error when another server than id gave the answer.
 func from(id raft.ServerID, h raft.RPCHeader, err error) error {
@@ -26,7 +38,7 @@ func from(id raft.ServerID, h raft.RPCHeader, err error) error {
 
 // RequestVote asks a peer for its vote.
 func (s Safe) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	err := s.NetworkTransport.RequestVote(id, target, args, resp)
+	err := s.NetworkTransport.RequestVote(id, aim(id, target), args, resp)
 	return from(id, resp.RPCHeader, err)
 }
 
@@ -36,15 +48,27 @@ func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *
 		resp.Term = args.Term
 		return nil
 	}
-	err := s.NetworkTransport.RequestPreVote(id, target, args, resp)
+	err := s.NetworkTransport.RequestPreVote(id, aim(id, target), args, resp)
 	return from(id, resp.RPCHeader, err)
 }
 
 // AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
 func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	err := s.NetworkTransport.AppendEntries(id, target, args, resp)
+	err := s.NetworkTransport.AppendEntries(id, aim(id, target), args, resp)
 	if err = from(id, resp.RPCHeader, err); err == nil {
 		s.tap.peers.Store(id, time.Now())
 	}
 	return err
+}
+
+// InstallSnapshot sends a follower a snapshot.
+func (s Safe) InstallSnapshot(
+	id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader,
+) error {
+	return s.NetworkTransport.InstallSnapshot(id, aim(id, target), args, resp, data)
+}
+
+// TimeoutNow asks a follower to stand for election at once.
+func (s Safe) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return s.NetworkTransport.TimeoutNow(id, aim(id, target), args, resp)
 }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,42 @@ func TestAnswersOfAnotherServerDoNotCount(t *testing.T) {
 	}
 	if !a.PeerContact("n3~old").IsZero() || a.PeerContact("n3~new").IsZero() {
 		t.Error("contact with a server that did not answer")
+	}
+}
+
+// Calls for the incarnation that a node was do not reach the one that it is: no entry, no vote, and no snapshot, which would
+// delete what the new one has acknowledged.
+func TestCallsForAnotherIncarnationDoNotArrive(t *testing.T) {
+	trans, _ := listen(t)
+	a := trans.(Safe)
+	b, address := listen(t)
+	mux := b.(Safe).dial.mux
+	mux.SetCluster(cluster, "n3~new")
+	arrived := make(chan raft.RPC, 16)
+	go func() {
+		for rpc := range b.Consumer() {
+			arrived <- rpc
+			rpc.Respond(nil, errors.New("not scripted"))
+		}
+	}()
+	call := func(id raft.ServerID) {
+		_ = a.RequestVote(id, address, &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}) // None is answered.
+		_ = a.RequestPreVote(id, address, &raft.RequestPreVoteRequest{}, &raft.RequestPreVoteResponse{})
+		_ = a.AppendEntries(id, address, &raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
+		_ = a.InstallSnapshot(id, address, &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, strings.NewReader(""))
+		_ = a.TimeoutNow(id, address, &raft.TimeoutNowRequest{}, &raft.TimeoutNowResponse{})
+		if p, err := a.AppendEntriesPipeline(id, address); err == nil {
+			_, _ = p.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
+			_ = p.Close()
+		}
+	}
+	call("n3~old")
+	if got := mux.Rejects().Stream.Load(); got < 5 || len(arrived) > 0 {
+		t.Errorf("%d connections refused, %d calls arrived", got, len(arrived))
+	}
+	call("n3~new")
+	if len(arrived) < 5 {
+		t.Errorf("%d of 5 calls arrived", len(arrived))
 	}
 }
 

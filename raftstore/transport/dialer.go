@@ -47,7 +47,7 @@ func (c *dialed) Close() error {
 func (d *dialer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(d.life, timeout)
 	defer cancel()
-	raw, err := d.mux.dial(ctx, Raft, d.group, string(address))
+	raw, err := d.dialServer(ctx, address)
 	if err != nil {
 		return nil, err
 	}

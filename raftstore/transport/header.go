@@ -3,6 +3,7 @@ package transport
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 )
 
 // Kind says what a connection carries.
@@ -20,12 +21,17 @@ const (
 	headerBytes   = 16
 )
 
-// header opens every connection: "GV" | ver u8 | kind u8 | group u16 | flags u16 | cluster u64, big-endian.
+// header opens every connection: "GV" | ver u8 | kind u8 | group u16 | 0 u8 | length of target u8 | cluster u64 | target, big-endian.
+// The target is the raft server that calls are meant for, empty for the other kinds; see addressee.go.
 type header struct {
 	kind    Kind
 	group   uint16
 	cluster uint64
+	target  string
 }
+
+// targetBytesMax bounds a server id.
+const targetBytesMax = 255
 
 var (
 	errNotGavel = errors.New("not a peer")
@@ -35,16 +41,25 @@ var (
 func (h header) append(dst []byte) []byte {
 	dst = append(dst, 'G', 'V', headerVersion, byte(h.kind))
 	dst = binary.BigEndian.AppendUint16(dst, h.group)
-	dst = append(dst, 0, 0)
-	return binary.BigEndian.AppendUint64(dst, h.cluster)
+	dst = append(dst, 0, byte(len(h.target)))
+	dst = binary.BigEndian.AppendUint64(dst, h.cluster)
+	return append(dst, h.target...)
 }
 
-func parseHeader(b [headerBytes]byte) (header, error) {
+func readHeader(r io.Reader) (header, error) {
+	var b [headerBytes]byte
+	if _, err := io.ReadFull(r, b[:]); err != nil {
+		return header{}, err
+	}
 	if b[0] != 'G' || b[1] != 'V' {
 		return header{}, errNotGavel
 	}
-	if b[2] != headerVersion || b[6] != 0 || b[7] != 0 {
+	if b[2] != headerVersion || b[6] != 0 {
 		return header{}, errVersion
 	}
-	return header{kind: Kind(b[3]), group: binary.BigEndian.Uint16(b[4:]), cluster: binary.BigEndian.Uint64(b[8:])}, nil
+	target := make([]byte, b[7])
+	if _, err := io.ReadFull(r, target); err != nil {
+		return header{}, err
+	}
+	return header{Kind(b[3]), binary.BigEndian.Uint16(b[4:]), binary.BigEndian.Uint64(b[8:]), string(target)}, nil
 }

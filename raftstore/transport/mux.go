@@ -5,10 +5,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +29,7 @@ type Rejects struct {
 	Full    atomic.Uint64 // Too many connections.
 	Header  atomic.Uint64 // No header in time, or not one of ours.
 	Cluster atomic.Uint64 // Another cluster.
-	Stream  atomic.Uint64 // Unknown kind or group, or a group that does not take its streams.
+	Stream  atomic.Uint64 // Unknown kind or group, a group that does not take its streams, or raft for another incarnation.
 
 	Handshake     atomic.Uint64 // Random bytes, old TLS, silence.
 	NoCertificate atomic.Uint64
@@ -59,6 +60,7 @@ type Config struct {
 type Mux struct {
 	c        Config
 	cluster  atomic.Uint64 // 0: none yet, only control is spoken.
+	server   atomic.Pointer[string]
 	rejects  Rejects
 	handlers map[Kind]func(net.Conn)
 	start    sync.Once
@@ -82,8 +84,12 @@ func NewMux(c Config) *Mux {
 // REQUIRES: not started.
 func (m *Mux) Handle(kind Kind, serve func(net.Conn)) { m.handlers[kind] = serve }
 
-// SetCluster says which cluster this node became a member of. Before, it takes and opens control connections only.
-func (m *Mux) SetCluster(id uint64) { m.cluster.Store(id) }
+// SetCluster says which cluster this node became a member of, and as which raft server: it takes calls for no other. Before, it
+// takes and opens control connections only.
+func (m *Mux) SetCluster(id uint64, server raft.ServerID) {
+	m.server.Store((*string)(&server))
+	m.cluster.Store(id)
+}
 
 // Start begins to accept; a second call does nothing. Groups that are not open yet lose their connections meanwhile.
 func (m *Mux) Start() {
@@ -203,11 +209,7 @@ func (m *Mux) member(c *conn) bool {
 
 // route returns who serves the connection, nil when a group took it, or the counter of the reason for a refusal.
 func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
-	var b [headerBytes]byte
-	if _, err := io.ReadFull(c, b[:]); err != nil {
-		return nil, &m.rejects.Header
-	}
-	h, err := parseHeader(b)
+	h, err := readHeader(c)
 	if err != nil {
 		return nil, &m.rejects.Header
 	}
@@ -218,6 +220,9 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	}
 	if h.kind != Control && !m.member(c) {
 		return nil, &m.rejects.Name
+	}
+	if own := m.server.Load(); h.kind == Raft && own != nil && h.target != *own {
+		return nil, &m.rejects.Stream
 	}
 	if c.SetDeadline(time.Time{}) != nil {
 		return nil, &m.rejects.Stream
@@ -360,17 +365,26 @@ var errNoPeers = errors.New("this node has no peer port")
 func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	return s.mux.dial(ctx, Raft, s.group, string(address))
+	return s.dialServer(ctx, address)
+}
+
+// dialServer opens a connection to an address with or without the server that is meant.
+func (s *Streams) dialServer(ctx context.Context, address raft.ServerAddress) (net.Conn, error) {
+	at, target, _ := strings.Cut(string(address), aimMark)
+	return s.mux.dial(ctx, header{kind: Raft, group: s.group, target: target}, at)
 }
 
 // Dial opens a connection of a kind to a peer. It is the caller's to close.
 func (m *Mux) Dial(ctx context.Context, kind Kind, address string) (net.Conn, error) {
-	return m.dial(ctx, kind, 0, address)
+	return m.dial(ctx, header{kind: kind}, address)
 }
 
-func (m *Mux) dial(ctx context.Context, kind Kind, group uint16, address string) (net.Conn, error) {
+func (m *Mux) dial(ctx context.Context, h header, address string) (net.Conn, error) {
 	if m.c.Dial == nil {
 		return nil, errNoPeers
+	}
+	if len(h.target) > targetBytesMax {
+		return nil, fmt.Errorf("the server id has %d bytes, at most %d", len(h.target), targetBytesMax)
 	}
 	c, err := m.c.Dial(ctx, address)
 	if err != nil {
@@ -386,7 +400,7 @@ func (m *Mux) dial(ctx context.Context, kind Kind, group uint16, address string)
 	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	h := header{kind: kind, group: group, cluster: m.cluster.Load()}
+	h.cluster = m.cluster.Load()
 	if _, err := c.Write(h.append(nil)); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -171,8 +171,8 @@ func TestBacklogIsBounded(t *testing.T) {
 }
 
 func TestGoldenHeader(t *testing.T) {
-	got := hex.EncodeToString(header{kind: Raft, group: 0x0102, cluster: 0x0304}.append(nil))
-	if got != "4756"+"01"+"01"+"0102"+"0000"+"0000000000000304" {
+	got := hex.EncodeToString(header{kind: Raft, group: 0x0102, cluster: 0x0304, target: "n1"}.append(nil))
+	if got != "4756"+"01"+"01"+"0102"+"0002"+"0000000000000304"+"6e31" {
 		t.Error(got)
 	}
 }

@@ -65,7 +65,7 @@ func (p *pipeline) Close() error {
 
 // AppendEntriesPipeline opens a pipeline to a follower.
 func (s Safe) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
-	inner, err := s.NetworkTransport.AppendEntriesPipeline(id, target)
+	inner, err := s.NetworkTransport.AppendEntriesPipeline(id, aim(id, target))
 	if err != nil {
 		return nil, err
 	}
