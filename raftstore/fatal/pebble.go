@@ -50,14 +50,15 @@ func (l Logger) Fatalf(format string, args ...any) {
 }
 
 // Listener reports what Pebble notices about its disk. On a full disk a background error is the only sign, and a slow
-// write older than limit ends the process like any storage call. Corrupt data and background errors of another kind end
+// write older than limit ends the process like any storage call, when it is told of twice. Corrupt data and background errors of another kind end
 // it at once.
 func (l Logger) Listener(events *Events, limit time.Duration) *pebble.EventListener {
+	var slow slowCalls
 	return &pebble.EventListener{
 		DiskSlow: func(i pebble.DiskSlowInfo) {
 			events.DiskSlow.Add(1)
 			l.log.Warn("disk is slow", slog.String("file", i.Path), slog.Duration("duration", i.Duration))
-			if i.Duration >= limit {
+			if i.Duration >= limit && slow.stuck(i.Path, time.Now(), i.Duration) {
 				l.exit.Now("disk is slow", errors.New(i.String()))
 			}
 		},
