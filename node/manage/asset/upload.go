@@ -64,8 +64,6 @@ type refusal struct {
 	reason string
 }
 
-func (r *refusal) Error() string { return r.reason }
-
 func forbidden(reason string) *refusal { return &refusal{apierr.ForbiddenAPIKey, reason} }
 
 // Upload takes the file of an asset: the fields of its form, then the part file.
