@@ -155,7 +155,7 @@ func (f *force) rolling() error {
 		if err := node.Terminate(drainMax); err != nil {
 			f.h.Finding("rolling restart: " + err.Error())
 		} else if !node.End().Success() {
-			f.h.Finding(fmt.Sprintf("rolling restart: %s ended with %v; the end of its log:\n%s", node.ID, node.End(), logTail(node.Log)))
+			f.h.Finding(fmt.Sprintf("rolling restart: %s ended: %v", node.ID, readEnding(node.End(), node.Log)))
 		}
 		all = append(all, f.keeper.letGo(n), f.recovered(f.ctx, "rolling restart"))
 		f.last(f.span(1, 2))
@@ -263,7 +263,7 @@ func (f *force) power(nodes []int) error {
 func (f *force) freeze(node int, length time.Duration, ends bool) error {
 	if ends {
 		f.keeper.hit(node, "frozen disk")
-		f.keeper.excuse(node, length+graceAfter)
+		f.keeper.excuse(node, length+graceAfter, hangs)
 		defer f.keeper.over(node)
 	}
 	err := f.w.Nodes[node].Disk.Freeze()
@@ -281,7 +281,7 @@ func (f *force) slow() error {
 	f.target += fmt.Sprintf(", %d writes/s", writes)
 	f.keeper.hit(node, "slow disk") // A write that queues for more than the watchdog's patience ends the process.
 	length := f.span(5, 20)
-	f.keeper.excuse(node, length+graceAfter)
+	f.keeper.excuse(node, length+graceAfter, hangs)
 	err := f.w.Nodes[node].Throttle(writes)
 	f.last(length)
 	f.w.Nodes[node].Unthrottle()
@@ -293,8 +293,8 @@ func (f *force) slow() error {
 func (f *force) full() error {
 	node := f.leader()[0]
 	length := f.span(4, 15)
-	f.keeper.hit(node, "full disk")
-	f.keeper.excuse(node, length+graceAfter)
+	f.keeper.hit(node, "full disk") // It fills within less than the second after which a node looks.
+	f.keeper.excuse(node, length+graceAfter, fails)
 	err := f.w.Nodes[node].Disk.Fill(int64(f.r.IntN(1 << 20)))
 	f.last(length)
 	err = errors.Join(err, f.w.Nodes[node].Disk.Free())

@@ -5,7 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,10 +28,16 @@ const (
 //
 // A fault takes hold of a node before it does something that ends or stops the process, and lets go afterwards. A node is
 // "down" from the first hold until it was seen ready after the last one; what it answers meanwhile is nobody's promise.
+//
+// An end that no fault brought about is judged by rule: a node whose storage hangs or fails has to end itself, with exit 70
+// and a reason, and may do so while a fault of ours is at its disk, for the reasons that this fault is one for, and when this
+// machine's own disk hung at that moment, which the witness knows. Every other end is a finding.
 type keeper struct {
-	w     *world.World
-	h     *history.History
-	nodes []*kept
+	w       *world.World
+	h       *history.History
+	witness *witness
+	note    func(format string, a ...any) // For whoever watches.
+	nodes   []*kept
 }
 
 type kept struct {
@@ -40,15 +46,46 @@ type kept struct {
 	ready  atomic.Bool
 
 	mu      sync.Mutex
-	holds   int       // Faults that keep the process from being started.
-	hits    int       // Faults that disturb the node.
-	excused time.Time // Until then an exit by itself is expected.
+	custody custody
+	hits    int // Faults that disturb the node.
+	excuses []excuse
 	down    *history.Span
-	exits   int // By itself, as expected.
+	exits   int // By itself, as a fault of ours demanded.
+	stalls  int // By itself, because this machine's disk hung.
 }
 
-func newKeeper(w *world.World, h *history.History) *keeper {
-	k := &keeper{w: w, h: h}
+// excuse expects that the process ends by itself until some time, for one of these reasons.
+type excuse struct {
+	until   time.Time
+	reasons []string
+}
+
+// custody is who keeps a process from being started, and which process was ended by those who did. The supervisor hears of
+// an end after whoever waited for it, who may have let go again by then: so a rolling restart once looked like a node that
+// had ended by itself, in peace.
+type custody struct {
+	holds int
+	ended <-chan struct{} // Of the last process that ended in custody.
+}
+
+func (c *custody) hold() { c.holds++ }
+
+// letGo reports whether this was the last hold; exited is closed when the process has ended.
+func (c *custody) letGo(exited <-chan struct{}) (last bool) {
+	c.holds--
+	select {
+	case <-exited:
+		c.ended = exited
+	default: // It lives, or another fault's end has started it.
+	}
+	return c.holds == 0
+}
+
+// explains reports whether the end of a process is the doing of whoever held it.
+func (c *custody) explains(exited <-chan struct{}) bool { return c.holds > 0 || c.ended == exited }
+
+func newKeeper(w *world.World, h *history.History, eye *witness, note func(format string, a ...any)) *keeper {
+	k := &keeper{w: w, h: h, witness: eye, note: note}
 	for i, n := range w.Nodes {
 		k.nodes = append(k.nodes, &kept{number: i, node: n})
 	}
@@ -97,10 +134,10 @@ func (k *keeper) supervise(ctx context.Context, n *kept) {
 			return
 		case <-exited:
 		}
-		k.ended(n)
+		k.ended(n, exited)
 		wait(ctx, restartAfter)
 		n.mu.Lock()
-		if n.holds == 0 && n.node.Exited() == exited && ctx.Err() == nil {
+		if n.custody.holds == 0 && n.node.Exited() == exited && ctx.Err() == nil {
 			if err := n.node.Start(); err != nil {
 				k.h.Finding(fmt.Sprintf("%s cannot be started: %v", n.node.ID, err))
 			}
@@ -109,28 +146,39 @@ func (k *keeper) supervise(ctx context.Context, n *kept) {
 		n.mu.Unlock()
 		for held && wait(ctx, lookEvery) {
 			n.mu.Lock()
-			held = n.node.Exited() == exited && n.holds > 0
+			held = n.node.Exited() == exited && n.custody.holds > 0
 			n.mu.Unlock()
 		}
 	}
 }
 
-// ended judges an exit that the supervisor saw.
-func (k *keeper) ended(n *kept) {
+// noticeLag is how long before the supervisor notices an end the node may have stopped to answer: it writes its stacks first.
+const noticeLag = time.Second
+
+// ended judges an end that the supervisor saw.
+func (k *keeper) ended(n *kept, exited <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ready.Store(false)
-	if n.holds > 0 {
+	if n.custody.explains(exited) {
 		return
 	}
 	k.disturb(n, "exit")
 	n.hits--
+	n.down.From = min(n.down.From, k.h.Now()-noticeLag)
 	n.down.Until = k.h.Now()
-	if time.Now().Before(n.excused) {
+	now, end := time.Now(), readEnding(n.node.End(), n.node.Log)
+	switch {
+	case slices.ContainsFunc(n.excuses, func(x excuse) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
 		n.exits++
-		return
+		k.note("%s ended itself, as the fault of its disk demands: %s", n.node.ID, end.reason)
+	case end.byDesign(hangs) && k.witness.saw(now):
+		n.stalls++
+		k.note("%s ended itself, and this machine's disk hung: %s", n.node.ID, end.reason)
+	default:
+		k.h.Finding(fmt.Sprintf("%s ended by itself at %v: %v", n.node.ID, k.h.Now(), end))
+		k.note("%s ENDED BY ITSELF: %v", n.node.ID, end)
 	}
-	k.h.Finding(fmt.Sprintf("%s ended by itself at %v (%v); the end of its log:\n%s", n.node.ID, k.h.Now(), n.node.End(), logTail(n.node.Log)))
 }
 
 // disturb begins or prolongs the down time. REQUIRES: n.mu is held.
@@ -157,14 +205,14 @@ func (k *keeper) over(node int) {
 	n.down.Until = k.h.Now()
 }
 
-// excuse expects that the process ends by itself until some time from now.
-func (k *keeper) excuse(node int, length time.Duration) {
+// excuse expects that the process ends by itself for one of these reasons, until some time from now.
+func (k *keeper) excuse(node int, length time.Duration, reasons []string) {
 	n := k.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if until := time.Now().Add(length); until.After(n.excused) {
-		n.excused = until
-	}
+	now := time.Now()
+	n.excuses = slices.DeleteFunc(n.excuses, func(x excuse) bool { return now.After(x.until) })
+	n.excuses = append(n.excuses, excuse{now.Add(length), reasons})
 }
 
 // hold keeps the supervisor from starting the process; letGo ends that and starts it.
@@ -172,7 +220,7 @@ func (k *keeper) hold(node int, why string) {
 	n := k.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.holds++
+	n.custody.hold()
 	k.disturb(n, why)
 }
 
@@ -180,18 +228,13 @@ func (k *keeper) letGo(node int) error {
 	n := k.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.holds--
 	n.hits--
 	n.down.Until = k.h.Now()
-	if n.holds > 0 {
+	exited := n.node.Exited()
+	if last := n.custody.letGo(exited); !last || n.custody.ended != exited {
 		return nil
 	}
-	select {
-	case <-n.node.Exited():
-		return n.node.Start()
-	default: // Another fault's end has started it.
-		return nil
-	}
+	return n.node.Start()
 }
 
 // allReady waits until every node is ready and none is down.
@@ -230,20 +273,11 @@ func (k *keeper) stop() {
 			if err := n.node.Terminate(drainMax); err != nil {
 				k.h.Finding(err.Error())
 			} else if !n.node.End().Success() {
-				k.h.Finding(fmt.Sprintf("%s ended on SIGTERM with %v; the end of its log:\n%s", n.node.ID, n.node.End(), logTail(n.node.Log)))
+				k.h.Finding(fmt.Sprintf("%s ended on SIGTERM: %v", n.node.ID, readEnding(n.node.End(), n.node.Log)))
 			}
 		})
 	}
 	group.Wait()
-}
-
-func logTail(path string) string {
-	const most = 2 << 10
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text[max(len(text)-most, 0):])
 }
 
 // wait waits, and reports whether the context still lives.

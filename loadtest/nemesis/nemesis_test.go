@@ -112,7 +112,7 @@ func TestReport(t *testing.T) {
 		h.Writes = append(h.Writes, history.Write{Invoke: time.Duration(i) * time.Minute, Return: time.Duration(i)*time.Minute + time.Duration(i+1)*time.Millisecond})
 	}
 	h.Faults = append(h.Faults, history.Fault{Kind: "loss", Begin: 99 * time.Minute, Settled: 100 * time.Minute})
-	markAlone(h.Faults)
+	markFaults(h)
 	lines := faultLines(h)
 	if l := lines["kill-leader"]; l.Count != 100 || l.Alone != 99 || l.GapMedian != 50 || l.GapP99 != 99 || l.GapMax != 99 {
 		t.Errorf("%+v", l)

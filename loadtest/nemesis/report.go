@@ -32,6 +32,8 @@ type report struct {
 	Clipped    int64                     `json:"uncharged"` // Tokens reported that nothing was left for.
 	Faults     map[string]faultLine      `json:"faults"`
 	Exits      int                       `json:"expectedExits"`
+	Stalls     int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, the witness saw it.
+	Slowest    float64                   `json:"slowestSyncMillis"`   // Of the witness, without any fault of ours.
 	Doubts     int                       `json:"unknownBodies"`
 	Resolved   int                       `json:"unknownBodiesResolved"`
 	Checks     []check.Verdict           `json:"checks"`
@@ -46,6 +48,7 @@ type faultLine struct {
 	GapMedian      float64 `json:"writeGapMedianMillis"`
 	GapP99         float64 `json:"writeGapP99Millis"`
 	GapMax         float64 `json:"writeGapMaxMillis"`
+	Worst          string  `json:"worst"` // Which fault had that one.
 	Auctions       int     `json:"auctionsOnLiveNodes"`
 	AuctionsFailed int     `json:"auctionsFailed"`
 }
@@ -53,7 +56,7 @@ type faultLine struct {
 // judge holds the history against every check.
 func (r *run) judge(books *check.Books) *report {
 	h := r.h
-	markAlone(h.Faults)
+	markFaults(h)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
 	rep.Checks = []check.Verdict{
 		check.Findings(h), check.Unknown(h), check.Serving(h), check.Digests(h), check.Reads(h),
@@ -82,7 +85,9 @@ func (r *run) judge(books *check.Books) *report {
 	}
 	for _, n := range r.keeper.nodes {
 		rep.Exits += n.exits
+		rep.Stalls += n.stalls
 	}
+	rep.Slowest = millisOf(r.keeper.witness.worst())
 	return rep
 }
 
@@ -101,12 +106,12 @@ func (rep *report) money(h *history.History, books *check.Books) {
 	rep.Clipped = int64(len(reported)) - rep.Charged
 }
 
-// markAlone says of each fault whether another was in force in its time.
-func markAlone(faults []history.Fault) {
-	for i := range faults {
-		f := &faults[i]
-		f.Alone = true
-		for j, g := range faults {
+// markFaults says of each fault whether another was in force in its time, and what its write gap was.
+func markFaults(h *history.History) {
+	for i := range h.Faults {
+		f := &h.Faults[i]
+		f.Alone, f.Gap = true, check.Gap(h, f)
+		for j, g := range h.Faults {
 			if i != j && g.Begin <= f.Settled && f.Begin <= g.Settled {
 				f.Alone = false
 			}
@@ -158,11 +163,14 @@ func faultLines(h *history.History) map[string]faultLine {
 	for _, f := range h.Faults {
 		l := lines[f.Kind]
 		l.Count++
+		if worst := millisOf(f.Gap); f.Alone && worst >= l.GapMax {
+			l.GapMax, l.Worst = worst, fmt.Sprintf("%s at %v", f.Target, f.Begin.Round(time.Second))
+		}
 		lines[f.Kind] = l
 	}
 	for kind, l := range lines {
 		l.Alone = len(gaps[kind])
-		l.GapMedian, l.GapP99, l.GapMax = millis(gaps[kind], 0.5), millis(gaps[kind], 0.99), millis(gaps[kind], 1)
+		l.GapMedian, l.GapP99 = millis(gaps[kind], 0.5), millis(gaps[kind], 0.99)
 		l.Auctions, l.AuctionsFailed = shares[kind].Asked, shares[kind].Failed
 		lines[kind] = l
 	}
@@ -178,8 +186,10 @@ func millis(sorted []time.Duration, share float64) float64 {
 	if float64(at) == share*float64(len(sorted)) && at > 0 {
 		at--
 	}
-	return float64(sorted[at].Microseconds()) / 1_000
+	return millisOf(sorted[at])
 }
+
+func millisOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1_000 }
 
 // write prints the report for people.
 func (rep *report) write(w io.Writer) {
@@ -193,11 +203,12 @@ func (rep *report) write(w io.Writer) {
 	}
 	line("\n%d events acknowledged, %d tokens charged, %d reported with nothing left to charge", rep.Events, rep.Charged, rep.Clipped)
 	line("%d bodies were of unknown outcome for a time, %d of them resolved by retry", rep.Doubts, rep.Resolved)
-	line("%d times a process ended itself as a fault of its disk demands", rep.Exits)
-	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed")
+	line("%d times a process ended itself as a fault of its disk demands, %d times as this machine's disk hung, whose slowest sync took %.0f ms",
+		rep.Exits, rep.Stalls, rep.Slowest)
+	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed\tthe longest gap")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
 		f := rep.Faults[kind]
-		line("%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%d\t%d", kind, f.Count, f.Alone, f.GapMedian, f.GapP99, f.GapMax, f.Auctions, f.AuctionsFailed)
+		line("%s\t%d\t%d\t%.0f\t%.0f\t%.0f\t%d\t%d\t%s", kind, f.Count, f.Alone, f.GapMedian, f.GapP99, f.GapMax, f.Auctions, f.AuctionsFailed, f.Worst)
 	}
 	line("\ncheck\tcompared\tviolations\t")
 	for _, v := range rep.Checks {

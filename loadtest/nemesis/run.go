@@ -155,15 +155,23 @@ func (r *run) arguments(w *world.World, i int) []string {
 }
 
 // play is the run itself: start, load and faults, healing, books. Stop ends what live keeps alive.
-func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (*check.Books, error) {
-	r.keeper = newKeeper(r.w, r.h)
+func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check.Books, err error) {
+	eye := &witness{}
+	r.keeper = newKeeper(r.w, r.h, eye, r.say)
+	watching := make(chan error, 1)
+	watch, unwatch := context.WithCancel(live)
+	go func() { watching <- eye.run(watch, r.w.Dir()) }()
+	defer func() {
+		unwatch()
+		err = errors.Join(err, <-watching)
+	}()
 	if err := r.keeper.run(live); err != nil {
 		return nil, err
 	}
 	starting, cancel := context.WithTimeout(ctx, startMax)
 	defer cancel()
 	if err := r.keeper.allReady(starting); err != nil {
-		return nil, fmt.Errorf("the cluster does not start: %w\n%s", err, logTail(r.w.Nodes[0].Log))
+		return nil, fmt.Errorf("the cluster does not start: %w; n1: %v", err, readEnding(nil, r.w.Nodes[0].Log))
 	}
 	options := clients.Options{
 		AuctionKey: r.keys.auction, ManagementKey: r.keys.management, EventsPerSecond: r.o.rate, Storefronts: 6, Seed: r.o.seed,

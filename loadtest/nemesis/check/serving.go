@@ -82,25 +82,28 @@ func FailedAuctions(h *history.History) map[string]Share {
 	return shares
 }
 
-// Gaps are the write gaps of each kind of fault: for each fault that was alone, how long the slowest small write that was
-// begun in its time needed until it was acknowledged, retries on other nodes included.
+// Gap is the write gap of a fault: how long the slowest small write that was begun in its time needed until it was
+// acknowledged, retries on other nodes included.
+func Gap(h *history.History, f *history.Fault) (worst time.Duration) {
+	for _, w := range h.Writes {
+		if w.Invoke >= f.Begin && w.Invoke <= f.Settled {
+			finish := w.Return
+			if finish == history.Never {
+				finish = f.Settled
+			}
+			worst = max(worst, finish-w.Invoke)
+		}
+	}
+	return worst
+}
+
+// Gaps are the write gaps of each kind of fault, of those that were alone, ascending.
 func Gaps(h *history.History) map[string][]time.Duration {
 	gaps := map[string][]time.Duration{}
-	for _, f := range h.Faults {
-		if !f.Alone {
-			continue
+	for i := range h.Faults {
+		if f := &h.Faults[i]; f.Alone {
+			gaps[f.Kind] = append(gaps[f.Kind], Gap(h, f))
 		}
-		worst := time.Duration(0)
-		for _, w := range h.Writes {
-			if w.Invoke >= f.Begin && w.Invoke <= f.Settled {
-				finish := w.Return
-				if finish == history.Never {
-					finish = f.Settled
-				}
-				worst = max(worst, finish-w.Invoke)
-			}
-		}
-		gaps[f.Kind] = append(gaps[f.Kind], worst)
 	}
 	for _, list := range gaps {
 		slices.Sort(list)

@@ -159,6 +159,7 @@ type Fault struct {
 	Nodes                  []int
 	Begin, Healed, Settled Instant // Settled: all nodes were seen ready after it.
 	Alone                  bool    // No other fault overlapped it.
+	Gap                    Instant // How long the slowest small write took that was begun in its time.
 }
 
 // Span is a stretch of time on one node.

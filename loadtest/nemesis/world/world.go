@@ -78,6 +78,9 @@ func (w *World) build(o Options) error {
 	return nil
 }
 
+// Dir is where the images of the disks lie.
+func (w *World) Dir() string { return w.slot.dir }
+
 // Close ends every process and removes the world from the machine. A second Close does nothing.
 func (w *World) Close() error {
 	if w.slot == nil {

@@ -1,0 +1,108 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The end of a process that a fault held is the fault's, also when the supervisor hears of it after the fault let go.
+func TestCustodyExplainsWhatItEnded(t *testing.T) {
+	var c custody
+	first, second := make(chan struct{}), make(chan struct{})
+	if c.explains(first) {
+		t.Error("an end without a fault is explained")
+	}
+	c.hold()
+	close(first) // SIGTERM, and the process ends.
+	if !c.letGo(first) || !c.explains(first) {
+		t.Error("the end of a process that was held is a finding")
+	}
+	if c.explains(second) {
+		t.Error("so is explained how the next one ends")
+	}
+	c.hold() // A fault that ends nothing.
+	if !c.explains(second) || !c.letGo(second) {
+		t.Error("one hold, and it was not the last")
+	}
+	close(second)
+	if c.explains(second) {
+		t.Error("a process that ended after it was let go is explained")
+	}
+	c.hold()
+	c.hold()
+	if c.letGo(second) || !c.letGo(second) {
+		t.Error("of two holds the second is the last")
+	}
+}
+
+// What a process said last, and why it ended, is read from its log, of this life only.
+func TestEndings(t *testing.T) {
+	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"storage failed, the process ends; restart it","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
+	long := strings.Repeat("x", 1_000)
+	for _, c := range []struct {
+		name, log, reason, said string
+	}{
+		{"a hung disk", "---- nemesis: start at 1\n" + `{"level":"INFO","msg":"hello"}` + "\n" + failed + "\n", "disk is slow", "hello"},
+		{"of the life before", "---- nemesis: start at 1\n" + failed + "\n---- nemesis: start at 2\nbye\n", "", "bye"},
+		{"a panic", "---- nemesis: start at 1\npanic: oh\n" + strings.Repeat("goroutine\n", 50), "", "panic: oh"},
+		{"a long line", long, "", long[:wordMax]},
+		{"nothing", "", "", ""},
+	} {
+		path := filepath.Join(t.TempDir(), "log")
+		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := readEnding(nil, path)
+		if e.reason != c.reason || !strings.Contains(e.String(), c.said) || strings.Contains(e.said, long) {
+			t.Errorf("%s: %q in\n%s", c.name, e.reason, e)
+		}
+	}
+	if e := readEnding(nil, filepath.Join(t.TempDir(), "none")); !strings.Contains(e.said, "no such file") {
+		t.Error(e)
+	}
+}
+
+// Only the exit of failed storage for a reason that the fault is one for is by design.
+func TestEndsByDesign(t *testing.T) {
+	for _, c := range []struct {
+		e    ending
+		kind []string
+		want bool
+	}{
+		{ending{code: 70, reason: "disk is slow"}, hangs, true},
+		{ending{code: 70, reason: "storage call does not return"}, hangs, true},
+		{ending{code: 70, reason: "pebble"}, fails, true},
+		{ending{code: 70, reason: "pebble"}, hangs, false},
+		{ending{code: 70, reason: "disk is slow"}, fails, false},
+		{ending{code: 70, reason: "data is corrupt"}, fails, false},
+		{ending{code: 70}, hangs, false},
+		{ending{code: 2, reason: "disk is slow"}, hangs, false},
+		{ending{code: 0}, hangs, false},
+	} {
+		if got := c.e.byDesign(c.kind); got != c.want {
+			t.Errorf("%+v for %v: %v", c.e, c.kind, got)
+		}
+	}
+}
+
+func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
+	at := func(seconds float64) time.Time {
+		return time.Unix(1_000, 0).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	var w witness
+	w.begin(at(0))
+	w.end(at(1))
+	w.begin(at(2))
+	if w.saw(at(3)) || !w.saw(at(4)) {
+		t.Error("a sync of one second hangs, or one of two does not")
+	}
+	w.end(at(5))
+	if !w.saw(at(15)) || w.saw(at(15.1)) || w.worst() != 3*time.Second {
+		t.Errorf("the slowest took %v", w.worst())
+	}
+}

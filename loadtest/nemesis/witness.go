@@ -1,0 +1,92 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	witnessEvery = 100 * time.Millisecond
+	// hungAfter is how long a sync of this machine's own disk takes that may keep a node's sync waiting for the five seconds
+	// of its watchdog: an ext4 in a file needs several writes and syncs of the file for one of its own.
+	hungAfter = 2 * time.Second
+	// hungBefore is how long before an end such a sync may have come back.
+	hungBefore = 10 * time.Second
+	hungMax    = 1_000 // BOUND: of the syncs that are remembered.
+)
+
+// witness syncs a small file of its own on the disk that the nodes' disks lie on. When a node says that its disk hung and no
+// fault of ours was at it, this tells whether the machine's disk hung.
+type witness struct {
+	mu      sync.Mutex
+	under   time.Time // Since when a sync is under way; zero: none.
+	hung    []stretch
+	slowest time.Duration
+}
+
+type stretch struct{ from, until time.Time }
+
+// run syncs until the context ends.
+func (w *witness) run(ctx context.Context, dir string) error {
+	f, err := os.Create(filepath.Join(dir, "witness"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // Nobody wants its content.
+	for wait(ctx, witnessEvery) {
+		w.begin(time.Now())
+		_, err := f.WriteAt(make([]byte, 4<<10), 0)
+		if err == nil {
+			err = f.Sync()
+		}
+		w.end(time.Now())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *witness) begin(now time.Time) {
+	w.mu.Lock()
+	w.under = now
+	w.mu.Unlock()
+}
+
+func (w *witness) end(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	took := now.Sub(w.under)
+	w.slowest = max(w.slowest, took)
+	if took >= hungAfter && len(w.hung) < hungMax {
+		w.hung = append(w.hung, stretch{w.under, now})
+	}
+	w.under = time.Time{}
+}
+
+// saw reports whether this machine's disk hung just before now.
+func (w *witness) saw(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.under.IsZero() && now.Sub(w.under) >= hungAfter {
+		return true
+	}
+	for _, s := range w.hung {
+		if now.Sub(s.until) <= hungBefore {
+			return true
+		}
+	}
+	return false
+}
+
+// worst is the slowest sync.
+func (w *witness) worst() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.slowest
+}
