@@ -46,8 +46,10 @@ func TestGoldenLogs(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("there is no golden log")
 	}
-	for i := range files {
-		level := command.Level(i + 1)
+	for _, file := range files {
+		var level command.Level
+		_, err := fmt.Sscanf(filepath.Base(file), "level-%d.log", &level)
+		check(t, err)
 		t.Run(fmt.Sprint("level=", level), func(t *testing.T) {
 			log, err := os.ReadFile(goldenFile(level, "log"))
 			check(t, err)
