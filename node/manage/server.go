@@ -136,7 +136,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	}
 	streams := s.streams(r)
 	var body []byte
-	message := ""
+	var message string
 	if streams {
 		s.extend(w)
 	} else if body, code, message = s.readBody(r); code != apierr.OK {
