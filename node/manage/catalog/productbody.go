@@ -113,6 +113,9 @@ func (b *ProductBody) product() market.Product {
 		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
 		p.Quality = checked(quality, err)
 	}
+	if b.Brand != nil {
+		p.Brand = b.Brand.ID
+	}
 	p.Attributes, p.Promotions = attributesOf(b.Metadata)
 	return p
 }

@@ -1,0 +1,185 @@
+package main_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The stories of testdata/conformance/stories: what an operator changes, and who wins before and after it. Each runs
+// against a node of its own, through HTTP only.
+func TestConformanceStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/conformance/stories/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := story{visit(t), map[string]string{}, 0}
+			for n, line := range strings.Split(string(text), "\n") {
+				if line == "" || strings.HasPrefix(line, "#") {
+					continue
+				}
+				at := file + ":" + strconv.Itoa(n+1)
+				st.step(at, os.Expand(line, func(name string) string {
+					value, known := st.names[name]
+					if !known {
+						t.Fatalf("%s: nothing is called %s", at, name)
+					}
+					return value
+				}))
+			}
+			if st.auctions == 0 {
+				t.Error("a story without an auction proves nothing")
+			}
+		})
+	}
+}
+
+// story is one run. A line is one of
+//
+//	vendor ID MONEY                           a vendor with so much on its wallet, in major units
+//	product ID VENDOR CATEGORIES MEMBERS      JSON strings with commas between, and further members with a comma in front
+//	[NAME=PATH] STATUS METHOD PATH BODY       a management call; NAME keeps the value at a path of its answer, a.0.b
+//	fill SEGMENT ACTION USER USER ...         uploads users to a segment
+//	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
+//
+// and $NAME stands for what was kept.
+type story struct {
+	*stranger
+
+	names    map[string]string
+	auctions int
+}
+
+func (st *story) step(at, line string) {
+	st.Helper()
+	if winners, auction, ok := strings.Cut(line, " <- "); ok {
+		kind, members, _ := strings.Cut(auction, " ")
+		st.auctions++
+		if got := st.winners(kind, members); got != winners {
+			st.Errorf("%s: %s won, want %s", at, got, winners)
+		}
+		return
+	}
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "vendor":
+		id, money, _ := strings.Cut(rest, " ")
+		amount, err := strconv.ParseFloat(money, 64)
+		if err != nil {
+			st.Fatalf("%s: %v", at, err)
+		}
+		st.vendor(id, amount)
+	case "product":
+		f := strings.SplitN(rest, " ", 4)
+		if len(f) < 4 {
+			st.Fatalf("%s: %q", at, line)
+		}
+		st.product(f[0], f[1], strings.Trim(f[2], "-"), strings.Trim(f[3], "-"))
+	case "fill":
+		f := strings.Fields(rest)
+		st.upload(f[0], f[1], strings.Join(f[2:], "\n"))
+	default:
+		st.call(at, verb, rest)
+	}
+}
+
+// call is a management call, of which a name may keep something.
+func (st *story) call(at, verb, rest string) {
+	st.Helper()
+	name, where, keeps := strings.Cut(verb, "=")
+	if keeps {
+		verb, rest, _ = strings.Cut(rest, " ")
+	}
+	status, err := strconv.Atoi(verb)
+	if err != nil {
+		st.Fatalf("%s: %q is no step", at, verb)
+	}
+	f := strings.SplitN(rest, " ", 3)
+	body := ""
+	if len(f) == 3 {
+		body = f[2]
+	}
+	r := st.do(f[0], st.node.ManageURL+"/public/v1/"+f[1], st.node.Keys.ManagementKey, body, "Content-Type", "application/json")
+	if r.status != status {
+		st.Fatalf("%s: %d %s", at, r.status, r.body)
+	}
+	if keeps {
+		st.names[name] = st.pick(at, r, where)
+	}
+}
+
+// pick reads the text at a path of an answer.
+func (st *story) pick(at string, r reply, path string) string {
+	st.Helper()
+	var v any
+	st.decode(r, &v)
+	for step := range strings.SplitSeq(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[step]
+		case []any:
+			n, err := strconv.Atoi(step)
+			if err != nil || n >= len(x) {
+				st.Fatalf("%s: no %s in %s", at, path, r.body)
+			}
+			v = x[n]
+		}
+	}
+	text, ok := v.(string)
+	if !ok {
+		st.Fatalf("%s: no text at %s of %s", at, path, r.body)
+	}
+	return text
+}
+
+// winners runs one auction on both listeners, which must agree, and returns who won.
+func (st *story) winners(kind, members string) string {
+	st.Helper()
+	path, own := "/v2/auctions", `"type":"`+kind+`",`
+	switch kind {
+	case "brand":
+		path, own = "/v2/auctions/sponsored-brand", ""
+	case "hotels", "flights":
+		path = "/v2/auctions/travel"
+	}
+	said := ""
+	for i, r := range st.v2(path, `{"auctions":[{`+own+members+`}]}`) {
+		var answer struct{ Results []result }
+		st.decode(r, &answer)
+		if r.status != 201 || len(answer.Results) != 1 {
+			st.Fatalf("%s: %d %s", members, r.status, r.body)
+		}
+		ids := strings.Join(answer.Results[0].ids(), " ")
+		if ids == "" {
+			ids = "-"
+		}
+		if i > 0 && ids != said {
+			st.Errorf("%s: the listeners differ: %s, %s", members, said, ids)
+		}
+		said = ids
+	}
+	return said
+}
+
+// upload sends users to a segment as a form.
+func (s *stranger) upload(segment, action, users string) {
+	s.Helper()
+	const boundary = "story"
+	form := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"users.txt\"\r\n\r\n" + users + "\r\n--" + boundary + "--\r\n"
+	r := s.do("POST", s.node.ManageURL+"/public/v1/segment-service/segments/"+url.PathEscape(segment)+"/upload?action="+action,
+		s.node.Keys.ManagementKey, form, "Content-Type", "multipart/form-data; boundary="+boundary)
+	if r.status != 200 || !json.Valid(r.body) {
+		s.Fatalf("users of %s: %d %s", segment, r.status, r.body)
+	}
+}
