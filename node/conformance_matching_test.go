@@ -184,3 +184,33 @@ func TestConformanceExternalDemand(t *testing.T) {
 		t.Errorf("events on an external winner changed a campaign's report from %+v to %+v", before, after)
 	}
 }
+
+// The settings of external demand: which sources, and what own winners are called.
+func TestConformanceExternalDemandSettings(t *testing.T) {
+	s := visit(t)
+	s.shop()
+	demand := func(source string) string {
+		return `"products":{"ids":["p1"]},"demandSources":[{"source":"` + source + `","bids":[]}]`
+	}
+	s.manage(200, "PATCH", "marketplace-service/settings", `{"externalDemand":{"ownValue":"topsort","sources":["dsp-1"]}}`)
+	r := s.win(1, demand("dsp-1"))
+	if len(r.Winners) != 1 || r.Winners[0].DemandSource == nil || *r.Winners[0].DemandSource != "topsort" || r.Winners[0].CampaignID == nil {
+		t.Errorf("the own winner is %+v", r.Winners)
+	}
+	for _, source := range []string{"dsp-2", "topsort"} {
+		for _, answer := range s.v2("/v2/auctions", `{"auctions":[{"type":"listings","slots":1,`+demand(source)+`}]}`) {
+			if answer.status != 400 || answer.errCode() != "invalid_demand_source" {
+				t.Errorf("%s: %d %s", source, answer.status, answer.body)
+			}
+		}
+	}
+	s.manage(200, "PATCH", "marketplace-service/settings", `{"externalDemand":{"enabled":false}}`)
+	for _, answer := range s.v2("/v2/auctions", `{"auctions":[{"type":"listings","slots":1,`+demand("dsp-1")+`}]}`) {
+		if answer.status != 400 || answer.errCode() != "unauthorized_external_demand" {
+			t.Errorf("switched off: %d %s", answer.status, answer.body)
+		}
+	}
+	if r := s.win(1, `"products":{"ids":["p1"]}`); r.list() != "p1" || r.Winners[0].DemandSource != nil {
+		t.Errorf("without demand sources: %+v", r)
+	}
+}

@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -51,6 +53,8 @@ func TestConformanceStories(t *testing.T) {
 //	product ID VENDOR CATEGORIES MEMBERS      JSON strings with commas between, and further members with a comma in front
 //	[NAME=PATH] STATUS METHOD PATH BODY       a management call; NAME keeps the value at a path of its answer, a.0.b
 //	fill SEGMENT ACTION USER USER ...         uploads users to a segment
+//	sees USER TYPE MEMBERS                    an auction, and an impression of each winner by that user
+//	clicks USER TYPE MEMBERS                  the same with clicks
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
 // and $NAME stands for what was kept.
@@ -66,7 +70,7 @@ func (st *story) step(at, line string) {
 	if winners, auction, ok := strings.Cut(line, " <- "); ok {
 		kind, members, _ := strings.Cut(auction, " ")
 		st.auctions++
-		if got := st.winners(kind, members); got != winners {
+		if got := st.winners(kind, members).list(); got != winners {
 			st.Errorf("%s: %s won, want %s", at, got, winners)
 		}
 		return
@@ -86,6 +90,9 @@ func (st *story) step(at, line string) {
 			st.Fatalf("%s: %q", at, line)
 		}
 		st.product(f[0], f[1], strings.Trim(f[2], "-"), strings.Trim(f[3], "-"))
+	case "sees", "clicks":
+		f := strings.SplitN(rest, " ", 3)
+		st.tell(map[string]string{"sees": "impressions", "clicks": "clicks"}[verb], f[0], st.winners(f[1], f[2]))
 	case "fill":
 		f := strings.Fields(rest)
 		st.upload(f[0], f[1], strings.Join(f[2:], "\n"))
@@ -143,8 +150,25 @@ func (st *story) pick(at string, r reply, path string) string {
 	return text
 }
 
-// winners runs one auction on both listeners, which must agree, and returns who won.
-func (st *story) winners(kind, members string) string {
+// tell reports an event on every winner by a user.
+func (st *story) tell(kind, user string, r result) {
+	st.Helper()
+	var events []string
+	for _, w := range r.Winners {
+		e := strings.Replace(touch(fmt.Sprintf("%s-%d", user, unique.Add(1)), w.ResolvedBidID), `"opaqueUserId":"u"`, `"opaqueUserId":`+strconv.Quote(user), 1)
+		events = append(events, e)
+	}
+	if len(events) == 0 {
+		st.Fatalf("%s has nothing to report on", user)
+	}
+	st.events(200, `{"`+kind+`":[`+strings.Join(events, ",")+`]}`)
+}
+
+// list is the ids of the winners, "-" without any.
+func (r result) list() string { return cmp.Or(strings.Join(r.ids(), " "), "-") }
+
+// winners runs one auction on both listeners, which must agree, and returns its result.
+func (st *story) winners(kind, members string) (said result) {
 	st.Helper()
 	path, own := "/v2/auctions", `"type":"`+kind+`",`
 	switch kind {
@@ -153,21 +177,16 @@ func (st *story) winners(kind, members string) string {
 	case "hotels", "flights":
 		path = "/v2/auctions/travel"
 	}
-	said := ""
 	for i, r := range st.v2(path, `{"auctions":[{`+own+members+`}]}`) {
 		var answer struct{ Results []result }
 		st.decode(r, &answer)
 		if r.status != 201 || len(answer.Results) != 1 {
 			st.Fatalf("%s: %d %s", members, r.status, r.body)
 		}
-		ids := strings.Join(answer.Results[0].ids(), " ")
-		if ids == "" {
-			ids = "-"
+		if i > 0 && answer.Results[0].list() != said.list() {
+			st.Errorf("%s: the listeners differ: %s, %s", members, said.list(), answer.Results[0].list())
 		}
-		if i > 0 && ids != said {
-			st.Errorf("%s: the listeners differ: %s, %s", members, said, ids)
-		}
-		said = ids
+		said = answer.Results[0]
 	}
 	return said
 }

@@ -39,9 +39,13 @@ func (n *node) found(ctx context.Context) error {
 		}
 	}
 	n.waiting.say("this node has to hear from the leaders")
-	return until(ctx, func() bool {
+	err = until(ctx, func() bool {
 		return n.feed.View().Marketplace(all[0].Ordinal) != nil && n.feed.secrets.Load() != nil && n.freshness.Fresh()
 	})
+	if err == nil {
+		n.cluster.Tick(ctx)
+	}
+	return err
 }
 
 // until waits for a condition.

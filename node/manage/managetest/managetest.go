@@ -74,7 +74,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Keys: w.table, View: f.View, Topology: w.groups.Topology, Proposer: w.groups, Metrics: serving.NewMetrics(),
 		Keyring:          func() *bidid.Keyring { return f.keyring.Load() },
 		Secret:           func() *[32]byte { return &duplicate },
-		Location:         func(uint16) *time.Location { return time.UTC },
+		Location:         func(m uint16) *time.Location { return store.Zone(f.View().Marketplace(m).TimeZone) },
 		CatalogPrice:     w.Store.CatalogPrice,
 		Frequency:        f,
 		ExplainEvery:     1,
