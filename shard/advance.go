@@ -5,12 +5,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// advance moves the clock's consequences: budget periods, dedup horizons, remembered request ids.
+// advance moves the clock's consequences: budget periods, dedup horizons, remembered request ids and
+// attempts.
 func (m *Machine) advance(a *command.Advance) command.Result {
 	for _, p := range a.Periods {
 		m.roll(p)
 	}
 	m.purge()
+	m.pass(turnsOfTick)
 	return command.Result{}
 }
 

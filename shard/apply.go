@@ -28,11 +28,19 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
-	if c.Op == command.OpCommitSegment {
-		return m.applyCommitSegment(&c)
-	}
 	managed := c // The generic calls let their command escape to the heap; an Events command stays on the stack.
-	return answer(m.manage(&managed))
+	if managed.Attempted {
+		return m.once(&managed)
+	}
+	return m.applyManaged(&managed)
+}
+
+// applyManaged applies every command but Events.
+func (m *Machine) applyManaged(c *command.Command) []byte {
+	if c.Op == command.OpCommitSegment {
+		return m.applyCommitSegment(c)
+	}
+	return answer(m.manage(c))
 }
 
 func answer(r command.Result) []byte { return command.AppendResult(make([]byte, 0, 16), &r) }
@@ -41,7 +49,7 @@ func refused(why command.Refusal, index int) command.Result {
 	return command.Result{Refusal: why, Index: index}
 }
 
-// manage applies every command but Events. A command that this group does not carry is a defect of the proposer.
+// manage applies the commands that are answered by a Result. A command that this group does not carry is a defect of the proposer.
 func (m *Machine) manage(c *command.Command) command.Result {
 	switch c.Op {
 	case command.OpNoop:

@@ -26,6 +26,13 @@ func (b Books) Clock() int64 { return b.state().now }
 // FeatureLevel returns the feature level that the group has reached.
 func (b Books) FeatureLevel() command.Level { return b.state().level }
 
+// Turn returns the turn of the state, which a proposer says it has seen in a command.Attempt; false while the group's feature
+// level knows no attempts.
+func (b Books) Turn() (turn uint64, attempts bool) {
+	s := b.state()
+	return s.turn, s.level >= command.LevelAttempts
+}
+
 func (b Books) state() state {
 	stored, found := b.R.Get([]byte{tableState})
 	if !found {

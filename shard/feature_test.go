@@ -31,7 +31,8 @@ func TestLoadRefusesNewerLevel(t *testing.T) {
 	r.Do(setFeature(command.LevelNewest))
 	state, _ := r.KV.Get([]byte{0x02})
 	newer := append([]byte{}, state...)
-	binary.LittleEndian.PutUint16(newer[len(newer)-2:], uint16(command.LevelNewest)+1)
+	const at = 8 + 4 + 4 + 8 + 8 + 16 // Where the level stands.
+	binary.LittleEndian.PutUint16(newer[at:], uint16(command.LevelNewest)+1)
 	for _, value := range [][]byte{newer, append(newer, "more"...)} {
 		kv := r.KV.Copy()
 		kv.Put([]byte{0x02}, value)

@@ -113,6 +113,9 @@ func appendState(dst []byte, s *state) []byte {
 	if s.level != command.LevelNone { // Without a level the record is what a binary without levels wrote.
 		dst = binary.LittleEndian.AppendUint16(dst, uint16(s.level))
 	}
+	if s.level >= command.LevelAttempts {
+		dst = binary.LittleEndian.AppendUint64(dst, s.turn)
+	}
 	return dst
 }
 
@@ -127,6 +130,9 @@ func readState(b []byte) (s state, err error) {
 	}
 	if len(b) > stateLen {
 		s.level = command.Level(d.U16())
+	}
+	if s.level >= command.LevelAttempts {
+		s.turn = d.U64()
 	}
 	return s, d.Err()
 }

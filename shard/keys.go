@@ -44,7 +44,8 @@ const (
 	tableJournal      = 0x1a // line u64 -> ledger.Line.
 	tableSegment      = 0x1b // marketplace u16, segment, 0 -> segment's head; from 1 on -> its users, ascending.
 	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> staged at, users.
-	tableEnd          = 0x1d
+	tableAttempt      = 0x1d // turn u64 -> attempt id, answer.
+	tableEnd          = 0x1e
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }

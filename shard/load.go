@@ -108,6 +108,7 @@ var errKey = errors.New("malformed key")
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
+	tableAttempt: 9,
 }
 
 func (l *loader) take(key, value []byte, hash uint64) error {
@@ -179,6 +180,10 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		return l.takeSegment(key, value)
 	case tableStaged:
 		return l.takeStaged(key, value)
+	case tableAttempt:
+		id := d.Sixteen()
+		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)
+		return d.Err()
 	}
 	return nil // Indexes, counters and the journal are read where they are needed.
 }

@@ -30,6 +30,15 @@ func testModel(t *testing.T) {
 		single := open(t, shardtest.NewKV())
 		batched := open(t, shardtest.NewKV())
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			if rapid.IntRange(0, 40).Draw(t, "nobody asks for anything") == 0 {
+				ticks := rapid.IntRange(1, 300).Draw(t, "ticks")
+				cmd := g.Pause(ticks)
+				for range ticks {
+					single.Apply(cmd)
+					batched.Apply(cmd)
+				}
+				single.Commit()
+			}
 			step := g.Step()
 			check(t, step.Check(single.Do(step.Command)))
 			check(t, step.Check(batched.Apply(step.Command)))

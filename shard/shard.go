@@ -56,7 +56,7 @@ const BidsMax = 5_000
 // the hot records, through overlay for the rest. And every record's hash replaces its own earlier hash in the digest, so
 // that writing it once or a hundred times ends alike.
 //
-// INVARIANT: a refused command changes nothing but the state clock.
+// INVARIANT: a refused command changes nothing but the state clock and the memory of attempts.
 //
 // The life of a batch is Apply, Apply, ..., Flush, commit, Committed, all from one goroutine; Digest alone may be called
 // from any.
@@ -83,6 +83,7 @@ type Machine struct {
 	byID         map[ids.UUID]*campaign
 	wallets      map[ids.UUID]*wallet
 	adjusts      adjusts
+	attempts     attempts
 	dedup        dedup
 	cells        cells
 
@@ -105,6 +106,7 @@ type state struct {
 	lastLine     uint64 // Of the journal.
 	chain        ledger.Chain
 	level        command.Level // INVARIANT: it never goes back.
+	turn         uint64        // See attempts. INVARIANT: it never goes back.
 }
 
 // tenant is a marketplace as the machine sees it.
@@ -155,6 +157,7 @@ func (m *Machine) forget() {
 	m.campaigns, m.byID = nil, make(map[ids.UUID]*campaign)
 	m.wallets = make(map[ids.UUID]*wallet)
 	m.adjusts = newAdjusts()
+	m.attempts = newAttempts()
 	m.dedup = newDedup()
 	m.cells = newCells()
 	m.dirtyCampaigns, m.dirtyWallets = nil, nil

@@ -2,25 +2,55 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // propose commits a management command and turns a refusal into an error.
 func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.Result, error) {
-	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
+	raw, err := t.commit(ctx, g, cmd)
 	if err != nil {
-		return command.Result{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return command.Result{}, err
 	}
-	t.session.note(g, index)
 	r, err := command.ReadResult(raw)
 	if err != nil {
 		return command.Result{}, fmt.Errorf("answer of group %d: %w", g, err)
 	}
 	return r, refusal(r)
+}
+
+// commit commits a management command, at most once, and returns the machine's answer.
+func (t Tenant) commit(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+	cmd, err := t.attempt(g, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	t.session.note(g, index)
+	return raw, nil
+}
+
+// attempt makes a command one that can be told from its repeats, unless a node of an older version keeps the group from it.
+func (t Tenant) attempt(g ids.Group, cmd []byte) ([]byte, error) {
+	var a command.Attempt
+	var may bool
+	err := t.store.Groups.Read(g, func(r shard.Reader) error {
+		a.Seen, may = shard.Books{R: r}.Turn()
+		return nil
+	})
+	if err != nil || !may {
+		return cmd, err
+	}
+	_, _ = rand.Read(a.ID[:]) // Never fails: it ends the process instead.
+	return command.AppendAttempt(cmd, a), nil
 }
 
 // errConflict is a record whose version is not the one that was read.
@@ -47,6 +77,8 @@ func refusal(r command.Result) error {
 		return &Refused{Index: r.Index, Err: ErrCycle}
 	case command.TooEarly:
 		return fmt.Errorf("%w: a node of an older version still keeps the cluster from what the command needs", ErrUnavailable)
+	case command.Expired:
+		return fmt.Errorf("%w: the command was on its way for so long that nobody knows whether it was carried out", ErrUnavailable)
 	case command.Invalid:
 	}
 	return errors.New("the state machine could not read a command of this node")

@@ -117,11 +117,10 @@ func (t Tenant) FillSegment(ctx context.Context, externalID string, action comma
 
 func (t Tenant) commitSegment(ctx context.Context, x *command.CommitSegment) (command.SegmentResult, error) {
 	meta := t.store.Groups.Meta()
-	raw, index, err := t.store.Groups.ProposeAt(ctx, meta, command.AppendCommitSegment(nil, t.now(), x))
+	raw, err := t.commit(ctx, meta, command.AppendCommitSegment(nil, t.now(), x))
 	if err != nil {
-		return command.SegmentResult{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		return command.SegmentResult{}, err
 	}
-	t.session.note(meta, index)
 	r, err := command.ReadSegmentResult(raw)
 	if err != nil {
 		return r, fmt.Errorf("answer of group %d: %w", meta, err)

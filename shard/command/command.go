@@ -319,6 +319,7 @@ const (
 	Cycle                              // A category would be its own ancestor.
 	Invalid                            // The command cannot be read: a defect of the proposer.
 	TooEarly                           // The group's feature level does not allow the command yet.
+	Expired                            // The attempt is too old: whether it was applied before is no longer known.
 )
 
 // Result is the answer to a management command.

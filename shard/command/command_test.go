@@ -144,8 +144,21 @@ var (
 		example("put bids, later members", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: laterBids}, ReadPutBids),
 		example("stage segment", AppendStageSegment, StageSegment{1, "s-1", ids.UUID{2}, 3, []uint64{0, 1, 1 << 63}}, ReadStageSegment),
 		example("commit segment", AppendCommitSegment, CommitSegment{1, "s-1", ids.UUID{2}, 3, SegmentReplace}, ReadCommitSegment),
+		example("attempt", func(dst []byte, millis int64, x *attempted) []byte {
+			return AppendAttempt(AppendPatchCampaign(dst, millis, &x.PatchCampaign), x.Attempt)
+		}, attempted{PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2, Active: new(true)}, Attempt{[16]byte{3}, 4}},
+			func(c *Command) (x attempted, err error) {
+				x.PatchCampaign, err = ReadPatchCampaign(c)
+				x.Attempt = c.Attempt
+				return x, err
+			}),
 	}
 )
+
+type attempted struct {
+	PatchCampaign
+	Attempt
+}
 
 func example[T any](name string, write func([]byte, int64, *T) []byte, x T, read func(*Command) (T, error)) struct {
 	name string
@@ -237,7 +250,9 @@ func TestNewerCommandsAreTold(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
 		"op":      func(cmd []byte) { cmd[1] = byte(OpCommitSegment) + 1 },
-		"flags":   func(cmd []byte) { cmd[2] = 1 },
+		"flag":    func(cmd []byte) { cmd[2] = 2 },
+		"flags":   func(cmd []byte) { cmd[3] = 1 },
+		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // Of something that cannot be one.
 	} {
 		cmd := AppendNoop(nil, now)
 		change(cmd)
@@ -247,6 +262,33 @@ func TestNewerCommandsAreTold(t *testing.T) {
 		change(cmd)
 		if _, err := Open(cmd[:HeaderLen-1]); !errors.Is(err, ErrUnreadable) {
 			t.Errorf("another %s, damaged: %v", name, err)
+		}
+	}
+}
+
+// Only what a repeat could harm is an attempt, and it needs its level, or that of its encoding if that is higher.
+func TestAttemptsNeedTheirLevel(t *testing.T) {
+	for _, x := range commands {
+		c, err := Open(x.cmd)
+		if err != nil || c.Attempted {
+			continue
+		}
+		cmd := AppendAttempt(bytes.Clone(x.cmd), Attempt{ID: [16]byte{1}, Seen: 2})
+		needs, known := Needs(cmd)
+		switch c.Op {
+		case OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature:
+			if _, err := Open(cmd); known || !errors.Is(err, ErrUnknownVersion) {
+				t.Errorf("%s as an attempt: known %t, %v", x.name, known, err)
+			}
+			continue
+		}
+		got, err := Open(cmd)
+		if err != nil || !known || needs != max(c.Needs, LevelAttempts) || got.Needs != needs {
+			t.Errorf("%s as an attempt: %v, needs %d and %d, known %t", x.name, err, needs, got.Needs, known)
+		}
+		value, err := x.read(&got)
+		if err != nil || !reflect.DeepEqual(value, x.want) || !got.Attempted || got.Attempt != (Attempt{[16]byte{1}, 2}) {
+			t.Errorf("%s as an attempt is read as %+v, %+v, %v", x.name, value, got.Attempt, err)
 		}
 	}
 }

@@ -32,6 +32,8 @@ type Command struct {
 	Needs     Level  // The feature level from which the encoding may be used.
 	Count     uint32 // Elements of the command's list; 0 for commands without one.
 	NowMillis int64  // The proposer's clock.
+	Attempted bool   // It is an attempt: this one.
+	Attempt   Attempt
 	body      []byte
 }
 
@@ -41,17 +43,25 @@ func Open(cmd []byte) (Command, error) {
 		return Command{}, ErrUnreadable
 	}
 	needs, known := needsOf(cmd)
-	if !known || binary.LittleEndian.Uint16(cmd[2:]) != 0 {
+	if !known {
 		return Command{}, ErrUnknownVersion
 	}
-	return Command{
+	c := Command{
 		Op:        Op(cmd[1]),
 		Version:   cmd[0],
 		Needs:     needs,
 		Count:     binary.LittleEndian.Uint32(cmd[4:]),
 		NowMillis: int64(binary.LittleEndian.Uint64(cmd[8:])), //nolint:gosec // two's complement both ways.
+		Attempted: cmd[2] == flagAttempt,
 		body:      cmd[HeaderLen:],
-	}, nil
+	}
+	if c.Attempted {
+		var ok bool
+		if c.body, c.Attempt, ok = splitAttempt(c.body); !ok {
+			return Command{}, ErrUnreadable
+		}
+	}
+	return c, nil
 }
 
 func checksum(cmd []byte) uint32 {

@@ -22,10 +22,13 @@ const (
 	// LevelRequests keeps the newest request ids of wallet adjustments whatever the state clock says: a clock that jumps
 	// ahead cannot make a repetition book twice.
 	LevelRequests
+	// LevelAttempts lets a management command say which attempt of its proposer it is, so that a repeat is answered and not
+	// applied again.
+	LevelAttempts
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelRequests
+const LevelNewest = LevelAttempts
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.
@@ -51,10 +54,18 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 	if op >= len(encodings) || version == 0 || version > len(encodings[op]) {
 		return 0, false
 	}
+	flags := binary.LittleEndian.Uint16(cmd[2:])
+	if flags != 0 && (flags != flagAttempt || !Op(op).attempts()) {
+		return 0, false
+	}
 	if Op(op) == OpSetFeature && len(cmd) == HeaderLen+2 && Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest {
 		return 0, false
 	}
-	return encodings[op][version-1], true
+	needs = encodings[op][version-1]
+	if flags == flagAttempt {
+		needs = max(needs, LevelAttempts)
+	}
+	return needs, true
 }
 
 // SetFeature raises the feature level of a group. A level that the group has already changes nothing.

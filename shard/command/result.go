@@ -11,7 +11,7 @@ import (
 
 var refusalNames = [...]string{
 	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
-	"too early",
+	"too early", "expired",
 }
 
 // String returns the refusal in words.

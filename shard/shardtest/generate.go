@@ -21,11 +21,13 @@ type Generator struct {
 	Model *Model
 	dice  Dice
 	now   int64 // The proposers' clock; the model's may be ahead of it.
+	was   int64 // The model's clock before the step under way.
 	seq   int
 	sent  []sent
 	asked []command.AdjustWallet
 	made  []command.CreateCampaign
 	token []token
+	tried []tried
 }
 
 type sent struct {
@@ -77,8 +79,9 @@ func (g *Generator) Step() Step {
 	kinds := []func() Step{
 		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
+		g.repeat, g.repeat, g.late,
 	}
-	return kinds[g.dice(len(kinds), "command")]()
+	return g.attempt(kinds[g.dice(len(kinds), "command")]())
 }
 
 // tick moves the proposers' clock: mostly not, sometimes by exactly a window, because off by one shows at its edge,
@@ -89,7 +92,8 @@ func (g *Generator) tick() {
 	if i := g.dice(12*len(steps), "time passes"); i < len(steps) {
 		g.now += steps[i]
 	}
-	g.Model.Now = max(g.Model.Now, g.now)
+	g.was = g.Model.Now
+	g.Model.Now = max(g.was, g.now)
 }
 
 func (g *Generator) id(kind byte, n int) ids.UUID {

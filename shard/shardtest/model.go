@@ -15,6 +15,7 @@ import (
 type Model struct {
 	Now          int64
 	Level        command.Level
+	Turn         uint64
 	Marketplaces map[uint16]*market.Marketplace
 	Periods      map[uint16]command.Periods
 	Wallets      map[ids.UUID]*Wallet
@@ -194,6 +195,7 @@ func (m *Model) postPaid(marketplace uint16) bool {
 
 // Advance applies an Advance.
 func (m *Model) Advance(a *command.Advance) {
+	m.pass(modelTick)
 	for _, p := range a.Periods {
 		old := m.Periods[p.Marketplace]
 		now := command.Periods{
