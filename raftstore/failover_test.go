@@ -2,24 +2,37 @@ package raftstore_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
 // How long a client at another node waits for its next command when the leader dies, in simulated time: crashes, of which
-// peers learn by a reset, and power failures, of which they learn nothing. Disks and processors cost nothing here, so the
-// figure is that of the timers.
+// peers learn by a reset, and power failures, of which they learn nothing. Processors cost nothing here, and disks only where
+// it is said, so the figure is that of the timers.
 func TestFailover(t *testing.T) {
-	for name, end := range map[string]func(*raftstoretest.Cluster, int){
-		"crash": (*raftstoretest.Cluster).Crash, "power failure": (*raftstoretest.Cluster).PowerOff,
+	for name, how := range map[string]struct {
+		end  func(*raftstoretest.Cluster, int)
+		sync time.Duration // What a sync of the log takes at most.
+	}{
+		"crash":            {(*raftstoretest.Cluster).Crash, 0},
+		"power failure":    {(*raftstoretest.Cluster).PowerOff, 0},
+		"crash, slow disk": {(*raftstoretest.Cluster).Crash, 100 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := raftstoretest.NewCluster(t, 21, 3)
+				if how.sync > 0 {
+					c.Configure = func(_ int, config *raftstore.Config) { config.FS = slowDisk{config.FS, how.sync} }
+				}
 				startAll(t, c, 3)
 				all := []time.Duration{}
 				for round := range uint64(100) {
@@ -29,7 +42,7 @@ func TestFailover(t *testing.T) {
 						place(t, c, i, round*10+uint64(i))
 					}
 					time.Sleep(time.Duration(round*37%1000) * time.Millisecond)
-					end(c, dead)
+					how.end(c, dead)
 					began := time.Now()
 					place(t, c, (dead+1)%3, round*10+5)
 					all = append(all, time.Since(began))
@@ -40,13 +53,43 @@ func TestFailover(t *testing.T) {
 				}
 				slices.Sort(all)
 				t.Logf("p50 %s, p90 %s, p99 %s, longest %s", all[50], all[90], all[98], all[99])
-				if all[98] > 4*time.Second {
-					t.Errorf("p99 %s", all[98])
+				if all[99] > 3500*time.Millisecond {
+					t.Errorf("the longest took %s", all[99])
 				}
 				stopAll(c)
 			})
 		})
 	}
+}
+
+// slowDisk takes its time for each sync of the tail guard, which every write of the log waits for and no lock of Pebble: a
+// bubble stands still when somebody sleeps with one.
+type slowDisk struct {
+	vfs.FS
+	most time.Duration
+}
+
+func (d slowDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+	f, err := d.FS.OpenReadWrite(name, c, o...)
+	if err != nil || !strings.HasSuffix(name, "guard") {
+		return f, err
+	}
+	return slowFile{f, d.most}, nil
+}
+
+type slowFile struct {
+	vfs.File
+	most time.Duration
+}
+
+func (f slowFile) Sync() error {
+	time.Sleep(rand.N(f.most))
+	return f.File.Sync()
+}
+
+func (f slowFile) SyncData() error {
+	time.Sleep(rand.N(f.most))
+	return f.File.SyncData()
 }
 
 // The connections of a node to a leader that lost power and came back lead nowhere. A command of that node finds the leader

@@ -19,12 +19,16 @@ const silencePause = 50 * time.Millisecond
 //
 // This decides nothing: raft compares the silence with its timeout itself, asks for pre-votes, and keeps its own timers for
 // the rest. The silence here begins when a call arrives, not when raft gets to it, so a follower whose own disk stalls
-// does not take its leader for silent.
+// does not take its leader for silent. But not before raft has dealt with the last call either, where its own silence begins:
+// raft would find that one too short, and nobody would ask it again.
 func (g *Group) noticeSilence() {
 	noticed := time.Time{}
 	for g.store.life.Err() == nil {
 		g.store.pause(silencePause + rand.N(silencePause))
 		contact, _ := g.safe.LeaderContact()
+		if dealt := g.raft.LastContact(); dealt.After(contact) {
+			contact = dealt
+		}
 		if contact.IsZero() {
 			contact = g.opened
 		}
