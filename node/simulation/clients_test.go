@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
@@ -205,6 +207,50 @@ func (c *client) manage(vendor int) {
 	}
 }
 
+// change sends a management command as an attempt, as node/store does, until it has an answer; false: the simulation ends. An
+// attempt that was on its way for too long is made anew: nothing else has changed what one manager manages.
+func (c *client) change(cmd []byte) (r command.Result, ok bool) {
+	for {
+		turn, ok := c.turn()
+		if !ok {
+			return r, false
+		}
+		c.last++
+		a := command.Attempt{Seen: turn}
+		binary.BigEndian.PutUint32(a.ID[:], uint32(c.number))
+		binary.BigEndian.PutUint32(a.ID[4:], uint32(c.last))
+		if r, ok = c.result(command.AppendAttempt(bytes.Clone(cmd), a)); !ok || r.Refusal != command.Expired {
+			return r, ok
+		}
+		c.count("expired")
+	}
+}
+
+// turn is the turn of the group as any node has it, however far it is behind.
+func (c *client) turn() (turn uint64, ok bool) {
+	for {
+		members := c.members()
+		for n := range members {
+			i := members[(n+int(c.last))%len(members)] //nolint:gosec // not negative.
+			store, _, life := c.open(i)
+			if store == nil {
+				continue
+			}
+			var attempts bool
+			err := store.Group(group).Read(func(r raftstore.Reader) error {
+				turn, attempts = shard.Books{R: r}.Turn()
+				return nil
+			})
+			if err == nil && attempts && c.c.Same(i, life) {
+				return turn, true
+			}
+		}
+		if !c.rest() {
+			return 0, false
+		}
+	}
+}
+
 // result sends a management command until it has an answer; false: the simulation ends.
 func (c *client) result(cmd []byte) (r command.Result, ok bool) {
 	answer := c.persist(cmd)
@@ -250,7 +296,7 @@ func (c *client) found(vendor int, total bool) *campaign {
 	amount := money.Micros(1_000 + c.rng.IntN(20_000))
 	bid := market.Bid{ID: ids.UUID(c.id()), Target: "p", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
 	x.bids[bid.ID] = true
-	_, ok := c.result(command.AppendCreateCampaign(nil, now, &command.CreateCampaign{
+	_, ok := c.change(command.AppendCreateCampaign(nil, now, &command.CreateCampaign{
 		Campaign: market.Campaign{
 			ID: x.id, Marketplace: marketplace, VendorID: vendorName(vendor), Name: "c", Status: market.Approved, Active: true,
 			Charge: market.CPC, Budget: amount, Period: period, CreatedMillis: now, UpdatedMillis: now,
@@ -286,7 +332,7 @@ func (c *client) changeBudget(x *campaign) bool {
 	c.h.mu.Lock()
 	x.budgets = append(x.budgets, budget{amount: amount, after: len(c.h.seen)})
 	c.h.mu.Unlock()
-	r, ok := c.result(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
+	r, ok := c.change(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
 		Campaign: x.id, Marketplace: marketplace, Budget: &amount,
 	}))
 	c.h.mu.Lock()
@@ -306,7 +352,7 @@ func (c *client) changeBudget(x *campaign) bool {
 func (c *client) addBid(x *campaign) bool {
 	now := c.clock()
 	bid := market.Bid{ID: ids.UUID(c.id()), Target: "q", Amount: 100, Active: true, CreatedMillis: now, UpdatedMillis: now}
-	r, ok := c.result(command.AppendPutBids(nil, now, &command.PutBids{Campaign: x.id, Marketplace: marketplace, Bids: []market.Bid{bid}}))
+	r, ok := c.change(command.AppendPutBids(nil, now, &command.PutBids{Campaign: x.id, Marketplace: marketplace, Bids: []market.Bid{bid}}))
 	if ok && r.Refusal == command.Done {
 		c.h.mu.Lock()
 		x.bids[bid.ID] = true
@@ -316,7 +362,7 @@ func (c *client) addBid(x *campaign) bool {
 }
 
 func (c *client) terminate(x *campaign) bool {
-	_, ok := c.result(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
+	_, ok := c.change(command.AppendPatchCampaign(nil, c.clock(), &command.PatchCampaign{
 		Campaign: x.id, Marketplace: marketplace, Status: new(market.Terminated),
 	}))
 	c.h.mu.Lock()

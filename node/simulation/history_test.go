@@ -14,9 +14,9 @@ import (
 // history is what clients tried, what they were told, and what they read. It knows the words of commands and nothing of
 // the machine; all sums are made here anew.
 //
-// An attempt whose outcome is unknown is repeated with the same bytes until there is an answer. Every repeat, and every
-// repeat that the cluster makes on its own, may be applied, so one answer may be that of a second application: an event
-// is then a duplicate, and what its token was charged stands only in the books.
+// A command whose outcome is unknown is repeated with the same bytes until there is an answer. Every repeat, and every
+// repeat that the cluster makes on its own, may come to the log, so one answer may be that of a second application: an event
+// is then a duplicate, and what its token was charged stands only in the books. Management commands are applied once.
 type history struct {
 	t  *complaints
 	mu sync.Mutex
@@ -83,10 +83,6 @@ type budget struct {
 	replaced time.Time // When the next one was acknowledged.
 	until    int       // Lines that may stand under it; 0: not known yet.
 }
-
-// lingers is how long a repeat that the cluster makes on its own may still be on its way when the command has an answer:
-// longer than any cut lasts.
-const lingers = time.Minute
 
 func newHistory(t *complaints) *history {
 	return &history{

@@ -140,7 +140,7 @@ func (h *history) extend(node int, must floor, lines []ledger.Line) {
 	}
 	for _, x := range h.campaigns {
 		for i := range x.budgets {
-			if b := &x.budgets[i]; b.until == 0 && !b.replaced.IsZero() && b.replaced.Add(lingers).Before(must.at) {
+			if b := &x.budgets[i]; b.until == 0 && !b.replaced.IsZero() && b.replaced.Before(must.at) {
 				b.until = end
 			}
 		}

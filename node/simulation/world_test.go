@@ -163,6 +163,13 @@ func (w *world) attach(i int) {
 		Periods: func(at time.Time) []command.Periods {
 			return []command.Periods{cluster.PeriodsAt(marketplace, at, time.UTC)}
 		},
+		Levels: cluster.Levels{Reached: func(g ids.Group) (level command.Level, err error) {
+			err = store.Group(uint16(g)).Read(func(r raftstore.Reader) error {
+				level = shard.Books{R: r}.FeatureLevel()
+				return nil
+			})
+			return level, err
+		}},
 	})
 	cl.Start(context.Background())
 	n.mu.Lock()
