@@ -63,6 +63,9 @@ func (t *tap) serve(c net.Conn) {
 				c.Close()
 				return
 			}
+			if rpc.Reader != nil {
+				rpc.Reader = &incoming{from: rpc.Reader, conn: c}
+			}
 			if t.brakes.Load().refuses(rpc) {
 				go refuse(rpc) // Ends with its connection.
 				continue
