@@ -17,7 +17,8 @@ import (
 const clients = "testdata/clients"
 
 // TestCompat runs the published clients, unchanged, against a real process: three versions of the JavaScript client, each
-// against both listeners, and the raw requests that a browser sends around them. It is the only test that needs more than
+// against both listeners, the raw requests that a browser sends around them, and the vendors' dialog in a page that is made
+// up. It is the only test that needs more than
 // Go, so it runs when asked to (make compat; make test asks when it can) and when there is a Node.js to run it.
 func TestCompat(t *testing.T) {
 	if os.Getenv("GAVEL_COMPAT") != "1" {
@@ -48,6 +49,16 @@ func TestCompat(t *testing.T) {
 			t.Logf("%s", out)
 		})
 	}
+	t.Run("vendors' dialog", func(t *testing.T) {
+		check := exec.CommandContext(t.Context(), "node", "blocks.mjs")
+		check.Dir = clients
+		check.Env = append(os.Environ(), "HOST="+node.ManageURL, "MANAGEMENT_KEY="+management, "VENDOR=v1", "NODE_OPTIONS=")
+		out, err := check.CombinedOutput()
+		if err != nil {
+			t.Fatalf("blocks.mjs: %v\n%s", err, out)
+		}
+		t.Logf("%s", out)
+	})
 	if err := node.Terminate(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
@@ -65,7 +76,7 @@ func needNodeJS(t *testing.T) {
 
 func installClients(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(clients, "node_modules")); err == nil {
+	if _, err := os.Stat(filepath.Join(clients, "node_modules", "@topsort", "building-blocks")); err == nil {
 		return
 	}
 	install := exec.CommandContext(t.Context(), "npm", "ci")

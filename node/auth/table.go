@@ -112,6 +112,13 @@ func (t *Table) Check(header []byte, want Kind, nowMillis int64, memo *Memo) Ver
 	return Verdict{Marketplace: r.marketplace, ID: r.id}
 }
 
+// Lives reports whether a key is there, of a kind and a marketplace, and has not expired: for what was handed out on the
+// strength of a key and has to end with it.
+func (t *Table) Lives(id ID, want Kind, marketplace uint16, nowMillis int64) bool {
+	r, known := t.keys.Load().byID[id]
+	return known && r.Kind == want && r.Marketplace == marketplace && (r.ExpiresMillis == 0 || nowMillis < r.ExpiresMillis)
+}
+
 // nobody stands in for an unknown id. No secret is known to hash to all zeros.
 var nobody Record
 

@@ -3,28 +3,35 @@ package manage
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/manage/modal"
 )
 
 const catalogPaths = "/public/v1/catalog-search-service/"
 
+// admitted is who a request comes from.
+type admitted struct {
+	auth.Verdict
+	vendor string // Of a token of the vendors' dialog; its key is the one that asked for it.
+}
+
 // admit judges the key and the rate limit of a request, in this order, and sets the rate limit headers. A request
 // without a good key counts against its address, so that guessing is slowed down whatever it guesses.
-func (s *Server) admit(h http.Header, r *http.Request) (auth.Verdict, apierr.Code) {
+func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 	now := s.deps.Now()
 	client := clientKey{address: s.proxies.client(r)}
-	var memo auth.Memo
-	v := s.deps.Keys.Check([]byte(r.Header.Get("Authorization")), auth.Management, now.UnixMilli(), &memo)
-	if v.Code != apierr.OK {
+	who := s.identify(r, now)
+	if who.ID == (auth.ID{}) {
 		if !s.limits.take(client, s.managementRate(), now).headers(h) {
-			return v, apierr.TooManyRequests
+			return who, apierr.TooManyRequests
 		}
-		return v, v.Code
+		return who, who.Code
 	}
-	client.key, client.catalog = v.ID, strings.HasPrefix(r.URL.Path, catalogPaths)
-	m := s.deps.Tenant(v.Marketplace).Settings()
+	client.key, client.catalog = who.ID, strings.HasPrefix(r.URL.Path, catalogPaths)
+	m := s.deps.Tenant(who.Marketplace).Settings()
 	open := m.Ordinal != 0 && !m.Suspended
 	rate := s.managementRate()
 	if client.catalog {
@@ -33,9 +40,33 @@ func (s *Server) admit(h http.Header, r *http.Request) (auth.Verdict, apierr.Cod
 	within := s.limits.take(client, rate, now).headers(h)
 	switch {
 	case !open:
-		return v, apierr.InvalidMarketplace
+		return who, apierr.InvalidMarketplace
 	case !within:
-		return v, apierr.TooManyRequests
+		return who, apierr.TooManyRequests
 	}
-	return v, apierr.OK
+	return who, who.Code
+}
+
+// identify finds out who a request comes from. The code is not OK for who is known but came to the wrong door: with a
+// management key to the vendors' dialog, with a token of the dialog to anything else or for another vendor.
+func (s *Server) identify(r *http.Request, now time.Time) admitted {
+	var memo auth.Memo
+	text, path := r.Header.Get("Authorization"), r.URL.EscapedPath()
+	v := s.deps.Keys.Check([]byte(text), auth.Management, now.UnixMilli(), &memo)
+	switch {
+	case v.Code == apierr.OK && modal.TakesTokens(path):
+		v.Code = apierr.ForbiddenAPIKey
+		return admitted{Verdict: v}
+	case v.Code != apierr.InvalidAPIKey:
+		return admitted{Verdict: v}
+	}
+	t, good := auth.VerifyVendorToken(s.deps.Tenant(operatorMarketplace).CursorKey(), text, now)
+	if !good || !s.deps.Keys.Lives(t.Key, auth.Management, t.Marketplace, now.UnixMilli()) {
+		return admitted{Verdict: v}
+	}
+	who := admitted{auth.Verdict{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}
+	if !modal.Allows(t.Vendor, path) {
+		who.Code = apierr.ForbiddenAPIKey
+	}
+	return who
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/gavel-ads/gavel/node/manage/modal"
 )
 
 const (
@@ -14,18 +16,33 @@ const (
 	corsMaxAge        = "7200"
 )
 
-// corsHeaders lets the configured origins, none by default, call the management API from a browser: management keys do
-// not belong there. /v2 has rules of its own, in its core.
+// corsHeaders lets browsers call what they are meant to: the vendors' dialog from every origin, unless some are configured,
+// because its pages hold no key; the rest of the management API from the configured origins alone, none by default, because
+// management keys do not belong in browsers. /v2 has rules of its own, in its core.
 func (s *Server) corsHeaders(h http.Header, r *http.Request) {
-	if len(s.cors) == 0 || !strings.HasPrefix(r.URL.Path, publicV1) {
+	origins := s.config.CORSOrigins
+	if strings.HasPrefix(r.URL.Path, modal.Base) {
+		origins = append(slices.Clip(origins), s.config.PageOrigins...)
+		if len(s.config.PageOrigins) == 0 || slices.Contains(s.config.PageOrigins, "*") {
+			h.Set("Access-Control-Allow-Origin", "*")
+			allowed(h, r)
+			return
+		}
+	}
+	if len(origins) == 0 || !strings.HasPrefix(r.URL.Path, publicV1) {
 		return
 	}
 	h.Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
-	if origin == "" || !slices.Contains(s.cors, origin) {
+	if origin == "" || !slices.Contains(origins, origin) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
+	allowed(h, r)
+}
+
+// allowed says what an origin that may call may send and read.
+func allowed(h http.Header, r *http.Request) {
 	if r.Method != http.MethodOptions {
 		h.Set("Access-Control-Expose-Headers", corsExpose)
 		return

@@ -77,7 +77,7 @@ func TestRoutes(t *testing.T) {
 // TestEveryOperationIsDocumented: what a caller must send and may get is in the description of each operation.
 func TestEveryOperationIsDocumented(t *testing.T) {
 	for _, o := range operations(t, managetest.New(t)) {
-		key := "management"
+		key := o.key("management")
 		wanted := []string{"400", "401", "403", "503"}
 		if o.v2() {
 			key = "auction"

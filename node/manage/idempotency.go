@@ -61,7 +61,8 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 		s.refuse(a, apierr.BadRequest, "Idempotency-Key must have at most 64 characters")
 		return
 	}
-	key := replayKey{resource.CallerOf(r.Context()).KeyID, text}
+	caller := resource.CallerOf(r.Context())
+	key := replayKey{caller.KeyID + caller.Vendor, text} // Ids of keys all have the same length.
 	request := fingerprint(r, body)
 	known := s.replays.find(key, request, s.deps.Now())
 	known.mu.Lock()

@@ -145,7 +145,7 @@ func (l *limits) try(at []step, value any, want string) {
 	l.t.Helper()
 	l.tried++
 	body := put(l.root, at, value)
-	rec := call(l.w, l.o.method, l.o.target(), "management", encode(l.t, body))
+	rec := call(l.w, l.o.method, l.o.target(), l.o.key("management"), encode(l.t, body))
 	if rec.Code >= 500 || rec.Code == 400 && want == "" {
 		l.t.Errorf("%s %v = %.60v: %d %.300s", l.o.id, at, value, rec.Code, rec.Body)
 		return

@@ -27,6 +27,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/catalog"
 	"github.com/gavel-ads/gavel/node/manage/explain"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
+	"github.com/gavel-ads/gavel/node/manage/modal"
 	"github.com/gavel-ads/gavel/node/manage/offsite"
 	"github.com/gavel-ads/gavel/node/manage/placement"
 	"github.com/gavel-ads/gavel/node/manage/report"
@@ -56,6 +57,7 @@ type Tenant interface {
 	campaign.Store
 	catalog.Store
 	invitation.Store
+	modal.Store
 	offsite.Store
 	placement.Store
 	report.Store
@@ -77,6 +79,7 @@ type Config struct {
 	Version         string
 	Development     bool     // Webhooks may name this machine.
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
+	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" is every origin.
 	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
 	RateManagement  int      // Requests in rateManagementWindow per client address and key.
 	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted apart.
@@ -121,7 +124,6 @@ type Server struct {
 	proxies proxies
 	limits  *limiter
 	replays *replays
-	cors    []string
 	names   map[string]string // Operation ids by the mux's patterns.
 	assets  *asset.Service
 	offsite *offsite.Service
@@ -138,7 +140,7 @@ func New(c Config, d Deps) (*Server, error) {
 		c.ManagementBody = BodyMax
 	}
 	s := &Server{
-		config: c, deps: d, mux: http.NewServeMux(), proxies: trusted, cors: c.CORSOrigins,
+		config: c, deps: d, mux: http.NewServeMux(), proxies: trusted,
 		limits: newLimiter(), replays: newReplays(),
 	}
 	s.api = resource.New(s.mux, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
@@ -176,6 +178,7 @@ func Register(api huma.API, now func() time.Time) {
 	campaign.Register(api, now)
 	catalog.Register(api, now)
 	invitation.Register(api, now)
+	modal.Register(api, now)
 	placement.Register(api)
 	report.Register(api)
 	restriction.Register(api)

@@ -111,7 +111,7 @@ func TestKeyMatrix(t *testing.T) {
 		}
 		for key, want := range map[string]int{
 			"": 401, "Bearer x": 401, "revoked": 401, "expired": 401, "auction": 403, "other-auction": 403, "suspended": 403,
-			"other": 0, "management": 0,
+			o.key("other"): 0, o.key("management"): 0, o.key("expired"): 401,
 		} {
 			body := ""
 			if o.body() != nil {
@@ -192,7 +192,7 @@ func (m *matrix) walk(at []step, s *openapi3.Schema, depth int) {
 func (m *matrix) cell(at []step, body any, want []string) {
 	m.t.Helper()
 	m.tried++
-	rec := call(m.w, m.o.method, m.o.target(), "management", encode(m.t, body))
+	rec := call(m.w, m.o.method, m.o.target(), m.o.key("management"), encode(m.t, body))
 	loc := append([]string{"body"}, at...)
 	for _, v := range violations(m.t, rec) {
 		if slices.Equal(v.Loc, loc) && slices.Contains(want, v.Type) {
@@ -233,6 +233,8 @@ func TestQueryMatrix(t *testing.T) {
 			switch {
 			case p.Value.In == "header":
 				continue
+			case p.Value.Name == "vendor_id" && o.key("management") != "management":
+				continue // A token is for one vendor: any other is refused before it is looked at.
 			case s.Type.Is("integer"), s.Type.Is("boolean"), len(s.Enum) > 0, s.Format == "uuid", s.Format == "date", s.Format == "date-time", s.Format == "email":
 				bad = "x1"
 			case s.MaxLength != nil:
@@ -266,7 +268,7 @@ func TestQueryMatrix(t *testing.T) {
 			if o.body() != nil {
 				body = encode(t, example(o.body()))
 			}
-			rec := call(w, o.method, target, "management", body)
+			rec := call(w, o.method, target, o.key("management"), body)
 			found := slices.ContainsFunc(violations(t, rec), func(v violation) bool {
 				return len(v.Loc) > 1 && v.Loc[0] == p.Value.In && v.Loc[1] == p.Value.Name
 			})

@@ -32,7 +32,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		if o.body() != nil {
 			body = encode(t, example(o.body()))
 		}
-		rec := call(w, o.method, o.target(), "management", body)
+		rec := call(w, o.method, o.target(), o.key("management"), body)
 		if o.method != "GET" && rec.Code < 300 {
 			want[o.id]++
 			changes++

@@ -39,6 +39,16 @@ func operations(t *testing.T, w *managetest.World) []operation {
 
 func (o *operation) v2() bool { return strings.HasPrefix(o.path, "/v2/") }
 
+// key is what the operation asks for where others ask for a management key of that name: the same, or a token of the vendors'
+// dialog that was handed out for it.
+func (o *operation) key(name string) string {
+	token := strings.TrimPrefix(name+"-modal", "management-")
+	if (*o.op.Security)[0]["modal"] == nil || !slices.Contains([]string{"modal", "other-modal", "suspended-modal", "expired-modal"}, token) {
+		return name
+	}
+	return token
+}
+
 // target is the path with ids of nobody, and the query parameters that are required.
 func (o *operation) target() string {
 	path := o.path

@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/gavel-ads/gavel/node/apierr"
-	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 )
 
@@ -27,8 +26,8 @@ var ErrToken = errors.New("not a token")
 type tokenKey struct{}
 
 // open begins the session of an admitted request. Only reads may be content with less than everything.
-func (s *Server) open(r *http.Request, v auth.Verdict) (context.Context, apierr.Code, string) {
-	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String()}
+func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code, string) {
+	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor}
 	if s.deps.Open == nil {
 		caller.Tenant = s.deps.Tenant(v.Marketplace)
 		return resource.WithCaller(r.Context(), caller), apierr.OK, ""

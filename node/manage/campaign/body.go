@@ -69,6 +69,7 @@ type PatchBody struct {
 
 // document is what a campaign has beside the members that auctions read.
 type document struct {
+	resource.Origin
 	AutobiddingObjective string            `json:"autobiddingObjective,omitempty"`
 	ProductIDs           []string          `json:"productIds,omitempty"`
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`

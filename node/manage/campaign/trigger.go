@@ -102,7 +102,7 @@ func withDefaults(triggers []market.Trigger, target string, auto bool) []market.
 	if slices.ContainsFunc(triggers, says) && !auto {
 		return triggers
 	}
-	for _, t := range []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}} {
+	for _, t := range resource.ListingTriggers(target) {
 		same := func(x market.Trigger) bool { return x.Kind == t.Kind && x.Value == t.Value }
 		if !slices.ContainsFunc(triggers, same) {
 			triggers = append(triggers, t)

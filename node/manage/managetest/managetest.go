@@ -37,7 +37,7 @@ const PublicURL = "http://gavel.test"
 type World struct {
 	*manage.Server
 	Store *store.Store
-	Keys  map[string]string // By name: management, auction, other, suspended, expired.
+	Keys  map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
 	Blobs blob.Store
 	// Offsite does the jobs. meta is the sandbox; tests may connect more networks before they are used.
 	Offsite *offsite.Service
@@ -157,6 +157,9 @@ func (w *World) found(t testing.TB) {
 		record := key.Record(k.name, k.marketplace, now, k.expires)
 		more = append(more, store.KeyRecord(&record))
 	}
+	for name, of := range map[string]string{"modal": "management", "other-modal": "other", "suspended-modal": "suspended", "expired-modal": "expired"} {
+		w.Keys[name] = w.ModalToken(of, "nobody")
+	}
 	meta := w.groups.Meta()
 	w.must(t, meta, command.AppendBootstrap(nil, now, &b))
 	other, suspended := marketplace(Other, "JPY", 0, now), marketplace(Suspended, "EUR", 2, now)
@@ -177,6 +180,16 @@ func (w *World) found(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// ModalToken is a token for a vendor's page, as the holder of a key of the world gets it.
+func (w *World) ModalToken(key, vendor string) string {
+	k, ok := auth.Parse([]byte(w.Keys[key]))
+	if !ok {
+		panic("the world has no key " + key)
+	}
+	marketplace := map[string]uint16{"other": Other, "suspended": Suspended}[key]
+	return auth.SignVendorToken([32]byte{2}, auth.VendorToken{Marketplace: max(Main, marketplace), Vendor: vendor, Key: k.ID}, w.Now())
 }
 
 func (w *World) must(t testing.TB, g ids.Group, cmd []byte) {

@@ -206,6 +206,7 @@ var changing = []struct {
 	re   *regexp.Regexp
 }{
 	{"key", regexp.MustCompile(`gavel_(?:auc|mgt)_\w+`)},
+	{"jwt", regexp.MustCompile(`"authToken": "([\w.-]+)"`)},
 	{"keyid", regexp.MustCompile(`"keyId": "(\w{8})"`)},
 	{"key-id", regexp.MustCompile(`key:(\w{8})\b`)},
 	{"token", regexp.MustCompile(`/accept#(\w{26})"`)},

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
@@ -176,8 +175,9 @@ func spentText(n int64) string {
 const spentUnit = 10_000
 
 func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOutput, error) {
-	if found := datesFaults(in.StartDate, in.EndDate); found != nil {
-		return nil, resource.Invalid(found...)
+	days, err := resource.Days(in.StartDate, in.EndDate)
+	if err != nil {
+		return nil, err
 	}
 	if err := knownVendor(ctx, in.VendorID); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOu
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "getOffsiteReport", in.ID, in.StartDate, in.EndDate)
 	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(r store.OffsiteRow) string { return r.ProductID },
 		func(p store.Page) ([]store.OffsiteRow, bool, error) {
-			return st.OffsiteProducts(ctx, id, store.Dates{From: in.StartDate, To: in.EndDate}, p)
+			return st.OffsiteProducts(ctx, id, days, p)
 		})
 	if err != nil {
 		return nil, resource.Of(err)
@@ -209,22 +209,4 @@ func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOu
 		}
 	}
 	return out, nil
-}
-
-const daysMax = 366 // BOUND: of the interface.
-
-func datesFaults(start, end string) []resource.Violation {
-	from, err1 := time.Parse(time.DateOnly, start)
-	to, err2 := time.Parse(time.DateOnly, end)
-	if err1 != nil || err2 != nil {
-		panic("the kit has checked these dates")
-	}
-	switch days := to.Sub(from).Hours() / 24; {
-	case days < 0:
-		return []resource.Violation{resource.At("value_error", "must not be before start_date", "query", "end_date")}
-	case days >= daysMax:
-		return []resource.Violation{resource.At("value_error", "must be within 366 days of start_date", "query", "end_date")}
-	default:
-		return nil
-	}
 }

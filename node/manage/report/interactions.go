@@ -57,7 +57,7 @@ func (in *InteractionsInput) span() (from, to time.Time, err error) {
 	switch {
 	case to.Before(from):
 		err = resource.Invalid(resource.At("value_error", "must not be before start_date", "query", "end_date"))
-	case to.Sub(from) > daysMax*day:
+	case to.Sub(from) > resource.DaysMax*day:
 		err = resource.Invalid(resource.At("value_error", "must be at most 366 days after start_date", "query", "end_date"))
 	}
 	return from, to, err

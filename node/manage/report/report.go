@@ -5,7 +5,6 @@ package report
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -23,9 +22,6 @@ const (
 	base    = service + "/campaigns/{campaign_id}"
 	tag     = "Reports"
 )
-
-// daysMax is the most days of one report. BOUND: of the interface.
-const daysMax = 366
 
 // Store is what reports need of a marketplace's store.
 type Store interface {
@@ -167,22 +163,7 @@ type (
 	productsOutput struct{ Body Products }
 )
 
-// dates checks what the schema cannot: the order and the distance of the days.
-func (in *DaysInput) dates() (store.Dates, error) {
-	from, errFrom := time.Parse(time.DateOnly, in.StartDate)
-	to, errTo := time.Parse(time.DateOnly, in.EndDate)
-	if errFrom != nil || errTo != nil {
-		panic("the kit has checked these dates")
-	}
-	const day = 24 * time.Hour
-	switch {
-	case to.Before(from):
-		return store.Dates{}, resource.Invalid(resource.At("value_error", "must not be before start_date", "query", "end_date"))
-	case to.Sub(from)/day >= daysMax:
-		return store.Dates{}, resource.Invalid(resource.At("value_error", "must be at most "+strconv.Itoa(daysMax)+" days with start_date", "query", "end_date"))
-	}
-	return store.Dates{From: in.StartDate, To: in.EndDate}, nil
-}
+func (in *DaysInput) dates() (store.Dates, error) { return resource.Days(in.StartDate, in.EndDate) }
 
 // open checks the days, then the campaign. The watermark is read before the numbers, so it never promises too much.
 func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUID, through resource.Time, err error) {

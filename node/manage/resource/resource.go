@@ -7,6 +7,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -27,6 +28,7 @@ import (
 type Caller struct {
 	Marketplace uint16
 	KeyID       string
+	Vendor      string // Only of a token of the vendors' dialog, which KeyID asked for: whose it is.
 	Tenant      any
 }
 
@@ -112,7 +114,11 @@ type Op struct {
 	Status int // Of success; 200 when zero.
 	Tag    string
 	Doc    string // One sentence for the reference.
+	Key    string // What the operation asks for; a management key when empty.
 }
+
+// ModalToken is what the operations of the vendors' dialog ask for, by the name of the security scheme.
+const ModalToken = "modal"
 
 // Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are
 // answered in the interface's shapes, and the OpenAPI document gets an entry.
@@ -125,7 +131,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		OperationID: op.ID, Method: op.Method, Path: op.Path, DefaultStatus: status, Tags: []string{op.Tag}, Summary: op.Doc,
 		SkipValidateParams: true, SkipValidateBody: true, MaxBodyBytes: -1, // Checked before: see kit.check.
 		BodyReadTimeout: -1, // The body is in memory by now.
-		Security:        []map[string][]string{{"management": {}}},
+		Security:        []map[string][]string{{cmp.Or(op.Key, "management"): {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
 	}
 	if op.Method == http.MethodPost {

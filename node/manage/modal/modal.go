@@ -1,0 +1,163 @@
+// Package modal serves the dialog that a marketplace shows its vendors on their own pages: it promotes products in a few
+// clicks. Its pages run in browsers, so they hold no key but a token, which the marketplace gets for one vendor and an hour.
+//
+// The requests and answers are those of the published client @topsort/building-blocks. DESIGN.md has what it expects.
+package modal
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+// Paths of the service.
+const (
+	Base    = "/public/v1/modal-service/"
+	vendors = Base + "vendors/"
+	tag     = "Vendor dialog"
+)
+
+// Store is what the dialog needs of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
+	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
+	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
+	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)
+	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
+	BidRange(ctx context.Context) (store.BidRange, error)
+	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
+	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
+	CursorKey() [32]byte
+}
+
+func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
+
+type service struct{ now func() time.Time }
+
+// Register mounts the operations.
+func Register(api huma.API, now func() time.Time) {
+	s := service{now}
+	resource.Add(api, resource.Op{
+		ID: "authorizeModalVendor", Method: http.MethodGet, Path: Base + "auth/vendors/{vendor_id}", Tag: tag,
+		Doc: "Get a token with which a vendor's page may use the other operations of the dialog, for this vendor and an hour.",
+	}, s.authorize)
+	add := func(id, method, path, doc string) resource.Op {
+		return resource.Op{ID: id, Method: method, Path: path, Tag: tag, Doc: doc, Key: resource.ModalToken}
+	}
+	one, campaigns := vendors+"{vendor_id}/", vendors+"{vendor_id}/campaigns"
+	reports := Base + "reporting/campaigns/{campaign_id}"
+	resource.Add(api, add("getModalMarketplace", http.MethodGet, vendors+"marketplace-details", "Get the currency and language of the dialog."), details)
+	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, when there is one."), s.shopCampaign)
+	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, one+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
+	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, one+"products", "Say which products of a page are promoted, and by which campaign."), s.productCampaigns)
+	resource.Add(api, add("promoteModalShop", http.MethodPost, one+"promote-my-shop", "Promote all products of the vendor."), s.promote)
+	resource.Add(api, add("createModalCampaign", http.MethodPost, campaigns, "Promote products of the vendor."), s.create)
+	resource.Add(api, add("getModalCampaign", http.MethodGet, campaigns+"/{campaign_id}", "Get a campaign of the vendor."), get)
+	resource.Add(api, add("patchModalCampaign", http.MethodPatch, campaigns+"/{campaign_id}", "Change a campaign of the vendor."), patch)
+	resource.Add(api, add("deleteModalCampaign", http.MethodDelete, campaigns+"/{campaign_id}", "End a campaign of the vendor; its reports stay."), remove)
+	resource.Add(api, add("getModalReport", http.MethodGet, reports, "Get the numbers of a campaign of the vendor."), report)
+	resource.Add(api, add("getModalDailyReport", http.MethodGet, reports+"/daily", "Get the numbers of a campaign of the vendor by day."), daily)
+}
+
+// TakesTokens reports whether a path, as it was sent, is of an operation that asks for a token and not for a key.
+func TakesTokens(escapedPath string) bool {
+	return strings.HasPrefix(escapedPath, Base) && !strings.HasPrefix(escapedPath, Base+"auth/")
+}
+
+// Allows reports whether a vendor's token is good for a path, as it was sent: what names a vendor has to name this one.
+func Allows(vendor, escapedPath string) bool {
+	rest, below := strings.CutPrefix(escapedPath, vendors)
+	first, _, deeper := strings.Cut(rest, "/")
+	if !below || !deeper {
+		return TakesTokens(escapedPath) // The operation itself looks at the token's vendor.
+	}
+	named, err := url.PathUnescape(first)
+	return err == nil && named == vendor
+}
+
+// OneVendor names the vendor in the path. The door has compared it with the token.
+type OneVendor struct {
+	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
+}
+
+// Authorization is a token.
+type Authorization struct {
+	AuthToken  string `json:"authToken" doc:"A JSON Web Token, to be sent as Authorization: Bearer."`
+	Authorized bool   `json:"authorized" doc:"Always true: an unknown vendor is answered with 404."`
+}
+
+type authorizeOutput struct{ Body Authorization }
+
+func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput, error) {
+	st, caller := storeOf(ctx), resource.CallerOf(ctx)
+	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
+		return nil, resource.OfVendor(err)
+	}
+	t := auth.VendorToken{Marketplace: caller.Marketplace, Vendor: in.VendorID, Key: auth.ID([]byte(caller.KeyID))}
+	return &authorizeOutput{Authorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
+}
+
+// vendorOf is the vendor of the token, as it is in the catalog: a vendor that was deleted has no dialog.
+func vendorOf(ctx context.Context) (market.Vendor, error) {
+	v, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
+	return v, resource.OfVendor(err)
+}
+
+// Details are what the dialog shows amounts with.
+type Details struct {
+	CurrencyCode       string `json:"currencyCode" doc:"ISO 4217."`
+	CurrencyExponent   int    `json:"currencyExponent" minimum:"0" maximum:"4" doc:"Digits of a minor unit."`
+	LanguagePreference string `json:"languagePreference" doc:"Always en: marketplaces have no language."`
+}
+
+type detailsOutput struct{ Body Details }
+
+func details(ctx context.Context, _ *struct{}) (*detailsOutput, error) {
+	if _, err := vendorOf(ctx); err != nil {
+		return nil, err
+	}
+	m := storeOf(ctx).Settings()
+	return &detailsOutput{Details{m.CurrencyCode, int(m.CurrencyExponent), "en"}}, nil
+}
+
+// Clicks is a range of prices.
+type Clicks struct {
+	UpperBound int64 `json:"upperBound" doc:"Minor units."`
+	LowerBound int64 `json:"lowerBound" doc:"Minor units, at least 1."`
+}
+
+// Budgets is what the dialog begins with.
+type Budgets struct {
+	CPC           Clicks `json:"cpc" doc:"What most bids on products are worth here."`
+	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at the upper bound."`
+}
+
+type budgetsOutput struct{ Body Budgets }
+
+const defaultClicks = 20
+
+func defaultBudget(ctx context.Context, _ *OneVendor) (*budgetsOutput, error) {
+	if _, err := vendorOf(ctx); err != nil {
+		return nil, err
+	}
+	r, err := storeOf(ctx).BidRange(ctx)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &budgetsOutput{Budgets{Clicks{r.High, r.Low}, min(r.High*defaultClicks, amountMax)}}, nil
+}
