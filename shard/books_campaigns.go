@@ -119,12 +119,18 @@ func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
 	if !found {
 		return 0, bid, false
 	}
-	campaign, ordinal := binary.BigEndian.Uint32(at), binary.BigEndian.Uint32(at[4:])
+	campaign = binary.BigEndian.Uint32(at)
+	bid, found = b.BidByOrdinal(campaign, binary.BigEndian.Uint32(at[4:]))
+	return campaign, bid, found
+}
+
+// BidByOrdinal returns a bid by its ordinal and its campaign's in this group. Tombstones are found.
+func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 	stored, found := b.R.Get(keyBid(nil, campaign, ordinal))
 	if !found {
-		return 0, bid, false
+		return market.Bid{}, false
 	}
-	return campaign, mustBid(stored), true
+	return mustBid(stored), true
 }
 
 // Bids lists the bids of a campaign that are not deleted in the order of their creation, leaving out the first offset.

@@ -116,7 +116,7 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  FATE\tBID ON\tVENDOR\tCAMPAIGN\tBID\tWORTH\tCOMPETING\tRESERVE\tLEFT\tWALLET\tPACING\tQUALITY\tSCORE\tPRICE\tNEEDED")
+	fmt.Fprintln(t, "  FATE\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tCOMPETING\tRESERVE\tLEFT\tWALLET\tPACING\tQUALITY\tSCORE\tPRICE\tNEEDED")
 	for k := range a.Candidates {
 		c := &a.Candidates[k]
 		fate, target := c.Reason, c.Type+" "+c.ID
@@ -126,14 +126,22 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 		if c.VariationID != "" {
 			target += " / " + c.VariationID
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
-			fate, shown(target), shown(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), c.ChargeType, c.Bid, c.Worth, c.Competing,
+		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
+			fate, shown(target), shown(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Competing,
 			c.Reserve, dash(c.Remaining), dash(c.Wallet), c.Pacing, c.Quality, c.Score, dash(c.Price), dash(c.Needed))
 	}
 	_ = t.Flush() // What it writes to is the command's output, whose errors nobody is left to hear.
 	if a.Omitted > 0 {
 		fmt.Fprintf(w, "  and %d more that lost\n", a.Omitted)
 	}
+}
+
+// bidOf names a bid; an external one by its position in the request.
+func bidOf(c *serving.Candidate) string {
+	if c.DemandBid != nil {
+		return fmt.Sprintf("demandSources bid %d", *c.DemandBid)
+	}
+	return cmp.Or(c.BidID, "-")
 }
 
 // shown keeps what others named from moving the cursor of a terminal.

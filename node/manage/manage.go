@@ -56,6 +56,7 @@ type Tenant interface {
 	billing.Store
 	campaign.Store
 	catalog.Store
+	explain.Store
 	invitation.Store
 	modal.Store
 	offsite.Store

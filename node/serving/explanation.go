@@ -30,6 +30,8 @@ type Explanation struct {
 // ExplainedAuction is one of its auctions.
 type ExplainedAuction struct {
 	ResultType string            `json:"resultType"`
+	Bucket     int               `json:"placementId,omitempty" doc:"The experiment bucket that the request named."`
+	Variant    string            `json:"experimentVariant,omitempty" doc:"The experiment variant that the request named."`
 	Slots      int               `json:"slots" doc:"Winners wanted."`
 	Winners    int               `json:"winners"`
 	Lost       map[string]uint32 `json:"lost" doc:"How many bids lost for which reason, the omitted ones included."`
@@ -44,9 +46,11 @@ type Candidate struct {
 	Price        json.Number `json:"price,omitempty" doc:"Of a winner, for the interaction that is charged."`
 	Reason       string      `json:"reason,omitempty" doc:"Of a loser: the first gate that it failed."`
 	CampaignID   string      `json:"campaignId,omitempty" doc:"Absent for external demand."`
-	BidNumber    uint32      `json:"bidNumber" doc:"Tells the bids of a campaign apart; of external demand the position among the request's bids."`
+	BidID        string      `json:"bidId,omitempty" doc:"Absent for external demand."`
+	BidNumber    uint32      `json:"-"` // Ordinal in the campaign's group, from which the management listener finds the id.
 	VendorID     string      `json:"vendorId,omitempty"`
 	DemandSource string      `json:"demandSource,omitempty" doc:"Of external demand."`
+	DemandBid    *uint32     `json:"demandBid,omitempty" doc:"Of external demand: the position among the auction's external bids, from 0."`
 	Type         string      `json:"type" enum:"product,vendor,brand,url"`
 	ID           string      `json:"id"`
 	VariationID  string      `json:"variationID,omitempty"`
@@ -101,7 +105,7 @@ func (g *gathering) add(x *explainer, i int, f *auction.Fate) {
 		c.CampaignID = string(f.Campaign[:])
 		c.Remaining, c.Wallet = bounded(f.Left, minor), bounded(f.Wallet, minor)
 	} else {
-		c.DemandSource = string(x.request.Text(x.request.Auctions[i].External[f.Bid].Source))
+		c.DemandSource, c.DemandBid = string(x.request.Text(x.request.Auctions[i].External[f.Bid].Source)), new(f.Bid)
 	}
 	if f.Won {
 		c.Outcome, c.Rank, c.Price = "won", int(f.Rank), minor(f.Price)
@@ -141,7 +145,7 @@ func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 		)
 	})
 	e := ExplainedAuction{
-		ResultType: resultNames[result.Type], Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
+		ResultType: resultNames[result.Type], Bucket: int(result.Placement), Variant: string(result.Variant), Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
 		Candidates: []Candidate{},
 	}
 	for reason, n := range result.Lost {

@@ -150,3 +150,20 @@ func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, er
 		return got, ok && of == c.Ordinal && !got.Deleted
 	})
 }
+
+// BidIDs names bids of a campaign, deleted ones included, by their ordinals. Those that there are not are left out.
+func (t Tenant) BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error) {
+	c, err := t.Campaign(ctx, campaign)
+	if err != nil {
+		return nil, err
+	}
+	return read(t, t.groupOfCampaign(campaign), func(b shard.Books) map[uint32]ids.UUID {
+		names := make(map[uint32]ids.UUID, len(ordinals))
+		for _, ordinal := range ordinals {
+			if bid, found := b.BidByOrdinal(c.Ordinal, ordinal); found {
+				names[ordinal] = bid.ID
+			}
+		}
+		return names
+	})
+}

@@ -4,7 +4,9 @@ package explain
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,6 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 const (
@@ -23,6 +27,11 @@ const (
 type Core interface {
 	Explain(marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
+}
+
+// Store names bids.
+type Store interface {
+	BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error)
 }
 
 type service struct {
@@ -66,6 +75,9 @@ func (s service) explain(ctx context.Context, in *explainInput) (*explainOutput,
 	if code != apierr.OK {
 		return nil, resource.Refuse(code, message)
 	}
+	if err := name(ctx, e.Auctions); err != nil {
+		return nil, resource.Of(err)
+	}
 	return &explainOutput{e}, nil
 }
 
@@ -74,5 +86,46 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 	if all == nil {
 		all = []serving.Explanation{}
 	}
+	for i := range all {
+		// What is kept belongs to the core: names are added to a copy.
+		all[i].Auctions = slices.Clone(all[i].Auctions)
+		for k := range all[i].Auctions {
+			a := &all[i].Auctions[k]
+			a.Candidates = slices.Clone(a.Candidates)
+		}
+		if err := name(ctx, all[i].Auctions); err != nil {
+			return nil, resource.Of(err)
+		}
+	}
 	return &recentOutput{Recent{every, all}}, nil
+}
+
+// name gives every own candidate the id of its bid, so that it can be changed. A campaign that nobody finds any more leaves its bids
+// without.
+func name(ctx context.Context, auctions []serving.ExplainedAuction) error {
+	st := resource.Tenant[Store](ctx)
+	byCampaign := map[string][]*serving.Candidate{}
+	for i := range auctions {
+		for k := range auctions[i].Candidates {
+			if c := &auctions[i].Candidates[k]; c.CampaignID != "" {
+				byCampaign[c.CampaignID] = append(byCampaign[c.CampaignID], c)
+			}
+		}
+	}
+	for campaign, candidates := range byCampaign {
+		ordinals := make([]uint32, len(candidates))
+		for i, c := range candidates {
+			ordinals[i] = c.BidNumber
+		}
+		names, err := st.BidIDs(ctx, resource.ParseUUID(campaign), ordinals)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		for _, c := range candidates {
+			if id, found := names[c.BidNumber]; found {
+				c.BidID = id.String()
+			}
+		}
+	}
+	return nil
 }

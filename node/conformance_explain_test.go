@@ -1,0 +1,58 @@
+package main_test
+
+import (
+	"testing"
+	"time"
+)
+
+// explained is what explain and the kept live auctions say.
+type explained struct {
+	Operation string
+	Auctions  []struct {
+		PlacementID       int
+		ExperimentVariant string
+		Lost              map[string]int
+		Candidates        []struct{ Outcome, Reason, CampaignID, BidID, ID string }
+	}
+}
+
+// A live auction is kept with the experiment that it was part of, and explained in words that an operator can act on: the
+// campaign and the bid by the ids under which they are changed.
+func TestConformanceExplainedLiveAuctions(t *testing.T) {
+	s := visit(t, "--explain-sample", "1")
+	campaign := s.shop()
+	rival := s.campaign("v1", "", bid("p1", 20))
+	live := s.win(1, `"products":{"ids":["p1"]},"placementId":7,"experimentVariant":"blue-2"`)
+	if live.list() != "p1" || *live.Winners[0].CampaignID != campaign {
+		t.Fatalf("%+v", live)
+	}
+	var kept struct {
+		Every  int
+		Recent []explained
+	}
+	for end := time.Now().Add(10 * time.Second); len(kept.Recent) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no live auction was kept")
+		}
+		s.decode(s.manage(200, "GET", "auctions/recent", ""), &kept)
+	}
+	a := kept.Recent[0].Auctions[0]
+	if kept.Every != 1 || kept.Recent[0].Operation != "auctions" || a.PlacementID != 7 || a.ExperimentVariant != "blue-2" || len(a.Candidates) != 2 {
+		t.Fatalf("%+v", kept)
+	}
+	for i, want := range []string{campaign, rival} {
+		c := a.Candidates[i]
+		if c.CampaignID != want || c.BidID == "" {
+			t.Errorf("candidate %d is %+v, want campaign %s", i, c, want)
+		}
+		s.manage(200, "PATCH", "campaign-service/campaigns/"+c.CampaignID+"/bids/"+c.BidID, `{"amount":`+[]string{"10", "30"}[i]+`}`)
+	}
+	if w := s.win(1, `"products":{"ids":["p1"]}`); *w.Winners[0].CampaignID != rival {
+		t.Errorf("the changed bids did not change the winner: %+v", w)
+	}
+	var again explained
+	s.decode(s.manage(200, "POST", "auctions/explain", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`), &again)
+	if a := again.Auctions[0]; a.Candidates[0].CampaignID != rival || a.Candidates[1].Reason != "diversity" || a.Lost["diversity"] != 1 {
+		t.Errorf("explained as %+v", again)
+	}
+}
