@@ -34,36 +34,48 @@ func main() {
 	role := flag.String("role", "", "used by the tool itself, to start its servers")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of Gavel's server to this file")
 	only := flag.String("only", "", "measure this shape alone, such as 1x50")
+	rival := flag.String("rival", "", "another build of this tool, whose Gavel is measured in the same rounds")
 	flag.Parse()
-	if err := run(*role, *profile, *only); err != nil {
+	if err := run(*role, *profile, *only, *rival); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
 		os.Exit(1)
 	}
 }
 
-func run(role, profile, only string) error {
+func run(role, profile, only, rival string) error {
 	runtime.GOMAXPROCS(1)
 	if role != "" {
 		return serve(role, profile, os.Stdout)
 	}
 	pinned := pin(clientCPU)
-	bare, err := startChild("bare", "")
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	defer bare.stop()
-	gavel, err := startChild("gavel", profile)
-	if err != nil {
-		return err
+	var servers []*child
+	defer func() {
+		for _, c := range servers {
+			c.stop()
+		}
+	}()
+	builds := [][]string{{self, "-role=bare"}, {self, "-role=gavel", "-cpuprofile=" + profile}}
+	if rival != "" {
+		builds = append(builds, []string{rival, "-role=gavel"})
 	}
-	defer gavel.stop()
+	for _, build := range builds {
+		c, err := startChild(build[0], build[1:]...)
+		if err != nil {
+			return err
+		}
+		servers = append(servers, c)
+	}
 
 	var results []result
 	for _, s := range shapes {
 		if only != "" && only != s.name() {
 			continue
 		}
-		r, err := measure(s, bare, gavel)
+		r, err := measure(s, servers)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name(), err)
 		}

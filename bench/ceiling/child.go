@@ -16,12 +16,8 @@ type child struct {
 	addr, key string
 }
 
-func startChild(role, profile string) (*child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{process: exec.Command(self, "-role="+role, "-cpuprofile="+profile)}
+func startChild(binary string, args ...string) (c *child, err error) {
+	c = &child{process: exec.Command(binary, args...)}
 	c.process.Stderr = os.Stderr
 	if c.in, err = c.process.StdinPipe(); err != nil {
 		return nil, err
@@ -36,7 +32,7 @@ func startChild(role, profile string) (*child, error) {
 	}
 	if _, err = fmt.Fscanln(c.out, &c.addr, &c.key); err != nil {
 		c.stop()
-		return nil, fmt.Errorf("the %s server did not start: %w", role, err)
+		return nil, fmt.Errorf("the server %q did not start: %w", args, err)
 	}
 	return c, nil
 }

@@ -5,58 +5,68 @@ import (
 	"slices"
 )
 
+// Positions of the servers.
+const (
+	bareServer = iota
+	gavelServer
+	rivalServer // Perhaps.
+)
+
 // result is what one shape gave.
 type result struct {
 	shape
-	bare, gavel    []float64 // CPU nanoseconds per request, by round.
-	allocs         float64   // Heap allocations per request of Gavel.
-	requestBytes   int       // Sizes of the first request's body and, on average, of the answers.
+	cpu            [][]float64 // CPU nanoseconds per request, by server and round.
+	allocs         float64     // Heap allocations per request of Gavel.
+	requestBytes   int         // Sizes of the first request's body and, on average, of the answers.
 	answerBytes    int
 	checked        int
 	requestsServed int64
 }
 
-// measure runs one shape on both servers, alternately.
-func measure(s shape, bare, gavel *child) (result, error) {
-	r := result{shape: s}
-	requests := s.requests(gavel.key)
+// measure runs one shape on all servers, alternately.
+func measure(s shape, servers []*child) (result, error) {
+	r := result{shape: s, cpu: make([][]float64, len(servers))}
+	requests := s.requests(servers[gavelServer].key)
 	r.requestBytes = len(requests[0].bytes)
-	toGavel, err := newLoad(gavel.addr, requests)
-	if err != nil {
+	loads := make([]*load, len(servers))
+	for i, c := range servers {
+		if i == rivalServer {
+			requests = s.requests(c.key)
+		}
+		l, err := newLoad(c.addr, requests)
+		if err != nil {
+			return r, err
+		}
+		defer l.close()
+		loads[i] = l
+	}
+	var err error
+	for _, l := range loads[gavelServer:] {
+		if r.checked, r.answerBytes, err = checkAnswers(l.clients[0], l.requests); err != nil {
+			return r, err
+		}
+	}
+	if _, err = servers[bareServer].ask(fmt.Sprintf("answer %d", r.answerBytes)); err != nil {
 		return r, err
 	}
-	defer toGavel.close()
-	toBare, err := newLoad(bare.addr, requests)
-	if err != nil {
-		return r, err
-	}
-	defer toBare.close()
-
-	if r.checked, r.answerBytes, err = checkAnswers(toGavel.clients[0], requests); err != nil {
-		return r, err
-	}
-	if _, err = bare.ask(fmt.Sprintf("answer %d", r.answerBytes)); err != nil {
-		return r, err
-	}
-	for _, l := range []*load{toBare, toGavel} {
+	for _, l := range loads {
 		if _, err = l.run(warmUpTime); err != nil {
 			return r, err
 		}
 	}
 	var mallocs uint64
 	for range rounds {
-		b, err := timed(bare, toBare)
-		if err != nil {
-			return r, fmt.Errorf("bare handler: %w", err)
+		for i, c := range servers {
+			t, err := timed(c, loads[i])
+			if err != nil {
+				return r, fmt.Errorf("server %d: %w", i, err)
+			}
+			r.cpu[i] = append(r.cpu[i], t.perRequest())
+			if i == gavelServer {
+				mallocs += t.mallocs
+				r.requestsServed += t.answered
+			}
 		}
-		g, err := timed(gavel, toGavel)
-		if err != nil {
-			return r, fmt.Errorf("gavel: %w", err)
-		}
-		r.bare = append(r.bare, b.perRequest())
-		r.gavel = append(r.gavel, g.perRequest())
-		mallocs += g.mallocs
-		r.requestsServed += g.answered
 	}
 	r.allocs = float64(mallocs) / float64(r.requestsServed)
 	return r, nil
@@ -83,14 +93,14 @@ func timed(c *child, l *load) (round, error) {
 	return round{usage{after.cpuNanos - before.cpuNanos, after.mallocs - before.mallocs}, answered}, err
 }
 
-// ratio is the bare handler's median CPU per request over Gavel's.
-func (r result) ratio() float64 { return median(r.bare) / median(r.gavel) }
+// ratio is one server's median CPU per request over another's.
+func (r result) ratio(of, over int) float64 { return median(r.cpu[of]) / median(r.cpu[over]) }
 
 // spread returns the lowest and the highest ratio of a round, in which both servers ran one right after the other.
-func (r result) spread() (low, high float64) {
-	ratios := make([]float64, len(r.bare))
+func (r result) spread(of, over int) (low, high float64) {
+	ratios := make([]float64, len(r.cpu[of]))
 	for i := range ratios {
-		ratios[i] = r.bare[i] / r.gavel[i]
+		ratios[i] = r.cpu[of][i] / r.cpu[over][i]
 	}
 	return slices.Min(ratios), slices.Max(ratios)
 }

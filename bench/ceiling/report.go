@@ -13,13 +13,18 @@ func printTable(w io.Writer, results []result, pinned bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "auctions x ids\tbytes in\tbytes out\tbare µs\tgavel µs\tratio\trounds\tgoal\t\tallocs\tanswers checked\t")
 	for _, r := range results {
-		low, high := r.spread()
-		verdict := "met"
-		if r.ratio() < r.goal {
+		low, high := r.spread(bareServer, gavelServer)
+		ratio, verdict := r.ratio(bareServer, gavelServer), "met"
+		if ratio < r.goal {
 			verdict = "missed"
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.1f\t%.1f\t%.2f\t%.2f-%.2f\t%.2f\t%s\t%.4f\t%d\t\n", r.name(), r.requestBytes, r.answerBytes,
-			median(r.bare)/1000, median(r.gavel)/1000, r.ratio(), low, high, r.goal, verdict, r.allocs, r.checked)
+			median(r.cpu[bareServer])/1000, median(r.cpu[gavelServer])/1000, ratio, low, high, r.goal, verdict, r.allocs, r.checked)
+		if len(r.cpu) > rivalServer {
+			low, high = r.spread(rivalServer, gavelServer)
+			fmt.Fprintf(t, "rival\t\t\t\t%.1f\t%.2f\t%.2f-%.2f\t\t\t\t\t\n", median(r.cpu[rivalServer])/1000,
+				r.ratio(rivalServer, gavelServer), low, high)
+		}
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -29,7 +34,7 @@ func printTable(w io.Writer, results []result, pinned bool) error {
 		where = fmt.Sprintf("servers pinned to CPU %d, generator to CPU %d", serverCPU, clientCPU)
 	}
 	_, err := fmt.Fprintf(w, "\nCPU time of the server process per request (user and system), median of %d alternating rounds of %v; %d bids;\n"+
-		"%d connections on loopback; ratio = bare / gavel; %s.\n", rounds, roundTime, bids, connections, where)
+		"%d connections on loopback; ratio = bare / gavel (in a rival's line rival / gavel); %s.\n", rounds, roundTime, bids, connections, where)
 	return err
 }
 
@@ -41,7 +46,7 @@ func printJSON(w io.Writer, results []result) error {
 	}
 	cases := map[string]figures{}
 	for _, r := range results {
-		cases[r.name()] = figures{Ratio: rounded(r.ratio(), 1000), Allocs: rounded(r.allocs, 10_000)}
+		cases[r.name()] = figures{Ratio: rounded(r.ratio(bareServer, gavelServer), 1000), Allocs: rounded(r.allocs, 10_000)}
 	}
 	return json.NewEncoder(w).Encode(map[string]any{"cases": cases})
 }
