@@ -80,6 +80,9 @@ func newLoad(addr string, requests []request) (*load, error) {
 			return nil, err
 		}
 		l.clients = append(l.clients, c)
+		if _, err = c.exchange(requests[c.next].bytes); err != nil { // A connection that says nothing for long is closed.
+			return nil, err
+		}
 	}
 	return l, nil
 }

@@ -39,6 +39,7 @@ func serve(role, profile string, out io.Writer) (err error) {
 	}
 	key := "-"
 	var answer atomic.Pointer[[]byte]
+	answer.Store(&[]byte{'x'})
 	if role == "gavel" {
 		node := servingtest.New(servingtest.Spec{Bids: bids})
 		key = node.AuctionKey

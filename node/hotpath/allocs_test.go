@@ -39,32 +39,43 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 		{"sponsored brand", "/v2/auctions/sponsored-brand", 10, func() []byte { return brands(random) }},
 		{"travel", "/v2/auctions/travel", 10, func() []byte { return travel(random) }},
 	} {
-		t.Run(op.name, func(t *testing.T) {
-			server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
+		for _, without := range []bool{false, true} {
 			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
-			conn := &memoryConn{}
-			serve := func() {
-				conn.in.Reset(stream)
-				conn.out = conn.out[:0]
-				if err := server.ServeConn(conn); err != nil {
-					t.Fatal(err)
+			t.Run(fmt.Sprintf("%s/without lane=%v", op.name, without), func(t *testing.T) {
+				server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: without})
+				most := 1.0 // The connection itself.
+				if without {
+					most = 0
 				}
-			}
-			serve()
-			answers := string(conn.out)
-			if n := strings.Count(answers, "HTTP/1.1 201 Created"); n != requests {
-				t.Fatalf("%d of %d requests were answered with 201:\n%.600s", n, requests, answers)
-			}
-			if n := strings.Count(answers, `"resolvedBidId"`); n < op.winners*requests {
-				t.Fatalf("%d winners in %d requests: the measured requests must find bids\n%.900s", n, requests, answers)
-			}
-			for range 20 {
-				serve()
-			}
-			if n := testing.AllocsPerRun(100, serve); n != 0 {
-				t.Errorf("%v allocations in %d requests", n, requests)
-			}
-		})
+				allocates(t, server, stream, requests, op.winners*requests, most)
+			})
+		}
+	}
+}
+
+// allocates counts the allocations of the requests in the stream, on a connection of their own.
+func allocates(t *testing.T, server *hotpath.Server, stream []byte, requests, winners int, most float64) {
+	conn := &memoryConn{}
+	serve := func() {
+		conn.in.Reset(stream)
+		conn.out = conn.out[:0]
+		if err := server.ServeConn(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve()
+	answers := string(conn.out)
+	if n := strings.Count(answers, "HTTP/1.1 201 Created"); n != requests {
+		t.Fatalf("%d of %d requests were answered with 201:\n%.600s", n, requests, answers)
+	}
+	if n := strings.Count(answers, `"resolvedBidId"`); n < winners {
+		t.Fatalf("%d winners in %d requests: the measured requests must find bids\n%.900s", n, requests, answers)
+	}
+	for range 20 {
+		serve()
+	}
+	if n := testing.AllocsPerRun(100, serve); n > most {
+		t.Errorf("%v allocations in %d requests", n, requests)
 	}
 }
 

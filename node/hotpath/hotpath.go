@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -43,6 +44,8 @@ type Options struct {
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
 	Connections                            int
 	HeadMax                                int // Bytes of request line and headers together.
+	// WithoutLane has fasthttp read every request, also those that the listener would read by itself (laneConn).
+	WithoutLane bool
 	// NoDate leaves the Date header out. Its updater is a goroutine that never ends, which tests with a clock of their
 	// own cannot have.
 	NoDate bool
@@ -71,13 +74,16 @@ type Server struct {
 	frames      *metrics.Stripe
 	connections int
 	unknownPath string
+	withoutLane bool
+	lanes       lanes
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
-		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections,
+		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections, withoutLane: o.WithoutLane,
+		lanes: lanes{pool: sync.Pool{New: newLane}},
 		unknownPath: "there is no such path on the auction listener, which serves /v2; " +
 			"/public/v1, the console and /metrics are on the management listener",
 	}
@@ -121,16 +127,19 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 func (s *Server) Serve(l net.Listener) error {
 	return s.http.Serve(&bounded{
 		Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections), //nolint:gosec // A count.
-		surplus: s.surplusAnswer,
+		surplus: s.surplusAnswer, lane: s.lane,
 	})
 }
 
 // ServeConn answers on one connection until it ends.
-func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(c) }
+func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(s.lane(c)) }
 
 // Shutdown stops listening, lets every request that has begun finish and its answer be sent, closes the connections and
 // returns. When ctx ends before that, it returns the context's error.
-func (s *Server) Shutdown(ctx context.Context) error { return s.http.ShutdownWithContext(ctx) }
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.lanes.stop()
+	return s.http.ShutdownWithContext(ctx)
+}
 
 // handle answers one request.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {

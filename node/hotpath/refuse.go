@@ -81,14 +81,18 @@ type bounded struct {
 	open    func() int32
 	max     int32
 	surplus func() []byte // Makes what a connection beyond the bound is answered with.
+	lane    func(net.Conn) net.Conn
 }
 
 // Accept returns the next connection that may be served.
 func (b *bounded) Accept() (net.Conn, error) {
 	for {
 		c, err := b.Listener.Accept()
-		if err != nil || b.open() < b.max {
-			return c, err
+		if err != nil {
+			return nil, err
+		}
+		if b.open() < b.max {
+			return b.lane(c), nil
 		}
 		_ = c.SetDeadline(time.Now().Add(time.Second))
 		_, _ = c.Write(b.surplus())

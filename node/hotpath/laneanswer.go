@@ -1,0 +1,65 @@
+package hotpath
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/gavel-ads/gavel/node/serving"
+)
+
+// answer lets the core answer a plain request, and appends the answer to those that are to be sent. It reports whether the connection
+// goes on.
+func (c *laneConn) answer(r *plain) (goesOn bool) {
+	sc := c.s.core.Acquire()
+	sc.Request = serving.Request{
+		Now: c.last, Method: methodPost, Target: r.target, Authorization: r.authorization, RequestID: r.requestID,
+		ContentEncoding: r.contentEncoding, Origin: r.origin, Body: r.body, UnknownPath: c.s.unknownPath,
+	}
+	c.s.core.Serve(sc)
+	goesOn = !c.s.lanes.stopping.Load()
+	c.l.append(sc, c.last, c.s.http.NoDefaultDate, goesOn)
+	sc.Release(sc.Took())
+	return goesOn
+}
+
+var methodPost = []byte("POST")
+
+// append appends an answer as fasthttp would send it.
+func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, goesOn bool) {
+	b := l.out
+	b = append(b, "HTTP/1.1 "...)
+	if sc.Status == http.StatusCreated {
+		b = append(b, "201 Created"...)
+	} else {
+		b = strconv.AppendInt(b, int64(sc.Status), 10)
+		b = append(append(b, ' '), fasthttp.StatusMessage(sc.Status)...)
+	}
+	if !noDate {
+		b = append(append(b, "\r\nDate: "...), l.dateAt(now)...)
+	}
+	b = append(b, "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(sc.Body)), 10)
+	for i := range sc.Fields {
+		f := &sc.Fields[i]
+		b = append(append(b, '\r', '\n'), f.Name...)
+		b = append(append(b, ':', ' '), f.Value...)
+	}
+	if !goesOn {
+		b = append(b, "\r\nConnection: close"...)
+	}
+	b = append(b, "\r\n\r\n"...)
+	b = append(b, sc.Body...)
+	l.out = b
+}
+
+// dateAt is the text of a time for the Date field, made once in a second.
+func (l *lane) dateAt(now time.Time) []byte {
+	if second := now.Unix(); second != l.second {
+		l.second = second
+		l.date = now.UTC().AppendFormat(l.date[:0], http.TimeFormat)
+	}
+	return l.date
+}

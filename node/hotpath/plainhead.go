@@ -1,0 +1,257 @@
+package hotpath
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// verdict says what the bytes that a connection begins with are.
+type verdict uint8
+
+const (
+	foreign verdict = iota // Not a plain request, or not surely: fasthttp's.
+	partial                // Perhaps the beginning of one.
+	whole
+)
+
+// plain is a request in the one form that nearly all clients send, read where it lies.
+type plain struct {
+	target          []byte
+	authorization   []byte
+	requestID       []byte
+	contentEncoding []byte
+	origin          []byte
+	body            []byte
+	size            int // Of head and body.
+}
+
+// The paths of plain requests, each with what the request line ends in.
+var plainTargets = []string{
+	"/v2/auctions HTTP/1.1\r\n", "/v2/events HTTP/1.1\r\n", "/v2/auctions/sponsored-brand HTTP/1.1\r\n", "/v2/auctions/travel HTTP/1.1\r\n",
+}
+
+const plainMethod = "POST "
+
+// readPlain reads the request that b begins with.
+//
+// It knows one form of head: lines that end in CR LF, names of token characters, values of printable ASCII, one Host, one
+// Content-Length in plain digits. Everything that could change where the body ends or whether the connection stays open,
+// that comes twice, or that is merely odd, is foreign: nothing is refused here, and nothing accepted that fasthttp
+// would read otherwise (FuzzPlain). A request whose size is over sizeMax is foreign too.
+func readPlain(b []byte, headMax, bodyMax, sizeMax int) (r plain, v verdict) {
+	at, v := r.readLine(b)
+	if v != whole {
+		return r, v
+	}
+	seen, length := fields(0), 0
+	for {
+		end := bytes.IndexByte(b[at:], '\n')
+		if end < 0 {
+			if len(b) > headMax {
+				return r, foreign
+			}
+			return r, partial
+		}
+		line := b[at : at+end]
+		at += end + 1
+		if end == 0 || line[end-1] != '\r' {
+			return r, foreign
+		}
+		line = line[:end-1]
+		if len(line) == 0 {
+			break
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 || !printable(line) || !token(line[:colon]) {
+			return r, foreign
+		}
+		field := fieldOf(line[:colon])
+		if field == otherField {
+			continue
+		}
+		if field == foreignField || seen&field != 0 {
+			return r, foreign
+		}
+		seen |= field
+		if value := trim(line[colon+1:]); !r.keep(field, value, &length) {
+			return r, foreign
+		}
+	}
+	r.size = at + length
+	switch {
+	case seen&(hostField|lengthField) != hostField|lengthField || at > headMax || length > bodyMax || r.size > sizeMax:
+		return r, foreign
+	case len(b) < r.size:
+		return r, partial
+	}
+	r.body = b[at:r.size]
+	return r, whole
+}
+
+// readLine reads the request line and returns where the next one begins.
+func (r *plain) readLine(b []byte) (next int, v verdict) {
+	if len(b) < len(plainMethod) || string(b[:len(plainMethod)]) != plainMethod {
+		if len(b) < len(plainMethod) && string(b) == plainMethod[:len(b)] {
+			return 0, partial
+		}
+		return 0, foreign
+	}
+	rest := b[len(plainMethod):]
+	for _, target := range plainTargets {
+		n := min(len(rest), len(target))
+		if string(rest[:n]) != target[:n] {
+			continue
+		}
+		if n < len(target) {
+			return 0, partial
+		}
+		r.target = rest[:len(target)-len(" HTTP/1.1\r\n")]
+		return len(plainMethod) + len(target), whole
+	}
+	return 0, foreign
+}
+
+// fields is a set of header fields.
+type fields uint8
+
+const (
+	otherField fields = 0
+	hostField  fields = 1 << (iota - 1)
+	lengthField
+	connectionField
+	authorizationField
+	requestIDField
+	contentEncodingField
+	originField
+	foreignField
+)
+
+// fieldOf finds a name, in whatever case.
+func fieldOf(name []byte) fields {
+	switch len(name) {
+	case 2:
+		return one(name, "te", foreignField)
+	case 4:
+		return one(name, "host", hostField)
+	case 6:
+		return one(name, "origin", originField) | one(name, "expect", foreignField)
+	case 7:
+		return one(name, "trailer", foreignField) | one(name, "upgrade", foreignField)
+	case 10:
+		return one(name, "connection", connectionField)
+	case 12:
+		return one(name, "x-request-id", requestIDField)
+	case 13:
+		return one(name, "authorization", authorizationField)
+	case 14:
+		return one(name, "content-length", lengthField)
+	case 16:
+		return one(name, "content-encoding", contentEncodingField)
+	case 17:
+		return one(name, "transfer-encoding", foreignField)
+	}
+	return otherField
+}
+
+func one(name []byte, want string, is fields) fields {
+	for i := range len(want) {
+		if c := name[i]; c != want[i] && (c < 'A' || c > 'Z' || c|0x20 != want[i]) {
+			return otherField
+		}
+	}
+	return is
+}
+
+// keep takes the value of a field and reports whether it is as simple as it should be.
+func (r *plain) keep(f fields, value []byte, length *int) bool {
+	switch f {
+	case hostField:
+		return plainHost(value)
+	case lengthField:
+		return digits(value, length)
+	case connectionField:
+		return len(value) == len("keep-alive") && one(value, "keep-alive", connectionField) != 0
+	case authorizationField:
+		r.authorization = value
+	case requestIDField:
+		r.requestID = value
+	case contentEncodingField:
+		r.contentEncoding = value
+	case originField:
+		r.origin = value
+	case otherField, foreignField: // Never kept.
+	}
+	return true
+}
+
+// plainHost: a name or an address with perhaps a port. Whatever else a host may be is for somebody else to judge.
+func plainHost(value []byte) bool {
+	for _, c := range value {
+		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_' || c == ':') {
+			return false
+		}
+	}
+	return len(value) > 0
+}
+
+// digits reads a length. BOUND: seven digits, ten million; what is longer is too long for any operation.
+func digits(value []byte, length *int) bool {
+	if len(value) == 0 || len(value) > 7 || value[0] == '0' && len(value) > 1 {
+		return false
+	}
+	n := 0
+	for _, c := range value {
+		if c-'0' > 9 {
+			return false
+		}
+		n = 10*n + int(c-'0')
+	}
+	*length = n
+	return true
+}
+
+// trim cuts blanks off both ends. There are no tabs.
+func trim(value []byte) []byte {
+	for len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	for len(value) > 0 && value[len(value)-1] == ' ' {
+		value = value[:len(value)-1]
+	}
+	return value
+}
+
+// printable reports whether all bytes are printable ASCII, blanks included and tabs not, eight at a time.
+func printable(line []byte) bool {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	odd := uint64(0)
+	for ; len(line) >= 8; line = line[8:] {
+		w := binary.LittleEndian.Uint64(line)
+		// Bytes above 0x7f have their top bit, those below 0x20 get it by the subtraction, 0x7f by the addition. A borrow or a
+		// carry from a neighbour only happens where that one is marked.
+		odd |= (w | (w - 0x20*ones) | (w + ones)) & highs
+	}
+	for _, c := range line {
+		if c < 0x20 || c > 0x7e {
+			return false
+		}
+	}
+	return odd == 0
+}
+
+// token reports whether all bytes may stand in a name.
+func token(name []byte) bool {
+	for _, c := range name {
+		if !tokens[c] {
+			return false
+		}
+	}
+	return true
+}
+
+var tokens = func() (t [256]bool) {
+	for c := range t {
+		t[c] = c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
+	}
+	return t
+}()
