@@ -2,6 +2,7 @@ package shard_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -114,4 +115,30 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*r.KV.Len()), "ns/record")
+}
+
+// BenchmarkAttempt is what it costs to remember a management command: changes of a bid by themselves, and as attempts with as
+// many remembered as can be.
+func BenchmarkAttempt(b *testing.B) {
+	for _, attempted := range []bool{false, true} {
+		b.Run(fmt.Sprint("attempted=", attempted), func(b *testing.B) {
+			r := fund(b)
+			r.Do(setFeature(command.LevelNewest))
+			c := campaign(1, "v", 1)
+			b.ReportAllocs()
+			for n := uint64(0); b.Loop(); n++ {
+				cmd := command.AppendPutBids(nil, benchNow, &command.PutBids{Campaign: c.ID, Marketplace: 1, Bids: []market.Bid{
+					{ID: ids.UUID{'b', 1}, Target: "p1", Amount: micros(n), Active: true},
+				}})
+				if attempted {
+					a := command.Attempt{Seen: n}
+					binary.LittleEndian.PutUint64(a.ID[:], n*0x9e3779b97f4a7c15)
+					cmd = command.AppendAttempt(cmd, a)
+				}
+				r.Machine.Apply(sink{r.KV}, cmd)
+				r.Machine.Flush(sink{r.KV})
+				r.Machine.Committed()
+			}
+		})
+	}
 }

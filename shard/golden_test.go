@@ -121,23 +121,35 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d digests, want %d", len(g), len(w))
 }
 
-// writeGoldenLog makes a third of the commands before the level is reached and the rest after.
+// writeGoldenLog lets the level rise step by step, with as many commands before each step, and twice as many on the last.
 func writeGoldenLog(t *testing.T, level command.Level) {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(uint64(level), 2026))
 	g := shardtest.NewGenerator(func(n int, _ string) int { return dice.IntN(n) })
+	g.Fixed = true
 	var log []byte
 	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
 	for n := range goldenCommands {
-		if n == goldenCommands/3 {
-			g.Model.Feature(level)
-			add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: level}))
+		if every := goldenCommands / (int(level) + 2); n%every == 0 && n > 0 && n/every <= int(level) {
+			next := command.Level(n / every) //nolint:gosec // a handful.
+			g.Model.Feature(next)
+			add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: next}))
 		}
-		var step shardtest.Step
-		for needs := level + 1; step.Name == "feature" || needs > level; needs, _ = command.Needs(step.Command) {
-			step = g.Step()
+		step := g.Step()
+		if needs, _ := command.Needs(step.Command); needs <= level { // Others are refused as too early, and not known to its binary.
+			add(step.Command)
 		}
-		add(step.Command)
+		if n%40 == 39 && level >= command.LevelAttempts { // Of those before and after, some are forgotten and some are not.
+			ticks := 1 + dice.IntN(200)
+			for cmd := g.Pause(ticks); ticks > 0; ticks-- {
+				add(cmd)
+			}
+		}
+	}
+	if level >= command.LevelAds {
+		for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+			add(cmd)
+		}
 	}
 	digests, state := replay(open(t, shardtest.NewKV()), log)
 	check(t, os.MkdirAll(filepath.Join("testdata", "golden"), 0o755))

@@ -33,7 +33,17 @@ type client struct {
 	rng    *rand.Rand
 	number uint64
 	last   uint64
+	done   []attempt // The last ones of this client.
 }
+
+// attempt is a management command that was answered.
+type attempt struct {
+	command []byte
+	answer  command.Result
+}
+
+// attemptsKept are the answered attempts of a client that may be delivered again.
+const attemptsKept = 4
 
 func (w *world) client(number uint64) *client {
 	return &client{world: w, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
@@ -191,6 +201,9 @@ func (c *client) manage(vendor int) {
 			mine = append(mine, x)
 			continue
 		}
+		if len(c.done) > 0 && c.last%4 == 0 && !c.linger() {
+			return
+		}
 		x := mine[c.rng.IntN(len(mine))]
 		switch c.rng.IntN(8) {
 		case 0, 1, 2:
@@ -219,11 +232,24 @@ func (c *client) change(cmd []byte) (r command.Result, ok bool) {
 		a := command.Attempt{Seen: turn}
 		binary.BigEndian.PutUint32(a.ID[:], uint32(c.number))
 		binary.BigEndian.PutUint32(a.ID[4:], uint32(c.last))
-		if r, ok = c.result(command.AppendAttempt(bytes.Clone(cmd), a)); !ok || r.Refusal != command.Expired {
+		attempted := command.AppendAttempt(bytes.Clone(cmd), a)
+		if r, ok = c.result(attempted); !ok || r.Refusal != command.Expired {
+			c.done = append(c.done[max(0, len(c.done)+1-attemptsKept):], attempt{attempted, r})
 			return r, ok
 		}
 		c.count("expired")
 	}
+}
+
+// linger delivers an old attempt once more, as a connection to a process that was stopped does when it goes on. It has to be
+// answered as it was, or to be refused, and to do nothing: the books show at the end what it did.
+func (c *client) linger() bool {
+	x := c.done[0]
+	r, ok := c.result(x.command)
+	if ok && r != x.answer && r.Refusal != command.Expired {
+		c.t.Errorf("an attempt that was answered %+v is answered %+v when it comes again", x.answer, r)
+	}
+	return ok
 }
 
 // turn is the turn of the group as any node has it, however far it is behind.

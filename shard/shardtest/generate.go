@@ -19,6 +19,7 @@ type Dice func(n int, what string) int
 // conflicts are the rule.
 type Generator struct {
 	Model *Model
+	Fixed bool // No command changes the feature level.
 	dice  Dice
 	now   int64 // The proposers' clock; the model's may be ahead of it.
 	was   int64 // The model's clock before the step under way.
@@ -312,6 +313,9 @@ func (g *Generator) marketplace() Step {
 
 func (g *Generator) feature() Step {
 	level := command.Level(g.dice(int(command.LevelNewest)+1, "level")) //nolint:gosec // a handful.
+	if g.Fixed {
+		level = 0
+	}
 	return Step{Name: "feature", Command: command.AppendSetFeature(nil, g.now, command.SetFeature{Level: level}), Result: g.Model.Feature(level)}
 }
 
