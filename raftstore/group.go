@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -187,6 +188,12 @@ func (g *Group) WaitReady(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// replicates reports whether this node leads in a term and a server is a member.
+func (g *Group) replicates(term uint64, id raft.ServerID) bool {
+	return g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term &&
+		slices.ContainsFunc(g.servers().Servers, func(s raft.Server) bool { return s.ID == id })
 }
 
 // Read gives fn the durable state at one moment. It runs beside new commands and sees every one answered before it.

@@ -272,6 +272,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
 	}
+	g.safe.WhileWanted(g.replicates)
 	g.machine.running.Store(true)
 	g.batcher = newBatcher(g.raft)
 	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })

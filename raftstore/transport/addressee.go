@@ -3,8 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -38,7 +36,7 @@ func from(id raft.ServerID, h raft.RPCHeader, err error) error {
 
 // RequestVote asks a peer for its vote.
 func (s Safe) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	err := s.NetworkTransport.RequestVote(id, aim(id, target), args, resp)
+	err := s.quick.RequestVote(id, aim(id, target), args, resp)
 	return from(id, resp.RPCHeader, err)
 }
 
@@ -48,27 +46,11 @@ func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *
 		resp.Term = args.Term
 		return nil
 	}
-	err := s.NetworkTransport.RequestPreVote(id, aim(id, target), args, resp)
+	err := s.quick.RequestPreVote(id, aim(id, target), args, resp)
 	return from(id, resp.RPCHeader, err)
-}
-
-// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
-func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	err := s.NetworkTransport.AppendEntries(id, aim(id, target), args, resp)
-	if err = from(id, resp.RPCHeader, err); err == nil {
-		s.tap.peers.Store(id, time.Now())
-	}
-	return err
-}
-
-// InstallSnapshot sends a follower a snapshot.
-func (s Safe) InstallSnapshot(
-	id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader,
-) error {
-	return s.NetworkTransport.InstallSnapshot(id, aim(id, target), args, resp, data)
 }
 
 // TimeoutNow asks a follower to stand for election at once.
 func (s Safe) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return s.NetworkTransport.TimeoutNow(id, aim(id, target), args, resp)
+	return s.quick.TimeoutNow(id, aim(id, target), args, resp)
 }

@@ -29,6 +29,7 @@ type tap struct {
 	contact atomic.Int64 // Unix nanoseconds of the last call of a leader.
 	commit  atomic.Uint64
 	brakes  atomic.Pointer[Brakes]
+	gates   gates
 	peers   sync.Map // raft.ServerID to time.Time of the last answer. BOUND: the servers that were ever members in this life.
 }
 
@@ -173,7 +174,7 @@ func (s Safe) Consumer() <-chan raft.RPC { return s.tap.out }
 
 // Close ends the transport.
 func (s Safe) Close() error {
-	err := s.NetworkTransport.Close()
+	err := errors.Join(s.NetworkTransport.Close(), s.quick.Close())
 	s.tap.close()
 	return err
 }

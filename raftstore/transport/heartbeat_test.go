@@ -146,7 +146,7 @@ func deposed(t *testing.T, as func(*Streams) raft.Transport) (storedTermIsNew bo
 func TestDeposedLeaderDoesNotWriteUnderTheNewTerm(t *testing.T) {
 	t.Run("library alone", func(t *testing.T) {
 		t.Parallel()
-		if stored, applied := deposed(t, func(s *Streams) raft.Transport { return network(s, hclog.NewNullLogger()) }); !stored || applied != "X" {
+		if stored, applied := deposed(t, func(s *Streams) raft.Transport { return network(s, hclog.NewNullLogger(), ioTimeout) }); !stored || applied != "X" {
 			t.Errorf("the library seems repaired (stored %v, applied %q): look at raft#695, is Safe still needed?", stored, applied)
 		}
 	})

@@ -10,9 +10,12 @@ import (
 )
 
 const (
-	connsPerPeer  = 3 // Kept open by a group to each peer.
-	rpcsInFlight  = 2 // More ruin batching and commit latency (hashicorp/raft PR #541).
-	ioTimeout     = 10 * time.Second
+	connsPerPeer = 3 // Kept open by a group to each peer.
+	rpcsInFlight = 2 // More ruin batching and commit latency (hashicorp/raft PR #541).
+	ioTimeout    = 10 * time.Second
+	// quickTimeout is that of the calls that carry nothing. After a cut the connection of an unanswered one may stay silent for
+	// as long as the cut was, because TCP doubles its pauses: a new one is there sooner.
+	quickTimeout  = 2 * time.Second
 	headerTimeout = 5 * time.Second
 )
 
@@ -26,10 +29,13 @@ const (
 //
 // It embeds the network transport as a pointer: a wrapper that hides RequestPreVote turns pre-vote off with no more
 // than a warning, and one that hides Close leaks connections.
+//
+// Heartbeats and votes go through a network transport of their own, which is less patient; its connections are others.
 type Safe struct {
 	*raft.NetworkTransport
-	tap  *tap
-	dial *dialer
+	quick *raft.NetworkTransport
+	tap   *tap
+	dial  *dialer
 }
 
 var (
@@ -44,12 +50,12 @@ func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 // New returns the transport of a group over its streams.
 func New(streams *Streams, logger hclog.Logger) Safe {
 	d := newDialer(streams)
-	return Safe{network(d, logger), newTap(streams, logger), d}
+	return Safe{network(d, logger, ioTimeout), network(d, logger, quickTimeout), newTap(streams, logger), d}
 }
 
-func network(streams raft.StreamLayer, logger hclog.Logger) *raft.NetworkTransport {
+func network(streams raft.StreamLayer, logger hclog.Logger, timeout time.Duration) *raft.NetworkTransport {
 	return raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: ioTimeout, Logger: logger,
+		Stream: streams, MaxPool: connsPerPeer, MaxRPCsInFlight: rpcsInFlight, Timeout: timeout, Logger: logger,
 	})
 }
 
