@@ -19,7 +19,7 @@ const (
 type attempt func(ctx context.Context, address string) (result []byte, hint string, err error)
 
 // persist tries until it succeeds, the leader refuses for good, or ctx ends. A hint about the leader is followed once
-// without a pause.
+// without a pause, and news of a leader make the pauses short again: a new one needs a moment until it is ready.
 //
 // INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error then is ErrUnknown,
 // whatever later attempts said.
@@ -50,6 +50,7 @@ func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 			hint, followed = next, true
 			continue
 		}
+		moved := g.moved()
 		if !g.waitRetry(ctx, rand.N(pause)+pause/2) {
 			why := ctx.Err()
 			switch {
@@ -60,6 +61,11 @@ func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 			default:
 				return nil, fmt.Errorf("%w: %w", ErrNotLeader, why)
 			}
+		}
+		select {
+		case <-moved:
+			pause = retryPauseMin / 2 // Doubled at once.
+		default:
 		}
 		followed = false
 	}

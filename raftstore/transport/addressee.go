@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -34,9 +35,25 @@ func from(id raft.ServerID, h raft.RPCHeader, err error) error {
 	return err
 }
 
+// staleWithin is how soon a call fails on a connection that its peer has closed.
+const staleWithin = 200 * time.Millisecond
+
+// fresh asks for a vote until the answer is not that of a dead connection. Those that are kept open die with the process at
+// their other end, which is noticed when one is used; and a candidate asks each voter once, so a vote lost to the life
+// before costs an election. Who is asked for the same vote twice gives the same answer.
+func fresh(ask func() error) (err error) {
+	began := time.Now()
+	for range connsPerPeer + 1 {
+		if err = ask(); err == nil || time.Since(began) > staleWithin {
+			break
+		}
+	}
+	return err
+}
+
 // RequestVote asks a peer for its vote.
 func (s Safe) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	err := s.quick.RequestVote(id, aim(id, target), args, resp)
+	err := fresh(func() error { return s.quick.RequestVote(id, aim(id, target), args, resp) })
 	return from(id, resp.RPCHeader, err)
 }
 
@@ -46,7 +63,7 @@ func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *
 		resp.Term = args.Term
 		return nil
 	}
-	err := s.quick.RequestPreVote(id, aim(id, target), args, resp)
+	err := fresh(func() error { return s.quick.RequestPreVote(id, aim(id, target), args, resp) })
 	return from(id, resp.RPCHeader, err)
 }
 

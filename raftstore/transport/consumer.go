@@ -29,8 +29,8 @@ type tap struct {
 	contact atomic.Int64 // Unix nanoseconds of the last call of a leader.
 	commit  atomic.Uint64
 	brakes  atomic.Pointer[Brakes]
-	gates   gates
 	peers   sync.Map // raft.ServerID to time.Time of the last answer. BOUND: the servers that were ever members in this life.
+	gates   gates
 }
 
 func newTap(streams *Streams, logger hclog.Logger) *tap {
