@@ -110,23 +110,28 @@ func (w *world) wipe(node int) {
 	}, func() { w.count("wiped and back") })
 }
 
-// voters is how many vote, as any node knows; the fewest count, because a node that was away knows old members.
-func (w *world) voters() int {
-	fewest := len(w.nodes)
-	for _, i := range w.members() {
-		store, _, _ := w.open(i)
-		if store == nil {
-			continue
-		}
-		voters := 0
-		for _, m := range store.Group(group).Members() {
-			if m.Voter {
-				voters++
-			}
-		}
-		fewest = min(fewest, voters)
+// voters is how many vote, as the leader knows for sure; 0: nobody can tell. A node that was away knows old members.
+func (w *world) voters() (n int) {
+	i := w.leader()
+	if i < 0 {
+		return 0
 	}
-	return fewest
+	store, _, _ := w.open(i)
+	if store == nil {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	g := store.Group(group)
+	if g.ReadBarrier(ctx) != nil {
+		return 0
+	}
+	for _, m := range g.Members() {
+		if m.Voter {
+			n++
+		}
+	}
+	return n
 }
 
 // isBack reports whether a node is what it was, as the newest configuration says: one incarnation, which votes, or others do

@@ -135,8 +135,9 @@ func live(t *testing.T, seed uint64) {
 			clients.Go(c.watch)
 		}
 		w.trouble(episode)
-		w.settle(&clients)
-		w.check()
+		if w.settle(&clients) {
+			w.check()
+		}
 		w.tell(time.Since(began))
 		if w.t.failures.Load() > 0 {
 			os.Exit(1)
@@ -159,6 +160,7 @@ func (w *world) found() {
 		w.start(i)
 	}
 	w.starts.Wait()
+	w.exists = true
 	_, cl, _ := w.open(0)
 	bootstrap := command.AppendBootstrap(nil, w.now(0).UnixMilli(), &command.Bootstrap{
 		Marketplace: market.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
@@ -171,35 +173,59 @@ func (w *world) found() {
 	w.t.Errorf("the cluster cannot be founded")
 }
 
-// settle ends the faults, and the clients when they have all their answers.
-func (w *world) settle(clients *sync.WaitGroup) {
+// settle ends the faults, and the clients when they have all their answers. False: the cluster does not come to rest.
+func (w *world) settle(clients *sync.WaitGroup) bool {
 	close(w.stop)
-	answered := make(chan struct{})
-	go func() {
-		clients.Wait()
-		close(answered)
-	}()
+	answered := ended(clients)
 	for range 12 {
 		w.heal() // Also those that ended themselves meanwhile.
-		select {
-		case <-answered:
-		case <-time.After(10 * time.Second):
-			continue
+		if within(10*time.Second, answered) {
+			break
 		}
-		break
 	}
-	select {
-	case <-answered:
-	default:
+	if !within(0, answered) {
 		w.t.Errorf("clients wait for an answer two minutes after the last fault")
 	}
 	time.Sleep(10 * time.Second)
 	w.heal()
-	w.starts.Wait()
 	close(w.over)
-	<-answered
-	w.others.Wait()
+	for _, x := range []struct {
+		what string
+		ends <-chan struct{}
+	}{{"clients", answered}, {"nodes that start", ended(&w.starts)}, {"changes of members", ended(&w.others)}} {
+		if !within(time.Minute, x.ends) {
+			w.t.Errorf("%s do not come to an end", x.what)
+			w.behind()
+			return false
+		}
+	}
 	if len(w.h.tokens) < 100 || w.h.reads < 20 {
 		w.t.Errorf("%d tokens and %d reads: the simulation tests nothing", len(w.h.tokens), w.h.reads)
+	}
+	return true
+}
+
+// ended is closed when all of a group have come to their end.
+func ended(g *sync.WaitGroup) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		g.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// within reports whether something ends in time.
+func within(d time.Duration, end <-chan struct{}) bool {
+	select {
+	case <-end:
+		return true
+	case <-time.After(d):
+	}
+	select { // Both may be true.
+	case <-end:
+		return true
+	default:
+		return false
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,7 @@ type world struct {
 	starts      sync.WaitGroup
 	others      sync.WaitGroup // Samplers and changes of members.
 	changing    atomic.Bool    // Members are being changed, or a disk was lost and its node is not back.
+	exists      bool           // The cluster is founded; nobody founds another one.
 	learner     int            // Never votes; -1: there is none.
 	farJump     bool           // Clocks may be wrong by days.
 	rightClocks bool           // Clocks are never wrong.
@@ -51,6 +53,7 @@ type world struct {
 type node struct {
 	offset atomic.Int64 // Of its clock, nanoseconds.
 	disk   *badDisk
+	words  words
 
 	mu       sync.Mutex
 	cluster  *cluster.Cluster // Of the life that store belongs to.
@@ -113,10 +116,14 @@ func (w *world) configure(i int, c *raftstore.Config) {
 		return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), true, f))
 	}
 	c.FS = n.disk.begin(c.FS)
+	c.Logger = slog.New(speaker{words: &n.words})
 	c.Noop = command.AppendNoop(nil, 0)
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 10*time.Second, 60, 30
 	c.JoinSettle = 2 * time.Second
 	c.Learner = i == w.learner
+	if c.Expect = 0; !w.exists {
+		c.Expect = w.founded
+	}
 	c.CommitTimeout = 250 * time.Millisecond
 }
 
@@ -142,10 +149,21 @@ func (w *world) start(i int) {
 			n.mu.Unlock()
 		}()
 		w.detach(i)
-		if w.c.Start(i, w.c.Seeds(w.founded)) {
+		if w.c.Start(i, w.seeds()) {
 			w.attach(i)
 		}
 	})
+}
+
+// seeds are where a node looks for the cluster: at the founders, and at all who are members by then, as an operator would tell a node
+// that comes when no founder is left.
+func (w *world) seeds() []string {
+	seeds := w.c.Seeds(w.founded)
+	for _, i := range w.members() {
+		seeds = append(seeds, w.c.Nodes[i].Address)
+	}
+	slices.Sort(seeds)
+	return slices.Compact(seeds)
 }
 
 // attach puts the rooms above the store on it: the bridge that proposes and moves the clock.
