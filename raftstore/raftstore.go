@@ -268,7 +268,7 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	g.safe.SetBrakes(s.space.brakes(g))
 	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
 	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)
-	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snaps, g.safe)
+	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit}, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
 	}

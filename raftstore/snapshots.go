@@ -1,0 +1,126 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+)
+
+// snapshots are the snapshots of a running group, as raft sees them: a disk that fails one ends the process, like one that fails the
+// log. Raft only logs such errors and tries again for ever: a follower whose disk did not take a snapshot answered heartbeats, voted and
+// never caught up, and a leader that could not read its own kept such a follower for as long. The simulation found it. A full
+// disk is no failure of the disk (see space.go), nor is a snapshot that was reaped between two looks.
+//
+// Streams are verified as they pass. What a leader sends must be whole before it replaces anything at its follower, which would
+// not start again without a state; and a leader whose newest snapshot rotted ends, so that one is elected that has a good one.
+type snapshots struct {
+	*snapshot.Store
+	exit *fatal.Exit
+}
+
+var _ raft.SnapshotStore = snapshots{}
+
+// survive returns an error that the process may live with, and ends it with any other.
+func (s snapshots) survive(what string, err error) error {
+	switch {
+	case err == nil, errors.Is(err, io.EOF), vfs.IsNoSpaceError(err), errors.Is(err, os.ErrNotExist):
+	default:
+		s.exit.Now(what, err)
+	}
+	return err
+}
+
+// List returns the readable snapshots, newest first.
+func (s snapshots) List() ([]*raft.SnapshotMeta, error) {
+	metas, err := s.Store.List()
+	return metas, s.survive("snapshots cannot be listed", err)
+}
+
+// Create begins a snapshot.
+func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
+	k, err := s.Store.Create(v, index, term, c, cIndex, t)
+	if s.survive("snapshot cannot be begun", err) != nil {
+		return nil, err
+	}
+	return &snapshotSink{k, s, snapshot.NewVerifier()}, nil
+}
+
+// Open returns the stream of a snapshot.
+func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	m, r, err := s.Store.Open(id)
+	if s.survive("snapshot cannot be opened", err) != nil {
+		return nil, nil, err
+	}
+	return m, &snapshotSource{r, s, id, snapshot.NewVerifier()}, nil
+}
+
+// snapshotSink is a snapshot that is being written.
+type snapshotSink struct {
+	raft.SnapshotSink
+	snapshots snapshots
+	verifier  *snapshot.Verifier
+}
+
+// Write appends to the stream.
+func (k *snapshotSink) Write(p []byte) (int, error) {
+	if err := k.verifier.Add(p); err != nil {
+		return 0, err
+	}
+	n, err := k.SnapshotSink.Write(p)
+	if err != nil {
+		k.verifier.Stop()
+	}
+	return n, k.snapshots.survive("snapshot cannot be written", err)
+}
+
+// Close makes a whole stream visible and drops any other.
+func (k *snapshotSink) Close() error {
+	if err := k.verifier.End(); err != nil {
+		return errors.Join(err, k.SnapshotSink.Cancel())
+	}
+	return k.snapshots.survive("snapshot cannot be written", k.SnapshotSink.Close())
+}
+
+// Cancel drops the snapshot.
+func (k *snapshotSink) Cancel() error {
+	k.verifier.Stop()
+	return k.snapshots.survive("snapshot cannot be dropped", k.SnapshotSink.Cancel())
+}
+
+// snapshotSource is a snapshot that is being read.
+type snapshotSource struct {
+	io.ReadCloser
+	snapshots snapshots
+	id        string
+	verifier  *snapshot.Verifier
+}
+
+// Read returns the next bytes of a stream that is whole so far.
+func (r *snapshotSource) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	bad := r.verifier.Add(p[:n])
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF) && bad == nil:
+		bad = r.verifier.End()
+	default:
+		r.verifier.Stop()
+	}
+	if bad != nil {
+		r.snapshots.exit.Now("snapshot is corrupt, rebuild the node if it does not get another", fmt.Errorf("%s: %w", r.id, bad))
+	}
+	return n, r.snapshots.survive("snapshot cannot be read", err)
+}
+
+// Close ends the reading.
+func (r *snapshotSource) Close() error {
+	r.verifier.Stop()
+	return r.ReadCloser.Close()
+}
