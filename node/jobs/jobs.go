@@ -64,7 +64,8 @@ func (r *Runner) run(ctx context.Context, lane Lane) {
 			return
 		case <-ticker.C:
 		}
-		for r.Leader() && r.Round(ctx, lane) > 0 && ctx.Err() == nil {
+		for more := true; more; {
+			more = r.Leader() && r.Round(ctx, lane) > 0 && ctx.Err() == nil
 		}
 	}
 }

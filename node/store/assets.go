@@ -302,19 +302,17 @@ func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, er
 
 // UsesFile reports whether a record refers to a file of the blob store.
 func (t Tenant) UsesFile(_ context.Context, object string) (bool, error) {
-	address, _, ok := cutLast(object, "-")
-	if !ok {
-		return false, nil
-	}
+	address := beforeLastDash(object)
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
 		at, found := assets.look(b, t, keyOfName(address))
 		return found && at.thing.Object() == object
 	})
 }
 
-func cutLast(text, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(text, sep); i >= 0 {
-		return text[:i], text[i+len(sep):], true
+// beforeLastDash is what an object is named after; what follows the dash tells it from others of the same thing.
+func beforeLastDash(object string) string {
+	if end := strings.LastIndexByte(object, '-'); end >= 0 {
+		return object[:end]
 	}
-	return text, "", false
+	return object
 }

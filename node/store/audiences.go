@@ -124,7 +124,7 @@ func (t Tenant) SyncAudience(ctx context.Context, id, job ids.UUID, network stri
 
 // UsesList reports whether an audience has a list, or a job is making it.
 func (t Tenant) UsesList(_ context.Context, object string) (bool, error) {
-	list, _, _ := cutLast(object, "-")
+	list := beforeLastDash(object)
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
 		for after, more := "", true; more; {
 			var records []shard.StoredRecord

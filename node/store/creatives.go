@@ -18,7 +18,7 @@ type Creatives interface {
 // the place is told, which ends with its id. assetURL is the base of the addresses of assets.
 func TellCreative(to Creatives, assetURL string, kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	const timeLen = 16
-	switch kind {
+	switch kind { //nolint:exhaustive // The other records are none of an auction's business.
 	case command.RecordAsset:
 		if value == nil {
 			to.DeleteAsset(marketplace, id[timeLen:])

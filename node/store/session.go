@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -30,11 +31,7 @@ func NewSession(ctx context.Context, local bool) *Session {
 func (s *Session) Wrote() map[ids.Group]uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[ids.Group]uint64, len(s.wrote))
-	for g, index := range s.wrote {
-		all[g] = index
-	}
-	return all
+	return maps.Clone(s.wrote)
 }
 
 // In returns the tenant as a session sees it.

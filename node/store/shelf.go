@@ -177,7 +177,7 @@ func (s shelf[T]) alter(ctx context.Context, t Tenant, key string, fn func(*T) (
 		if err != nil {
 			return nil, err
 		}
-		records := append(more, s.record(t, &thing, at.version))
+		records := append(slices.Clip(more), s.record(t, &thing, at.version))
 		if after := s.label(&thing).name; after != before {
 			records = append(records, s.gone(t, s.index, keyOfName(before)), s.entry(t, keyOfName(after), &thing, 0))
 		}

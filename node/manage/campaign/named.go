@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/gavel-ads/gavel/node/apierr"
@@ -137,7 +138,7 @@ func (n *named) filled(f *faults, template string, content []byte, loc ...any) {
 		return
 	}
 	for _, x := range n.forms[template].Faults(content) {
-		at := loc[:len(loc):len(loc)]
+		at := slices.Clip(loc)
 		for _, part := range x.At {
 			at = append(at, part)
 		}

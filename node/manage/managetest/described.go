@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -214,8 +215,7 @@ func fits(what string, s *openapi3.Schema, value any) error {
 	}
 	var faults []error
 	for _, one := range all {
-		var fault *openapi3.SchemaError
-		if errors.As(one, &fault) {
+		if fault, ok := errors.AsType[*openapi3.SchemaError](one); ok {
 			if open := fault.Schema; fault.Value == nil && open.Type == nil && len(open.OneOf) == 0 {
 				continue // What takes anything takes null; the library disagrees.
 			}
@@ -288,9 +288,7 @@ func members(s *openapi3.Schema) map[string]*openapi3.Schema {
 		all[name] = p.Value
 	}
 	for _, form := range slices.Concat(s.OneOf, s.AnyOf, s.AllOf) {
-		for name, p := range members(form.Value) {
-			all[name] = p
-		}
+		maps.Copy(all, members(form.Value))
 	}
 	return all
 }

@@ -99,7 +99,8 @@ func TestKilledLeaders(t *testing.T) {
 		for range 1 + random.IntN(2) {
 			leaders.Go(func() {
 				r := w.Runner()
-				for ctx.Err() == nil && r.Round(ctx, lane(r, store.DueJob)) > 0 {
+				for more := true; more; {
+					more = ctx.Err() == nil && r.Round(ctx, lane(r, store.DueJob)) > 0
 				}
 			})
 		}
@@ -206,7 +207,8 @@ func lane(r *jobs.Runner, kind store.DueKind) jobs.Lane {
 func follow(t *testing.T, w *managetest.World, kind store.DueKind) {
 	t.Helper()
 	r := w.Runner()
-	for r.Round(t.Context(), lane(r, kind)) > 0 {
+	for more := true; more; {
+		more = r.Round(t.Context(), lane(r, kind)) > 0
 	}
 }
 

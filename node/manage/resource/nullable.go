@@ -19,8 +19,7 @@ func nullable(r huma.Registry, t reflect.Type, seen map[reflect.Type]bool) {
 	}
 	seen[t] = true
 	described := r.Map()[schemaName(t, "")]
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		nullable(r, f.Type, seen)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if described == nil || f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Map || strings.Contains(options, "omit") {

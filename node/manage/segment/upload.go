@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -150,10 +151,8 @@ func queryAction(r *http.Request) (string, error) {
 }
 
 func known(action, in string) error {
-	for _, w := range append(actions, "") {
-		if w == action {
-			return nil
-		}
+	if action == "" || slices.Contains(actions, action) {
+		return nil
 	}
 	return resource.Invalid(resource.At("enum", "must be one of add, remove, replace. Default add", in, "action"))
 }
