@@ -38,8 +38,7 @@ func (b banner) write(out io.Writer) {
 
 // firstAuction is an auction among the given products, ready to paste.
 func firstAuction(auctionURL, key string, products []string) string {
-	body := `{"auctions":[{"type":"listings","slots":3,"products":{"ids":["` + strings.Join(products, `","`) + `"]}}]}`
-	return fmt.Sprintf("curl -s %s/v2/auctions -H 'Authorization: Bearer %s' -d '%s'", auctionURL, key, body)
+	return fmt.Sprintf("curl -s %s/v2/auctions -H 'Authorization: Bearer %s' -d '%s'", auctionURL, key, listingsOf(products))
 }
 
 // firstVendor is how a market begins on an empty node, ready to paste.

@@ -40,8 +40,10 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	}
 	made := demo.Generate(options)
 	b := n.banner()
-	b.next = firstAuction(b.auctionURL, key, winningProducts(made))
+	products := winningProducts(made)
+	b.next = firstAuction(b.auctionURL, key, products)
 	b.write(o.Out)
+	_, _ = io.WriteString(o.Out, demoCalls(b, key, products))
 	if seeded {
 		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are on their way\n",
 			time.Since(began).Seconds(), len(made.Products), len(made.Vendors), len(made.Campaigns), o.Demo.Shoppers)

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 )
 
 // What the README shows is what the demo answers: the same winners for the same body.
@@ -57,4 +59,39 @@ func TestTheREADMEsOwnMarket(t *testing.T) {
 
 func winners(answer map[string]any) []any {
 	return answer["results"].([]any)[0].(map[string]any)["winners"].([]any)
+}
+
+// Every call that the demo prints has winners in every auction, and the auction that it has explained has losers.
+func TestTheDemosCallsHaveWinners(t *testing.T) {
+	r := run(t, testConfig(t.TempDir(), 1), Options{Demo: &DemoOptions{Products: 3000, Vendors: 40, Campaigns: 120}})
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.out.String(), " explain "); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the demo printed %s", r.out)
+		}
+	}
+	calls := regexp.MustCompile(`(?m)^  curl -s (\S+) -H 'Authorization: Bearer (\S+)' -d '(.*)'$`).FindAllStringSubmatch(r.out.String(), -1)
+	kinds := map[string]bool{}
+	for _, c := range calls {
+		answer := r.must(201, "POST", c[1], c[2], c[3])
+		for i, result := range answer["results"].([]any) {
+			x := result.(map[string]any)
+			kinds[x["resultType"].(string)] = true
+			if len(x["winners"].([]any)) == 0 {
+				t.Errorf("auction %d of %s has no winner: %v", i, c[3], answer)
+			}
+		}
+	}
+	for _, kind := range []string{"listings", "banners", "brand", "hotels", "flights"} {
+		if !kinds[kind] {
+			t.Errorf("no call has a result of type %s: %v", kind, kinds)
+		}
+	}
+	body := regexp.MustCompile(`(?m)^  echo '(.*)' \| GAVEL_MANAGE_KEY=`).FindStringSubmatch(r.out.String())
+	if len(calls) != 7 || body == nil {
+		t.Fatalf("%d calls in %s", len(calls), r.out)
+	}
+	explained := r.must(200, "POST", r.manage+"/public/v1/auctions/explain", r.keys.Management, body[1])
+	if lost := explained["auctions"].([]any)[0].(map[string]any)["lost"].(map[string]any); len(lost) == 0 {
+		t.Errorf("nobody lost: %v", explained)
+	}
 }

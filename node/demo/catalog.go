@@ -17,6 +17,7 @@ type Market struct {
 	Products   []market.Product
 	Deposits   []Deposit
 	Campaigns  []Campaign
+	Ads        Ads
 }
 
 // Deposit is the opening balance of a vendor.
@@ -68,6 +69,7 @@ func Generate(o Options) *Market {
 	g.vendors()
 	g.products()
 	g.campaigns()
+	g.ads()
 	return &g.m
 }
 
@@ -84,6 +86,12 @@ func (m *Market) stamp(nowMillis int64) {
 	}
 	for i := range m.Campaigns {
 		m.Campaigns[i].StartMillis = nowMillis
+	}
+	for i := range m.Ads.Products {
+		m.Ads.Products[i].CreatedMillis, m.Ads.Products[i].UpdatedMillis = nowMillis, nowMillis
+	}
+	for i := range m.Ads.Campaigns {
+		m.Ads.Campaigns[i].StartMillis = nowMillis
 	}
 }
 

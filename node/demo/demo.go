@@ -1,4 +1,4 @@
-// Package demo makes a marketplace that looks like one: a seeded catalog with vendors, campaigns and bids, and shoppers
+// Package demo makes a marketplace that looks like one: a seeded catalog with vendors, campaigns and bids of every format, and shoppers
 // who browse it, click and buy through the same HTTP interface that a storefront uses.
 //
 // Everything follows from one seed, so two demo nodes with the same options hold the same market and screenshots stay
@@ -52,6 +52,12 @@ type Target interface {
 	Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error)
 	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
 	Vendors(ctx context.Context, p store.Page, ids []string) ([]market.Vendor, bool, error)
+
+	CreateSlots(ctx context.Context, all []store.Slot) ([]store.Slot, error)
+	CreateTemplate(ctx context.Context, x *store.Template) error
+	CreatePlacement(ctx context.Context, x *store.Placement) error
+	CreateAsset(ctx context.Context, x *store.Asset, address string) error
+	ReviewAsset(ctx context.Context, id ids.UUID, status store.AssetStatus, reason string) (store.Asset, error)
 }
 
 const seedBatch = 500 // BOUND: items of one write, the same as the management API's.
@@ -101,10 +107,51 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
+	if err := seedAds(t, &m.Ads, named); err != nil {
+		return false, err
+	}
 	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write vendors: %w", err)
 	}
 	return true, nil
+}
+
+// seedAds writes the places, creatives and campaigns beside the listings. What an earlier start has written is found again by its
+// name.
+func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (err error) {
+	if a.Slots, err = t.CreateSlots(named("slots", 0), a.Slots); err != nil {
+		return fmt.Errorf("create banner slots: %w", err)
+	}
+	if err = t.CreateTemplate(named("template", 0), &a.Template); err != nil {
+		return fmt.Errorf("create a template: %w", err)
+	}
+	a.Placement.Template = a.Template.ID
+	if err = t.CreatePlacement(named("placement", 0), &a.Placement); err != nil {
+		return fmt.Errorf("create a placement: %w", err)
+	}
+	for i := range a.Assets {
+		x := &a.Assets[i]
+		if err = t.CreateAsset(named("asset", i), x, ""); err != nil {
+			return fmt.Errorf("create asset %q: %w", x.Name, err)
+		}
+		if x.Status == store.AssetApproved {
+			continue
+		}
+		if _, err = t.ReviewAsset(named("review", i), x.ID, store.AssetApproved, ""); err != nil {
+			return fmt.Errorf("approve asset %q: %w", x.Name, err)
+		}
+	}
+	a.link()
+	if err = t.PutProducts(named("travel", 0), a.Products); err != nil {
+		return fmt.Errorf("write hotels and flights: %w", err)
+	}
+	for i := range a.Campaigns {
+		c := &a.Campaigns[i]
+		if err = t.CreateCampaign(named("ads", i), &c.Campaign, c.Bids); err != nil {
+			return fmt.Errorf("create campaign %q: %w", c.Name, err)
+		}
+	}
+	return nil
 }
 
 // writersMax is how many items are written at the same time. BOUND: each waits for a commit, which carries many of them.

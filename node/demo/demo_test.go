@@ -70,6 +70,7 @@ type recorder struct {
 	mu                           sync.Mutex
 	vendors, products, campaigns int
 	batchMax                     int
+	assets, approved             int
 	deposits                     money.Micros
 	breakAt                      int // Campaigns after which the node goes away; 0: never.
 }
@@ -95,18 +96,56 @@ func (r *recorder) Adjust(_ context.Context, _ string, _ ids.UUID, amount money.
 	return amount, nil
 }
 
-func (r *recorder) CreateCampaign(_ context.Context, _ *market.Campaign, _ []market.Bid) error {
+func (r *recorder) CreateCampaign(_ context.Context, c *market.Campaign, bids []market.Bid) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	for i := range bids {
+		if x := bids[i].Creative; (x == nil) != (c.Format == market.Listing) || x != nil && x.TemplateID == "" && x.Assets[0].AssetID == "" {
+			return errors.New(c.Name + " shows nothing")
+		}
+	}
 	if r.campaigns++; r.campaigns == r.breakAt {
 		return store.ErrUnavailable
 	}
 	return nil
 }
 
+func (r *recorder) CreateSlots(_ context.Context, all []store.Slot) ([]store.Slot, error) {
+	return all, nil
+}
+
+func (r *recorder) CreateTemplate(_ context.Context, x *store.Template) error {
+	x.ID = ids.UUID{1}
+	return nil
+}
+
+func (r *recorder) CreatePlacement(_ context.Context, x *store.Placement) error {
+	if x.Template == (ids.UUID{}) {
+		return errors.New("a placement without a template")
+	}
+	return nil
+}
+
+func (r *recorder) CreateAsset(_ context.Context, x *store.Asset, _ string) error {
+	r.assets++
+	x.ID = ids.UUID{byte(r.assets)}
+	return nil
+}
+
+func (r *recorder) ReviewAsset(_ context.Context, id ids.UUID, status store.AssetStatus, _ string) (store.Asset, error) {
+	if status != store.AssetApproved {
+		return store.Asset{}, errors.New("not approved")
+	}
+	r.approved++
+	return store.Asset{ID: id, Status: status}, nil
+}
+
 func (r *recorder) Vendors(context.Context, store.Page, []string) ([]market.Vendor, bool, error) {
 	return make([]market.Vendor, min(r.vendors, 1)), false, nil
 }
+
+// adCampaigns are those beside the listings: three for each department, hotels, flights.
+const adCampaigns = 3*10 + 2
 
 func TestSeedFillsAnEmptyMarketplaceOnce(t *testing.T) {
 	r := &recorder{}
@@ -117,7 +156,7 @@ func TestSeedFillsAnEmptyMarketplaceOnce(t *testing.T) {
 			t.Fatalf("Seed gave %v, %v; want %v", seeded, err, want)
 		}
 	}
-	if r.vendors != 30 || r.products != 1200 || r.campaigns != 60 || r.deposits == 0 {
+	if r.vendors != 30 || r.products != 1200+24 || r.campaigns != 60+adCampaigns || r.assets != 10 || r.approved != 10 || r.deposits == 0 {
 		t.Errorf("wrote %+v", r)
 	}
 	if r.batchMax > seedBatch {
@@ -135,7 +174,7 @@ func TestAnInterruptedSeedIsFinishedByTheNextStart(t *testing.T) {
 	if err != nil || !seeded {
 		t.Fatalf("the second start seeded %t, %v", seeded, err)
 	}
-	if r.vendors != 30 || r.campaigns < 20+60 || r.campaigns >= 20+60+writersMax {
+	if r.vendors != 30 || r.campaigns < 20+60+adCampaigns || r.campaigns >= 20+60+adCampaigns+writersMax {
 		t.Errorf("wrote %+v", r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -87,6 +88,7 @@ func (v *visitor) browse(ctx context.Context) {
 type auctionAnswer struct {
 	Results []struct {
 		Winners []struct {
+			Type          string `json:"type"`
 			ID            string `json:"id"`
 			ResolvedBidID string `json:"resolvedBidId"`
 		} `json:"winners"`
@@ -96,21 +98,23 @@ type auctionAnswer struct {
 // page is one page view: an auction, the impressions of its winners, and what the shopper does with them.
 func (v *visitor) page(ctx context.Context) error {
 	var got auctionAnswer
-	if err := v.post(ctx, "/v2/auctions", map[string]any{"auctions": []any{v.auction()}}, &got); err != nil {
+	if err := v.post(ctx, "/v2/auctions", map[string]any{"auctions": v.auctions()}, &got); err != nil {
 		return err
 	}
 	v.counts.Auctions.Add(1)
 	var impressions, clicks, purchases []any
-	for rank, w := range got.Results[0].Winners {
-		v.counts.Winners.Add(1)
-		impressions = append(impressions, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID}))
-		if v.rng.Float64() >= topClickRate*rankExposure[min(rank, pageWinners-1)] {
-			continue
-		}
-		clicks = append(clicks, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID, "clickType": "product"}))
-		if v.rng.Float64() < buyRate {
-			items := []any{map[string]any{"productId": w.ID, "quantity": 1 + v.rng.IntN(2)}}
-			purchases = append(purchases, v.event(map[string]any{"items": items}))
+	for _, result := range got.Results {
+		for rank, w := range result.Winners {
+			v.counts.Winners.Add(1)
+			impressions = append(impressions, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID}))
+			if v.rng.Float64() >= topClickRate*rankExposure[min(rank, pageWinners-1)] {
+				continue
+			}
+			clicks = append(clicks, v.event(map[string]any{"resolvedBidId": w.ResolvedBidID, "clickType": "product"}))
+			if w.Type == "product" && v.rng.Float64() < buyRate {
+				items := []any{map[string]any{"productId": w.ID, "quantity": 1 + v.rng.IntN(2)}}
+				purchases = append(purchases, v.event(map[string]any{"items": items}))
+			}
 		}
 	}
 	if len(impressions) == 0 {
@@ -126,23 +130,35 @@ func (v *visitor) page(ctx context.Context) error {
 	return nil
 }
 
-// auction asks for a shelf in one case of three, otherwise for a page of products; popular products come first in a
-// long-tailed draw.
-func (v *visitor) auction() map[string]any {
+// auctions asks for a shelf in one case of three, for the results of a search in one of six, otherwise for a page of
+// products, of which popular ones come first in a long-tailed draw; and for the banner that stands there.
+func (v *visitor) auctions() []any {
 	a := map[string]any{"type": "listings", "slots": pageWinners, "device": "desktop", "opaqueUserId": v.id}
-	if v.rng.IntN(3) == 0 {
+	banner := map[string]any{"type": "banners", "slots": 1, "slotId": HomeSlot, "device": "desktop", "opaqueUserId": v.id}
+	switch v.rng.IntN(6) {
+	case 0, 1:
 		c := v.market.Categories[v.rng.IntN(len(v.market.Categories))]
 		a["category"] = map[string]any{"id": c.ID}
-		return a
+		banner["slotId"], banner["category"] = CategorySlot, a["category"]
+	case 2:
+		things := strings.Split(departments[v.rng.IntN(len(departments))].things, ",")
+		a["searchQuery"] = strings.ToLower(adjectives[v.rng.IntN(len(adjectives))] + " " + things[v.rng.IntN(len(things))])
+		banner["slotId"], banner["searchQuery"] = SearchSlot, a["searchQuery"]
+	default:
+		a["products"] = map[string]any{"ids": v.shelf()}
 	}
+	return []any{a, banner}
+}
+
+// shelf is a page of products.
+func (v *visitor) shelf() []string {
 	page := make([]string, pageIDs)
 	for i := range page {
 		u := v.rng.Float64()
 		at := int(u * u * float64(len(v.market.Products)))
 		page[i] = v.market.Products[min(at, len(v.market.Products)-1)].ID
 	}
-	a["products"] = map[string]any{"ids": page}
-	return a
+	return page
 }
 
 func (v *visitor) event(members map[string]any) map[string]any {
