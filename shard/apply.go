@@ -78,6 +78,12 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return only(m.data(), c, command.ReadPutBids, m.putBids)
 	case command.OpStageSegment:
 		return only(m.meta, c, command.ReadStageSegment, m.stageSegment)
+	case command.OpOpenAccount:
+		return only(m.data(), c, command.ReadOpenAccount, m.openAccount)
+	case command.OpTransfer:
+		return only(m.data(), c, command.ReadTransfer, m.transfer)
+	case command.OpForgetEmptied:
+		return only(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
 	case command.OpSetFeature:
 		return decoded(c, command.ReadSetFeature, m.setFeature)
 	default:

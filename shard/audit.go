@@ -21,7 +21,7 @@ func (b Books) Audit() error {
 	a := auditor{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
-		budgets: make(map[uint32]ledger.Budget),
+		budgets: make(map[uint32]ledger.Budget), moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
 	}
 	for _, check := range []func() error{a.journal, a.campaigns, a.wallets, a.decisions} {
 		if err := check(); err != nil {
@@ -36,8 +36,18 @@ type auditor struct {
 	spent       map[uint32]money.Micros // By campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
+	moved       map[ids.UUID]money.Micros // By transfers.
+	legs        map[leg]bool
+	half        ledger.Line              // A leg that waits for the other one, which is the next line.
 	decided     map[[16]byte]ledger.Line // By charge key.
 	budgets     map[uint32]ledger.Budget // By campaign, as far as the journal tells.
+}
+
+// leg is a side of a transfer.
+type leg struct {
+	transfer [16]byte
+	kind     ledger.LineKind
+	pays     bool
 }
 
 func (a *auditor) journal() (err error) {
@@ -56,6 +66,9 @@ func (a *auditor) journal() (err error) {
 		chain = l.Chain
 		return err == nil
 	})
+	if err == nil && a.half.Seq != 0 {
+		err = fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+	}
 	if s := a.b.state(); err == nil && (s.lastLine != seq || s.chain != chain) {
 		err = fmt.Errorf("the journal ends at line %d, not %d", seq, s.lastLine)
 	}
@@ -63,7 +76,12 @@ func (a *auditor) journal() (err error) {
 }
 
 func (a *auditor) line(l *ledger.Line) error {
+	if a.half.Seq != 0 && (l.Kind != ledger.TransferLeg || l.Key != a.half.Key || l.Amount != -a.half.Amount) {
+		return fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+	}
 	switch l.Kind {
+	case ledger.TransferLeg, ledger.TransferSent, ledger.TransferReceived, ledger.TransferReturned:
+		return a.move(l)
 	case ledger.Adjustment:
 		a.deposited[l.Wallet] += l.Amount
 		return nil
@@ -90,6 +108,27 @@ func (a *auditor) line(l *ledger.Line) error {
 	a.decided[l.Key] = *l
 	a.spent[l.Campaign] += l.Amount
 	a.walletSpent[l.Wallet] += l.Amount
+	return nil
+}
+
+// move follows a side of a transfer. What the group sent and received is balanced in the journals of other groups.
+func (a *auditor) move(l *ledger.Line) error {
+	side := leg{l.Key, l.Kind, l.Amount < 0}
+	switch {
+	case a.legs[side]:
+		return fmt.Errorf("line %d moves a second time", l.Seq)
+	case l.Amount != l.Price && l.Amount != -l.Price || l.Price <= 0:
+		return fmt.Errorf("line %d moves %d of %d", l.Seq, l.Amount, l.Price)
+	case l.Kind == ledger.TransferReturned && !a.legs[leg{l.Key, ledger.TransferSent, true}]:
+		return fmt.Errorf("line %d gives back what was not sent", l.Seq)
+	}
+	a.legs[side] = true
+	a.moved[l.Wallet] += l.Amount
+	if l.Kind == ledger.TransferLeg && a.half.Seq == 0 {
+		a.half = *l
+	} else {
+		a.half = ledger.Line{}
+	}
 	return nil
 }
 
@@ -121,8 +160,10 @@ func (a *auditor) wallets() (err error) {
 	a.b.R.Scan([]byte{tableWallet}, []byte{tableWallet + 1}, func(key, value []byte) bool {
 		w := must(readWallet(ids.UUID(key[1:]), value))
 		switch {
-		case w.Balance != w.Deposited-w.Spent:
-			err = fmt.Errorf("wallet %s: %d is not %d - %d", w.ID, w.Balance, w.Deposited, w.Spent)
+		case w.Balance != w.Deposited+w.Transferred-w.Spent:
+			err = fmt.Errorf("wallet %s: %d is not %d + %d - %d", w.ID, w.Balance, w.Deposited, w.Transferred, w.Spent)
+		case w.Transferred != a.moved[w.ID]:
+			err = fmt.Errorf("wallet %s: %d came by transfers, its lines say %d", w.ID, w.Transferred, a.moved[w.ID])
 		case w.Deposited != a.deposited[w.ID] || w.Spent != a.walletSpent[w.ID]:
 			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its lines say %d and %d", w.ID, w.Deposited, w.Spent,
 				a.deposited[w.ID], a.walletSpent[w.ID])

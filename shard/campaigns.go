@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"slices"
+
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
@@ -84,7 +86,12 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		}
 		return refused(command.WrongState, 0)
 	}
-	before := c.budget
+	before, wallet := c.budget, c.wallet
+	if p.Wallet != nil {
+		if why := m.repoint(c, *p.Wallet); why != command.Done {
+			return refused(why, 0)
+		}
+	}
 	assign(&c.Name, p.Name)
 	assign(&c.Active, p.Active)
 	assign(&c.StartMillis, p.StartMillis)
@@ -107,7 +114,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c.budget.Amount = c.Budget
 	c.UpdatedMillis = m.state.now
 	m.soil(c)
-	if c.budget != before {
+	if c.budget != before || c.wallet != wallet {
 		m.tellBudget(c)
 	}
 	m.keepCampaign(c)
@@ -121,6 +128,22 @@ func assign[T any](dst, src *T) {
 	if src != nil {
 		*dst = *src
 	}
+}
+
+// repoint lets a campaign be paid by another wallet of its vendor. What was charged stays charged to the old one.
+func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
+	w, why := m.walletFor(c.Marketplace, c.VendorID, id)
+	if why != command.Done || w == c.wallet {
+		return why
+	}
+	if m.wallets[w.ID] == nil {
+		m.keepWallet(w)
+	}
+	at := slices.Index(c.wallet.campaigns, c)
+	c.wallet.campaigns = slices.Delete(c.wallet.campaigns, at, at+1)
+	w.campaigns = append(w.campaigns, c)
+	c.wallet, c.Campaign.Wallet = w, w.ID
+	return command.Done
 }
 
 // rebase changes the length of a budget. What was spent in the old period counts as spent in the new one, and a total

@@ -99,6 +99,7 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 		return command.EventResult{Outcome: command.AlreadyCharged}
 	}
 
+	before := c.wallet.Balance
 	charged := ledger.Charge(&c.budget, &c.wallet.Wallet, m.tenant(c.Marketplace).postPaid, r.Price)
 	result := command.EventResult{Outcome: outcomeOf(charged, r.Price), Charged: charged, Clipped: r.Price - charged}
 	m.remember(k, &r.ChargeKey, result.Outcome, uint64(charged)) //nolint:gosec // not negative.
@@ -109,6 +110,7 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	if charged > 0 {
 		m.soil(c)
 		m.soilWallet(c.wallet)
+		m.noteEmptied(c.wallet, before)
 		m.show(c)
 	}
 	return result

@@ -155,18 +155,45 @@ func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, w.Marketplace)
 	dst = command.AppendText(dst, w.VendorID)
 	dst = command.AppendText(dst, w.Name)
-	dst = command.AppendBool(dst, w.Default)
+	dst = append(dst, walletMarks(w))
 	dst = command.AppendMoney(dst, w.Balance)
 	dst = command.AppendMoney(dst, w.Deposited)
 	dst = command.AppendMoney(dst, w.Spent)
-	return command.AppendMillis(dst, w.CreatedMillis)
+	dst = command.AppendMillis(dst, w.CreatedMillis)
+	if walletMarks(w)&walletMore == 0 { // What a binary without transfers wrote.
+		return dst
+	}
+	dst = command.AppendMoney(dst, w.Transferred)
+	dst = command.AppendText(dst, w.Currency)
+	return binary.LittleEndian.AppendUint32(dst, w.Emptied)
+}
+
+// Marks of a stored wallet.
+const (
+	walletDefault = 1 << iota
+	walletMore    // It has members of LevelWallets.
+)
+
+func walletMarks(w *ledger.Wallet) (marks byte) {
+	if w.Default {
+		marks |= walletDefault
+	}
+	if w.Transferred != 0 || w.Currency != "" || w.Emptied != 0 {
+		marks |= walletMore
+	}
+	return marks
 }
 
 func readWallet(id ids.UUID, b []byte) (ledger.Wallet, error) {
 	d := command.NewDecoder(b)
 	w := ledger.Wallet{
-		ID: id, Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(), Default: d.Bool(),
-		Balance: d.Money(), Deposited: d.Money(), Spent: d.Price(), CreatedMillis: d.I64(),
+		ID: id, Marketplace: d.U16(), VendorID: d.Text(), Name: d.Text(),
+	}
+	marks := d.Enum(2 * walletMore)
+	w.Default = marks&walletDefault != 0
+	w.Balance, w.Deposited, w.Spent, w.CreatedMillis = d.Money(), d.Money(), d.Price(), d.I64()
+	if marks&walletMore != 0 {
+		w.Transferred, w.Currency, w.Emptied = d.Money(), d.Text(), d.U32()
 	}
 	return w, d.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
@@ -20,19 +21,28 @@ func FuzzApply(f *testing.F) {
 		command.AppendAdvance(nil, benchNow+31*day, &command.Advance{Periods: []command.Periods{{Marketplace: 1, Day: 9}}}),
 		command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Budget: new(micros(7))}),
 		command.AppendPutRecords(nil, benchNow, &command.PutRecords{Records: []command.Record{{Kind: 1, ID: "k", Value: []byte("v"), Class: "c"}}}),
+		command.AppendOpenAccount(nil, benchNow, &command.OpenAccount{Account: ids.LedgerAccountOf(1, "a"), Marketplace: 1, Name: "a", Currency: "EUR"}),
+		command.AppendTransfer(nil, benchNow, &command.Transfer{
+			ID: ids.UUID{1}, Marketplace: 1, From: ids.DefaultWalletOf(1, "v"), To: ids.LedgerAccountOf(1, "a"), Amount: 7,
+		}),
+		command.AppendTransfer(nil, benchNow, &command.Transfer{
+			ID: ids.UUID{1}, Step: command.TransferSend, Marketplace: 1, From: ids.DefaultWalletOf(1, "v"), To: ids.UUID{2}, Amount: 7,
+		}),
+		command.AppendForgetEmptied(nil, benchNow, &command.ForgetEmptied{Marketplace: 1, Wallet: ids.DefaultWalletOf(1, "v"), Number: 1}),
 		command.AppendBootstrap(nil, benchNow, &command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1}}),
 	} {
 		f.Add(cmd, cmd)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		r := open(t, shardtest.NewKV())
+		r.Do(setFeature(command.LevelNewest))
 		r.Do(deposit(1, "v", 1_000))
 		r.Do(create(1, "v", 1, 500))
 		for _, cmd := range [][]byte{first, second} {
 			if len(cmd) < command.HeaderLen {
 				continue
 			}
-			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpSetFeature) + 1, 0, 0}, cmd[4:]...)
+			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpForgetEmptied) + 1, 0, 0}, cmd[4:]...)
 			cmd = shardtest.Reseal(cmd)
 			if _, err := command.Open(cmd); !errors.Is(err, command.ErrUnknownVersion) { // A level of the future.
 				r.Apply(cmd)

@@ -45,7 +45,12 @@ const (
 	tableSegment      = 0x1b // marketplace u16, segment, 0 -> segment's head; from 1 on -> its users, ascending.
 	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> staged at, users.
 	tableAttempt      = 0x1d // turn u64 -> attempt id, answer.
-	tableEnd          = 0x1e
+	tableTransfer     = 0x1e // transfer id -> ledger.Transfer.
+	tableNewTransfer  = 0x1f // marketplace u16, asked for descending, transfer id -> nothing; in the sender's group.
+	tableTransit      = 0x20 // marketplace u16, transfer id -> nothing; while it is under way, in the sender's group.
+	tableEntry        = 0x21 // account id, line descending -> the other account, description.
+	tableEmptied      = 0x22 // marketplace u16, wallet id, number u32 -> when; until somebody was told.
+	tableEnd          = 0x23
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -142,6 +147,25 @@ func prefixSegment(dst []byte, marketplace uint16, segment string) []byte {
 // prefixStaged starts the keys of an upload.
 func prefixStaged(dst []byte, marketplace uint16, segment string, upload ids.UUID) []byte {
 	return append(appendSized(appendU16(append(dst, tableStaged), marketplace), segment), upload[:]...)
+}
+
+func keyTransfer(dst []byte, id ids.UUID) []byte { return append(append(dst, tableTransfer), id[:]...) }
+
+func keyNewTransfer(dst []byte, marketplace uint16, millis int64, id ids.UUID) []byte {
+	dst = appendU64(appendU16(append(dst, tableNewTransfer), marketplace), ^uint64(millis)) //nolint:gosec // only the order matters.
+	return append(dst, id[:]...)
+}
+
+func keyTransit(dst []byte, marketplace uint16, id ids.UUID) []byte {
+	return append(appendU16(append(dst, tableTransit), marketplace), id[:]...)
+}
+
+func keyEntry(dst []byte, account ids.UUID, line uint64) []byte {
+	return appendU64(append(append(dst, tableEntry), account[:]...), ^line)
+}
+
+func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) []byte {
+	return appendU32(append(appendU16(append(dst, tableEmptied), marketplace), wallet[:]...), number)
 }
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }

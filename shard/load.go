@@ -108,7 +108,8 @@ var errKey = errors.New("malformed key")
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
-	tableAttempt: 9,
+	tableAttempt:  9,
+	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23,
 }
 
 func (l *loader) take(key, value []byte, hash uint64) error {
@@ -157,6 +158,10 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 	case tableWallet:
 		w, err := readWallet(ids.UUID(rest), value)
 		m.wallets[w.ID] = &wallet{Wallet: w, hash: hash}
+		m.countAccount(&w)
+		return err
+	case tableTransfer:
+		_, err := readTransfer(ids.UUID(rest), value)
 		return err
 	case tableAdjust:
 		balance := money.Micros(d.I64())

@@ -16,19 +16,33 @@ import (
 // same bytes under the same digest.
 func TestModel(t *testing.T) {
 	for round := range modelRounds { // Rapid's default of 100 sequences takes a tenth of a second.
-		if !t.Run(fmt.Sprint("round=", round), testModel) {
+		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, false, (*shardtest.Generator).Step) }) {
 			break // It has found a shortest sequence, which takes half a minute.
+		}
+	}
+}
+
+// TestModelOfMoney is TestModel with the commands that move money, on the newest level.
+func TestModelOfMoney(t *testing.T) {
+	for round := range modelRounds {
+		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, true, (*shardtest.Generator).MoneyStep) }) {
+			break
 		}
 	}
 }
 
 const modelRounds = 10
 
-func testModel(t *testing.T) {
+func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
 		single := open(t, shardtest.NewKV())
 		batched := open(t, shardtest.NewKV())
+		if newest {
+			step := g.Newest()
+			check(t, step.Check(single.Do(step.Command)))
+			check(t, step.Check(batched.Do(step.Command)))
+		}
 		for range rapid.IntRange(1, 120).Draw(t, "steps") {
 			if rapid.IntRange(0, 40).Draw(t, "nobody asks for anything") == 0 {
 				ticks := rapid.IntRange(1, 300).Draw(t, "ticks")
@@ -39,7 +53,7 @@ func testModel(t *testing.T) {
 				}
 				single.Commit()
 			}
-			step := g.Step()
+			step := next(g)
 			check(t, step.Check(single.Do(step.Command)))
 			check(t, step.Check(batched.Apply(step.Command)))
 			check(t, g.Model.Compare(single))

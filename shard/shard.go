@@ -82,6 +82,7 @@ type Machine struct {
 	campaigns    []*campaign // By ordinal, from 1 at index 0.
 	byID         map[ids.UUID]*campaign
 	wallets      map[ids.UUID]*wallet
+	opened       map[owner]int // Accounts beyond the default wallets.
 	adjusts      adjusts
 	attempts     attempts
 	dedup        dedup
@@ -155,7 +156,7 @@ func (m *Machine) forget() {
 	m.staged = make(map[string]upload)
 	m.marketplaces = make(map[uint16]*tenant)
 	m.campaigns, m.byID = nil, make(map[ids.UUID]*campaign)
-	m.wallets = make(map[ids.UUID]*wallet)
+	m.wallets, m.opened = make(map[ids.UUID]*wallet), make(map[owner]int)
 	m.adjusts = newAdjusts()
 	m.attempts = newAttempts()
 	m.dedup = newDedup()

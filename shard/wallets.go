@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// adjusts remembers wallet adjustments by their request ids: those of the last 24 hours, and from LevelRequests on also the
+// adjusts remembers wallet adjustments, and openings of accounts, by their request ids: those of the last 24 hours, and from LevelRequests on also the
 // newest event.RequestsKept, in whole hours.
 type adjusts struct {
 	balances map[ids.UUID]money.Micros
@@ -79,16 +79,23 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	if a.Strict && a.Amount < 0 && w.Balance+a.Amount < 0 {
 		return refused(command.InsufficientBalance, 0)
 	}
+	before := w.Balance
 	if !w.Adjust(a.Amount) {
 		return refused(command.TooMany, 0)
 	}
 	m.keepWallet(w)
-	hour := event.BucketOf(m.state.now)
-	key := keyAdjust(nil, hour, a.Request)
-	hash := m.add(key, binary.LittleEndian.AppendUint64(nil, uint64(w.Balance))) //nolint:gosec // two's complement both ways.
-	m.adjusts.remember(hour, a.Request, w.Balance, hash)
+	m.rememberRequest(a.Request, w.Balance)
 	m.journal(ledger.Line{Kind: ledger.Adjustment, Key: a.Request, Wallet: w.ID, Price: a.Amount, Amount: a.Amount})
+	m.enter(w, ids.UUID{}, a.Description)
+	m.noteEmptied(w, before)
 	return command.Result{Balance: w.Balance}
+}
+
+// rememberRequest keeps the id of a request and the balance that it was answered with.
+func (m *Machine) rememberRequest(request ids.UUID, balance money.Micros) {
+	hour := event.BucketOf(m.state.now)
+	hash := m.add(keyAdjust(nil, hour, request), binary.LittleEndian.AppendUint64(nil, uint64(balance))) //nolint:gosec // two's complement both ways.
+	m.adjusts.remember(hour, request, balance, hash)
 }
 
 // walletFor returns the wallet that a command names: an existing one of the vendor, or the default wallet, which is made
@@ -117,8 +124,11 @@ func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wa
 func (m *Machine) keepWallet(w *wallet) {
 	if m.wallets[w.ID] == nil {
 		m.wallets[w.ID] = w
-		key := keyOfVendor(nil, tableVendorWallet, w.Marketplace, w.VendorID)
-		m.put(append(key, w.ID[:]...), []byte{})
+		m.countAccount(&w.Wallet)
+		if w.VendorID != "" {
+			key := keyOfVendor(nil, tableVendorWallet, w.Marketplace, w.VendorID)
+			m.put(append(key, w.ID[:]...), []byte{})
+		}
 	}
 	m.soilWallet(w)
 }

@@ -77,6 +77,9 @@ func (c *Command) bids(d *Decoder) []market.Bid {
 	return all
 }
 
+// walletVersion is the version of a PatchCampaign that moves the campaign to another wallet.
+const walletVersion = 3
+
 // Members of a PatchCampaign, one bit each.
 const (
 	patchName = 1 << iota
@@ -94,7 +97,7 @@ const (
 	patchSegments
 	patchSchedule
 	patchCaps
-	patchMembers
+	patchWallet // The last bit of the mask.
 )
 
 // AppendPatchCampaign appends a PatchCampaign.
@@ -148,6 +151,11 @@ func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
 	if p.Caps != nil {
 		dst = appendCaps(dst, *p.Caps)
 	}
+	if p.Wallet != nil {
+		dst = append(dst, p.Wallet[:]...)
+		dst[at] = walletVersion
+		return seal(dst, at)
+	}
 	return sealMore(dst, at, patchMask(p) >= patchProducts)
 }
 
@@ -155,7 +163,7 @@ func patchMask(p *PatchCampaign) uint16 {
 	return maskOf(
 		p.Name != nil, p.Active != nil, p.StartMillis != nil, p.EndMillis != nil, p.Budget != nil, p.Period != nil,
 		p.TargetROASMilli != nil, p.Status != nil, p.StatusUpdatedBy != nil, p.Price != nil, p.Document != nil,
-		p.Products != nil, p.Segments != nil, p.Schedule != nil, p.Caps != nil,
+		p.Products != nil, p.Segments != nil, p.Schedule != nil, p.Caps != nil, p.Wallet != nil,
 	)
 }
 
@@ -165,7 +173,7 @@ func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
 	p.Campaign = d.UUID()
 	p.Marketplace = d.U16()
 	mask := d.U16()
-	if mask >= patchMembers || c.Version < moreVersion && mask >= patchProducts {
+	if c.Version < walletVersion && mask >= patchWallet || c.Version < moreVersion && mask >= patchProducts {
 		d.Fail()
 	}
 	if mask&patchName != 0 {
@@ -218,5 +226,8 @@ func (d *Decoder) patchMore(p *PatchCampaign, mask uint16) {
 	}
 	if mask&patchCaps != 0 {
 		p.Caps = new(d.caps())
+	}
+	if mask&patchWallet != 0 {
+		p.Wallet = new(d.UUID())
 	}
 }

@@ -33,6 +33,9 @@ const (
 	OpSetFeature        // Raises the feature level of the group.
 	OpStageSegment      // One piece of an upload of segment users; without effect until it is committed.
 	OpCommitSegment     // Applies an upload to a segment in one step.
+	OpOpenAccount       // A further wallet of a vendor, or a ledger account.
+	OpTransfer          // A step of a transfer between two accounts.
+	OpForgetEmptied     // Somebody was told that a wallet is empty.
 )
 
 // Advance moves a group's clock. Periods lists the current local periods of marketplaces; a period never goes back.
@@ -254,6 +257,7 @@ type PatchCampaign struct {
 	Segments        *market.SegmentRules // Replaces all of them.
 	Schedule        *[]uint16            // Nil or empty hours clear it.
 	Caps            *[]market.Cap
+	Wallet          *ids.UUID // Pays from now on; what was charged stays charged to the old one.
 }
 
 // PutBids adds bids to a campaign or replaces amount, state, triggers and location of existing ones, all or nothing.

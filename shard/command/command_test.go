@@ -143,6 +143,14 @@ var (
 		}, ReadPatchCampaign),
 		example("put bids, later members", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: laterBids}, ReadPutBids),
 		example("stage segment", AppendStageSegment, StageSegment{1, "s-1", ids.UUID{2}, 3, []uint64{0, 1, 1 << 63}}, ReadStageSegment),
+		example("patch campaign, wallet", AppendPatchCampaign, PatchCampaign{
+			Campaign: ids.UUID{1}, Marketplace: 2, Name: new("n"), Caps: &laterCampaign.Caps, Wallet: &ids.UUID{3},
+		}, ReadPatchCampaign),
+		example("open account", AppendOpenAccount, OpenAccount{ids.UUID{1}, ids.UUID{2}, 3, "v", "second", "EUR"}, ReadOpenAccount),
+		example("transfer", AppendTransfer, Transfer{
+			ids.UUID{1}, TransferReceive, 2, ids.UUID{3}, ids.UUID{4}, 5_000_000, now, "for december",
+		}, ReadTransfer),
+		example("forget emptied", AppendForgetEmptied, ForgetEmptied{1, ids.UUID{2}, 3}, ReadForgetEmptied),
 		example("commit segment", AppendCommitSegment, CommitSegment{1, "s-1", ids.UUID{2}, 3, SegmentReplace}, ReadCommitSegment),
 		example("attempt", func(dst []byte, millis int64, x *attempted) []byte {
 			return AppendAttempt(AppendPatchCampaign(dst, millis, &x.PatchCampaign), x.Attempt)
@@ -249,7 +257,7 @@ func readAny(cmd []byte) error {
 func TestNewerCommandsAreTold(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
-		"op":      func(cmd []byte) { cmd[1] = byte(OpCommitSegment) + 1 },
+		"op":      func(cmd []byte) { cmd[1] = byte(len(encodings)) },
 		"flag":    func(cmd []byte) { cmd[2] = 2 },
 		"flags":   func(cmd []byte) { cmd[3] = 1 },
 		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // Of something that cannot be one.

@@ -25,10 +25,13 @@ const (
 	// LevelAttempts lets a management command say which attempt of its proposer it is, so that a repeat is answered and not
 	// applied again.
 	LevelAttempts
+	// LevelWallets brings further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that move to
+	// another wallet, and the news of a wallet that was emptied (wallets.go).
+	LevelWallets
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelAttempts
+const LevelNewest = LevelWallets
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.
@@ -36,8 +39,9 @@ var encodings = [...][]Level{
 	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone}, OpBootstrap: {LevelNone},
 	OpPutMarketplace: {LevelNone, LevelAds}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
 	OpPutProducts: {LevelNone, LevelAds}, OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone},
-	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds}, OpPutBids: {LevelNone, LevelAds},
+	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds, LevelWallets}, OpPutBids: {LevelNone, LevelAds},
 	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
+	OpOpenAccount: {LevelWallets}, OpTransfer: {LevelWallets}, OpForgetEmptied: {LevelWallets},
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

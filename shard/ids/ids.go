@@ -90,6 +90,9 @@ func DefaultWalletOf(marketplace uint16, vendorID string) UUID {
 	return u
 }
 
+// LedgerAccountOf returns the id of a ledger account: a UUIDv8 derived from the marketplace's ordinal and the account's name.
+func LedgerAccountOf(marketplace uint16, name string) UUID { return derive('l', marketplace, name) }
+
 func derive(kind byte, marketplace uint16, text string) UUID {
 	b := make([]byte, 0, 300)
 	b = append(b, "gavel/id/"...)

@@ -27,15 +27,25 @@ func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged mo
 // Adjust adds an amount, which may be negative, to the wallet; ok is false, and nothing changed, when a sum would leave
 // the range of amounts.
 func (w *Wallet) Adjust(amount money.Micros) (ok bool) {
+	return w.add(&w.Deposited, amount)
+}
+
+// Move adds the amount of a transfer, negative on the side that pays; ok is false, and nothing changed, when a sum would
+// leave the range of amounts.
+func (w *Wallet) Move(amount money.Micros) (ok bool) {
+	return w.add(&w.Transferred, amount)
+}
+
+func (w *Wallet) add(sum *money.Micros, amount money.Micros) (ok bool) {
 	balance, ok := money.Add(w.Balance, amount)
 	if !ok {
 		return false
 	}
-	deposited, ok := money.Add(w.Deposited, amount)
+	total, ok := money.Add(*sum, amount)
 	if !ok {
 		return false
 	}
-	w.Balance, w.Deposited = balance, deposited
+	w.Balance, *sum = balance, total
 	return true
 }
 

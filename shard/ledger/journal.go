@@ -23,6 +23,16 @@ const (
 	// BillingMode tells how a marketplace charges from here on: Bid is its ordinal, Price 1 when its wallets are paid
 	// later and bound nothing, 0 when they are prepaid. No money moves. Before the first such line they are prepaid.
 	BillingMode
+	// TransferLeg is one side of a transfer within the group: Key is the transfer, Wallet the account, Price what was moved,
+	// Amount what was added, negative on the side that paid. INVARIANT: the next line is the other leg, of the opposite
+	// amount.
+	TransferLeg
+	// TransferSent is what left the group on its way to an account of another one, as a negative Amount.
+	TransferSent
+	// TransferReceived is what came from another group. INVARIANT: that group's journal has the TransferSent of the same Key.
+	TransferReceived
+	// TransferReturned gives back a TransferSent that the other group could not take.
+	TransferReturned
 )
 
 // Chain is the running hash over all lines up to one: SHA-256 over the chain before it and the line, cut to 128 bits.
@@ -36,8 +46,8 @@ type Line struct {
 	Kind     LineKind
 	Campaign uint32       // Ordinal; 0 on an Adjustment.
 	Bid      uint32       // Ordinal; 0 on an Adjustment.
-	Key      [16]byte     // The charge key, or the request id of an Adjustment.
-	Wallet   ids.UUID     // The wallet debited or adjusted.
+	Key      [16]byte     // The charge key, the request id of an Adjustment, the id of a transfer.
+	Wallet   ids.UUID     // The wallet debited, adjusted or moved to or from.
 	Price    money.Micros // What was asked.
 	Amount   money.Micros // What was charged or added. INVARIANT: 0 <= Amount <= Price on a charge.
 	Chain    Chain        // INVARIANT: Next(chain of line Seq-1, this line).

@@ -26,7 +26,7 @@ func (g *Generator) attempt(s Step) Step {
 		panic(s.Name + ": " + err.Error())
 	}
 	switch {
-	case m.Level < command.LevelAttempts, c.Attempted, g.dice(4, "no attempt") == 0:
+	case m.Level < command.LevelAttempts, c.Attempted, s.Result.Refusal == command.TooEarly, g.dice(4, "no attempt") == 0:
 		return s
 	case c.Op == command.OpEvents, c.Op == command.OpAdvance, c.Op == command.OpSetFeature:
 		return s

@@ -28,6 +28,7 @@ func (m *Model) Compare(r *Replica) error {
 		fail("something fed was not published")
 	}
 	m.compareMoney(r, b, fail)
+	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
 	if err := b.Audit(); err != nil {
 		all = append(all, err)
@@ -38,7 +39,8 @@ func (m *Model) Compare(r *Replica) error {
 func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any)) {
 	for id, w := range m.Wallets {
 		got, _ := b.Wallet(id)
-		if !same(got.Balance, w.Balance) || !same(got.Spent, w.Spent) || !same(got.Deposited, w.Deposited) {
+		if !same(got.Balance, w.Balance) || !same(got.Spent, w.Spent) || !same(got.Deposited, w.Deposited) ||
+			!same(got.Transferred, w.Transferred) || got.VendorID != w.Vendor || got.Emptied != w.Emptied {
 			fail("wallet of %s is %+v, not %+v", w.Vendor, got, w)
 		}
 	}

@@ -20,12 +20,15 @@ type Dice func(n int, what string) int
 type Generator struct {
 	Model *Model
 	Fixed bool // No command changes the feature level.
+	Alone bool // There is no other group to send money to or to get some from.
 	dice  Dice
 	now   int64 // The proposers' clock; the model's may be ahead of it.
 	was   int64 // The model's clock before the step under way.
 	seq   int
 	sent  []sent
 	asked []command.AdjustWallet
+	moved []command.Transfer
+	named []command.OpenAccount
 	made  []command.CreateCampaign
 	token []token
 	tried []tried
@@ -81,6 +84,7 @@ func (g *Generator) Step() Step {
 		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
 		g.repeat, g.repeat, g.late,
+		g.account, g.transfer, g.transfer, g.transfer, g.forget,
 	}
 	return g.attempt(kinds[g.dice(len(kinds), "command")]())
 }
@@ -192,7 +196,7 @@ func (g *Generator) adjust() Step {
 	g.seq++
 	a := command.AdjustWallet{
 		Request: g.id('r', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Amount: g.amount("amount"),
-		Strict: g.dice(4, "strict") > 0,
+		Strict: g.dice(4, "strict") > 0, Description: fmt.Sprint("note ", g.dice(3, "description")),
 	}
 	switch g.dice(8, "adjustment") {
 	case 0, 1:
@@ -200,7 +204,7 @@ func (g *Generator) adjust() Step {
 	case 2:
 		a.Wallet = g.id('w', 1) // Nobody's.
 	case 3:
-		a.Wallet = ids.DefaultWalletOf(a.Marketplace, a.VendorID)
+		a.Wallet = g.walletOf(a.Marketplace, a.VendorID)
 	case 4:
 		if len(g.asked) > 0 {
 			a = g.asked[g.dice(len(g.asked), "which adjustment")]
@@ -219,6 +223,9 @@ func (g *Generator) create() Step {
 	}}
 	c := &x.Campaign
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)))
+	if g.dice(2, "wallet") == 0 {
+		c.Wallet = g.walletOf(c.Marketplace, c.VendorID)
+	}
 	if g.dice(3, "budget") > 0 {
 		c.Budget = g.amount("budget")
 	}
@@ -271,6 +278,9 @@ func (g *Generator) patch() Step {
 	if g.dice(6, "patch status") == 0 {
 		p.Status = new(market.Status(g.dice(4, "status")))
 	}
+	if g.Model.Level >= command.LevelWallets && g.dice(4, "patch wallet") == 0 {
+		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
+	}
 	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p)}
 }
 
@@ -312,7 +322,7 @@ func (g *Generator) marketplace() Step {
 }
 
 func (g *Generator) feature() Step {
-	level := command.Level(g.dice(int(command.LevelNewest)+1, "level")) //nolint:gosec // a handful.
+	level := command.Level(min(g.dice(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
 	if g.Fixed {
 		level = 0
 	}

@@ -83,9 +83,11 @@ func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
 	}
 	w.Balance.Set(balance)
 	w.Deposited.Add(w.Deposited, big.NewInt(int64(a.Amount)))
-	m.keep(a.Marketplace, a.VendorID, w)
-	m.adjusts[a.Request] = adjust{m.Now / hourMillis, balance}
+	m.Wallets[w.ID] = w
+	m.adjusts[a.Request] = adjust{m.Now / hourMillis, new(big.Int).Set(balance)}
 	m.Lines = append(m.Lines, Line{Key: a.Request, Amount: big.NewInt(int64(a.Amount))})
+	m.enter(w, ids.UUID{}, a.Description)
+	m.emptied(w, new(big.Int).Sub(balance, big.NewInt(int64(a.Amount))))
 	return command.Result{Balance: micros(balance)}
 }
 
@@ -94,16 +96,16 @@ func (m *Model) wallet(marketplace uint16, vendor string, id ids.UUID) *Wallet {
 	if id.IsZero() {
 		id = byDefault
 	}
-	if w := m.Wallets[id]; w != nil && (w.Marketplace != marketplace || w.Vendor != vendor) || id != byDefault {
-		return nil
-	} else if w != nil {
+	if w := m.Wallets[id]; w != nil {
+		if w.Marketplace != marketplace || w.Vendor != vendor {
+			return nil
+		}
 		return w
 	}
-	return &Wallet{marketplace, vendor, new(big.Int), new(big.Int), new(big.Int)}
-}
-
-func (m *Model) keep(marketplace uint16, vendor string, w *Wallet) {
-	m.Wallets[ids.DefaultWalletOf(marketplace, vendor)] = w
+	if id != byDefault {
+		return nil
+	}
+	return newWallet(id, marketplace, vendor)
 }
 
 // Create applies a CreateCampaign.
@@ -128,10 +130,10 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 			return refuse(command.AlreadyExists, i)
 		}
 	}
-	m.keep(x.Campaign.Marketplace, x.Campaign.VendorID, w)
+	m.Wallets[w.ID] = w
 	c := &Campaign{Campaign: x.Campaign, Spent: new(big.Int), SpentTotal: new(big.Int), First: m.bids + 1}
 	c.Ordinal = uint32(len(m.Campaigns) + 1)
-	c.Campaign.Wallet = ids.DefaultWalletOf(c.Marketplace, c.VendorID)
+	c.Campaign.Wallet = w.ID
 	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
 	m.Campaigns = append(m.Campaigns, c)
 	m.tell(c)
@@ -236,7 +238,15 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 		return refuse(command.WrongState, 0)
 	}
-	budget, spent, period := c.Budget, c.Spent, c.PeriodNumber
+	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
+	if p.Wallet != nil {
+		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
+		if w == nil {
+			return refuse(command.NotFound, 0)
+		}
+		m.Wallets[w.ID] = w
+		c.Campaign.Wallet = w.ID
+	}
 	if p.Active != nil {
 		c.Active = *p.Active
 	}
@@ -257,7 +267,7 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 	}
 	c.UpdatedMillis = m.Now
-	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period {
+	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer {
 		m.tell(c)
 	}
 	return command.Result{}

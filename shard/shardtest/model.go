@@ -19,6 +19,8 @@ type Model struct {
 	Marketplaces map[uint16]*market.Marketplace
 	Periods      map[uint16]command.Periods
 	Wallets      map[ids.UUID]*Wallet
+	Transfers    map[ids.UUID]*Moved
+	Emptied      map[Emptying]bool // Nobody was told yet.
 	Campaigns    []*Campaign
 	Events       []Counted
 	Lines        []Line
@@ -33,9 +35,12 @@ type Model struct {
 
 // Wallet is a wallet of the model.
 type Wallet struct {
-	Marketplace               uint16
-	Vendor                    string
-	Balance, Deposited, Spent *big.Int
+	ID                                     ids.UUID
+	Marketplace                            uint16
+	Vendor                                 string
+	Balance, Deposited, Spent, Transferred *big.Int
+	Emptied                                uint32
+	Entries                                []Entered // From LevelWallets on.
 }
 
 // Campaign is a campaign of the model.
@@ -94,7 +99,7 @@ type adjust struct {
 func NewModel() *Model {
 	return &Model{
 		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
-		Wallets: make(map[ids.UUID]*Wallet), Records: make(map[Name]Record),
+		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product),
 		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]adjust),
 	}
@@ -174,6 +179,7 @@ func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) co
 	c.SpentTotal.Add(c.SpentTotal, charged)
 	w.Balance.Sub(w.Balance, charged)
 	w.Spent.Add(w.Spent, charged)
+	m.emptied(w, new(big.Int).Add(w.Balance, charged))
 	over := charged.Sign() > 0 && (c.Budget > 0 && c.Spent.Cmp(big.NewInt(int64(c.Budget))) > 0 || prepaid && w.Balance.Sign() < 0)
 	m.Lines = append(m.Lines, Line{c.Ordinal, r.ChargeKey, charged, over})
 

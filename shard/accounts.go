@@ -1,0 +1,118 @@
+package shard
+
+import (
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Bounds of accounts.
+const (
+	WalletsMax  = 3      // BOUND: wallets of a vendor, the default one included.
+	AccountsMax = 10_000 // BOUND: ledger accounts of a marketplace in one group; all are held in memory.
+)
+
+// owner is whose accounts are counted: a vendor's, or, without a vendor, a marketplace's.
+type owner struct {
+	marketplace uint16
+	vendor      string
+}
+
+// countAccount counts an account that was added. The default wallet does not count: every vendor has one, whether it is
+// stored already or not.
+func (m *Machine) countAccount(w *ledger.Wallet) {
+	if !w.Default {
+		m.opened[owner{w.Marketplace, w.VendorID}]++
+	}
+}
+
+// openAccount makes a wallet or a ledger account, or keeps the default wallet of a vendor before its first deposit.
+func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
+	if a.VendorID == "" {
+		return m.openLedgerAccount(a)
+	}
+	if !isID(a.VendorID) || ids.ShardOf(a.Account) != ids.ShardOf(ids.AccountOf(a.Marketplace, a.VendorID)) {
+		return refused(command.Invalid, 0)
+	}
+	if a.Account == ids.DefaultWalletOf(a.Marketplace, a.VendorID) {
+		w, why := m.walletFor(a.Marketplace, a.VendorID, a.Account)
+		if why == command.Done && m.wallets[a.Account] == nil {
+			m.keepWallet(w)
+		}
+		return command.Result{Refusal: why}
+	}
+	if old := m.wallets[a.Account]; old != nil {
+		if old.Marketplace != a.Marketplace || old.VendorID != a.VendorID {
+			return refused(command.AlreadyExists, 0)
+		}
+		return command.Result{}
+	}
+	return m.addAccount(a, WalletsMax-1)
+}
+
+// openLedgerAccount makes a ledger account. Its id follows from its name, so the request tells a repetition from a name
+// that is taken.
+func (m *Machine) openLedgerAccount(a *command.OpenAccount) command.Result {
+	if a.Name == "" || a.Currency == "" || a.Account != ids.LedgerAccountOf(a.Marketplace, a.Name) {
+		return refused(command.Invalid, 0)
+	}
+	if _, repeated := m.adjusts.balances[a.Request]; repeated {
+		return command.Result{}
+	}
+	if m.wallets[a.Account] != nil {
+		return refused(command.AlreadyExists, 0)
+	}
+	r := m.addAccount(a, AccountsMax)
+	if r.Refusal == command.Done {
+		m.rememberRequest(a.Request, 0)
+	}
+	return r
+}
+
+func (m *Machine) addAccount(a *command.OpenAccount, limit int) command.Result {
+	if m.opened[owner{a.Marketplace, a.VendorID}] >= limit {
+		return refused(command.TooMany, 0)
+	}
+	m.keepWallet(&wallet{Wallet: ledger.Wallet{
+		ID: a.Account, Marketplace: a.Marketplace, VendorID: a.VendorID, Name: a.Name, Currency: a.Currency,
+		CreatedMillis: m.state.now,
+	}})
+	return command.Result{}
+}
+
+// accountOf returns a wallet or ledger account of a marketplace, or nil.
+func (m *Machine) accountOf(marketplace uint16, id ids.UUID) *wallet {
+	if w := m.wallets[id]; w != nil && w.Marketplace == marketplace {
+		return w
+	}
+	return nil
+}
+
+// enter lists the last line of the journal under an account, with what the line has no room for.
+func (m *Machine) enter(w *wallet, other ids.UUID, description string) {
+	if m.state.level >= command.LevelWallets {
+		m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
+	}
+}
+
+func appendEntry(dst []byte, other ids.UUID, description string) []byte {
+	return command.AppendText(append(dst, other[:]...), description)
+}
+
+// noteEmptied leaves a reminder when a change has brought a wallet to zero or below and that stops its campaigns. The
+// reminder stays until ForgetEmptied: who stores the notice of it may fail and begin anew.
+func (m *Machine) noteEmptied(w *wallet, before money.Micros) {
+	if before <= 0 || w.Balance > 0 || m.state.level < command.LevelWallets || w.VendorID == "" || m.tenant(w.Marketplace).postPaid {
+		return
+	}
+	w.Emptied++
+	m.soilWallet(w)
+	m.put(keyEmptied(nil, w.Marketplace, w.ID, w.Emptied), command.AppendMillis(nil, m.state.now))
+}
+
+// forgetEmptied takes a reminder away; one that is gone already is a repetition.
+func (m *Machine) forgetEmptied(f *command.ForgetEmptied) command.Result {
+	m.put(keyEmptied(nil, f.Marketplace, f.Wallet, f.Number), nil)
+	return command.Result{}
+}

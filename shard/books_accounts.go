@@ -1,0 +1,137 @@
+package shard
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+)
+
+// Span is a time span in Unix milliseconds, From included and To not. The zero Span is all time.
+type Span struct{ From, To int64 }
+
+// Entry is a line of the journal that is listed under an account: an adjustment or one side of a transfer. Charges are
+// not listed; their sum is the account's Spent.
+type Entry struct {
+	ledger.Line
+	Other       ids.UUID // The account on the other side of a transfer.
+	Description string
+}
+
+// entriesStep is how many entries are read at once.
+const entriesStep = 100
+
+// Entries lists the entries of an account, newest first, behind the line before (0: from the newest on).
+func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (all []Entry, more bool) {
+	for {
+		step := b.entries(account, before)
+		for i := range step {
+			e := &step[i]
+			switch {
+			case span.To != 0 && e.Millis >= span.To:
+			case e.Millis < span.From:
+				return all, false // The state clock never goes back, so all others are older.
+			case len(all) == limit:
+				return all, true
+			default:
+				all = append(all, *e)
+			}
+		}
+		if len(step) < entriesStep {
+			return all, false
+		}
+		before = step[len(step)-1].Seq
+	}
+}
+
+// entries reads the next entriesStep entries behind a line, with their lines.
+func (b Books) entries(account ids.UUID, before uint64) (all []Entry) {
+	from := keyEntry(nil, account, before-1) // Before 0 stands the largest number, whose key comes first.
+	prefix := from[:len(from)-8]
+	b.R.Scan(from, after(prefix), func(key, value []byte) bool {
+		d := command.NewDecoder(value)
+		e := Entry{Line: ledger.Line{Seq: ^binary.BigEndian.Uint64(key[len(prefix):])}, Other: d.UUID(), Description: d.Text()}
+		all = append(all, must(e, d.Err()))
+		return len(all) < entriesStep
+	})
+	for i := range all {
+		stored, _ := b.R.Get(keyLine(nil, all[i].Seq))
+		all[i].Line = must(ledger.ReadLine(all[i].Seq, stored))
+	}
+	return all
+}
+
+// Transfer returns a transfer that this group sent, made or received.
+func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
+	stored, found := b.R.Get(keyTransfer(nil, id))
+	if !found {
+		return ledger.Transfer{}, false
+	}
+	return must(readTransfer(id, stored)), true
+}
+
+// Transfers lists the transfers that accounts of this group paid, newest first, behind the given one (nil: from the newest
+// on).
+func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span, limit int) (all []ledger.Transfer, more bool) {
+	prefix := appendU16([]byte{tableNewTransfer}, marketplace)
+	from := prefix
+	if span.To != 0 {
+		from = keyNewTransfer(nil, marketplace, span.To-1, ids.UUID{})
+	}
+	if before != nil {
+		if last := append(keyNewTransfer(nil, marketplace, before.Millis, before.ID), 0); string(last) > string(from) {
+			from = last
+		}
+	}
+	var names []ids.UUID
+	b.R.Scan(from, after(prefix), func(key, _ []byte) bool {
+		if millis := int64(^binary.BigEndian.Uint64(key[len(prefix):])); millis < span.From { //nolint:gosec // as it was written.
+			return false
+		}
+		if more = len(names) == limit; more {
+			return false
+		}
+		names = append(names, ids.UUID(key[len(prefix)+8:]))
+		return true
+	})
+	for _, id := range names {
+		t, _ := b.Transfer(id)
+		all = append(all, t)
+	}
+	return all, more
+}
+
+// Transit lists transfers of a marketplace that this group sent and of which it has not heard yet what became of them.
+func (b Books) Transit(marketplace uint16, limit int) (all []ledger.Transfer) {
+	prefix := appendU16([]byte{tableTransit}, marketplace)
+	names, _ := page(b.R, prefix, "", limit, func(id string, _ []byte) ids.UUID { return ids.UUID([]byte(id)) })
+	for _, id := range names {
+		t, _ := b.Transfer(id)
+		all = append(all, t)
+	}
+	return all
+}
+
+// Emptied is a wallet that was emptied, and of which nobody was told yet.
+type Emptied struct {
+	Wallet ledger.Wallet
+	Number uint32 // Which emptying of the wallet.
+	Millis int64
+}
+
+// Emptied lists wallets of a marketplace that were emptied.
+func (b Books) Emptied(marketplace uint16, limit int) []Emptied {
+	prefix := appendU16([]byte{tableEmptied}, marketplace)
+	all, _ := page(b.R, prefix, "", limit, func(key string, value []byte) Emptied {
+		d := command.NewDecoder(value)
+		e := Emptied{
+			Wallet: ledger.Wallet{ID: ids.UUID([]byte(key[:16]))}, Number: binary.BigEndian.Uint32([]byte(key[16:])), Millis: d.I64(),
+		}
+		return must(e, d.Err())
+	})
+	for i := range all {
+		all[i].Wallet, _ = b.Wallet(all[i].Wallet.ID)
+	}
+	return all
+}

@@ -1,0 +1,122 @@
+package shardtest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// walletID is one of the few further wallets that a vendor may get.
+func (g *Generator) walletID(marketplace uint16, vendor string) ids.UUID {
+	u := g.id('w', 10+g.dice(4, "which wallet"))
+	u[1], u[2] = byte(marketplace), vendor[len(vendor)-1]
+	u[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendor)))
+	return u
+}
+
+func (g *Generator) walletOf(marketplace uint16, vendor string) ids.UUID {
+	if g.dice(2, "default wallet") == 0 {
+		return ids.DefaultWalletOf(marketplace, vendor)
+	}
+	return g.walletID(marketplace, vendor)
+}
+
+func (g *Generator) account() Step {
+	g.seq++
+	a := command.OpenAccount{Request: g.id('o', g.seq), Marketplace: g.market(), Name: fmt.Sprint("a", g.dice(3, "account"))}
+	switch g.dice(8, "kind of account") {
+	case 0, 1, 2:
+		a.Account, a.Currency = ids.LedgerAccountOf(a.Marketplace, a.Name), "EUR"
+	case 3:
+		a.VendorID = g.vendor()
+		a.Account = ids.DefaultWalletOf(a.Marketplace, a.VendorID)
+	default:
+		a.VendorID = g.vendor()
+		a.Account = g.walletID(a.Marketplace, a.VendorID)
+	}
+	if len(g.named) > 0 && g.dice(4, "repeat an opening") == 0 {
+		a = g.named[g.dice(len(g.named), "which opening")]
+	}
+	g.named = append(g.named, a)
+	return Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
+}
+
+// MoneyStep makes a command that moves money, or lets it be moved: a Generator that makes only such, on the newest level,
+// meets far more transfers than one that makes everything.
+func (g *Generator) MoneyStep() Step {
+	g.tick()
+	kinds := []func() Step{
+		g.transfer, g.transfer, g.transfer, g.transfer, g.adjust, g.adjust, g.account, g.account, g.create, g.events, g.events, g.patch,
+		g.forget, g.marketplace, g.advance,
+	}
+	return g.attempt(kinds[g.dice(len(kinds), "command")]())
+}
+
+// Newest raises the feature level to the newest.
+func (g *Generator) Newest() Step {
+	g.tick()
+	x := command.SetFeature{Level: command.LevelNewest}
+	return Step{Name: "newest", Command: command.AppendSetFeature(nil, g.now, x), Result: g.Model.Feature(x.Level)}
+}
+
+// anyAccount names an account, most often one that exists.
+func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
+	if g.dice(4, "unknown account") > 0 {
+		var known []ids.UUID
+		for id, w := range g.Model.Wallets {
+			if w.Marketplace == marketplace {
+				known = append(known, id)
+			}
+		}
+		if len(known) > 0 {
+			slices.SortFunc(known, func(a, b ids.UUID) int { return bytes.Compare(a[:], b[:]) })
+			return known[g.dice(len(known), "known account")]
+		}
+	}
+	if g.dice(3, "ledger account") == 0 {
+		return ids.LedgerAccountOf(marketplace, fmt.Sprint("a", g.dice(3, "account")))
+	}
+	return g.walletOf(marketplace, g.vendor())
+}
+
+// transfer makes a step of a transfer: a new one, the same one again, or another one of a transfer that was begun.
+func (g *Generator) transfer() Step {
+	g.seq++
+	x := command.Transfer{
+		ID: g.id('t', g.seq), Marketplace: g.market(), Amount: g.amount("transfer"), Description: fmt.Sprint("why ", g.dice(3, "description")),
+	}
+	x.From, x.To = g.anyAccount(x.Marketplace), g.anyAccount(x.Marketplace)
+	elsewhere := g.id('x', 1+g.dice(2, "elsewhere"))
+	switch n := g.dice(6, "step"); {
+	case n == 0 && !g.Alone:
+		x.Step, x.To = command.TransferSend, elsewhere
+	case n == 1 && !g.Alone:
+		x.Step, x.From, x.Millis = command.TransferReceive, elsewhere, g.now
+	default:
+		if x.From == x.To {
+			x.To = ids.LedgerAccountOf(x.Marketplace, "other")
+		}
+	}
+	if len(g.moved) > 0 && g.dice(2, "go on with a transfer") == 0 {
+		x = g.moved[max(0, len(g.moved)-1-g.dice(5, "which transfer"))]
+		switch g.dice(5, "with what") {
+		case 0:
+			x.Step = command.TransferSettle
+		case 1:
+			x.Step = command.TransferReturn
+		case 2:
+			x.Amount++ // Another transfer under the same id.
+		}
+	}
+	g.moved = append(g.moved, x)
+	return Step{Name: "transfer", Command: command.AppendTransfer(nil, g.now, &x), Result: g.Model.Transfer(&x)}
+}
+
+func (g *Generator) forget() Step {
+	f := command.ForgetEmptied{Marketplace: g.market(), Number: uint32(1 + g.dice(2, "number"))} //nolint:gosec // a handful.
+	f.Wallet = g.walletOf(f.Marketplace, g.vendor())
+	return Step{Name: "forget", Command: command.AppendForgetEmptied(nil, g.now, &f), Result: g.Model.Forget(&f)}
+}

@@ -1,0 +1,183 @@
+package shard
+
+import (
+	"encoding/binary"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// transfer applies a step of a transfer.
+//
+// INVARIANT: what one step takes from an account, this or another step adds to another account, or back to the same one,
+// and never more than once. A transfer's record is kept for ever, so a step that is repeated, however late, finds it.
+// Between two groups the receiving one decides: its first answer stands, and the sender's group only follows it.
+func (m *Machine) transfer(x *command.Transfer) command.Result {
+	stored, found := m.get(keyTransfer(nil, x.ID))
+	if !found {
+		return m.firstStep(x)
+	}
+	t := must(readTransfer(x.ID, stored))
+	if !t.Same(x.Marketplace, x.From, x.To, x.Amount) {
+		return refused(command.AlreadyExists, 0)
+	}
+	switch x.Step {
+	case command.TransferSettle, command.TransferReturn:
+		return m.endTransfer(x, &t)
+	case command.TransferReceive:
+		if t.State == ledger.Refused {
+			return refused(command.TooMany, 0)
+		}
+	}
+	return command.Result{} // Repeated.
+}
+
+// firstStep applies the first step of a transfer that this group sees.
+func (m *Machine) firstStep(x *command.Transfer) command.Result {
+	t := ledger.Transfer{
+		ID: x.ID, Marketplace: x.Marketplace, From: x.From, To: x.To, Amount: x.Amount, Millis: m.state.now,
+		Description: x.Description,
+	}
+	switch x.Step {
+	case command.TransferWithin:
+		return m.moveWithin(&t)
+	case command.TransferSend:
+		return m.send(&t)
+	case command.TransferReceive:
+		t.Millis = x.Millis
+		return m.receive(&t)
+	default:
+		return refused(command.NotFound, 0)
+	}
+}
+
+// moveWithin moves between two accounts of the group.
+func (m *Machine) moveWithin(t *ledger.Transfer) command.Result {
+	from, why := m.payer(t)
+	if why != command.Done {
+		return refused(why, 0)
+	}
+	to := m.accountOf(t.Marketplace, t.To)
+	if to == nil {
+		return refused(command.NotFound, 1)
+	}
+	if !from.Move(-t.Amount) {
+		return refused(command.TooMany, 0)
+	}
+	if !to.Move(t.Amount) {
+		from.Move(t.Amount)
+		return refused(command.TooMany, 1)
+	}
+	t.State = ledger.Completed
+	m.keepTransfer(t)
+	m.put(keyNewTransfer(nil, t.Marketplace, t.Millis, t.ID), []byte{})
+	m.leg(t, from, t.To, ledger.TransferLeg, -t.Amount)
+	m.leg(t, to, t.From, ledger.TransferLeg, t.Amount)
+	m.noteEmptied(from, from.Balance+t.Amount)
+	return command.Result{Balance: from.Balance}
+}
+
+// send takes the money of a transfer to an account of another group.
+func (m *Machine) send(t *ledger.Transfer) command.Result {
+	from, why := m.payer(t)
+	switch {
+	case why != command.Done:
+		return refused(why, 0)
+	case m.wallets[t.To] != nil:
+		return refused(command.Invalid, 1)
+	case !from.Move(-t.Amount):
+		return refused(command.TooMany, 0)
+	}
+	t.State = ledger.InTransit
+	m.keepTransfer(t)
+	m.put(keyNewTransfer(nil, t.Marketplace, t.Millis, t.ID), []byte{})
+	m.put(keyTransit(nil, t.Marketplace, t.ID), []byte{})
+	m.leg(t, from, t.To, ledger.TransferSent, -t.Amount)
+	m.noteEmptied(from, from.Balance+t.Amount)
+	return command.Result{Balance: from.Balance}
+}
+
+// payer returns the account that pays a transfer, if it has the money. A wallet that is paid later has only what it holds,
+// too: what it spends on credit can be spent on campaigns alone.
+func (m *Machine) payer(t *ledger.Transfer) (*wallet, command.Refusal) {
+	from := m.accountOf(t.Marketplace, t.From)
+	switch {
+	case from == nil:
+		return nil, command.NotFound
+	case from.Balance < t.Amount:
+		return nil, command.InsufficientBalance
+	}
+	return from, command.Done
+}
+
+// receive adds the money of a transfer from another group, or decides that it cannot.
+func (m *Machine) receive(t *ledger.Transfer) command.Result {
+	to := m.accountOf(t.Marketplace, t.To)
+	if to == nil || !to.Move(t.Amount) {
+		t.State = ledger.Refused
+		m.keepTransfer(t)
+		return refused(command.TooMany, 0)
+	}
+	t.State = ledger.Received
+	m.keepTransfer(t)
+	m.leg(t, to, t.From, ledger.TransferReceived, t.Amount)
+	return command.Result{Balance: to.Balance}
+}
+
+// endTransfer notes in the sender's group what the other one has decided; a refused transfer gets its money back.
+func (m *Machine) endTransfer(x *command.Transfer, t *ledger.Transfer) command.Result {
+	after := ledger.Completed
+	if x.Step == command.TransferReturn {
+		after = ledger.Returned
+	}
+	switch t.State {
+	case after:
+		return command.Result{} // Repeated.
+	case ledger.InTransit:
+	default:
+		return refused(command.WrongState, 0)
+	}
+	from := m.accountOf(t.Marketplace, t.From)
+	if after == ledger.Returned {
+		if !from.Move(t.Amount) {
+			return refused(command.TooMany, 0)
+		}
+		m.leg(t, from, t.To, ledger.TransferReturned, t.Amount)
+	}
+	t.State = after
+	m.keepTransfer(t)
+	m.put(keyTransit(nil, t.Marketplace, t.ID), nil)
+	return command.Result{Balance: from.Balance}
+}
+
+// leg writes one side of a transfer into the journal and under its account.
+func (m *Machine) leg(t *ledger.Transfer, w *wallet, other ids.UUID, kind ledger.LineKind, amount money.Micros) {
+	m.soilWallet(w)
+	m.journal(ledger.Line{Kind: kind, Key: t.ID, Wallet: w.ID, Price: t.Amount, Amount: amount})
+	m.enter(w, other, t.Description)
+}
+
+func (m *Machine) keepTransfer(t *ledger.Transfer) {
+	t.Since = m.state.now
+	m.put(keyTransfer(nil, t.ID), appendTransfer(nil, t))
+}
+
+// appendTransfer leaves the id out: it is the key.
+func appendTransfer(dst []byte, t *ledger.Transfer) []byte {
+	dst = append(binary.LittleEndian.AppendUint16(dst, t.Marketplace), t.From[:]...)
+	dst = command.AppendMoney(append(dst, t.To[:]...), t.Amount)
+	dst = append(command.AppendMillis(dst, t.Millis), byte(t.State))
+	dst = command.AppendMillis(dst, t.Since)
+	return command.AppendText(dst, t.Description)
+}
+
+func readTransfer(id ids.UUID, b []byte) (ledger.Transfer, error) {
+	d := command.NewDecoder(b)
+	t := ledger.Transfer{
+		ID: id, Marketplace: d.U16(), From: d.UUID(), To: d.UUID(), Amount: d.Price(), Millis: d.I64(),
+		State: ledger.TransferState(d.Enum(uint8(ledger.TransferStates))), Since: d.I64(), Description: d.Text(),
+	}
+	return t, d.Err()
+}
