@@ -35,6 +35,10 @@ type Report struct {
 	Notes           []string   `json:"notes"` // Worth knowing, nothing wrong.
 	Problems        []Problem  `json:"problems"`
 	ProblemsOmitted int        `json:"problemsOmitted"`
+	InTransit       int        `json:"transfersInTransit"` // Between groups.
+	InTransitMicros int64      `json:"inTransitMicros"`
+
+	crossings map[[16]byte]*crossing // Transfers between groups.
 }
 
 // Problem is one thing that is wrong, and where.
@@ -58,6 +62,7 @@ type Group struct {
 	Unchecked  int64  `json:"unchecked"` // Charges from before the journal told the budgets.
 	Charged    int64  `json:"chargedMicros"`
 	Deposited  int64  `json:"depositedMicros"`
+	Transfers  int    `json:"transfers"` // That were made, sent or received here.
 	Campaigns  int    `json:"campaigns"`
 	Wallets    int    `json:"wallets"`
 	EventKeys  int64  `json:"eventKeys"`  // Remembered ids of events.
@@ -81,14 +86,17 @@ type Campaign struct {
 	Spent       int64 `json:"spentMicros"` // Sum of its lines.
 }
 
-// Wallet is what a wallet holds, by the journal.
+// Wallet is what a wallet or a ledger account holds, by the journal.
 type Wallet struct {
-	ID        string `json:"id"`
-	Group     uint16 `json:"group"`
-	Vendor    string `json:"vendor"`
-	Deposited int64  `json:"depositedMicros"`
-	Spent     int64  `json:"spentMicros"`
-	Balance   int64  `json:"balanceMicros"`
+	ID          string `json:"id"`
+	Group       uint16 `json:"group"`
+	Marketplace uint16 `json:"marketplace"`
+	Vendor      string `json:"vendor"` // Empty: a ledger account.
+	Name        string `json:"name"`
+	Deposited   int64  `json:"depositedMicros"`
+	Transferred int64  `json:"transferredMicros"`
+	Spent       int64  `json:"spentMicros"`
+	Balance     int64  `json:"balanceMicros"`
 }
 
 // Clean reports whether nothing is wrong.
@@ -117,12 +125,13 @@ func Directory(fs vfs.FS, dir string) (*Report, error) {
 	}
 	r := &Report{
 		Cluster: d.identity.Cluster, Node: d.identity.Node, Groups: []Group{}, Campaigns: []Campaign{}, Wallets: []Wallet{},
-		Notes: []string{}, Problems: []Problem{},
+		Notes: []string{}, Problems: []Problem{}, crossings: map[[16]byte]*crossing{},
 	}
 	for _, id := range d.identity.Groups {
 		d.group(r, id)
 	}
 	d.strangers(r)
+	r.compareCrossings()
 	slices.SortFunc(r.Campaigns, func(a, b Campaign) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.ID, b.ID)) })
 	slices.SortFunc(r.Wallets, func(a, b Wallet) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.ID, b.ID)) })
 	if err := d.close(); err != nil {

@@ -37,6 +37,7 @@ func written(t *testing.T, seed uint64, commands int, late bool) *node {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(seed, 1))
 	n := &node{fs: vfs.NewMem(), model: shardtest.NewGenerator(func(k int, _ string) int { return dice.IntN(k) })}
+	n.model.Alone = true
 	s, err := raftstore.Open(config(n.fs))
 	check(t, err)
 	check(t, s.Group(1).WaitReady(t.Context()))
@@ -83,6 +84,20 @@ func TestAgreesWithTheModel(t *testing.T) {
 		if len(r.Campaigns) != len(model.Campaigns) || g.Lines != uint64(len(model.Lines)) || g.Clock != model.Now ||
 			g.Level != uint16(model.Level) {
 			t.Errorf("seed %d: %+v", seed, g)
+		}
+		byWallet := map[string]audit.Wallet{}
+		for _, w := range r.Wallets {
+			byWallet[w.ID] = w
+		}
+		for id, want := range model.Wallets {
+			got := byWallet[id.String()]
+			if got.Balance != want.Balance.Int64() || got.Deposited != want.Deposited.Int64() || got.Spent != want.Spent.Int64() ||
+				got.Transferred != want.Transferred.Int64() || got.Vendor != want.Vendor {
+				t.Errorf("seed %d: wallet %+v, want %+v", seed, got, want)
+			}
+		}
+		if len(r.Wallets) != len(model.Wallets) || g.Transfers != len(model.Transfers) || g.Transfers == 0 {
+			t.Errorf("seed %d: %d wallets and %d transfers, want %d and %d", seed, len(r.Wallets), g.Transfers, len(model.Wallets), len(model.Transfers))
 		}
 		if g.Charges == 0 || seed%2 == 0 && g.Unchecked != 0 {
 			t.Errorf("seed %d: of %d charges %d were not checked", seed, g.Charges, g.Unchecked)
@@ -195,11 +210,13 @@ func hashOf(key string, value []byte) uint64 {
 }
 
 const (
-	tableWallet  = 0x0a
-	tableBudget  = 0x0d
-	tableDedup   = 0x16
-	tableCell    = 0x17
-	tableJournal = 0x1a
+	tableWallet   = 0x0a
+	tableBudget   = 0x0d
+	tableDedup    = 0x16
+	tableCell     = 0x17
+	tableJournal  = 0x1a
+	tableTransfer = 0x1e
+	tableEntry    = 0x21
 )
 
 // edit opens the state of a stopped node, lets it be changed and puts the digest right.
@@ -243,6 +260,17 @@ func lineKey(seq uint64) string {
 func charged(v []byte) bool {
 	return (v[8] == 1 || v[8] == 2) && binary.LittleEndian.Uint64(v[57:]) > 0
 }
+
+// marksOf are the marks of a stored wallet, behind marketplace, vendor and name.
+func marksOf(v []byte) byte {
+	vendor := int(v[2])
+	return v[2+1+vendor+1+int(v[2+1+vendor])]
+}
+
+func plainWallet(v []byte) bool { return marksOf(v)&2 == 0 }
+
+// movedWallet has later members and no currency: 8 bytes of transfers, an empty text, 4 bytes.
+func movedWallet(v []byte) bool { return marksOf(v)&2 != 0 && v[len(v)-5] == 0 }
 
 // TestFindsForgeries plants what a defect of the machine or an attacker could leave behind: hashes are right, books are not.
 func TestFindsForgeries(t *testing.T) {
@@ -300,14 +328,38 @@ func TestFindsForgeries(t *testing.T) {
 		"the last line dropped": {func(f *forge) {
 			f.set(lineKey(binary.LittleEndian.Uint64(f.get("\x02")[24:])), nil)
 		}, "ends at line"},
-		"a wallet's balance":            {func(f *forge) { f.add(f.first(tableWallet, nil), -32, 1) }, "holds"},
-		"a wallet's deposits":           {func(f *forge) { f.add(f.first(tableWallet, nil), -24, 1) }, "deposited"},
-		"a wallet's charges":            {func(f *forge) { f.add(f.first(tableWallet, nil), -16, 1) }, "spent"},
-		"a campaign's spending":         {func(f *forge) { f.add(f.first(tableBudget, nil), 20, 1) }, "its lines say"},
-		"a campaign's period spending":  {func(f *forge) { f.add(f.first(tableBudget, nil), 12, 1) }, "in this period"},
-		"a campaign's budget":           {func(f *forge) { f.add(f.first(tableBudget, nil), 0, 1) }, "its budget is"},
-		"a counter of charged clicks":   {func(f *forge) { f.set(f.first(tableCell, nil), []byte{2, 2, 2, 2, 2, 2}) }, "the lines say"},
-		"a wallet that is not there":    {func(f *forge) { f.set(f.first(tableWallet, nil), nil) }, "does not exist"},
+		"a wallet's balance":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -32, 1) }, "holds"},
+		"a wallet's deposits":          {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -24, 1) }, "deposited"},
+		"a wallet's charges":           {func(f *forge) { f.add(f.first(tableWallet, plainWallet), -16, 1) }, "spent"},
+		"a wallet's transfers":         {func(f *forge) { f.add(f.first(tableWallet, movedWallet), -13, 1) }, "by transfers"},
+		"a transfer of another amount": {func(f *forge) { f.add(f.first(tableTransfer, nil), 34, 1) }, "its record of state"},
+		"a transfer that came twice, chain forged": {func(f *forge) {
+			key := f.first(tableJournal, func(v []byte) bool { return v[8] == 6 && v[64] == 0 })
+			state := f.get("\x02")
+			last := binary.LittleEndian.Uint64(state[24:]) + 1
+			f.set(lineKey(last), f.get(key))
+			binary.LittleEndian.PutUint64(state[24:], last)
+			f.set("\x02", state)
+			f.relink(last)
+		}, "DOUBLE TRANSFER"},
+		"a transfer that took more than it gave, chain forged": {func(f *forge) {
+			key := f.first(tableJournal, func(v []byte) bool { return v[8] == 6 && v[64] != 0 })
+			f.add(key, 57, ^uint64(0))
+			f.relink(binary.BigEndian.Uint64([]byte(key[1:])))
+		}, "UNBALANCED TRANSFER"},
+		"a transfer without a record": {func(f *forge) { f.set(f.first(tableTransfer, nil), nil) }, "no record"},
+		"an entry of another line": {func(f *forge) {
+			key := []byte(f.first(tableEntry, nil))
+			binary.BigEndian.PutUint64(key[17:], ^uint64(1<<40))
+			f.set(string(key), make([]byte, 17))
+		}, "not its own"},
+		"a campaign's spending":        {func(f *forge) { f.add(f.first(tableBudget, nil), 20, 1) }, "its lines say"},
+		"a campaign's period spending": {func(f *forge) { f.add(f.first(tableBudget, nil), 12, 1) }, "in this period"},
+		"a campaign's budget":          {func(f *forge) { f.add(f.first(tableBudget, nil), 0, 1) }, "its budget is"},
+		"a counter of charged clicks":  {func(f *forge) { f.set(f.first(tableCell, nil), []byte{2, 2, 2, 2, 2, 2}) }, "the lines say"},
+		"a wallet that is not there": {func(f *forge) {
+			f.set(f.first(tableWallet, func(v []byte) bool { return plainWallet(v) && binary.LittleEndian.Uint64(v[len(v)-24:]) != 0 }), nil)
+		}, "does not exist"},
 		"a dedup key that is not there": {func(f *forge) { f.set(f.first(tableDedup, nil), nil) }, "the hour says"},
 		"a charge key without a line": {func(f *forge) {
 			f.set("\x16\x01"+strings.Repeat("\xff", 20), []byte{1, 100})

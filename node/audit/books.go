@@ -24,13 +24,16 @@ const (
 	tableDedup        = 0x16
 	tableCampaignCell = 0x17
 	tableJournal      = 0x1a
-	tableLast         = tableJournal
+	tableTransfer     = 0x1e
+	tableEntry        = 0x21
+	tableLast         = 0x22
 )
 
 // keyBytes are the lengths of the keys that are read; others are hashed only.
 var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
+	tableTransfer: 17, tableEntry: 25,
 }
 
 // books are the second opinion on a group: what was stored on one side, what follows from the journal on the other. The
@@ -53,7 +56,10 @@ type books struct {
 	buckets   map[bucket]*keys
 	postPaid  map[uint16]bool    // As the journal tells.
 	requests  map[[16]byte]int64 // Adjustments of the last day, by request.
-	newer     map[byte]int64     // Records of tables that are not known.
+	transfers map[[16]byte]*transfer
+	half      *line               // A leg of a transfer that waits for the other one, which is the next line.
+	listed    map[uint64][16]byte // The accounts of the lines that are no charges.
+	newer     map[byte]int64      // Records of tables that are not known.
 	chain     [16]byte
 	seq       uint64
 	millis    int64
@@ -69,12 +75,13 @@ type campaign struct {
 	period *big.Int // By its lines since the last that told a budget.
 	told   bool     // The journal tells its budget.
 	budget *big.Int
-	number uint32 // Of the period.
+	number uint32   // Of the period.
+	payer  [16]byte // The wallet that the journal tells.
 }
 
 type wallet struct {
 	storedWallet
-	deposited, spent, balance *big.Int
+	deposited, spent, balance, transferred *big.Int
 }
 
 // bid names a bid of a campaign.
@@ -108,7 +115,7 @@ func newBooks(r *Report, g *Group, place string) *books {
 	return &books{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
 		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, postPaid: map[uint16]bool{},
-		requests: map[[16]byte]int64{}, newer: map[byte]int64{},
+		requests: map[[16]byte]int64{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, listed: map[uint64][16]byte{},
 	}
 }
 
@@ -121,6 +128,7 @@ func auditBooks(r *Report, g *Group, place string, from source, a applied) {
 	b.compareHeads(a)
 	b.compareCampaigns()
 	b.compareWallets()
+	b.compareTransfers()
 	b.compareCells()
 	b.compareBuckets()
 	b.checkKeys(from)
@@ -203,6 +211,10 @@ func (b *books) record(key, value []byte) {
 		ok = b.takeCell(rest, value)
 	case tableJournal:
 		b.takeLine(binary.BigEndian.Uint64(rest), value)
+	case tableTransfer:
+		ok = b.takeTransfer([16]byte(rest), value)
+	case tableEntry:
+		b.takeEntry([16]byte(rest), ^binary.BigEndian.Uint64(rest[16:]))
 	default:
 		if table > tableLast {
 			b.newer[table]++
@@ -223,7 +235,7 @@ func (b *books) campaign(ordinal uint32) *campaign {
 }
 
 func (b *books) takeWallet(id [16]byte, value []byte) bool {
-	w := &wallet{deposited: new(big.Int), spent: new(big.Int), balance: new(big.Int)}
+	w := &wallet{deposited: new(big.Int), spent: new(big.Int), balance: new(big.Int), transferred: new(big.Int)}
 	var ok bool
 	w.storedWallet, ok = readWallet(value)
 	b.wallets[id] = w

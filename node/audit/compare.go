@@ -76,6 +76,9 @@ func (b *books) compareBudget(c *campaign) {
 	if !c.told {
 		return
 	}
+	if c.payer != c.wallet {
+		b.problem(c.place(), "is paid by wallet %s, the journal told %s", uuid(c.wallet), uuid(c.payer))
+	}
 	if !equal(s.amount, c.budget) {
 		b.problem(c.place(), "its budget is %d, the journal told %s", s.amount, c.budget)
 	}
@@ -90,7 +93,7 @@ func equal(stored int64, counted *big.Int) bool {
 	return counted.IsInt64() && counted.Int64() == stored
 }
 
-// compareWallets compares what the lines of a wallet say with what is stored: balance = deposits less charges.
+// compareWallets compares what the lines of a wallet say with what is stored: balance = deposits and transfers less charges.
 func (b *books) compareWallets() {
 	charged, deposited := new(big.Int), new(big.Int)
 	for id, w := range b.wallets {
@@ -101,6 +104,12 @@ func (b *books) compareWallets() {
 		if !equal(w.storedWallet.spent, w.spent) {
 			b.problem(place, "spent %d, its lines say %s", w.storedWallet.spent, w.spent)
 		}
+		if !equal(w.storedWallet.transferred, w.transferred) {
+			b.problem(place, "%d came by transfers, its lines say %s", w.storedWallet.transferred, w.transferred)
+		}
+		if w.vendor == "" && (w.balance.Sign() < 0 || w.deposited.Sign() != 0 || w.spent.Sign() != 0) {
+			b.problem(place, "is a ledger account and holds %s, %s deposited, %s spent", w.balance, w.deposited, w.spent)
+		}
 		if !equal(w.storedWallet.balance, w.balance) {
 			b.problem(place, "holds %d, its lines say %s", w.storedWallet.balance, w.balance)
 		}
@@ -108,7 +117,8 @@ func (b *books) compareWallets() {
 		deposited.Add(deposited, w.deposited)
 		b.g.Wallets++
 		b.r.Wallets = append(b.r.Wallets, Wallet{
-			ID: uuid(id), Group: b.g.Group, Vendor: w.vendor, Deposited: w.deposited.Int64(), Spent: w.spent.Int64(), Balance: w.balance.Int64(),
+			ID: uuid(id), Group: b.g.Group, Marketplace: w.marketplace, Vendor: w.vendor, Name: w.name, Deposited: w.deposited.Int64(),
+			Transferred: w.transferred.Int64(), Spent: w.spent.Int64(), Balance: w.balance.Int64(),
 		})
 	}
 	b.g.Charged, b.g.Deposited = charged.Int64(), deposited.Int64()

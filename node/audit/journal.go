@@ -28,11 +28,19 @@ func (b *books) takeLine(seq uint64, value []byte) {
 		b.problem(place, "is older than the line before it")
 	}
 	b.seq, b.chain, b.millis = seq, l.chain, max(b.millis, l.millis)
+	closes := b.closeHalf(&l)
 	switch l.kind {
 	case lineClick, lineImpression:
 		b.decide(place, &l)
 	case lineAdjustment:
+		b.listed[seq] = l.wallet
 		b.adjust(place, &l)
+	case lineLeg, lineSent, lineReceived, lineReturned:
+		b.listed[seq] = l.wallet
+		b.move(place, &l)
+		if l.kind == lineLeg && !closes {
+			b.half = &l
+		}
 	case lineBudget:
 		b.tellBudget(place, &l)
 	case lineMode:
@@ -51,7 +59,7 @@ func (b *books) decide(place string, l *line) {
 	case c == nil || !c.hasRecord:
 		b.problem(place, "charges campaign %d, which does not exist", l.campaign)
 		return
-	case w == nil || l.wallet != c.wallet:
+	case w == nil || c.told && l.wallet != c.payer || !c.told && w.vendor != c.vendor:
 		b.problem(place, "charges wallet %s, which is not the campaign's", uuid(l.wallet))
 		return
 	case l.amount < 0 || l.amount > l.price:
@@ -141,7 +149,10 @@ func (b *books) tellBudget(place string, l *line) {
 		b.problem(place, "a budget of %d in period %d with %d spent does not follow from %s spent in period %d, %s ever",
 			l.price, l.bid, l.amount, c.period, c.number, c.total)
 	}
-	c.told, c.number = true, l.bid
+	if w := b.wallets[l.wallet]; w == nil || w.vendor != c.vendor || w.marketplace != c.marketplace {
+		b.problem(place, "lets campaign %s be paid by %s, which is no wallet of its vendor", uuid(c.id), uuid(l.wallet))
+	}
+	c.told, c.number, c.payer = true, l.bid, l.wallet
 	c.budget.SetInt64(l.price)
 	c.period.SetInt64(l.amount)
 }

@@ -13,6 +13,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Groups {
 		r.Groups[i].write(&t)
 	}
+	if r.InTransit > 0 {
+		fmt.Fprintf(&t, "%d transfers with %s are on their way between groups\n", r.InTransit, units(r.InTransitMicros))
+	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(&t, "note: %s\n", note)
 	}
@@ -35,7 +38,8 @@ func (g *Group) write(t *strings.Builder) {
 	fmt.Fprintf(t, "group %d: entry %d in %s, digest %s, feature level %d\n", g.Group, g.Applied, g.Source, g.Digest, g.Level)
 	fmt.Fprintf(t, "  %d records; %d campaigns, %d wallets; %d event keys and %d charge keys remembered\n",
 		g.Records, g.Campaigns, g.Wallets, g.EventKeys, g.ChargeKeys)
-	fmt.Fprintf(t, "  journal: %d lines, %d decided a charge; %s charged, %s deposited\n", g.Lines, g.Charges, units(g.Charged), units(g.Deposited))
+	fmt.Fprintf(t, "  journal: %d lines, %d decided a charge; %s charged, %s deposited, %d transfers\n", g.Lines, g.Charges,
+		units(g.Charged), units(g.Deposited), g.Transfers)
 	fmt.Fprintf(t, "  raft log: entries %d to %d with %d commands; %d snapshots\n", g.LogFirst, g.LogLast, g.Commands, g.Snapshots)
 }
 

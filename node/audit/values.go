@@ -33,18 +33,25 @@ func readHead(b []byte) (h head, ok bool) {
 
 type storedWallet struct {
 	marketplace               uint16
-	vendor                    string
+	vendor, name              string // No vendor: a ledger account.
 	balance, deposited, spent int64
+	transferred               int64
 }
+
+// walletMore marks a wallet with the later members.
+const walletMore = 2
 
 func readWallet(b []byte) (w storedWallet, ok bool) {
 	r := reader{rest: b}
 	w.marketplace = r.u16()
 	w.vendor = r.text()
-	r.text() // Name.
-	r.u8()   // Default.
+	w.name = r.text()
+	marks := r.u8()
 	w.balance, w.deposited, w.spent = r.i64(), r.i64(), r.i64()
 	r.i64() // Created.
+	if marks&walletMore != 0 {
+		w.transferred = r.i64()
+	}
 	return w, !r.bad
 }
 
@@ -127,6 +134,10 @@ const (
 	lineAdjustment
 	lineBudget
 	lineMode
+	lineLeg
+	lineSent
+	lineReceived
+	lineReturned
 )
 
 // line is one line of the journal.

@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// States of a stored transfer. The sender's group has one of the first three, the other group one of the last two; a
+// transfer within a group is completed.
+const (
+	transferCompleted = iota + 1
+	transferInTransit
+	transferReturned
+	transferReceived
+	transferRefused
+)
+
+// transfer is a transfer as a group knows it: what its lines moved, and its record.
+type transfer struct {
+	moves  moves
+	record storedTransfer
+	stored bool
+}
+
+// moves are the signed amounts of a transfer's lines.
+type moves struct {
+	paid, got                int64 // Within the group.
+	sent, received, returned int64
+}
+
+type storedTransfer struct {
+	marketplace   uint16
+	from, to      [16]byte
+	amount        int64
+	millis, since int64
+	state         uint8
+}
+
+func readStoredTransfer(b []byte) (t storedTransfer, ok bool) {
+	r := reader{rest: b}
+	t.marketplace = r.u16()
+	t.from, t.to, t.amount, t.millis = r.id(), r.id(), r.i64(), r.i64()
+	t.state, t.since = r.u8(), r.i64()
+	r.text() // Description.
+	return t, r.ended()
+}
+
+func (b *books) transfer(id [16]byte) *transfer {
+	t := b.transfers[id]
+	if t == nil {
+		t = &transfer{}
+		b.transfers[id] = t
+	}
+	return t
+}
+
+func (b *books) takeTransfer(id [16]byte, value []byte) (ok bool) {
+	t := b.transfer(id)
+	t.stored = true
+	t.record, ok = readStoredTransfer(value)
+	return ok
+}
+
+// takeEntry looks whether a line that is listed under an account is a line of that account.
+func (b *books) takeEntry(account [16]byte, line uint64) {
+	if of, found := b.listed[line]; !found || of != account {
+		b.problem(fmt.Sprintf("account %s", uuid(account)), "lists line %d, which is not its own", line)
+	}
+}
+
+// closeHalf reports whether a line is the other side of the leg before it, which must be the next line.
+func (b *books) closeHalf(l *line) bool {
+	h := b.half
+	b.half = nil
+	if h == nil {
+		return false
+	}
+	if l != nil && l.kind == lineLeg && l.key == h.key && l.amount == -h.amount && l.wallet != h.wallet {
+		return true
+	}
+	b.problem(fmt.Sprintf("line %d", h.seq), "UNBALANCED TRANSFER: %d of %s has no other side", h.amount, uuid(h.key))
+	return false
+}
+
+// move follows one side of a transfer.
+func (b *books) move(place string, l *line) {
+	w := b.wallets[l.wallet]
+	if w == nil {
+		b.problem(place, "moves money of account %s, which does not exist", uuid(l.wallet))
+		return
+	}
+	m := &b.transfer(l.key).moves
+	side, sign := m.side(l)
+	switch {
+	case *side != 0:
+		b.problem(place, "DOUBLE TRANSFER: %s moves a second time", uuid(l.key))
+	case l.price <= 0 || l.amount != sign*l.price:
+		b.problem(place, "moves %d of %d", l.amount, l.price)
+	case l.kind == lineReturned && m.sent == 0:
+		b.problem(place, "gives back %s, which was not sent", uuid(l.key))
+	}
+	*side = l.amount
+	amount := big.NewInt(l.amount)
+	w.transferred.Add(w.transferred, amount)
+	w.balance.Add(w.balance, amount)
+	if l.amount < 0 && w.balance.Sign() < 0 {
+		b.problem(place, "OVERDRAFT: the transfer brings account %s to %s", uuid(l.wallet), w.balance)
+	}
+}
+
+// side is what a line changes, and with which sign.
+func (m *moves) side(l *line) (side *int64, sign int64) {
+	switch {
+	case l.kind == lineSent:
+		return &m.sent, -1
+	case l.kind == lineReceived:
+		return &m.received, 1
+	case l.kind == lineReturned:
+		return &m.returned, 1
+	case l.amount < 0:
+		return &m.paid, -1
+	default:
+		return &m.got, 1
+	}
+}
+
+// compareTransfers compares the records of transfers with their lines.
+func (b *books) compareTransfers() {
+	b.closeHalf(nil)
+	for id, t := range b.transfers {
+		place := "transfer " + uuid(id)
+		if !t.stored {
+			b.problem(place, "has lines and no record")
+			continue
+		}
+		b.g.Transfers++
+		x := &t.record
+		want, known := x.moves(t.moves.sent != 0)
+		switch {
+		case !known:
+			b.problem(place, "is in the unknown state %d", x.state)
+			continue
+		case t.moves != want || x.amount <= 0:
+			b.problem(place, "its lines moved %+v, its record of state %d says %+v", t.moves, x.state, want)
+		}
+		if t.moves.sent != 0 || x.state >= transferReceived {
+			b.cross(id, t)
+		}
+	}
+}
+
+// moves are the lines that a transfer of a state must have; sent says whether it left the group.
+func (x *storedTransfer) moves(sent bool) (want moves, known bool) {
+	switch x.state {
+	case transferCompleted:
+		if !sent {
+			return moves{paid: -x.amount, got: x.amount}, true
+		}
+		return moves{sent: -x.amount}, true
+	case transferInTransit:
+		return moves{sent: -x.amount}, true
+	case transferReturned:
+		return moves{sent: -x.amount, returned: x.amount}, true
+	case transferReceived:
+		return moves{received: x.amount}, true
+	case transferRefused:
+		return moves{}, true
+	}
+	return moves{}, false
+}
+
+// crossing is a transfer between two groups, as both know it.
+type crossing struct {
+	sender, receiver *transfer
+	from, to         uint16
+}
+
+func (b *books) cross(id [16]byte, t *transfer) {
+	c := b.r.crossings[id]
+	if c == nil {
+		c = &crossing{}
+		b.r.crossings[id] = c
+	}
+	if t.record.state >= transferReceived {
+		c.receiver, c.to = t, b.g.Group
+	} else {
+		c.sender, c.from = t, b.g.Group
+	}
+}
+
+// skewMillis is how far the clocks of two groups may be apart; what happened longer ago than that, a group must have.
+const skewMillis = 1_000
+
+// compareCrossings balances the journals of the groups against each other: what one sent another received, was given back,
+// or is on its way. The groups of a node are not at the same moment, so a side may be missing that the group has not
+// reached yet; the clocks of the groups say whether it must be there.
+func (r *Report) compareCrossings() {
+	var clock int64 // Of the group that is furthest behind.
+	for i := range r.Groups {
+		if g := &r.Groups[i]; g.Group != 0 && (clock == 0 || g.Clock < clock) {
+			clock = g.Clock
+		}
+	}
+	for id, c := range r.crossings {
+		place := "transfer " + uuid(id)
+		switch {
+		case c.sender != nil && c.receiver != nil:
+			r.compareSides(place, c)
+		case c.sender == nil && clock > c.receiver.record.millis+skewMillis:
+			r.problem(place, "CREDIT WITHOUT DEBIT: group %d received %d that no group sent", c.to, c.receiver.record.amount)
+		case c.sender == nil:
+			r.note("%s: group %d has it, the sender's group is not that far yet", place, c.to)
+		case c.sender.record.state != transferInTransit && clock > c.sender.record.since+skewMillis:
+			r.problem(place, "DEBIT WITHOUT CREDIT: group %d sent %d that no group has answered", c.from, c.sender.record.amount)
+		default:
+			r.transit(c.sender)
+		}
+	}
+}
+
+func (r *Report) compareSides(place string, c *crossing) {
+	s, t := &c.sender.record, &c.receiver.record
+	if s.marketplace != t.marketplace || s.from != t.from || s.to != t.to || s.amount != t.amount || s.millis != t.millis {
+		r.problem(place, "groups %d and %d do not mean the same by it", c.from, c.to)
+	}
+	switch {
+	case s.state == transferInTransit && t.state == transferRefused:
+		r.transit(c.sender)
+	case s.state == transferInTransit: // It has arrived, and the sender's group does not know yet.
+	case (s.state == transferCompleted) != (t.state == transferReceived):
+		r.problem(place, "is in state %d in group %d and in state %d in group %d", s.state, c.from, t.state, c.to)
+	}
+}
+
+func (r *Report) transit(t *transfer) {
+	r.InTransit++
+	r.InTransitMicros += t.record.amount
+}
