@@ -97,7 +97,7 @@ type Limits struct {
 
 // Explain says how much is kept of what became of the bids in live auctions.
 type Explain struct {
-	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
+	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent, and record the request for forecasts; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
 }
 
 // Blob says where uploaded files are kept: in a directory of this machine, or in a bucket of an S3 service, which is the

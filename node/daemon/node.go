@@ -219,7 +219,7 @@ func (n *node) buildCore(context.Context) error {
 		PublicURL:      n.cfg.PublicURL(n.cfg.ManageListen),
 		CORSOrigins:    n.cfg.CORS.Origins,
 		AuctionBodyMax: int(n.cfg.Limits.AuctionBody), EventBodyMax: int(n.cfg.Limits.EventBody),
-		ExplainEvery: n.cfg.Explain.Sample,
+		ExplainEvery: n.cfg.Explain.Sample, Suppose: n.feed.Suppose, Started: time.Now(),
 	})
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/campaign"
 	"github.com/gavel-ads/gavel/node/manage/catalog"
 	"github.com/gavel-ads/gavel/node/manage/explain"
+	"github.com/gavel-ads/gavel/node/manage/forecast"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
 	"github.com/gavel-ads/gavel/node/manage/modal"
 	"github.com/gavel-ads/gavel/node/manage/offsite"
@@ -57,6 +58,7 @@ type Tenant interface {
 	campaign.Store
 	catalog.Store
 	explain.Store
+	forecast.Store
 	invitation.Store
 	modal.Store
 	offsite.Store
@@ -158,6 +160,7 @@ func New(c Config, d Deps) (*Server, error) {
 	}
 	s.offsite.Register(s.api)
 	explain.Register(s.api, d.Core, d.Now)
+	forecast.Register(s.api, d.Core, d.Now)
 	webhook.Register(s.api, c.Development)
 	Register(s.api, d.Now)
 	segment.Document(s.api)

@@ -62,6 +62,7 @@ func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code
 	}
 	sc.countAuctions()
 	if c.recent != nil && sc.drawn(c.recent) {
+		c.tape.record(sc, m.Ordinal, operation)
 		c.recent.keep(sc, view, m, operation, secret)
 	}
 	return apierr.OK

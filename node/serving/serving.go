@@ -57,8 +57,12 @@ type Deps struct {
 	CORSOrigins []string
 	// AuctionBodyMax and EventBodyMax bound the bodies, in bytes; 0 is the interface's limit.
 	AuctionBodyMax, EventBodyMax int
-	// ExplainEvery keeps one auction request in so many, explained, for Recent; 0 keeps none.
+	// ExplainEvery keeps one auction request in so many, explained for Recent and recorded for Replay; 0 keeps none.
 	ExplainEvery int
+	// Suppose is the view of a market in which a supposition holds; nil: Replay has nothing to tell.
+	Suppose func(*market.Supposition) *market.View
+	// Started is when this core began to answer: what Replay extrapolates from begins there.
+	Started time.Time
 }
 
 // Core answers /v2 and /healthz. It is safe for concurrent use; each request brings a Scratch of its own.
@@ -70,6 +74,7 @@ type Core struct {
 	eventsRunning atomic.Int64
 	explaining    atomic.Int64
 	recent        *recent // Nil: no live auctions are kept.
+	tape          *tape   // Nil: as recent.
 }
 
 // New returns the core of a node.
@@ -81,6 +86,9 @@ func New(d Deps) *Core {
 		d.EventBodyMax = eventsBodyMax
 	}
 	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins), recent: newRecent(d.ExplainEvery)}
+	if c.recent != nil {
+		c.tape = newTape(d.Started.UnixMilli())
+	}
 	c.scratches.New = func() any { return newScratch(c) }
 	return c
 }

@@ -13,6 +13,10 @@ func (m *Market) PutBid(c *Campaign, b *Bid) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
+	m.putBid(c, b)
+}
+
+func (m *Market) putBid(c *Campaign, b *Bid) {
 	campaign := m.campaignOf(c)
 	if campaign == 0 || c.Format != Listing && b.Creative == nil {
 		return // Nobody could pay for it; PutCampaign comes first.

@@ -12,6 +12,10 @@ func (m *Market) PutCampaign(c *Campaign) *Slot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
+	return m.putCampaign(c)
+}
+
+func (m *Market) putCampaign(c *Campaign) *Slot {
 	i := m.campaign(c)
 	row := CampaignRow{
 		StartMillis: c.StartMillis,

@@ -78,6 +78,8 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		CatalogPrice:     w.Store.CatalogPrice,
 		Frequency:        f,
 		ExplainEvery:     1,
+		Suppose:          f.Suppose,
+		Started:          Start,
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
 	})

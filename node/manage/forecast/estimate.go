@@ -1,0 +1,234 @@
+package forecast
+
+import (
+	"math"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Forecast is what a campaign would bring, and what that is known from.
+type Forecast struct {
+	Recorded Recorded `json:"recorded"`
+	Won      int      `json:"won" doc:"What the campaign won of the recorded auctions."`
+	Reason   *string  `json:"reason" enum:"not_recording,no_auctions,too_short" doc:"Why perDay is null: this node records no auctions (explain.sample), it has recorded none of this marketplace, or less than a minute of them."`
+	PerDay   *PerDay  `json:"perDay" doc:"At the pace at which auctions were recorded, whatever the hour of the day."`
+	Rates    Rates    `json:"rates"`
+	// Confidence is that of every interval.
+	Confidence int `json:"confidence" doc:"Percent. The intervals tell what the sample leaves open, and nothing of changes in traffic, competition or budgets."`
+}
+
+// Recorded is the sample.
+type Recorded struct {
+	From     resource.Time `json:"from"`
+	To       resource.Time `json:"to"`
+	Every    uint64        `json:"every" doc:"One request in so many is recorded, drawn by lot; 0: none."`
+	Requests int           `json:"requests" doc:"Of this marketplace, answered by this node: other nodes have their own."`
+	Auctions int           `json:"auctions"`
+	Omitted  int           `json:"omitted" doc:"Requests that were drawn, but too large to keep or no longer valid; the rest stands for them."`
+}
+
+// PerDay is what a day brings. A campaign that reaches its budget stops there.
+type PerDay struct {
+	Wins            Estimate  `json:"wins"`
+	Impressions     Estimate  `json:"impressions" doc:"Wins that shoppers see; see view_percent."`
+	Clicks          *Estimate `json:"clicks" doc:"Null while the marketplace has no impressions to learn from."`
+	Spend           *Estimate `json:"spend" doc:"Minor units, at second prices unless the campaign says first. Null when the rates that it needs are not known."`
+	LimitedByBudget bool      `json:"limitedByBudget" doc:"The budget, spread evenly over its period, is less than what the campaign could spend."`
+}
+
+// Estimate is a number with the bounds of its interval.
+type Estimate struct {
+	Expected int64 `json:"expected"`
+	Low      int64 `json:"low"`
+	High     int64 `json:"high"`
+}
+
+// Rates are what was counted in the last 30 days.
+type Rates struct {
+	Of          string `json:"of" enum:"campaign,marketplace" doc:"The campaign itself when it had 1,000 impressions, else all campaigns."`
+	Impressions int64  `json:"impressions"`
+	Clicks      int64  `json:"clicks"`
+	Purchases   int64  `json:"purchases"`
+}
+
+type rates struct {
+	of                             string
+	impressions, clicks, purchases int64
+}
+
+// amountMax bounds bids in the arithmetic of percents; no amount of the interface is larger.
+const amountMax = money.Micros(math.MaxInt64 / 1_000)
+
+// estimator makes the numbers of a day out of a replay.
+//
+// Each drawn request stands for Every of them, and the time that the recording covers for the whole day. What is paid for a
+// win is known, whether it is paid only by rates: so spend is a sum of prices times rates. A product of n numbers that are each
+// known with a confidence of 1-a/n is known with one of at least 1-a (Bonferroni), which is how bounds are multiplied.
+type estimator struct {
+	campaign *market.Campaign
+	bids     []market.Bid
+	replay   *serving.Replay
+	rates    rates
+	seen     float64
+	exponent uint8
+}
+
+func (e *estimator) forecast() Forecast {
+	r := e.replay
+	f := Forecast{
+		Recorded: Recorded{
+			From: resource.Time(r.From.UnixMilli()), To: resource.Time(r.To.UnixMilli()),
+			Every: r.Every, Requests: r.Requests, Auctions: r.Auctions, Omitted: r.Omitted,
+		},
+		Rates:      Rates{e.rates.of, e.rates.impressions, e.rates.clicks, e.rates.purchases},
+		Confidence: confidence,
+	}
+	for _, w := range r.Won {
+		f.Won += w.Wins
+	}
+	switch {
+	case r.Every == 0:
+		f.Reason = new("not_recording")
+	case r.Requests == 0:
+		f.Reason = new("no_auctions")
+	case r.To.Sub(r.From) < spanMin:
+		f.Reason = new("too_short")
+	default:
+		f.PerDay = new(e.perDay())
+	}
+	return f
+}
+
+// levelOf is the confidence that each of n factors needs.
+func levelOf(n int) float64 { return 1 - (1-confidence/100.0)/float64(n) }
+
+func (e *estimator) perDay() PerDay {
+	clicks, spend := e.clicks(), e.spend()
+	d := PerDay{}
+	budget := e.budgetPerDay()
+	limit := func(x interval) interval { return x }
+	if spend != nil && spend.high > budget {
+		limit = func(x interval) interval { return limited(x, *spend, budget) }
+		d.LimitedByBudget = spend.expected > budget
+	}
+	d.Wins, d.Impressions = limit(e.wins(1)).rounded(), limit(e.wins(1).scaled(e.seen)).rounded()
+	if clicks != nil {
+		d.Clicks = new(limit(*clicks).rounded())
+	}
+	if spend != nil {
+		d.Spend = new(interval{min(spend.expected, budget), min(spend.low, budget), min(spend.high, budget)}.rounded())
+	}
+	return d
+}
+
+// limited cuts an estimate where the budget is spent. What one of it costs is known about as well as the two are: a dear one
+// ends the day early, a cheap one late.
+func limited(x, spend interval, budget float64) interval {
+	lasts := func(count, spent float64) float64 {
+		if spent == 0 {
+			return math.Inf(1)
+		}
+		return budget * count / spent
+	}
+	few, many := lasts(x.low, spend.low), lasts(x.high, spend.high)
+	expected := lasts(x.expected, spend.expected)
+	return interval{
+		expected: min(x.expected, expected),
+		low:      min(x.low, few, expected, many),
+		high:     min(x.high, max(few, expected, many)),
+	}
+}
+
+func (x interval) rounded() Estimate {
+	return Estimate{int64(math.Round(x.expected)), int64(math.Floor(x.low)), int64(math.Ceil(x.high))}
+}
+
+// wins are the wins of a day, as one of n factors.
+func (e *estimator) wins(n int) interval {
+	weights := make([]float64, len(e.replay.Won))
+	for i, w := range e.replay.Won {
+		weights[i] = float64(w.Wins)
+	}
+	return total(weights, e.auctions(), levelOf(n)).scaled(e.aDay())
+}
+
+// aDay is how many requests of a day a drawn one stands for; those that could not be replayed are thought to be like the rest.
+func (e *estimator) aDay() float64 {
+	r := e.replay
+	drawn := float64(r.Requests+r.Omitted) / float64(r.Requests)
+	return float64(r.Every) * drawn * float64(24*time.Hour) / float64(r.To.Sub(r.From))
+}
+
+func (e *estimator) clicks() *interval {
+	if e.rates.impressions == 0 {
+		return nil
+	}
+	return new(e.wins(2).scaled(e.seen).times(e.clickRate(2)))
+}
+
+func (e *estimator) clickRate(n int) interval {
+	return share(float64(min(e.rates.clicks, e.rates.impressions)), float64(e.rates.impressions), levelOf(n))
+}
+
+// spend is what a day costs in minor units, nil when that is not known.
+func (e *estimator) spend() *interval {
+	minor := 1 / math.Pow10(6-int(e.exponent))
+	switch {
+	case e.campaign.Charge == market.CPM:
+		return new(e.paid(1).scaled(minor * e.seen / 1_000))
+	case e.rates.impressions == 0:
+		return nil
+	case e.campaign.Charge == market.CPC:
+		return new(e.paid(2).scaled(minor * e.seen).times(e.clickRate(2)))
+	case e.rates.clicks == 0:
+		return nil
+	default:
+		bought := share(float64(min(e.rates.purchases, e.rates.clicks)), float64(e.rates.clicks), levelOf(3))
+		return new(e.paid(3).scaled(minor * e.seen).times(e.clickRate(3)).times(bought))
+	}
+}
+
+// paid is the sum of the prices of a day's wins, in micros, as one of n factors.
+func (e *estimator) paid(n int) interval {
+	weights := make([]float64, len(e.replay.Won))
+	for i, w := range e.replay.Won {
+		weights[i] = float64(w.Paid)
+	}
+	most := 0.0
+	for i := range e.bids {
+		most = max(most, float64(e.bids[i].Amount))
+	}
+	return total(weights, most*e.auctions(), levelOf(n)).scaled(e.aDay())
+}
+
+// auctions are those of a request: as many wins may a request bring of which the sample has none like it.
+func (e *estimator) auctions() float64 {
+	return float64(e.replay.Auctions) / float64(e.replay.Requests)
+}
+
+// budgetPerDay is what may be spent in a day in minor units, infinite when nothing limits a day.
+func (e *estimator) budgetPerDay() float64 {
+	const day = float64(24 * time.Hour / time.Millisecond)
+	c := e.campaign
+	if c.Budget == 0 {
+		return math.Inf(1)
+	}
+	days := 1.0
+	switch c.Period {
+	case market.Daily:
+	case market.Weekly:
+		days = 7
+	case market.Monthly:
+		days = 30
+	case market.Total:
+		if c.EndMillis == 0 {
+			return math.Inf(1)
+		}
+		days = max(1, float64(c.EndMillis-c.StartMillis)/day)
+	}
+	return float64(c.Budget) / math.Pow10(6-int(e.exponent)) / days
+}

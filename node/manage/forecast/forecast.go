@@ -1,0 +1,133 @@
+// Package forecast serves what a campaign would bring: the auctions that were recorded last are held once more with it, by the
+// engine that held them first. What a replay cannot know, it does not say: see Forecast.
+package forecast
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+	"github.com/gavel-ads/gavel/shard/rollup"
+)
+
+const (
+	// Confidence of the intervals, in percent.
+	confidence = 90
+	// spanMin is the least time from which a day is extrapolated.
+	spanMin = time.Minute
+	// ownMin is how many impressions a campaign must have had before its own rates stand for it.
+	ownMin = 1_000
+	// rateDays is how far back rates are looked up.
+	rateDays = 30
+	// bidsPage is how many bids are read at a time. BOUND: a campaign has at most 5,000.
+	bidsPage = 1_000
+)
+
+// Core replays.
+type Core interface {
+	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code)
+}
+
+// Store is what forecasts need of a marketplace's store.
+type Store interface {
+	Settings() market.Marketplace
+	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
+	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
+	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
+	MarketplaceNumbers(ctx context.Context, d store.Dates, daily bool) ([]store.Numbers, error)
+}
+
+type service struct {
+	core Core
+	now  func() time.Time
+}
+
+// Register mounts the operation.
+func Register(api huma.API, core Core, now func() time.Time) {
+	s := service{core, now}
+	resource.Add(api, resource.Op{
+		ID: "forecastCampaign", Method: http.MethodGet, Path: "/public/v1/campaign-service/campaigns/{campaign_id}/forecast", Tag: "Campaigns",
+		Doc: "Forecast a campaign from the auctions that this node recorded last: what would it win of them, as it stands now, against what " +
+			"others bid now? It runs in the forecast whatever its dates, status and switch say, and without restrictions; so create one that is " +
+			"switched off to forecast it first.",
+	}, s.forecast)
+}
+
+type (
+	input struct {
+		CampaignID  string `path:"campaign_id" format:"uuid"`
+		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"Forecast it with all its bids at so many percent."`
+		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers get to see. Gavel does not know; 100 makes the numbers an upper bound."`
+	}
+	output struct{ Body Forecast }
+)
+
+func (s service) forecast(ctx context.Context, in *input) (*output, error) {
+	st := resource.Tenant[Store](ctx)
+	id := resource.ParseUUID(in.CampaignID)
+	c, err := st.Campaign(ctx, id)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	if c.Status == market.Terminated {
+		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+	}
+	supposition := market.Supposition{Campaign: c.Campaign, Without: &c.Campaign}
+	for more := true; more; {
+		var page []market.Bid
+		if page, more, err = st.Bids(ctx, id, len(supposition.Bids), bidsPage); err != nil {
+			return nil, resource.Of(err)
+		}
+		supposition.Bids = append(supposition.Bids, page...)
+		more = more && len(page) > 0
+	}
+	for i := range supposition.Bids {
+		b := &supposition.Bids[i]
+		b.Amount = max(1, min(b.Amount, amountMax)*money.Micros(in.BidPercent)/100)
+	}
+	now := s.now()
+	replay, code := s.core.Replay(ctx, resource.CallerOf(ctx).Marketplace, &supposition, now)
+	if code != apierr.OK {
+		return nil, resource.Refuse(code, "")
+	}
+	m := st.Settings()
+	rates, err := ratesOf(ctx, st, &m, id, now)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	e := estimator{campaign: &c.Campaign, bids: supposition.Bids, replay: &replay, rates: rates, seen: float64(in.ViewPercent) / 100, exponent: m.CurrencyExponent}
+	return &output{e.forecast()}, nil
+}
+
+// ratesOf reads how often impressions became clicks, and clicks purchases.
+func ratesOf(ctx context.Context, st Store, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
+	today := now.In(store.Zone(m.TimeZone))
+	days := store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}
+	own, err := st.CampaignReport(ctx, campaign, days)
+	if err != nil {
+		return rates{}, err
+	}
+	if own.Impressions >= ownMin {
+		return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, nil
+	}
+	all, err := st.MarketplaceNumbers(ctx, days, false)
+	if err != nil {
+		return rates{}, err
+	}
+	r := rates{of: "marketplace"}
+	for i := range all {
+		r.impressions += all[i].Impressions
+		r.clicks += all[i].Clicks
+		r.purchases += all[i].Purchases
+	}
+	return r, nil
+}

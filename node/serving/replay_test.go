@@ -1,0 +1,153 @@
+package serving_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/serving/servingtest"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+func replay(t *testing.T, core *serving.Core, s *market.Supposition) serving.Replay {
+	t.Helper()
+	r, code := core.Replay(context.Background(), servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
+	if code != apierr.OK {
+		t.Fatal(code)
+	}
+	return r
+}
+
+// recording is a core that records every request, its clock's beginning an hour ago.
+func recording(every int) (*servingtest.Node, *serving.Core) {
+	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
+	node.Deps.ExplainEvery, node.Deps.Suppose = every, node.Market.Suppose
+	node.Deps.Started = time.UnixMilli(servingtest.NowMillis).Add(-time.Hour)
+	return node, serving.New(node.Deps)
+}
+
+// A campaign that is supposed wins in the recorded auctions what the same campaign wins when it is really there and the same
+// requests come again.
+func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
+	node, core := recording(1)
+	random := rand.New(rand.NewPCG(1, 2))
+	var bodies []string
+	for range 300 {
+		var auctions []string
+		for range 1 + random.IntN(5) {
+			var ids []string
+			for range 1 + random.IntN(6) {
+				ids = append(ids, fmt.Sprintf("%q", fmt.Sprintf("p-%07d", random.IntN(250))))
+			}
+			auctions = append(auctions, fmt.Sprintf(`{"type":"listings","slots":%d,"products":{"ids":[%s]}}`, 1+random.IntN(4), strings.Join(ids, ",")))
+		}
+		body := `{"auctions":[` + strings.Join(auctions, ",") + `]}`
+		bodies = append(bodies, body)
+		if a := ask(core, "POST", "/v2/auctions", node.AuctionKey, body); a.status != 201 {
+			t.Fatal(a.body)
+		}
+	}
+	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	for i := range 40 {
+		s.Bids = append(s.Bids, market.Bid{
+			Target: fmt.Sprintf("p-%07d", i*5), Active: true, Amount: money.Micros(1+random.IntN(100))*100_000 + money.Micros(i) + 1, // No ties: they go by the auction.
+			Triggers: []market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprintf("p-%07d", i*5)}},
+		})
+	}
+	r := replay(t, core, s)
+	if r.Requests != len(bodies) || r.Omitted != 0 || r.Every != 1 || r.To.Sub(r.From) != 2*time.Hour {
+		t.Fatalf("%+v", r)
+	}
+
+	// The naive way: the campaign is put into the market, and the storefront counts its winners. A token has the price, but
+	// an explanation shows it.
+	c := s.Campaign
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.SupposedID, 300, 1, true, market.Approved
+	slot := node.Market.PutCampaign(&c)
+	slot.Left.Store(1 << 60)
+	slot.Wallet.Store(1 << 60)
+	for i := range s.Bids {
+		b := s.Bids[i]
+		b.Ordinal = uint32(i) + 1
+		node.Market.PutBid(&c, &b)
+	}
+	node.Market.Publish()
+	wins, requests, paid := 0, 0, 0.0
+	for _, body := range bodies {
+		won := false
+		for _, x := range explained(t, core, "auctions", body).Auctions {
+			for _, candidate := range x.Candidates {
+				if candidate.Outcome == "won" && candidate.CampaignID == market.SupposedID.String() {
+					price, err := candidate.Price.Float64()
+					if err != nil {
+						t.Fatal(err)
+					}
+					wins, paid, won = wins+1, paid+price, true
+				}
+			}
+		}
+		if won {
+			requests++
+		}
+	}
+	gotWins, gotPaid := 0, money.Micros(0)
+	for _, w := range r.Won {
+		gotWins, gotPaid = gotWins+w.Wins, gotPaid+w.Paid
+	}
+	if gotWins != wins || len(r.Won) != requests || wins < 100 || int64(gotPaid) != int64(paid*10_000+0.5) {
+		t.Errorf("%d wins in %d requests for %d, naively %d in %d for %.4f", gotWins, len(r.Won), gotPaid, wins, requests, paid)
+	}
+}
+
+// Without a recording there is nothing to tell, and what is recorded is bounded and of one marketplace.
+func TestReplayOfLittle(t *testing.T) {
+	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	node, core := recording(0)
+	ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
+	if r := replay(t, core, s); r.Every != 0 || r.Requests != 0 {
+		t.Errorf("a node that records nothing has %+v", r)
+	}
+
+	node, core = recording(1)
+	if r := replay(t, core, s); r.Every != 1 || r.Requests != 0 || r.Auctions != 0 {
+		t.Errorf("before the first request: %+v", r)
+	}
+	ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
+	ask(core, "POST", "/v2/auctions", node.AuctionKey, `{"auctions":[]}`)
+	if r := replay(t, core, s); r.Requests != 1 || r.Omitted != 0 || len(r.Won) != 0 {
+		t.Errorf("after one request and a refused one: %+v", r)
+	}
+	padded := strings.Replace(auctionBody, "{", "{"+strings.Repeat(" ", 256<<10), 1)
+	ask(core, "POST", "/v2/auctions", node.AuctionKey, padded)
+	if r := replay(t, core, s); r.Requests != 1 || r.Omitted != 1 {
+		t.Errorf("after a large one: %+v", r)
+	}
+	if r, code := core.Replay(context.Background(), servingtest.Suspended, s, time.Now()); code != apierr.OK || r.Requests != 0 {
+		t.Errorf("another marketplace sees %+v, %v", r, code)
+	}
+
+	body := strings.Replace(auctionBody, "{", "{"+strings.Repeat(" ", 200<<10), 1)
+	for range 200 {
+		ask(core, "POST", "/v2/auctions", node.AuctionKey, body)
+	}
+	if r := replay(t, core, s); r.Requests < 150 || r.Requests > 163 || !r.From.Equal(time.UnixMilli(servingtest.NowMillis)) {
+		t.Errorf("32 MiB hold %d requests of 200 KiB since %v", r.Requests, r.From)
+	}
+	for range 11_000 {
+		ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
+	}
+	if r := replay(t, core, s); r.Requests != 10_000 {
+		t.Errorf("%d requests are kept", r.Requests)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, code := core.Replay(ctx, servingtest.Marketplace, s, time.Now()); code != apierr.RequestCanceled {
+		t.Error(code)
+	}
+}

@@ -1,0 +1,131 @@
+package market_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// What a supposed campaign changes is seen in its own view and nowhere else: auctions on that view end as in a market that was
+// made so, and those of the views before and after as if nobody had supposed anything.
+func TestSupposeIsSeenByNobodyElse(t *testing.T) {
+	for seed := range uint64(30) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		w := newSupposed(random)
+		s := w.supposition(random)
+		here, there := market.New(1), market.New(2)
+		w.feed(here, nil)
+		w.feed(there, s)
+		here.Publish()
+		there.Publish()
+		before := here.View()
+
+		for range 3 { // The same row is used each time.
+			v := here.Suppose(s)
+			for p := range w.products {
+				id := fmt.Sprint("p", p)
+				expect(t, winnersOf(v, market.Hash, id, "p0"), winnersOf(there.View(), market.Hash, id, "p0"))
+				expect(t, inCategory(v, "c1"), inCategory(there.View(), "c1"))
+			}
+			want := winnersOf(before, market.Hash, "p0", "p1", "p2", "p3", "p4")
+			expect(t, winnersOf(here.View(), market.Hash, "p0", "p1", "p2", "p3", "p4"), want)
+			here.Publish()
+			expect(t, winnersOf(here.View(), market.Hash, "p0", "p1", "p2", "p3", "p4"), want)
+			expect(t, inCategory(here.View(), "c1"), inCategory(before, "c1"))
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// supposed is a small random market.
+type supposed struct {
+	products  int
+	campaigns []*market.Campaign
+	bids      map[uint32][]*market.Bid // By ordinal of the campaign.
+}
+
+func newSupposed(random *rand.Rand) *supposed {
+	w := &supposed{products: 5 + random.IntN(20), bids: map[uint32][]*market.Bid{}}
+	bidOrdinal := uint32(0)
+	for o := range uint32(8) {
+		c := campaign(1, o+1)
+		c.Price = market.SecondPrice
+		w.campaigns = append(w.campaigns, c)
+		for range random.IntN(6) {
+			bidOrdinal++
+			w.bids[c.Ordinal] = append(w.bids[c.Ordinal], bid(bidOrdinal, w.product(random), amount(random)))
+		}
+	}
+	return w
+}
+
+func (w *supposed) product(random *rand.Rand) string { return fmt.Sprint("p", random.IntN(w.products)) }
+
+func amount(random *rand.Rand) money.Micros { return money.Micros(10_000 * (1 + random.IntN(30))) }
+
+func (w *supposed) supposition(random *rand.Rand) *market.Supposition {
+	s := &market.Supposition{Campaign: *campaign(9, 77)}
+	s.Campaign.Price, s.Campaign.Active, s.Campaign.Status, s.Campaign.StartMillis = market.SecondPrice, false, market.Pending, 1<<60
+	for i := range 1 + random.IntN(8) {
+		s.Bids = append(s.Bids, *bid(uint32(i+1), w.product(random), amount(random)))
+	}
+	if random.IntN(2) == 0 {
+		s.Without = w.campaigns[random.IntN(len(w.campaigns))]
+	}
+	return s
+}
+
+// feed makes the market, with a supposition in it as if it were true.
+func (w *supposed) feed(m *market.Market, s *market.Supposition) {
+	m.PutMarketplace(&settings)
+	m.PutCategory(1, &market.Category{ID: "c0"})
+	m.PutCategory(1, &market.Category{ID: "c1", ParentID: "c0"})
+	for p := range w.products {
+		m.PutProduct(1, product(fmt.Sprint("p", p), fmt.Sprint("c", p%2)))
+	}
+	for _, c := range w.campaigns {
+		if s != nil && s.Without == c {
+			continue
+		}
+		put(m, c)
+		for _, b := range w.bids[c.Ordinal] {
+			m.PutBid(c, b)
+		}
+	}
+	if s == nil {
+		return
+	}
+	c := s.Campaign
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status, c.StartMillis = market.SupposedID, ids.Group(300), 1, true, market.Approved, 0
+	put(m, &c)
+	for i := range s.Bids {
+		m.PutBid(&c, &s.Bids[i])
+	}
+}
+
+// BenchmarkSuppose is how long feeders wait for one with 500 bids beside 100,000 others.
+func BenchmarkSuppose(b *testing.B) {
+	m := market.New(1)
+	m.PutMarketplace(&settings)
+	c := put(m, campaign(1, 1))
+	for p := range 100_000 {
+		id := fmt.Sprint("p", p)
+		m.PutProduct(1, product(id))
+		m.PutBid(c, bid(uint32(p+1), id, 100_000))
+	}
+	m.Publish()
+	s := &market.Supposition{Campaign: *campaign(2, 2)}
+	for p := range 500 {
+		s.Bids = append(s.Bids, *bid(uint32(p+1), fmt.Sprint("p", p*199), 100_000))
+	}
+	for b.Loop() {
+		m.Suppose(s)
+		m.Publish()
+	}
+}
