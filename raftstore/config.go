@@ -42,6 +42,9 @@ type Config struct {
 	Advertise string
 	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
 	About func() []byte
+	// Admits is asked before a node becomes a member, with the state of a group and the node's About, which is empty when its
+	// version does not tell. An error keeps the node out and is told to it. [all are admitted]
+	Admits func(state Reader, about []byte) error
 
 	// Learner joins without a vote, and stays so.
 	Learner bool

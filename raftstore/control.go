@@ -33,6 +33,7 @@ type question struct {
 	Server  raft.ServerID `json:"server,omitempty"`  // Its incarnation.
 	Address string        `json:"address,omitempty"`
 	Group   uint16        `json:"group,omitempty"`
+	About   []byte        `json:"about,omitempty"` // What the subject tells of itself, when it wants to be a member.
 
 	// Of founding.
 	Cluster string  `json:"cluster,omitempty"`

@@ -292,7 +292,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 		return i, false, nil // An offer came in between.
 	}
 	f.mu.Unlock()
-	q.Op, q.Subject = "welcome", f.s.c.NodeID
+	q.Op, q.Subject, q.About = "welcome", f.s.c.NodeID, f.s.about()
 	answered, err := f.s.ask(ctx, a.Address, q)
 	switch {
 	case answered.InUse:

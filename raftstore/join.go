@@ -61,7 +61,7 @@ func (g *Group) stayMember() error {
 		if found && voters(g.servers()) == 1 && me.Suffrage == raft.Voter && !g.Ready() {
 			return nil // It will lead in a moment.
 		}
-		q := question{Op: "join", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), Group: g.id}
+		q := question{Op: "join", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), Group: g.id, About: s.about()}
 		if err := s.askLeader(s.life, q); err != nil {
 			return err
 		}

@@ -166,6 +166,11 @@ func (g *Group) mayJoin(q question) error {
 	if g.isRemoved(q.Subject) {
 		return fmt.Errorf("%s was removed from the cluster; admit it first", q.Subject)
 	}
+	if admits := g.store.c.Admits; admits != nil {
+		if err := g.Read(func(r Reader) error { return admits(r, q.About) }); err != nil {
+			return fmt.Errorf("%s cannot be a member: %w", q.Subject, err)
+		}
+	}
 	for _, known := range find(g.servers(), q.Subject) {
 		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) {
 			continue

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// levelEvery is how often the leader of a group looks whether all voters know a higher feature level.
+	// levelEvery is how often the leader of a group looks whether all members know a higher feature level.
 	levelEvery = 2 * time.Second
-	// levelTimeout bounds the wait for a voter's answer. Who does not answer may be an old binary.
+	// levelTimeout bounds the wait for a member's answer. Who does not answer may be an old binary.
 	levelTimeout = time.Second
 )
 
-// Levels is how a Cluster learns of feature levels: a leader raises its group to what every voter knows, and nobody
+// Levels is how a Cluster learns of feature levels: a leader raises its group to what every member knows, and nobody
 // proposes a command that its group is not ready for.
 type Levels struct {
-	// Known asks a node for the newest level that its binary knows: 0 of a binary from before there were levels.
+	// Known asks a node, this one too, for the newest level that its binary knows: 0 of a binary from before there were levels.
 	Known func(ctx context.Context, node string) (command.Level, error)
 	// Reached reads the level of a group from this node's copy.
 	Reached func(ids.Group) (command.Level, error)
@@ -75,6 +75,16 @@ func (l *levels) allows(g ids.Group, cmd []byte) error {
 // Level is the feature level that a group has reached on this node: what writers of newer encodings ask.
 func (c *Cluster) Level(g ids.Group) command.Level { return c.levels.reached(g) }
 
+// Admits keeps a node out whose version does not know the level that the cluster has reached: it would end at the first command
+// that it cannot read, or at the snapshot.
+func Admits(reached command.Level, version string, knows command.Level) error {
+	if knows >= reached {
+		return nil
+	}
+	return fmt.Errorf("it runs %s, which knows feature level %d, and the cluster has reached %d; start it with the version that the others run",
+		version, knows, reached)
+}
+
 // keepLevel raises the level of a group, as long as this binary knows a higher one.
 func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
 	ticker := time.NewTicker(tickEvery)
@@ -93,15 +103,14 @@ func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
 	}
 }
 
-// raise proposes the level that every voter of the group knows, if that is more than the group has.
+// raise proposes the level that every member of the group knows, if that is more than the group has: learners too, which apply
+// what the voters apply. A member that is gone for good has to be removed before the level rises.
 func (c *Cluster) raise(ctx context.Context, g ids.Group) {
-	var voters []string
+	var members []string
 	for _, m := range c.group(g).Members() {
-		if m.Voter && m.ID != c.node {
-			voters = append(voters, m.ID)
-		}
+		members = append(members, m.ID)
 	}
-	level := c.levels.common(ctx, voters)
+	level := c.levels.common(ctx, members)
 	reached := c.levels.reached(g)
 	if level <= reached {
 		return

@@ -37,6 +37,15 @@ func (n *node) about() []byte {
 	return encoded(a)
 }
 
+// admits decides by what a node tells of itself whether it may be a member.
+func admits(state raftstore.Reader, about []byte) error {
+	var a operator.About
+	if err := json.Unmarshal(about, &a); err != nil {
+		a = operator.About{Version: "an older version"}
+	}
+	return cluster.Admits(shard.Books{R: state}.FeatureLevel(), a.Version, command.Level(a.Level))
+}
+
 // levels tells the cluster which feature levels nodes know and groups have reached.
 func (n *node) levels() cluster.Levels {
 	return cluster.Levels{

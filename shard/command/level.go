@@ -3,7 +3,7 @@ package command
 import "encoding/binary"
 
 // Level is a feature level: what all nodes of a cluster understand. A binary that brings a new encoding, or applies an old
-// command in a new way, brings a new level with it. The cluster reaches the level when every voter runs such a binary
+// command in a new way, brings a new level with it. The cluster reaches the level when every member runs such a binary
 // and a SetFeature is committed; until then the old encodings are proposed and the old ways are kept, so that an old
 // binary can still be started.
 //

@@ -1,0 +1,295 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+const (
+	group    = 1
+	newLevel = command.LevelNewest
+	oldLevel = newLevel - 1
+)
+
+// fleet is a cluster whose nodes run binaries of different versions. The old one is this one, which says that it knows less
+// and must never meet more.
+type fleet struct {
+	*testing.T
+	c     *raftstoretest.Cluster
+	nodes map[int]*member
+}
+
+type member struct {
+	knows   command.Level
+	cluster *cluster.Cluster
+	log     buffer
+	refused error
+}
+
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// binary is the state machine of a version.
+type binary struct {
+	raftstore.StateMachine
+	f     *fleet
+	knows command.Level
+}
+
+// tooNew is what an older binary finds in the state.
+type tooNew struct{ error }
+
+func (tooNew) NewerState() bool { return true }
+
+func (b *binary) Load(r raftstore.Reader) error {
+	if (shard.Books{R: r}).FeatureLevel() > b.knows {
+		return tooNew{errors.New("a level that this version does not know")}
+	}
+	return b.StateMachine.Load(r)
+}
+
+func (b *binary) Apply(batch raftstore.Batch, cmd []byte) []byte {
+	needs, _ := command.Needs(cmd)
+	if c, err := command.Open(cmd); err == nil && c.Op == command.OpSetFeature {
+		s, _ := command.ReadSetFeature(&c)
+		needs = max(needs, s.Level)
+	}
+	if needs > b.knows {
+		b.f.Errorf("a command of level %d reached a node that knows %d: it would have ended", needs, b.knows)
+	}
+	return b.StateMachine.Apply(batch, cmd)
+}
+
+// newFleet prepares nodes by the levels that they know; the first founded of them found the cluster.
+func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
+	f := &fleet{T: t, c: raftstoretest.NewCluster(t, 1, len(knows)), nodes: map[int]*member{}}
+	for i, level := range knows {
+		f.nodes[i] = &member{knows: level}
+	}
+	f.c.Failed = func(i int, err error) { f.nodes[i].refused = err }
+	f.c.Configure = func(i int, c *raftstore.Config) {
+		n := f.nodes[i]
+		level := n.knows
+		c.Machine = func(g uint16) raftstore.StateMachine {
+			return &binary{shard.New(ids.Group(g), true, shardtest.NewFeed()), f, level}
+		}
+		c.About = func() []byte { return []byte{byte(level)} }
+		c.Admits = func(state raftstore.Reader, about []byte) error {
+			return cluster.Admits(shard.Books{R: state}.FeatureLevel(), "a version", command.Level(about[0]))
+		}
+		c.Noop = command.AppendNoop(nil, 0)
+		c.Learner = i >= founded
+		c.JoinSettle = time.Second
+		c.Logger = slog.New(slog.NewTextHandler(&n.log, nil))
+	}
+	return f
+}
+
+// start starts a node with the binary that it has now; false: it does not start.
+func (f *fleet) start(i, founded int) bool {
+	if !f.c.Start(i, f.c.Seeds(founded)) {
+		return false
+	}
+	store, _ := f.c.Store(i)
+	topology := ids.Topology{DataGroups: 1}
+	cl := cluster.New(store, cluster.Options{
+		Topology: topology, Node: f.c.Nodes[i].ID, Freshness: cluster.NewFreshness(topology, 3*time.Second, time.Now),
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Periods: func(time.Time) []command.Periods { return nil },
+		Levels: cluster.Levels{
+			Known: func(ctx context.Context, node string) (command.Level, error) {
+				about, err := store.About(ctx, node)
+				if err != nil || len(about) == 0 {
+					return 0, err
+				}
+				return command.Level(about[0]), nil
+			},
+			Reached: func(ids.Group) (level command.Level, err error) {
+				err = store.Group(group).Read(func(r raftstore.Reader) error {
+					level = shard.Books{R: r}.FeatureLevel()
+					return nil
+				})
+				return level, err
+			},
+		},
+	})
+	cl.Start(context.Background())
+	f.nodes[i].cluster = cl
+	return true
+}
+
+func (f *fleet) stop(i int) {
+	f.nodes[i].cluster.Close()
+	f.nodes[i].cluster = nil
+	f.c.Stop(i)
+}
+
+// startAll starts the first nodes at once, as a cluster has to be founded.
+func (f *fleet) startAll(founded int) {
+	var all sync.WaitGroup
+	for i := range founded {
+		all.Go(func() {
+			if !f.start(i, founded) {
+				f.Errorf("node %d does not start: %v", i, f.nodes[i].refused)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (f *fleet) stopAll() {
+	for i, n := range f.nodes {
+		if n.cluster != nil {
+			f.stop(i)
+		}
+	}
+	f.c.Wait()
+}
+
+// level gives the cluster time, and compares the level of every node that runs.
+func (f *fleet) level(when string, want command.Level) {
+	f.Helper()
+	time.Sleep(20 * time.Second)
+	for i, n := range f.nodes {
+		if n.cluster == nil {
+			continue
+		}
+		if got := n.cluster.Level(group); got != want {
+			f.Errorf("%s: node %d has reached level %d, want %d", when, i, got, want)
+		}
+	}
+}
+
+// change proposes a change of the catalog at a node, as an attempt or not.
+func (f *fleet) change(i int, attempted bool) error {
+	cmd := command.AppendDeleteCatalog(nil, time.Now().UnixMilli(), &command.DeleteCatalog{Marketplace: 1})
+	if attempted {
+		cmd = command.AppendAttempt(cmd, command.Attempt{ID: [16]byte{byte(i), byte(time.Now().Second())}})
+	}
+	answer, err := f.nodes[i].cluster.Propose(f.Context(), group, cmd)
+	if err == nil && command.Refusal(answer[0]) != command.Done {
+		f.Errorf("node %d: refused: %s", i, command.Refusal(answer[0]))
+	}
+	return err
+}
+
+func (f *fleet) isMember(i int) bool {
+	store, _ := f.c.Store(0)
+	for _, m := range store.Group(group).Members() {
+		if m.ID == f.c.Nodes[i].ID {
+			return true
+		}
+	}
+	return false
+}
+
+// A cluster of two new binaries and an old one stays on the old level, also while the old node is away, and rises when the last node
+// runs the new one: a rolling upgrade. An old binary cannot come back to it, neither on its own directory nor on an empty one.
+func TestRollingUpgrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const founded = 3
+		f := newFleet(t, founded, newLevel, oldLevel, oldLevel, oldLevel)
+		f.startAll(founded)
+		f.level("one new binary", oldLevel)
+		for upgraded := 1; upgraded < founded; upgraded++ {
+			if err := f.change(0, true); !errors.Is(err, cluster.ErrUnavailable) || !strings.Contains(err.Error(), "feature level") {
+				t.Errorf("a command of the new level before its time: %v", err)
+			}
+			for i := range founded {
+				if err := f.change(i, false); err != nil {
+					t.Errorf("a command of the old level at node %d: %v", i, err)
+				}
+			}
+			f.stop(upgraded)
+			f.level("a node is away", oldLevel)
+			f.nodes[upgraded].knows = newLevel
+			f.start(upgraded, founded)
+			if upgraded < founded-1 {
+				f.level("some new binaries", oldLevel)
+			}
+		}
+		f.level("only new binaries", newLevel)
+		for i := range founded {
+			if err := f.change(i, true); err != nil {
+				t.Errorf("a command of the new level at node %d: %v", i, err)
+			}
+		}
+
+		f.stop(1)
+		f.nodes[1].knows = oldLevel
+		if f.start(1, founded) {
+			t.Error("an old binary opens the directory of a new one")
+		} else if _, says := errors.AsType[tooNew](f.nodes[1].refused); !says {
+			t.Errorf("an old binary is refused with %v", f.nodes[1].refused)
+		}
+		f.nodes[1].knows = newLevel
+		f.start(1, founded)
+		f.level("back on the new binary", newLevel)
+
+		var joined sync.WaitGroup
+		joined.Go(func() { f.start(3, founded) })
+		time.Sleep(30 * time.Second)
+		const says = "it runs a version, which knows feature level"
+		if log := f.nodes[3].log.String(); f.isMember(3) || !strings.Contains(log, says) {
+			t.Errorf("an old binary joins: member %t, log %q", f.isMember(3), log)
+		}
+		f.c.Crash(3)
+		joined.Wait()
+		f.nodes[3].knows = newLevel
+		f.start(3, founded)
+		f.level("a fourth node", newLevel)
+		if !f.isMember(3) {
+			t.Errorf("a new binary does not join: %s", f.nodes[3].log.String())
+		}
+		f.stopAll()
+	})
+}
+
+// A learner applies what the voters apply, so the level waits for it too.
+func TestTheLevelWaitsForLearners(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const founded = 1
+		f := newFleet(t, founded, oldLevel, oldLevel)
+		f.startAll(founded)
+		f.start(1, founded)
+		f.level("an old voter and an old learner", oldLevel)
+		f.stop(0)
+		f.nodes[0].knows = newLevel
+		f.start(0, founded)
+		f.level("a new voter and an old learner", oldLevel)
+		f.stop(1)
+		f.nodes[1].knows = newLevel
+		f.start(1, founded)
+		f.level("all new", newLevel)
+		f.stopAll()
+	})
+}
