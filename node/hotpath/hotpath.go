@@ -76,6 +76,7 @@ type Server struct {
 	unknownPath string
 	withoutLane bool
 	lanes       lanes
+	heads       heads
 }
 
 // New returns a server that does not listen yet.
@@ -92,6 +93,7 @@ func New(o Options) *Server {
 	}
 	s.http = Tuned(o, s.handle)
 	s.http.ErrorHandler = s.unreadable
+	s.http.HeaderReceived = s.heads.keep
 	s.http.MaxRequestBodySize = o.Core.BodyMax()
 	return s
 }
@@ -143,6 +145,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // handle answers one request.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
+	s.heads.take(&ctx.Request.Header)
 	if !unambiguous(&ctx.Request.Header) {
 		s.frames.RefusedFrame()
 		s.refuse(ctx, apierr.BadRequest, "the framing of the request is ambiguous or not supported")

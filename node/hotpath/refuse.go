@@ -24,10 +24,13 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 		s.refuse(ctx, apierr.HeadTooLarge, "")
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
 		drain(ctx.Conn(), ctx.Request.Header.ContentLength()-s.http.ReadBufferSize) // What is buffered has been read.
-		if len(ctx.Request.Header.RawHeaders()) == 0 {
-			// It came in chunks, and the head is forgotten with what was read of the body.
-			s.refuse(ctx, apierr.BadRequest, "the body is over the limit of this operation")
-			return
+		if len(ctx.Request.Header.RawHeaders()) == 0 {                              // It came in chunks, and the head is forgotten with what was read of the body.
+			kept := s.heads.take(&ctx.Request.Header)
+			if kept == nil {
+				s.refuse(ctx, apierr.BadRequest, "the body is over the limit of this operation")
+				return
+			}
+			kept.CopyTo(&ctx.Request.Header)
 		}
 		s.answer(ctx, time.Now(), true)
 	case isNet && timeout.Timeout():

@@ -50,21 +50,41 @@ type target struct {
 	endpoint *endpoint // nil: nobody serves the path.
 	query    []byte
 	onV2     bool
+	broken   bool // The path is none: net/http, in front of the other listener, refuses it before any handler.
 }
 
 // route finds the endpoint. Clients send clean paths, so those are looked up as they are; only others are cleaned.
 func (c *Core) route(sc *Scratch, r *Request) target {
 	path, query := SplitTarget(r.Target)
 	if e := lookup(path); e != nil {
-		return target{e, query, e.onV2}
+		return target{e, query, e.onV2, false}
 	}
 	clean, good := AppendCleanPath(sc.path[:0], path)
 	sc.path = clean
-	if !good {
-		return target{nil, query, onV2(clean)}
+	if !wellFormed(path) {
+		return target{nil, query, onV2(clean), true}
 	}
-	return target{lookup(clean), query, onV2(clean)}
+	if !good {
+		return target{nil, query, onV2(clean), false}
+	}
+	return target{lookup(clean), query, onV2(clean), false}
 }
+
+// wellFormed reports whether a path begins with '/', or is the '*' of OPTIONS, and has no broken percent-encoding.
+func wellFormed(path []byte) bool {
+	if len(path) > 0 && path[0] != '/' && string(path) != "*" {
+		return false
+	}
+	for i := bytes.IndexByte(path, '%'); i >= 0; i = bytes.IndexByte(path, '%') {
+		if len(path) < i+3 || !isHex(path[i+1]) || !isHex(path[i+2]) {
+			return false
+		}
+		path = path[i+3:]
+	}
+	return true
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 func onV2(clean []byte) bool { return bytes.HasPrefix(clean, []byte("/v2/")) }
 

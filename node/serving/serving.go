@@ -117,6 +117,8 @@ func (c *Core) Refuse(sc *Scratch, code apierr.Code, message string) {
 
 func (c *Core) dispatch(sc *Scratch, r *Request, t target) (Operation, apierr.Code) {
 	switch {
+	case t.broken:
+		return OpUnknown, sc.refuse(apierr.BadRequest, "the request is not well-formed HTTP")
 	case t.endpoint == nil:
 		return OpUnknown, sc.refuse(apierr.ResourceNotFound, r.UnknownPath)
 	case string(r.Method) == "OPTIONS":
