@@ -248,6 +248,13 @@ func (f *founding) settle(i identity) error {
 	return nil
 }
 
+// belong makes this node answer as one that has a cluster, before it serves.
+func (f *founding) belong(i identity) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mine, f.server, f.settled = i, i.Server, true
+}
+
 // confirm finds out what became of the offer that this node agreed to.
 func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, error) {
 	founder := i.Voters[0]

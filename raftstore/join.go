@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -32,6 +33,9 @@ func (s *Store) stayMember() {
 			err := s.groups[id].stayMember()
 			if err == nil {
 				continue
+			}
+			if errors.Is(err, ErrNodeInUse) { // Two of one incarnation must not vote, whoever of them is the copy.
+				s.exit.Now("another process runs with this node's id", err)
 			}
 			pause = joinPause
 			if s.life.Err() == nil && time.Since(logged) >= refusedLog {

@@ -172,20 +172,20 @@ func (g *Group) mayJoin(q question) error {
 		}
 	}
 	for _, known := range find(g.servers(), q.Subject) {
-		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) {
-			continue
+		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) && q.Op == "join" {
+			continue // When it started it was asked who lives there.
 		}
 		ctx, cancel := context.WithTimeout(g.store.life, seedTimeout)
 		a, err := g.store.ask(ctx, string(known.Address), question{Op: "hello"})
 		cancel()
 		if err == nil && a.Server == known.ID && a.Run != q.Run {
-			return fmt.Errorf("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, q.Subject, known.Address)
+			return inUse(q.Subject, string(known.Address))
 		}
 	}
 	return nil
 }
 
-// welcome tells a node with an empty directory whether it could join, as far as this member knows.
+// welcome tells a node that starts whether it could join, as far as this member knows.
 func (s *Store) welcome(q question) error {
 	for _, id := range s.c.Groups {
 		if err := s.groups[id].mayJoin(q); err != nil {

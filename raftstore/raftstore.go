@@ -42,6 +42,7 @@ type Store struct {
 	cluster      uint64 // Of identity.
 	address      transport.Address
 	run          string // Of this process, unlike any other.
+	twins        bool   // Twins were looked for.
 	abstaining   atomic.Bool
 	members      chan struct{} // Holds one when the members of a group changed.
 	founding     *founding     // While this node has no cluster.
@@ -151,7 +152,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, id := range c.Groups {
-		if err := s.openGroup(id, s.address); err != nil {
+		if err := s.openGroup(ctx, id, s.address); err != nil {
 			return fmt.Errorf("group %d: %w", id, err)
 		}
 	}
@@ -239,7 +240,7 @@ func (s *Store) openPort() error {
 	return nil
 }
 
-func (s *Store) openGroup(id uint16, address transport.Address) error {
+func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Address) error {
 	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(id), 10))
 	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
 	if err != nil {
@@ -255,6 +256,9 @@ func (s *Store) openGroup(id uint16, address transport.Address) error {
 	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit}
 	found, err := g.check()
 	if err != nil {
+		return err
+	}
+	if err := s.lookForTwin(ctx, found.servers); err != nil {
 		return err
 	}
 	servers := found.servers

@@ -60,6 +60,16 @@ func (c *Cluster) Add() *Node {
 	return n
 }
 
+// Copy adds a node that is another one's twin: its id and a copy of its disk, at an address of its own, not started.
+func (c *Cluster) Copy(i int) *Node {
+	n, of := c.Add(), c.Nodes[i]
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	n.ID = of.ID
+	n.disk = of.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: c.rng})
+	return n
+}
+
 // Seeds are the addresses of the first count nodes. Nodes that are started with them found a cluster of as many.
 func (c *Cluster) Seeds(count int) (all []string) {
 	for _, n := range c.Nodes[:count] {
