@@ -138,7 +138,7 @@ func (s *Scratch) findMembers(rows []uint32) {
 
 // hitFound adds the products found from a mark on and forgets the list.
 func (s *Scratch) hitFound(mark int) {
-	s.touch(s.found[mark:])
+	s.askForOffers(s.found[mark:])
 	for _, f := range s.found[mark:] {
 		s.hit(f.row, f.index, market.QualityOne)
 	}

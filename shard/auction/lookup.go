@@ -1,15 +1,9 @@
 package auction
 
-import (
-	"unsafe"
+import "unsafe"
 
-	"github.com/gavel-ads/gavel/shard/market"
-)
-
-// What an auction reads lies scattered over hundreds of megabytes. A step that follows an id from table to product to bid
-// to campaign to balance waits for each line in turn; a pass that only loads one line for each of many ids has all of
-// them on their way at once. So all ids of a request are looked up together, in such passes, before its first auction
-// decides anything.
+// What an auction reads lies scattered over hundreds of megabytes. So all ids of a request are looked up together, before its
+// first auction decides anything, in passes of which each asks for what the next one reads (market.Ahead).
 
 // found is a product that an auction may sell.
 type found struct {
@@ -19,14 +13,7 @@ type found struct {
 
 // lookUp finds the products of every auction: those of auction i stand in found up to ends[i], after the ones before it.
 func (s *Scratch) lookUp() {
-	few := s.fewIDs()
-	if few {
-		s.touchIDs()
-	}
 	s.sift()
-	if !few {
-		s.touchPicked()
-	}
 	s.found = s.found[:0]
 	from := 0
 	for i := range s.req.Auctions {
@@ -35,11 +22,21 @@ func (s *Scratch) lookUp() {
 			id := &a.Products[at]
 			if row, ok := s.v.Product(s.t.Marketplace, id.Hash, s.req.Text(id.Span), a.onlyOffered()); ok {
 				s.found = append(s.found, found{row: row, index: at})
+				s.ahead.Product(s.v, row)
 			}
 		}
+		s.ahead.Ask()
 		from, s.ends[i] = s.ends[i], len(s.found)
 	}
-	s.touch(s.found)
+	s.askForOffers(s.found)
+}
+
+// askForOffers asks for what decides about products.
+func (s *Scratch) askForOffers(list []found) {
+	for i := range list {
+		s.ahead.Offer(s.v, s.v.ProductRow(list[i].row))
+	}
+	s.ahead.Ask()
 }
 
 // onlyOffered: an external bid may be on a product that has no other.
@@ -65,93 +62,40 @@ func (s *Scratch) sift() {
 			s.picked = s.picked[:cap(s.picked)]
 		}
 		picked := s.picked
-		if len(ids) > 0 {
+		if len(ids) > 0 && !s.req.Sieve.Is(sieve) {
 			sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), len(ids))
 		}
+		first := n
 		for at := range ids {
 			picked[n] = uint32(at) //nolint:gosec // at most ProductsMax.
 			n += sieve.Passes(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)
+		for _, at := range picked[first:n] {
+			s.ahead.Entry(s.v, ids[at].Hash)
+		}
+		s.ahead.Ask()
 	}
 }
 
-// A request of few ids waits for latency alone: it costs less to load more lines than to load one after the other.
-const (
-	fewIDs      = 16 // Whose table entries are loaded before it is known which of them count,
-	fewProducts = 32 // and that are taken for winners.
-)
+// fewIDs is how many ids a request may have for the table entries of all to be asked for, before it is known which of them count:
+// it waits for latency alone.
+const fewIDs = 16
 
-func (s *Scratch) fewIDs() bool {
+// askForFew asks for what the look-up of a small request reads of the table, so that it is on its way while the request is prepared.
+func (s *Scratch) askForFew() {
 	n := 0
 	for i := range s.req.Auctions {
-		n += len(s.req.Auctions[i].Products)
+		n += len(s.req.Auctions[i].sold())
 	}
-	return n <= fewIDs
-}
-
-// touchIDs loads the table's lines of all ids.
-func (s *Scratch) touchIDs() {
-	sum := s.touched
+	if n > fewIDs {
+		return
+	}
 	for i := range s.req.Auctions {
-		for _, id := range s.req.Auctions[i].Products {
-			sum += s.v.TouchProduct(id.Hash)
+		for _, id := range s.req.Auctions[i].sold() {
+			s.ahead.Tags(s.v, id.Hash)
+			s.ahead.Entry(s.v, id.Hash)
 		}
 	}
-	s.touched = sum
-}
-
-// touchPicked loads the table's lines of what was picked.
-func (s *Scratch) touchPicked() {
-	sum, from := s.touched, 0
-	for i, end := range s.ends {
-		ids := s.req.Auctions[i].Products
-		for _, at := range s.picked[from:end] {
-			sum += s.v.TouchProduct(ids[at].Hash)
-		}
-		from = end
-	}
-	s.touched = sum
-}
-
-// touch loads the rows of products, then their first bids, and the campaigns and balances of these; of few products also
-// what touchWinners does.
-func (s *Scratch) touch(list []found) {
-	few := len(list) <= fewProducts
-	sum := s.touched
-	for i := range list {
-		sum += uint64(s.v.ProductRow(list[i].row).Campaign)
-	}
-	for i := range list {
-		r := s.v.ProductRow(list[i].row)
-		if few {
-			sum += touchText(s.v.Key(r)) + uint64(s.v.CampaignText(r.Campaign)[0])
-		}
-		if bids := s.v.Bids(r); len(bids) > 0 {
-			sum += uint64(bids[0].Ordinal)
-		}
-		sum += uint64(s.v.Campaign(r.Campaign).Ordinal) + uint64(s.v.Slot(r.Campaign).Left.Load()) //nolint:gosec // nobody reads it.
-		sum += s.v.Gate(r.Campaign).Load()
-	}
-	s.touched = sum
-}
-
-func touchText(text []byte) uint64 {
-	if len(text) == 0 {
-		return 0
-	}
-	return uint64(text[0])
-}
-
-// touchWinners loads the texts of the products and campaigns that will win.
-func (s *Scratch) touchWinners() {
-	sum := s.touched
-	for rank := range s.winners() {
-		c := s.winner(rank)
-		if row := s.hits[c.hit].row; row != market.NoProduct {
-			sum += touchText(s.v.Key(s.v.ProductRow(row)))
-		}
-		sum += uint64(s.v.CampaignText(c.campaign)[0])
-	}
-	s.touched = sum
+	s.ahead.Ask()
 }

@@ -57,9 +57,11 @@ type ID struct {
 // every element it uses, because an element otherwise keeps what an earlier request of another tenant left there.
 // OWNERSHIP: Body belongs to the door and is valid until the answer is written.
 type Request struct {
-	Body     []byte
-	Arena    []byte
-	Seed     uint64 // Set by the caller before parsing: market.View.Seed of the key's marketplace.
+	Body  []byte
+	Arena []byte
+	Seed  uint64 // Set by the caller before parsing: market.View.Seed of the key's marketplace.
+	// Sieve is perhaps set too: market.View.Products. The parser then asks for what it will be tested with, id by id.
+	Sieve    market.Sieve
 	Auctions []Auction
 }
 

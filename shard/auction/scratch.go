@@ -52,7 +52,7 @@ type Scratch struct {
 	ranked     int
 	won        [SlotsMax]uint32 // Candidates by rank.
 	order      []uint32         // Candidates by score, under a cap per vendor.
-	touched    uint64           // Keeps loads that nobody uses from being left out.
+	ahead      market.Ahead
 }
 
 // hit is a product that may win.
@@ -110,6 +110,7 @@ func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *marke
 	if settings == nil {
 		return
 	}
+	s.askForFew()
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
 	s.hour = weekHour(s.localMillis())
@@ -160,7 +161,6 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	}
 	s.score()
 	s.rank()
-	s.touchWinners()
 	for !s.confirm() {
 		s.rank()
 	}

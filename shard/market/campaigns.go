@@ -65,21 +65,19 @@ func (m *Market) campaign(c *Campaign) uint32 {
 	if i%chunkRows == 0 {
 		m.addSlots()
 	}
-	c.ID.AppendText(m.uuids[i>>chunkBits][i%chunkRows][:0])
+	c.ID.AppendText(m.slots[i>>chunkBits][i%chunkRows].id[:0])
 	known[c.Ordinal] = i
 	m.dirty = true
 	return i
 }
 
-// addSlots makes room for the balances, gates and ids of another chunk of campaigns.
+// addSlots makes room for another chunk of campaigns.
 func (m *Market) addSlots() {
-	gates := make([]Gate, chunkRows)
-	for i := range gates {
-		gates[i].Store(GateOpen)
+	slots := make([]Slot, chunkRows)
+	for i := range slots {
+		slots[i].gate.Store(GateOpen)
 	}
-	m.gates = append(m.gates, gates)
-	m.slots = append(m.slots, make([]Slot, chunkRows))
-	m.uuids = append(m.uuids, make([][ids.TextLen]byte, chunkRows))
+	m.slots = append(m.slots, slots)
 }
 
 // campaignOf returns the row of a campaign, 0 if it was never put.

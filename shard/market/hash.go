@@ -48,6 +48,15 @@ func HashShort(seed, head, tail uint64, length int) uint64 {
 	return finish(seed, seed, head, tail, uint64(length)) //nolint:gosec // 8 to 16.
 }
 
+// ShortKeys are what HashShort mixes into its two multiplications for one seed and one length, for code that hashes many: the hash
+// is fold(lo^k[2], hi^k[3]) of hi, lo = (head^k[0]) * (tail^k[1]), where fold xors the halves of a product.
+type ShortKeys [4]uint64
+
+// ShortKeysOf returns the keys.
+func ShortKeysOf(seed uint64, length int) ShortKeys {
+	return ShortKeys{seed ^ mixB, bits.RotateLeft64(seed, 32) ^ mixC, seed ^ mixA, uint64(length) ^ mixB} //nolint:gosec // 8 to 16.
+}
+
 func finish(seed, state, a, b, length uint64) uint64 {
 	hi, lo := bits.Mul64(a^seed^mixB, b^bits.RotateLeft64(state, 32)^mixC)
 	return fold(lo^seed^mixA, hi^length^mixB)

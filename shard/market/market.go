@@ -51,12 +51,10 @@ type Market struct {
 	walk       []uint32 // Categories in depth-first order.
 	campaigns  rows[CampaignRow]
 	slots      [][]Slot
-	uuids      [][][ids.TextLen]byte
 	byGroup    [][]uint32        // Campaign rows by group and ordinal.
 	vendors    map[string]uint32 // By marketplace and id.
 	names      []Text            // Of vendors, by ordinal.
 	further    rows[*CampaignTerms]
-	gates      [][]Gate
 	segments   segments
 	keywords   keywords
 	places     places
@@ -188,10 +186,8 @@ func (m *Market) build() *View {
 		walk:          m.walk,
 		campaigns:     m.campaigns.freeze(),
 		slots:         m.slots,
-		uuids:         m.uuids,
 		bids:          m.bids.chunks,
 		terms:         m.further.freeze(),
-		gates:         m.gates,
 		names:         m.names,
 		segments:      m.segments.freeze(),
 		keywords:      m.keywords.freeze(),

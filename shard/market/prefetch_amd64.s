@@ -20,3 +20,20 @@ next:
 
 done:
 	RET
+
+// func prefetchLines(lines *uintptr, n uintptr)
+TEXT ·prefetchLines(SB), NOSPLIT, $0-16
+	MOVQ lines+0(FP), SI
+	MOVQ n+8(FP), CX
+	TESTQ CX, CX
+	JZ   done
+
+next:
+	MOVQ (SI), AX
+	PREFETCHT0 (AX)
+	ADDQ $8, SI
+	DECQ CX
+	JNZ  next
+
+done:
+	RET

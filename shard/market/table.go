@@ -83,18 +83,28 @@ func (s Sieve) Passes(hash uint64) int {
 	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
 }
 
+// Words returns the words that Passes reads: of a hash the one at hash&mask. For the zero Sieve it is one word that says nothing.
+func (s Sieve) Words() (first *uint64, mask uint64) {
+	if len(s.tags) == 0 {
+		return &noTags, 0
+	}
+	return &s.tags[0], s.mask
+}
+
+var noTags uint64
+
+// Is reports whether both are the sieve of the same table.
+func (s Sieve) Is(t Sieve) bool {
+	return len(s.tags) == len(t.tags) && (len(s.tags) == 0 || &s.tags[0] == &t.tags[0])
+}
+
 // Prefetch asks for the words that Passes will read of n hashes, the first of which is pointed to and each further one stride
 // bytes behind the last. A load that nobody uses yet would still hold up what follows it, so that only some are on their
 // way at once; a prefetch is done with when it is asked for.
 // REQUIRES: all n hashes lie in memory that first keeps alive.
 func (s Sieve) Prefetch(first *uint64, stride uintptr, n int) {
-	prefetch(&s.tags[0], s.mask, first, stride, uintptr(max(n, 0))) //nolint:gosec // not negative.
-}
-
-// touch loads both lines of the hash's bucket.
-func (t *table) touch(hash uint64) uint64 {
-	bucket := hash & t.mask
-	return atomic.LoadUint64(&t.tags[bucket]) ^ atomic.LoadUint64(&t.entries[bucket*bucketStride])
+	words, mask := s.Words()
+	prefetch(words, mask, first, stride, uintptr(max(n, 0))) //nolint:gosec // not negative.
 }
 
 // probe walks the entries that may be of one hash.

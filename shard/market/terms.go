@@ -68,7 +68,7 @@ const (
 )
 
 // Gate returns a campaign's gate.
-func (v *View) Gate(campaign uint32) *Gate { return &v.gates[campaign>>chunkBits][campaign%chunkRows] }
+func (v *View) Gate(campaign uint32) *Gate { return &v.Slot(campaign).gate }
 
 // GateOf returns the gate of a campaign by group and ordinal, nil when it was never put: for the controller of pacing.
 func (m *Market) GateOf(c *Campaign) *Gate {
@@ -79,5 +79,5 @@ func (m *Market) GateOf(c *Campaign) *Gate {
 	if i == 0 {
 		return nil
 	}
-	return &m.gates[i>>chunkBits][i%chunkRows]
+	return &m.slots[i>>chunkBits][i%chunkRows].gate
 }

@@ -208,13 +208,16 @@ type Trigger struct {
 	Words []string
 }
 
-// Slot holds the balances of one campaign: one cache line, so that two campaigns never share one.
+// Slot holds the balances of one campaign, and what every auction reads together with them, in one cache line that no other
+// campaign shares.
 //
-// INVARIANT: only the applier of the campaign's raft group stores; auctions only load.
+// INVARIANT: only the applier of the campaign's raft group stores balances; auctions only load.
 type Slot struct {
 	Left   atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
 	Wallet atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
-	_      [48]byte
+	gate   Gate
+	id     [ids.TextLen]byte // The campaign's, as text. It never changes.
+	_      [4]byte
 }
 
 const _ = -(unsafe.Sizeof(Slot{}) ^ 64) // The build fails when a slot is not one cache line.

@@ -23,9 +23,7 @@ type View struct {
 	walk          []uint32
 	campaigns     frozen[CampaignRow]
 	slots         [][]Slot
-	uuids         [][][ids.TextLen]byte
 	terms         frozen[*CampaignTerms]
-	gates         [][]Gate
 	names         []Text
 	segments      frozen[segmentRow]
 	keywords      frozen[keywordRow]
@@ -60,9 +58,6 @@ func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownD
 
 // Products returns what rules out nearly all hashes of ids that nobody mentioned.
 func (v *View) Products() Sieve { return v.productTable.Sieve }
-
-// TouchProduct loads what Product will read of the table, for loops that want it in the cache.
-func (v *View) TouchProduct(hash uint64) uint64 { return v.productTable.touch(hash) }
 
 // Product returns the row of the product id with the hash. Neither the id nor the marketplace is compared, except where two
 // interned ids cannot be told apart by their hashes: the caller confirms what matters, and wrong rows are as rare as equal
@@ -113,7 +108,7 @@ func (v *View) Slot(row uint32) *Slot { return &v.slots[row>>chunkBits][row%chun
 
 // CampaignText returns a campaign's id as text.
 func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
-	return &v.uuids[row>>chunkBits][row%chunkRows]
+	return &v.Slot(row).id
 }
 
 // HasAttribute reports whether a product's metadata has the "key:value" of that hash.
