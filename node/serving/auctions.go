@@ -34,7 +34,7 @@ func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code
 	}
 	own := view.OwnDemand(m.Ordinal)
 
-	sc.request.Body, sc.request.Seed = r.Body, view.Seed(m.Ordinal)
+	sc.request.Body, sc.request.Seed, sc.request.Sieve = r.Body, view.Seed(m.Ordinal), view.Products()
 	if code = parserOf(operation)(&sc.request, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // Scratch is the memory of one request at a time: what it is parsed into, what its auctions work in, and its answer. It is
@@ -103,7 +104,7 @@ func (sc *Scratch) Release(took time.Duration) {
 	if sc.broken || sc.size() > scratchMax {
 		return
 	}
-	sc.request.Body = nil
+	sc.request.Body, sc.request.Sieve = nil, market.Sieve{} // Of a view that may go.
 	sc.event.forget()
 	sc.core.scratches.Put(sc)
 }

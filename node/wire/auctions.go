@@ -101,7 +101,7 @@ const (
 func parse(req *auction.Request, f *Fault, elements form) apierr.Code {
 	var s scanner
 	s.begin(req.Body, req.Arena, req.Seed)
-	s.form = elements
+	s.form, s.sieve = elements, req.Sieve
 	if s.peek() == 0 && s.pos == len(s.src) {
 		*f = Fault{code: apierr.EmptyRequest, byte: -1, path: "the body", rule: "is empty"}
 		return f.code

@@ -32,6 +32,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 			return ids
 		}
 		ids = append(ids, auction.ID{Hash: market.Hash(seed, src[start:end]), Span: span(start, end)})
+		s.ahead(&ids[len(ids)-1])
 		s.pos = end + 1
 		pos = end + 2
 		if pos >= len(src) || src[end+1] != ',' {
@@ -39,7 +40,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 		}
 		if end-start == length && length >= 8 && length <= 16 && src[pos] == '"' {
 			room := ids[len(ids):min(cap(ids), from+most)]
-			n := evenIDs(room, src, seed, pos, length)
+			n := evenIDs(room, src, seed, pos, length, s.sieve)
 			ids = ids[:len(ids)+n]
 			pos += n * (length + len(`"",`))
 			s.pos = pos - 1
@@ -49,11 +50,14 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 	return ids
 }
 
-// evenIDs reads ids that all have one length, from 8 to 16, which is how most shops number their products, and returns how
+// ahead asks for what the look-up of an id reads first.
+func (s *scanner) ahead(id *auction.ID) { s.sieve.Prefetch(&id.Hash, 0, 1) }
+
+// evenIDsPlain reads ids that all have one length, from 8 to 16, which is how most shops number their products, and returns how
 // many. Where the next id begins then does not depend on the bytes of this one, so the processor works on several at a
 // time, and the two words that show that an id is plain are all of its hash. The last id of an array is not read.
 // REQUIRES: src[at] is the quote that the first begins with.
-func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int) int {
+func evenIDsPlain(ids []auction.ID, src []byte, seed uint64, at, length int) int {
 	const link = '"' | ','<<8 | '"'<<16 // Between two ids.
 	for n := range ids {
 		end := at + 1 + length
@@ -71,8 +75,8 @@ func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int) int {
 	return len(ids)
 }
 
-// unusual is special without exactness, which costs less: it also marks blanks and exclamation marks. What is not ASCII is
-// marked by the one or by the other difference.
+// unusual marks words with a byte that special marks, a blank or an exclamation mark. Which bytes it marks is not exact, which costs
+// less. What is not ASCII is marked by the one or by the other difference.
 func unusual(w uint64) uint64 {
 	return ((w - ('"'+1)*ones) | (w ^ backslashes - ones)) & highs
 }

@@ -2,12 +2,14 @@ package wire
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // Ids that come in a run, of equal length or not, are read as they are read one by one: blanks between them, which end
@@ -59,5 +61,51 @@ func TestUnusual(t *testing.T) {
 				t.Errorf("%#016x passes", w)
 			}
 		}
+	}
+}
+
+// The reader in assembly and its twin take the same ids and stop at the same place, whatever the text is.
+func FuzzEvenIDs(f *testing.F) {
+	f.Add([]byte(`"12345678","abcdefgh","ABCD!FGH","x"]`), uint8(8), uint8(5), uint64(7))
+	f.Add([]byte("\"123456789012\",\"12345678\x8012\",\"1234567\\9012\","), uint8(12), uint8(3), uint64(0))
+	f.Fuzz(func(t *testing.T, src []byte, length, most uint8, seed uint64) {
+		if len(src) == 0 || src[0] != '"' {
+			return
+		}
+		compareEvenIDs(t, src, 8+int(length%9), int(most), seed)
+	})
+}
+
+func compareEvenIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
+	t.Helper()
+	got, want := make([]auction.ID, most), make([]auction.ID, most)
+	n := evenIDs(got, src, seed, 0, length, market.Sieve{})
+	if m := evenIDsPlain(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
+		t.Fatalf("%q, length %d, at most %d: %d %v, want %d %v", src, length, most, n, got, m, want)
+	}
+	return n
+}
+
+func TestEvenIDsAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	read := 0
+	for range 20_000 {
+		length, most := 8+r.IntN(9), r.IntN(12)
+		var src []byte
+		for range r.IntN(12) {
+			src = append(src, '"')
+			for range length {
+				src = append(src, byte('#'+r.IntN('\\'-'#')))
+			}
+			src = append(src, '"', ',')
+		}
+		src = append(src, '"', 'x')
+		for range r.IntN(2) { // One byte of anything.
+			src[1+r.IntN(len(src)-1)] = byte(r.Uint32())
+		}
+		read += compareEvenIDs(t, src[:1+r.IntN(len(src))], length, most, r.Uint64())
+	}
+	if read < 20_000 {
+		t.Errorf("only %d ids were read", read)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // depthMax bounds the nesting of a body, the body's own object included.
@@ -28,11 +29,12 @@ type scanner struct {
 	stop   apierr.Code // Not OK: the body is unreadable, at badAt.
 	badAt  int
 	seed   uint64
-	base   rank     // Rank of the element being read, to which violate adds the field.
-	at     [4]int32 // Positions of the element being read, outermost first, for the path in messages.
-	lane   int      // Where violate keeps its finding.
-	form   form     // What the elements of auctions are.
-	within string   // The member of an auction that members of other auctions are read in, for the path: ".triggers".
+	sieve  market.Sieve // Of the product table; see auction.Request.
+	base   rank         // Rank of the element being read, to which violate adds the field.
+	at     [4]int32     // Positions of the element being read, outermost first, for the path in messages.
+	lane   int          // Where violate keeps its finding.
+	form   form         // What the elements of auctions are.
+	within string       // The member of an auction that members of other auctions are read in, for the path: ".triggers".
 	faults [lanes]Fault
 }
 

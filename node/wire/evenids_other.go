@@ -1,0 +1,18 @@
+//go:build !amd64
+
+package wire
+
+import (
+	"unsafe"
+
+	"github.com/gavel-ads/gavel/shard/auction"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.Sieve) int {
+	n := evenIDsPlain(ids, src, seed, at, length)
+	if n > 0 {
+		sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), n)
+	}
+	return n
+}
