@@ -45,9 +45,17 @@ func interfaceTable(t *testing.T, path string) map[string][]int {
 
 func TestTableIsTheInterface(t *testing.T) {
 	paths := []string{"testdata/errcodes.md"}
-	live := filepath.Join("..", "..", "..", "shared", "interface-decisions.md") // Beside the repository, where it is at hand.
-	if _, err := os.Stat(live); err == nil {
+	// The decisions themselves, of which testdata holds a copy of the table: beside the repository where they are at hand, or
+	// where GAVEL_INTERFACE says, and then they have to be there.
+	dir, required := os.LookupEnv("GAVEL_INTERFACE")
+	if !required {
+		dir = filepath.Join("..", "..", "..", "shared")
+	}
+	live := filepath.Join(dir, "interface-decisions.md")
+	if _, err := os.Stat(live); err == nil || required {
 		paths = append(paths, live)
+	} else {
+		t.Log("the interface is not at hand: compared with the copy of its table alone")
 	}
 	ours := map[string][]int{}
 	for c := range Codes {
