@@ -17,9 +17,8 @@ import (
 const clients = "testdata/clients"
 
 // TestCompat runs the published clients, unchanged, against a real process: three versions of the JavaScript client, each
-// against both listeners, the raw requests that a browser sends around them, and the vendors' dialog in a page that is made
-// up. It is the only test that needs more than
-// Go, so it runs when asked to (make compat; make test asks when it can) and when there is a Node.js to run it.
+// against both listeners, the raw requests that a browser sends around them, a page on another origin, and the vendors'
+// dialog in a page that is made up. It is the only test that needs more than Go, so it runs when asked to (make compat; make test asks when it can) and when there is a Node.js to run it.
 func TestCompat(t *testing.T) {
 	if os.Getenv("GAVEL_COMPAT") != "1" {
 		t.Skip("GAVEL_COMPAT is not 1; make compat runs this test")
@@ -37,28 +36,23 @@ func TestCompat(t *testing.T) {
 	setUpShop(t, shop.New(node.ManageURL, management))
 	setUpBanner(&stranger{t, node})
 
-	for name, host := range map[string]string{"auction listener": node.AuctionURL, "management listener": node.ManageURL} {
-		t.Run(name, func(t *testing.T) {
-			check := exec.CommandContext(t.Context(), "node", "check.mjs")
+	script := func(name string, env ...string) func(*testing.T) {
+		return func(t *testing.T) {
+			check := exec.CommandContext(t.Context(), "node", name)
 			check.Dir = clients
-			check.Env = append(os.Environ(), "HOST="+host, "AUCTION_KEY="+auction, "MANAGEMENT_KEY="+management, "NODE_OPTIONS=")
+			check.Env = append(append(os.Environ(), "AUCTION_KEY="+auction, "MANAGEMENT_KEY="+management, "VENDOR=v1", "NODE_OPTIONS="), env...)
 			out, err := check.CombinedOutput()
 			if err != nil {
-				t.Fatalf("check.mjs: %v\n%s", err, out)
+				t.Fatalf("%s: %v\n%s", name, err, out)
 			}
 			t.Logf("%s", out)
-		})
-	}
-	t.Run("vendors' dialog", func(t *testing.T) {
-		check := exec.CommandContext(t.Context(), "node", "blocks.mjs")
-		check.Dir = clients
-		check.Env = append(os.Environ(), "HOST="+node.ManageURL, "MANAGEMENT_KEY="+management, "VENDOR=v1", "NODE_OPTIONS=")
-		out, err := check.CombinedOutput()
-		if err != nil {
-			t.Fatalf("blocks.mjs: %v\n%s", err, out)
 		}
-		t.Logf("%s", out)
-	})
+	}
+	for name, host := range map[string]string{"auction listener": node.AuctionURL, "management listener": node.ManageURL} {
+		t.Run(name, script("check.mjs", "HOST="+host))
+		t.Run(name+" in a browser", script("browser.mjs", "HOST="+host))
+	}
+	t.Run("vendors' dialog", script("blocks.mjs", "HOST="+node.ManageURL))
 	if err := node.Terminate(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
