@@ -69,7 +69,7 @@ func (g *Group) balance() bool {
 	if err != nil || a.Server != to.ID || a.Draining || a.Applied+balanceLag < g.raft.AppliedIndex() {
 		return false
 	}
-	err = g.raft.LeadershipTransferToServer(to.ID, to.Address).Error()
+	err = g.handTo(to)
 	s.c.Logger.Info("leadership handed to its preferred node", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
 	return true
 }

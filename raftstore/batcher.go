@@ -44,7 +44,8 @@ type applier interface {
 // outstanding counts both sealed entries and those with raft.
 // OWNERSHIP: an entry's bytes are never reused: raft and the log's tail keep them.
 type batcher struct {
-	raft applier
+	answered func(error)
+	raft     applier
 
 	mu          sync.Mutex
 	wake        sync.Cond // sealed grew, or closed.
@@ -74,9 +75,9 @@ type outcome struct {
 	err    error
 }
 
-// newBatcher starts the senders; close ends them.
-func newBatcher(r applier) *batcher {
-	b := &batcher{raft: r}
+// newBatcher starts the senders; close ends them. answered hears what raft says to each entry.
+func newBatcher(r applier, answered func(error)) *batcher {
+	b := &batcher{raft: r, answered: answered}
 	b.wake.L = &b.mu
 	for range OutstandingEntriesMax {
 		b.senders.Go(b.send)
@@ -149,6 +150,7 @@ func (b *batcher) send() {
 		}
 		f := b.raft.Apply(e.data, 0)
 		err := f.Error()
+		b.answered(err)
 		b.reply()
 		if err != nil {
 			b.answerError(e, foldError(err))

@@ -98,7 +98,7 @@ func wantSizes(t *testing.T, g *gatedRaft, want ...int) {
 func TestBatchingRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r)
+		b := newBatcher(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "first")
 		wantSizes(t, r, 1) // Nothing in flight: sent at once.
@@ -125,7 +125,7 @@ func TestBatchingRule(t *testing.T) {
 func TestEntriesAreBoundedByBytesAndNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r)
+		b := newBatcher(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "first")
 		c.call(t, b, 30, 20<<10, "large") // Three fit into 64 KB.
@@ -144,7 +144,7 @@ func TestEntriesAreBoundedByBytesAndNumber(t *testing.T) {
 func TestFullQueueRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r)
+		b := newBatcher(r, func(error) {})
 		ctx, cancel := context.WithCancel(t.Context())
 		cmd := make([]byte, CommandBytesMax)
 		var wg sync.WaitGroup
@@ -195,7 +195,7 @@ func TestErrorsAreFolded(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := &gatedRaft{}
-			b := newBatcher(r)
+			b := newBatcher(r, func(error) {})
 			var c callers
 			c.call(t, b, 1, 0, "a")
 			r.sizes()
@@ -213,7 +213,7 @@ func TestErrorsAreFolded(t *testing.T) {
 func TestBatcherClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
-		b := newBatcher(r)
+		b := newBatcher(r, func(error) {})
 		var c callers
 		c.call(t, b, 1, 0, "sent")
 		c.call(t, b, 3, 0, "waiting")

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,12 +49,21 @@ func (g *Group) handOver() {
 		if g.raft.State() != raft.Leader || voters(servers) < 2 {
 			return
 		}
-		for _, v := range g.successors(servers) {
-			if g.raft.LeadershipTransferToServer(v.ID, v.Address).Error() == nil {
-				return
-			}
+		if g.offer() == nil {
+			return
 		}
 	}
+}
+
+// offer gives the leadership to the first of the other voters that takes it.
+func (g *Group) offer() error {
+	err := errors.New("there is no other voter")
+	for _, v := range g.successors(g.servers()) {
+		if err = g.handTo(v); err == nil {
+			break
+		}
+	}
+	return err
 }
 
 // successors are the other voters, who answered last first.

@@ -43,9 +43,12 @@ type Group struct {
 	streams *transport.Streams
 	safe    transport.Safe
 	batcher *batcher
-	leads   chan bool
-	done    sync.WaitGroup
-	asking  sync.WaitGroup // See whileOpen.
+
+	transfers transfers
+
+	leads  chan bool
+	done   sync.WaitGroup
+	asking sync.WaitGroup // See whileOpen.
 
 	heartbeat time.Duration // Raft's timeout.
 	opened    time.Time
@@ -89,7 +92,7 @@ func (g *Group) follow() {
 		}
 		term := g.raft.CurrentTerm()
 		// A leader serves when everything committed before its term is applied.
-		if err := g.barrier(); errors.Is(err, ErrClosed) {
+		if err := g.leadBarrier(); errors.Is(err, ErrClosed) {
 			continue
 		} else if err != nil {
 			g.store.c.Logger.Warn("leadership was lost at once", slog.Int("group", int(g.id)), slog.Any("err", err))
@@ -149,11 +152,6 @@ func (g *Group) whileOpen(ask func() error) error {
 		return ErrClosed
 	}
 	return ask()
-}
-
-// barrier waits until all committed entries are applied.
-func (g *Group) barrier() error {
-	return g.whileOpen(func() error { return g.raft.Barrier(0).Error() })
 }
 
 func (g *Group) setReady(term uint64) {

@@ -218,7 +218,7 @@ func (g *Group) remove(node string) error {
 			return errors.New("the only voter cannot be removed")
 		}
 		if s.ID == g.store.identity.Server {
-			return errors.Join(g.raft.LeadershipTransfer().Error(), ErrNotLeader)
+			return errors.Join(g.offer(), ErrNotLeader)
 		}
 	}
 	if err := g.setRemoved(node, true); err != nil {
@@ -250,7 +250,7 @@ func (g *Group) transfer(node string) error {
 	if len(found) == 0 || found[0].Suffrage != raft.Voter {
 		return fmt.Errorf("%s is no voter", node)
 	}
-	return g.raft.LeadershipTransferToServer(found[0].ID, found[0].Address).Error()
+	return g.handTo(found[0])
 }
 
 // changed waits for a change of members and appends a no-op; see Config.Noop.

@@ -278,7 +278,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	}
 	g.safe.WhileWanted(g.replicates)
 	g.machine.running.Store(true)
-	g.batcher = newBatcher(g.raft)
+	g.batcher = newBatcher(g.raft, g.answered)
 	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
 	g.done.Go(g.follow)

@@ -272,25 +272,10 @@ func (p *space) giveAway() {
 	defer p.giving.Store(false)
 	for _, g := range p.store.groups {
 		if g.raft.State() == raft.Leader {
-			g.giveAway()
+			_ = g.offer() // It is asked again in a moment.
 		}
 	}
 	p.store.pause(handOverPause)
-}
-
-// giveAway offers the leadership to the voter that is closest behind, then to each.
-func (g *Group) giveAway() {
-	if voters(g.servers()) < 2 || g.raft.LeadershipTransfer().Error() == nil {
-		return
-	}
-	for _, v := range g.servers().Servers {
-		if v.Suffrage != raft.Voter || v.ID == g.store.identity.Server {
-			continue
-		}
-		if g.raft.LeadershipTransferToServer(v.ID, v.Address).Error() == nil {
-			return
-		}
-	}
 }
 
 // proposeHere commits a command as the leader.
