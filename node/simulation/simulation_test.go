@@ -25,9 +25,8 @@ const (
 	// episode is how long the faults of one cluster go on. Clusters are young, because most of what can go wrong does so
 	// within few events, and because nothing in them is forgotten: the history is compared with all replicas at the end.
 	episode = 10 * time.Minute
-	// minutesDefault are simulated by go test; make sim HOURS=n simulates more. It is to be five hours again when the follower
-	// that does not catch up (DESIGN.md, "Open") is understood: it comes in about one cluster of sixty.
-	minutesDefault = 20
+	// minutesDefault are simulated by go test; make sim HOURS=n simulates more.
+	minutesDefault = 300
 	seedDefault    = 1
 )
 
