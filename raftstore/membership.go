@@ -166,11 +166,6 @@ func (g *Group) mayJoin(q question) error {
 	if g.isRemoved(q.Subject) {
 		return fmt.Errorf("%s was removed from the cluster; admit it first", q.Subject)
 	}
-	if admits := g.store.c.Admits; admits != nil {
-		if err := g.Read(func(r Reader) error { return admits(r, q.About) }); err != nil {
-			return fmt.Errorf("%s cannot be a member: %w", q.Subject, err)
-		}
-	}
 	for _, known := range find(g.servers(), q.Subject) {
 		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) && q.Op == "join" {
 			continue // When it started it was asked who lives there.
@@ -180,6 +175,11 @@ func (g *Group) mayJoin(q question) error {
 		cancel()
 		if err == nil && a.Server == known.ID && a.Run != q.Run {
 			return inUse(q.Subject, string(known.Address))
+		}
+	}
+	if admits := g.store.c.Admits; admits != nil {
+		if err := g.Read(func(r Reader) error { return admits(r, q.About) }); err != nil {
+			return fmt.Errorf("%s cannot be a member: %w", q.Subject, err)
 		}
 	}
 	return nil

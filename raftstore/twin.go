@@ -23,11 +23,11 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 	if s.twins || s.c.PeerListen == "" || len(c.Servers) == 0 {
 		return nil
 	}
-	asked := map[string]question{}
+	asked, about := map[string]question{}, s.about()
 	for _, member := range c.Servers {
 		switch {
 		case member.ID != s.identity.Server:
-			asked[string(member.Address)] = question{Op: "welcome", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address)}
+			asked[string(member.Address)] = question{Op: "welcome", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), About: about}
 		case member.Address != raft.ServerAddress(s.address):
 			asked[string(member.Address)] = question{Op: "hello"}
 		}

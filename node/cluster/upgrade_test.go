@@ -23,7 +23,7 @@ import (
 const (
 	group    = 1
 	newLevel = command.LevelNewest
-	oldLevel = newLevel - 1
+	oldLevel = command.LevelAttempts - 1
 )
 
 // fleet is a cluster whose nodes run binaries of different versions. The old one is this one, which says that it knows less
@@ -32,6 +32,7 @@ type fleet struct {
 	*testing.T
 	c     *raftstoretest.Cluster
 	nodes map[int]*member
+	last  byte // Of the attempts.
 }
 
 type member struct {
@@ -193,7 +194,14 @@ func (f *fleet) level(when string, want command.Level) {
 func (f *fleet) change(i int, attempted bool) error {
 	cmd := command.AppendDeleteCatalog(nil, time.Now().UnixMilli(), &command.DeleteCatalog{Marketplace: 1})
 	if attempted {
-		cmd = command.AppendAttempt(cmd, command.Attempt{ID: [16]byte{byte(i), byte(time.Now().Second())}})
+		f.last++
+		a := command.Attempt{ID: [16]byte{f.last}}
+		store, _ := f.c.Store(i)
+		_ = store.Group(group).Read(func(r raftstore.Reader) error { // Fails when the store is closed.
+			a.Seen, _ = shard.Books{R: r}.Turn()
+			return nil
+		})
+		cmd = command.AppendAttempt(cmd, a)
 	}
 	answer, err := f.nodes[i].cluster.Propose(f.Context(), group, cmd)
 	if err == nil && command.Refusal(answer[0]) != command.Done {
