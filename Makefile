@@ -146,6 +146,14 @@ loadtest: build ## Load a fresh node from outside and audit its books. SCENARIO=
 	until bin/gavel health http://127.0.0.1:18081 >/dev/null 2>&1; do kill -0 $$node || { cat "$$dir/log"; exit 1; }; sleep 0.1; done; \
 	go run ./loadtest --auction http://127.0.0.1:18080 --manage http://127.0.0.1:18081 --keys-file "$$dir/keys.json" --pid $$node $(ARGS) $(SCENARIO)
 
+.PHONY: writes
+writes: build ## Bid and product upserts a second through the management API of one node. ARGS="--workers=32 --duration=10s".
+	@go run ./loadtest/operator $(ARGS) writes
+
+.PHONY: visibility
+visibility: build ## How soon auctions on all of three nodes show a changed bid and a paused campaign. ARGS="--changes=200".
+	@go run ./loadtest/operator $(ARGS) visibility
+
 .PHONY: nemesis
 nemesis: ## Break a cluster of real processes, judge what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
 	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(SEED) $(ARGS)

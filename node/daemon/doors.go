@@ -111,7 +111,7 @@ func (n *node) openAuctions() {
 
 func (n *node) openManagement() error {
 	trail := newTrail(n.store, n.log)
-	n.push("audit log", func(context.Context) error { trail.close(); return nil })
+	n.push("audit log", func(ctx context.Context) error { trail.close(ctx); return nil })
 	door, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Development: n.cfg.Webhooks.Development,

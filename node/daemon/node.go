@@ -133,6 +133,10 @@ func (n *node) openBlobs(context.Context) error {
 	return nil
 }
 
+// commitEvery is how often an idle leader tells its followers what is committed; raft makes up to twice of it. So soon they show a
+// change when nothing else follows it: a paused campaign stops on them 10 to 20 ms after it stopped on the leader.
+const commitEvery = 10 * time.Millisecond
+
 // raftConfig is the configuration of the node as the replication wants it.
 func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	c := raftstore.Config{
@@ -144,6 +148,7 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		},
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
+		CommitTimeout: commitEvery,
 	}
 	c.Reserve, c.Ballast = int64(n.cfg.Disk.Reserve), int64(n.cfg.Disk.Ballast)
 	if c.Ballast == 0 {

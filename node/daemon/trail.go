@@ -14,6 +14,7 @@ const (
 	auditBatch  = 200                    // BOUND: entries of one command, at most 2 MiB.
 	auditEvery  = 100 * time.Millisecond // How long an entry waits for others.
 	auditTries  = 50                     // BOUND: a quorum that is gone for longer loses entries, and the log of the node says so.
+	auditDrain  = 3 * time.Second        // BOUND: how long an orderly stop waits for a quorum that may be stopping, too.
 	auditPrunes = 5 * time.Minute
 )
 
@@ -27,6 +28,9 @@ type trail struct {
 	queue chan trailed
 	stop  chan struct{}
 	ended chan struct{}
+	// writing ends when an orderly stop has no more time.
+	writing context.Context //nolint:containedctx // Of the writer's goroutine, not of a call.
+	abandon context.CancelFunc
 }
 
 type trailed struct {
@@ -36,6 +40,7 @@ type trailed struct {
 
 func newTrail(s *store.Store, log *slog.Logger) *trail {
 	a := &trail{store: s, log: log, queue: make(chan trailed, auditQueue), stop: make(chan struct{}), ended: make(chan struct{})}
+	a.writing, a.abandon = context.WithCancel(context.Background())
 	go a.run()
 	return a
 }
@@ -48,9 +53,12 @@ func (a *trail) add(marketplace uint16, e store.AuditEntry) {
 	}
 }
 
-// close writes what waits and ends.
-func (a *trail) close() {
+// close writes what waits and ends. Where all nodes stop at once the quorum goes first: what cannot be written soon is lost.
+func (a *trail) close(ctx context.Context) {
 	close(a.stop)
+	ctx, cancel := context.WithTimeout(ctx, auditDrain)
+	defer cancel()
+	defer context.AfterFunc(ctx, a.abandon)()
 	<-a.ended
 }
 
@@ -94,10 +102,15 @@ collect:
 func (a *trail) write(marketplace uint16, entries []store.AuditEntry) {
 	var err error
 	for range auditTries {
-		if err = a.store.Tenant(marketplace).Audit(context.Background(), entries); err == nil {
+		if err = a.store.Tenant(marketplace).Audit(a.writing, entries); err == nil {
 			return
 		}
-		time.Sleep(auditEvery)
+		select {
+		case <-time.After(auditEvery):
+			continue
+		case <-a.writing.Done():
+		}
+		break
 	}
 	a.log.Error("audit_entries_lost", slog.Int("entries", len(entries)), slog.Any("err", err))
 }

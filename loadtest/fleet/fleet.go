@@ -1,0 +1,182 @@
+// Package fleet runs nodes as real processes on this machine, each on an empty directory, for figures that are made again with one
+// command. The settings are the defaults, but for the management rate limits.
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	startMax = 60 * time.Second // BOUND: how long the nodes may take until all are ready.
+	stopMax  = 30 * time.Second // BOUND: how long one may drain.
+)
+
+// Fleet is a lone node, or a cluster of several.
+type Fleet struct {
+	Nodes                     []*Node
+	AuctionKey, ManagementKey string
+
+	dir string
+}
+
+// Node is one process.
+type Node struct {
+	Auction, Manage string // Base URLs.
+	Pid             int
+
+	cmd    *exec.Cmd
+	log    string
+	exited chan error
+}
+
+// Start starts count nodes of a binary, with data under parent, which decides the disk that is measured; empty is the
+// system's place for temporary files. More settings are flags of every node.
+func Start(ctx context.Context, binary, parent string, count int, settings ...string) (f *Fleet, err error) {
+	dir, err := os.MkdirTemp(parent, "fleet-")
+	if err != nil {
+		return nil, err
+	}
+	f = &Fleet{dir: dir}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Stop())
+		}
+	}()
+	keys, err := presetKeys(ctx, binary)
+	if err != nil {
+		return f, err
+	}
+	f.AuctionKey, f.ManagementKey = keys[0], keys[1]
+	addresses, err := freeAddresses(3 * count)
+	if err != nil {
+		return f, err
+	}
+	settings = append(settings, "--ratelimit-management", "0", "--ratelimit-catalog", "0")
+	if count > 1 {
+		settings = append(settings, "--join", strings.Join(addresses[2*count:], ","), "--bootstrap-expect", strconv.Itoa(count), "--peer-insecure")
+	}
+	for i := range count {
+		if err := f.start(binary, i, addresses[i], addresses[count+i], addresses[2*count+i], settings); err != nil {
+			return f, err
+		}
+	}
+	return f, f.await(ctx)
+}
+
+// presetKeys are made before the nodes, so that all of them found the same cluster.
+func presetKeys(ctx context.Context, binary string) (keys []string, err error) {
+	for _, kind := range []string{"auction", "management"} {
+		key, err := exec.CommandContext(ctx, binary, "keys", "generate", "--kind", kind).Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s keys generate: %w", binary, err)
+		}
+		keys = append(keys, strings.TrimSpace(string(key)))
+	}
+	return keys, nil
+}
+
+func (f *Fleet) start(binary string, i int, auction, manage, peer string, settings []string) error {
+	id := fmt.Sprintf("n%d", i+1)
+	n := &Node{Auction: "http://" + auction, Manage: "http://" + manage, log: filepath.Join(f.dir, id+".log"), exited: make(chan error, 1)}
+	log, err := os.Create(n.log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // The process has its own descriptor.
+	n.cmd = exec.Command(binary, append([]string{
+		"serve", "--node-id", id, "--data-dir", filepath.Join(f.dir, id), "--keys-file", filepath.Join(f.dir, id+".keys.json"),
+		"--auction-listen", auction, "--manage-listen", manage, "--peer-listen", peer,
+	}, settings...)...)
+	n.cmd.Env = append(os.Environ(), "GAVEL_BOOTSTRAP_AUCTION_KEY="+f.AuctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+f.ManagementKey)
+	n.cmd.Stdout, n.cmd.Stderr = log, log
+	if err := n.cmd.Start(); err != nil {
+		return err
+	}
+	n.Pid = n.cmd.Process.Pid
+	go func() { n.exited <- n.cmd.Wait() }()
+	f.Nodes = append(f.Nodes, n)
+	return nil
+}
+
+func (f *Fleet) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startMax)
+	defer cancel()
+	for _, n := range f.Nodes {
+		for !n.Ready(ctx) {
+			select {
+			case err := <-n.exited:
+				n.exited <- err
+				return fmt.Errorf("a node ended before it was ready: %w\n%s", err, n.lastWords())
+			case <-ctx.Done():
+				return fmt.Errorf("a node is not ready: %w\n%s", ctx.Err(), n.lastWords())
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// lastWords is the end of what a node logged; what cannot be read explains nothing.
+func (n *Node) lastWords() []byte {
+	text, _ := os.ReadFile(n.log)
+	return text[max(0, len(text)-2_000):]
+}
+
+// Ready reports whether a node says that it is.
+func (n *Node) Ready(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.Manage+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_, _ = io.Copy(io.Discard, resp.Body) // Only so that the connection is used again.
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusOK
+}
+
+// Stop drains the nodes and removes their data.
+func (f *Fleet) Stop() error {
+	var fault error
+	for _, n := range f.Nodes {
+		if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			fault = errors.Join(fault, err)
+		}
+	}
+	for _, n := range f.Nodes {
+		select {
+		case <-n.exited:
+		case <-time.After(stopMax):
+			fault = errors.Join(fault, fmt.Errorf("a node did not end within %v", stopMax), n.cmd.Process.Kill())
+		}
+	}
+	return errors.Join(fault, os.RemoveAll(f.dir))
+}
+
+// freeAddresses returns loopback addresses that nothing listened on just now.
+func freeAddresses(count int) ([]string, error) {
+	var all []string
+	for range count {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = l.Close() }() // Kept until all are found, so that they differ.
+		all = append(all, l.Addr().String())
+	}
+	return all, nil
+}

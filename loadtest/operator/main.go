@@ -1,0 +1,85 @@
+// Command operator measures what an operator's changes cost, on nodes that it starts as processes of their own:
+//
+//	go run ./loadtest/operator --node bin/gavel writes      upserts a second through the management API of one node
+//	go run ./loadtest/operator --node bin/gavel visibility  how long until auctions on all of three nodes see a change
+//
+// The load average stands in every report, and beside every rate the CPU time that one write cost the node: on a machine that is
+// shared the rate says little, the cost a lot.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/fleet"
+)
+
+type config struct {
+	node, parent string
+	duration     time.Duration
+	workers      int
+	changes      int
+}
+
+// scenarios by name: how many nodes they need, and what they do.
+var scenarios = map[string]struct {
+	nodes int
+	run   func(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error
+}{
+	"writes":     {1, writes},
+	"visibility": {3, visibility},
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprintln(os.Stderr, "operator:", err) // Nobody reads it if it fails.
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, args []string, out, help io.Writer) error {
+	c := &config{}
+	f := flag.NewFlagSet("operator", flag.ContinueOnError)
+	f.SetOutput(help)
+	f.StringVar(&c.node, "node", "bin/gavel", "the gavel `BINARY`")
+	f.StringVar(&c.parent, "data-parent", "", "`DIR` in which the data lies, on the disk to measure")
+	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent")
+	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight")
+	f.IntVar(&c.changes, "changes", 200, "changes whose visibility is measured")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	s, known := scenarios[f.Arg(0)]
+	if !known || f.NArg() != 1 {
+		return errors.New("want one scenario: writes, visibility")
+	}
+	if c.workers < 1 || c.workers > 1_000 || c.changes < 4 || c.duration <= 0 {
+		return errors.New("want 1 to 1000 workers, at least 4 changes, and a duration")
+	}
+	nodes, err := fleet.Start(ctx, c.node, c.parent, s.nodes)
+	if err != nil {
+		return err
+	}
+	err = s.run(ctx, c, nodes, out)
+	return errors.Join(err, nodes.Stop())
+}
+
+// load is the load average of the machine, empty where that is not told.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(text))[:2], ", ")
+}
