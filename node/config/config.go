@@ -74,11 +74,12 @@ type Server struct {
 // Management belongs to the management listener alone.
 type Management struct {
 	CORSOrigins []string `help:"Origins that may call /public/v1 from a browser; management keys do not belong there, so none by default." placeholder:"ORIGIN,…"`
+	AgencyAreas []string `help:"Further names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
 }
 
 // CORS is for the parts of the interface that browsers call by design: /v2 and the vendor dialog.
 type CORS struct {
-	Origins []string `help:"Origins that may call /v2 from a browser; * is every origin." placeholder:"ORIGIN,…"`
+	Origins []string `help:"Origins that may call /v2 and the vendors' dialog from a browser; * is every origin." placeholder:"ORIGIN,…"`
 }
 
 // Ratelimit holds requests per fixed window, per client address and key, counted by each node alone. Zero: no limit.

@@ -138,6 +138,8 @@ func loopback(addr string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
+var areaForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+
 func (c Config) checkWeb(add func(key, problem string, args ...any)) {
 	if u := c.Server.PublicURL; u != "" && (!isOrigin(u, true) || strings.HasSuffix(u, "/")) {
 		add("server.public_url", "%q is not a URL such as https://ads.example.com without a slash at the end", u)
@@ -155,6 +157,11 @@ func (c Config) checkWeb(add func(key, problem string, args ...any)) {
 	for _, o := range c.Management.CORSOrigins {
 		if !isOrigin(o, false) {
 			add("management.cors_origins", "%q is not an origin such as https://admin.example.com", o)
+		}
+	}
+	for _, name := range c.Management.AgencyAreas {
+		if !areaForm.MatchString(name) {
+			add("management.agency_areas", "%q must be 1 to 32 lower-case letters and digits, the first a letter", name)
 		}
 	}
 }

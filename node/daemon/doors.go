@@ -115,7 +115,7 @@ func (n *node) openManagement() error {
 	door, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Development: n.cfg.Webhooks.Development,
-		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, TrustedProxies: n.cfg.Server.TrustedProxies,
+		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 	}, manage.Deps{

@@ -7,7 +7,9 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/manage/marketplace"
 	"github.com/gavel-ads/gavel/node/manage/modal"
+	"github.com/gavel-ads/gavel/node/store"
 )
 
 const catalogPaths = "/public/v1/catalog-search-service/"
@@ -48,19 +50,20 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 }
 
 // identify finds out who a request comes from. The code is not OK for who is known but came to the wrong door: with a
-// management key to the vendors' dialog, with a token of the dialog to anything else or for another vendor.
+// management key to the vendors' dialog, with a token of the dialog to anything else or for another vendor, with the key of a
+// tenant to what is the operator's.
 func (s *Server) identify(r *http.Request, now time.Time) admitted {
 	var memo auth.Memo
 	text, path := r.Header.Get("Authorization"), r.URL.EscapedPath()
 	v := s.deps.Keys.Check([]byte(text), auth.Management, now.UnixMilli(), &memo)
 	switch {
-	case v.Code == apierr.OK && modal.TakesTokens(path):
+	case v.Code == apierr.OK && (modal.TakesTokens(path) || strings.HasPrefix(path, marketplace.Base) && v.Marketplace != store.OperatorMarketplace):
 		v.Code = apierr.ForbiddenAPIKey
 		return admitted{Verdict: v}
 	case v.Code != apierr.InvalidAPIKey:
 		return admitted{Verdict: v}
 	}
-	t, good := auth.VerifyVendorToken(s.deps.Tenant(operatorMarketplace).CursorKey(), text, now)
+	t, good := auth.VerifyVendorToken(s.deps.Tenant(store.OperatorMarketplace).CursorKey(), text, now)
 	if !good || !s.deps.Keys.Lives(t.Key, auth.Management, t.Marketplace, now.UnixMilli()) {
 		return admitted{Verdict: v}
 	}

@@ -9,8 +9,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -28,6 +32,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/explain"
 	"github.com/gavel-ads/gavel/node/manage/forecast"
 	"github.com/gavel-ads/gavel/node/manage/invitation"
+	"github.com/gavel-ads/gavel/node/manage/marketplace"
 	"github.com/gavel-ads/gavel/node/manage/modal"
 	"github.com/gavel-ads/gavel/node/manage/offsite"
 	"github.com/gavel-ads/gavel/node/manage/placement"
@@ -60,6 +65,7 @@ type Tenant interface {
 	explain.Store
 	forecast.Store
 	invitation.Store
+	marketplace.Store
 	modal.Store
 	offsite.Store
 	placement.Store
@@ -84,6 +90,7 @@ type Config struct {
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
 	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" is every origin.
 	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
+	AgencyAreas     []string // Further names under which the campaigns of agencies are served.
 	RateManagement  int      // Requests in rateManagementWindow per client address and key.
 	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted apart.
 	ManagementBody  int64    // Most bytes of a body, after decompression; 0 means BodyMax.
@@ -128,8 +135,10 @@ type Server struct {
 	limits  *limiter
 	replays *replays
 	names   map[string]string // Operation ids by the mux's patterns.
-	assets  *asset.Service
-	offsite *offsite.Service
+	// notified are the operations that webhooks are told of.
+	notified map[string]store.Channel
+	assets   *asset.Service
+	offsite  *offsite.Service
 }
 
 // New builds the listener's handler. It fails when the configuration names what is no address.
@@ -163,6 +172,9 @@ func New(c Config, d Deps) (*Server, error) {
 	forecast.Register(s.api, d.Core, d.Now)
 	webhook.Register(s.api, c.Development)
 	Register(s.api, d.Now)
+	if err := s.mountAgencies(); err != nil {
+		return nil, err
+	}
 	segment.Document(s.api)
 	s.names = operationNames(s.api.OpenAPI())
 	documentV2(s.api)
@@ -173,15 +185,38 @@ func New(c Config, d Deps) (*Server, error) {
 	return s, nil
 }
 
+// mountAgencies mounts the campaigns of agencies under the two names that are always there and the configured ones.
+func (s *Server) mountAgencies() error {
+	areas := slices.Clone(agency.Areas)
+	for _, area := range s.config.AgencyAreas {
+		for path := range s.api.OpenAPI().Paths {
+			if strings.HasPrefix(path, publicV1+area+"/") {
+				return fmt.Errorf("management.agency_areas: %q is the name of a service", area)
+			}
+		}
+		if !slices.Contains(areas, area) {
+			areas = append(areas, area)
+		}
+	}
+	agency.Register(s.api, areas)
+	s.notified = maps.Clone(notified)
+	for _, area := range areas {
+		s.notified["create"+agency.Name(area)] = store.ChannelCampaignCreate
+		s.notified["patch"+agency.Name(area)] = store.ChannelCampaignUpdate
+		s.notified["delete"+agency.Name(area)] = store.ChannelCampaignDelete
+	}
+	return nil
+}
+
 // Register mounts the whole management API. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
-	agency.Register(api, agency.Areas)
 	apikey.Register(api, now)
 	audit.Register(api)
 	billing.Register(api)
 	campaign.Register(api, now)
 	catalog.Register(api, now)
 	invitation.Register(api, now)
+	marketplace.Register(api)
 	modal.Register(api, now)
 	placement.Register(api)
 	report.Register(api)

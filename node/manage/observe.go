@@ -2,6 +2,7 @@ package manage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ids"
 )
 
 // auditPartMax is how much of a resource the log keeps. BOUND: bodies of bulk writes have megabytes, and the log is about
@@ -69,7 +71,7 @@ func (s *Server) present(r *http.Request) []byte {
 }
 
 // secrets are members that the log must not keep: it is read by more people than may use them.
-var secrets = []string{"key", "secret", "fields", "uploadUrl", "acceptUrl", "previewUrl"}
+var secrets = []string{"key", "auctionKey", "managementKey", "authToken", "secret", "fields", "uploadUrl", "acceptUrl", "previewUrl"}
 
 // kept is a body as the log keeps it: without secrets, and nothing but its size when it is large.
 func kept(body []byte) json.RawMessage {
@@ -115,11 +117,15 @@ func redacted(v any) any {
 	return v
 }
 
-// notified are the operations that webhooks are told of.
+// notified are the operations that webhooks are told of; those of agencies are added, because their names are configured.
 var notified = map[string]store.Channel{
+	"createModalCampaign": store.ChannelCampaignCreate, "patchModalCampaign": store.ChannelCampaignUpdate, "deleteModalCampaign": store.ChannelCampaignDelete,
 	"createCampaign": store.ChannelCampaignCreate, "patchCampaign": store.ChannelCampaignUpdate, "deleteCampaign": store.ChannelCampaignDelete,
 	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
 }
+
+// formatWords are the ad formats as webhooks name them, in the order of the engine's.
+var formatWords = []string{"listing", "banner", "sponsored_brand"}
 
 // Notifier queues a notification; the store of a marketplace is one.
 type Notifier interface {
@@ -128,44 +134,50 @@ type Notifier interface {
 
 // tell queues the notification of a change. The change is made by now: if the queue cannot be reached, the log says so.
 func (s *Server) tell(ctx context.Context, operation string, before, after []byte) {
-	channel, ok := notified[operation]
+	channel, ok := s.notified[operation]
 	if !ok {
 		return
 	}
 	body := after
-	if len(body) == 0 {
+	if len(body) == 0 || string(body) == "null" {
 		body = before
 	}
 	var x notice
 	if len(body) > 0 && json.Unmarshal(body, &x) != nil {
 		return
 	}
-	if err := resource.Tenant[Notifier](ctx).Notify(ctx, channel, x.payload(ctx, channel)); err != nil {
+	payload, err := x.payload(ctx, channel)
+	if err == nil {
+		err = resource.Tenant[Notifier](ctx).Notify(ctx, channel, payload)
+	}
+	if err != nil {
 		s.deps.Log.Warn("notification_lost", slog.String("channel", string(channel)), slog.Any("err", err))
 	}
 }
 
-// notice is as much of a campaign or bid as webhooks are told.
+// notice is what the answers of campaigns and bids name them by.
 type notice struct {
-	CampaignID   string `json:"campaignId"`
-	VendorID     string `json:"vendorId"`
-	Name         string `json:"name"`
-	AdFormat     string `json:"adFormat"`
-	CampaignType string `json:"campaignType"`
-	BidID        string `json:"bidId"`
-	Bids         []struct {
+	CampaignID string `json:"campaignId"`
+	ID         string `json:"id"` // As agencies read it.
+	BidID      string `json:"bidId"`
+	Bids       []struct {
 		BidID      string `json:"bidId"`
 		CampaignID string `json:"campaignId"`
 	} `json:"bids"`
 }
 
-func (x *notice) payload(ctx context.Context, channel store.Channel) map[string]any {
+func (x *notice) payload(ctx context.Context, channel store.Channel) (map[string]any, error) {
 	marketplace := resource.Tenant[Tenant](ctx).Settings().ID.String()
 	if strings.HasPrefix(string(channel), "campaign:") {
-		return map[string]any{
-			"campaign_id": x.CampaignID, "marketplace_id": marketplace, "vendor_id": x.VendorID, "name": x.Name,
-			"ad_format": x.AdFormat, "campaign_type": x.CampaignType,
+		id, err := ids.Parse(cmp.Or(x.CampaignID, x.ID))
+		if err != nil {
+			return nil, err
 		}
+		c, err := resource.Tenant[Tenant](ctx).Campaign(ctx, id) // Deleted ones are found.
+		return map[string]any{
+			"campaign_id": id.String(), "marketplace_id": marketplace, "vendor_id": c.VendorID, "name": c.Name,
+			"ad_format": formatWords[c.Format], "campaign_type": c.Type,
+		}, err
 	}
 	bids, campaign := []string{}, x.CampaignID
 	for _, b := range x.Bids {
@@ -174,5 +186,5 @@ func (x *notice) payload(ctx context.Context, channel store.Channel) map[string]
 	if x.BidID != "" {
 		bids = append(bids, x.BidID)
 	}
-	return map[string]any{"campaign_id": campaign, "marketplace_id": marketplace, "bid_ids": bids}
+	return map[string]any{"campaign_id": campaign, "marketplace_id": marketplace, "bid_ids": bids}, nil
 }

@@ -196,6 +196,7 @@ const (
 	RecordNode // Where the nodes of the cluster serve files to one another.
 	RecordSegment
 	RecordSegmentIndex
+	RecordMarketplace // The last number of a marketplace that was taken.
 )
 
 // PutRecords writes records, all or nothing.

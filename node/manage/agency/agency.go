@@ -28,15 +28,27 @@ type Store interface {
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	CampaignsAfter(ctx context.Context, p store.Page) ([]store.CampaignState, bool, error)
 	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
+	Vendor(ctx context.Context, id string) (market.Vendor, error)
+	BidRange(ctx context.Context) (store.BidRange, error)
+	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
 	AccountID(vendorID string) ids.UUID
 	CursorKey() [32]byte
 }
 
+// Base is the path of the campaigns under a name.
+func Base(area string) string { return "/public/v1/" + area + "/campaigns" }
+
+// Name is what the operations of a name have in their ids.
+func Name(area string) string { return strings.ToUpper(area[:1]) + area[1:] + "Campaign" }
+
 // Register mounts the operations under every name.
 func Register(api huma.API, areas []string) {
 	for _, area := range areas {
-		base := "/public/v1/" + area + "/campaigns"
-		name := strings.ToUpper(area[:1]) + area[1:] + "Campaign"
+		base, name := Base(area), Name(area)
+		resource.Add(api, resource.Op{
+			ID: "create" + name, Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
+			Doc: "Promote products of a vendor; the bids follow from what others bid.",
+		}, create)
 		resource.Add(api, resource.Op{ID: "list" + name + "s", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the campaigns of all vendors, newest first, without deleted ones."}, list(area))
 		resource.Add(api, resource.Op{ID: "get" + name, Method: http.MethodGet, Path: base + "/{campaign_id}", Tag: tag, Doc: "Get a campaign."}, get)
 		resource.Add(api, resource.Op{ID: "patch" + name, Method: http.MethodPatch, Path: base + "/{campaign_id}", Tag: tag, Doc: "Change a campaign."}, patch)
@@ -78,6 +90,8 @@ type Patch struct {
 	StartDate    *resource.Time `json:"startDate,omitempty"`
 	EndDate      *resource.Time `json:"endDate,omitempty"`
 	IsActive     *bool          `json:"isActive,omitempty"`
+
+	TargetROAS *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20" doc:"At most three decimals."`
 }
 
 type (
@@ -188,6 +202,13 @@ func (b *Patch) command(c *store.CampaignState, exponent uint8) (*command.PatchC
 			found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "budgetPeriod"))
 		}
 		p.Period = new(periodOf(b.BudgetPeriod))
+	}
+	if b.TargetROAS != nil {
+		milli, ok := b.TargetROAS.Thousandths()
+		if !ok {
+			found = append(found, fineROAS)
+		}
+		p.TargetROASMilli = &milli
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)

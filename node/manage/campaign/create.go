@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/big"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
@@ -103,20 +102,17 @@ func roas(d *resource.Decimal) (resource.Violation, bool) {
 	if d == nil {
 		return resource.Violation{}, true
 	}
-	milli, ok := new(big.Rat).SetString(d.Text) // The bounds are checked, so this is small.
-	if ok && milli.Mul(milli, big.NewRat(targetROASMilli, 1)).IsInt() {
-		return resource.Violation{}, true
-	}
-	return resource.At("value_error", "must have at most three decimals", "body", "targetRoas"), false
+	_, ok := d.Thousandths()
+	return resource.At("value_error", "must have at most three decimals", "body", "targetRoas"), ok
 }
 
 // milliOf returns a target in thousandths. REQUIRES: roas has accepted it.
 func milliOf(d resource.Decimal) uint32 {
-	r, ok := new(big.Rat).SetString(d.Text)
+	n, ok := d.Thousandths()
 	if !ok {
-		panic("the schema has checked this number")
+		panic("roas has checked this number")
 	}
-	return uint32(r.Mul(r, big.NewRat(targetROASMilli, 1)).Num().Uint64()) //nolint:gosec // at most 20,000.
+	return n
 }
 
 // campaign is the body in the engine's terms.

@@ -53,6 +53,8 @@ type groups struct {
 	ids.Topology
 	down     atomic.Bool
 	broken   atomic.Bool
+	counts   atomic.Bool // Only as many writes as are left succeed.
+	left     atomic.Int64
 	mu       sync.Mutex
 	machines map[ids.Group]*member
 }
@@ -77,7 +79,7 @@ func newGroups(t testing.TB, f shard.Feed) *groups {
 
 // Propose applies a command.
 func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, error) {
-	if g.down.Load() {
+	if g.down.Load() || g.counts.Load() && g.left.Add(-1) < 0 {
 		return nil, store.ErrUnavailable
 	}
 	runtime.Gosched() // On a node a commit takes a while, and other requests run meanwhile.

@@ -214,7 +214,13 @@ func marketplace(ordinal uint16, currency string, exponent uint8, now int64) mar
 }
 
 // Fail makes every write fail until it is called again with false, as a node without a leader does.
-func (w *World) Fail(down bool) { w.groups.down.Store(down) }
+func (w *World) Fail(down bool) {
+	w.groups.down.Store(down)
+	w.groups.counts.Store(false)
+}
+
+// FailAfter makes every write but the next n fail, until Fail(false).
+func (w *World) FailAfter(n int64) { w.groups.left.Store(n); w.groups.counts.Store(true) }
 
 // Break makes every read panic, as a defect would.
 func (w *World) Break() { w.groups.broken.Store(true) }

@@ -120,6 +120,9 @@ type Op struct {
 // ModalToken is what the operations of the vendors' dialog ask for, by the name of the security scheme.
 const ModalToken = "modal"
 
+// OperatorKey is what the operations of whoever runs the cluster ask for: a management key of the first marketplace.
+const OperatorKey = "operator"
+
 // Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are
 // answered in the interface's shapes, and the OpenAPI document gets an entry.
 func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, error)) {

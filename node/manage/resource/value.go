@@ -2,6 +2,8 @@ package resource
 
 import (
 	"encoding/json"
+	"math"
+	"math/big"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,6 +29,15 @@ func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text), nil }
 
 // Micros reads the number as an amount in major units.
 func (d Decimal) Micros() (money.Micros, error) { return money.ParseDecimal(d.Text) }
+
+// Thousandths is the number times 1,000; false when that is no whole number. REQUIRES: the schema has bounded the number.
+func (d Decimal) Thousandths() (uint32, bool) {
+	n, ok := new(big.Rat).SetString(d.Text)
+	if !ok || !n.Mul(n, big.NewRat(1000, 1)).IsInt() || !n.Num().IsUint64() || n.Num().Uint64() > math.MaxUint32 {
+		return 0, false
+	}
+	return uint32(n.Num().Uint64()), true //nolint:gosec // compared.
+}
 
 // Major is an amount that is answered as a decimal number of major units.
 type Major money.Micros
@@ -79,6 +90,12 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 	at, err := time.Parse(`"`+time.RFC3339+`"`, string(text))
 	*t = Time(at.UnixMilli())
 	return err
+}
+
+// KnownZone reports whether a time zone has that name. Local is none: it is another one on every node.
+func KnownZone(name string) bool {
+	_, err := time.LoadLocation(name)
+	return err == nil && name != "Local"
 }
 
 // UUID is an id of ours in the path.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -128,10 +127,7 @@ func (b *PatchBody) alone() error {
 	if found := crossed(b.ReserveRules); len(found) > 0 {
 		return resource.Invalid(found...)
 	}
-	if b.TimeZone == nil {
-		return nil
-	}
-	if _, err := time.LoadLocation(*b.TimeZone); err != nil || *b.TimeZone == "Local" {
+	if b.TimeZone != nil && !resource.KnownZone(*b.TimeZone) {
 		return resource.Invalid(resource.At("value_error", "must be the name of a time zone, like Europe/Paris", "body", "timeZone"))
 	}
 	return nil

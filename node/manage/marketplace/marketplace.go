@@ -1,0 +1,245 @@
+// Package marketplace serves the marketplaces of a cluster to whoever runs it: they are made, suspended and named here, and
+// nothing of what is in them is seen.
+package marketplace
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Base is where the operations are. The door lets keys of the first marketplace in, and no others.
+const Base = "/public/v1/marketplace-service/marketplaces"
+
+const (
+	one = Base + "/{marketplace_id}"
+	tag = "Operator"
+)
+
+// Store is what the operator needs: only the store of the first marketplace has it.
+type Store interface {
+	Operator() (store.Operator, bool)
+}
+
+// Register mounts the operations.
+func Register(api huma.API) {
+	op := func(id, method, path string, status int, doc string) resource.Op {
+		return resource.Op{ID: id, Method: method, Path: path, Status: status, Tag: tag, Doc: doc, Key: resource.OperatorKey}
+	}
+	resource.Add(api, op("createMarketplace", http.MethodPost, Base, http.StatusCreated, "Make a marketplace, with its first key of each kind."), create)
+	resource.Add(api, op("listMarketplaces", http.MethodGet, Base, http.StatusOK, "List the marketplaces of the cluster, newest first."), list)
+	resource.Add(api, op("getMarketplace", http.MethodGet, one, http.StatusOK, "Get a marketplace."), get)
+	resource.Add(api, op("patchMarketplace", http.MethodPatch, one, http.StatusOK, "Change, suspend or reactivate a marketplace."), patch)
+	resource.Add(api, op("createMarketplaceKeys", http.MethodPost, one+"/keys", http.StatusCreated, "Make a key of each kind for a marketplace that has lost its own."), createKeys)
+}
+
+// Body is a marketplace as the operator makes it. Its other settings are its own to change.
+type Body struct {
+	Name             string `json:"name" minLength:"1" maxLength:"64"`
+	CurrencyCode     string `json:"currencyCode" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
+	CurrencyExponent *int64 `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Digits of a minor unit, default 2. Fixed once the marketplace is made."`
+	TimeZone         string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name, default UTC."`
+}
+
+// PatchBody changes the members it has.
+type PatchBody struct {
+	Name         string `json:"name,omitempty" minLength:"1" maxLength:"64"`
+	CurrencyCode string `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217; amounts stay what they are."`
+	TimeZone     string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name."`
+	Suspended    *bool  `json:"suspended,omitempty" doc:"true: all its keys are answered invalid_marketplace, on both listeners; nothing is lost. The first marketplace cannot be suspended."`
+}
+
+// Marketplace is a marketplace as it is answered.
+type Marketplace struct {
+	MarketplaceID    string        `json:"marketplaceId" format:"uuid"`
+	Name             string        `json:"name"`
+	CurrencyCode     string        `json:"currencyCode"`
+	CurrencyExponent int           `json:"currencyExponent"`
+	TimeZone         string        `json:"timeZone"`
+	Suspended        bool          `json:"suspended"`
+	CreatedAt        resource.Time `json:"createdAt"`
+	UpdatedAt        resource.Time `json:"updatedAt"`
+}
+
+// Keys are the texts of two keys. They are answered once: the cluster keeps hashes.
+type Keys struct {
+	AuctionKey    string `json:"auctionKey"`
+	ManagementKey string `json:"managementKey"`
+}
+
+// Made is a new marketplace with its keys.
+type Made struct {
+	Marketplace
+	Keys
+}
+
+// List is one page of marketplaces.
+type List struct {
+	Marketplaces []Marketplace `json:"marketplaces"`
+	resource.Page
+}
+
+type (
+	createInput struct{ Body Body }
+	listInput   struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	oneInput struct {
+		ID string `path:"marketplace_id" format:"uuid"`
+	}
+	patchInput struct {
+		ID   string `path:"marketplace_id" format:"uuid"`
+		Body PatchBody
+	}
+	madeOutput struct{ Body Made }
+	keysOutput struct{ Body Keys }
+	output     struct{ Body Marketplace }
+	listOutput struct{ Body List }
+)
+
+// operator is the operator's store. The door has looked at the key; that a tenant's store has none is the second lock.
+func operator(ctx context.Context) (store.Operator, error) {
+	o, ok := resource.Tenant[Store](ctx).Operator()
+	if !ok {
+		return o, resource.Refuse(apierr.ForbiddenAPIKey, "")
+	}
+	return o, nil
+}
+
+const (
+	exponentDefault = 2
+	firstKeys       = "first keys"
+	newKeys         = "made by the operator"
+	keysMessage     = "the marketplace would have more than 20 keys of a kind"
+)
+
+func create(ctx context.Context, in *createInput) (*madeOutput, error) {
+	b := &in.Body
+	if found := zone(b.TimeZone); found != nil {
+		return nil, resource.Invalid(found...)
+	}
+	o, err := operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m := market.Marketplace{
+		Name: b.Name, CurrencyCode: b.CurrencyCode, CurrencyExponent: exponentDefault, TimeZone: "UTC",
+		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
+	}
+	if b.CurrencyExponent != nil {
+		m.CurrencyExponent = uint8(*b.CurrencyExponent) //nolint:gosec // at most 4.
+	}
+	if b.TimeZone != "" {
+		m.TimeZone = b.TimeZone
+	}
+	if m, err = o.CreateMarketplace(ctx, m); err != nil {
+		return nil, resource.OfLimit(err, "the cluster would have more than 1,000 marketplaces")
+	}
+	auction, management, err := o.CreateKeys(ctx, m.ID, firstKeys)
+	if err != nil {
+		return nil, resource.OfLimit(err, keysMessage)
+	}
+	return &madeOutput{Made{answer(&m), Keys{auction, management}}}, nil
+}
+
+func zone(name string) []resource.Violation {
+	if name == "" || resource.KnownZone(name) {
+		return nil
+	}
+	return []resource.Violation{resource.At("value_error", "must be the name of a time zone, like Europe/Paris", "body", "timeZone")}
+}
+
+func list(ctx context.Context, in *listInput) (*listOutput, error) {
+	o, err := operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := o.Marketplaces(ctx)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	place := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
+	cursors := resource.CursorsFor(ctx, cursorKey(ctx), "listMarketplaces")
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, place, resource.Sorted(all, place))
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	out := &listOutput{List{make([]Marketplace, len(page)), end}}
+	for i := range page {
+		out.Body.Marketplaces[i] = answer(&page[i])
+	}
+	return out, nil
+}
+
+func cursorKey(ctx context.Context) [32]byte {
+	return resource.Tenant[interface{ CursorKey() [32]byte }](ctx).CursorKey()
+}
+
+func get(ctx context.Context, in *oneInput) (*output, error) {
+	o, err := operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := o.Marketplace(ctx, resource.ParseUUID(in.ID))
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &output{answer(&m)}, nil
+}
+
+func patch(ctx context.Context, in *patchInput) (*output, error) {
+	if found := zone(in.Body.TimeZone); found != nil {
+		return nil, resource.Invalid(found...)
+	}
+	o, err := operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := o.ChangeMarketplace(ctx, resource.ParseUUID(in.ID), in.Body.apply)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return &output{answer(&m)}, nil
+}
+
+func (b *PatchBody) apply(m *market.Marketplace) error {
+	for to, from := range map[*string]string{&m.Name: b.Name, &m.CurrencyCode: b.CurrencyCode, &m.TimeZone: b.TimeZone} {
+		if from != "" {
+			*to = from
+		}
+	}
+	if b.Suspended == nil {
+		return nil
+	}
+	if *b.Suspended && m.Ordinal == store.OperatorMarketplace {
+		return resource.Refuse(apierr.InvalidOperation, "the first marketplace runs the cluster: nobody could reactivate it")
+	}
+	m.Suspended = *b.Suspended
+	return nil
+}
+
+func createKeys(ctx context.Context, in *oneInput) (*keysOutput, error) {
+	o, err := operator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	auction, management, err := o.CreateKeys(ctx, resource.ParseUUID(in.ID), newKeys)
+	if err != nil {
+		return nil, resource.OfLimit(err, keysMessage)
+	}
+	return &keysOutput{Keys{auction, management}}, nil
+}
+
+func answer(m *market.Marketplace) Marketplace {
+	return Marketplace{
+		MarketplaceID: m.ID.String(), Name: m.Name, CurrencyCode: m.CurrencyCode, CurrencyExponent: int(m.CurrencyExponent),
+		TimeZone: m.TimeZone, Suspended: m.Suspended, CreatedAt: resource.Time(m.CreatedMillis), UpdatedAt: resource.Time(m.UpdatedMillis),
+	}
+}

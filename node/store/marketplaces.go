@@ -1,0 +1,156 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// OperatorMarketplace is the one that the cluster was founded with: whoever has its management keys runs the cluster. The
+// other marketplaces are tenants.
+const OperatorMarketplace = 1
+
+// MarketplacesMax is how many marketplaces a cluster holds. BOUND: every node goes over all of them every second.
+const MarketplacesMax = 1000
+
+// Operator is the store as whoever runs the cluster sees it: the marketplaces themselves, and nothing of what is in them.
+//
+// INVARIANT: the numbers of marketplaces are 1, 2, 3 … without gaps, and none is given away twice: keys, records and tokens of
+// a tenant carry its number.
+type Operator struct{ own Tenant }
+
+// Operator returns the operator's store; only the first marketplace has it.
+func (t Tenant) Operator() (Operator, bool) { return Operator{t}, t.marketplace == OperatorMarketplace }
+
+// tenant is the store of a marketplace in the operator's session.
+func (o Operator) tenant(ordinal uint16) Tenant {
+	return Tenant{store: o.own.store, marketplace: ordinal, session: o.own.session}
+}
+
+// Marketplaces lists the marketplaces, newest first.
+func (o Operator) Marketplaces(context.Context) ([]market.Marketplace, error) {
+	all, err := read(o.own, o.own.store.Groups.Meta(), shard.Books.Marketplaces)
+	slices.SortFunc(all, func(a, b market.Marketplace) int { return cmp.Compare(b.Ordinal, a.Ordinal) })
+	return all, err
+}
+
+// Marketplace returns one marketplace, or ErrNotFound.
+func (o Operator) Marketplace(ctx context.Context, id ids.UUID) (market.Marketplace, error) {
+	all, err := o.Marketplaces(ctx)
+	if err != nil {
+		return market.Marketplace{}, err
+	}
+	for i := range all {
+		if all[i].ID == id {
+			return all[i], nil
+		}
+	}
+	return market.Marketplace{}, ErrNotFound
+}
+
+// claim says who makes the marketplace with the next number.
+type claim struct {
+	Ordinal uint16
+	ID      ids.UUID
+	Millis  int64
+}
+
+const (
+	claimKey     = "last"
+	claimTimeout = 20 * time.Second // BOUND: of a creation, from its claim to its end.
+	claimHeld    = 5 * claimTimeout // A claim of somebody who never came to an end is taken over after this.
+)
+
+// CreateMarketplace makes a marketplace and fills in its number, id and times. ErrTooMany beyond MarketplacesMax.
+//
+// The number is claimed by compare-and-set first, because the settings of a marketplace are written without one. A creator
+// that ends in between leaves its number to the next one.
+func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (market.Marketplace, error) {
+	m.ID = o.own.mint(ctx, 0)
+	if known, err := o.Marketplace(ctx, m.ID); err == nil {
+		return known, nil // A repeat under the same idempotency key.
+	}
+	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
+	defer cancel()
+	if err := o.claim(ctx, &m); err != nil {
+		return m, err
+	}
+	m.CreatedMillis = o.own.now()
+	m.UpdatedMillis = m.CreatedMillis
+	t := o.tenant(m.Ordinal)
+	if err := t.putSettings(ctx, o.own.store.Groups.Meta(), &m); err != nil {
+		return m, err
+	}
+	made, err := t.AnnounceSettings(ctx)
+	if err == nil && made.ID != m.ID {
+		err = fmt.Errorf("%w: another marketplace got the number %d", ErrUnavailable, m.Ordinal)
+	}
+	return made, err
+}
+
+// taken is how many marketplaces there are, and who makes the next one. It is read in one piece: a claim beside an older count
+// would give a number away twice.
+type taken struct {
+	count   int
+	last    claim
+	version uint64
+}
+
+func takenIn(b shard.Books) (x taken) {
+	x.count = len(b.Marketplaces())
+	if r, ok := b.Record(command.RecordMarketplace, OperatorMarketplace, claimKey); ok {
+		x.last, x.version = decoded[claim](r.Value), r.Version
+	}
+	return x
+}
+
+func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
+	return o.own.retry(ctx, func() ([]command.Record, error) {
+		x, err := read(o.own, o.own.store.Groups.Meta(), takenIn)
+		if err != nil {
+			return nil, err
+		}
+		m.Ordinal = uint16(x.count + 1) //nolint:gosec // bounded below.
+		mine := claim{m.Ordinal, m.ID, o.own.now()}
+		switch {
+		case x.count >= MarketplacesMax:
+			return nil, ErrTooMany
+		case x.last.Ordinal == mine.Ordinal && x.last.ID != mine.ID && mine.Millis-x.last.Millis < claimHeld.Milliseconds():
+			return nil, fmt.Errorf("%w: another marketplace is being made", ErrUnavailable)
+		}
+		return []command.Record{{
+			Kind: command.RecordMarketplace, Marketplace: OperatorMarketplace, ID: claimKey, Value: encoded(&mine), Expect: x.version,
+		}}, nil
+	}, command.AlreadyExists, command.NotFound)
+}
+
+// ChangeMarketplace rewrites the settings of a marketplace, or returns ErrNotFound.
+func (o Operator) ChangeMarketplace(ctx context.Context, id ids.UUID, change func(*market.Marketplace) error) (market.Marketplace, error) {
+	m, err := o.Marketplace(ctx, id)
+	if err != nil {
+		return m, err
+	}
+	return o.tenant(m.Ordinal).ChangeSettings(ctx, change)
+}
+
+// CreateKeys makes a key of each kind for a marketplace, and returns their texts, which are not stored. ErrTooMany when the
+// marketplace has no room for them.
+func (o Operator) CreateKeys(ctx context.Context, id ids.UUID, name string) (auction, management string, err error) {
+	m, err := o.Marketplace(ctx, id)
+	if err != nil {
+		return "", "", err
+	}
+	t := o.tenant(m.Ordinal)
+	if _, auction, err = t.CreateKey(ctx, AuctionKey, name, 0); err != nil {
+		return "", "", err
+	}
+	_, management, err = t.CreateKey(ctx, ManagementKey, name, 0)
+	return auction, management, err
+}
