@@ -22,9 +22,14 @@ type Config struct {
 	WALDir string // Of the raft log's write-ahead log, when it has a disk of its own. [inside Dir]
 	FS     vfs.FS // [the operating system's]
 
-	NodeID  string   // Names this node for ever, at most 255 bytes.
-	Groups  []uint16 // Ids of the raft groups; fixed when the cluster is founded.
-	Machine func(group uint16) StateMachine
+	NodeID string   // Names this node for ever, at most 255 bytes.
+	Groups []uint16 // Ids of the raft groups; fixed when the cluster is founded.
+	// AnyGroups is set where Groups are a proposal only: a node without a cluster takes those of the cluster that it joins,
+	// or of the founder, or of another founder that insists on its own, and Grouped is told before any state machine is asked
+	// for. So machines that would choose by their size come to the same number. Without it founders with other groups end.
+	AnyGroups bool
+	Grouped   func(groups []uint16)
+	Machine   func(group uint16) StateMachine
 
 	// AcceptLoss starts a node whose log is behind its tail guard, or has none, with what is left. Acknowledged commands
 	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.

@@ -36,30 +36,32 @@ type question struct {
 	About   []byte        `json:"about,omitempty"` // What the subject tells of itself, when it wants to be a member.
 
 	// Of founding.
-	Cluster string  `json:"cluster,omitempty"`
-	Expect  int     `json:"expect,omitempty"`
-	Voters  []voter `json:"voters,omitempty"`
+	Cluster   string  `json:"cluster,omitempty"`
+	Expect    int     `json:"expect,omitempty"`
+	Voters    []voter `json:"voters,omitempty"`
+	AnyGroups bool    `json:"any_groups,omitempty"` // The asker takes other groups, too.
 
 	Digests []sighting `json:"digests,omitempty"` // Of the asker's states.
 }
 
 // answer is the reply. A refusal has a text.
 type answer struct {
-	Node     string        `json:"node"`
-	Server   raft.ServerID `json:"server,omitempty"`
-	Address  string        `json:"address,omitempty"`
-	Run      string        `json:"run,omitempty"`
-	Groups   []uint16      `json:"groups,omitempty"`
-	Expect   int           `json:"expect,omitempty"`
-	Cluster  string        `json:"cluster,omitempty"` // Empty: the node has none.
-	Pending  bool          `json:"pending,omitempty"` // The cluster is being founded.
-	Others   []string      `json:"others,omitempty"`  // Addresses of further nodes without a cluster.
-	Draining bool          `json:"draining,omitempty"`
-	Applied  uint64        `json:"applied,omitempty"` // Of the group that was asked about.
-	About    []byte        `json:"about,omitempty"`
-	Leader   string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
-	InUse    bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
-	Refused  string        `json:"refused,omitempty"`
+	Node      string        `json:"node"`
+	Server    raft.ServerID `json:"server,omitempty"`
+	Address   string        `json:"address,omitempty"`
+	Run       string        `json:"run,omitempty"`
+	Groups    []uint16      `json:"groups,omitempty"`
+	Expect    int           `json:"expect,omitempty"`
+	Cluster   string        `json:"cluster,omitempty"` // Empty: the node has none.
+	Pending   bool          `json:"pending,omitempty"` // The cluster is being founded.
+	Others    []string      `json:"others,omitempty"`  // Addresses of further nodes without a cluster.
+	AnyGroups bool          `json:"any_groups,omitempty"`
+	Draining  bool          `json:"draining,omitempty"`
+	Applied   uint64        `json:"applied,omitempty"` // Of the group that was asked about.
+	About     []byte        `json:"about,omitempty"`
+	Leader    string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
+	InUse     bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
+	Refused   string        `json:"refused,omitempty"`
 
 	Digests []sighting `json:"digests,omitempty"` // Of the same states here, as far as they are known.
 }
@@ -93,7 +95,7 @@ func readMessage(r io.Reader, m any) error {
 func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	q.Node, q.Run, q.Groups = s.c.NodeID, s.run, s.c.Groups
+	q.Node, q.Run, q.Groups = s.c.NodeID, s.run, s.groupIDs()
 	c, err := s.mux.Dial(ctx, transport.Control, address)
 	if err != nil {
 		return a, err
@@ -123,7 +125,7 @@ func (s *Store) serveControl(c net.Conn) {
 	if s.may(c, q) {
 		a = s.answer(q)
 	}
-	a.Node, a.Run, a.Address, a.Groups = s.c.NodeID, s.run, string(s.address), s.c.Groups
+	a.Node, a.Run, a.Address, a.Groups = s.c.NodeID, s.run, string(s.address), s.groupIDs()
 	_ = writeMessage(c, a) // Who asked asks again.
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,8 +29,8 @@ const (
 // founding is how nodes with empty directories find their cluster, or become one.
 //
 // A node asks its seeds, and whom those know, who they are. If somebody is a member of a cluster, the node joins it.
-// Otherwise the Expect nodes with the lowest ids among all that are empty, agree in Expect and have the same groups found
-// one: the lowest of them is the founder. It draws a cluster id and offers it to the others; each writes the offer to its
+// Otherwise the Expect nodes with the lowest ids among all that are empty, agree in Expect and have the same groups, or take
+// any, found one: the lowest of them is the founder. It draws a cluster id and offers it to the others; each writes the offer to its
 // disk, marked as pending, before it agrees. When all have, the founder writes it too, unmarked, and the cluster exists.
 // The others ask until one of the voters says so, take the mark off, and only then vote. So nobody votes before all have
 // written it down, and all give their groups the same first configuration.
@@ -49,6 +50,9 @@ type founding struct {
 	rumours   []string            // Addresses that others told of in their last answers. BOUND: askedMax are asked.
 	mine      identity            // What this node offers, agreed to, or became. Cluster empty: nothing yet.
 	settled   bool                // mine is final.
+	groups    []uint16            // Sorted; Config.Groups, until others are taken.
+	misfit    error               // Another node that wants to found has other groups, and one of the two is wrong.
+	misfitAt  time.Time
 	complain  time.Time
 }
 
@@ -57,11 +61,19 @@ type stranger struct {
 	voter
 	expect int
 	groups []uint16
+	any    bool // It takes other groups, too.
 	heard  time.Time
 }
 
 func newFounding(s *Store) *founding {
-	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}}
+	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}, groups: sorted(s.c.Groups)}
+}
+
+// groupIDs are the groups that this node has, or proposes.
+func (s *Store) groupIDs() []uint16 {
+	s.founding.mu.Lock()
+	defer s.founding.mu.Unlock()
+	return s.founding.groups
 }
 
 // meet finds or founds the cluster of a directory that is empty, or holds a pending identity.
@@ -69,7 +81,7 @@ func (f *founding) meet(ctx context.Context, pending identity) (identity, error)
 	f.mu.Lock()
 	f.mine = pending
 	if pending.Cluster != "" {
-		f.server = pending.Server
+		f.server, f.groups = pending.Server, pending.Groups
 	}
 	f.mu.Unlock()
 	f.s.mux.Start()
@@ -101,18 +113,25 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 		if a.Cluster != "" && !a.Pending {
 			return f.enter(ctx, a)
 		}
-		if err := f.fits(a); err != nil {
-			return i, false, err
+		if !a.Pending {
+			f.fit(a.Node, a.Address, stranger{expect: a.Expect, groups: a.Groups, any: a.AnyGroups})
 		}
 	}
 	f.mu.Lock()
+	if f.misfit != nil { // It goes on to ask for a moment, so that nodes that start a little later hear of it, too.
+		defer f.mu.Unlock()
+		if time.Since(f.misfitAt) < strangerLife {
+			return i, false, nil
+		}
+		return i, false, f.misfit
+	}
 	f.rumours = nil
 	for _, a := range answers {
 		f.rumours = append(f.rumours, a.Others[:min(len(a.Others), strangersMax)]...)
 	}
 	f.mu.Unlock()
 	for _, a := range answers {
-		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups}, a.Pending)
+		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, any: a.AnyGroups}, a.Pending)
 	}
 	offer, others := f.offer()
 	if offer.Cluster == "" {
@@ -121,20 +140,30 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 	return f.found(ctx, offer, others)
 }
 
-// fits returns an error when another node that wants to found has other groups: all have the same command line, so one of them
-// is wrong, and to wait would be in vain. REQUIRES: the node that answers has no cluster.
-func (f *founding) fits(a answer) error {
-	if a.Pending || a.Expect == 0 || f.s.c.Expect == 0 || slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
-		return nil
+// fit notes when another node that wants to found insists on other groups than this one: all have the same command line, so
+// one of them is wrong, and to wait would be in vain. It is called for who answers and for who asks, so that both know.
+func (f *founding) fit(node, address string, other stranger) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fitLocked(node, address, other)
+}
+
+func (f *founding) fitLocked(node, address string, other stranger) {
+	c := &f.s.c
+	if other.expect == 0 || c.Expect == 0 || other.any || c.AnyGroups || node == c.NodeID || slices.Equal(sorted(other.groups), f.groups) {
+		return
 	}
-	return fmt.Errorf("%w: %s at %s wants to found a cluster of %d groups, this node one of %d; give all nodes the same number",
-		ErrForeign, a.Node, a.Address, len(a.Groups), len(f.s.c.Groups))
+	if f.misfit == nil {
+		f.misfitAt = time.Now()
+	}
+	f.misfit = fmt.Errorf("%w: %s at %s wants to found a cluster of %d groups, this node one of %d; give all nodes the same number",
+		ErrForeign, node, address, len(other.groups), len(f.groups))
 }
 
 // hello is the question by which nodes get to know each other. REQUIRES: mu is held.
 func (f *founding) hello() question {
 	return question{
-		Op: "hello", Server: f.server, Address: string(f.s.address), Expect: f.s.c.Expect, Cluster: f.mine.Cluster,
+		Op: "hello", Server: f.server, Address: string(f.s.address), Expect: f.s.c.Expect, Cluster: f.mine.Cluster, AnyGroups: f.s.c.AnyGroups,
 	}
 }
 
@@ -192,11 +221,11 @@ func (f *founding) offer() (i identity, others []voter) {
 	if c.Expect == 0 || f.mine.Cluster != "" {
 		return i, nil
 	}
+	maps.DeleteFunc(f.strangers, func(_ string, s stranger) bool { return time.Since(s.heard) > strangerLife })
+	f.yield()
 	voters := []voter{{f.server, string(f.s.address)}}
-	for node, s := range f.strangers {
-		if time.Since(s.heard) > strangerLife {
-			delete(f.strangers, node)
-		} else if s.expect == c.Expect && slices.Equal(sorted(s.groups), sorted(c.Groups)) {
+	for _, s := range f.strangers {
+		if s.expect == c.Expect && (s.any || slices.Equal(sorted(s.groups), f.groups)) {
 			voters = append(voters, s.voter)
 		}
 	}
@@ -210,9 +239,23 @@ func (f *founding) offer() (i identity, others []voter) {
 	return f.mine, voters[1:]
 }
 
+// yield takes the groups of a founder that insists on its own, if this node does not. REQUIRES: mu is held.
+func (f *founding) yield() {
+	if !f.s.c.AnyGroups {
+		return
+	}
+	f.groups = sorted(f.s.c.Groups)
+	for _, node := range slices.Sorted(maps.Keys(f.strangers)) {
+		if s := f.strangers[node]; !s.any && s.expect == f.s.c.Expect {
+			f.groups = sorted(s.groups)
+			return
+		}
+	}
+}
+
 // identity is what a founder of a cluster becomes. REQUIRES: mu is held.
 func (f *founding) identity(cluster string, voters []voter) identity {
-	return identity{Cluster: cluster, Node: f.s.c.NodeID, Server: f.server, Groups: sorted(f.s.c.Groups), Voters: voters}
+	return identity{Cluster: cluster, Node: f.s.c.NodeID, Server: f.server, Groups: f.groups, Voters: voters}
 }
 
 func sorted(groups []uint16) []uint16 { return slices.Sorted(slices.Values(groups)) }
@@ -252,7 +295,7 @@ func (f *founding) settle(i identity) error {
 func (f *founding) belong(i identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.mine, f.server, f.settled = i, i.Server, true
+	f.mine, f.server, f.groups, f.settled = i, i.Server, i.Groups, true
 }
 
 // confirm finds out what became of the offer that this node agreed to.
@@ -288,7 +331,7 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 
 // enter makes the directory one of the cluster that a member told of, unless that member knows a reason against it.
 func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, err error) {
-	if !slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
+	if !f.s.c.AnyGroups && !slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
 		return i, false, fmt.Errorf("%w: the cluster at %s has %d groups, this node is set to %d; give it the same number",
 			ErrForeign, a.Address, len(a.Groups), len(f.s.c.Groups))
 	}
@@ -317,6 +360,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 	if f.mine.Cluster != "" {
 		return i, false, nil
 	}
+	f.groups = sorted(a.Groups)
 	i = f.identity(a.Cluster, nil)
 	i.Joined, i.Via = true, a.Address
 	if err := writeIdentity(&f.s.c, i); err != nil {
@@ -332,12 +376,16 @@ var errBusy = errors.New("this node is busy with another cluster")
 func (f *founding) answer(q question) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	a := answer{Expect: f.s.c.Expect}
+	a := answer{Expect: f.s.c.Expect, AnyGroups: f.s.c.AnyGroups}
 	var err error
 	switch q.Op {
 	case "hello":
 		if q.Node != "" && q.Run != f.s.run {
-			f.noteLocked(q.Node, stranger{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups}, q.Cluster != "")
+			other := stranger{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, any: q.AnyGroups}
+			f.noteLocked(q.Node, other, q.Cluster != "")
+			if q.Cluster == "" && f.mine.Cluster == "" {
+				f.fitLocked(q.Node, q.Address, other)
+			}
 		}
 	case "found":
 		err = f.consider(q)
@@ -369,11 +417,14 @@ func (f *founding) consider(q question) error {
 		return errBusy
 	case q.Cluster == "" || len(q.Voters) != f.s.c.Expect || q.Expect != f.s.c.Expect:
 		return fmt.Errorf("this node expects %d nodes", f.s.c.Expect)
-	case !slices.Equal(sorted(q.Groups), sorted(f.s.c.Groups)):
-		return fmt.Errorf("this node has groups %v", f.s.c.Groups)
+	case f.misfit != nil:
+		return f.misfit
+	case !f.s.c.AnyGroups && !slices.Equal(sorted(q.Groups), f.groups):
+		return fmt.Errorf("this node has groups %v", f.groups)
 	case !slices.Contains(q.Voters, me) || q.Voters[0].Server != q.Server:
 		return errors.New("the offer names another incarnation of this node, or another founder")
 	}
+	f.groups = sorted(q.Groups)
 	i := f.identity(q.Cluster, q.Voters)
 	i.Pending = true
 	if err := writeIdentity(&f.s.c, i); err != nil {

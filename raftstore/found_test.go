@@ -1,25 +1,131 @@
-package raftstore
+package raftstore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// Founders that are set to different numbers of groups would wait for each other for ever: who notices says both numbers.
-func TestFoundersWithOtherGroupsDoNotFit(t *testing.T) {
-	f := &founding{s: &Store{c: Config{Expect: 3, Groups: []uint16{0, 1}}}}
-	for _, a := range []answer{
-		{Expect: 3, Groups: []uint16{1, 0}},
-		{Expect: 0, Groups: []uint16{0}},                // It only joins, and will be told then.
-		{Expect: 3, Groups: []uint16{0}, Pending: true}, // It agreed to something; what, is seen when it is done.
-	} {
-		if err := f.fits(a); err != nil {
-			t.Errorf("%+v: %v", a, err)
+// found starts nodes with their groups and returns the stores and errors of those that came to something within a minute.
+// Groups with a 0 in front are a proposal.
+func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []*raftstore.Store, failed []error, told [][]uint16) {
+	t.Helper()
+	n := len(groups)
+	stores, failed, told = make([]*raftstore.Store, n), make([]error, n), make([][]uint16, n)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	opened := make(chan int)
+	for i := range groups {
+		config := c.ConfigOf(i, c.Seeds(n))
+		config.Groups = groups[i]
+		if groups[i][0] == 0 {
+			config.AnyGroups, config.Groups = true, groups[i][1:]
+			config.Grouped = func(groups []uint16) { told[i] = groups }
 		}
+		config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }
+		go func() {
+			time.Sleep(time.Duration(i) * 300 * time.Millisecond)
+			stores[i], failed[i] = raftstore.OpenContext(ctx, config)
+			opened <- i
+		}()
 	}
-	err := f.fits(answer{Node: "n2", Address: "h:1", Expect: 3, Groups: []uint16{0, 1, 2, 3, 4}})
-	if !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "n2 at h:1 wants to found a cluster of 5 groups, this node one of 2") {
-		t.Error(err)
+	for range groups {
+		<-opened
 	}
+	return stores, failed, told
+}
+
+// Founders that insist on different numbers of groups all end, whoever notices first, and say both numbers.
+func TestFoundersWithOtherGroupsAllEnd(t *testing.T) {
+	for _, groups := range [][][]uint16{
+		{{1}, {1, 2}},
+		{{1, 2}, {1}, {1}},
+		{{1}, {1}, {1, 2}},
+	} {
+		t.Run(fmt.Sprint(groups), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, failed, _ := found(t, raftstoretest.NewCluster(t, 51, len(groups)), groups)
+				for i, err := range failed {
+					if !errors.Is(err, raftstore.ErrForeign) {
+						t.Errorf("n%d: %v", i+1, err)
+						continue
+					}
+					for _, want := range []string{fmt.Sprintf("this node one of %d", len(groups[i])), fmt.Sprintf("cluster of %d groups", 3-len(groups[i]))} {
+						if !strings.Contains(err.Error(), want) {
+							t.Errorf("n%d does not say %q: %v", i+1, want, err)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// Founders that only propose a number take the founder's, or that of one who insists; so does who joins later. Then all go
+// on after a restart, with whatever they would propose now.
+func TestGroupsAreTaken(t *testing.T) {
+	for _, test := range []struct {
+		groups [][]uint16
+		want   []uint16
+	}{
+		{[][]uint16{{0, 1}, {0, 1, 2}, {0, 1, 2, 3}}, []uint16{1}},
+		{[][]uint16{{0, 1, 2}, {0, 1}, {0, 1}}, []uint16{1, 2}},
+		{[][]uint16{{0, 1}, {1, 2}, {0, 1}}, []uint16{1, 2}},
+		{[][]uint16{{1, 2}, {0, 1}, {1, 2}}, []uint16{1, 2}},
+	} {
+		t.Run(fmt.Sprint(test.groups), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := raftstoretest.NewCluster(t, 52, 3)
+				stores, failed, told := found(t, c, test.groups)
+				for i, s := range stores {
+					if s == nil {
+						t.Fatalf("n%d: %v", i+1, failed[i])
+					}
+					if ids := groupsOf(s); !slices.Equal(ids, test.want) || told[i] != nil && !slices.Equal(told[i], test.want) {
+						t.Errorf("n%d has groups %v and was told of %v", i+1, ids, told[i])
+					}
+				}
+				late := c.Add()
+				config := c.ConfigOf(3, []string{c.Nodes[0].Address})
+				config.Groups, config.AnyGroups, config.Expect = []uint16{1, 2, 3, 4}, true, 0
+				config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }
+				s, err := raftstore.OpenContext(t.Context(), config)
+				if err != nil || !slices.Equal(groupsOf(s), test.want) {
+					t.Fatalf("%s joins with %v", late.ID, err)
+				}
+				for _, s := range append(stores, s) {
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+				for i := range c.Nodes { // Alone it opens, and waits for the others.
+					config := c.ConfigOf(i, c.Seeds(3))
+					config.Groups, config.AnyGroups = []uint16{7}, true
+					config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }
+					s, err := raftstore.OpenContext(t.Context(), config)
+					if err != nil || !slices.Equal(groupsOf(s), test.want) {
+						t.Fatalf("n%d after a restart: %v", i+1, err)
+					}
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func groupsOf(s *raftstore.Store) (ids []uint16) {
+	for _, g := range s.Cluster().Groups {
+		ids = append(ids, g.Group)
+	}
+	return ids
 }

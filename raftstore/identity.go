@@ -78,7 +78,7 @@ func loadIdentity(c *Config) (i identity, err error) {
 	if i.Node != c.NodeID {
 		return i, fmt.Errorf("%w: %s is of node %q, not %q", ErrForeign, path, i.Node, c.NodeID)
 	}
-	if !slices.Equal(i.Groups, groups) {
+	if !c.AnyGroups && !slices.Equal(i.Groups, groups) {
 		return i, fmt.Errorf("%w: the cluster was founded with groups %v, not %v, and they never change", ErrForeign, i.Groups, groups)
 	}
 	_, err = i.clusterID()

@@ -178,6 +178,12 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if s.c.AnyGroups {
+		s.c.Groups = s.identity.Groups
+		if s.c.Grouped != nil {
+			s.c.Grouped(s.c.Groups)
+		}
+	}
 	s.cluster, err = s.identity.clusterID()
 	s.mux.SetCluster(s.cluster, s.identity.Server)
 	return err

@@ -45,7 +45,7 @@ type Config struct {
 	PeerInsecure    bool          `help:"Speak plain TCP to peers; refused unless every peer address is loopback."`
 	Learner         bool          `help:"Join without a vote and stay so: the node answers auctions and takes events, and no commit waits for it."`
 	Staleness       time.Duration `help:"Campaigns stop to win on a node that has not heard for so long what their budgets are." placeholder:"DURATION" min:"1s" max:"1m"`
-	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: by the number of CPUs (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
+	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: as the cluster has, or its founder's number of CPUs says (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
 
 	KeysFile               string `help:"First start of a cluster: write its first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
 	BootstrapAuctionKey    string `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`

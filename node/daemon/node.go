@@ -75,10 +75,11 @@ func (n *node) push(name string, stop func(context.Context) error) {
 
 // openState opens the disk, replays what it holds into memory, and waits until the groups can take commands.
 func (n *node) openState(ctx context.Context) error {
-	var err error
-	if n.topology, err = topologyOf(n.cfg); err != nil {
+	topology, err := topologyOf(n.cfg)
+	if err != nil {
 		return err
 	}
+	n.settle(topology)
 	n.feed = &feed{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
 		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // With a port of 0 tests alone ask wrongly.
@@ -88,7 +89,6 @@ func (n *node) openState(ctx context.Context) error {
 	for _, g := range n.topology.Groups() {
 		groups = append(groups, uint16(g))
 	}
-	n.freshness = cluster.NewFreshness(n.topology, n.cfg.Staleness, time.Now)
 	if len(n.cfg.Join) > 0 {
 		n.waiting.say("the data directory is opening, or peers have to be found: " + strings.Join(n.cfg.Join, ", "))
 	}
@@ -141,6 +141,7 @@ const commitEvery = 10 * time.Millisecond
 func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	c := raftstore.Config{
 		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
+		AnyGroups: n.cfg.Groups == 0, Grouped: func(groups []uint16) { n.settle(topologyFrom(groups)) },
 		Seeds: n.cfg.Join, Expect: n.cfg.Founders(), Advertise: n.cfg.PeerAdvertise, Learner: n.cfg.Learner,
 		About: n.about, Admits: admits, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure,
 		Machine: func(g uint16) raftstore.StateMachine {
@@ -163,20 +164,25 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	return c
 }
 
+// settle decides how many groups there are. With groups: 0 it is decided again when the node has found its cluster: the number
+// that its own CPUs speak for is a proposal, and all nodes of a cluster have the founder's.
+func (n *node) settle(t ids.Topology) {
+	n.topology = t
+	n.freshness = cluster.NewFreshness(t, n.cfg.Staleness, time.Now)
+}
+
 // topologyOf is the number of groups that the directory was founded with, or, for a new one, the configured number.
 func topologyOf(cfg config.Config) (ids.Topology, error) {
 	groups, err := raftstore.FoundedGroups(vfs.Default, cfg.DataDir)
-	if err != nil {
-		return ids.Topology{}, err
+	if err != nil || len(groups) > 0 {
+		return topologyFrom(groups), err
 	}
-	switch len(groups) {
-	case 0:
-		return ids.Topology{DataGroups: cfg.DataGroups(runtime.GOMAXPROCS(0))}, nil
-	case 1:
-		return ids.Topology{DataGroups: 1}, nil
-	default:
-		return ids.Topology{DataGroups: len(groups) - 1}, nil // One of them is the meta group.
-	}
+	return ids.Topology{DataGroups: cfg.DataGroups(runtime.GOMAXPROCS(0))}, nil
+}
+
+// topologyFrom is the topology that has these groups: a single one is meta and data in one.
+func topologyFrom(groups []uint16) ids.Topology {
+	return ids.Topology{DataGroups: max(1, len(groups)-1)}
 }
 
 // randomSeed keys this process's hash tables, so that nobody outside can aim at one bucket.

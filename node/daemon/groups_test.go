@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore"
+)
+
+// A node without a number of groups of its own takes the cluster's, whatever its CPUs speak for, and keeps it when it starts
+// again.
+func TestAJoinerTakesTheClustersGroups(t *testing.T) {
+	first := testConfig(t.TempDir(), 3)
+	first.NodeID, first.PeerInsecure, first.PeerListen = "n1", true, freeAddress(t)
+	founder := run(t, first, Options{})
+	defer founder.stop()
+	second := testConfig(t.TempDir(), 0)
+	second.NodeID, second.PeerInsecure, second.PeerListen, second.Join = "n2", true, freeAddress(t), []string{first.PeerListen}
+	second.Learner, second.KeysFile = true, first.KeysFile
+	for range 2 {
+		joiner := run(t, second, Options{})
+		joiner.stop()
+		groups, err := raftstore.FoundedGroups(vfs.Default, second.DataDir)
+		if err != nil || fmt.Sprint(groups) != "[0 1 2 3]" {
+			t.Fatalf("groups %v, %v", groups, err)
+		}
+	}
+}
+
+// freeAddress is an address that nobody listens at just now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // It has served.
+	return l.Addr().String()
+}
