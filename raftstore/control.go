@@ -61,6 +61,7 @@ type answer struct {
 	About     []byte        `json:"about,omitempty"`
 	Leader    string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
 	InUse     bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
+	Final     bool          `json:"final,omitempty"`  // Refused however often it is asked.
 	Refused   string        `json:"refused,omitempty"`
 
 	Digests []sighting `json:"digests,omitempty"` // Of the same states here, as far as they are known.
@@ -173,12 +174,14 @@ func (s *Store) answer(q question) (a answer) {
 			a.Applied = g.raft.AppliedIndex()
 		}
 	case "join", "admit", "promote", "remove", "transfer":
-		a.Leader, err = s.change(q)
+		ctx, cancel := context.WithTimeout(s.life, controlTimeout) // Who asks waits no longer.
+		defer cancel()
+		a.Leader, err = s.change(ctx, q)
 	default:
 		err = fmt.Errorf("unknown question %q", q.Op)
 	}
 	if err != nil {
-		a.Refused, a.InUse = err.Error(), errors.Is(err, ErrNodeInUse)
+		a.Refused, a.InUse, a.Final = err.Error(), errors.Is(err, ErrNodeInUse), errors.Is(err, ErrRefused)
 	}
 	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.abstaining.Load()
 	return a

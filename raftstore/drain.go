@@ -21,7 +21,7 @@ const (
 // nobody else can be elected. Close hands over too; who drains before can wait until others have taken over. A node that
 // is alone goes on leading.
 func (s *Store) Drain(ctx context.Context) error {
-	s.abstain(true)
+	s.abstain(ctx)
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
 			return fmt.Errorf("group %d: nobody takes the leadership over", id)
@@ -30,26 +30,24 @@ func (s *Store) Drain(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// abstain hands every leadership over and keeps this node from leading, or lets it again. It goes on to vote, and to
+// abstain hands every leadership over, as long as ctx lives, and keeps this node from leading. It goes on to vote, and to
 // replicate. When nobody else can be elected it leads until somebody can. The brakes of the transport do it; see
 // space.brakes.
-func (s *Store) abstain(on bool) {
-	s.abstaining.Store(on)
+func (s *Store) abstain(ctx context.Context) {
+	s.abstaining.Store(true)
 	for _, id := range s.c.Groups {
-		if on {
-			s.groups[id].handOver()
-		}
+		s.groups[id].handOver(ctx)
 	}
 }
 
 // handOver gives away the leadership of the group, if it is here, so that nobody has to notice its end by a timeout.
-func (g *Group) handOver() {
+func (g *Group) handOver(ctx context.Context) {
 	for range handOverTries {
 		servers := g.servers()
 		if g.raft.State() != raft.Leader || voters(servers) < 2 {
 			return
 		}
-		if g.offer() == nil {
+		if g.offerWithin(ctx) == nil || ctx.Err() != nil {
 			return
 		}
 	}
@@ -64,6 +62,19 @@ func (g *Group) offer() error {
 		}
 	}
 	return err
+}
+
+// offerWithin is offer for those who may have less time than raft tries. It goes on when they have left. BOUND: handOverTries
+// goroutines for each Drain.
+func (g *Group) offerWithin(ctx context.Context) error {
+	answer := make(chan error, 1)
+	go func() { answer <- g.whileOpen(g.offer) }()
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // successors are the other voters, who answered last first.

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 )
@@ -17,6 +18,18 @@ var (
 
 	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
 )
+
+// ErrRefused is a change of members or leaders that the cluster does not make, however often it is asked: the reason is in the
+// text. Other errors of changes pass.
+var ErrRefused = errors.New("the cluster does not make this change")
+
+// refusal is an ErrRefused whose text is the reason alone.
+type refusal struct{ why error }
+
+func (r refusal) Error() string   { return r.why.Error() }
+func (r refusal) Unwrap() []error { return []error{ErrRefused, r.why} }
+
+func refuse(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
 
 // Errors of Open. They are wrapped with the details.
 var (

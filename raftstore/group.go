@@ -102,7 +102,7 @@ func (g *Group) follow() {
 			g.setReady(term)
 		}
 		if g.store.abstaining.Load() {
-			g.handOver()
+			g.handOver(g.store.life)
 		}
 	}
 }

@@ -104,17 +104,22 @@ func (s *Store) membersChanged() {
 	}
 }
 
-// change changes the members of a group, if this node leads it; otherwise it returns who does.
-func (s *Store) change(q question) (leader string, err error) {
+// change changes the members of a group, if this node leads it; otherwise it returns who does. Ctx bounds the wait for other
+// changes; one that was begun comes to its end.
+func (s *Store) change(ctx context.Context, q question) (leader string, err error) {
 	g := s.groups[q.Group]
 	if g == nil {
-		return "", fmt.Errorf("there is no group %d", q.Group)
+		return "", refuse("there is no group %d", q.Group)
 	}
 	if !g.Ready() {
 		address, _ := g.raft.LeaderWithID()
 		return string(address), ErrNotLeader
 	}
-	s.membership <- struct{}{}
+	select {
+	case s.membership <- struct{}{}:
+	case <-ctx.Done():
+		return "", fmt.Errorf("another change of members is under way: %w", ctx.Err())
+	}
 	defer func() { <-s.membership }()
 	return "", g.whileOpen(func() error { return g.changeMembers(q) })
 }
@@ -133,14 +138,14 @@ func (g *Group) changeMembers(q question) error {
 	case "transfer":
 		return g.transfer(q.Subject)
 	}
-	return fmt.Errorf("unknown operation %q", q.Op)
+	return refuse("unknown operation %q", q.Op)
 }
 
 // admit makes an incarnation of a node a learner, or tells the group its new address. Another incarnation, whose directory
 // is lost, goes first: it will never vote again, and would count as a voter for ever.
 func (g *Group) admit(q question) error {
 	if q.Server == "" || nodeOf(q.Server) != q.Subject || q.Address == "" {
-		return fmt.Errorf("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
+		return refuse("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
 	}
 	if err := g.mayJoin(q); err != nil {
 		return err
@@ -164,7 +169,7 @@ func (g *Group) admit(q question) error {
 // if the process behind it still lives it is cut off, and what it is told by then is decided by raft.
 func (g *Group) mayJoin(q question) error {
 	if g.isRemoved(q.Subject) {
-		return fmt.Errorf("%s was removed from the cluster; admit it first", q.Subject)
+		return refuse("%s was removed from the cluster; admit it first", q.Subject)
 	}
 	for _, known := range find(g.servers(), q.Subject) {
 		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) && q.Op == "join" {
@@ -200,11 +205,11 @@ func (g *Group) promote(q question) error {
 	found := find(servers, q.Subject)
 	switch {
 	case len(found) == 0:
-		return fmt.Errorf("%s is no member", q.Subject)
+		return refuse("%s is no member", q.Subject)
 	case found[0].Suffrage == raft.Voter:
 		return nil
 	case voters(servers) >= VotersMax:
-		return fmt.Errorf("%w: %d", errVotersFull, VotersMax)
+		return refuse("%w: %d", errVotersFull, VotersMax)
 	}
 	return g.changed(g.raft.AddVoter(found[0].ID, found[0].Address, 0, changeTimeout))
 }
@@ -215,7 +220,7 @@ func (g *Group) remove(node string) error {
 	found := find(g.servers(), node)
 	for _, s := range found {
 		if s.Suffrage == raft.Voter && voters(g.servers()) == 1 {
-			return errors.New("the only voter cannot be removed")
+			return refuse("the only voter cannot be removed")
 		}
 		if s.ID == g.store.identity.Server {
 			return errors.Join(g.offer(), ErrNotLeader)
@@ -236,7 +241,7 @@ func (g *Group) remove(node string) error {
 func (g *Group) drop(s raft.Server) error {
 	if s.Suffrage == raft.Voter {
 		if voters(g.servers()) == 1 {
-			return errors.New("the only voter cannot be removed")
+			return refuse("the only voter cannot be removed")
 		}
 		if err := g.raft.DemoteVoter(s.ID, 0, changeTimeout).Error(); err != nil {
 			return err
@@ -248,7 +253,10 @@ func (g *Group) drop(s raft.Server) error {
 func (g *Group) transfer(node string) error {
 	found := find(g.servers(), node)
 	if len(found) == 0 || found[0].Suffrage != raft.Voter {
-		return fmt.Errorf("%s is no voter", node)
+		return refuse("%s is no voter", node)
+	}
+	if found[0].ID == g.store.identity.Server {
+		return nil // This node leads.
 	}
 	return g.handTo(found[0])
 }
@@ -300,7 +308,7 @@ func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
 	g := s.groups[q.Group]
 	q.Node, q.Run = s.c.NodeID, s.run
 	if g.Ready() {
-		_, err := s.change(q)
+		_, err := s.change(ctx, q)
 		return err
 	}
 	leader, _ := g.raft.LeaderWithID()
@@ -313,7 +321,9 @@ func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
 		case err == nil:
 			return nil
 		case a.InUse:
-			return fmt.Errorf("%w: %w", ErrNodeInUse, err)
+			return refusal{fmt.Errorf("%w: %w", ErrNodeInUse, err)}
+		case a.Final:
+			return refusal{err}
 		case a.Refused != "" && !strings.Contains(a.Refused, ErrNotLeader.Error()):
 			return err
 		}
@@ -351,7 +361,7 @@ func (s *Store) Admit(ctx context.Context, node, address string) error {
 	case err != nil || a.Cluster != s.identity.Cluster: // It comes when it can.
 		return nil //nolint:nilerr // As said.
 	case a.Node != node:
-		return fmt.Errorf("%s is the address of %s, not of %s", address, a.Node, node)
+		return refuse("%s is the address of %s, not of %s", address, a.Node, node)
 	}
 	return s.changeAll(ctx, question{Op: "join", Subject: node, Server: a.Server, Address: a.Address})
 }
@@ -365,7 +375,7 @@ func (s *Store) Promote(ctx context.Context, node string) error {
 // Transfer gives the leadership of a group to a voter.
 func (s *Store) Transfer(ctx context.Context, group uint16, node string) error {
 	if s.groups[group] == nil {
-		return fmt.Errorf("there is no group %d", group)
+		return refuse("there is no group %d", group)
 	}
 	return s.askLeader(ctx, question{Op: "transfer", Subject: node, Group: group})
 }

@@ -54,6 +54,8 @@ func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 		if !g.waitRetry(ctx, rand.N(pause)+pause/2) {
 			why := ctx.Err()
 			switch {
+			case unknown && why == nil:
+				return nil, fmt.Errorf("%w: the store closes", ErrUnknown)
 			case unknown:
 				return nil, fmt.Errorf("%w: %w", ErrUnknown, why)
 			case why == nil:

@@ -326,7 +326,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.readers.Wait()
 	if s.serving.Load() && !s.exit.Over() {
-		s.abstain(true)
+		s.abstain(context.Background())
 	}
 	s.die()
 	s.background.Wait()

@@ -65,5 +65,5 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 
 // inUse is the refusal of a process whose node lives elsewhere.
 func inUse(node, address string) error {
-	return fmt.Errorf("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, node, address)
+	return refuse("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, node, address)
 }

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -149,18 +150,30 @@ func compareNames(a, b string) int {
 
 // Admit lets a node in.
 func (o operations) Admit(ctx context.Context, node, address string) error {
-	return o.raft.Admit(ctx, node, address)
+	return told(o.raft.Admit(ctx, node, address))
 }
 
 // Promote gives a member a vote.
-func (o operations) Promote(ctx context.Context, node string) error { return o.raft.Promote(ctx, node) }
+func (o operations) Promote(ctx context.Context, node string) error {
+	return told(o.raft.Promote(ctx, node))
+}
 
 // Remove takes a node out.
-func (o operations) Remove(ctx context.Context, node string) error { return o.raft.Remove(ctx, node) }
+func (o operations) Remove(ctx context.Context, node string) error {
+	return told(o.raft.Remove(ctx, node))
+}
 
 // Transfer moves a leadership.
 func (o operations) Transfer(ctx context.Context, group uint16, node string) error {
-	return o.raft.Transfer(ctx, group, node)
+	return told(o.raft.Transfer(ctx, group, node))
+}
+
+// told tells the interface which errors are final.
+func told(err error) error {
+	if errors.Is(err, raftstore.ErrRefused) {
+		return operator.Refused(err)
+	}
+	return err
 }
 
 // Drain hands over what this node leads and takes it out of rotation, as before a stop. It is undone by a restart.

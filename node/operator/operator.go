@@ -81,7 +81,8 @@ type Copy struct {
 	StalenessMillis int64  `json:"stalenessMs"`
 }
 
-// Cluster is what the interface does things with. Its errors are for operators to read.
+// Cluster is what the interface does things with. Its errors are for operators to read; those that are Refused will be the same
+// however often the change is asked for, all others may pass.
 type Cluster interface {
 	Status(ctx context.Context) Status
 	Admit(ctx context.Context, node, address string) error
@@ -139,6 +140,14 @@ type handler struct {
 	url     string
 }
 
+// Refused marks the error of a change that the cluster will not make as it is.
+func Refused(err error) error { return refused{err} }
+
+type refused struct{ error }
+
+// Unwrap returns the reason.
+func (r refused) Unwrap() error { return r.error }
+
 // errBody is a request that cannot be understood.
 var errBody = errors.New("the body is not what this operation takes")
 
@@ -147,13 +156,16 @@ func (h handler) answering(serve func(http.ResponseWriter, *http.Request) error)
 		ctx, cancel := context.WithTimeout(r.Context(), changeTimeout)
 		defer cancel()
 		err := serve(w, r.WithContext(ctx))
+		var final refused
 		switch {
 		case err == nil:
 		case errors.Is(err, errBody):
 			h.refuse(w, apierr.BadRequest, err)
+		case errors.As(err, &final):
+			h.refuse(w, apierr.InvalidOperation, err)
 		case r.Context().Err() != nil:
 			h.refuse(w, apierr.RequestCanceled, nil)
-		default: // A change that was refused or not confirmed may be repeated.
+		default: // A change that could not be made now, or was not confirmed, may be repeated.
 			h.refuse(w, apierr.ServiceUnavailable, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,10 +68,15 @@ func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
 	if got := strings.Join(p.did, ", "); got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}
-	p.fail = errors.New("the only voter cannot be removed")
-	for _, err := range all() {
-		if err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: the only voter cannot be removed") {
-			t.Errorf("a refusal is %v", err)
+	for want, fail := range map[string]error{
+		"503 Service Unavailable: nobody leads":          errors.New("nobody leads"),
+		"409 Conflict: the only voter cannot be removed": fmt.Errorf("group 1: %w", Refused(errors.New("the only voter cannot be removed"))),
+	} {
+		p.fail = fail
+		for _, err := range all() {
+			if status, text, _ := strings.Cut(want, ": "); err == nil || !strings.Contains(err.Error(), status) || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v is %v, want %s", fail, err, want)
+			}
 		}
 	}
 	s, err := c.Status(ctx)

@@ -1,0 +1,67 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// lone opens a store that is alone and leads its group.
+func lone(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(Config{
+		Dir: "node", FS: vfs.NewMem(), NodeID: "n1", Groups: []uint16{1}, Expect: 1,
+		Machine: func(uint16) StateMachine { return &counting{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Group(1).WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A change of members that waits for another one gives up with its caller.
+func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t)
+		s.membership <- struct{}{} // Another one is under way, and hangs.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := s.Promote(ctx, "n1")
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrRefused) || took != time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+		<-s.membership
+		if err := s.Promote(t.Context(), "n1"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An outcome that is unknown when the store closes is told in words.
+func TestUnknownAtTheEndOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t)
+		_, err := s.Group(1).persist(t.Context(), func(context.Context, string) ([]byte, string, error) {
+			s.die()
+			return nil, "", ErrUnknown
+		})
+		if !errors.Is(err, ErrUnknown) || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "closes") {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
