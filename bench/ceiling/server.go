@@ -15,6 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/hugepages"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
@@ -49,6 +50,9 @@ func serve(role, profile string, out io.Writer) (err error) {
 		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()
 	}
 	runtime.GC()
+	if _, err = hugepages.Collapse(); err != nil { // As a node does before it opens.
+		return err
+	}
 	fmt.Fprintln(out, l.Addr(), key)
 
 	in := bufio.NewScanner(os.Stdin)

@@ -58,6 +58,7 @@ func (n *node) openDoors(ctx context.Context) error {
 	if err := n.openManagement(); err != nil {
 		return err
 	}
+	n.useHugePages()
 	n.openAuctions()
 	n.startJobs()
 	n.push("leaderships", n.drain)
