@@ -129,7 +129,7 @@ func fails(t *testing.T, tree string, test [2]string) (how string, failed bool) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
+	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-vet=off", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
 	cmd.Dir, cmd.WaitDelay = tree, 10*time.Second
 	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulated)
 	out, err := cmd.CombinedOutput()
