@@ -55,6 +55,7 @@ func TestConformanceStories(t *testing.T) {
 //	fill SEGMENT ACTION USER USER ...         uploads users to a segment
 //	sees USER TYPE MEMBERS                    an auction, and an impression of each winner by that user
 //	clicks USER TYPE MEMBERS                  the same with clicks
+//	times N LINE                              a line so many times
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
 // and $NAME stands for what was kept.
@@ -77,6 +78,15 @@ func (st *story) step(at, line string) {
 	}
 	verb, rest, _ := strings.Cut(line, " ")
 	switch verb {
+	case "times":
+		count, again, _ := strings.Cut(rest, " ")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			st.Fatalf("%s: %v", at, err)
+		}
+		for range n {
+			st.step(at, again)
+		}
 	case "vendor":
 		id, money, _ := strings.Cut(rest, " ")
 		amount, err := strconv.ParseFloat(money, 64)

@@ -47,6 +47,9 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	result := m.charge(c, r)
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
 	m.count(marketplace, c, r, result.Charged)
+	if c != nil {
+		m.learn(c, r)
+	}
 	if c != nil && len(c.Caps) > 0 && r.UserHash != 0 {
 		m.met(c, r)
 	}

@@ -88,6 +88,7 @@ func (m *Machine) show(c *campaign) {
 		left = math.MaxInt64
 	}
 	c.slot.Left.Store(int64(left))
+	m.expect(c)
 	m.showWallet(c)
 }
 

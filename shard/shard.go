@@ -115,6 +115,8 @@ type tenant struct {
 	postPaid bool
 	periods  command.Periods
 	clocked  bool // Periods arrived here.
+	// learned is how often ads of each format are clicked. No part of the state: see rate.
+	learned [market.SponsoredBrand + 1]rate
 }
 
 // campaign is a campaign with its money.
@@ -125,6 +127,7 @@ type campaign struct {
 	budget   ledger.Budget
 	wallet   *wallet
 	slot     *market.Slot
+	learned  rate   // How often its ads are clicked.
 	hash     uint64 // Of the stored budget.
 	dirty    bool
 }

@@ -41,6 +41,7 @@ func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *m
 		vendor:   c.Vendor,
 		ad:       b.Ad,
 		charge:   c.Charge,
+		click:    s.v.Slot(b.Campaign).Click.Load(), // Once: a rate that moves between scoring and pricing would tear them apart.
 	})
 }
 

@@ -270,7 +270,11 @@ func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
 		part(10, 100)
 	}
 	if types[market.CPM] && x.charge != market.CPM {
-		part(3, 100)
+		if x.bid != nil && x.owner.click != 0 {
+			w.Mul(w, big.NewInt(int64(x.owner.click))).Rsh(w, 32)
+		} else {
+			part(3, 100)
+		}
 	}
 	if w.Sign() == 0 {
 		w.SetInt64(1)

@@ -29,7 +29,7 @@ func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, stood bool, out *Resu
 	least := uint64(1)
 	if against >= 0 {
 		var ok bool
-		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality), tie, keyOf(b, c)); !ok {
+		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality, s.v.Slot(b.Campaign).Click.Load()), tie, keyOf(b, c)); !ok {
 			return
 		}
 	}

@@ -203,6 +203,8 @@ func (r *roulette) change() {
 		c.left, c.wallet = r.balance(), r.balance()
 		c.slot.Left.Store(int64(c.left))
 		c.slot.Wallet.Store(int64(c.wallet))
+		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) //nolint:gosec // 31 bits; sometimes 0.
+		c.slot.Click.Store(c.click)
 		c.gate = 0
 		if r.IntN(3) == 0 {
 			c.gate = r.gate()

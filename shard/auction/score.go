@@ -10,8 +10,9 @@ import (
 // types compete, it also turns an amount per click, per thousand impressions or per purchase into an amount per
 // impression. Scores are 128-bit integers, so that no rounding depends on the machine.
 
-// Priors of a click and of a purchase after a click, in units of 1/2^32. They stand in until rates are learned: they
-// only decide how charge types compare, never how bids of one type do.
+// Priors of a click and of a purchase after a click, in units of 1/2^32. The first stands in until a campaign's rate is learned
+// (market.Slot), the second until purchases are attributed. Rates only decide how charge types compare, never how bids of
+// one type do.
 const (
 	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
 	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
@@ -22,8 +23,16 @@ type chargeTypes uint8
 
 const cpmBit = chargeTypes(1 << market.CPM)
 
+// rate is a predicted click rate of a campaign, the prior where nothing is known of it.
+func rate(click uint32) uint64 {
+	if click == 0 {
+		return priorClick
+	}
+	return uint64(click)
+}
+
 // weight returns the weight of a bid on a product of that quality, at least 1 for a quality above 0.
-func (t chargeTypes) weight(charge market.ChargeType, quality uint64) uint64 {
+func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint32) uint64 {
 	if t&(t-1) == 0 {
 		return quality
 	}
@@ -35,7 +44,7 @@ func (t chargeTypes) weight(charge market.ChargeType, quality uint64) uint64 {
 		w = share(w, priorPurchase)
 	}
 	if t&cpmBit != 0 && charge != market.CPM {
-		w = share(w, priorClick)
+		w = share(w, rate(click))
 	}
 	return max(w, 1)
 }
@@ -61,7 +70,7 @@ func (s *Scratch) score() {
 
 // weigh gives a candidate its score.
 func (s *Scratch) weigh(c *candidate) {
-	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality))
+	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality, c.click))
 	c.tie = market.Mix(s.seed, c.key)
 }
 

@@ -95,6 +95,7 @@ type candidate struct {
 	campaign uint32 // Row; 0 for an external bid.
 	vendor   uint32
 	ad       uint32
+	click    uint32 // Predicted, 0 for the prior.
 	charge   market.ChargeType
 	held     bool // The cap per vendor kept it from a slot.
 }

@@ -45,15 +45,18 @@ func TestStamps(t *testing.T) {
 func TestWeightOf(t *testing.T) {
 	exposure := uint64(1 << 16)
 	for rank, want := range []uint16{1967, 1573, 1180, 1062} {
-		if got := weightOf(market.CPC, exposure); got != want {
+		if got := weightOf(market.CPC, exposure, 0); got != want {
 			t.Errorf("weight of a click at rank %d is %d, want %d", rank+1, got, want)
 		}
 		exposure = below(rank, exposure)
 	}
-	if got := weightOf(market.CPM, 1<<16); got != 65535 {
+	if got := weightOf(market.CPM, 1<<16, 0); got != 65535 {
 		t.Errorf("weight of an impression is %d", got)
 	}
-	if got := weightOf(market.CPA, 1<<16); got != 197 {
+	if got := weightOf(market.CPA, 1<<16, 0); got != 197 {
 		t.Errorf("weight of a purchase is %d, want 197", got)
+	}
+	if got := weightOf(market.CPC, 1<<16, 1<<32/5); got != 13108 {
+		t.Errorf("weight of a click of one impression in five is %d, want 13108", got)
 	}
 }

@@ -25,7 +25,7 @@ func (s *Scratch) award(out *Result) {
 		if c.campaign == 0 {
 			s.awardExternal(w, p, int(c.key&^externalKey)) //nolint:gosec // a position.
 		} else {
-			s.awardOwn(w, p, c, weightOf(c.charge, exposure))
+			s.awardOwn(w, p, c, weightOf(c.charge, exposure, c.click))
 		}
 		s.t.Signer.Mint(&w.Token, p)
 		exposure = below(rank, exposure)
@@ -95,11 +95,11 @@ func below(rank int, exposure uint64) uint64 {
 }
 
 // weightOf returns how probable it is that a win is charged, in units of 1/2^16, rounded up; 65535 stands for 1.
-func weightOf(charge market.ChargeType, exposure uint64) uint16 {
+func weightOf(charge market.ChargeType, exposure uint64, click uint32) uint16 {
 	if charge == market.CPM {
 		return 1<<16 - 1
 	}
-	probability := share(exposure<<16, priorClick) // In units of 1/2^32.
+	probability := share(exposure<<16, rate(click)) // In units of 1/2^32.
 	if charge == market.CPA {
 		probability = share(probability, priorPurchase)
 	}

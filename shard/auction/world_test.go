@@ -32,6 +32,7 @@ type world struct {
 type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
+	click        uint32 // Learned, 0 for nothing known.
 	gate         uint64 // 0 stands for an open one; a shut one has a pass of 0.
 	slot         *market.Slot
 }
@@ -95,6 +96,7 @@ func (w *world) feed(m *market.Market) {
 func (c *campaign) feed(m *market.Market) {
 	c.slot = m.PutCampaign(&c.Campaign)
 	c.slot.Left.Store(int64(c.left))
+	c.slot.Click.Store(c.click)
 	c.slot.Wallet.Store(int64(c.wallet))
 	m.GateOf(&c.Campaign).Store(c.gateWord())
 }

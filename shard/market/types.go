@@ -211,13 +211,14 @@ type Trigger struct {
 // Slot holds the balances of one campaign, and what every auction reads together with them, in one cache line that no other
 // campaign shares.
 //
-// INVARIANT: only the applier of the campaign's raft group stores balances; auctions only load.
+// INVARIANT: only the applier of the campaign's raft group stores balances and rates; auctions only load.
 type Slot struct {
 	Left   atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
 	Wallet atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
 	gate   Gate
 	id     [ids.TextLen]byte // The campaign's, as text. It never changes.
-	_      [4]byte
+	// Click is the predicted rate of clicks of an impression, in units of 1/2^32, below half of them; 0: nothing is known.
+	Click atomic.Uint32
 }
 
 const _ = -(unsafe.Sizeof(Slot{}) ^ 64) // The build fails when a slot is not one cache line.
