@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -56,6 +57,7 @@ func TestConformanceStories(t *testing.T) {
 //	sees USER TYPE MEMBERS                    an auction, and an impression of each winner by that user
 //	clicks USER TYPE MEMBERS                  the same with clicks
 //	times N LINE                              a line so many times
+//	restart                                   the node is killed, and started again
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
 // and $NAME stands for what was kept.
@@ -78,6 +80,8 @@ func (st *story) step(at, line string) {
 	}
 	verb, rest, _ := strings.Cut(line, " ")
 	switch verb {
+	case "restart":
+		st.restart()
 	case "times":
 		count, again, _ := strings.Cut(rest, " ")
 		n, err := strconv.Atoi(count)
@@ -109,6 +113,21 @@ func (st *story) step(at, line string) {
 	default:
 		st.call(at, verb, rest)
 	}
+}
+
+// restart kills the node and starts it again.
+func (st *story) restart() {
+	st.Helper()
+	if err := st.node.Kill(); err != nil {
+		st.Fatal(err)
+	}
+	if err := st.node.Start(); err != nil {
+		st.Fatal(err)
+	}
+	if err := st.node.WaitReady(st.Context()); err != nil {
+		st.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
 }
 
 // call is a management call, of which a name may keep something.
