@@ -4,6 +4,7 @@ package auth_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
@@ -16,13 +17,13 @@ func TestCheckDoesNotAllocate(t *testing.T) {
 	good, bad := []byte("Bearer "+k.String()), []byte("Bearer "+generate(t, auth.Auction).String())
 	var memo auth.Memo
 	for name, header := range map[string][]byte{"good": good, "unknown": bad, "absent": nil} {
-		if n := testing.AllocsPerRun(100, func() { table.Check(header, auth.Auction, now, &memo) }); n != 0 {
+		if n := testing.AllocsPerRun(100, func() { table.Check(header, auth.Auction, time.UnixMilli(now), &memo) }); n != 0 {
 			t.Errorf("%s key: %v allocations", name, n)
 		}
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		var empty auth.Memo
-		if table.Check(good, auth.Auction, now, &empty).Code != apierr.OK {
+		if table.Check(good, auth.Auction, time.UnixMilli(now), &empty).Code != apierr.OK {
 			t.Fatal("refused")
 		}
 	}); n != 0 {
@@ -39,14 +40,14 @@ func BenchmarkCheck(b *testing.B) {
 	b.Run("remembered=true", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			table.Check(header, auth.Auction, now, &memo)
+			table.Check(header, auth.Auction, time.UnixMilli(now), &memo)
 		}
 	})
 	b.Run("remembered=false", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			var empty auth.Memo
-			table.Check(header, auth.Auction, now, &empty)
+			table.Check(header, auth.Auction, time.UnixMilli(now), &empty)
 		}
 	})
 }

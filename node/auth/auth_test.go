@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
@@ -170,7 +171,7 @@ func TestCheck(t *testing.T) {
 	var memo auth.Memo
 	for range 3 { // From scratch, and with whatever the memo remembers of all of them.
 		for _, tc := range cases {
-			v := table.Check([]byte(tc.header), tc.want, now, &memo)
+			v := table.Check([]byte(tc.header), tc.want, time.UnixMilli(now), &memo)
 			if v.Code != tc.code || v.Marketplace != tc.market {
 				t.Errorf("%s: %v, marketplace %d; want %v, %d", tc.name, v.Code, v.Marketplace, tc.code, tc.market)
 			}
@@ -186,7 +187,7 @@ func TestMemoDoesNotOutliveTheKey(t *testing.T) {
 	put(t, table, kept, 1, now+10)
 	var memo auth.Memo
 	check := func(k auth.Key, at int64) apierr.Code {
-		return table.Check([]byte("Bearer "+k.String()), auth.Auction, at, &memo).Code
+		return table.Check([]byte("Bearer "+k.String()), auth.Auction, time.UnixMilli(at), &memo).Code
 	}
 	if check(revoked, now) != apierr.OK || check(kept, now) != apierr.OK {
 		t.Fatal("good keys were refused")
@@ -202,7 +203,7 @@ func TestMemoDoesNotOutliveTheKey(t *testing.T) {
 	}
 
 	// Another table of the same process must not profit from what this one taught the memo.
-	if v := auth.NewTable().Check([]byte("Bearer "+kept.String()), auth.Auction, now, &memo); v.Code != apierr.InvalidAPIKey {
+	if v := auth.NewTable().Check([]byte("Bearer "+kept.String()), auth.Auction, time.UnixMilli(now), &memo); v.Code != apierr.InvalidAPIKey {
 		t.Errorf("an empty table said %v", v.Code)
 	}
 	table.Reset()
@@ -220,4 +221,28 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was read as %q", text, k)
 		}
 	})
+}
+
+// A node that cannot know what was revoked judges no key, be it good, unknown or of the other kind, seen before or not; and what was
+// handed out on the strength of a key ends with that.
+func TestATableThatIsNotCurrentJudgesNothing(t *testing.T) {
+	table, current := auth.NewTable(), true
+	table.Fence(func(at time.Time) bool { return current && at.UnixMilli() == now })
+	good, unknown := generate(t, auth.Auction), generate(t, auth.Auction)
+	put(t, table, good, 1, 0)
+	var memo auth.Memo
+	check := func(k auth.Key, want apierr.Code) {
+		t.Helper()
+		if got := table.Check([]byte("Bearer "+k.String()), auth.Auction, time.UnixMilli(now), &memo).Code; got != want {
+			t.Errorf("current %t: %v, want %v", current, got, want)
+		}
+	}
+	for _, current = range []bool{true, false, true} {
+		want := map[bool][2]apierr.Code{true: {apierr.OK, apierr.InvalidAPIKey}, false: {apierr.ServiceUnavailable, apierr.ServiceUnavailable}}[current]
+		check(good, want[0])
+		check(unknown, want[1])
+		if lives := table.Lives(good.ID, auth.Auction, 1, time.UnixMilli(now)); lives != current {
+			t.Errorf("current %t: a key lives %t", current, lives)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 )
@@ -18,9 +19,12 @@ import (
 // INVARIANT: every published map has a generation that no other map of this process ever had. A Memo trusts what it
 // remembers only under the generation it was learnt under, so a revoked key is refused by the first check that begins
 // after Delete returned.
+//
+// A node that is cut off does not hear of revocations. From some time on it judges no key at all: see Fence.
 type Table struct {
-	keys  atomic.Pointer[keys]
-	write sync.Mutex // Serialises Put, Delete and Reset; checks never take it.
+	keys    atomic.Pointer[keys]
+	write   sync.Mutex // Serialises Put, Delete and Reset; checks never take it.
+	current func(at time.Time) bool
 }
 
 type keys struct {
@@ -82,19 +86,28 @@ func (t *Table) publish(byID map[ID]Record) {
 	t.keys.Store(&keys{generation: generations.Add(1), byID: byID})
 }
 
+// Fence lets the table judge only when it is current: at other times every key is refused with ServiceUnavailable, also one
+// that is not known here, because it may have been made meanwhile. REQUIRES: it is called before the first check.
+func (t *Table) Fence(current func(at time.Time) bool) { t.current = current }
+
 // Verdict is what a check found. With any code but OK the other members are zero.
 type Verdict struct {
-	Code        apierr.Code // OK, InvalidAPIKey (401) or ForbiddenAPIKey (403: a good key of the other kind).
+	// Code is OK, InvalidAPIKey (401), ForbiddenAPIKey (403: a good key of the other kind) or ServiceUnavailable (503: the
+	// table is not current).
+	Code        apierr.Code
 	Marketplace uint16
 	ID          ID
 }
 
-// Check judges the value of an Authorization header at a time (Unix milliseconds). memo belongs to the caller and is not
+// Check judges the value of an Authorization header at a time. memo belongs to the caller and is not
 // shared; it makes the check of a key that was seen before a comparison instead of a hash. Nothing is allocated.
 //
 // Whatever is wrong with a key, the answer is the same and takes the same steps: an unknown id is compared with a record
 // nobody has the secret of.
-func (t *Table) Check(header []byte, want Kind, nowMillis int64, memo *Memo) Verdict {
+func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Verdict {
+	if t.current != nil && !t.current(at) {
+		return Verdict{Code: apierr.ServiceUnavailable}
+	}
 	k := t.keys.Load()
 	r, known := memo.find(header, k.generation)
 	if !known {
@@ -104,7 +117,7 @@ func (t *Table) Check(header []byte, want Kind, nowMillis int64, memo *Memo) Ver
 		memo.keep(header, k.generation, r)
 	}
 	switch {
-	case r.expires != 0 && nowMillis >= r.expires:
+	case r.expires != 0 && at.UnixMilli() >= r.expires:
 		return Verdict{Code: apierr.InvalidAPIKey}
 	case r.kind != want:
 		return Verdict{Code: apierr.ForbiddenAPIKey}
@@ -114,9 +127,10 @@ func (t *Table) Check(header []byte, want Kind, nowMillis int64, memo *Memo) Ver
 
 // Lives reports whether a key is there, of a kind and a marketplace, and has not expired: for what was handed out on the
 // strength of a key and has to end with it.
-func (t *Table) Lives(id ID, want Kind, marketplace uint16, nowMillis int64) bool {
+func (t *Table) Lives(id ID, want Kind, marketplace uint16, at time.Time) bool {
 	r, known := t.keys.Load().byID[id]
-	return known && r.Kind == want && r.Marketplace == marketplace && (r.ExpiresMillis == 0 || nowMillis < r.ExpiresMillis)
+	return known && r.Kind == want && r.Marketplace == marketplace && (r.ExpiresMillis == 0 || at.UnixMilli() < r.ExpiresMillis) &&
+		(t.current == nil || t.current(at))
 }
 
 // nobody stands in for an unknown id. No secret is known to hash to all zeros.

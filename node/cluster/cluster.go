@@ -40,6 +40,7 @@ type Cluster struct {
 	onLead    func(context.Context, ids.Group)
 	log       *slog.Logger
 	levels    levels
+	current   current
 	led       map[ids.Group]*atomic.Int64 // When the group was last in order, Unix nanoseconds. Complete from New on.
 	stop      context.CancelFunc
 	tickers   sync.WaitGroup
@@ -69,6 +70,7 @@ func New(store *raftstore.Store, o Options) *Cluster {
 		c.led[g] = new(atomic.Int64)
 	}
 	c.levels = newLevels(o.Levels, c.Groups())
+	c.current.began = o.Now()
 	return c
 }
 
@@ -80,6 +82,7 @@ func (c *Cluster) Start(ctx context.Context) {
 		c.tickers.Go(func() { c.tick(ctx, g) })
 		c.tickers.Go(func() { c.keepLevel(ctx, g) })
 	}
+	c.tickers.Go(func() { c.keepCurrent(ctx) })
 }
 
 // Close stops the clocks.
@@ -88,14 +91,20 @@ func (c *Cluster) Close() {
 	c.tickers.Wait()
 }
 
-// WaitReady returns when every group has a leader, and this node what the leader had when it was first heard of.
+// WaitReady returns when every group has a leader, and this node what the leader had when it was first heard of, and of the
+// meta group everything.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	for _, g := range c.Groups() {
 		if err := c.group(g).WaitLeader(ctx); err != nil {
 			return fmt.Errorf("group %d has no leader: %w", g, err)
 		}
 	}
-	return nil
+	for {
+		err := c.confirm(ctx) // Within its own time, which an election may take.
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // Leaderless returns a group that has had no leader for too long, as far as this node knows, or is too far ahead of it.

@@ -108,6 +108,7 @@ func (n *node) openState(ctx context.Context) error {
 			}
 		},
 	})
+	n.feed.keys.Fence(n.cluster.KeysCurrent)
 	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View}
 	return nil
 }

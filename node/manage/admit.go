@@ -55,7 +55,7 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 func (s *Server) identify(r *http.Request, now time.Time) admitted {
 	var memo auth.Memo
 	text, path := r.Header.Get("Authorization"), r.URL.EscapedPath()
-	v := s.deps.Keys.Check([]byte(text), auth.Management, now.UnixMilli(), &memo)
+	v := s.deps.Keys.Check([]byte(text), auth.Management, now, &memo)
 	switch {
 	case v.Code == apierr.OK && (modal.TakesTokens(path) || strings.HasPrefix(path, marketplace.Base) && v.Marketplace != store.OperatorMarketplace):
 		v.Code = apierr.ForbiddenAPIKey
@@ -64,7 +64,7 @@ func (s *Server) identify(r *http.Request, now time.Time) admitted {
 		return admitted{Verdict: v}
 	}
 	t, good := auth.VerifyVendorToken(s.deps.Tenant(store.OperatorMarketplace).CursorKey(), text, now)
-	if !good || !s.deps.Keys.Lives(t.Key, auth.Management, t.Marketplace, now.UnixMilli()) {
+	if !good || !s.deps.Keys.Lives(t.Key, auth.Management, t.Marketplace, now) {
 		return admitted{Verdict: v}
 	}
 	who := admitted{auth.Verdict{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}

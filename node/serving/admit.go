@@ -8,8 +8,12 @@ import (
 
 // admit is what every operation with a key begins with: the key, its marketplace, the size and form of the body.
 func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
-	verdict := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now.UnixMilli(), &sc.memo)
-	if verdict.Code != apierr.OK {
+	verdict := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
+	switch verdict.Code {
+	case apierr.OK:
+	case apierr.ServiceUnavailable:
+		return nil, sc.refuse(verdict.Code, "this node is cut off from the cluster and cannot know whether a key was revoked")
+	default:
 		return nil, sc.refuse(verdict.Code, "")
 	}
 	m := view.Marketplace(verdict.Marketplace)

@@ -1,0 +1,183 @@
+package cluster_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// keyed is what machines hand over to: only keys count here.
+type keyed struct {
+	*shardtest.Feed
+	table *auth.Table
+}
+
+func (k keyed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+	switch {
+	case kind != command.RecordAPIKey:
+	case value == nil:
+		k.table.Delete(id)
+	default:
+		if err := k.table.Put(id, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func (k keyed) Reset(g ids.Group, meta bool) {
+	k.Feed.Reset(g, meta)
+	k.table.Reset()
+}
+
+// doors is a fleet of this binary whose nodes judge keys.
+type doors struct {
+	*fleet
+	tables [3]*auth.Table
+	keys   []auth.Key
+}
+
+func newDoors(t *testing.T) *doors {
+	d := &doors{fleet: newFleet(t, 3, newLevel, newLevel, newLevel)}
+	configure := d.c.Configure
+	d.c.Configure = func(i int, c *raftstore.Config) {
+		configure(i, c)
+		d.tables[i] = auth.NewTable()
+		c.Machine = func(g uint16) raftstore.StateMachine {
+			return shard.New(ids.Group(g), true, keyed{shardtest.NewFeed(), d.tables[i]})
+		}
+	}
+	d.startAll(3)
+	first := command.Bootstrap{Marketplace: market.Marketplace{Ordinal: 1, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"}}
+	for range 4 {
+		key, err := auth.Generate(auth.Auction, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.keys = append(d.keys, key)
+		r := key.Record("k", 1, time.Now().UnixMilli(), 0)
+		first.Keys = append(first.Keys, command.Record{Kind: command.RecordAPIKey, Marketplace: 1, ID: key.ID.String(), Value: r.Append(nil)})
+	}
+	d.propose(0, command.AppendBootstrap(nil, time.Now().UnixMilli(), &first))
+	for i, n := range d.nodes {
+		if err := n.cluster.WaitReady(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.tables[i].Fence(n.cluster.KeysCurrent)
+	}
+	time.Sleep(time.Second)
+	return d
+}
+
+func (d *doors) propose(i int, cmd []byte) {
+	d.Helper()
+	answer, err := d.nodes[i].cluster.Propose(d.Context(), group, cmd)
+	if err != nil || command.Refusal(answer[0]) != command.Done {
+		d.Fatalf("at node %d: %x, %v", i, answer, err)
+	}
+}
+
+// revoke revokes a key at a node.
+func (d *doors) revoke(i, key int) {
+	d.Helper()
+	d.propose(i, command.AppendPutRecords(nil, time.Now().UnixMilli(), &command.PutRecords{Records: []command.Record{
+		{Kind: command.RecordAPIKey, Marketplace: 1, ID: d.keys[key].ID.String(), Expect: command.Any},
+	}}))
+}
+
+// check is what a door of a node answers to a key now.
+func (d *doors) check(i, key int) apierr.Code {
+	var memo auth.Memo
+	return d.tables[i].Check([]byte("Bearer "+d.keys[key].String()), auth.Auction, time.Now(), &memo).Code
+}
+
+// until waits until a node answers a key so, and returns how long it took.
+func (d *doors) until(i, key int, want apierr.Code, most time.Duration) time.Duration {
+	d.Helper()
+	began := time.Now()
+	for d.check(i, key) != want {
+		if time.Since(began) > most {
+			d.Fatalf("node %d answers %v to key %d after %s, want %v", i, d.check(i, key), key, most, want)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return time.Since(began)
+}
+
+func (d *doors) leader() int {
+	for i := range d.nodes {
+		if store, _ := d.c.Store(i); store.Group(group).Ready() {
+			return i
+		}
+	}
+	d.Fatal("nobody leads")
+	return 0
+}
+
+// P22: a revoked key is refused on every node within a second; a node that is cut off, follower or leader, refuses every key
+// after 30 s at most, and judges them again, with what was revoked meanwhile, when it is back.
+func TestRevokedKeys(t *testing.T) {
+	const second = time.Second
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoors(t)
+		for i := range d.nodes {
+			for key := range d.keys {
+				if code := d.check(i, key); code != apierr.OK {
+					t.Fatalf("node %d answers %v to good key %d", i, code, key)
+				}
+			}
+		}
+		d.revoke(0, 0)
+		for i := range d.nodes {
+			d.until(i, 0, apierr.InvalidAPIKey, second)
+		}
+		for _, role := range []string{"follower", "leader"} {
+			lost, key := d.leader(), 2
+			if role == "follower" {
+				lost, key = (lost+1)%3, 1
+			}
+			other := (lost + 1) % 3
+			for i := range d.nodes {
+				if i != lost {
+					d.c.Net.Cut(d.c.Nodes[lost].Address, d.c.Nodes[i].Address, true)
+					d.c.Net.Cut(d.c.Nodes[i].Address, d.c.Nodes[lost].Address, true)
+				}
+			}
+			cut := time.Now()
+			time.Sleep(6 * second) // Another leader, if need be.
+			d.revoke(other, key)
+			d.until(other, key, apierr.InvalidAPIKey, second)
+			d.until(lost, key, apierr.ServiceUnavailable, cluster.KeysMax)
+			if after := time.Since(cut); after > cluster.KeysMax || after < cluster.KeysMax-10*second {
+				t.Errorf("the %s that was cut off refuses keys after %s", role, after)
+			} else {
+				t.Logf("the %s that was cut off refuses keys after %s", role, after)
+			}
+			if code := d.check(lost, 3); code != apierr.ServiceUnavailable {
+				t.Errorf("the %s that was cut off answers %v to a good key", role, code)
+			}
+			for range 60 {
+				time.Sleep(second)
+				if d.check(lost, key) != apierr.ServiceUnavailable || d.check(other, 3) != apierr.OK {
+					t.Fatalf("keys are judged by the wrong node: %v, %v", d.check(lost, key), d.check(other, 3))
+				}
+			}
+			d.c.Net.Heal()
+			t.Logf("the %s is back after %s", role, d.until(lost, 3, apierr.OK, 15*second))
+			if code := d.check(lost, key); code != apierr.InvalidAPIKey {
+				t.Errorf("the %s that is back answers %v to a key that was revoked meanwhile", role, code)
+			}
+		}
+		d.stopAll()
+	})
+}
