@@ -1,10 +1,13 @@
 package manage
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +36,7 @@ func (s *Server) mountDocs() error {
 	}
 	for pattern, data := range map[string]any{
 		"GET /{$}":         struct{ Version, PublicURL string }{s.config.Version, s.config.PublicURL},
-		"GET /docs/errors": errorRows(),
+		"GET /docs/errors": errorGroups(),
 	} {
 		name := "index.html"
 		if pattern != "GET /{$}" {
@@ -61,27 +64,35 @@ func render(name string, data any) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// errorRow is one errCode on the page of errors. The docUrl of every error answer leads to its anchor.
-type errorRow struct {
-	ErrCode, Message string
-	Statuses         []int
+// errorGroup is one status on the page of errors. The docUrl of every error answer leads to the anchor of its code, the
+// reference to that of a status.
+type errorGroup struct {
+	Status int
+	Text   string
+	Rows   []errorRow
 }
 
-// errorRows lists every errCode once; one of them has two codes, for its two statuses.
-func errorRows() []errorRow {
-	var rows []errorRow
-	at := map[string]int{}
+// errorRow is one errCode with a status. One of them has two statuses: its anchor is at the first.
+type errorRow struct {
+	ErrCode, Message string
+	Anchor           bool
+}
+
+// errorGroups lists every errCode by status. What a 422 says is in its detail, so it has no codes.
+func errorGroups() []errorGroup {
+	byStatus := map[int][]errorRow{http.StatusUnprocessableEntity: nil}
+	seen := map[string]bool{}
 	for c := 1; c < apierr.Codes; c++ {
 		code := apierr.Code(c) //nolint:gosec // fewer than 256.
-		if i, ok := at[code.String()]; ok {
-			rows[i].Statuses = append(rows[i].Statuses, code.Status())
-			rows[i].Message += "; or " + code.Message()
-			continue
-		}
-		at[code.String()] = len(rows)
-		rows = append(rows, errorRow{code.String(), code.Message(), []int{code.Status()}})
+		name := code.String()
+		byStatus[code.Status()] = append(byStatus[code.Status()], errorRow{name, code.Message(), !seen[name]})
+		seen[name] = true
 	}
-	return rows
+	var all []errorGroup
+	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
+		all = append(all, errorGroup{status, cmp.Or(http.StatusText(status), "Client Closed Request"), byStatus[status]})
+	}
+	return all
 }
 
 // static serves bytes that never change.

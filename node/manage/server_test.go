@@ -275,6 +275,13 @@ func TestPages(t *testing.T) {
 		}
 	}
 	page := call(w, "GET", "/docs/errors", "", "").Body.String()
+	for _, o := range operations(t, w) { // The reference leads to the statuses of every operation.
+		for status := range o.op.Responses.Map() {
+			if status >= "4" && strings.Count(page, `id="status-`+status+`"`) != 1 {
+				t.Errorf("%s answers %s, which the page of errors does not explain", o.id, status)
+			}
+		}
+	}
 	for c := 1; c < apierr.Codes; c++ {
 		if anchor := `id="` + apierr.Code(c).String() + `"`; strings.Count(page, anchor) != 1 {
 			t.Errorf("the page of errors has %s %d times", anchor, strings.Count(page, anchor))
