@@ -28,9 +28,11 @@ func (n *node) startJobs() {
 	if n.cfg.Blob.Driver == "local" {
 		sweeper.Mine = func() bool { return true }
 	}
+	money := &jobs.Money{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })
+	others.Go(func() { money.Run(ctx) })
 	n.push("jobs", func(context.Context) error {
 		stop()
 		runner.Close()

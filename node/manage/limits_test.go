@@ -2,6 +2,7 @@ package manage_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,7 +147,7 @@ func (l *limits) try(at []step, value any, want string) {
 	l.tried++
 	body := put(l.root, at, value)
 	rec := call(l.w, l.o.method, l.o.target(), l.o.key("management"), encode(l.t, body))
-	if rec.Code >= 500 || rec.Code == 400 && want == "" {
+	if rec.Code >= 500 || rec.Code == 400 && want == "" && !ledgerRefusal.MatchString(rec.Body.String()) {
 		l.t.Errorf("%s %v = %.60v: %d %.300s", l.o.id, at, value, rec.Code, rec.Body)
 		return
 	}
@@ -161,6 +162,9 @@ func (l *limits) try(at []step, value any, want string) {
 		l.t.Errorf("%s %v = %.60v: violations %v, want %q (%d %.300s)", l.o.id, at, value, got, want, rec.Code, rec.Body)
 	}
 }
+
+// ledgerRefusal is what the ledger answers with 400 after all fields were found in order.
+var ledgerRefusal = regexp.MustCompile(`"errCode":"(equal_from_and_to|invalid_ledger_account|insufficient_balance)"`)
 
 // put makes the smallest value of a schema that has a value at a place.
 func put(s *openapi3.Schema, at []step, value any) any {

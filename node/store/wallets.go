@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -27,8 +29,18 @@ func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, am
 	return r.Balance, err
 }
 
-// Wallets lists the wallets of a vendor; the default wallet comes first and is listed with balance 0 before its first
-// deposit.
+// ShowWallets is Wallets for somebody who is told their ids: the default wallet is stored from then on, so that a transfer
+// can name it. A cluster that cannot write now answers all the same.
+func (t Tenant) ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
+	all, err := t.Wallets(ctx, vendorID)
+	if err == nil && all[0].CreatedMillis == 0 {
+		_, _ = t.open(ctx, &command.OpenAccount{Account: all[0].ID, VendorID: vendorID})
+	}
+	return all, err
+}
+
+// Wallets lists the wallets of a vendor, the default wallet first and the others as they were made. The default wallet is
+// listed with balance 0 before its first deposit.
 func (t Tenant) Wallets(_ context.Context, vendorID string) ([]ledger.Wallet, error) {
 	all, err := read(t, t.groupOf(vendorID), func(b shard.Books) []ledger.Wallet {
 		return b.Wallets(t.marketplace, vendorID)
@@ -36,12 +48,20 @@ func (t Tenant) Wallets(_ context.Context, vendorID string) ([]ledger.Wallet, er
 	if err != nil {
 		return nil, err
 	}
-	standard := ids.DefaultWalletOf(t.marketplace, vendorID)
-	at := slices.IndexFunc(all, func(w ledger.Wallet) bool { return w.ID == standard })
-	if at < 0 {
-		first := ledger.Wallet{ID: standard, Marketplace: t.marketplace, VendorID: vendorID, Name: "default", Default: true}
-		return slices.Insert(all, 0, first), nil
+	made := func(w ledger.Wallet) int64 {
+		if w.Default {
+			return -1
+		}
+		return w.CreatedMillis
 	}
-	all[0], all[at] = all[at], all[0]
+	slices.SortFunc(all, func(a, b ledger.Wallet) int {
+		return cmp.Or(cmp.Compare(made(a), made(b)), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	if len(all) == 0 || !all[0].Default {
+		first := ledger.Wallet{
+			ID: ids.DefaultWalletOf(t.marketplace, vendorID), Marketplace: t.marketplace, VendorID: vendorID, Name: "default", Default: true,
+		}
+		all = slices.Insert(all, 0, first)
+	}
 	return all, nil
 }

@@ -108,22 +108,32 @@ type Delivery struct {
 // notices are the records of a notification: none when nobody listens. They go into the command that makes the change, so
 // that there is no change without its notice and no notice without its change.
 func (t Tenant) notices(channel Channel, payload any) []command.Record {
+	var entropy [10]byte
+	_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+	return t.noticesAs(ids.Mint(t.now(), entropy, 0), channel, payload)
+}
+
+// noticesAs is notices under an id that the caller has chosen: a notice that is there already refuses the command.
+func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.Record {
 	at, err := webhooks.find(t, keyOfName(string(channel)))
 	if err != nil {
 		return nil // Nobody listens; or nothing can be read, and then nothing can be written either.
 	}
-	var entropy [10]byte
-	_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
 	now := t.now()
-	d := Delivery{ID: ids.Mint(now, entropy, 0), Webhook: at.thing.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
+	d := Delivery{ID: id, Webhook: at.thing.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
 	body := struct {
 		Channel   Channel `json:"channel"`
 		Timestamp string  `json:"timestamp"`
 		ID        string  `json:"id"`
 		Payload   any     `json:"payload"`
-	}{channel, time.UnixMilli(now).UTC().Format("2006-01-02T15:04:05.000Z"), d.ID.String(), payload}
+	}{channel, timeText(now), d.ID.String(), payload}
 	d.Body = encoded(&body)
 	return []command.Record{t.deliveryRecord(&d, 0), t.dueRecord(Due{now, DueDelivery, d.ID})}
+}
+
+// timeText is a time as payloads tell it.
+func timeText(millis int64) string {
+	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // Notify queues a notification of a change that was made by another command. A crash in between loses it.

@@ -1,14 +1,17 @@
-// Package billing serves the money of vendors: balances and wallets.
+// Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, transfers between all of
+// them.
 package billing
 
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/ledger"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -16,8 +19,9 @@ import (
 )
 
 const (
-	base = "/public/v1/billing-service/vendors/{vendor_id}"
-	tag  = "Billing"
+	service = "/public/v1/billing-service"
+	base    = service + "/vendors/{vendor_id}"
+	tag     = "Billing"
 )
 
 // Store is what billing needs of a marketplace's store.
@@ -25,6 +29,16 @@ type Store interface {
 	Settings() market.Marketplace
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	Wallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
+	ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
+	OpenWallet(ctx context.Context, vendorID, name string) (ledger.Wallet, error)
+	OpenLedgerAccount(ctx context.Context, name, currency string) (ledger.Wallet, error)
+	Account(ctx context.Context, name string) (ledger.Wallet, error)
+	Entries(ctx context.Context, account ids.UUID, span shard.Span, p store.Page) ([]store.Entry, bool, error)
+	Transfer(ctx context.Context, from, to *ledger.Wallet, amount money.Micros, description string) (store.Transfer, error)
+	Transfers(ctx context.Context, span shard.Span, p store.Page) ([]store.Transfer, bool, error)
+	TransfersOf(ctx context.Context, account ids.UUID, span shard.Span, p store.Page) ([]store.Transfer, bool, error)
+	Location() *time.Location
+	CursorKey() [32]byte
 	Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error)
 }
 
@@ -33,8 +47,8 @@ func Register(api huma.API) {
 	add(api, "getBalance", http.MethodGet, "/balance", "Read the sum of a vendor's wallets.", balance)
 	add(api, "addBalance", http.MethodPost, "/balance", "Pay into the vendor's default wallet.", deposit)
 	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Take out of the vendor's default wallet, not below zero.", burn)
-	add(api, "listWallets", http.MethodGet, "/wallets", "List a vendor's wallets.", wallets)
-	add(api, "adjustWallet", http.MethodPost, "/wallets/{wallet_id}/adjust", "Correct a wallet by an amount.", adjust)
+	registerWallets(api)
+	registerLedger(api)
 }
 
 func add[I, O any](api huma.API, id, method, path, doc string, serve func(context.Context, *I) (*O, error)) {
@@ -54,12 +68,6 @@ type BalanceBody struct {
 	Description string           `json:"description,omitempty" maxLength:"255"`
 }
 
-// AdjustBody corrects a wallet.
-type AdjustBody struct {
-	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0; negative takes out."`
-	Description string `json:"description" minLength:"1" maxLength:"255"`
-}
-
 // Balance is the answer to getBalance.
 type Balance struct {
 	Balance      resource.Major `json:"balance" doc:"Major units."`
@@ -71,25 +79,6 @@ type Result struct {
 	Result bool `json:"result"`
 }
 
-// Wallet is one wallet.
-type Wallet struct {
-	WalletID     string `json:"walletId" format:"uuid"`
-	Name         string `json:"name"`
-	Balance      int64  `json:"balance" doc:"Minor units, rounded down."`
-	CurrencyCode string `json:"currencyCode"`
-	IsDefault    bool   `json:"isDefault"`
-}
-
-// WalletList is all wallets of a vendor.
-type WalletList struct {
-	Wallets []Wallet `json:"wallets"`
-}
-
-// Adjusted is the balance after a correction.
-type Adjusted struct {
-	Balance int64 `json:"balance" doc:"Minor units, rounded down."`
-}
-
 type (
 	balanceOutput struct{ Body Balance }
 	balanceInput  struct {
@@ -97,13 +86,6 @@ type (
 		Body BalanceBody
 	}
 	resultOutput struct{ Body Result }
-	walletOutput struct{ Body WalletList }
-	adjustInput  struct {
-		VendorInput
-		WalletID string `path:"wallet_id" format:"uuid"`
-		Body     AdjustBody
-	}
-	adjustOutput struct{ Body Adjusted }
 )
 
 // known refuses vendors that the catalog does not have.
@@ -130,20 +112,6 @@ func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	}
 	all, err := storeOf(ctx).Wallets(ctx, vendorID)
 	return all, resource.OfVendor(err)
-}
-
-func wallets(ctx context.Context, in *VendorInput) (*walletOutput, error) {
-	all, err := walletsOf(ctx, in.VendorID)
-	if err != nil {
-		return nil, err
-	}
-	m := storeOf(ctx).Settings()
-	list := make([]Wallet, len(all))
-	for i := range all {
-		w := &all[i]
-		list[i] = Wallet{w.ID.String(), w.Name, whole(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
-	}
-	return &walletOutput{WalletList{list}}, nil
 }
 
 // whole is a balance in minor units, rounded down: a wallet never shows money that it does not have.
@@ -181,34 +149,4 @@ func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutp
 		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
 	}
 	return &resultOutput{Result{true}}, nil
-}
-
-func adjust(ctx context.Context, in *adjustInput) (*adjustOutput, error) {
-	if in.Body.Amount == 0 {
-		return nil, resource.Invalid(resource.At("value_error", "must not be 0", "body", "amount"))
-	}
-	all, err := walletsOf(ctx, in.VendorID)
-	if err != nil {
-		return nil, err
-	}
-	id := resource.ParseUUID(in.WalletID)
-	for i := range all {
-		if all[i].ID == id {
-			return adjustBy(ctx, in, id)
-		}
-	}
-	return nil, resource.Refuse(apierr.ResourceNotFound, "the vendor has no such wallet")
-}
-
-func adjustBy(ctx context.Context, in *adjustInput, wallet ids.UUID) (*adjustOutput, error) {
-	exponent := storeOf(ctx).Settings().CurrencyExponent
-	amount, err := money.FromMinor(in.Body.Amount, exponent)
-	if err != nil {
-		return nil, resource.Invalid(resource.At("less_than_equal", "is out of range", "body", "amount"))
-	}
-	left, err := storeOf(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
-	if err != nil {
-		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
-	}
-	return &adjustOutput{Adjusted{whole(left, exponent)}}, nil
 }

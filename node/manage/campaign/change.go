@@ -148,10 +148,7 @@ func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
 	if b.WalletID == "" {
 		return nil
 	}
-	wallet, err := walletOf(ctx, c.VendorID, b.WalletID)
-	if err == nil && wallet != c.Wallet {
-		err = resource.Refuse(apierr.InvalidOperation, "this build cannot move a campaign to another wallet")
-	}
+	_, err := walletOf(ctx, c.VendorID, b.WalletID)
 	return err
 }
 
@@ -160,6 +157,9 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 	p := &command.PatchCampaign{
 		Campaign: c.ID, Name: b.Name, Active: b.IsActive,
 		StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate),
+	}
+	if b.WalletID != "" && resource.ParseUUID(b.WalletID) != c.Wallet {
+		p.Wallet = new(resource.ParseUUID(b.WalletID))
 	}
 	if b.Budget != nil && b.Budget.Amount != nil {
 		p.Budget = new(minor(*b.Budget.Amount, exponent))

@@ -35,12 +35,19 @@ func (w *World) Runner() *jobs.Runner {
 	}
 }
 
+// Money does what the books leave to be done, as a leader does. Tests call its rounds.
+func (w *World) Money() *jobs.Money {
+	r := w.Runner()
+	return &jobs.Money{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Now: w.Now, Log: r.Log}
+}
+
 // roundsMax is how many rounds Work tries. BOUND: work that makes work for ever is a defect.
 const roundsMax = 1000
 
 // Work does what is due, until nothing is.
 func (w *World) Work(t testing.TB) {
 	t.Helper()
+	w.Money().Round(t.Context())
 	r := w.Runner()
 	for range roundsMax {
 		done := 0

@@ -1,0 +1,163 @@
+package billing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/ledger"
+)
+
+const (
+	accounts = service + "/ledger/accounts"
+	account  = accounts + "/{account_id}"
+)
+
+func registerLedger(api huma.API) {
+	resource.Add(api, resource.Op{
+		ID: "createLedgerAccount", Method: http.MethodPost, Status: http.StatusCreated, Path: accounts, Tag: tag,
+		Doc: "Open a ledger account of the marketplace. It begins with nothing and gets its money by transfers.",
+	}, openAccount)
+	resource.Add(api, resource.Op{
+		ID: "getLedgerAccount", Method: http.MethodGet, Path: account, Tag: tag,
+		Doc: "Read a ledger account, or a wallet by its id: what it holds and the sums that make it up.",
+	}, getAccount)
+	resource.Add(api, resource.Op{
+		ID: "listLedgerEntries", Method: http.MethodGet, Path: account + "/entries", Tag: tag,
+		Doc: "List deposits, corrections and transfers of a ledger account or wallet, newest first. Charges are in the reports.",
+	}, entries)
+	registerTransfers(api)
+}
+
+// AccountBody names a new account.
+type AccountBody struct {
+	AccountID    string `json:"accountId" minLength:"1" maxLength:"64"`
+	CurrencyCode string `json:"currencyCode" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
+}
+
+// Account is a ledger account or a wallet. Its balance is deposited + transferred - spent.
+type Account struct {
+	AccountID    string        `json:"accountId" doc:"Of a wallet, its id."`
+	Balance      int64         `json:"balance" doc:"Minor units, rounded down."`
+	CurrencyCode string        `json:"currencyCode"`
+	IsClosed     bool          `json:"isClosed" doc:"Always false: there is no operation that closes an account."`
+	VendorID     *string       `json:"vendorId" doc:"Of a wallet; null for a ledger account."`
+	Deposited    int64         `json:"deposited" doc:"Sum of deposits and corrections, in minor units, rounded down."`
+	Transferred  int64         `json:"transferred" doc:"What came by transfers less what went, in minor units, rounded down."`
+	Spent        int64         `json:"spent" doc:"Sum of charges, in minor units, rounded down."`
+	CreatedAt    resource.Time `json:"createdAt"`
+}
+
+// Entry is a line of the ledger.
+type Entry struct {
+	Line        int64         `json:"line" doc:"Number of the line in the journal of the account's group; later lines have larger ones."`
+	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned" doc:"adjustment: a deposit or correction; transfer_returned: what was sent and could not be taken."`
+	Amount      int64         `json:"amount" doc:"Minor units, rounded down; negative is what went."`
+	RequestID   string        `json:"requestId" format:"uuid" doc:"The transfer, or the request of an adjustment, which follows from its Idempotency-Key."`
+	Account     *string       `json:"account" doc:"The other side of a transfer."`
+	Description string        `json:"description"`
+	CreatedAt   resource.Time `json:"createdAt"`
+}
+
+// EntryList is one page of entries.
+type EntryList struct {
+	Entries []Entry `json:"entries"`
+	resource.Page
+}
+
+type (
+	openInput     struct{ Body AccountBody }
+	accountOutput struct{ Body Account }
+	entriesInput  struct {
+		OneAccount
+		DaysInput
+		Limit    int    `query:"limit" minimum:"1" maximum:"100" default:"100"`
+		NextPage string `query:"next_page"`
+	}
+	entriesOutput struct{ Body EntryList }
+)
+
+// OneAccount names an account.
+type OneAccount struct {
+	AccountID string `path:"account_id" minLength:"1" maxLength:"64"`
+}
+
+func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
+	m := storeOf(ctx).Settings()
+	a := Account{
+		AccountID: store.NameOf(w), Balance: whole(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
+		Deposited: whole(w.Deposited, m.CurrencyExponent), Transferred: whole(w.Transferred, m.CurrencyExponent),
+		Spent: whole(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
+	}
+	if w.VendorID != "" {
+		a.VendorID = &w.VendorID
+	}
+	return &accountOutput{a}
+}
+
+// currencyOf is an account's currency: a wallet has the marketplace's.
+func currencyOf(ctx context.Context, w *ledger.Wallet) string {
+	if w.Currency != "" {
+		return w.Currency
+	}
+	return storeOf(ctx).Settings().CurrencyCode
+}
+
+func openAccount(ctx context.Context, in *openInput) (*accountOutput, error) {
+	w, err := storeOf(ctx).OpenLedgerAccount(ctx, in.Body.AccountID, in.Body.CurrencyCode)
+	switch {
+	case errors.Is(err, store.ErrAlreadyExists):
+		return nil, &resource.Problem{Code: apierr.AccountUniqueViolation}
+	case err != nil:
+		return nil, resource.OfLimit(err, "the marketplace has as many ledger accounts as it may have")
+	}
+	return accountOf(ctx, &w), nil
+}
+
+func getAccount(ctx context.Context, in *OneAccount) (*accountOutput, error) {
+	w, err := storeOf(ctx).Account(ctx, in.AccountID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	return accountOf(ctx, &w), nil
+}
+
+var entryKinds = map[ledger.LineKind]string{ledger.Adjustment: "adjustment", ledger.TransferReturned: "transfer_returned"}
+
+func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
+	span, err := in.span(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := storeOf(ctx).Account(ctx, in.AccountID)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), "listLedgerEntries", in.AccountID, in.StartDate, in.EndDate)
+	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.Entry) string { return e.Place() },
+		func(p store.Page) ([]store.Entry, bool, error) { return storeOf(ctx).Entries(ctx, w.ID, span, p) })
+	if err != nil {
+		return nil, resource.Of(err)
+	}
+	exponent := storeOf(ctx).Settings().CurrencyExponent
+	list := make([]Entry, len(all))
+	for i := range all {
+		e := &all[i]
+		list[i] = Entry{
+			Line: int64(e.Seq), Kind: "transfer", Amount: whole(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), //nolint:gosec // lines are fewer.
+			Description: e.Description, CreatedAt: resource.Time(e.Millis),
+		}
+		if kind := entryKinds[e.Kind]; kind != "" {
+			list[i].Kind = kind
+		}
+		if e.Other != "" {
+			list[i].Account = &e.Other
+		}
+	}
+	return &entriesOutput{EntryList{list, end}}, nil
+}

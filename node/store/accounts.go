@@ -1,0 +1,283 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// A wallet and a ledger account are both accounts: a transfer goes from any to any. A wallet is named by its id, a ledger
+// account by the name that it was made with. The group of either follows from its id, so any node finds it.
+
+// OpenWallet makes a further wallet of a vendor. ErrTooMany when the vendor has as many as it may.
+func (t Tenant) OpenWallet(ctx context.Context, vendorID, name string) (ledger.Wallet, error) {
+	id := t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, vendorID)))
+	return t.open(ctx, &command.OpenAccount{Request: id, Account: id, VendorID: vendorID, Name: name})
+}
+
+// OpenLedgerAccount makes a ledger account. ErrAlreadyExists when its name is taken, be it by a wallet's id.
+func (t Tenant) OpenLedgerAccount(ctx context.Context, name, currency string) (ledger.Wallet, error) {
+	if taken, err := t.Account(ctx, name); err == nil && taken.VendorID != "" {
+		return ledger.Wallet{}, ErrAlreadyExists
+	}
+	id := ids.LedgerAccountOf(t.marketplace, name)
+	return t.open(ctx, &command.OpenAccount{Request: t.mint(ctx, ids.ShardOf(id)), Account: id, Name: name, Currency: currency})
+}
+
+func (t Tenant) open(ctx context.Context, a *command.OpenAccount) (ledger.Wallet, error) {
+	a.Marketplace = t.marketplace
+	if _, err := t.propose(ctx, t.groupOfAccount(a.Account), command.AppendOpenAccount(nil, t.now(), a)); err != nil {
+		return ledger.Wallet{}, err
+	}
+	return t.accountByID(a.Account)
+}
+
+func (t Tenant) groupOfAccount(id ids.UUID) ids.Group { return t.store.Groups.GroupOf(ids.ShardOf(id)) }
+
+// Account returns the wallet with an id, or the ledger account with a name; ErrNotFound when there is neither.
+func (t Tenant) Account(_ context.Context, name string) (ledger.Wallet, error) {
+	if id, err := ids.Parse(name); err == nil {
+		if w, err := t.accountByID(id); err == nil && w.VendorID != "" || !errors.Is(err, ErrNotFound) && err != nil {
+			return w, err
+		}
+	}
+	return t.accountByID(ids.LedgerAccountOf(t.marketplace, name))
+}
+
+func (t Tenant) accountByID(id ids.UUID) (ledger.Wallet, error) {
+	return one(t, t.groupOfAccount(id), func(b shard.Books) (ledger.Wallet, bool) {
+		w, ok := b.Wallet(id)
+		return w, ok && w.Marketplace == t.marketplace
+	})
+}
+
+// Entry is a line of an account's journal: an adjustment, or one side of a transfer.
+type Entry struct {
+	shard.Entry
+	Other string // The name of the account on the other side of a transfer.
+}
+
+// Place is the entry's position in the list of its account.
+func (e *Entry) Place() string { return strconv.FormatUint(e.Seq, 10) }
+
+// Entries lists the entries of an account, newest first.
+func (t Tenant) Entries(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Entry, bool, error) {
+	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so what it holds is a Place.
+	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[shard.Entry]) {
+		out.items, out.more = b.Entries(account, before, span, p.Limit)
+		return out
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	all, names := make([]Entry, len(got.items)), t.names()
+	for i := range got.items {
+		all[i] = Entry{Entry: got.items[i]}
+		if all[i].Other, err = names.of(got.items[i].Other); err != nil {
+			return nil, false, err
+		}
+	}
+	return all, got.more, nil
+}
+
+// accountNames resolves ids of accounts to what clients call them.
+type accountNames struct {
+	t     Tenant
+	known map[ids.UUID]string
+}
+
+func (t Tenant) names() accountNames { return accountNames{t, make(map[ids.UUID]string)} }
+
+func (n accountNames) of(id ids.UUID) (string, error) {
+	if name, ok := n.known[id]; ok || id.IsZero() {
+		return name, nil
+	}
+	w, err := n.t.accountByID(id)
+	switch {
+	case err == nil:
+		n.known[id] = NameOf(&w)
+	case errors.Is(err, ErrNotFound): // It was named by a transfer that came back.
+		n.known[id] = id.String()
+	default:
+		return "", err
+	}
+	return n.known[id], nil
+}
+
+// NameOf is what clients call an account.
+func NameOf(w *ledger.Wallet) string {
+	if w.VendorID == "" {
+		return w.Name
+	}
+	return w.ID.String()
+}
+
+// Transfer is a transfer with its accounts as clients call them.
+type Transfer struct {
+	ledger.Transfer
+	From, To string
+	place    string
+}
+
+// Place is the transfer's position in the list that it is from.
+func (x *Transfer) Place() string { return x.place }
+
+// Transfer moves an amount between two accounts of the marketplace. ErrInsufficientBalance when the first has less,
+// ErrTooMany when the second cannot hold more. Between two groups the answer may find the money on its way: then it will
+// arrive, or come back, without anybody asking again (Carry).
+func (t Tenant) Transfer(ctx context.Context, from, to *ledger.Wallet, amount money.Micros, description string) (Transfer, error) {
+	x := command.Transfer{
+		ID: t.mint(ctx, ids.ShardOf(from.ID)), Marketplace: t.marketplace, From: from.ID, To: to.ID, Amount: amount, Description: description,
+	}
+	g := t.groupOfAccount(from.ID)
+	if g != t.groupOfAccount(to.ID) {
+		x.Step = command.TransferSend
+	}
+	if _, err := t.propose(ctx, g, command.AppendTransfer(nil, t.now(), &x)); err != nil {
+		return Transfer{}, err
+	}
+	stored, err := t.transfer(x.ID)
+	switch {
+	case err == nil && stored.State == ledger.InTransit:
+		if err = t.Carry(ctx, &stored); errors.Is(err, ErrUnavailable) {
+			err = nil
+		}
+	case stored.State == ledger.Returned: // A repetition of one that came back.
+		err = ErrTooMany
+	}
+	return Transfer{Transfer: stored, From: NameOf(from), To: NameOf(to)}, err
+}
+
+// transfer returns a transfer as its sender's group knows it.
+func (t Tenant) transfer(id ids.UUID) (ledger.Transfer, error) {
+	return one(t, t.groupOfAccount(id), func(b shard.Books) (ledger.Transfer, bool) { return b.Transfer(id) })
+}
+
+// Carry brings a transfer that is under way to its end: the receiving group takes the money, or it comes back, and then
+// ErrTooMany. It may be called by several at once, and again after any failure.
+func (t Tenant) Carry(ctx context.Context, x *ledger.Transfer) error {
+	step := command.Transfer{
+		ID: x.ID, Step: command.TransferReceive, Marketplace: t.marketplace, From: x.From, To: x.To, Amount: x.Amount, Millis: x.Millis,
+		Description: x.Description,
+	}
+	_, refused := t.propose(ctx, t.groupOfAccount(x.To), command.AppendTransfer(nil, t.now(), &step))
+	state := ledger.Completed
+	step.Step = command.TransferSettle
+	switch {
+	case errors.Is(refused, ErrTooMany):
+		step.Step, state = command.TransferReturn, ledger.Returned
+	case refused != nil:
+		return refused
+	}
+	if _, err := t.propose(ctx, t.groupOfAccount(x.From), command.AppendTransfer(nil, t.now(), &step)); err != nil {
+		return err
+	}
+	x.State = state
+	return refused
+}
+
+// Transit lists transfers that are under way, at most limit of each group.
+func (t Tenant) Transit(_ context.Context, limit int) (all []ledger.Transfer, err error) {
+	for _, g := range t.store.Groups.Groups() {
+		some, err := read(t, g, func(b shard.Books) []ledger.Transfer { return b.Transit(t.marketplace, limit) })
+		if err != nil {
+			return all, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// Transfers lists the transfers of the marketplace, newest first.
+func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfer, bool, error) {
+	var before *ledger.Transfer
+	if p.After != "" {
+		before = new(placed(p.After))
+	}
+	var found []ledger.Transfer
+	more := false
+	for _, g := range t.store.Groups.Groups() {
+		got, err := read(t, g, func(b shard.Books) (out page[ledger.Transfer]) {
+			out.items, out.more = b.Transfers(t.marketplace, before, span, p.Limit)
+			return out
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		found, more = append(found, got.items...), more || got.more
+	}
+	slices.SortFunc(found, func(a, b ledger.Transfer) int { return cmp.Compare(placeOf(a.Millis, a.ID), placeOf(b.Millis, b.ID)) })
+	if len(found) > p.Limit {
+		found, more = found[:p.Limit], true
+	}
+	all, err := t.named(found, func(i int) string { return placeOf(found[i].Millis, found[i].ID) })
+	return all, more, err
+}
+
+// placed is the position that placeOf made.
+func placed(place string) ledger.Transfer {
+	left, _ := strconv.ParseInt(place[:newestLen], 16, 64) // The cursor is authenticated.
+	id, _ := ids.Parse(place[newestLen:])
+	return ledger.Transfer{Millis: math.MaxInt64 - left, ID: id}
+}
+
+// TransfersOf lists the transfers from and to an account, newest first.
+func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Transfer, bool, error) {
+	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated.
+	var lines []uint64
+	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[ledger.Transfer]) {
+		for {
+			entries, more := b.Entries(account, before, span, p.Limit)
+			for i := range entries {
+				e := &entries[i]
+				before = e.Seq
+				if e.Kind == ledger.Adjustment || e.Kind == ledger.TransferReturned {
+					continue
+				}
+				if len(out.items) == p.Limit {
+					out.more = true
+					return out
+				}
+				x, _ := b.Transfer(e.Key)
+				out.items, lines = append(out.items, x), append(lines, e.Seq)
+			}
+			if !more {
+				return out
+			}
+		}
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	all, err := t.named(got.items, func(i int) string { return strconv.FormatUint(lines[i], 10) })
+	return all, got.more, err
+}
+
+// named fills in what clients call the accounts. What came from another group is completed, as seen from here.
+func (t Tenant) named(found []ledger.Transfer, place func(i int) string) ([]Transfer, error) {
+	all, names := make([]Transfer, len(found)), t.names()
+	for i := range found {
+		from, err := names.of(found[i].From)
+		if err != nil {
+			return nil, err
+		}
+		to, err := names.of(found[i].To)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = Transfer{found[i], from, to, place(i)}
+		if all[i].State == ledger.Received {
+			all[i].State = ledger.Completed
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// Emptied lists wallets that were emptied and of which nobody was told yet, at most limit of each group.
+func (t Tenant) Emptied(_ context.Context, limit int) (all []shard.Emptied, err error) {
+	for _, g := range t.store.Groups.Groups() {
+		some, err := read(t, g, func(b shard.Books) []shard.Emptied { return b.Emptied(t.marketplace, limit) })
+		if err != nil {
+			return all, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// emptiedNotice is the payload of wallet:empty. Its member names are those of the other payloads.
+type emptiedNotice struct {
+	WalletID      string `json:"wallet_id"`
+	MarketplaceID string `json:"marketplace_id"`
+	VendorID      string `json:"vendor_id"`
+	Name          string `json:"name"`
+	IsDefault     bool   `json:"is_default"`
+	Balance       int64  `json:"balance"` // As it is when it is told, in minor units.
+	EmptiedAt     string `json:"emptied_at"`
+}
+
+// TellEmptied queues the notice of an emptied wallet and forgets the reminder. The two are in different groups, so it may
+// stop between them; the notice's id follows from the emptying, so that it is queued once, however often this is called.
+func (t Tenant) TellEmptied(ctx context.Context, e *shard.Emptied) error {
+	m, w := t.Settings(), &e.Wallet
+	seed := binary.BigEndian.AppendUint32(append([]byte("gavel/wallet:empty"), w.ID[:]...), e.Number)
+	sum := sha256.Sum256(seed)
+	records := t.noticesAs(ids.Mint(e.Millis, [10]byte(sum[:]), 0), ChannelWallet, emptiedNotice{
+		w.ID.String(), m.ID.String(), w.VendorID, w.Name, w.Default, money.Minor(w.Balance, m.CurrencyExponent), timeText(e.Millis),
+	})
+	if len(records) > 0 {
+		if err := t.putRecords(ctx, records); err != nil && !errors.Is(err, ErrAlreadyExists) {
+			return err
+		}
+	}
+	f := command.ForgetEmptied{Marketplace: t.marketplace, Wallet: w.ID, Number: e.Number}
+	_, err := t.propose(ctx, t.groupOfAccount(w.ID), command.AppendForgetEmptied(nil, t.now(), &f))
+	return err
+}
