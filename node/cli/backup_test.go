@@ -134,7 +134,7 @@ func TestBackupOfALivingMarket(t *testing.T) {
 	for _, c := range last.Campaigns {
 		later[c.ID] = c
 	}
-	if len(now.Campaigns) != len(saved.Campaigns) || len(now.Campaigns) != 20 {
+	if len(now.Campaigns) != len(saved.Campaigns) || len(now.Campaigns) < 20 { // The demo adds its own.
 		t.Fatalf("%d campaigns, %d in the backup", len(now.Campaigns), len(saved.Campaigns))
 	}
 	for i, c := range now.Campaigns {
