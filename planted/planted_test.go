@@ -117,8 +117,8 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// complaint is a line that a test wrote.
-var complaint = regexp.MustCompile(`\w+_test\.go:\d+: `)
+// complaint is a line that a test wrote, or that it panicked.
+var complaint = regexp.MustCompile(`\w+_test\.go:\d+: |^panic: `)
 
 // fails reports whether a test fails, and what it said. A tree that does not build catches nothing. Paths are
 // trimmed, so that the copies share what was compiled.
