@@ -1,0 +1,96 @@
+package shard_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// logVariable names the log that a child process of TestAnotherProcessComesToTheSame replays.
+const logVariable = "GAVEL_DETERMINISM_LOG"
+
+// TestAnotherProcessComesToTheSame replays one log in this process, in batches with restarts and snapshots at random indexes, and in
+// fresh processes with other numbers of processors: other seeds of maps, other memory. The digest must be the same at every
+// index. Other versions are what golden logs stand for.
+func TestAnotherProcessComesToTheSame(t *testing.T) {
+	if file := os.Getenv(logVariable); file != "" {
+		log, err := os.ReadFile(file)
+		check(t, err)
+		os.Stdout.WriteString("\n" + strings.Join(digestsOf(t, log, nil), "\n") + "\n")
+		return
+	}
+	log := randomLog(3_000)
+	want := digestsOf(t, log, nil)
+	if len(want) < 3_000 {
+		t.Fatalf("%d digests", len(want))
+	}
+	same := func(who string, got []string) {
+		t.Helper()
+		for i := range want {
+			if i >= len(got) || got[i] != "" && got[i] != want[i] {
+				t.Fatalf("%s differs at command %d of %d", who, i, len(want))
+			}
+		}
+	}
+	same("a replica with batches, restarts and snapshots", digestsOf(t, log, rand.New(rand.NewPCG(1, 1))))
+	file := filepath.Join(t.TempDir(), "log")
+	check(t, os.WriteFile(file, log, 0o600))
+	for _, processors := range []int{1, 2, 7} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProcessComesToTheSame$") //nolint:gosec // Itself.
+		cmd.Env = append(os.Environ(), logVariable+"="+file, fmt.Sprint("GOMAXPROCS=", processors))
+		out, err := cmd.Output()
+		check(t, err)
+		_, out, _ = bytes.Cut(out, []byte("\n"))
+		same(fmt.Sprintf("a process with %d processors", processors), strings.Split(string(out), "\n"))
+	}
+}
+
+// randomLog makes commands of all kinds at the newest level.
+func randomLog(commands int) (log []byte) {
+	dice := rand.New(rand.NewPCG(7, 2026))
+	g := shardtest.NewGenerator(func(n int, _ string) int { return dice.IntN(n) })
+	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
+	for n := range commands {
+		g.Fixed = n < commands/2 // The level rises when there is something that a new level tells of.
+		add(g.Step().Command)
+	}
+	add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: command.LevelNewest}))
+	for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+		add(cmd)
+	}
+	return log
+}
+
+// digestsOf applies a log and returns the digest after every command, or, with dice, after every batch: of random size, with
+// restarts and installed snapshots in between. Commands inside a batch have no digest.
+func digestsOf(t *testing.T, log []byte, dice *rand.Rand) (digests []string) {
+	r := open(t, shardtest.NewKV())
+	for len(log) > 0 {
+		size, k := binary.Uvarint(log)
+		r.Apply(log[k : k+int(size)])
+		log = log[k+int(size):]
+		if dice != nil && dice.IntN(4) > 0 && len(log) > 0 {
+			digests = append(digests, "")
+			continue
+		}
+		r.Commit()
+		digests = append(digests, fmt.Sprintf("%016x", r.Machine.Digest()))
+		switch {
+		case dice == nil:
+		case dice.IntN(40) == 0:
+			r = open(t, r.KV.Copy())
+		case dice.IntN(40) == 0:
+			check(t, r.Machine.Load(r.KV))
+		}
+	}
+	return digests
+}
