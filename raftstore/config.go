@@ -47,6 +47,9 @@ type Config struct {
 	Advertise string
 	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
 	About func() []byte
+	// Stream serves the connections that members open with OpenStream, each in a goroutine of its own; a connection is closed
+	// when it returns, and when the store closes. [such connections are refused]
+	Stream func(c net.Conn)
 	// Admits is asked before a node becomes a member, with the state of a group and the node's About, which is empty when its
 	// version does not tell. An error keeps the node out and is told to it. [all are admitted]
 	Admits func(state Reader, about []byte) error

@@ -243,6 +243,9 @@ func (s *Store) openPort() error {
 	s.mux = transport.NewMux(c)
 	s.mux.Handle(transport.Control, s.serveControl)
 	s.mux.Handle(transport.Forward, s.serveForward)
+	if s.c.Stream != nil {
+		s.mux.Handle(transport.Stream, s.c.Stream)
+	}
 	return nil
 }
 

@@ -101,8 +101,8 @@ type Explain struct {
 	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent, and record the request for forecasts; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
 }
 
-// Blob says where uploaded files are kept: in a directory of this machine, or in a bucket of an S3 service, which is the
-// choice for several nodes.
+// Blob says where uploaded files are kept: in a directory of this machine, with copies on a majority of the nodes of a cluster,
+// or in a bucket of an S3 service.
 type Blob struct {
 	Driver    string `help:"Where uploaded files are kept: local (a directory) or s3 (a bucket)." placeholder:"DRIVER" oneof:"local,s3"`
 	Dir       string `help:"Local: the directory; empty: blobs in the data directory." placeholder:"DIR"`

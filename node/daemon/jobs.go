@@ -25,6 +25,9 @@ func (n *node) startJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	runner.Start(ctx)
 	sweeper := &jobs.Sweeper{Blobs: n.blobs, Store: n.store, Mine: leads, Now: time.Now, Log: n.log}
+	if n.shared != nil {
+		sweeper.Blobs = n.shared.Own()
+	}
 	if n.cfg.Blob.Driver == "local" {
 		sweeper.Mine = func() bool { return true }
 	}

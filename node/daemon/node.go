@@ -42,6 +42,7 @@ type node struct {
 	cluster   *cluster.Cluster
 	store     *store.Store
 	blobs     blob.Store
+	shared    *blob.Shared // What blobs is, where several nodes keep files in their directories.
 	metrics   *metrics.Metrics
 	core      *serving.Core
 	auctions  port
@@ -130,6 +131,10 @@ func (n *node) openBlobs(context.Context) error {
 		return err
 	}
 	n.blobs = dir
+	if n.cfg.Clustered() {
+		n.shared = blob.NewShared(dir, others{n}, n.log)
+		n.blobs = n.shared
+	}
 	n.push("blobs", func(context.Context) error { return dir.Close() })
 	return nil
 }
@@ -151,6 +156,9 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
 		CommitTimeout: commitEvery,
+	}
+	if n.shared != nil {
+		c.Stream = n.shared.Serve
 	}
 	c.Reserve, c.Ballast = int64(n.cfg.Disk.Reserve), int64(n.cfg.Disk.Ballast)
 	if c.Ballast == 0 {

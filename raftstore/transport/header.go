@@ -13,6 +13,7 @@ type Kind uint8
 const (
 	Raft    Kind = 1 // Calls of one group.
 	Forward Kind = 2 // Commands on their way to a leader, of all groups.
+	Stream  Kind = 4 // Of members to members; what it carries means nothing here.
 	Control Kind = 3 // Founding, joining, leaving. The only kind that a node may open that has no cluster yet.
 )
 

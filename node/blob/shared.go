@@ -1,0 +1,219 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// Shared keeps files in the directories of several nodes: a Put returns when a majority of them has the file, and what a node
+// lacks it fetches from one that has it, and keeps.
+//
+// INVARIANT: a file whose Put returned survives the loss of any minority of the nodes. Whoever reads it anywhere, while one
+// node that has it can be reached, gets it whole: what arrives is compared with its hash before it has a name.
+//
+// Files never change, so copies need no versions and no leader. A node that was away when a file came fetches it when somebody
+// asks it; files that are not needed any more are removed where they are by each node's own sweep.
+type Shared struct {
+	own   *Local
+	nodes Nodes
+	log   *slog.Logger
+
+	fetching sync.Mutex // LOCKS: guards waiting.
+	waiting  map[string]*fetch
+	asking   chan struct{} // BOUND: fetches at the same moment.
+	serving  chan struct{} // BOUND: connections of peers at the same moment.
+	copying  chan struct{} // BOUND: copies to peers that go on after their Put returned, and removals.
+}
+
+// Nodes are the other nodes, as the cluster knows them.
+type Nodes interface {
+	// Voters are the members that count: how many there are, this node included if it is one, and the others by name.
+	Voters() (count int, self bool, others []string)
+	// Dial opens a connection to the Serve of a node.
+	Dial(ctx context.Context, node string) (net.Conn, error)
+}
+
+const (
+	fetchesMax  = 8
+	servedMax   = 32
+	copiesMax   = 32
+	dialTimeout = 3 * time.Second
+	copyTimeout = 2 * time.Minute // BOUND: of a whole copy; each of its pieces has pieceTimeout.
+)
+
+// ErrTooFew means that too few nodes took a file for it to be safe. It is not stored.
+var ErrTooFew = errors.New("too few nodes took the file")
+
+// NewShared returns a store over this node's directory.
+func NewShared(own *Local, nodes Nodes, log *slog.Logger) *Shared {
+	return &Shared{
+		own: own, nodes: nodes, log: log, waiting: map[string]*fetch{}, asking: make(chan struct{}, fetchesMax),
+		serving: make(chan struct{}, servedMax), copying: make(chan struct{}, copiesMax),
+	}
+}
+
+// Put stores a file here and on as many others as make a majority.
+func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
+	if err := s.own.Put(ctx, name, r); err != nil {
+		return err
+	}
+	count, self, others := s.nodes.Voters()
+	need := count/2 + 1
+	if self {
+		need--
+	}
+	err := s.spread(ctx, name, need, others)
+	if err != nil {
+		return errors.Join(err, s.Remove(ctx, name))
+	}
+	return nil
+}
+
+// spread copies a file to other nodes until enough have it. Those that are slower go on for themselves.
+func (s *Shared) spread(ctx context.Context, name string, need int, others []string) error {
+	if need > len(others) {
+		return fmt.Errorf("%w: %d more are needed, %d are known", ErrTooFew, need, len(others))
+	}
+	outcome := make(chan error, len(others))
+	for _, node := range others {
+		select {
+		case s.copying <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		go func() {
+			defer func() { <-s.copying }()
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
+			defer cancel()
+			err := s.push(bounded, node, name)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", node, err)
+			}
+			outcome <- err
+		}()
+	}
+	var failed []error
+	for taken := 0; taken < need; {
+		if len(others)-len(failed) < need {
+			return fmt.Errorf("%w: %w", ErrTooFew, errors.Join(failed...))
+		}
+		select {
+		case err := <-outcome:
+			if err != nil {
+				failed = append(failed, err)
+			} else {
+				taken++
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// fetch is a file on its way here. Everybody who waits for it gets the same outcome.
+type fetch struct {
+	done chan struct{}
+	err  error
+}
+
+// Open opens a file, and fetches it first when it is not here.
+func (s *Shared) Open(ctx context.Context, name string) (File, error) {
+	f, err := s.own.Open(ctx, name)
+	if !errors.Is(err, ErrNotFound) || !valid(name) {
+		return f, err
+	}
+	if err := s.fetch(ctx, name); err != nil {
+		return nil, err
+	}
+	return s.own.Open(ctx, name)
+}
+
+func (s *Shared) fetch(ctx context.Context, name string) error {
+	s.fetching.Lock()
+	f := s.waiting[name]
+	if f == nil {
+		f = &fetch{done: make(chan struct{})}
+		s.waiting[name] = f
+		go func() {
+			// It goes on when the first who asked is gone: others may wait by then.
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
+			defer cancel()
+			f.err = s.fetchFromAny(bounded, name)
+			s.fetching.Lock()
+			delete(s.waiting, name)
+			s.fetching.Unlock()
+			close(f.done)
+		}()
+	}
+	s.fetching.Unlock()
+	select {
+	case <-f.done:
+		return f.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// fetchFromAny asks one node after the other. A file is unknown only when every node said so.
+func (s *Shared) fetchFromAny(ctx context.Context, name string) error {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	_, _, others := s.nodes.Voters()
+	var failed []error
+	for _, node := range others {
+		err := s.pull(ctx, node, name)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, ErrNotFound) {
+			failed = append(failed, fmt.Errorf("%s: %w", node, err))
+		}
+	}
+	if failed == nil {
+		return ErrNotFound
+	}
+	s.log.Warn("blob_not_fetched", slog.String("name", name), slog.Any("err", errors.Join(failed...)))
+	return errors.Join(failed...)
+}
+
+// Remove deletes a file here, and lets the others know as far as they can be reached: their sweeps take what stays.
+func (s *Shared) Remove(ctx context.Context, name string) error {
+	_, _, others := s.nodes.Voters()
+	for _, node := range others {
+		select {
+		case s.copying <- struct{}{}:
+		default:
+			continue
+		}
+		go func() {
+			defer func() { <-s.copying }()
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
+			defer cancel()
+			_ = s.drop(bounded, node, name) // The sweep takes it.
+		}()
+	}
+	return s.own.Remove(ctx, name)
+}
+
+// Own is this node's directory alone: for the sweep, which must not take a file from others because this node knows no use of it
+// yet.
+func (s *Shared) Own() *Local { return s.own }
+
+// Walk lists the files of this node.
+func (s *Shared) Walk(ctx context.Context, fn func(string, time.Time) error) error {
+	return s.own.Walk(ctx, fn)
+}
+
+// Check says whether this node's directory can be used.
+func (s *Shared) Check(ctx context.Context) error { return s.own.Check(ctx) }

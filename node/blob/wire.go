@@ -1,0 +1,257 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// What nodes say to each other about files. A connection carries one request:
+//
+//	op u8 | length of name u8 | name          and after a put: file
+//	answer u8                                 and after a get that found something: file
+//	file = { length u32 | bytes } | 0 u32 | SHA-256 of all bytes
+const (
+	opPut  = 'P'
+	opGet  = 'G'
+	opDrop = 'D'
+
+	answerDone    = 'd'
+	answerUnknown = 'u'
+	answerFailed  = 'f'
+
+	pieceMax     = 64 << 10
+	pieceTimeout = 10 * time.Second // BOUND: of a piece of a file, or of an answer.
+	// BOUND: what a peer may send as one file. Lists have 64 MiB, videos 50 MiB.
+	fileMax = 80 << 20
+)
+
+var (
+	errFailed   = errors.New("the node could not do it")
+	errDamage   = errors.New("what arrived is not what was sent")
+	errProtocol = errors.New("not what a node says about files")
+)
+
+// patient gives every read and write of a connection its own time.
+type patient struct{ net.Conn }
+
+func (c patient) Read(p []byte) (int, error) {
+	if err := c.SetReadDeadline(time.Now().Add(pieceTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c patient) Write(p []byte) (int, error) {
+	if err := c.SetWriteDeadline(time.Now().Add(pieceTimeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
+}
+
+// ask opens a connection to a node and says what is wanted. The connection ends with the context.
+func (s *Shared) ask(ctx context.Context, node string, op byte, name string, then func(net.Conn) error) error {
+	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	raw, err := s.nodes.Dial(dialing, node)
+	if err != nil {
+		return err
+	}
+	c := patient{raw}
+	defer func() { _ = c.Close() }() // Whatever came before decides.
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
+	defer stop()
+	if _, err := c.Write(append([]byte{op, byte(len(name))}, name...)); err != nil {
+		return err
+	}
+	return then(c)
+}
+
+func readAnswer(c io.Reader) error {
+	var b [1]byte
+	if _, err := io.ReadFull(c, b[:]); err != nil {
+		return err
+	}
+	switch b[0] {
+	case answerDone:
+		return nil
+	case answerUnknown:
+		return ErrNotFound
+	default:
+		return errFailed
+	}
+}
+
+// push gives a node a copy of a file of ours.
+func (s *Shared) push(ctx context.Context, node, name string) error {
+	f, err := s.own.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // It was only read.
+	return s.ask(ctx, node, opPut, name, func(c net.Conn) error {
+		if err := writeFile(c, f); err != nil {
+			return err
+		}
+		return readAnswer(c)
+	})
+}
+
+// pull takes a copy of a node's file.
+func (s *Shared) pull(ctx context.Context, node, name string) error {
+	return s.ask(ctx, node, opGet, name, func(c net.Conn) error {
+		if err := readAnswer(c); err != nil {
+			return err
+		}
+		return s.own.Put(ctx, name, newFileReader(c))
+	})
+}
+
+func (s *Shared) drop(ctx context.Context, node, name string) error {
+	return s.ask(ctx, node, opDrop, name, func(c net.Conn) error { return readAnswer(c) })
+}
+
+// Serve answers one request of another node. The connection is closed by the caller, who has made sure that it comes from a
+// member of the cluster.
+func (s *Shared) Serve(raw net.Conn) {
+	select {
+	case s.serving <- struct{}{}:
+		defer func() { <-s.serving }()
+	default:
+		return // Who asked asks somebody else, or again.
+	}
+	c := patient{raw}
+	var head [2]byte
+	if _, err := io.ReadFull(c, head[:]); err != nil {
+		return
+	}
+	name := make([]byte, head[1])
+	if _, err := io.ReadFull(c, name); err != nil || !valid(string(name)) {
+		return
+	}
+	if err := s.answer(c, head[0], string(name)); err != nil {
+		s.log.Debug("blob_peer", slog.String("op", string(head[:1])), slog.Any("err", err))
+	}
+}
+
+func (s *Shared) answer(c net.Conn, op byte, name string) error {
+	ctx := context.Background() // Every step has its own time.
+	switch op {
+	case opPut:
+		return say(c, s.own.Put(ctx, name, newFileReader(c)))
+	case opDrop:
+		return say(c, s.own.Remove(ctx, name))
+	case opGet:
+		f, err := s.own.Open(ctx, name)
+		if err != nil {
+			return say(c, err)
+		}
+		defer func() { _ = f.Close() }() // It was only read.
+		return errors.Join(say(c, nil), writeFile(c, f))
+	default:
+		return errProtocol
+	}
+}
+
+// say answers with what became of a request.
+func say(c io.Writer, err error) error {
+	word := byte(answerDone)
+	if errors.Is(err, ErrNotFound) {
+		word, err = answerUnknown, nil
+	}
+	if err != nil {
+		word = answerFailed
+	}
+	_, written := c.Write([]byte{word})
+	return errors.Join(err, written)
+}
+
+// writeFile sends a file in pieces, then its hash.
+func writeFile(w io.Writer, r io.Reader) error {
+	sum, piece := sha256.New(), make([]byte, 4+pieceMax)
+	for {
+		n, err := io.ReadFull(r, piece[4:])
+		if n > 0 {
+			sum.Write(piece[4 : 4+n])
+			binary.BigEndian.PutUint32(piece, uint32(n)) //nolint:gosec // at most pieceMax.
+			if _, err := w.Write(piece[:4+n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			_, err = w.Write(sum.Sum(make([]byte, 4, 4+sha256.Size)))
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// fileReader reads what writeFile sent. Its end is io.EOF only when the hash is right, so that a file that was cut off or
+// damaged on the way is an error of the reader, and never stored.
+type fileReader struct {
+	r     io.Reader
+	sum   hash.Hash
+	piece int // Bytes left of the present piece.
+	total int64
+	err   error
+}
+
+func newFileReader(r io.Reader) *fileReader { return &fileReader{r: r, sum: sha256.New()} }
+
+// Read reads.
+func (f *fileReader) Read(p []byte) (int, error) {
+	for f.err == nil && f.piece == 0 {
+		f.err = f.next()
+	}
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.r.Read(p[:min(len(p), f.piece)])
+	f.sum.Write(p[:n])
+	f.piece -= n
+	if err != nil {
+		f.err = unexpected(err)
+	}
+	return n, f.err
+}
+
+// next begins a piece, or ends the file.
+func (f *fileReader) next() error {
+	var length [4]byte
+	if _, err := io.ReadFull(f.r, length[:]); err != nil {
+		return unexpected(err)
+	}
+	n := int64(binary.BigEndian.Uint32(length[:]))
+	if f.total += n; n > pieceMax || f.total > fileMax {
+		return fmt.Errorf("%w: a piece of %d bytes, %d together", errProtocol, n, f.total)
+	}
+	if f.piece = int(n); n > 0 {
+		return nil
+	}
+	var sum [sha256.Size]byte
+	if _, err := io.ReadFull(f.r, sum[:]); err != nil {
+		return unexpected(err)
+	}
+	if !bytes.Equal(sum[:], f.sum.Sum(nil)) {
+		return errDamage
+	}
+	return io.EOF
+}
+
+// unexpected is the end of a connection in the middle of a file.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

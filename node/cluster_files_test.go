@@ -1,0 +1,98 @@
+package main_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+// TestUploadsOutliveTheirNode: an image and a list of an audience are taken by a node that is then killed. The image is shown
+// by the others, and the job reads the list to its end, although each node keeps files in a directory of its own.
+func TestUploadsOutliveTheirNode(t *testing.T) {
+	t.Parallel()
+	c := &cluster{T: t, nodes: nodetest.StartCluster(t, 3, nodetest.Options{}), client: &http.Client{Timeout: patience}}
+	taker := c.leader()
+	next, last := (taker+1)%3, (taker+2)%3
+	c.manage(taker, 200, "PUT", "/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
+
+	asset := c.manage(taker, 201, "POST", "/assets/asset?vendor_id=v1", `{"name":"Banner","mimetype":"image/gif"}`).body
+	image := append([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"), bytes.Repeat([]byte{0}, 300_000)...)
+	var form bytes.Buffer
+	fields := multipart.NewWriter(&form)
+	for name, value := range asset["fields"].(map[string]any) {
+		_ = fields.WriteField(name, value.(string)) // Into memory.
+	}
+	part, err := fields.CreateFormFile("file", "banner.gif")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write(image) // Into memory.
+	_ = fields.Close()       // Into memory.
+	c.file(taker, 204, "POST", asset["uploadUrl"].(string), fields.FormDataContentType(), form.String())
+
+	audience := c.manage(taker, 202, "POST", "/offsite-ads/audiences/user-list?vendor_id=v1", `{"name":"Buyers","dsp":["meta"]}`).body
+	var list strings.Builder
+	list.WriteString("hashed_email\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&list, "%064x\n", i)
+	}
+	c.file(taker, 200, "PUT", audience["url"].(string), "text/csv", list.String())
+	if err := c.nodes[taker].Kill(); err != nil {
+		t.Fatal(err)
+	}
+
+	took := c.eventually("another node leads", func() bool {
+		s, err := c.say("POST", c.nodes[next].ManageURL+"/public/v1/assets/asset/"+asset["id"].(string)+"/review", c.nodes[next].Keys.ManagementKey, `{"status":"approved"}`)
+		return err == nil && s.status == http.StatusOK
+	})
+	t.Logf("n%d took the files; without it the image was approved after %s", taker+1, took)
+	for _, node := range []int{next, last} {
+		if got := c.file(node, 200, "GET", asset["url"].(string), "", ""); got != string(image) {
+			t.Errorf("n%d shows %d bytes, want %d", node+1, len(got), len(image))
+		}
+	}
+	var status string
+	took = c.eventually("the job ends", func() bool {
+		job, err := c.say("GET", c.nodes[last].ManageURL+"/public/v1/offsite-ads/jobs/"+audience["jobId"].(string), c.nodes[last].Keys.ManagementKey, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, _ = job.body["status"].(string) // None while another leader is being found.
+		return status == "completed" || status == "failed"
+	})
+	t.Logf("the job was done %s later", took)
+	if status != "completed" {
+		t.Errorf("the job is %s", status)
+	}
+}
+
+// file sends a request for a file, without a key, to the path of an address on a node.
+func (c *cluster) file(node, want int, method, address, contentType, body string) string {
+	c.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		c.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(c.Context(), method, c.nodes[node].ManageURL+u.RequestURI(), strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	r.Header.Set("Content-Type", contentType)
+	resp, err := c.client.Do(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // It was read to its end.
+	if err != nil || resp.StatusCode != want {
+		c.Fatalf("n%d: %s %s: %d %v %.300s, want %d", node+1, method, u.Path, resp.StatusCode, err, text, want)
+	}
+	return string(text)
+}
