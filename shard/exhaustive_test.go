@@ -147,8 +147,8 @@ func (p *play) answered(s scene) []bool {
 	return all
 }
 
-// Two campaigns of one account, three reports of which two are of one token, two crashes: every token is charged once, by its first
-// report, never more than the price, the budget and the wallet have, and what was answered is there.
+// Two campaigns of one account, three reports of which two are of one token, two crashes: every token is charged once, by its
+// first report, never more than the price, the budget and the wallet have, and what was answered is there.
 func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 	const price, budget, funds = 60, 59, 90 // One less, because off by one shows there.
 	reports := []command.EventRecord{click(1, 1), click(2, 1), click(3, 2)}
@@ -218,8 +218,8 @@ func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, 
 	return nil
 }
 
-// A manager changes a budget, is answered, and changes it again; another one switches the campaign off. Whatever arrives late and
-// again, the newest answered change is in force.
+// A manager changes a budget, is answered, and changes it again; another one switches the campaign off and on. Whatever arrives
+// late and again, the newest answered change is in force.
 func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 	id := campaign(1, "v", 1).ID
 	patch := func(n byte, p command.PatchCampaign) []byte {
