@@ -146,6 +146,11 @@ func writeGoldenLog(t *testing.T, level command.Level) {
 			}
 		}
 	}
+	if level >= command.LevelWallets {
+		for range goldenCommands / 2 {
+			add(g.MoneyStep().Command)
+		}
+	}
 	if level >= command.LevelAds {
 		for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
 			add(cmd)
