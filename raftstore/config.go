@@ -90,6 +90,10 @@ type Config struct {
 	Ballast       int64
 	SpaceInterval time.Duration // How often free space is measured. [1 s]
 
+	// Now is the wall clock, which is compared with those of the other members: a node whose clock is wrong does not lead while another
+	// one can. [clocks are not compared]
+	Now func() time.Time
+
 	Logger *slog.Logger   // [discards]
 	Exit   func(code int) // Ends the process; for tests. [os.Exit]
 

@@ -59,6 +59,7 @@ type answer struct {
 	Draining  bool          `json:"draining,omitempty"`
 	Applied   uint64        `json:"applied,omitempty"` // Of the group that was asked about.
 	About     []byte        `json:"about,omitempty"`
+	Clock     int64         `json:"clock,omitempty"`  // Unix microseconds.
 	Leader    string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
 	InUse     bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
 	Final     bool          `json:"final,omitempty"`  // Refused however often it is asked.
@@ -167,6 +168,8 @@ func (s *Store) answer(q question) (a answer) {
 		}
 	case "welcome":
 		err = s.welcome(q)
+	case "clock":
+		a.Clock = s.clock()
 	case "about":
 		a.About = s.about()
 	case "progress":
@@ -183,6 +186,6 @@ func (s *Store) answer(q question) (a answer) {
 	if err != nil {
 		a.Refused, a.InUse, a.Final = err.Error(), errors.Is(err, ErrNodeInUse), errors.Is(err, ErrRefused)
 	}
-	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.abstaining.Load()
+	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.shy()
 	return a
 }

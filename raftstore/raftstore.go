@@ -63,6 +63,7 @@ type Store struct {
 	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
 	space        space
+	clocks       clocks
 	agreement    agreement
 	reaped       int
 	rebuilt      int
@@ -99,7 +100,7 @@ func newStore(c Config) (*Store, error) {
 	s := &Store{
 		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), membership: make(chan struct{}, 1), run: randomHex(), members: make(chan struct{}, 1),
 	}
-	s.space.store = s
+	s.space.store, s.clocks.store = s, s
 	s.agreement.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
@@ -162,6 +163,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.background.Go(s.balance)
 	s.background.Go(s.cutStrangers)
 	s.background.Go(s.space.watch)
+	if c.Now != nil && c.PeerListen != "" {
+		s.background.Go(s.clocks.watch)
+	}
 	s.background.Go(s.agreement.run)
 	return nil
 }

@@ -246,14 +246,17 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// brakes hold back the raft of a group while the disk is nearly full, and while this node abstains.
+// shy reports that this node leaves leading to others: it abstains, or its clock is wrong.
+func (s *Store) shy() bool { return s.abstaining.Load() || s.clocks.wrong.Load() }
+
+// brakes hold back the raft of a group while the disk is nearly full, and while this node is shy.
 func (p *space) brakes(g *Group) transport.Brakes {
 	return transport.Brakes{
 		// Others go first. But when nobody is elected for a while, as when all voters are low or the only complete log is
 		// here, a leader that refuses writes is better than none: followers catch up with it, and reads have an answer.
 		Stand: func() bool {
 			contact, _ := g.safe.LeaderContact()
-			if p.store.abstaining.Load() && time.Since(contact) < drainShyTime {
+			if p.store.shy() && time.Since(contact) < drainShyTime {
 				return false // After that this node hands over again, when the others have its log.
 			}
 			if !p.low.Load() {
@@ -262,7 +265,7 @@ func (p *space) brakes(g *Group) transport.Brakes {
 			quiet := max(contact.UnixNano(), p.since.Load())
 			return time.Since(time.Unix(0, quiet)) > shyTime
 		},
-		Lead:  func() bool { return !p.low.Load() && !p.store.abstaining.Load() },
+		Lead:  func() bool { return !p.low.Load() && !p.store.shy() },
 		Store: func(bytes int64) bool { return !p.full.Load() || p.taken.Add(bytes) <= fullTakes },
 	}
 }

@@ -81,6 +81,8 @@ type Stats struct {
 	StateMismatches uint64        // Comparisons in which a replica differed.
 	OldestCall      time.Duration // Age of the oldest storage call under watch.
 	GuardSyncs      uint64
+	ClockOffset     time.Duration // How far this clock is ahead of the median of the members.
+	ClockWrong      bool          // So far that this node leaves leading to others.
 
 	Log   DBStats
 	State DBStats
@@ -135,7 +137,8 @@ func (s *Store) Stats() Stats {
 	defer s.leave()
 	r := s.mux.Rejects()
 	return Stats{
-		Epoch: s.epoch, StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(),
+		Epoch: s.epoch, ClockOffset: time.Duration(s.clocks.offset.Load()), ClockWrong: s.clocks.wrong.Load(),
+		StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(),
 		StateChecks: s.agreement.agreed.Load(), StateMismatches: s.agreement.mismatches.Load(), GuardSyncs: s.log.GuardSyncs(),
 		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
 		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),

@@ -149,7 +149,7 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
 		AnyGroups: n.cfg.Groups == 0, Grouped: func(groups []uint16) { n.settle(topologyFrom(groups)) },
 		Seeds: n.cfg.Join, Expect: n.cfg.Founders(), Advertise: n.cfg.PeerAdvertise, Learner: n.cfg.Learner,
-		About: n.about, Admits: admits, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure,
+		About: n.about, Admits: admits, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure, Now: time.Now,
 		Machine: func(g uint16) raftstore.StateMachine {
 			return n.freshness.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.feed))
 		},

@@ -16,7 +16,7 @@ func (n *node) scrape() metrics.Node {
 	out := metrics.Node{
 		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)},
 		Market:    metrics.Market{Version: n.feed.View().Edition()},
-		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt,
+		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 	}
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}

@@ -65,6 +65,8 @@ var (
 	peerConns   = definition{"gavel_peer_connections", "Connections of peers.", nil}
 	forwarded   = definition{"gavel_forwarded_total", "Commands sent on to a leader.", nil}
 	forwardLost = definition{"gavel_forward_lost_total", "Connections to leaders that ended.", nil}
+	clockOffset = definition{"gavel_clock_offset_seconds", "How far this node's clock is ahead of the median of the members.", nil}
+	clockWrong  = definition{"gavel_clock_wrong", "1 while that is so much that the node leaves leading to others.", nil}
 	rebuilt     = definition{"gavel_state_rebuilt_total", "States wiped and brought back from snapshot and log at the last start.", nil}
 
 	diskFree    = definition{"gavel_disk_free_bytes", "Free space of the data directory; absent when it is not watched.", nil}

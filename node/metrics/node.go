@@ -17,6 +17,9 @@ type Node struct {
 	Peers     Peers
 	Disk      Disk
 	Rebuilt   int // States, at the last start.
+
+	ClockOffset time.Duration // Ahead of the median of the members.
+	ClockWrong  bool
 }
 
 // Group is one raft group.
@@ -145,6 +148,8 @@ var nodeGauges = []gauge[Node]{
 	{forwarded.desc(), total, func(n *Node) float64 { return float64(n.Peers.Forwarded) }},
 	{forwardLost.desc(), total, func(n *Node) float64 { return float64(n.Peers.ForwardLost) }},
 	{rebuilt.desc(), total, func(n *Node) float64 { return float64(n.Rebuilt) }},
+	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
+	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
 }
 

@@ -37,16 +37,17 @@ type world struct {
 	figuresMu sync.Mutex
 	figures   *figures
 
-	stop        chan struct{} // Ends the clients.
-	over        chan struct{} // Ends everything.
-	starts      sync.WaitGroup
-	others      sync.WaitGroup // Samplers and changes of members.
-	changing    atomic.Bool    // Members are being changed, or a disk was lost and its node is not back.
-	exists      bool           // The cluster is founded; nobody founds another one.
-	learner     int            // Never votes; -1: there is none.
-	farJump     bool           // Clocks may be wrong by days.
-	rightClocks bool           // Clocks are never wrong.
-	midday      time.Duration  // What all clocks are ahead of the bubble's.
+	stop          chan struct{} // Ends the clients.
+	over          chan struct{} // Ends everything.
+	starts        sync.WaitGroup
+	others        sync.WaitGroup // Samplers and changes of members.
+	changing      atomic.Bool    // Members are being changed, or a disk was lost and its node is not back.
+	exists        bool           // The cluster is founded; nobody founds another one.
+	learner       int            // Never votes; -1: there is none.
+	farJump       bool           // Clocks may be wrong by days.
+	rightClocks   bool           // Clocks are never wrong.
+	compareClocks bool           // A node whose clock is wrong does not lead. Elsewhere wrong clocks lead, and nothing may depend on it.
+	midday        time.Duration  // What all clocks are ahead of the bubble's.
 }
 
 // node is one member over all its lives, with what lies around its store.
@@ -91,7 +92,7 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 	w := &world{
 		t: t, c: raftstoretest.NewCluster(t, seed, founded+spares), rng: rand.New(rand.NewPCG(seed, 3)), founded: founded,
 		h: newHistory(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
-		farJump: seed%4 == 0, rightClocks: seed%5 == 0, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
+		farJump: seed%4 == 0, rightClocks: seed%5 == 0, compareClocks: seed%2 == 0, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
 	}
 	if seed%3 == 0 {
 		w.learner = founded
@@ -125,6 +126,9 @@ func (w *world) configure(i int, c *raftstore.Config) {
 		c.Expect = w.founded
 	}
 	c.CommitTimeout = 250 * time.Millisecond
+	if w.compareClocks {
+		c.Now = func() time.Time { return w.now(i) }
+	}
 }
 
 // now is the clock of a node, which may be wrong.

@@ -1,0 +1,108 @@
+package raftstore
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	clockPause = 2 * time.Second // Between two comparisons, up to a quarter more.
+	// clockBound is how far a clock may be from the median of the members.
+	clockBound = 500 * time.Millisecond
+	// clockTripMax is the longest trip of a question whose answer counts: half of it is the error of the measurement.
+	clockTripMax = clockBound / 2
+)
+
+// clocks compares this node's clock with those of the other members, and keeps it from leading while it is wrong: a leader's clock
+// ends budget periods and tokens for all. No clock makes the state wrong, so a wrong one leads where nobody else can.
+//
+// The median is that of all members that answered and of this node. Where it lies between two clocks, as with two members, both are
+// as right as the other. A node that is cut off keeps the verdict it had.
+type clocks struct {
+	store  *Store
+	wrong  atomic.Bool
+	offset atomic.Int64 // Nanoseconds that this clock is ahead of the median.
+}
+
+// watch compares until the store closes.
+func (k *clocks) watch() {
+	s := k.store
+	for {
+		s.pause(clockPause + rand.N(clockPause/4))
+		if s.life.Err() != nil {
+			return
+		}
+		k.judge(k.measure())
+		if !k.wrong.Load() {
+			continue
+		}
+		for _, id := range s.c.Groups {
+			if g := s.groups[id]; g.raft.State() == raft.Leader {
+				_ = g.offer() // It is asked again at the next comparison.
+			}
+		}
+	}
+}
+
+// measure returns how far the clocks of the members that answer are ahead of this one, and this one's 0.
+func (k *clocks) measure() []time.Duration {
+	s := k.store
+	ctx, cancel := context.WithTimeout(s.life, seedTimeout)
+	defer cancel()
+	ahead := []time.Duration{0}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, n := range s.Cluster().Nodes {
+		if n.ID == s.c.NodeID {
+			continue
+		}
+		all.Go(func() {
+			began := time.Now()
+			a, err := s.ask(ctx, n.Address, question{Op: "clock"})
+			trip := time.Since(began)
+			if err != nil || a.Clock == 0 || a.Node != n.ID || trip > clockTripMax {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			ahead = append(ahead, time.UnixMicro(a.Clock).Sub(s.c.Now().Add(-trip/2)))
+		})
+	}
+	all.Wait()
+	return ahead
+}
+
+// judge decides whether this clock is wrong.
+func (k *clocks) judge(ahead []time.Duration) {
+	slices.Sort(ahead)
+	low, high := ahead[(len(ahead)-1)/2], ahead[len(ahead)/2]
+	offset := -min(high, max(low, 0)) // From the nearer end, none in between.
+	if len(ahead) < 3 && offset == 0 && k.wrong.Load() && max(-low, high) > clockBound {
+		return // One of two, and it was this one before.
+	}
+	k.offset.Store(int64(offset))
+	bound := clockBound
+	if k.wrong.Load() {
+		bound /= 2
+	}
+	wrong := offset.Abs() > bound
+	if k.wrong.Swap(wrong) != wrong {
+		k.store.c.Logger.Warn("the clock of this node was compared with those of the other members",
+			slog.Bool("wrong", wrong), slog.Duration("ahead", offset), slog.Bool("may_lead", !wrong))
+	}
+}
+
+// clock is this node's clock in an answer; 0: it has none to compare.
+func (s *Store) clock() int64 {
+	if s.c.Now == nil {
+		return 0
+	}
+	return s.c.Now().UnixMicro()
+}
