@@ -59,7 +59,7 @@ func (w *world) remove(node int) {
 func (w *world) admit() {
 	for i, n := range w.nodes {
 		n.mu.Lock()
-		down := n.retired && n.store == nil && !n.starting
+		down := n.retired && n.store == nil && !n.busy
 		n.mu.Unlock()
 		if !down {
 			continue
@@ -97,7 +97,7 @@ func (w *world) wipe(node int) {
 			n.mu.Unlock()
 			w.crash(node)
 			n.mu.Lock()
-			if n.starting { // A life that was just killed ends.
+			if n.busy { // A life that was just killed ends.
 				n.mu.Unlock()
 				return false
 			}

@@ -63,13 +63,13 @@ func (s *words) last() string {
 	return b.String()
 }
 
-// replicating are the threads of all nodes that send entries and snapshots, or take them.
-func replicating() string {
+// threads are those of all nodes that send entries and snapshots or take them, those that close a store, and those of the simulation.
+func threads() string {
 	all := make([]byte, 8<<20)
 	all = all[:runtime.Stack(all, true)]
 	var b strings.Builder
 	for thread := range strings.SplitSeq(string(all), "\n\n") {
-		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot("} {
+		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot(", "(*Store).Close(", "simulation_test.(*world)"} {
 			if strings.Contains(thread, call) {
 				b.WriteString(thread + "\n\n")
 				break
@@ -101,5 +101,5 @@ func (w *world) behind() {
 			w.t.Errorf("node %d said last:\n%s", i, w.nodes[i].words.last())
 		}
 	}
-	w.t.Errorf("threads:\n%s", replicating())
+	w.t.Errorf("threads:\n%s", threads())
 }

@@ -56,16 +56,16 @@ type node struct {
 	disk   *badDisk
 	words  words
 
-	mu       sync.Mutex
-	cluster  *cluster.Cluster // Of the life that store belongs to.
-	store    *raftstore.Store
-	life     int
-	feed     *feed
-	fresh    *cluster.Freshness
-	starting bool
-	joined   bool // Started at least once.
-	retired  bool // Removed.
-	wiping   bool // Must not start.
+	mu      sync.Mutex
+	cluster *cluster.Cluster // Of the life that store belongs to.
+	store   *raftstore.Store
+	life    int
+	feed    *feed
+	fresh   *cluster.Freshness
+	busy    bool // It starts, or ends in an orderly way.
+	joined  bool // Started at least once.
+	retired bool // Removed.
+	wiping  bool // Must not start.
 }
 
 // feed is the auctions' side of a machine; what is not the market's is not looked at here.
@@ -142,14 +142,14 @@ func (w *world) start(i int) {
 	store, _ := w.c.Store(i)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if store != nil || n.starting || n.wiping {
+	if store != nil || n.busy || n.wiping {
 		return
 	}
-	n.starting, n.joined = true, true
+	n.busy, n.joined = true, true
 	w.starts.Go(func() {
 		defer func() { // Also when the process ends itself, which ends this goroutine.
 			n.mu.Lock()
-			n.starting = false
+			n.busy = false
 			n.mu.Unlock()
 		}()
 		w.detach(i)
@@ -226,10 +226,20 @@ func (w *world) crash(i int) { w.c.Crash(i) }
 
 // halt ends node i in an orderly way.
 func (w *world) halt(i int) {
-	if store, _, _ := w.open(i); store != nil {
-		w.detach(i)
-		w.c.Stop(i)
+	n := w.nodes[i]
+	store, _, _ := w.open(i)
+	n.mu.Lock()
+	busy := n.busy
+	n.busy = n.busy || store != nil
+	n.mu.Unlock()
+	if store == nil || busy {
+		return
 	}
+	w.detach(i)
+	w.c.Stop(i)
+	n.mu.Lock()
+	n.busy = false
+	n.mu.Unlock()
 }
 
 // revive starts every member that is down.

@@ -40,7 +40,8 @@ type Node struct {
 	store  *raftstore.Store
 	ledger *Ledger
 	host   *Host
-	cancel context.CancelFunc
+	cancel context.CancelFunc // Ends Open.
+	gone   chan struct{}      // Closed when the process was killed or ended itself.
 }
 
 // NewCluster returns a cluster whose nodes are not started.
@@ -82,11 +83,7 @@ func (c *Cluster) Seeds(count int) (all []string) {
 func (c *Cluster) Start(i int, seeds []string) bool {
 	n := c.Nodes[i]
 	ctx, cancel := context.WithCancel(context.Background())
-	config := c.ConfigOf(i, seeds)
-	n.mu.Lock()
-	life := n.life
-	n.cancel = cancel
-	n.mu.Unlock()
+	config, life := c.begin(i, seeds, cancel)
 	store, err := raftstore.OpenContext(ctx, config)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,14 +108,20 @@ func (c *Cluster) Start(i int, seeds []string) bool {
 
 // ConfigOf begins a life of node i on the network and returns what to open its store with.
 func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
+	config, _ := c.begin(i, seeds, func() {})
+	return config
+}
+
+func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (config raftstore.Config, life int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.life++
+	n.cancel, n.gone = cancel, make(chan struct{})
 	life, ledger := n.life, NewLedger()
 	var once sync.Once // Several threads may notice that the disk fails.
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
-	config := raftstore.Config{
+	config = raftstore.Config{
 		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Seeds: seeds, Expect: len(seeds), PeerListen: n.Address, Insecure: true,
 		Machine: func(uint16) raftstore.StateMachine { return ledger },
 		Listen:  n.host.Listen, Dial: n.host.Dial, Noop: LedgerNoop, Logger: slog.New(slog.DiscardHandler),
@@ -134,7 +137,7 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 	if c.Configure != nil {
 		c.Configure(i, &config)
 	}
-	return config
+	return config, life
 }
 
 // Wipe gives a node that is down an empty disk.
@@ -165,27 +168,37 @@ func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
 	leave(n.host)
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
 	n.cancel()
+	close(n.gone)
 	if store := n.store; store != nil {
 		n.store = nil
 		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
 	}
 }
 
-// Stop closes node i in an orderly way.
+// Stop closes node i in an orderly way. It returns also when the process was killed, or ended itself, in the middle of that.
 func (c *Cluster) Stop(i int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
-	store := n.store
+	store, host, life, gone := n.store, n.host, n.life, n.gone
 	n.store = nil
 	n.mu.Unlock()
-	if err := store.Close(); err != nil {
-		c.t.Errorf("%s: %v", n.ID, err)
+	closed := make(chan error, 1)
+	c.zombies.Go(func() { closed <- store.Close() })
+	select {
+	case err := <-closed:
+		if err != nil {
+			c.t.Errorf("%s: %v", n.ID, err)
+		}
+	case <-gone:
+		return
 	}
+	host.Kill()
 	n.mu.Lock()
-	n.life++
-	n.alive = false
-	n.host.Kill()
-	n.mu.Unlock()
+	defer n.mu.Unlock()
+	if n.life == life { // Else it was killed, or is started again.
+		n.life++
+		n.alive = false
+	}
 }
 
 // Wait waits for the last threads of crashed processes.
