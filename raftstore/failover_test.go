@@ -53,8 +53,8 @@ func TestFailover(t *testing.T) {
 				}
 				slices.Sort(all)
 				t.Logf("p50 %s, p90 %s, p99 %s, longest %s", all[50], all[90], all[98], all[99])
-				if all[99] > 2500*time.Millisecond {
-					t.Errorf("the longest took %s", all[99])
+				if all[90] > 2500*time.Millisecond || all[99] > 5*time.Second { // Two that stand at the same moment begin anew.
+					t.Errorf("one in ten took %s, the longest %s", all[90], all[99])
 				}
 				stopAll(c)
 			})
