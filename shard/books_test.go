@@ -3,6 +3,8 @@ package shard_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -75,6 +77,57 @@ func TestCatalogIsListedById(t *testing.T) {
 	expect(t, "of v1, gone", listed(b.ProductsOf(1, "v1", "", 10)), "false")
 	_, found := b.Product(1, "a")
 	expect(t, "gone", found, false)
+}
+
+// A product is listed under its vendors and no others, however they change, repeat and go; and the digest is that of what is
+// stored, which a restart computes anew.
+func TestProductsMoveBetweenVendors(t *testing.T) {
+	r := open(t, shardtest.NewKV())
+	random := rand.New(rand.NewPCG(3, 4))
+	listed := map[string][]string{} // Vendors by product.
+	for step := range 300 {
+		var p command.PutProducts
+		p.Marketplace = 1
+		for range 1 + random.IntN(4) { // Often the same one twice.
+			x := market.Product{ID: fmt.Sprint("p", random.IntN(5)), Name: "n", CreatedMillis: int64(step)}
+			for range random.IntN(4) {
+				x.Vendors = append(x.Vendors, fmt.Sprint("v", random.IntN(4)))
+			}
+			listed[x.ID] = x.Vendors
+			p.Products = append(p.Products, x)
+		}
+		r.Apply(command.AppendPutProducts(nil, benchNow, &p))
+		if random.IntN(3) == 0 { // In the same batch, or in one of its own.
+			gone := fmt.Sprint("p", random.IntN(5))
+			delete(listed, gone)
+			r.Apply(command.AppendDeleteCatalog(nil, benchNow, &command.DeleteCatalog{Marketplace: 1, Products: []string{gone}}))
+		}
+		if random.IntN(2) == 0 {
+			continue
+		}
+		r.Commit()
+		if again := open(t, r.KV); again.Machine.Digest() != r.Machine.Digest() {
+			t.Fatalf("step %d: another digest after a restart", step)
+		}
+		for v := range 4 {
+			vendor := fmt.Sprint("v", v)
+			var want []string
+			for id, vendors := range listed {
+				if slices.Contains(vendors, vendor) {
+					want = append(want, id)
+				}
+			}
+			slices.Sort(want)
+			var got []string
+			all, _ := r.Books().ProductsOf(1, vendor, "", 100)
+			for i := range all {
+				got = append(got, all[i].ID)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("step %d: %s has %v, want %v", step, vendor, got, want)
+			}
+		}
+	}
 }
 
 func TestReportsByCellAndBid(t *testing.T) {

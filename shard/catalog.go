@@ -77,23 +77,35 @@ func (m *Machine) putProducts(p *command.PutProducts) command.Result {
 	for i := range p.Products {
 		x := &p.Products[i]
 		key := keyCatalog(nil, tableProduct, p.Marketplace, x.ID)
+		var old market.Product
+		var was uint64
 		if stored, found := m.get(key); found {
-			old := mustProduct(stored)
+			was, old = m.hashOf(key, stored), mustProduct(stored)
 			x.CreatedMillis = old.CreatedMillis
-			m.indexVendors(p.Marketplace, &old, nil)
 		}
-		m.indexVendors(p.Marketplace, x, []byte{})
-		m.put(key, command.AppendProduct(nil, x))
+		m.moveVendors(p.Marketplace, x.ID, old.Vendors, x.Vendors)
+		m.putOver(key, command.AppendProduct(nil, x), was)
 		m.feed.PutProduct(p.Marketplace, x)
 		m.changed = true
 	}
 	return command.Result{}
 }
 
-// indexVendors writes, or with a nil value deletes, the product's entries under its vendors.
-func (m *Machine) indexVendors(marketplace uint16, p *market.Product, value []byte) {
-	for _, v := range p.Vendors {
-		m.put(append(keyOfVendor(nil, tableVendorItem, marketplace, v), p.ID...), value)
+// moveVendors changes under which vendors a product is listed.
+//
+// INVARIANT: a product that is stored has an entry under each of its vendors, and no other: so nothing has to be read of
+// those that stay, or of those that come.
+func (m *Machine) moveVendors(marketplace uint16, product string, from, to []string) {
+	key := func(v string) []byte { return append(keyOfVendor(nil, tableVendorItem, marketplace, v), product...) }
+	for _, v := range from {
+		if !slices.Contains(to, v) {
+			m.put(key(v), nil)
+		}
+	}
+	for i, v := range to {
+		if !slices.Contains(from, v) && !slices.Contains(to[:i], v) {
+			m.putOver(key(v), []byte{}, 0)
+		}
 	}
 }
 
@@ -106,7 +118,7 @@ func (m *Machine) deleteCatalog(x *command.DeleteCatalog) command.Result {
 			continue
 		}
 		old := mustProduct(stored)
-		m.indexVendors(x.Marketplace, &old, nil)
+		m.moveVendors(x.Marketplace, id, old.Vendors, nil)
 		m.put(key, nil)
 		m.feed.DeleteProduct(x.Marketplace, id)
 		m.changed = true

@@ -40,6 +40,18 @@ func (m *Machine) put(key, value []byte) {
 		m.b.Delete(key)
 		return
 	}
+	m.set(key, value)
+}
+
+// putOver is put of a value where the caller has just read what is stored: was is its hash, 0 when nothing was. A read costs
+// several times what a write does.
+func (m *Machine) putOver(key, value []byte, was uint64) {
+	m.digest ^= was
+	m.written = true
+	m.set(key, value)
+}
+
+func (m *Machine) set(key, value []byte) {
 	m.digest ^= m.hashOf(key, value)
 	m.overlay[string(key)] = append([]byte{}, value...)
 	m.b.Set(key, value)

@@ -159,7 +159,8 @@ func (f *Fleet) Stop() error {
 	}
 	for _, n := range f.Nodes {
 		select {
-		case <-n.exited:
+		case err := <-n.exited:
+			fault = errors.Join(fault, err)
 		case <-time.After(stopMax):
 			fault = errors.Join(fault, fmt.Errorf("a node did not end within %v", stopMax), n.cmd.Process.Kill())
 		}
