@@ -30,49 +30,52 @@ const (
 	clientCPU   = 1
 )
 
+// options are the flags.
+type options struct {
+	role    string // Empty: the tool itself; else one of its servers.
+	profile string
+	only    string
+	rival   string
+
+	// How Gavel's server is changed; a rival's is not.
+	withoutLane bool
+	explain     int
+}
+
 func main() {
-	role := flag.String("role", "", "used by the tool itself, to start its servers")
-	profile := flag.String("cpuprofile", "", "write a CPU profile of Gavel's server to this file")
-	only := flag.String("only", "", "measure this shape alone, such as 1x50")
-	rival := flag.String("rival", "", "another build of this tool, whose Gavel is measured in the same rounds")
+	var o options
+	flag.StringVar(&o.role, "role", "", "used by the tool itself, to start its servers")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Gavel's server to this file")
+	flag.StringVar(&o.only, "only", "", "measure this shape alone, such as 1x50")
+	flag.StringVar(&o.rival, "rival", "", "another build of this tool, or self, whose Gavel is measured in the same rounds")
+	flag.BoolVar(&o.withoutLane, "without-lane", false, "have Gavel read all requests with fasthttp")
+	flag.IntVar(&o.explain, "explain", 0, "have Gavel keep one request in so many explained")
 	flag.Parse()
-	if err := run(*role, *profile, *only, *rival); err != nil {
+	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
 		os.Exit(1)
 	}
 }
 
-func run(role, profile, only, rival string) error {
+func run(o options) error {
 	runtime.GOMAXPROCS(1)
-	if role != "" {
-		return serve(role, profile, os.Stdout)
+	if o.role != "" {
+		return serve(o, os.Stdout)
 	}
 	pinned := pin(clientCPU)
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	var servers []*child
+	servers, err := start(o)
 	defer func() {
 		for _, c := range servers {
 			c.stop()
 		}
 	}()
-	builds := [][]string{{self, "-role=bare"}, {self, "-role=gavel", "-cpuprofile=" + profile}}
-	if rival != "" {
-		builds = append(builds, []string{rival, "-role=gavel"})
-	}
-	for _, build := range builds {
-		c, err := startChild(build[0], build[1:]...)
-		if err != nil {
-			return err
-		}
-		servers = append(servers, c)
+	if err != nil {
+		return err
 	}
 
 	var results []result
 	for _, s := range shapes {
-		if only != "" && only != s.name() {
+		if o.only != "" && o.only != s.name() {
 			continue
 		}
 		r, err := measure(s, servers)
@@ -85,4 +88,34 @@ func run(role, profile, only, rival string) error {
 		return printJSON(os.Stdout, results)
 	}
 	return printTable(os.Stdout, results, pinned)
+}
+
+// start starts the servers, in the order of their positions.
+func start(o options) (servers []*child, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	builds := [][]string{
+		{self, "-role=bare"},
+		{
+			self, "-role=gavel", "-cpuprofile=" + o.profile,
+			fmt.Sprintf("-without-lane=%v", o.withoutLane), fmt.Sprintf("-explain=%d", o.explain),
+		},
+	}
+	switch o.rival {
+	case "":
+	case "self":
+		builds = append(builds, []string{self, "-role=gavel"})
+	default:
+		builds = append(builds, []string{o.rival, "-role=gavel"})
+	}
+	for _, build := range builds {
+		c, err := startChild(build[0], build[1:]...)
+		if err != nil {
+			return servers, err
+		}
+		servers = append(servers, c)
+	}
+	return servers, nil
 }

@@ -16,15 +16,16 @@ import (
 
 	"github.com/gavel-ads/gavel/node/hotpath"
 	"github.com/gavel-ads/gavel/node/hugepages"
+	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
 // serve is the life of a server process: it says where it listens and with which key, then answers the tool's questions
 // on standard input until that ends.
-func serve(role, profile string, out io.Writer) (err error) {
+func serve(o options, out io.Writer) (err error) {
 	pin(serverCPU)
-	if profile != "" {
-		f, err := os.Create(profile)
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
 		if err != nil {
 			return err
 		}
@@ -41,10 +42,13 @@ func serve(role, profile string, out io.Writer) (err error) {
 	key := "-"
 	var answer atomic.Pointer[[]byte]
 	answer.Store(&[]byte{'x'})
-	if role == "gavel" {
+	if o.role == "gavel" {
 		node := servingtest.New(servingtest.Spec{Bids: bids})
 		key = node.AuctionKey
-		server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log})
+		node.Deps.ExplainEvery = o.explain
+		server := hotpath.New(hotpath.Options{
+			Core: serving.New(node.Deps), Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: o.withoutLane,
+		})
 		go func() { _ = server.Serve(l) }()
 	} else {
 		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()

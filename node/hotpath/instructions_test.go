@@ -1,0 +1,133 @@
+//go:build !race && linux && amd64
+
+package hotpath_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/serving/servingtest"
+)
+
+// budgets are the processor's instructions for one request, from the bytes on the connection to the bytes back, counted by
+// callgrind. Counts do not see what memory costs, but they are the same on a busy machine, to three parts in a thousand. Who
+// makes the path longer has to change the number, and says why; who makes it shorter changes it too, so that it stays short.
+var budgets = []struct {
+	auctions, ids, withBid int // As in bench/ceiling; the last in percent.
+	passes                 int // That are counted: so many that what the runtime does by chance, a million instructions, does not show.
+	instructions           float64
+}{
+	{1, 4, 50, 120, 21_040},
+	{1, 50, 10, 80, 33_450},
+	{5, 100, 5, 20, 153_500},
+	{5, 500, 5, 6, 472_000},
+}
+
+const (
+	budgetOf        = "go1.26" // Another compiler has other budgets.
+	budgetTolerance = 0.02     // Above; also for what valgrind makes of other processors.
+	countedRequests = 64       // In a pass. Each shape gets one to warm up, the one that is counted its passes more.
+	countedEnv      = "GAVEL_COUNTED_SHAPE"
+)
+
+func TestInstructions(t *testing.T) {
+	if testing.Short() || !strings.HasPrefix(runtime.Version(), budgetOf) {
+		t.Skip("counting takes half a minute, and budgets are those of " + budgetOf)
+	}
+	valgrind, err := exec.LookPath("valgrind")
+	if err != nil {
+		t.Skip("there is no valgrind to count with")
+	}
+	none := countInstructions(t, valgrind, -1)
+	for i, b := range budgets {
+		got := (countInstructions(t, valgrind, i) - none) / float64(b.passes*countedRequests)
+		t.Logf("%dx%d: %.0f instructions", b.auctions, b.ids, got)
+		if got > b.instructions*(1+budgetTolerance) {
+			t.Errorf("%dx%d: %.0f instructions a request, the budget is %.0f", b.auctions, b.ids, got, b.instructions)
+		}
+	}
+}
+
+var collected = regexp.MustCompile(`Collected : (\d+)`)
+
+// countInstructions runs TestCounted with one shape in a process of its own.
+func countInstructions(t *testing.T, valgrind string, shape int) float64 {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(valgrind, "--tool=callgrind", "--callgrind-out-file=/dev/null", self, "-test.run=^TestCounted$", "-test.count=1")
+	c.Env = append(os.Environ(), "GOGC=off", "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", countedEnv+"="+strconv.Itoa(shape))
+	out, err := c.CombinedOutput()
+	found := collected.FindSubmatch(out)
+	if err != nil || found == nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	n, _ := strconv.ParseFloat(string(found[1]), 64)
+	return n
+}
+
+// TestCounted is what is counted.
+func TestCounted(t *testing.T) {
+	counted, err := strconv.Atoi(os.Getenv(countedEnv))
+	if err != nil {
+		t.Skip("TestInstructions runs this")
+	}
+	const bids = 2_000
+	node := servingtest.New(servingtest.Spec{Bids: bids})
+	server := hotpath.New(hotpath.Options{Core: node.Core, Metrics: node.Metrics, Log: node.Deps.Log, NoDate: true})
+	conn := &memoryConn{}
+	for i, b := range budgets {
+		random := rand.New(rand.NewPCG(uint64(b.auctions), uint64(b.ids)))
+		stream := pipelined(node.AuctionKey, "/v2/auctions", countedRequests, func() []byte {
+			return ceilingBody(random, b.auctions, b.ids, b.withBid, bids)
+		})
+		passes := 1
+		if i == counted {
+			passes += b.passes
+		}
+		for range passes {
+			conn.in.Reset(stream)
+			conn.out = conn.out[:0]
+			if err := server.ServeConn(conn); err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(conn.out, []byte("HTTP/1.1 201 Created")); n != countedRequests {
+				t.Fatalf("%d of %d requests were answered with 201", n, countedRequests)
+			}
+		}
+	}
+}
+
+// ceilingBody makes a body as bench/ceiling does.
+func ceilingBody(random *rand.Rand, auctions, ids, withBid, bids int) []byte {
+	body := []byte(`{"auctions":[`)
+	for a := range auctions {
+		if a > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, `{"type":"listings","slots":4,"products":{"ids":[`...)
+		for i := range ids {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			id := fmt.Sprintf("q-%07d", random.IntN(10_000_000))
+			if i*withBid/100 != (i+1)*withBid/100 {
+				id = servingtest.ProductID(random.IntN(bids))
+			}
+			body = strconv.AppendQuote(body, id)
+		}
+		body = append(body, `]}}`...)
+	}
+	return append(body, `]}`...)
+}
