@@ -23,13 +23,11 @@ func (m *Machine) transfer(x *command.Transfer) command.Result {
 	if !t.Same(x.Marketplace, x.From, x.To, x.Amount) {
 		return refused(command.AlreadyExists, 0)
 	}
-	switch x.Step {
-	case command.TransferSettle, command.TransferReturn:
+	if x.Step == command.TransferSettle || x.Step == command.TransferReturn {
 		return m.endTransfer(x, &t)
-	case command.TransferReceive:
-		if t.State == ledger.Refused {
-			return refused(command.TooMany, 0)
-		}
+	}
+	if x.Step == command.TransferReceive && t.State == ledger.Refused {
+		return refused(command.TooMany, 0)
 	}
 	return command.Result{} // Repeated.
 }

@@ -64,7 +64,7 @@ func (b *books) takeTransfer(id [16]byte, value []byte) (ok bool) {
 // takeEntry looks whether a line that is listed under an account is a line of that account.
 func (b *books) takeEntry(account [16]byte, line uint64) {
 	if of, found := b.listed[line]; !found || of != account {
-		b.problem(fmt.Sprintf("account %s", uuid(account)), "lists line %d, which is not its own", line)
+		b.problem("account "+uuid(account), "lists line %d, which is not its own", line)
 	}
 }
 

@@ -28,7 +28,7 @@ const (
 	Returned
 	Received
 	Refused
-	TransferStates = Refused + 1
+	TransferStates = int(Refused) + 1
 )
 
 // Same reports whether a step of a transfer is one of t.

@@ -130,20 +130,18 @@ func (m *Model) Transfer(x *command.Transfer) command.Result {
 		m.move(x, from, x.To, -1)
 		m.emptied(from, new(big.Int).Add(from.Balance, amount))
 	}
-	switch x.Step {
-	case command.TransferWithin:
-		m.Wallets[x.To].receive(m, x, x.From)
-	case command.TransferSend:
-		moved.State = ledger.InTransit
-	case command.TransferReceive:
+	if x.Step == command.TransferReceive {
 		moved.Millis, moved.State = x.Millis, ledger.Received
-		to.receive(m, x, x.From)
+		m.move(x, to, x.From, 1)
 		return command.Result{Balance: micros(to.Balance)}
+	}
+	if x.Step == command.TransferSend {
+		moved.State = ledger.InTransit
+	} else {
+		m.move(x, to, x.From, 1)
 	}
 	return command.Result{Balance: micros(from.Balance)}
 }
-
-func (w *Wallet) receive(m *Model, x *command.Transfer, other ids.UUID) { m.move(x, w, other, 1) }
 
 func (m *Model) endTransfer(x *command.Transfer, t *Moved, from *Wallet) command.Result {
 	after := ledger.Completed
