@@ -58,15 +58,24 @@ func (w *world) stopClocks() {
 	}
 }
 
-// level waits until every member has everything, and reports whether all stand at the same entry.
+// level waits until every member has everything, and reports whether all stand at the same entry of every group.
 func (w *world) level() bool {
-	var first uint64
+	for _, id := range w.groups() {
+		if !w.levelIn(id) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) levelIn(id uint16) bool {
+	var first raftstore.GroupStatus
 	for _, i := range w.members() {
 		store, _, _ := w.open(i)
 		if store == nil {
 			return false
 		}
-		g := store.Group(group)
+		g := store.Group(id)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		err := g.ReadBarrier(ctx)
 		cancel()
@@ -74,12 +83,17 @@ func (w *world) level() bool {
 			return false
 		}
 		s := g.Status()
-		w.h.digest(i, s.Applied, s.Digest)
-		if first == 0 {
-			first = s.Applied
+		if id == group {
+			w.h.digest(i, s.Applied, s.Digest)
 		}
-		if s.Applied != first {
+		if first.Applied == 0 {
+			first = s
+		}
+		if s.Applied != first.Applied {
 			return false
+		}
+		if s.Digest != first.Digest {
+			w.t.Errorf("node %d, group %d: the digest at entry %d is %016x, elsewhere it is %016x", i, id, s.Applied, s.Digest, first.Digest)
 		}
 	}
 	return true

@@ -87,9 +87,11 @@ var faults = []fault{
 	{"transfer", 2, func(w *world, node int) {
 		if i := w.leader(); i >= 0 {
 			store, _, _ := w.open(i)
+			all := w.groups()
+			id := all[w.rng.IntN(len(all))]
 			w.others.Go(func() {
 				if store != nil {
-					_ = store.Transfer(context.Background(), group, w.c.Nodes[node].ID) // May fail, may be to itself.
+					_ = store.Transfer(context.Background(), id, w.c.Nodes[node].ID) // May fail, may be to itself.
 				}
 			})
 		}

@@ -110,8 +110,8 @@ func (w *world) wipe(node int) {
 	}, func() { w.count("wiped and back") })
 }
 
-// voters is how many vote, as the leader knows for sure; 0: nobody can tell. A node that was away knows old members.
-func (w *world) voters() (n int) {
+// voters is how many vote in the group with the fewest, for sure; 0: nobody can tell. A node that was away knows old members.
+func (w *world) voters() int {
 	i := w.leader()
 	if i < 0 {
 		return 0
@@ -120,13 +120,29 @@ func (w *world) voters() (n int) {
 	if store == nil {
 		return 0
 	}
+	fewest := len(w.nodes)
+	for _, id := range w.groups() {
+		members, known := membersOf(store.Group(id))
+		if !known {
+			return 0
+		}
+		fewest = min(fewest, voting(members))
+	}
+	return fewest
+}
+
+// membersOf are the members of a group as of now; false: nobody can tell.
+func membersOf(g *raftstore.Group) ([]raftstore.Member, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	g := store.Group(group)
 	if g.ReadBarrier(ctx) != nil {
-		return 0
+		return nil, false
 	}
-	for _, m := range g.Members() {
+	return g.Members(), true
+}
+
+func voting(members []raftstore.Member) (n int) {
+	for _, m := range members {
 		if m.Voter {
 			n++
 		}
@@ -134,30 +150,30 @@ func (w *world) voters() (n int) {
 	return n
 }
 
-// isBack reports whether a node is what it was, as the newest configuration says: one incarnation, which votes, or others do
-// in its place.
+// isBack reports whether a node is in every group what it was, as the newest configuration says: one incarnation, which votes,
+// or others do in its place.
 func (w *world) isBack(node int) bool {
 	store, _, life := w.open(node)
 	if store == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	g := store.Group(group)
-	if g.ReadBarrier(ctx) != nil {
-		return false
-	}
-	incarnations, votes, voters := 0, false, 0
-	for _, m := range g.Members() {
-		if m.Voter {
-			voters++
+	for _, id := range w.groups() {
+		members, known := membersOf(store.Group(id))
+		if !known {
+			return false
 		}
-		if m.ID == w.c.Nodes[node].ID {
-			incarnations++
-			votes = m.Voter
+		incarnations, votes := 0, false
+		for _, m := range members {
+			if m.ID == w.c.Nodes[node].ID {
+				incarnations++
+				votes = m.Voter
+			}
+		}
+		if incarnations != 1 || !votes && voting(members) != raftstore.VotersMax {
+			return false
 		}
 	}
-	return incarnations == 1 && (votes || voters == raftstore.VotersMax) && w.c.Same(node, life)
+	return w.c.Same(node, life)
 }
 
 // ask puts a question to any node but one; false: it did not succeed.

@@ -45,6 +45,7 @@ type world struct {
 	exists        bool           // The cluster is founded; nobody founds another one.
 	learner       int            // Never votes; -1: there is none.
 	farJump       bool           // Clocks may be wrong by days.
+	topology      ids.Topology   // Clients use the group called group only; the others have members, leaders, ticks and snapshots of their own.
 	rightClocks   bool           // Clocks are never wrong.
 	compareClocks bool           // A node whose clock is wrong does not lead. Elsewhere wrong clocks lead, and nothing may depend on it.
 	midday        time.Duration  // What all clocks are ahead of the bubble's.
@@ -92,10 +93,13 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 	w := &world{
 		t: t, c: raftstoretest.NewCluster(t, seed, founded+spares), rng: rand.New(rand.NewPCG(seed, 3)), founded: founded,
 		h: newHistory(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
-		farJump: seed%4 == 0, rightClocks: seed%5 == 0, compareClocks: seed%2 == 0, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
+		farJump: seed%4 == 0, rightClocks: seed%5 == 0, compareClocks: seed%2 == 0, topology: ids.Topology{DataGroups: 1}, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
 	}
 	if seed%3 == 0 {
 		w.learner = founded
+	}
+	if seed%5 == 2 {
+		w.topology.DataGroups = 2
 	}
 	for range w.c.Nodes {
 		w.nodes = append(w.nodes, &node{disk: newBadDisk(seed)})
@@ -105,18 +109,30 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 	return w
 }
 
+// groups are the raft groups of every node.
+func (w *world) groups() (all []uint16) {
+	for _, g := range w.topology.Groups() {
+		all = append(all, uint16(g))
+	}
+	return all
+}
+
 // configure replaces the toy machine of the cluster by the real one, and its disk by one that can be bad.
 func (w *world) configure(i int, c *raftstore.Config) {
 	n := w.nodes[i]
 	f := newFeed()
-	fresh := cluster.NewFreshness(ids.Topology{DataGroups: 1}, staleness, func() time.Time { return w.now(i) })
+	fresh := cluster.NewFreshness(w.topology, staleness, func() time.Time { return w.now(i) })
 	n.mu.Lock()
 	n.feed, n.fresh = f, fresh
 	n.mu.Unlock()
 	c.Machine = func(g uint16) raftstore.StateMachine {
-		return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), true, f))
+		if g != group {
+			return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), false, newFeed()))
+		}
+		return fresh.Machine(group, shard.New(group, true, f))
 	}
 	c.FS = n.disk.begin(c.FS)
+	c.Groups = w.groups()
 	c.Logger = slog.New(speaker{words: &n.words})
 	c.Noop = command.AppendNoop(nil, 0)
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 10*time.Second, 60, 30
@@ -181,7 +197,7 @@ func (w *world) attach(i int) {
 	fresh := n.fresh
 	n.mu.Unlock()
 	cl := cluster.New(store, cluster.Options{
-		Topology: ids.Topology{DataGroups: 1}, Node: w.c.Nodes[i].ID, Freshness: fresh, Now: func() time.Time { return w.now(i) }, Log: slog.New(slog.DiscardHandler),
+		Topology: w.topology, Node: w.c.Nodes[i].ID, Freshness: fresh, Now: func() time.Time { return w.now(i) }, Log: slog.New(slog.DiscardHandler),
 		Periods: func(at time.Time) []command.Periods {
 			return []command.Periods{cluster.PeriodsAt(marketplace, at, time.UTC)}
 		},
