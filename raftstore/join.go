@@ -101,7 +101,7 @@ func (g *Group) catchUp() bool {
 			return false
 		}
 		contact, commit := g.safe.LeaderContact()
-		if time.Since(contact) > joinContactMax || g.raft.AppliedIndex()+joinLagMax < commit {
+		if time.Since(contact) > joinContactMax || commit == 0 || g.raft.AppliedIndex()+joinLagMax < commit {
 			began = time.Now()
 		}
 		if g.lonely() {

@@ -110,7 +110,7 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 		if g.Ready() {
 			return nil
 		}
-		if at, commit := g.safe.LeaderContact(); !at.IsZero() && g.Leader() != "" {
+		if _, commit := g.safe.LeaderContact(); commit > 0 && g.Leader() != "" {
 			return g.WaitApplied(ctx, commit)
 		}
 		if !g.waitRetry(ctx, retryPauseMin) {

@@ -26,8 +26,8 @@ type tap struct {
 	stop    chan struct{}
 	once    sync.Once
 	done    sync.WaitGroup
-	contact atomic.Int64 // Unix nanoseconds of the last call of a leader.
-	commit  atomic.Uint64
+	contact atomic.Int64  // Unix nanoseconds of the last call of a leader.
+	commit  atomic.Uint64 // The highest commit index that a leader told.
 	brakes  atomic.Pointer[Brakes]
 	peers   sync.Map // raft.ServerID to time.Time of the last answer. BOUND: the servers that were ever members in this life.
 	gates   gates
@@ -101,9 +101,18 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Store(time.Now().UnixNano())
-		t.commit.Store(call.LeaderCommitIndex)
+		t.told(call.LeaderCommitIndex)
 	}
 	return nil
+}
+
+// told keeps the highest commit index that a leader told. Heartbeats tell none, and connections overtake each other.
+func (t *tap) told(commit uint64) {
+	for known := t.commit.Load(); known < commit; known = t.commit.Load() {
+		if t.commit.CompareAndSwap(known, commit) {
+			return
+		}
+	}
 }
 
 func (t *tap) send(rpc raft.RPC) bool {
@@ -179,7 +188,8 @@ func (s Safe) Close() error {
 	return err
 }
 
-// LeaderContact is when a leader last called, by this node's clock, and the commit index it told. Zero: never.
+// LeaderContact is when a leader last called, by this node's clock, and the highest commit index that one told. Zero: never;
+// the first calls of a leader may be heartbeats, which tell no index.
 func (s Safe) LeaderContact() (at time.Time, commit uint64) {
 	if nanos := s.tap.contact.Load(); nanos != 0 {
 		at = time.Unix(0, nanos)

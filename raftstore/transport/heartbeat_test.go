@@ -160,6 +160,24 @@ func TestDeposedLeaderDoesNotWriteUnderTheNewTerm(t *testing.T) {
 	}
 }
 
+// Heartbeats tell no commit index. Whoever asks how far the leader is must not hear zero between two other calls: a learner would take
+// itself for caught up, and a node that starts for one that has nothing to wait for.
+func TestHeartbeatsDoNotForgetTheCommitIndex(t *testing.T) {
+	a, addrA := listen(t)
+	b, _ := listen(t)
+	go obey(a, "A")
+	header := raft.RPCHeader{ProtocolVersion: 3, ID: []byte("B")}
+	for _, commit := range []uint64{0, 7, 0, 5, 9, 0} {
+		call := &raft.AppendEntriesRequest{RPCHeader: header, Term: 1, Leader: []byte("B"), LeaderCommitIndex: commit}
+		if err := b.AppendEntries("A", addrA, call, &raft.AppendEntriesResponse{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, commit := a.(Safe).LeaderContact(); at.IsZero() || commit != 9 {
+		t.Errorf("contact %s, commit %d; want 9", at, commit)
+	}
+}
+
 // A wrapper that hides RequestPreVote turns pre-vote off with only a warning: a node that comes back then deposes leaders.
 func TestPreVoteIsActiveThroughTheWrapper(t *testing.T) {
 	a, addrA := listen(t)
