@@ -60,6 +60,7 @@ type Config struct {
 	Blob       Blob
 	Offsite    Offsite
 	Webhooks   Webhooks
+	SMTP       SMTP
 	Raft       Raft
 	Disk       Disk
 	Log        Log
@@ -127,6 +128,15 @@ type Webhooks struct {
 	Development bool `help:"Also take webhooks and connectors with http to loopback addresses. Never in production."`
 }
 
+// SMTP is the mail server through which invitations are sent, by the leader. Without one, nothing is sent.
+type SMTP struct {
+	Server   string `help:"Mail server for invitations; empty: no mail is sent, and their links have to be passed on. The same on all nodes." placeholder:"HOST:PORT"`
+	From     string `help:"Sender of mails." placeholder:"ADDRESS"`
+	Username string `help:"Name at the mail server; empty: no authentication." placeholder:"NAME"`
+	Password string `help:"Password at the mail server. Prefer the variable: flags show in the process list." placeholder:"TEXT" secret:"yes"`
+	TLS      string `help:"starttls, tls (from the first byte, mostly port 465), or none (for a server on the same machine)." placeholder:"HOW" oneof:"starttls,tls,none"`
+}
+
 // Raft tunes replication. The defaults carry a production node; tests shorten them.
 type Raft struct {
 	SnapshotInterval  time.Duration `help:"How often a group looks whether it should take a snapshot." placeholder:"DURATION" min:"1s" max:"24h"`
@@ -167,6 +177,7 @@ func Default() Config {
 		},
 		Explain: Explain{Sample: 1_000},
 		Blob:    Blob{Driver: "local", Region: "us-east-1"},
+		SMTP:    SMTP{TLS: "starttls"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,

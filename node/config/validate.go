@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -32,6 +33,7 @@ func (c Config) faults() []*Fault {
 	c.checkWeb(add)
 	c.checkBlob(add)
 	c.checkConnectors(add)
+	c.checkMail(add)
 	if c.Raft.TrailingLogs < 2*c.Raft.SnapshotThreshold {
 		add("raft.trailing_logs", "%d is less than twice raft.snapshot_threshold (%d): a slow follower would need a snapshot each time",
 			c.Raft.TrailingLogs, c.Raft.SnapshotThreshold)
@@ -136,6 +138,21 @@ func loopback(addr string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func (c Config) checkMail(add func(key, problem string, args ...any)) {
+	if c.SMTP.Server == "" {
+		return
+	}
+	if _, _, err := net.SplitHostPort(c.SMTP.Server); err != nil {
+		add("smtp.server", "%q is not HOST:PORT", c.SMTP.Server)
+	}
+	if a, err := mail.ParseAddress(c.SMTP.From); err != nil || a.Address != c.SMTP.From {
+		add("smtp.from", "%q is not an e-mail address", c.SMTP.From)
+	}
+	if c.SMTP.TLS == "none" && c.SMTP.Password != "" {
+		add("smtp.tls", "none would send the password in clear")
+	}
 }
 
 var areaForm = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)

@@ -22,6 +22,9 @@ func (n *node) startJobs() {
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
 		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now)},
 	}
+	if lane, configured := n.mails(); configured {
+		runner.Lanes = append(runner.Lanes, lane)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	runner.Start(ctx)
 	sweeper := &jobs.Sweeper{Blobs: n.blobs, Store: n.store, Mine: leads, Now: time.Now, Log: n.log}

@@ -110,7 +110,7 @@ func (n *node) openState(ctx context.Context) error {
 		},
 	})
 	n.feed.keys.Fence(n.cluster.KeysCurrent)
-	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View}
+	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View, Mails: n.cfg.SMTP.Server != ""}
 	return nil
 }
 

@@ -18,6 +18,7 @@ type DueKind string
 const (
 	DueUpload   DueKind = "upload"   // An asset's file should have come by now.
 	DueJob      DueKind = "job"      // A job has something to do, or is old enough to be forgotten.
+	DueMail     DueKind = "mail"     // The letter of an invitation shall be sent.
 	DueDelivery DueKind = "delivery" // A notification shall be sent, or is old enough to be forgotten.
 )
 

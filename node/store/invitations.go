@@ -40,6 +40,7 @@ type Invitation struct {
 	ExpiresMillis int64
 	CreatedMillis int64
 	UpdatedMillis int64
+	Mail          *MailState `json:",omitempty"` // nil: no letter was sent or will be.
 }
 
 // Place is the invitation's position in lists.
@@ -98,17 +99,19 @@ func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []comm
 	case known && status == InvitationPending:
 		it.Invite, it.UpdatedMillis = x, now
 		it.Accepted, it.ExpiresMillis = has, now+InvitationTTL.Milliseconds()
-		return it, []command.Record{invitations.record(t, &it, at.version)}
+		letter := t.queueMail(&it)
+		return it, append(letter, invitations.record(t, &it, at.version))
 	}
 	it = Invitation{
 		ID: id, Invite: x, Token: rand.Text(), Accepted: has,
 		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
 	}
+	letter := t.queueMail(&it)
 	records := invitations.recordsOfNew(t, &it)
 	if known {
 		records[2].Expect = at.index // The name leads to the new one from now on.
 	}
-	return it, records
+	return it, append(records, letter...)
 }
 
 // Invitations lists the invitations that a filter keeps, newest first.

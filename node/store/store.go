@@ -46,6 +46,9 @@ type Store struct {
 	// View is the market as auctions see it now; the store takes marketplace settings from it.
 	View func() *market.View
 
+	// Mails says that somebody sends letters: then invitations queue one.
+	Mails bool
+
 	settings sync.Mutex // Held while a marketplace's settings are changed.
 }
 

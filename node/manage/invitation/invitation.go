@@ -17,8 +17,6 @@ import (
 const (
 	base = "/public/v1/invitation-service/invitations"
 	tag  = "Invitations"
-	// acceptPath is the console's page for links. The token follows as the fragment, which no server, log or referrer sees.
-	acceptPath = "/console/invitations/accept#"
 )
 
 // Store is what invitations need of a marketplace's store.
@@ -41,7 +39,7 @@ func Register(api huma.API, now func() time.Time) {
 	s := service{now: now, publicURL: api.OpenAPI().Servers[0].URL}
 	resource.Add(api, resource.Op{
 		ID: "createInvitations", Method: http.MethodPost, Path: base, Tag: tag,
-		Doc: "Invite people to vendors. No mail is sent: pass each acceptUrl on.",
+		Doc: "Invite people to vendors. Each gets a letter if a mail server is configured; otherwise pass each acceptUrl on.",
 	}, s.create)
 	resource.Add(api, resource.Op{ID: "listInvitations", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the invitations, newest first."}, s.list)
 	resource.Add(api, resource.Op{
@@ -73,6 +71,27 @@ type Invitation struct {
 	ExpiresAt      resource.Time `json:"expiresAt"`
 	CreatedAt      resource.Time `json:"createdAt"`
 	UpdatedAt      resource.Time `json:"updatedAt"`
+	Mail           *Mail         `json:"mail,omitempty" doc:"The letter; absent where no mail server is configured."`
+}
+
+// Mail is how far the letter of an invitation got.
+type Mail struct {
+	Status   string `json:"status" enum:"queued,sent,failed"`
+	Attempts int    `json:"attempts" doc:"At most 6, over about an hour."`
+	Error    string `json:"error,omitempty" doc:"Of the last attempt that failed."`
+}
+
+func mailOf(m *store.MailState) *Mail {
+	switch {
+	case m == nil:
+		return nil
+	case m.Sent:
+		return &Mail{"sent", m.Attempts, ""}
+	case m.Failed:
+		return &Mail{"failed", m.Attempts, m.Reason}
+	default:
+		return &Mail{"queued", m.Attempts, m.Reason}
+	}
 }
 
 // Invitations is the answer to a request.
@@ -179,8 +198,9 @@ func (s service) answers(all []store.Invitation) []Invitation {
 	for i := range all {
 		x := &all[i]
 		out[i] = Invitation{
-			x.ID.String(), x.VendorID, x.Email, x.Role, string(x.Status(now)), s.publicURL + acceptPath + x.Token,
+			x.ID.String(), x.VendorID, x.Email, x.Role, string(x.Status(now)), s.publicURL + store.AcceptPath + x.Token,
 			resource.Time(x.ExpiresMillis), resource.Time(x.CreatedMillis), resource.Time(x.UpdatedMillis),
+			mailOf(x.Mail),
 		}
 	}
 	return out

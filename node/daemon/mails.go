@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/mail"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// mails is the lane that sends the letters of invitations; false when no mail server is configured.
+func (n *node) mails() (jobs.Lane, bool) {
+	c := n.cfg.SMTP
+	if c.Server == "" {
+		return jobs.Lane{}, false
+	}
+	sender := mail.New(mail.Config{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password, TLS: c.TLS})
+	public := n.cfg.PublicURL(n.manage.Addr().String())
+	return jobs.Mails(func(ctx context.Context, t store.Tenant, i *store.Invitation) (bool, error) {
+		shop := t.Settings().Name
+		err := sender.Send(ctx, mail.Letter{
+			ID: fmt.Sprintf("%s.%d@gavel", i.ID, i.Mail.QueuedMillis), To: i.Email, Subject: "Invitation to " + shop,
+			Text: fmt.Sprintf("You are invited to work for %s at %s.\n\nOpen this address to accept; it works once, until %s:\n\n%s\n",
+				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.Token),
+		})
+		return mail.Permanent(err), err
+	}, n.log), true
+}

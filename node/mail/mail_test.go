@@ -1,0 +1,88 @@
+package mail_test
+
+import (
+	"bufio"
+	"net"
+	"net/textproto"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/mail"
+)
+
+// serve is a mail server for one letter, which answers RCPT with a line. It returns what it was told.
+func serve(t *testing.T, rcpt string) (address string, told chan string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	told = make(chan string, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }()
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // A client that gives up may leave the line open.
+		var all strings.Builder
+		r, w := textproto.NewReader(bufio.NewReader(c)), textproto.NewWriter(bufio.NewWriter(c))
+		_ = w.PrintfLine("220 test")
+		for {
+			line, err := r.ReadLine()
+			if err != nil {
+				break
+			}
+			all.WriteString(line + "\n")
+			answer := "250 ok"
+			switch word, _, _ := strings.Cut(line, " "); strings.ToUpper(word) {
+			case "RCPT":
+				answer = rcpt
+			case "DATA":
+				_ = w.PrintfLine("354 go on")
+				text, _ := r.ReadDotBytes() // A letter that is cut off has no end.
+				all.Write(text)
+			case "QUIT":
+				answer = "221 bye"
+			}
+			_ = w.PrintfLine("%s", answer)
+		}
+		told <- all.String()
+	}()
+	return l.Addr().String(), told
+}
+
+func TestSend(t *testing.T) {
+	address, told := serve(t, "250 ok")
+	s := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None})
+	letter := mail.Letter{ID: "one@gavel", To: "vendor@example.com", Subject: "Grüße", Text: "Open http://x/accept#token\n"}
+	if err := s.Send(t.Context(), letter); err != nil {
+		t.Fatal(err)
+	}
+	got := <-told
+	for _, want := range []string{"MAIL FROM:<shop@example.com>", "RCPT TO:<vendor@example.com>", "Message-ID: <one@gavel>", "=?UTF-8?", "Open http://x/accept#token"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the server was not told %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for answer, permanent := range map[string]bool{"550 no such mailbox": true, "451 later": false} {
+		address, _ := serve(t, answer)
+		err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None}).Send(t.Context(), mail.Letter{ID: "a@b", To: "v@example.com"})
+		if err == nil || mail.Permanent(err) != permanent {
+			t.Errorf("%s: %v, permanent %v", answer, err, mail.Permanent(err))
+		}
+	}
+	address, told := serve(t, "250 ok")
+	err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.StartTLS}).Send(t.Context(), mail.Letter{ID: "a@b", To: "v@example.com"})
+	if err == nil || strings.Contains(<-told, "RCPT") {
+		t.Errorf("a letter went over a line in clear: %v", err)
+	}
+	if err := mail.New(mail.Config{Server: address, From: "shop@example.com"}).Send(t.Context(), mail.Letter{ID: "a@b", To: "nobody\r\nBCC: x@y.z"}); !mail.Permanent(err) {
+		t.Errorf("an address with a line feed: %v", err)
+	}
+}

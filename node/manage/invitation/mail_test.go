@@ -1,0 +1,77 @@
+package invitation_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// TestLetters: an invitation gets one letter, tried again while the server cannot take it; a renewal within ten minutes gets
+// none, and what is accepted or refused for good is not tried again.
+func TestLetters(t *testing.T) {
+	w := managetest.New(t)
+	w.Store.Mails = true
+	do := func(method, path, body string) string {
+		t.Helper()
+		r := httptest.NewRequest(method, "/public/v1/"+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+		rec := httptest.NewRecorder()
+		w.ServeHTTP(rec, r)
+		if rec.Code != 200 {
+			t.Fatalf("%s %s: %d %s", method, path, rec.Code, rec.Body)
+		}
+		return rec.Body.String()
+	}
+	var sent []string
+	var failure error
+	permanent := false
+	lane := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
+		sent = append(sent, i.Email)
+		return permanent, failure
+	}, slog.New(slog.DiscardHandler))
+	round := func(want int) {
+		t.Helper()
+		sent = nil
+		r := w.Runner()
+		for more := true; more; {
+			more = r.Round(t.Context(), lane) > 0
+		}
+		if len(sent) != want {
+			t.Errorf("sent %v, want %d letters", sent, want)
+		}
+	}
+	const invite = `{"invites":[{"vendorId":"v1","vendorEmail":"a@example.com"}]}`
+	do("PUT", "catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"V"}]}`)
+	if body := do("POST", "invitation-service/invitations", invite); !strings.Contains(body, `"mail":{"status":"queued","attempts":0}`) {
+		t.Error(body)
+	}
+	failure = errors.New("451 later")
+	round(1)
+	round(0) // Its time has not come.
+	w.Pass(time.Minute)
+	failure = nil
+	round(1)
+	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"mail":{"status":"sent","attempts":2}`) {
+		t.Error(body)
+	}
+	w.Pass(time.Minute)
+	do("POST", "invitation-service/invitations", invite)
+	round(0)
+	w.Pass(10 * time.Minute)
+	do("POST", "invitation-service/invitations", invite)
+	failure, permanent = errors.New("550 nobody"), true
+	round(1)
+	w.Pass(2 * time.Hour)
+	round(0)
+	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"status":"failed","attempts":1,"error":"550 nobody"`) {
+		t.Error(body)
+	}
+}

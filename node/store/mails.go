@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+// AcceptPath is the console's page for the links of invitations. The token follows as the fragment, which no server, log or
+// referrer sees.
+const AcceptPath = "/console/invitations/accept#"
+
+// Bounds of the letters of invitations.
+const (
+	MailAttempts = 6                // BOUND: over about an hour, with doubling waits.
+	MailWait     = time.Minute      // Before the second attempt.
+	MailPause    = 10 * time.Minute // BOUND: who renews an invitation sooner sends no second letter.
+)
+
+// MailState is how far the letter of an invitation got.
+type MailState struct {
+	QueuedMillis int64
+	DueMillis    int64
+	Attempts     int
+	Sent         bool
+	Failed       bool   // For good.
+	Reason       string // Of the last attempt that failed.
+}
+
+// queueMail enters the letter of an invitation into the diary, in the command that writes the invitation.
+func (t Tenant) queueMail(it *Invitation) []command.Record {
+	now := t.now()
+	if !t.store.Mails || it.Accepted || it.Mail != nil && now-it.Mail.QueuedMillis < MailPause.Milliseconds() {
+		return nil
+	}
+	it.Mail = &MailState{QueuedMillis: now, DueMillis: now}
+	return []command.Record{t.dueRecord(Due{now, DueMail, it.ID})}
+}
+
+// BeginMail counts an attempt at a letter before it is made, with the time of the next one: a leader that ends in between has
+// tried, and another does not send the letter at once again. ErrWrongState when there is nothing to send any more.
+func (t Tenant) BeginMail(ctx context.Context, d Due) (Invitation, error) {
+	return invitations.alter(ctx, t, keyOfID(d.ID), func(x *Invitation) ([]command.Record, error) {
+		m := x.Mail
+		if m == nil || m.Sent || m.Failed || m.DueMillis != d.Millis || x.Status(t.now()) != InvitationPending {
+			return nil, ErrWrongState
+		}
+		next := *m
+		next.Attempts++
+		next.DueMillis = t.now() + (MailWait << (next.Attempts - 1)).Milliseconds()
+		x.Mail = &next
+		return []command.Record{t.doneRecord(d), t.dueRecord(Due{next.DueMillis, DueMail, d.ID})}, nil
+	})
+}
+
+// EndMail notes what became of an attempt.
+func (t Tenant) EndMail(ctx context.Context, id ids.UUID, reason string, permanent bool) error {
+	_, err := invitations.alter(ctx, t, keyOfID(id), func(x *Invitation) ([]command.Record, error) {
+		if x.Mail == nil {
+			return nil, ErrWrongState
+		}
+		next := *x.Mail
+		next.Reason, next.Sent = reason, reason == ""
+		next.Failed = !next.Sent && (permanent || next.Attempts >= MailAttempts)
+		x.Mail = &next
+		if !next.Sent && !next.Failed {
+			return nil, nil
+		}
+		return []command.Record{t.doneRecord(Due{next.DueMillis, DueMail, id})}, nil
+	})
+	return err
+}
