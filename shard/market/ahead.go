@@ -52,7 +52,9 @@ func (a *Ahead) Offer(v *View, r *ProductRow) {
 	if r.Bids == 0 {
 		return
 	}
-	a.add(unsafe.Pointer(&v.bids[r.block>>bidChunkBits][r.block%bidChunkRows]))
+	bid := unsafe.Pointer(&v.bids[r.block>>bidChunkBits][r.block%bidChunkRows])
+	a.add(bid)
+	a.add(unsafe.Add(bid, unsafe.Sizeof(BidRow{})-1)) // Every third row lies in two lines.
 	a.add(unsafe.Pointer(v.campaigns.at(r.Campaign)))
 	a.add(unsafe.Pointer(v.Slot(r.Campaign)))
 }
