@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// sameStateAfterReplay kills the node and opens its directory here, twice, where no leader's ticks change the state. The first start
+// sameStateAfterReplay kills the node and replays its directory (openDirectory) twice, where no leader's ticks change the state. The first start
 // rebuilds memory from the state database, which lags behind, and replays the log; the second finds what the first one left in
 // order. Every group has to come out at the same state, whatever was in memory and where the log had to take over.
 func (c *crash) sameStateAfterReplay() {
@@ -25,8 +25,8 @@ func (c *crash) sameStateAfterReplay() {
 			c.t.Fatal(err)
 		}
 	}
-	first, replayed := c.open()
-	second, _ := c.open()
+	first, replayed := c.replay(c)
+	second, _ := c.replay(c)
 	if replayed == 0 {
 		c.t.Error("the state was whole when the node was killed: nothing was replayed")
 	}
@@ -35,8 +35,8 @@ func (c *crash) sameStateAfterReplay() {
 	}
 }
 
-// open replays the directory of the killed node without the node, and tells how many commands the log had to give.
-func (c *crash) open() (digests map[uint16]string, replayed uint64) {
+// openDirectory replays the directory of the killed node without the node, and tells how many commands the log had to give.
+func (c *crash) openDirectory() (digests map[uint16]string, replayed uint64) {
 	c.t.Helper()
 	dir := c.node.Dir()
 	groups, err := raftstore.FoundedGroups(vfs.Default, dir)

@@ -72,6 +72,8 @@ type crash struct {
 	stage   *stage
 	history *history
 	load    *load
+	// replay starts the killed node's state without traffic and returns its digests by group, and how many commands were replayed.
+	replay func(*crash) (map[uint16]string, uint64)
 }
 
 // power is a disk whose power can be cut: what was not synced is gone. A SIGKILL alone leaves the kernel's cache intact.
@@ -83,7 +85,7 @@ type power interface {
 func newCrash(t testing.TB, seed uint64, o nodetest.Options) *crash {
 	t.Helper()
 	node := nodetest.Start(t, o)
-	c := &crash{t: t, r: rand.New(rand.NewPCG(seed, 1)), node: node, history: &history{}}
+	c := &crash{t: t, r: rand.New(rand.NewPCG(seed, 1)), node: node, history: &history{}, replay: (*crash).openDirectory}
 	c.stage = setStage(t, node)
 	c.load = newLoad(c.node, c.stage, c.history, seed)
 	return c
