@@ -27,7 +27,6 @@ type cluster struct {
 	nodes    []*nodetest.Node
 	client   *http.Client
 	campaign string
-	events   atomic.Int64
 }
 
 // said is an answer.

@@ -191,8 +191,10 @@ func (c Config) checkBlob(add func(key, problem string, args ...any)) {
 		return
 	}
 	for _, s := range []struct{ key, value string }{
-		{"blob.endpoint", c.Blob.Endpoint}, {"blob.bucket", c.Blob.Bucket},
-		{"blob.access_key", c.Blob.AccessKey}, {"blob.secret_key", c.Blob.SecretKey},
+		{"blob.endpoint", c.Blob.Endpoint},
+		{"blob.bucket", c.Blob.Bucket},
+		{"blob.access_key", c.Blob.AccessKey},
+		{"blob.secret_key", c.Blob.SecretKey},
 	} {
 		if s.value == "" {
 			add(s.key, "the s3 driver needs it")

@@ -48,10 +48,15 @@ func peers(s *raftstore.Stats) metrics.Peers {
 	return metrics.Peers{
 		Conns: s.PeerConns, Forwarded: s.Forwarded, ForwardLost: s.ForwardLost,
 		Rejects: []metrics.Reject{
-			{Why: "full", N: s.PeerRejectFull}, {Why: "header", N: s.PeerRejectHeader}, {Why: "cluster", N: s.PeerRejectCluster},
-			{Why: "stream", N: s.PeerRejectStream}, {Why: "handshake", N: s.PeerRejectHandshake},
-			{Why: "no_certificate", N: s.PeerRejectNoCertificate}, {Why: "authority", N: s.PeerRejectAuthority},
-			{Why: "expired", N: s.PeerRejectExpired}, {Why: "name", N: s.PeerRejectName},
+			{Why: "full", N: s.PeerRejectFull},
+			{Why: "header", N: s.PeerRejectHeader},
+			{Why: "cluster", N: s.PeerRejectCluster},
+			{Why: "stream", N: s.PeerRejectStream},
+			{Why: "handshake", N: s.PeerRejectHandshake},
+			{Why: "no_certificate", N: s.PeerRejectNoCertificate},
+			{Why: "authority", N: s.PeerRejectAuthority},
+			{Why: "expired", N: s.PeerRejectExpired},
+			{Why: "name", N: s.PeerRejectName},
 		},
 	}
 }

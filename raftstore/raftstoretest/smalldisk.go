@@ -68,14 +68,17 @@ func (d *SmallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: uint64(free), TotalBytes: uint64(total), UsedBytes: uint64(total - free)}, nil
 }
 
+// Create makes a file, which counts when it is written.
 func (d *SmallDisk) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return d.wrap(d.FS.Create(name, c))
 }
 
+// OpenReadWrite opens a file, which counts when it is written.
 func (d *SmallDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
 	return d.wrap(d.FS.OpenReadWrite(name, c, o...))
 }
 
+// ReuseForWrite takes an old file for a new one.
 func (d *SmallDisk) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return d.wrap(d.FS.ReuseForWrite(oldname, newname, c))
 }

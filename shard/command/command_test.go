@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -283,8 +284,7 @@ func TestAttemptsNeedTheirLevel(t *testing.T) {
 		}
 		cmd := AppendAttempt(bytes.Clone(x.cmd), Attempt{ID: [16]byte{1}, Seen: 2})
 		needs, known := Needs(cmd)
-		switch c.Op {
-		case OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature:
+		if slices.Contains([]Op{OpNoop, OpAdvance, OpEvents, OpBootstrap, OpSetFeature}, c.Op) {
 			if _, err := Open(cmd); known || !errors.Is(err, ErrUnknownVersion) {
 				t.Errorf("%s as an attempt: known %t, %v", x.name, known, err)
 			}
