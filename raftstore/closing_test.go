@@ -55,7 +55,8 @@ func TestCloseAnswersReaders(t *testing.T) {
 		var readers sync.WaitGroup
 		for range 64 {
 			readers.Go(func() {
-				for s.Group(1).ReadBarrier(t.Context()) == nil {
+				for err := error(nil); err == nil; {
+					err = s.Group(1).ReadBarrier(t.Context())
 				}
 			})
 		}

@@ -54,7 +54,8 @@ func TestGuardedFollowerDoesNotVote(t *testing.T) {
 			}
 			third, _ := c.Store(never)
 			time.Sleep(time.Minute)
-			if !accept {
+			switch {
+			case !accept:
 				if !errors.Is(err, raftstore.ErrDamaged) {
 					t.Errorf("the node that forgot starts: %v", err)
 				}
@@ -67,9 +68,9 @@ func TestGuardedFollowerDoesNotVote(t *testing.T) {
 				if got := place(t, c, never, 12); got != 12 || c.Ledger(never).Place(11) != 11 {
 					t.Errorf("place %d, the eleventh has %d", got, c.Ledger(never).Place(11))
 				}
-			} else if err != nil {
+			case err != nil:
 				t.Fatal(err)
-			} else {
+			default:
 				if err := third.Group(1).ReadBarrier(t.Context()); err != nil {
 					t.Fatal(err)
 				}

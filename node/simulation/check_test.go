@@ -33,16 +33,18 @@ func (w *world) check() {
 			w.t.Errorf("node %d is not up", i)
 			continue
 		}
-		g := store.Group(group)
-		_ = g.Read(func(r raftstore.Reader) error { // Fails when the store is closed, which it is not.
-			b := shard.Books{R: r}
-			if err := b.Audit(); err != nil {
-				w.t.Errorf("node %d: %v", i, err)
-			}
-			w.h.books(i, b)
-			w.slots(i, b)
-			return nil
-		})
+		for _, h := range w.groups {
+			_ = store.Group(h.group).Read(func(r raftstore.Reader) error { // Fails when the store is closed, which it is not.
+				b := shard.Books{R: r}
+				if err := b.Audit(); err != nil {
+					w.t.Errorf("node %d, group %d: %v", i, h.group, err)
+				}
+				h.books(i, b)
+				w.slots(i, h, b)
+				return nil
+			})
+		}
+		w.bank.settled(i)
 	}
 }
 
@@ -60,7 +62,7 @@ func (w *world) stopClocks() {
 
 // level waits until every member has everything, and reports whether all stand at the same entry of every group.
 func (w *world) level() bool {
-	for _, id := range w.groups() {
+	for _, id := range w.raftGroups() {
 		if !w.levelIn(id) {
 			return false
 		}
@@ -83,8 +85,8 @@ func (w *world) levelIn(id uint16) bool {
 			return false
 		}
 		s := g.Status()
-		if id == group {
-			w.h.digest(i, s.Applied, s.Digest)
+		if h := w.groupOf(id); h != nil {
+			h.digest(i, s.Applied, s.Digest)
 		}
 		if first.Applied == 0 {
 			first = s
@@ -106,7 +108,7 @@ func (h *history) books(node int, b shard.Books) {
 	var lines []ledger.Line
 	b.Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
 	h.extend(node, floor{lines: len(h.seen), at: time.Now()}, lines)
-	h.journal(node, lines)
+	h.journal(node, b, lines)
 	h.counts(node, nil, b.FreeCounters(marketplace, 0, math.MaxUint32))
 	for _, x := range h.campaigns {
 		h.campaign(node, b, x)
@@ -114,11 +116,11 @@ func (h *history) books(node int, b shard.Books) {
 }
 
 // journal goes through the lines with sums of its own. Every line is somebody's attempt; a token has one line and a
-// deposit too; no prepaid wallet is ever below zero, and no budget is ever spent above what was in force: what the managers
+// deposit too, and a transfer its sides (bank); no prepaid wallet is ever below zero, and no budget is ever spent above what was in force: what the managers
 // asked for, for a total budget, and what the journal itself tells, from the level on at which it does.
-func (h *history) journal(node int, lines []ledger.Line) {
+func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 	fail := func(l *ledger.Line, format string, args ...any) {
-		h.t.Errorf("node %d, line %d: "+format, append([]any{node, l.Seq}, args...)...)
+		h.t.Errorf("node %d, group %d, line %d: "+format, append([]any{node, h.group, l.Seq}, args...)...)
 	}
 	balances, spent := map[ids.UUID]money.Micros{}, map[*campaign]money.Micros{}
 	once, told := map[[16]byte]money.Micros{}, map[uint32]ledger.Line{}
@@ -128,30 +130,37 @@ func (h *history) journal(node int, lines []ledger.Line) {
 			told[l.Campaign] = *l
 			continue
 		}
+		if isMove(l.Kind) {
+			if balances[l.Wallet] += l.Amount; balances[l.Wallet] < 0 {
+				fail(l, "the transfer overdraws the account: %d", balances[l.Wallet])
+			}
+			h.bank.moved(node, h.group, l)
+			continue
+		}
 		if _, twice := once[l.Key]; twice {
 			fail(l, "%x has a second line", l.Key[:4])
 		}
 		once[l.Key] = l.Amount
 		if l.Kind == ledger.Adjustment {
 			d := h.deposits[l.Key]
-			if d == nil || d.amount != l.Amount || walletOf(d.vendor) != l.Wallet {
+			if d == nil || d.amount != l.Amount || h.wallet(d.vendor) != l.Wallet {
 				fail(l, "nobody asked for %+v", l)
 				continue
 			}
 			balances[l.Wallet] += l.Amount
 		} else {
 			k := h.tokens[l.Key]
-			if k == nil || k.price != l.Price || k.campaign.ordinal != l.Campaign || walletOf(k.campaign.vendor) != l.Wallet {
+			if k == nil || k.price != l.Price || k.campaign.ordinal != l.Campaign || h.wallet(k.campaign.vendor) != l.Wallet {
 				fail(l, "nobody reported %+v", l)
 				continue
 			}
 			balances[l.Wallet] -= l.Amount
 			spent[k.campaign] += l.Amount
-			if b, known := told[l.Campaign]; known {
-				if b.Amount += l.Amount; l.Amount > 0 && b.Price > 0 && b.Amount > b.Price {
-					fail(l, "campaign %d spent %d of %d in the period", l.Campaign, b.Amount, b.Price)
+			if period, known := told[l.Campaign]; known {
+				if period.Amount += l.Amount; l.Amount > 0 && period.Price > 0 && period.Amount > period.Price {
+					fail(l, "campaign %d spent %d of %d in the period", l.Campaign, period.Amount, period.Price)
 				}
-				told[l.Campaign] = b
+				told[l.Campaign] = period
 			}
 			if most := k.campaign.most(i); l.Amount > 0 && k.campaign.total && spent[k.campaign] > most {
 				fail(l, "campaign %d spent %d of a budget of %d", l.Campaign, spent[k.campaign], most)
@@ -164,9 +173,14 @@ func (h *history) journal(node int, lines []ledger.Line) {
 			fail(l, "the wallet is overdrawn: %d", balances[l.Wallet])
 		}
 	}
+	for id, want := range balances {
+		if got, _ := b.Wallet(id); got.Balance != want {
+			h.t.Errorf("node %d: account %s has %d, its lines sum up to %d", node, id, got.Balance, want)
+		}
+	}
 	for key, d := range h.deposits {
 		if _, there := once[key]; d.done && !there {
-			h.t.Errorf("node %d: LOST: %d for %s was acknowledged", node, d.amount, vendorName(d.vendor))
+			h.t.Errorf("node %d: LOST: %d for %s was acknowledged", node, d.amount, h.vendors[d.vendor])
 		}
 	}
 	for key, k := range h.tokens {
@@ -232,16 +246,16 @@ func (h *history) campaign(node int, b shard.Books, x *campaign) {
 }
 
 // slots compares what the auctions of a node see with its books.
-func (w *world) slots(node int, b shard.Books) {
+func (w *world) slots(node int, h *history, b shard.Books) {
 	n := w.nodes[node]
 	n.mu.Lock()
-	f := n.feed
+	f := n.feeds[h.group]
 	n.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, x := range w.h.campaigns {
+	for _, x := range h.campaigns {
 		s, _ := b.Campaign(x.id)
-		purse, _ := b.Wallet(walletOf(x.vendor))
+		purse, _ := b.Wallet(h.wallet(x.vendor))
 		slot := f.slots[x.id]
 		if slot == nil || slot.Left.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.Wallet.Load() != int64(purse.Balance) {
 			w.t.Errorf("node %d: auctions see something else than %+v and %d of campaign %d", node, s.Money, purse.Balance, x.ordinal)

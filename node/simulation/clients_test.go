@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -27,9 +26,10 @@ const (
 	depositMax = 20_000
 )
 
-// client is somebody outside the cluster, who turns to any node.
+// client is somebody outside the cluster, who turns to any node, with what belongs to one data group.
 type client struct {
 	*world
+	h      *history // Of the group.
 	rng    *rand.Rand
 	number uint64
 	last   uint64
@@ -45,8 +45,8 @@ type attempt struct {
 // attemptsKept are the answered attempts of a client that may be delivered again.
 const attemptsKept = 4
 
-func (w *world) client(number uint64) *client {
-	return &client{world: w, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
+func (w *world) client(number uint64, h *history) *client {
+	return &client{world: w, h: h, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
 }
 
 // pause waits; false: the simulation ends.
@@ -75,7 +75,7 @@ func (c *client) persist(cmd []byte) (answer []byte) {
 		members := c.members()
 		i := members[c.rng.IntN(len(members))]
 		if _, cl, life := c.open(i); cl != nil {
-			answer, err := cl.Propose(context.Background(), group, cmd)
+			answer, err := cl.Propose(context.Background(), ids.Group(c.h.group), cmd)
 			if err == nil && c.c.Same(i, life) {
 				if len(answer) == 0 {
 					c.t.Errorf("node %d answers nothing to a command", i)
@@ -181,10 +181,6 @@ func (c *client) token(now int64) *token {
 	return k
 }
 
-func vendorName(vendor int) string { return fmt.Sprint("vendor ", vendor) }
-
-func walletOf(vendor int) ids.UUID { return ids.DefaultWalletOf(marketplace, vendorName(vendor)) }
-
 // manage runs the business of one vendor: money into the wallet and out of it, campaigns, budgets, bids.
 func (c *client) manage(vendor int) {
 	var mine []*campaign
@@ -254,6 +250,15 @@ func (c *client) linger() bool {
 
 // turn is the turn of the group as any node has it, however far it is behind.
 func (c *client) turn() (turn uint64, ok bool) {
+	ok = c.glance(func(b shard.Books) (attempts bool) {
+		turn, attempts = b.Turn()
+		return attempts
+	})
+	return turn, ok
+}
+
+// glance looks into the books of one node after the other, as they are, until it has seen what it wants to; false: it never did.
+func (c *client) glance(look func(shard.Books) bool) bool {
 	for {
 		members := c.members()
 		for n := range members {
@@ -262,17 +267,17 @@ func (c *client) turn() (turn uint64, ok bool) {
 			if store == nil {
 				continue
 			}
-			var attempts bool
-			err := store.Group(group).Read(func(r raftstore.Reader) error {
-				turn, attempts = shard.Books{R: r}.Turn()
+			var seen bool
+			err := store.Group(c.h.group).Read(func(r raftstore.Reader) error {
+				seen = look(shard.Books{R: r})
 				return nil
 			})
-			if err == nil && attempts && c.c.Same(i, life) {
-				return turn, true
+			if err == nil && seen && c.c.Same(i, life) {
+				return true
 			}
 		}
 		if !c.rest() {
-			return 0, false
+			return false
 		}
 	}
 }
@@ -297,7 +302,7 @@ func (c *client) deposit(vendor int, amount money.Micros) bool {
 	c.h.deposits[id] = d
 	c.h.mu.Unlock()
 	r, ok := c.result(command.AppendAdjustWallet(nil, c.clock(), &command.AdjustWallet{
-		Request: id, Marketplace: marketplace, VendorID: vendorName(vendor), Amount: amount, Strict: true,
+		Request: id, Marketplace: marketplace, VendorID: c.h.vendors[vendor], Amount: amount, Strict: true,
 	}))
 	c.h.mu.Lock()
 	defer c.h.mu.Unlock()
@@ -314,7 +319,7 @@ func (c *client) deposit(vendor int, amount money.Micros) bool {
 func (c *client) found(vendor int, total bool) *campaign {
 	now := c.clock()
 	x := &campaign{id: ids.UUID(c.id()), vendor: vendor, total: total, bids: map[ids.UUID]bool{}}
-	x.id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendorName(vendor))))
+	x.id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, c.h.vendors[vendor])))
 	period := market.Daily
 	if total {
 		period = market.Total
@@ -324,7 +329,7 @@ func (c *client) found(vendor int, total bool) *campaign {
 	x.bids[bid.ID] = true
 	_, ok := c.change(command.AppendCreateCampaign(nil, now, &command.CreateCampaign{
 		Campaign: market.Campaign{
-			ID: x.id, Marketplace: marketplace, VendorID: vendorName(vendor), Name: "c", Status: market.Approved, Active: true,
+			ID: x.id, Marketplace: marketplace, VendorID: c.h.vendors[vendor], Name: "c", Status: market.Approved, Active: true,
 			Charge: market.CPC, Budget: amount, Period: period, CreatedMillis: now, UpdatedMillis: now,
 		},
 		Bids: []market.Bid{bid},

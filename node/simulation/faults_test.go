@@ -27,14 +27,14 @@ var faults = []fault{
 		}
 	}},
 	{"crash leader", 2, func(w *world, _ int) {
-		if i := w.leader(); i >= 0 {
+		if i := w.leader(w.anyGroup()); i >= 0 {
 			w.crash(i)
 		}
 	}},
 	{"restart", 2, func(w *world, node int) { w.others.Go(func() { w.halt(node) }) }},
 	{"isolate", 2, func(w *world, node int) { w.isolate(node) }},
 	{"isolate leader", 3, func(w *world, _ int) {
-		if i := w.leader(); i >= 0 {
+		if i := w.leader(w.anyGroup()); i >= 0 {
 			w.isolate(i)
 		}
 	}},
@@ -85,10 +85,9 @@ var faults = []fault{
 	}},
 	{"clocks agree", 2, func(w *world, _ int) { w.agree() }},
 	{"transfer", 2, func(w *world, node int) {
-		if i := w.leader(); i >= 0 {
+		id := w.anyGroup()
+		if i := w.leader(id); i >= 0 {
 			store, _, _ := w.open(i)
-			all := w.groups()
-			id := all[w.rng.IntN(len(all))]
 			w.others.Go(func() {
 				if store != nil {
 					_ = store.Transfer(context.Background(), id, w.c.Nodes[node].ID) // May fail, may be to itself.
@@ -100,6 +99,12 @@ var faults = []fault{
 	{"remove", 2, func(w *world, node int) { w.remove(node) }},
 	{"admit again", 3, func(w *world, _ int) { w.admit() }},
 	{"wipe", 2, func(w *world, node int) { w.wipe(node) }},
+}
+
+// anyGroup is one of the raft groups.
+func (w *world) anyGroup() uint16 {
+	all := w.raftGroups()
+	return all[w.rng.IntN(len(all))]
 }
 
 // strike lets one fault happen, and says which.

@@ -15,6 +15,7 @@ import (
 // figures are what one cluster, or all of them, went through.
 type figures struct {
 	Clusters, Acked, Unknown, Tokens, Reads, Compared, Exits, Terms, Fresh int
+	Transfers, Crossed, Returned                                           int
 	Seconds                                                                float64 // Simulated.
 	Faults                                                                 map[string]int
 }
@@ -31,6 +32,9 @@ func (f *figures) add(o *figures) {
 	f.Exits += o.Exits
 	f.Terms += o.Terms
 	f.Fresh += o.Fresh
+	f.Transfers += o.Transfers
+	f.Crossed += o.Crossed
+	f.Returned += o.Returned
 	f.Seconds += o.Seconds
 	for kind, n := range o.Faults {
 		f.Faults[kind] += n
@@ -40,8 +44,9 @@ func (f *figures) add(o *figures) {
 func (f *figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.1f simulated hours, %d clusters\n%d events and changes acknowledged, %d attempts unknown and repeated until known\n"+
+		"%d transfers of money, %d of them between groups, of which %d came back\n"+
 		"%d tokens, %d linearizable reads, %d times two nodes at one entry with one digest, %d terms, %d processes ended themselves, %d times a node was as fresh as its fence said\n",
-		f.Seconds/3600, f.Clusters, f.Acked, f.Unknown, f.Tokens, f.Reads, f.Compared, f.Terms, f.Exits, f.Fresh)
+		f.Seconds/3600, f.Clusters, f.Acked, f.Unknown, f.Transfers, f.Crossed, f.Returned, f.Tokens, f.Reads, f.Compared, f.Terms, f.Exits, f.Fresh)
 	for _, kind := range slices.Sorted(maps.Keys(f.Faults)) {
 		fmt.Fprintf(&b, "%s %d, ", kind, f.Faults[kind])
 	}
@@ -51,12 +56,16 @@ func (f *figures) String() string {
 // tell prints the figures for the process that sums them up.
 func (w *world) tell(span time.Duration) {
 	f := w.figures
-	f.Clusters, f.Acked, f.Unknown, f.Reads = 1, w.h.acked, w.h.unknown, w.h.reads
-	f.Fresh, f.Compared, f.Tokens, f.Exits, f.Seconds = w.h.fresher, w.h.compared, len(w.h.tokens), int(w.c.Exits.Load()), span.Seconds()
-	if i := w.leader(); i >= 0 {
-		store, _, _ := w.open(i)
-		f.Terms = int(store.Group(group).Status().Term) //nolint:gosec // small.
+	f.Clusters, f.Exits, f.Seconds = 1, int(w.c.Exits.Load()), span.Seconds()
+	for _, h := range w.groups {
+		f.Acked, f.Unknown, f.Reads = f.Acked+h.acked, f.Unknown+h.unknown, f.Reads+h.reads
+		f.Fresh, f.Compared, f.Tokens = f.Fresh+h.fresher, f.Compared+h.compared, f.Tokens+len(h.tokens)
+		if i := w.leader(h.group); i >= 0 {
+			store, _, _ := w.open(i)
+			f.Terms += int(store.Group(h.group).Status().Term) //nolint:gosec // small.
+		}
 	}
+	f.Transfers, f.Crossed, f.Returned = w.bank.figures()
 	text, err := json.Marshal(f)
 	if err != nil {
 		w.t.Errorf("%v", err)

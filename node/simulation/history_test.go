@@ -1,6 +1,7 @@
 package simulation_test
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,15 +12,18 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// history is what clients tried, what they were told, and what they read. It knows the words of commands and nothing of
+// history is what clients of one data group tried, what they were told, and what they read. It knows the words of commands and nothing of
 // the machine; all sums are made here anew.
 //
 // A command whose outcome is unknown is repeated with the same bytes until there is an answer. Every repeat, and every
 // repeat that the cluster makes on its own, may come to the log, so one answer may be that of a second application: an event
 // is then a duplicate, and what its token was charged stands only in the books. Management commands are applied once.
 type history struct {
-	t  *complaints
-	mu sync.Mutex
+	t       *complaints
+	group   uint16
+	vendors [vendors]string // Their names.
+	bank    *bank
+	mu      sync.Mutex
 
 	tokens    map[[16]byte]*token // By charge key.
 	issued    []*token            // The same, in order of issue.
@@ -84,11 +88,33 @@ type budget struct {
 	until    int       // Lines that may stand under it; 0: not known yet.
 }
 
-func newHistory(t *complaints) *history {
-	return &history{
-		t: t, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
+func newHistory(t *complaints, topology ids.Topology, group ids.Group, bank *bank) *history {
+	h := &history{
+		t: t, group: uint16(group), bank: bank, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
 		digests: map[uint64]uint64{},
 	}
+	for n, v := 0, 0; v < vendors; n++ { // An id decides the shard of a vendor, and with it the group.
+		h.vendors[v] = fmt.Sprint("vendor ", n)
+		if topology.GroupOf(ids.ShardOf(ids.AccountOf(marketplace, h.vendors[v]))) == group {
+			v++
+		}
+	}
+	return h
+}
+
+// wallet is the wallet that pays for the campaigns of a vendor.
+func (h *history) wallet(vendor int) ids.UUID {
+	return ids.DefaultWalletOf(marketplace, h.vendors[vendor])
+}
+
+// groupOf is the history of a data group, nil for the meta group.
+func (w *world) groupOf(id uint16) *history {
+	for _, h := range w.groups {
+		if h.group == id {
+			return h
+		}
+	}
+	return nil
 }
 
 // issue remembers a token.

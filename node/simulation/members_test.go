@@ -112,7 +112,7 @@ func (w *world) wipe(node int) {
 
 // voters is how many vote in the group with the fewest, for sure; 0: nobody can tell. A node that was away knows old members.
 func (w *world) voters() int {
-	i := w.leader()
+	i := w.leader(1)
 	if i < 0 {
 		return 0
 	}
@@ -121,7 +121,7 @@ func (w *world) voters() int {
 		return 0
 	}
 	fewest := len(w.nodes)
-	for _, id := range w.groups() {
+	for _, id := range w.raftGroups() {
 		members, known := membersOf(store.Group(id))
 		if !known {
 			return 0
@@ -157,7 +157,7 @@ func (w *world) isBack(node int) bool {
 	if store == nil {
 		return false
 	}
-	for _, id := range w.groups() {
+	for _, id := range w.raftGroups() {
 		members, known := membersOf(store.Group(id))
 		if !known {
 			return false

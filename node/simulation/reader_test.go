@@ -54,7 +54,7 @@ func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard
 	must := c.h.floor()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	g := store.Group(group)
+	g := store.Group(c.h.group)
 	if g.ReadBarrier(ctx) != nil || !c.c.Same(i, life) {
 		return false
 	}
@@ -62,7 +62,7 @@ func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard
 	var lines []ledger.Line
 	err := g.Read(func(r raftstore.Reader) error {
 		b := shard.Books{R: r}
-		got = shown(b, must)
+		got = c.h.shown(b, must)
 		b.Journal(uint64(max(1, must.lines-20)), func(l *ledger.Line) bool { //nolint:gosec // not negative.
 			lines = append(lines, *l)
 			return true
@@ -78,10 +78,10 @@ func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard
 }
 
 // shown is what the books say about the things that must be there.
-func shown(b shard.Books, must floor) floor {
+func (h *history) shown(b shard.Books, must floor) floor {
 	got := floor{spent: map[*campaign]money.Micros{}}
 	for v := range vendors {
-		w, _ := b.Wallet(walletOf(v))
+		w, _ := b.Wallet(h.wallet(v))
 		got.deposited[v] = w.Deposited
 	}
 	for x := range must.spent {
@@ -97,7 +97,7 @@ func (h *history) compare(node int, must, got floor, lines []ledger.Line) {
 	h.reads++
 	for v, want := range must.deposited {
 		if want -= h.withdrawable(v); got.deposited[v] < want {
-			h.t.Errorf("stale read at node %d: %s was given %d, must be %d at least", node, vendorName(v), got.deposited[v], want)
+			h.t.Errorf("stale read at node %d: %s was given %d, must be %d at least", node, h.vendors[v], got.deposited[v], want)
 		}
 	}
 	for x, want := range must.spent {
@@ -147,13 +147,14 @@ func (h *history) extend(node int, must floor, lines []ledger.Line) {
 	}
 }
 
-// fenced reports whether the auctions of a node leave out the group now.
-func (w *world) fenced(i int) bool {
+// fenced are the groups that the auctions of a node leave out now.
+func (w *world) fenced(i int) (out auction.Groups) {
 	n := w.nodes[i]
 	n.mu.Lock()
 	fresh := n.fresh
 	n.mu.Unlock()
-	return fresh.Stale(w.now(i), new(auction.Groups))
+	fresh.Stale(w.now(i), &out)
+	return out
 }
 
 // height is how far any node was at a time: so much was committed.
@@ -208,10 +209,14 @@ func (w *world) sample() {
 		for i := range w.nodes {
 			if store, _, life := w.open(i); store != nil {
 				fenced := w.fenced(i)
-				if s := store.Group(group).Status(); w.c.Same(i, life) && s.Applied > 0 {
-					w.h.digest(i, s.Applied, s.Digest)
-					if !fenced && w.rightClocks {
-						w.h.fresh(i, s.Applied)
+				for _, h := range w.groups {
+					s := store.Group(h.group).Status()
+					if !w.c.Same(i, life) || s.Applied == 0 {
+						continue
+					}
+					h.digest(i, s.Applied, s.Digest)
+					if w.rightClocks && !fenced.Has(h.group) {
+						h.fresh(i, s.Applied)
 					}
 				}
 			}

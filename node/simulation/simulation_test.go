@@ -121,17 +121,12 @@ func live(t *testing.T, seed uint64) {
 		w.found()
 		w.others.Go(w.sample)
 		var clients sync.WaitGroup
-		for i := range uint64(shoppers) {
-			c := w.client(1 + i)
-			clients.Go(c.shop)
+		for _, h := range w.groups {
+			w.admitClients(h, &clients)
 		}
-		for i := range vendors {
-			c := w.client(uint64(100 + i))
-			clients.Go(func() { c.manage(i) })
-		}
-		for i := range uint64(readers) {
-			c := w.client(200 + i)
-			clients.Go(c.watch)
+		clients.Go(w.desk(400).trade)
+		for i := range uint64(carriers) {
+			clients.Go(w.desk(500 + 10*i).carryAll)
 		}
 		w.trouble(episode)
 		if w.settle(&clients) {
@@ -143,6 +138,21 @@ func live(t *testing.T, seed uint64) {
 		}
 		os.Exit(0)
 	})
+}
+
+// admitClients lets those in who deal with one data group.
+func (w *world) admitClients(h *history, clients *sync.WaitGroup) {
+	first := 1_000 * uint64(h.group)
+	for i := range uint64(shoppers) {
+		clients.Go(w.client(first+i, h).shop)
+	}
+	for i := range vendors {
+		c := w.client(first+100+uint64(i), h) //nolint:gosec // not negative.
+		clients.Go(func() { c.manage(i) })
+	}
+	for i := range uint64(readers) {
+		clients.Go(w.client(first+200+i, h).watch)
+	}
 }
 
 // founders is the size of a cluster: one in three has five nodes, which cost twice as much as three.
@@ -165,7 +175,7 @@ func (w *world) found() {
 		Marketplace: market.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
 	})
 	for cl != nil {
-		if _, err := cl.Propose(context.Background(), group, bootstrap); err == nil {
+		if _, err := cl.Propose(context.Background(), w.topology.Meta(), bootstrap); err == nil {
 			return
 		}
 	}
@@ -198,8 +208,10 @@ func (w *world) settle(clients *sync.WaitGroup) bool {
 			return false
 		}
 	}
-	if len(w.h.tokens) < 100 || w.h.reads < 20 {
-		w.t.Errorf("%d tokens and %d reads: the simulation tests nothing", len(w.h.tokens), w.h.reads)
+	for _, h := range w.groups {
+		if len(h.tokens) < 100 || h.reads < 20 || len(w.bank.all) < 20 {
+			w.t.Errorf("%d tokens, %d reads and %d transfers: the simulation tests nothing", len(h.tokens), h.reads, len(w.bank.all))
+		}
 	}
 	return true
 }

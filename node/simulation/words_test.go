@@ -82,18 +82,25 @@ func threads() string {
 // behind tells why the cluster does not come to rest: where each node stands, what those said last that are not up to date and the one
 // that leads, and what the threads do that carry entries.
 func (w *world) behind() {
+	for _, id := range w.raftGroups() {
+		w.behindIn(id)
+	}
+	w.t.Errorf("threads:\n%s", threads())
+}
+
+func (w *world) behindIn(id uint16) {
 	most := uint64(0)
 	for _, i := range w.members() {
 		if store, _, _ := w.open(i); store != nil {
-			most = max(most, store.Group(group).Status().Applied)
+			most = max(most, store.Group(id).Status().Applied)
 		}
 	}
 	for _, i := range w.members() {
 		store, _, _ := w.open(i)
 		var s raftstore.GroupStatus
 		if store != nil {
-			s = store.Group(group).Status()
-			w.t.Errorf("node %d: %+v, members %+v", i, s, store.Group(group).Members())
+			s = store.Group(id).Status()
+			w.t.Errorf("node %d, group %d: %+v, members %+v", i, id, s, store.Group(id).Members())
 		} else {
 			w.t.Errorf("node %d is not up", i)
 		}
@@ -101,5 +108,4 @@ func (w *world) behind() {
 			w.t.Errorf("node %d said last:\n%s", i, w.nodes[i].words.last())
 		}
 	}
-	w.t.Errorf("threads:\n%s", threads())
 }

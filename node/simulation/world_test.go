@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	group       = 1 // Of the only data group, which is the meta group too.
 	marketplace = 1
 	spares      = 4 // Nodes that may join one day.
 	staleness   = 3 * time.Second
@@ -32,7 +31,8 @@ type world struct {
 	rng     *rand.Rand // Of the faults; only the goroutine that makes them uses it.
 	founded int
 	nodes   []*node
-	h       *history
+	groups  []*history // One for each data group.
+	bank    *bank
 
 	figuresMu sync.Mutex
 	figures   *figures
@@ -45,7 +45,7 @@ type world struct {
 	exists        bool           // The cluster is founded; nobody founds another one.
 	learner       int            // Never votes; -1: there is none.
 	farJump       bool           // Clocks may be wrong by days.
-	topology      ids.Topology   // Clients use the group called group only; the others have members, leaders, ticks and snapshots of their own.
+	topology      ids.Topology   // With one data group, which is the meta group too, or with two.
 	rightClocks   bool           // Clocks are never wrong.
 	compareClocks bool           // A node whose clock is wrong does not lead. Elsewhere wrong clocks lead, and nothing may depend on it.
 	midday        time.Duration  // What all clocks are ahead of the bubble's.
@@ -61,7 +61,7 @@ type node struct {
 	cluster *cluster.Cluster // Of the life that store belongs to.
 	store   *raftstore.Store
 	life    int
-	feed    *feed
+	feeds   map[uint16]*feed
 	fresh   *cluster.Freshness
 	busy    bool // It starts, or ends in an orderly way.
 	joined  bool // Started at least once.
@@ -92,14 +92,17 @@ func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
 func newWorld(t *complaints, seed uint64, founded int) *world {
 	w := &world{
 		t: t, c: raftstoretest.NewCluster(t, seed, founded+spares), rng: rand.New(rand.NewPCG(seed, 3)), founded: founded,
-		h: newHistory(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
+		bank: newBank(t), figures: newFigures(), stop: make(chan struct{}), over: make(chan struct{}),
 		farJump: seed%4 == 0, rightClocks: seed%5 == 0, compareClocks: seed%2 == 0, topology: ids.Topology{DataGroups: 1}, learner: -1, midday: time.Duration(seed*7%24) * time.Hour,
 	}
 	if seed%3 == 0 {
 		w.learner = founded
 	}
-	if seed%5 == 2 {
+	if seed%7 < 2 {
 		w.topology.DataGroups = 2
+	}
+	for g := range w.topology.DataGroups {
+		w.groups = append(w.groups, newHistory(t, w.topology, ids.Group(1+g), w.bank))
 	}
 	for range w.c.Nodes {
 		w.nodes = append(w.nodes, &node{disk: newBadDisk(seed)})
@@ -109,8 +112,8 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 	return w
 }
 
-// groups are the raft groups of every node.
-func (w *world) groups() (all []uint16) {
+// raftGroups are those of every node: the data groups, and the meta group if it is one of its own.
+func (w *world) raftGroups() (all []uint16) {
 	for _, g := range w.topology.Groups() {
 		all = append(all, uint16(g))
 	}
@@ -120,19 +123,19 @@ func (w *world) groups() (all []uint16) {
 // configure replaces the toy machine of the cluster by the real one, and its disk by one that can be bad.
 func (w *world) configure(i int, c *raftstore.Config) {
 	n := w.nodes[i]
-	f := newFeed()
+	feeds := map[uint16]*feed{}
+	for _, g := range w.raftGroups() {
+		feeds[g] = newFeed()
+	}
 	fresh := cluster.NewFreshness(w.topology, staleness, func() time.Time { return w.now(i) })
 	n.mu.Lock()
-	n.feed, n.fresh = f, fresh
+	n.feeds, n.fresh = feeds, fresh
 	n.mu.Unlock()
 	c.Machine = func(g uint16) raftstore.StateMachine {
-		if g != group {
-			return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), false, newFeed()))
-		}
-		return fresh.Machine(group, shard.New(group, true, f))
+		return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == w.topology.Meta(), feeds[g]))
 	}
 	c.FS = n.disk.begin(c.FS)
-	c.Groups = w.groups()
+	c.Groups = w.raftGroups()
 	c.Logger = slog.New(speaker{words: &n.words})
 	c.Noop = command.AppendNoop(nil, 0)
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 10*time.Second, 60, 30
@@ -277,8 +280,8 @@ func (w *world) members() (all []int) {
 	return all
 }
 
-// leader returns the node that leads, or -1.
-func (w *world) leader() int {
+// leader returns the node that leads a group, or -1.
+func (w *world) leader(group uint16) int {
 	for i := range w.nodes {
 		if store, _, _ := w.open(i); store != nil && store.Group(group).Ready() {
 			return i

@@ -1,0 +1,155 @@
+package simulation_test
+
+import (
+	"sync"
+
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+// bank is what is known of transfers between accounts, of all data groups. What one group sends another, that one receives, or
+// it comes back; nobody can ask for it twice, and nobody has to ask again for it to end.
+//
+// LOCKS: mu comes after the mu of a history.
+type bank struct {
+	t      *complaints
+	closed chan struct{} // Nobody asks for further transfers.
+
+	mu    sync.Mutex
+	all   map[ids.UUID]*movement
+	sides map[ids.UUID]sides // Of the node that is being checked.
+}
+
+// account is a wallet or a ledger account, or an id that nobody has opened.
+type account struct {
+	group uint16
+	id    ids.UUID
+	void  bool // Never opened.
+}
+
+// movement is a transfer that was asked for.
+type movement struct {
+	from, to account
+	amount   money.Micros
+	taken    bool                 // An answer said that the payer has paid.
+	refused  bool                 // An answer said that nothing moved, or will.
+	decided  ledger.TransferState // What the other group said: Received or Refused.
+}
+
+// sides counts the lines of a transfer in the journals of one node.
+type sides struct{ paid, got, sent, received, returned int }
+
+func newBank(t *complaints) *bank {
+	return &bank{t: t, closed: make(chan struct{}), all: map[ids.UUID]*movement{}, sides: map[ids.UUID]sides{}}
+}
+
+// ask remembers a transfer before it is sent for the first time.
+func (b *bank) ask(id ids.UUID, m *movement) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.all[id] = m
+}
+
+// find returns what was asked for; nil, and a complaint, when nobody did.
+func (b *bank) find(id ids.UUID) *movement {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.all[id]
+	if m == nil {
+		b.t.Errorf("transfer %s is under way, and nobody asked for it", id)
+	}
+	return m
+}
+
+// decide remembers what the receiving group said, which says so once and for ever.
+func (b *bank) decide(id ids.UUID, m *movement, state ledger.TransferState) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m.decided != 0 && m.decided != state {
+		b.t.Errorf("transfer %s: the other group said %d and then %d", id, m.decided, state)
+	}
+	m.decided = state
+}
+
+func isMove(kind ledger.LineKind) bool {
+	switch kind {
+	case ledger.TransferLeg, ledger.TransferSent, ledger.TransferReceived, ledger.TransferReturned:
+		return true
+	default:
+		return false
+	}
+}
+
+// moved takes a line of a transfer from the journal of a group, which must be one of its sides.
+func (b *bank) moved(node int, group uint16, l *ledger.Line) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.all[l.Key]
+	if m == nil {
+		b.t.Errorf("node %d, group %d: nobody asked for %+v", node, group, l)
+		return
+	}
+	s := b.sides[l.Key]
+	paid := l.Amount == -m.amount && l.Wallet == m.from.id && group == m.from.group
+	back := l.Amount == m.amount && l.Wallet == m.from.id && group == m.from.group
+	got := l.Amount == m.amount && l.Wallet == m.to.id && group == m.to.group
+	switch {
+	case l.Kind == ledger.TransferLeg && paid:
+		s.paid++
+	case l.Kind == ledger.TransferLeg && got:
+		s.got++
+	case l.Kind == ledger.TransferSent && paid:
+		s.sent++
+	case l.Kind == ledger.TransferReceived && got:
+		s.received++
+	case l.Kind == ledger.TransferReturned && back:
+		s.returned++
+	default:
+		b.t.Errorf("node %d, group %d: %+v is no side of %+v", node, group, l, m)
+	}
+	b.sides[l.Key] = s
+}
+
+// settled compares the lines that a node has of all transfers with what was asked for and answered. REQUIRES: everybody had
+// the time to end what was under way.
+func (b *bank) settled(node int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, m := range b.all {
+		s, within := b.sides[id], m.from.group == m.to.group
+		arrived, returned := s == sides{sent: 1, received: 1}, s == sides{sent: 1, returned: 1}
+		moved := within && s == sides{paid: 1, got: 1} || !within && (arrived || returned)
+		switch {
+		case s != sides{} && !moved:
+			b.t.Errorf("node %d: transfer %s ended with %+v of %+v", node, id, s, m)
+		case m.taken && !moved:
+			b.t.Errorf("node %d: LOST: transfer %s of %+v was acknowledged", node, id, m)
+		case m.refused && moved:
+			b.t.Errorf("node %d: transfer %s of %+v was refused, and has %+v", node, id, m, s)
+		case m.to.void && s.got+s.received > 0:
+			b.t.Errorf("node %d: transfer %s of %+v came to nobody", node, id, m)
+		case m.decided == ledger.Received && !arrived, m.decided == ledger.Refused && !returned:
+			b.t.Errorf("node %d: transfer %s: the other group said %d, the lines are %+v", node, id, m.decided, s)
+		}
+	}
+	clear(b.sides)
+}
+
+// figures are how many transfers moved money, how many of them to another group, and how many of those came back.
+func (b *bank) figures() (taken, crossed, returned int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.all {
+		if m.taken {
+			taken++
+			if m.from.group != m.to.group {
+				crossed++
+			}
+			if m.decided == ledger.Refused {
+				returned++
+			}
+		}
+	}
+	return taken, crossed, returned
+}

@@ -1,0 +1,205 @@
+package simulation_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/ledger"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+const (
+	carriers = 2
+	// transitMax is how many transfers of a group a carrier looks at in one round.
+	transitMax = 100
+)
+
+// desk moves money between accounts of all data groups, as node/store does: it has a client for each.
+type desk struct {
+	*world
+	rng     *rand.Rand
+	clients map[uint16]*client
+}
+
+func (w *world) desk(number uint64) *desk {
+	d := &desk{world: w, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number)), clients: map[uint16]*client{}}
+	for _, h := range w.groups {
+		d.clients[h.group] = w.client(number+uint64(h.group), h)
+	}
+	return d
+}
+
+// trade asks for one transfer after the other. It ends some by itself, and leaves the others to those who carry: as a node
+// does that dies in between.
+func (d *desk) trade() {
+	defer close(d.bank.closed)
+	accounts := d.open()
+	c := d.clients[1]
+	for len(accounts) > 0 && c.pause(2*thinkTime) {
+		if !d.move(accounts[d.rng.IntN(len(accounts))], accounts[d.rng.IntN(len(accounts))]) {
+			return
+		}
+		if c = d.clients[uint16(1+d.rng.IntN(len(d.clients)))]; len(c.done) > 0 && d.rng.IntN(8) == 0 && !c.linger() { //nolint:gosec // few.
+			return
+		}
+	}
+}
+
+// open opens a further wallet for every vendor and a ledger account in each group, and returns all accounts, with one of each
+// group that nobody has opened; none when the simulation ends.
+func (d *desk) open() (all []account) {
+	for _, h := range d.groups {
+		c := d.clients[h.group]
+		for v, name := range h.vendors {
+			further := c.idOf(name)
+			all = append(all, account{group: h.group, id: h.wallet(v)}, account{group: h.group, id: further})
+			if !c.openAccount(&command.OpenAccount{Account: further, VendorID: name, Name: "savings"}) {
+				return nil
+			}
+		}
+		house, name := d.house(h.group)
+		all = append(all, account{group: h.group, id: house}, account{group: h.group, id: c.idOf(h.vendors[0]), void: true})
+		if !c.openAccount(&command.OpenAccount{Account: house, Name: name, Currency: "USD"}) {
+			return nil
+		}
+	}
+	return all
+}
+
+// house is a ledger account of a group.
+func (d *desk) house(group uint16) (id ids.UUID, name string) {
+	for n := 0; ; n++ {
+		name = fmt.Sprint("house ", n)
+		if id = ids.LedgerAccountOf(marketplace, name); uint16(d.topology.GroupOf(ids.ShardOf(id))) == group {
+			return id, name
+		}
+	}
+}
+
+// idOf is a new id in the shard of a vendor.
+func (c *client) idOf(vendor string) ids.UUID {
+	id := ids.UUID(c.id())
+	id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendor)))
+	return id
+}
+
+func (c *client) openAccount(a *command.OpenAccount) bool {
+	a.Marketplace, a.Request = marketplace, ids.UUID(c.id())
+	r, ok := c.change(command.AppendOpenAccount(nil, c.clock(), a))
+	if ok && r.Refusal != command.Done {
+		c.t.Errorf("account %+v is refused: %s", a, r.Refusal)
+	}
+	return ok
+}
+
+// move asks for a transfer; false: the simulation ends.
+func (d *desk) move(from, to account) bool {
+	if from.id == to.id {
+		return true
+	}
+	c, m := d.clients[from.group], &movement{from: from, to: to, amount: money.Micros(1 + d.rng.IntN(depositMax))}
+	x := command.Transfer{ID: ids.UUID(c.id()), Marketplace: marketplace, From: from.id, To: to.id, Amount: m.amount}
+	if from.group != to.group {
+		x.Step = command.TransferSend
+	}
+	d.bank.ask(x.ID, m)
+	now := c.clock()
+	r, ok := c.change(command.AppendTransfer(nil, now, &x))
+	if !ok {
+		return false
+	}
+	d.bank.mu.Lock()
+	m.taken, m.refused = r.Refusal == command.Done, r.Refusal != command.Done
+	d.bank.mu.Unlock()
+	switch {
+	case r.Refusal == command.NotFound || r.Refusal == command.InsufficientBalance:
+		return true
+	case m.refused:
+		c.t.Errorf("transfer %+v is refused: %s", m, r.Refusal)
+		return true
+	case x.Step == command.TransferWithin || d.rng.IntN(3) == 0:
+		return true
+	}
+	return d.carry(x.ID, now)
+}
+
+// carry brings a transfer to its end: the other group takes the money or refuses it, and the payer's group is told. Any number
+// may carry the same one; false: the simulation ends.
+func (d *desk) carry(id ids.UUID, sent int64) bool {
+	m := d.bank.find(id)
+	if m == nil {
+		return true
+	}
+	step := command.Transfer{
+		ID: id, Step: command.TransferReceive, Marketplace: marketplace, From: m.from.id, To: m.to.id, Amount: m.amount, Millis: sent,
+	}
+	c := d.clients[m.to.group]
+	r, ok := c.change(command.AppendTransfer(nil, c.clock(), &step))
+	if !ok {
+		return false
+	}
+	state := ledger.Received
+	switch step.Step = command.TransferSettle; r.Refusal {
+	case command.Done:
+	case command.TooMany:
+		step.Step, state = command.TransferReturn, ledger.Refused
+	default:
+		c.t.Errorf("transfer %s of %+v is answered %s", id, m, r.Refusal)
+	}
+	d.bank.decide(id, m, state)
+	c = d.clients[m.from.group]
+	if r, ok = c.change(command.AppendTransfer(nil, c.clock(), &step)); ok && r.Refusal != command.Done {
+		c.t.Errorf("the end of transfer %s of %+v is refused: %s", id, m, r.Refusal)
+	}
+	return ok
+}
+
+// carryAll carries what the books of any node say is under way, as the leader of the meta group does, and whoever thinks that it is,
+// until nobody asks for transfers any more and nothing is under way.
+func (d *desk) carryAll() {
+	for last := false; ; {
+		select {
+		case <-d.over:
+			return
+		case <-time.After(time.Duration(d.rng.Int64N(int64(2 * time.Second)))):
+		}
+		left := 0
+		for _, h := range d.groups {
+			under, ok := d.transit(h.group, last)
+			for i := range under {
+				ok = ok && d.carry(under[i].ID, under[i].Millis)
+			}
+			if !ok {
+				return
+			}
+			left += len(under)
+		}
+		if last && left == 0 {
+			return
+		}
+		select {
+		case <-d.bank.closed:
+			last = true
+		default:
+		}
+	}
+}
+
+// transit are the transfers of a group that are under way: as any node has it, or, to be sure, behind a barrier.
+func (d *desk) transit(group uint16, sure bool) (under []ledger.Transfer, ok bool) {
+	look := func(b shard.Books) { under = slices.Clone(b.Transit(marketplace, transitMax)) }
+	if sure {
+		ok = d.clients[group].read(look)
+		return under, ok
+	}
+	ok = d.clients[group].glance(func(b shard.Books) bool {
+		look(b)
+		return true
+	})
+	return under, ok
+}
