@@ -21,6 +21,18 @@ func ownCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// processesCPU is the user and system time that other processes have used together.
+func processesCPU(pids []int) (sum time.Duration, err error) {
+	for _, pid := range pids {
+		used, err := processCPU(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
+	}
+	return sum, nil
+}
+
 // processCPU is the user and system time another process has used, to 10 ms.
 func processCPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -21,14 +21,16 @@ import (
 // config is one run as the command line asks for it.
 type config struct {
 	scenario              string
-	auctionURL, manageURL string
+	auctionURLs           []string
+	manageURL             string
 	auctionKey, manageKey string
-	node, dataParent      string // The binary of a node of our own, and where its data lies.
+	node, dataParent      string // The binary of nodes of our own, and where their data lies.
+	nodes, at             int    // How many of them, and which one is asked, from 1; 0: all in turn.
 	plan                  arrival.Plan
 	workers               int
 	seed                  uint64
 	slo                   []latency.SLO
-	pid                   int
+	pids                  []int
 	market                traffic.MarketSpec
 	terms                 shop.Terms
 	fill, check, json     bool
@@ -42,6 +44,8 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	cfg := &config{}
 	var rate, slo, shape, keysFile string
 	var duration time.Duration
+	var auctionURL string
+	var pid int
 	f := flag.NewFlagSet("loadtest", flag.ContinueOnError)
 	f.SetOutput(help)
 	f.Usage = func() {
@@ -49,8 +53,10 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 		f.PrintDefaults()
 	}
 	f.StringVar(&cfg.node, "node", "", "start this gavel `BINARY` on an empty data directory and measure it; the addresses, keys and --pid below are then its own")
+	f.IntVar(&cfg.nodes, "nodes", 1, "how many nodes of --node to start, as one cluster: 1 to 5")
+	f.IntVar(&cfg.at, "at", 0, "`NUMBER` of the node of --nodes that gets all requests; 0: every connection goes to the next one")
 	f.StringVar(&cfg.dataParent, "data-parent", "", "`DIR` in which the data of --node lies, on the disk to measure")
-	f.StringVar(&cfg.auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
+	f.StringVar(&auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
 	f.StringVar(&cfg.manageURL, "manage", "http://127.0.0.1:8081", "base `URL` of the management listener")
 	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
 	f.StringVar(&cfg.auctionKey, "auction-key", os.Getenv("GAVEL_BOOTSTRAP_AUCTION_KEY"), "auction `KEY`")
@@ -60,7 +66,7 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.IntVar(&cfg.workers, "workers", 16, "connections, each with one request in flight")
 	f.Uint64Var(&cfg.seed, "seed", 1, "seed of market and traffic")
 	f.StringVar(&slo, "slo", "", "`TARGETS` such as p99=5ms,max=1s; exit code 3 when missed")
-	f.IntVar(&cfg.pid, "pid", 0, "process `ID` of the node, to report its CPU time")
+	f.IntVar(&pid, "pid", 0, "process `ID` of the node, to report its CPU time")
 	f.BoolVar(&cfg.fill, "fill", true, "put the market of the seed onto the node first; false when an earlier run did")
 	f.BoolVar(&cfg.check, "check", true, "compare the node's reports with what was acknowledged")
 	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
@@ -81,7 +87,10 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	if f.NArg() != 1 {
 		return nil, fmt.Errorf("want one scenario: %s", strings.Join(scenarios.All, ", "))
 	}
-	cfg.scenario = f.Arg(0)
+	cfg.scenario, cfg.auctionURLs = f.Arg(0), []string{auctionURL}
+	if pid > 0 {
+		cfg.pids = []int{pid}
+	}
 	return cfg, errors.Join(
 		cfg.readPlan(rate, duration), cfg.readShape(shape), cfg.readSLO(slo), cfg.wantKeys(keysFile), cfg.bounds(),
 	)
@@ -136,6 +145,12 @@ func (c *config) readKeys(file string) error {
 
 func (c *config) bounds() error {
 	switch {
+	case c.nodes < 1 || c.nodes > 5:
+		return errors.New("nodes: want 1 to 5")
+	case c.nodes > 1 && c.node == "":
+		return errors.New("nodes: want --node too, the binary to start them with")
+	case c.at < 0 || c.at > c.nodes:
+		return fmt.Errorf("at: want 0 to %d", c.nodes)
 	case c.workers < 1 || c.workers > 10_000:
 		return errors.New("workers: want 1 to 10000")
 	case c.slots < 1 || c.slots > 40:

@@ -6,26 +6,50 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-ads/gavel/bench/traffic"
 	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/fleet"
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 	"github.com/gavel-ads/gavel/loadtest/shop"
 	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
-// measureNode makes one run against the node of the configuration, or one of its own.
+// measureNode makes one run against the node of the configuration, or against nodes of its own.
 func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *outcome, err error) {
 	if cfg.node == "" {
 		return measure(ctx, cfg, progress)
 	}
-	n, err := startNode(ctx, cfg, cfg.node, cfg.dataParent)
+	nodes, err := fleet.Start(ctx, cfg.node, cfg.dataParent, cfg.nodes)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, n.stop()) }()
+	defer func() { err = errors.Join(err, nodes.Stop()) }()
+	cfg.take(nodes)
 	return measure(ctx, cfg, progress)
+}
+
+// take points the run at a fleet: at one of its nodes, or at all of them in turn.
+func (c *config) take(f *fleet.Fleet) {
+	c.auctionKey, c.manageKey = f.AuctionKey, f.ManagementKey
+	c.auctionURLs, c.pids = nil, nil
+	for i, n := range f.Nodes {
+		c.pids = append(c.pids, n.Pid)
+		if c.at == 0 || c.at == i+1 {
+			c.auctionURLs, c.manageURL = append(c.auctionURLs, n.Auction), n.Manage
+		}
+	}
+}
+
+// dialer opens connections to the nodes in turn.
+func (c *config) dialer() func() (scenarios.Poster, error) {
+	var last atomic.Uint64
+	return func() (scenarios.Poster, error) {
+		url := c.auctionURLs[last.Add(1)%uint64(len(c.auctionURLs))]
+		return conn.New(url, c.auctionKey, c.timeout)
+	}
 }
 
 // measure makes one run from the empty node to the compared books.
@@ -41,7 +65,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 			return nil, err
 		}
 	}
-	dial := func() (scenarios.Poster, error) { return conn.New(cfg.auctionURL, cfg.auctionKey, cfg.timeout) }
+	dial := cfg.dialer()
 	scenario, err := scenarios.New(cfg.scenario)
 	if err != nil {
 		return nil, err
@@ -83,12 +107,9 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 // send is the measured part: nothing else runs between the two readings of the CPU clocks.
 func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error)) (*outcome, error) {
 	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers}
-	var serverBefore time.Duration
-	if cfg.pid > 0 {
-		var err error
-		if serverBefore, err = processCPU(cfg.pid); err != nil {
-			return nil, err
-		}
+	serverBefore, err := processesCPU(cfg.pids)
+	if err != nil {
+		return nil, err
 	}
 	ownBefore := ownCPU()
 	r := &runner{plan: cfg.plan, scenario: scenario, dial: dial}
@@ -97,13 +118,11 @@ func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial fu
 		return nil, err
 	}
 	result.GeneratorCPU = ownCPU() - ownBefore
-	if cfg.pid > 0 {
-		server, err := processCPU(cfg.pid)
-		if err != nil {
-			return nil, err
-		}
-		result.ServerCPU = server - serverBefore
+	server, err := processesCPU(cfg.pids)
+	if err != nil {
+		return nil, err
 	}
+	result.ServerCPU = server - serverBefore
 	total := &tally{status: map[int]int64{}}
 	for _, t := range tallies {
 		total.add(t)
