@@ -3,17 +3,11 @@ package raftstore
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/statedb"
@@ -220,112 +214,4 @@ func (a *agreement) hear(node string, theirs []sighting) {
 		a.mu.Unlock()
 		a.judge(t.Group, t.Index)
 	}
-}
-
-// judge compares what is known about a check, and ends the process when this node is the one that differs.
-func (a *agreement) judge(group uint16, index uint64) {
-	servers := a.store.groups[group].servers()
-	a.mu.Lock()
-	c := a.at(group, index)
-	if !c.applied {
-		a.mu.Unlock()
-		return
-	}
-	v := c.count(servers, a.store.c.NodeID)
-	agreed := v.decided && v.majority == c.digest && !c.agreed
-	differs := v.different && (v.decided || v.complete) && !c.differs
-	c.agreed, c.differs = c.agreed || agreed, c.differs || differs
-	a.mu.Unlock()
-	if agreed {
-		a.agreed.Add(1)
-	}
-	if !differs {
-		return
-	}
-	a.mismatches.Add(1)
-	logger := a.store.c.Logger.With(slog.Int("group", int(group)), slog.Uint64("index", index),
-		slog.String("digest", clusterText(c.digest)), slog.Int("digests", len(v.votes)))
-	switch {
-	case !v.decided:
-		logger.Error("replicas have different states and none has a majority; compare them before more is written")
-	case v.majority == c.digest:
-		logger.Error("a replica has another state than the majority; it ends itself")
-	default:
-		a.store.halt(divergence{Group: group, Index: index, Digest: clusterText(c.digest), Majority: clusterText(v.majority)})
-	}
-}
-
-// verdict is what the digests of a check say.
-type verdict struct {
-	votes     map[uint64]int // Voters by digest.
-	majority  uint64         // The digest of more than half of the voters, when decided.
-	decided   bool
-	complete  bool // All voters were heard.
-	different bool // Somebody, a learner maybe, differs from this node.
-}
-
-// count counts what the voters say. REQUIRES: this node has applied the check.
-func (c *check) count(servers raft.Configuration, self string) verdict {
-	v := verdict{votes: map[uint64]int{}}
-	heard, seen := 0, map[string]bool{}
-	for _, server := range servers.Servers {
-		if seen[nodeOf(server.ID)] { // Another incarnation: a node has one voice.
-			continue
-		}
-		seen[nodeOf(server.ID)] = true
-		digest, known := c.others[nodeOf(server.ID)]
-		if nodeOf(server.ID) == self {
-			digest, known = c.digest, true
-		}
-		if !known {
-			continue
-		}
-		v.different = v.different || digest != c.digest
-		if server.Suffrage == raft.Voter {
-			v.votes[digest]++
-			heard++
-		}
-	}
-	all := voters(servers)
-	v.complete = heard == all
-	for digest, n := range v.votes {
-		if n > all/2 {
-			v.majority, v.decided = digest, true
-		}
-	}
-	return v
-}
-
-// divergence is the content of diverged.json: why this directory must not be used any more.
-type divergence struct {
-	Group    uint16 `json:"group"`
-	Index    uint64 `json:"index"`
-	Digest   string `json:"digest"`
-	Majority string `json:"majority"`
-}
-
-// halt marks the directory and ends the process.
-func (s *Store) halt(d divergence) {
-	b, err := json.MarshalIndent(d, "", "  ")
-	if err == nil {
-		err = writeFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
-	}
-	if err != nil { // The next check finds it again.
-		s.c.Logger.Error("the directory cannot be marked as diverged", slog.Any("err", err))
-	}
-	s.exit.Now("this node's state differs from that of the majority", fmt.Errorf(
-		"%w: group %d at entry %d: digest %s, the majority has %s", ErrDiverged, d.Group, d.Index, d.Digest, d.Majority))
-}
-
-// checkDiverged refuses a directory that halt marked.
-func checkDiverged(fs vfs.FS, dir string) error {
-	path := fs.PathJoin(dir, divergedName)
-	_, err := fs.Stat(path)
-	switch {
-	case err == nil:
-		return fmt.Errorf("%w: %s says where", ErrDiverged, path)
-	case errors.Is(err, os.ErrNotExist):
-		return nil
-	}
-	return err
 }

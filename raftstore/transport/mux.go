@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -295,117 +293,4 @@ func (c *conn) Close() error {
 	delete(c.mux.conns, c)
 	c.mux.mu.Unlock()
 	return c.Conn.Close()
-}
-
-// Streams are the connections of one group: a raft.StreamLayer.
-type Streams struct {
-	mux      *Mux
-	group    uint16
-	address  Address
-	accepted chan net.Conn
-	closed   chan struct{}
-	once     sync.Once
-}
-
-var _ raft.StreamLayer = (*Streams)(nil)
-
-// Address is how peers reach a node: host and port, or a name that cannot be dialled.
-type Address string
-
-// Network is part of net.Addr.
-func (Address) Network() string { return "tcp" }
-
-func (a Address) String() string { return string(a) }
-
-// Streams returns the connections of a group; address is what raft calls this node. Once per group.
-func (m *Mux) Streams(group uint16, address Address) *Streams {
-	s := &Streams{mux: m, group: group, address: address, accepted: make(chan net.Conn, backlogMax), closed: make(chan struct{})}
-	m.mu.Lock()
-	m.streams[group] = s
-	m.mu.Unlock()
-	return s
-}
-
-func (s *Streams) offer(c net.Conn) bool {
-	select {
-	case <-s.closed:
-		return false
-	default:
-	}
-	select {
-	case s.accepted <- c:
-		return true
-	default:
-		return false
-	}
-}
-
-// Accept returns the next connection a peer opened to this group.
-func (s *Streams) Accept() (net.Conn, error) {
-	select {
-	case c := <-s.accepted:
-		return c, nil
-	case <-s.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept. Connections belong to the mux.
-func (s *Streams) Close() error {
-	s.once.Do(func() { close(s.closed) })
-	return nil
-}
-
-// Addr is this node's address.
-func (s *Streams) Addr() net.Addr { return s.address }
-
-var errNoPeers = errors.New("this node has no peer port")
-
-// Dial opens a connection to a peer's same group.
-func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
-	defer cancel()
-	return s.dialServer(ctx, address)
-}
-
-// dialServer opens a connection to an address with or without the server that is meant.
-func (s *Streams) dialServer(ctx context.Context, address raft.ServerAddress) (net.Conn, error) {
-	at, target, _ := strings.Cut(string(address), aimMark)
-	return s.mux.dial(ctx, header{kind: Raft, group: s.group, target: target}, at)
-}
-
-// Dial opens a connection of a kind to a peer. It is the caller's to close.
-func (m *Mux) Dial(ctx context.Context, kind Kind, address string) (net.Conn, error) {
-	return m.dial(ctx, header{kind: kind}, address)
-}
-
-func (m *Mux) dial(ctx context.Context, h header, address string) (net.Conn, error) {
-	if m.c.Dial == nil {
-		return nil, errNoPeers
-	}
-	if len(h.target) > targetBytesMax {
-		return nil, fmt.Errorf("the server id has %d bytes, at most %d", len(h.target), targetBytesMax)
-	}
-	c, err := m.c.Dial(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	if m.c.Credentials != nil {
-		secure := tls.Client(c, m.c.Credentials.config(m.c.Name(address), x509.ExtKeyUsageServerAuth))
-		if err := secure.HandshakeContext(ctx); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
-		c = secure
-	}
-	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	h.cluster = m.cluster.Load()
-	if _, err := c.Write(h.append(nil)); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	if err := c.SetDeadline(time.Time{}); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
 }

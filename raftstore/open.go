@@ -1,0 +1,155 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+// claimDir makes sure that nobody else uses the directory.
+func (s *Store) claimDir() (err error) {
+	c := &s.c
+	if err := makeDirs(c); err != nil {
+		return err
+	}
+	if s.lock, err = c.FS.Lock(c.FS.PathJoin(c.Dir, lockName)); err != nil {
+		return fmt.Errorf("the directory %s is in use: %w", c.Dir, err)
+	}
+	return nil
+}
+
+func (s *Store) open(ctx context.Context) (err error) {
+	c := &s.c
+	if err := s.claimDir(); err != nil {
+		return err
+	}
+	if err := checkDiverged(c.FS, c.Dir); err != nil {
+		return err
+	}
+	if !c.unfinished {
+		if err := checkFinished(c.FS, c.Dir); err != nil {
+			return err
+		}
+	}
+	s.space.measure() // Before anything is written: a node that a full disk stopped needs its ballast to start.
+	if err := s.openIdentity(ctx); err != nil {
+		return err
+	}
+	if err := s.openLog(); err != nil {
+		return err
+	}
+	s.state, err = statedb.Open(statedb.Options{
+		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, stateDir), Cache: s.cache, Logger: fatal.NewLogger(s.exit, c.Logger, stateDir), Exit: s.exit,
+		CallLimit: c.CallLimit,
+	})
+	if err != nil {
+		return err
+	}
+	if s.epoch, err = s.log.NextEpoch(); err != nil {
+		return err
+	}
+	for _, id := range c.Groups {
+		if err := s.openGroup(ctx, id, s.address); err != nil {
+			return fmt.Errorf("group %d: %w", id, err)
+		}
+	}
+	s.serving.Store(true)
+	s.mux.Start()
+	s.background.Go(s.stayMember)
+	s.background.Go(s.balance)
+	s.background.Go(s.cutStrangers)
+	s.background.Go(s.space.watch)
+	if c.Now != nil && c.PeerListen != "" {
+		s.background.Go(s.clocks.watch)
+	}
+	s.background.Go(s.agreement.run)
+	return nil
+}
+
+// openIdentity opens the peer port and finds out whose directory this is, with the help of peers if need be.
+func (s *Store) openIdentity(ctx context.Context) (err error) {
+	if err := s.openPort(); err != nil {
+		return err
+	}
+	s.identity, err = loadIdentity(&s.c)
+	if errors.Is(err, ErrNoCluster) && len(s.c.Seeds) > 0 || err == nil && s.identity.Pending {
+		s.identity, err = s.founding.meet(ctx, s.identity)
+	}
+	if err != nil {
+		return err
+	}
+	if s.c.AnyGroups {
+		s.c.Groups = s.identity.Groups
+		if s.c.Grouped != nil {
+			s.c.Grouped(s.c.Groups)
+		}
+	}
+	s.cluster, err = s.identity.clusterID()
+	s.mux.SetCluster(s.cluster, s.identity.Server)
+	return err
+}
+
+func (s *Store) openLog() (err error) {
+	c := &s.c
+	s.log, err = pebblelog.Open(pebblelog.Options{
+		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
+		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss, Former: s.identity.formerIDs(),
+	})
+	return err
+}
+
+// makeDirs creates the directories durably: what is synced inside one is lost when the directory itself is.
+func makeDirs(c *Config) error {
+	paths := []string{}
+	for _, name := range []string{logDir, stateDir, snapshotsDir} {
+		paths = append(paths, c.FS.PathJoin(c.Dir, name))
+	}
+	if c.WALDir != "" {
+		paths = append(paths, c.WALDir)
+	}
+	for _, path := range paths {
+		if err := c.FS.MkdirAll(path, 0o755); err != nil {
+			return err
+		}
+		if err := syncDir(c.FS, c.FS.PathDir(path)); err != nil {
+			return err
+		}
+	}
+	return syncDir(c.FS, c.FS.PathDir(c.Dir))
+}
+
+// openPort opens the peer port, if there is one, and sets this node's address. Nothing is accepted yet.
+func (s *Store) openPort() error {
+	c := transport.Config{Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText}
+	if s.c.TLS != nil && s.c.PeerListen != "" {
+		var err error
+		if c.Credentials, err = transport.NewCredentials(*s.c.TLS, s.c.Logger); err != nil {
+			return err
+		}
+	}
+	s.address = transport.Address("unreachable:" + s.c.NodeID)
+	if s.c.PeerListen != "" {
+		var err error
+		if c.Listener, err = s.c.Listen(s.c.PeerListen); err != nil {
+			return fmt.Errorf("the peer port cannot be opened: %w", err)
+		}
+		c.Dial, s.address = s.c.Dial, transport.Address(c.Listener.Addr().String())
+	}
+	if s.c.Advertise != "" {
+		s.address = transport.Address(s.c.Advertise)
+	}
+	s.founding = newFounding(s)
+	s.mux = transport.NewMux(c)
+	s.mux.Handle(transport.Control, s.serveControl)
+	s.mux.Handle(transport.Forward, s.serveForward)
+	if s.c.Stream != nil {
+		s.mux.Handle(transport.Stream, s.c.Stream)
+	}
+	return nil
+}

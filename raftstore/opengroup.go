@@ -1,0 +1,65 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/transport"
+)
+
+func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Address) error {
+	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(id), 10))
+	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)
+	if err != nil {
+		return err
+	}
+	snaps.Rename(s.cluster, s.identity.formerIDs())
+	s.reaped += snaps.Reaped()
+	g := &Group{
+		id: id, store: s, log: s.log.Group(id), snaps: snaps, leads: make(chan bool, 8), change: make(chan struct{}),
+		streams: s.mux.Streams(id, address), leaders: make(chan raft.Observation, 8), opened: time.Now(),
+	}
+	state := s.state.Group(id)
+	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit}
+	found, err := g.check()
+	if err != nil {
+		return err
+	}
+	if err := s.lookForTwin(ctx, found.servers); err != nil {
+		return err
+	}
+	servers := found.servers
+	if len(servers.Servers) == 0 && !s.identity.Joined {
+		servers, err = g.bootstrap(address)
+		if err != nil {
+			return err
+		}
+	}
+	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
+	g.safe.SetBrakes(s.space.brakes(g))
+	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
+	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)
+	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit}, g.safe)
+	if err != nil {
+		return errors.Join(err, g.safe.Close())
+	}
+	g.safe.WhileWanted(g.replicates)
+	g.machine.running.Store(true)
+	g.batcher = newBatcher(g.raft, g.answered)
+	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
+	g.raft.RegisterObserver(g.observer)
+	g.done.Go(g.follow)
+	g.done.Go(g.watchLeaders)
+	g.done.Go(g.noticeSilence)
+	s.groups[id] = g
+	if alone(servers, s.identity.Server) {
+		g.safe.Campaign()
+	}
+	return nil
+}

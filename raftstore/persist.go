@@ -1,0 +1,116 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+)
+
+// Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
+}
+
+// persist is a snapshot on its way to disk, beside further batches.
+type persist struct {
+	machine *machine
+	snap    *statedb.Snapshot
+	applied statedb.Applied
+	once    sync.Once
+}
+
+// Persist streams the state. It begins with a flush: raft deletes log entries right after, and the state those entries
+// made must not live in memory only.
+func (p *persist) Persist(sink raft.SnapshotSink) error {
+	m := p.machine
+	m.store.snapshotting <- struct{}{} // BOUND: one snapshot at a time per node.
+	defer func() { <-m.store.snapshotting }()
+	start := time.Now()
+	if err := m.store.state.Flush(); err != nil {
+		return err
+	}
+	c := &counter{w: sink}
+	w, err := snapshot.NewWriter(c, snapshot.Header{
+		Cluster: m.store.cluster, Group: m.id, Index: p.applied.Index, Term: p.applied.Term, Digest: p.applied.Digest,
+	})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.snap.Each(w.Add), w.End()); err != nil {
+		return err
+	}
+	m.snapshots.Add(1)
+	m.snapBytes.Store(c.n)
+	m.snapNanos.Store(int64(time.Since(start)))
+	return sink.Close()
+}
+
+// Release ends the snapshot.
+func (p *persist) Release() {
+	p.once.Do(func() {
+		if err := p.snap.Close(); err != nil {
+			p.machine.store.exit.Now("state snapshot cannot be closed", err)
+		}
+	})
+}
+
+type counter struct {
+	w io.Writer
+	n uint64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += uint64(n)
+	return n, err
+}
+
+// restoreBytes is the size of a write while a snapshot is restored.
+const restoreBytes = 4 << 20
+
+// Restore replaces the state by a snapshot. Half a state has no applied record, so a crash in between is noticed at the
+// next start; on a running node a failure ends the process, because the old state is gone.
+func (m *machine) Restore(r io.ReadCloser) error {
+	err := m.restore(r)
+	if !m.running.Load() {
+		return err
+	}
+	if err != nil {
+		m.store.exit.Now("snapshot cannot be restored", err)
+	}
+	m.noteInstall(time.Now())
+	return nil
+}
+
+func (m *machine) restore(r io.Reader) error {
+	h, err := snapshot.ReadHeader(r)
+	if err != nil {
+		return err
+	}
+	if h.Cluster != m.store.cluster || h.Group != m.id {
+		return fmt.Errorf("%w: snapshot of cluster %016x, group %d", ErrForeign, h.Cluster, h.Group)
+	}
+	if err := m.state.Wipe(); err != nil {
+		return err
+	}
+	err = snapshot.Read(r, func(key, value []byte) error {
+		m.batch.Set(key, value)
+		if m.batch.Bytes() >= restoreBytes {
+			m.batch.Flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.batch.Commit(statedb.Applied{Index: h.Index, Term: h.Term, Digest: h.Digest})
+	m.restores.Add(1)
+	return m.load()
+}
