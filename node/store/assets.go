@@ -6,13 +6,9 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
-	"github.com/gavel-ads/gavel/shard/market"
 )
 
 // AssetStatus is how far an asset got.
@@ -26,9 +22,6 @@ const (
 	AssetApproved        AssetStatus = "approved"
 	AssetRejected        AssetStatus = "rejected"
 )
-
-// UploadWait is how long an asset waits for its file before the upload counts as failed. BOUND: of the interface.
-const UploadWait = 24 * time.Hour
 
 // Asset is a picture, video or text that ads show: a file of ours, or an address elsewhere.
 //
@@ -82,10 +75,6 @@ var assets = shelf[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x 
 	}
 	return label{x.ID, x.CreatedMillis, x.Address}
 }}
-
-func (t Tenant) uploadDue(x *Asset) command.Record {
-	return t.dueRecord(Due{x.UploadBy, DueUpload, x.ID})
-}
 
 // CreateAsset stores a new asset and fills in its id, times and state. address is the public name of a hosted one.
 func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error {
@@ -176,143 +165,4 @@ func (t Tenant) ReviewAsset(ctx context.Context, id ids.UUID, status AssetStatus
 		x.Status, x.Reason = status, reason
 		return nil
 	})
-}
-
-// NewUpload makes a new form for an asset whose file did not come. Older forms stop working.
-func (t Tenant) NewUpload(ctx context.Context, id ids.UUID) (Asset, error) {
-	return t.moveAsset(ctx, id, []AssetStatus{AssetPendingUpload, AssetUploadError}, func(x *Asset) []command.Record {
-		if x.ExternalURL != "" {
-			panic("store: an external asset never waits for a file")
-		}
-		x.newForm(t.now())
-		return []command.Record{t.uploadDue(x)}
-	})
-}
-
-// BeginUpload spends the nonce of a form: of two uploads with one form, at most one passes. ErrWrongState for a form that
-// was used, replaced or is not wanted any more.
-func (t Tenant) BeginUpload(ctx context.Context, id ids.UUID, object, nonce string) (Asset, error) {
-	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
-		if x.Status != AssetPendingUpload || x.Nonce == "" || x.Nonce != nonce || x.Object() != object {
-			return nil, ErrWrongState
-		}
-		x.Nonce = ""
-		return nil, nil
-	})
-}
-
-// Uploaded is what a finished upload brought.
-type Uploaded struct {
-	Object   string
-	MimeType string
-	Size     int64
-	Hash     string
-}
-
-// FinishUpload gives an asset its file. ErrWrongState when another form was made meanwhile; then nothing refers to the file.
-func (t Tenant) FinishUpload(ctx context.Context, id ids.UUID, u Uploaded) (Asset, error) {
-	return t.endUpload(ctx, id, u.Object, func(x *Asset) {
-		x.Status, x.MimeType, x.Size, x.Hash = AssetPendingApproval, u.MimeType, u.Size, u.Hash
-		t.approveByItself(x)
-	})
-}
-
-// FailUpload notes that the file of a form was refused or did not come whole.
-func (t Tenant) FailUpload(ctx context.Context, id ids.UUID, object, reason string) (Asset, error) {
-	return t.endUpload(ctx, id, object, func(x *Asset) { x.Status, x.Reason = AssetUploadError, reason })
-}
-
-func (t Tenant) endUpload(ctx context.Context, id ids.UUID, object string, fn func(*Asset)) (Asset, error) {
-	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
-		if x.Status != AssetPendingUpload || x.Nonce != "" || x.Object() != object {
-			return nil, ErrWrongState
-		}
-		fn(x)
-		x.UpdatedMillis = t.now()
-		return append(t.assetNotice(x, AssetPendingUpload), t.doneRecord(Due{x.UploadBy, DueUpload, x.ID})), nil
-	})
-}
-
-// ExpireUpload follows a DueUpload: an asset that still waits for its file waits no longer.
-func (t Tenant) ExpireUpload(ctx context.Context, d Due) error {
-	_, err := t.moveAsset(ctx, d.ID, []AssetStatus{AssetPendingUpload}, func(x *Asset) []command.Record {
-		if x.UploadBy <= t.now() {
-			x.Status, x.Reason, x.Nonce = AssetUploadError, "no file came within 24 hours", ""
-		}
-		return []command.Record{t.doneRecord(d)}
-	})
-	return err
-}
-
-// DeleteAsset deletes an asset that nothing shows, and returns it, so that its file can go. ErrWrongState when it is in use.
-func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (gone Asset, err error) {
-	used, err := t.addressInUse(url)
-	if err == nil && !used {
-		used, err = t.bidInUse(ctx, id, url)
-	}
-	if err != nil {
-		return Asset{}, err
-	}
-	err = assets.removeIf(ctx, t, id, func(x *Asset) error {
-		gone = *x
-		if used {
-			return ErrWrongState
-		}
-		return nil
-	})
-	return gone, err
-}
-
-// addressInUse reports whether a slot's fallback shows what is at an address.
-func (t Tenant) addressInUse(url string) (bool, error) {
-	all, _, err := slots.list(t, Page{Limit: 1}, func(s *Slot) bool {
-		return slices.ContainsFunc(s.Fallback, func(f Fallback) bool { return f.URL == url })
-	})
-	return len(all) > 0, err
-}
-
-// bidInUse reports whether a bid of the asset's vendor shows it, in a campaign that is not terminated.
-func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, error) {
-	x, err := t.Asset(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	shows := func(b *market.Bid) bool {
-		return b.Creative != nil && slices.ContainsFunc(b.Creative.Assets, func(a market.BannerAsset) bool {
-			return a.AssetID == id.String() || a.URL == url
-		})
-	}
-	return read(t, t.groupOf(x.VendorID), func(b shard.Books) bool {
-		for offset, more := 0, true; more; offset += campaignStep {
-			var campaigns []CampaignState
-			campaigns, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: x.VendorID}, offset, campaignStep)
-			for i := range campaigns {
-				for at, rest := 0, true; rest; at += campaignStep {
-					var bids []market.Bid
-					bids, rest = b.Bids(campaigns[i].Ordinal, at, campaignStep)
-					if slices.ContainsFunc(bids, func(bid market.Bid) bool { return shows(&bid) }) {
-						return true
-					}
-				}
-			}
-		}
-		return false
-	})
-}
-
-// UsesFile reports whether a record refers to a file of the blob store.
-func (t Tenant) UsesFile(_ context.Context, object string) (bool, error) {
-	address := beforeLastDash(object)
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
-		at, found := assets.look(b, t, keyOfName(address))
-		return found && at.thing.Object() == object
-	})
-}
-
-// beforeLastDash is what an object is named after; what follows the dash tells it from others of the same thing.
-func beforeLastDash(object string) string {
-	if end := strings.LastIndexByte(object, '-'); end >= 0 {
-		return object[:end]
-	}
-	return object
 }

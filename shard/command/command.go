@@ -86,121 +86,12 @@ type PurchaseItem struct {
 	UnitPrice money.Micros
 }
 
-// Outcome is what became of one event record. Append only.
-type Outcome uint8
-
-// The outcomes.
-const (
-	Counted        Outcome = iota // New, nothing to charge.
-	Charged                       // New and charged in full.
-	Clipped                       // New and charged in part.
-	NothingLeft                   // New; the budget or wallet had nothing left.
-	Duplicate                     // This event id was seen before.
-	TooOld                        // Beyond the counting window: accepted without effect.
-	UnknownBid                    // New; the token's campaign was deleted or never existed here.
-	AlreadyCharged                // New, but this token and interaction were charged before.
-	TooLate                       // New and counted, but past the charge window of its token.
-	Outcomes       = int(TooLate) + 1
-)
-
-var outcomeNames = [Outcomes]string{
-	"counted", "charged", "clipped", "nothing_left", "duplicate", "too_old", "unknown_bid", "already_charged", "too_late",
-}
-
-// String returns the outcome's name as metrics print it.
-func (o Outcome) String() string { return outcomeNames[o] }
-
-// EventResult is the outcome of one record, in the order of the command.
-type EventResult struct {
-	Outcome Outcome
-	Charged money.Micros // What was billed.
-	Clipped money.Micros // What the price asked beyond that.
-}
-
 // Bootstrap is the first command of a cluster. Applied to a group that has a marketplace already, it does nothing.
 type Bootstrap struct {
 	Marketplace market.Marketplace
 	Secrets     Secrets
 	Keys        []Record // API keys.
 }
-
-// Secrets are the cluster's own keys.
-type Secrets struct {
-	Duplicate [32]byte   // Keys the hashes of event ids, tokens and user ids. Never changes.
-	Token     []TokenKey // The newest is last and signs; all verify.
-	Cursor    [32]byte   // Authenticates page cursors.
-}
-
-// TokenKey signs resolvedBidIds.
-type TokenKey struct {
-	ID  uint8
-	Key [16]byte
-}
-
-// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4 bytes.
-const RecordIDMax = 1_020
-
-// Record is one management resource that auctions do not read.
-type Record struct {
-	Kind        RecordKind
-	Marketplace uint16
-	ID          string // 1 to RecordIDMax bytes.
-	Value       []byte // Opaque to the engine; nil deletes.
-	// Expect is the version the writer saw: 0 for a new record, Any to write whatever is there.
-	Expect uint64
-	// NotLast refuses a delete that would leave no record of the kind with the same Class that has not expired.
-	NotLast bool
-	Class   string // A small grouping within the kind, such as an API key's kind.
-	Max     int    // Refuses a new record beyond this many of the kind and class that have not expired; 0: no bound.
-	// ExpiresMillis is when the record stops to count for NotLast and Max; it is then deleted when its place is needed.
-	// 0: never.
-	ExpiresMillis int64
-}
-
-// Any as Record.Expect writes whatever version is there.
-const Any = ^uint64(0)
-
-// RecordKind names a kind of record. Append only.
-type RecordKind uint8
-
-// The record kinds.
-const (
-	RecordAPIKey RecordKind = iota + 1
-	RecordVendor
-	RecordSlot
-	RecordSlotIndex
-	RecordUser
-	RecordUserIndex
-	RecordInvitation
-	RecordInvitationIndex
-	RecordTemplate
-	RecordTemplateIndex
-	RecordPlacement
-	RecordPlacementIndex
-	RecordAsset
-	RecordAssetIndex
-	RecordJob // By id.
-	RecordDue // What shall happen to something at a time, by the time.
-	RecordAudience
-	RecordAudienceIndex
-	RecordAdvertiser // A vendor on an ad network.
-	RecordOffsiteCampaign
-	RecordOffsiteCampaignIndex
-	RecordOffsiteReport // A product's day of an offsite campaign.
-	RecordWebhook
-	RecordWebhookIndex
-	RecordDelivery // A notification that is under way, or one of the last that were.
-	RecordAudit
-	RecordLedgerAccount
-	RecordTransfer
-	RecordNode // Where the nodes of the cluster serve files to one another.
-	RecordSegment
-	RecordSegmentIndex
-	RecordMarketplace // The last number of a marketplace that was taken.
-)
-
-// PutRecords writes records, all or nothing.
-type PutRecords struct{ Records []Record }
 
 // PutCategories adds or replaces categories, all or nothing; a cycle refuses all.
 type PutCategories struct {
@@ -298,41 +189,4 @@ type CommitSegment struct {
 	Upload      ids.UUID
 	Pieces      uint32 // NotFound unless all of them are staged.
 	Action      SegmentAction
-}
-
-// SegmentResult is the answer to CommitSegment. A segment that would have more than market.SegmentUsersMax users is left
-// as it was: TooMany.
-type SegmentResult struct {
-	Refusal Refusal
-	Added   uint32
-	Removed uint32
-	Size    uint32 // Users of the segment now.
-}
-
-// Refusal is why a management command changed nothing. It is an answer, not a failure: every replica gives the same.
-type Refusal uint8
-
-// The refusals. Append only.
-const (
-	Done                Refusal = iota // Not refused.
-	NotFound                           // The campaign, bid, wallet or record does not exist.
-	AlreadyExists                      // A unique value is taken.
-	Conflict                           // The record's version is not the expected one.
-	WrongState                         // For instance a terminated campaign, the last key.
-	InsufficientBalance                //
-	TooMany                            // A bound of the state was reached.
-	Cycle                              // A category would be its own ancestor.
-	Invalid                            // The command cannot be read: a defect of the proposer.
-	TooEarly                           // The group's feature level does not allow the command yet.
-	Expired                            // The attempt is too old: whether it was applied before is no longer known.
-)
-
-// Result is the answer to a management command.
-type Result struct {
-	Refusal Refusal
-	// Index is the position in the command of the item that was refused.
-	Index   int
-	Balance money.Micros // After AdjustWallet.
-	// FirstOrdinal is the ordinal of the first new bid.
-	FirstOrdinal uint32
 }

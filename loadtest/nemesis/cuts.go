@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// isolate cuts a node off from all others. While it lasts the node must not sell what it cannot know to be there.
+func (f *force) isolate(node int) error {
+	var links [][2]int
+	for other := range f.w.Nodes {
+		if other != node {
+			links = append(links, [2]int{node, other}, [2]int{other, node})
+		}
+	}
+	return f.cut(links, f.span(2, 20))
+}
+
+// halves splits the cluster into a majority and the rest.
+func (f *force) halves() error {
+	order := f.r.Perm(len(f.w.Nodes))
+	small := f.hitting(order[:f.minority()], " cut off together")
+	var links [][2]int
+	for _, a := range small {
+		for _, b := range order[f.minority():] {
+			links = append(links, [2]int{a, b}, [2]int{b, a})
+		}
+	}
+	return f.cut(links, f.span(2, 20))
+}
+
+// ring leaves every node a majority, and no two the same one: each loses the link to the one opposite. Of three nodes one
+// link goes.
+func (f *force) ring() error {
+	order := f.r.Perm(len(f.w.Nodes))
+	var links [][2]int
+	for i, a := range order {
+		b := order[(i+len(order)/2)%len(order)]
+		links = append(links, [2]int{a, b}, [2]int{b, a})
+		if len(order) == 3 {
+			break
+		}
+	}
+	f.target = fmt.Sprint(links)
+	return f.cut(links, f.span(2, 20))
+}
+
+// oneWay drops what one node sends, or what is sent to it.
+func (f *force) oneWay() error {
+	node := f.leader()[0]
+	out := f.r.IntN(2) == 0
+	var links [][2]int
+	for other := range f.w.Nodes {
+		switch {
+		case other == node:
+		case out:
+			links = append(links, [2]int{node, other})
+		default:
+			links = append(links, [2]int{other, node})
+		}
+	}
+	f.target += map[bool]string{true: " outwards", false: " inwards"}[out]
+	return f.cut(links, f.span(2, 20))
+}
+
+// cut cuts links for a time, and notes which nodes were alone meanwhile.
+func (f *force) cut(links [][2]int, length time.Duration) error {
+	var all []error
+	for _, l := range links {
+		all = append(all, f.w.Net.Cut(l[0], l[1]))
+	}
+	end := f.isolated()
+	f.last(length)
+	end()
+	for _, l := range links {
+		all = append(all, f.w.Net.Heal(l[0], l[1]))
+	}
+	return errors.Join(all...)
+}
+
+// loss drops a share of all packets between nodes.
+func (f *force) loss() error {
+	if !f.w.Net.CanLose() {
+		return errSkip
+	}
+	share := 0.05 + 0.25*f.r.Float64()
+	f.target = fmt.Sprintf("%.0f %%", 100*share)
+	err := f.w.Net.Lose(share)
+	f.last(f.span(5, 20))
+	return errors.Join(err, f.w.Net.Lose(0))
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// power cuts the power of nodes: their disks forget what was not synced, their processes are gone.
+func (f *force) power(nodes []int) error {
+	errs := f.each(nodes, func(n int) error {
+		f.keeper.hold(n, "power cut")
+		return errors.Join(f.w.Nodes[n].Disk.Cut(), f.w.Nodes[n].Kill(), f.w.Nodes[n].Disk.Restore())
+	})
+	f.last(f.span(0.1, 5))
+	return errors.Join(errs, f.each(nodes, f.keeper.letGo))
+}
+
+// freeze hangs a disk. A node whose writes hang longer than its watchdog's patience ends itself, as it should; one whose
+// writes hang shorter goes on, and sells from memory meanwhile.
+func (f *force) freeze(node int, length time.Duration, ends bool) error {
+	if ends {
+		f.keeper.hit(node, "frozen disk")
+		f.keeper.excuse(node, length+graceAfter, hangs)
+		defer f.keeper.over(node)
+	}
+	err := f.w.Nodes[node].Disk.Freeze()
+	f.last(length)
+	return errors.Join(err, f.w.Nodes[node].Disk.Thaw())
+}
+
+// slow lets a disk do few writes in a second.
+func (f *force) slow() error {
+	node := f.leader()[0]
+	if !f.w.Nodes[node].CanThrottle() {
+		return errSkip
+	}
+	writes := 20 + f.r.IntN(80)
+	f.target += fmt.Sprintf(", %d writes/s", writes)
+	f.keeper.hit(node, "slow disk") // A write that queues for more than the watchdog's patience ends the process.
+	length := f.span(5, 20)
+	f.keeper.excuse(node, length+graceAfter, hangs)
+	err := f.w.Nodes[node].Throttle(writes)
+	f.last(length)
+	f.w.Nodes[node].Unthrottle()
+	f.keeper.over(node)
+	return err
+}
+
+// full fills a disk and frees it again.
+func (f *force) full() error {
+	node := f.leader()[0]
+	length := f.span(4, 15)
+	f.keeper.hit(node, "full disk") // It fills within less than the second after which a node looks.
+	f.keeper.excuse(node, length+graceAfter, fails)
+	err := f.w.Nodes[node].Disk.Fill(int64(f.r.IntN(1 << 20)))
+	f.last(length)
+	err = errors.Join(err, f.w.Nodes[node].Disk.Free())
+	f.keeper.over(node)
+	return err
+}
+
+// wipe replaces a node's disk by an empty one. The node comes back under its name and has to be a full member again
+// before anything else happens: two wipes in a row would be the loss of two disks.
+func (f *force) wipe() error {
+	node := f.some(1)[0]
+	f.keeper.hold(node, "wiped disk")
+	err := errors.Join(f.w.Nodes[node].Kill(), f.w.Nodes[node].Disk.Wipe())
+	f.last(f.span(0.1, 5))
+	// Until it has joined, the one that is asked may still speak of the node that lost its disk.
+	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "wipe"))
+	return errors.Join(err, f.allVote(f.ctx))
+}

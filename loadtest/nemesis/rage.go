@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+// rage lets faults loose until the context ends. The schedule is a function of the seed; which node leads is not.
+func (r *run) rage(ctx context.Context) {
+	schedule := rand.New(rand.NewPCG(r.o.seed, 7_000))
+	names := r.o.kinds
+	if len(names) == 0 {
+		names = kindNames()
+	}
+	skipped := map[string]bool{}
+	for i := uint64(0); ; i++ {
+		rest := time.Duration(1_000+schedule.IntN(4_000)) * time.Millisecond
+		if r.o.gentle {
+			rest *= 2
+		}
+		if !wait(ctx, rest) {
+			return
+		}
+		first := pick(schedule, names, r.o.nodes, "")
+		second := pick(schedule, names, r.o.nodes, first)
+		both := schedule.IntN(4) == 0 && second != ""
+		delay := time.Duration(schedule.IntN(4_000)) * time.Millisecond
+		var group sync.WaitGroup
+		group.Go(func() { r.inject(ctx, first, 2*i, skipped) })
+		if both {
+			group.Go(func() {
+				if wait(ctx, delay) {
+					r.inject(ctx, second, 2*i+1, skipped)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+// pick chooses a kind by weight; beside names a fault that it must get along with.
+func pick(schedule *rand.Rand, names []string, nodes int, beside string) string {
+	total := 0
+	fits := func(name string) bool {
+		k := kinds[name]
+		return nodes >= k.least && (beside == "" || k.domain != alone && kinds[beside].domain != alone && k.domain != kinds[beside].domain)
+	}
+	for _, name := range names {
+		if fits(name) {
+			total += kinds[name].weight
+		}
+	}
+	if total == 0 {
+		return ""
+	}
+	at := schedule.IntN(total)
+	for _, name := range names {
+		if fits(name) {
+			if at -= kinds[name].weight; at < 0 {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// inject does one fault, waits until everybody is back, and notes it.
+func (r *run) inject(ctx context.Context, name string, number uint64, skipped map[string]bool) {
+	if name == "" {
+		return
+	}
+	f := &force{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number))}
+	note := history.Fault{Kind: name, Begin: r.h.Now()}
+	err := kinds[name].do(f)
+	if errors.Is(err, errSkip) {
+		r.mu.Lock()
+		first := !skipped[name]
+		skipped[name] = true
+		r.mu.Unlock()
+		if first {
+			r.say("SKIPPED: faults of kind %s are not possible here", name)
+		}
+		return
+	}
+	note.Healed, note.Target, note.Nodes = r.h.Now(), f.target, f.nodes
+	if err != nil {
+		r.h.Finding(fmt.Sprintf("%s of %s: %v", name, f.target, err))
+	}
+	_ = r.recovered(context.WithoutCancel(ctx), name) // It is a finding.
+	note.Settled = r.h.Now()
+	r.h.With(func(h *history.History) { h.Faults = append(h.Faults, note) })
+	r.say("%-14s %-22s lasted %6.1fs, whole again after %5.1fs", name, f.target,
+		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
+}
+
+// recovered waits until all nodes are ready; that they are not in time is a finding.
+func (r *run) recovered(ctx context.Context, after string) error {
+	ctx, cancel := context.WithTimeout(ctx, recoverMax)
+	defer cancel()
+	err := r.keeper.allReady(ctx)
+	if err != nil {
+		r.h.Finding(fmt.Sprintf("%v after %s: %v", recoverMax, after, err))
+	}
+	return err
+}
+
+// isolated notes which nodes are cut off from now on, until its result is called.
+func (r *run) isolated() func() {
+	from := r.h.Now()
+	var alone []int
+	for i := range r.w.Nodes {
+		if r.w.Net.Isolated(i) {
+			alone = append(alone, i)
+		}
+	}
+	return func() {
+		until := r.h.Now()
+		r.h.With(func(h *history.History) {
+			for _, i := range alone {
+				h.Isolated = append(h.Isolated, history.Span{Node: i, From: from, Until: until})
+			}
+		})
+	}
+}

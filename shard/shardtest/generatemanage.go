@@ -1,0 +1,178 @@
+package shardtest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+	"github.com/gavel-ads/gavel/shard/market"
+	"github.com/gavel-ads/gavel/shard/money"
+)
+
+func (g *Generator) create() Step {
+	g.seq++
+	x := command.CreateCampaign{Campaign: market.Campaign{
+		ID: g.id('c', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Name: "n", Status: market.Approved, Active: true,
+		Charge: market.CPC, Period: market.Period(g.dice(4, "period")), CreatedMillis: g.now, UpdatedMillis: g.now,
+		Format: market.AdFormat(g.dice(2, "format")),
+	}}
+	c := &x.Campaign
+	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)))
+	if g.dice(2, "wallet") == 0 {
+		c.Wallet = g.walletOf(c.Marketplace, c.VendorID)
+	}
+	if g.dice(3, "budget") > 0 {
+		c.Budget = g.amount("budget")
+	}
+	if g.dice(3, "external id") == 0 {
+		c.ExternalID = fmt.Sprint("x", g.dice(3, "which external id"))
+	}
+	for range g.dice(3, "bids") {
+		x.Bids = append(x.Bids, g.bid())
+	}
+	if len(g.made) > 0 && g.dice(5, "repeat a creation") == 0 {
+		x = g.made[g.dice(len(g.made), "which creation")]
+	}
+	g.made = append(g.made, x)
+	return Step{Name: "create", Command: command.AppendCreateCampaign(nil, g.now, &x), Result: g.Model.Create(&x)}
+}
+
+func (g *Generator) bid() market.Bid {
+	g.seq++
+	return market.Bid{
+		ID: g.id('b', g.seq), Target: fmt.Sprint("p", g.dice(3, "target")), Amount: g.amount("bid"), Active: true,
+		Triggers: []market.Trigger{{Kind: market.TriggerCategory, Value: "c"}}, CreatedMillis: g.now, UpdatedMillis: g.now,
+	}
+}
+
+// campaign names a campaign, sometimes one that does not exist or is another marketplace's.
+func (g *Generator) campaign() (ids.UUID, uint16) {
+	n := g.dice(len(g.Model.Campaigns)+1, "campaign")
+	if n == len(g.Model.Campaigns) {
+		return g.id('c', 9_999), 1
+	}
+	c := g.Model.Campaigns[n]
+	if g.dice(8, "stranger") == 0 {
+		return c.ID, 3 - c.Marketplace
+	}
+	return c.ID, c.Marketplace
+}
+
+func (g *Generator) patch() Step {
+	p := command.PatchCampaign{}
+	p.Campaign, p.Marketplace = g.campaign()
+	if g.dice(2, "patch budget") == 0 {
+		p.Budget = new(g.amount("budget") * money.Micros(g.dice(3, "times")))
+	}
+	if g.dice(3, "patch period") == 0 {
+		p.Period = new(market.Period(g.dice(4, "period")))
+	}
+	if g.dice(3, "patch active") == 0 {
+		p.Active = new(g.dice(2, "active") == 0)
+	}
+	if g.dice(6, "patch status") == 0 {
+		p.Status = new(market.Status(g.dice(4, "status")))
+	}
+	if g.Model.Level >= command.LevelWallets && g.dice(4, "patch wallet") == 0 {
+		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
+	}
+	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p)}
+}
+
+func (g *Generator) bids() Step {
+	p := command.PutBids{}
+	p.Campaign, p.Marketplace = g.campaign()
+	var known []market.Bid
+	for _, c := range g.Model.Campaigns {
+		for _, b := range c.Bids {
+			known = append(known, *b)
+		}
+	}
+	for range 1 + g.dice(3, "bids") {
+		b := g.bid()
+		if len(known) > 0 && g.dice(2, "known bid") == 0 {
+			i := g.dice(len(known), "which bid")
+			b.ID = known[i].ID
+			known = slices.Delete(known, i, i+1)
+			b.Deleted = g.dice(3, "delete") == 0
+		}
+		p.Bids = append(p.Bids, b)
+	}
+	return Step{Name: "bids", Command: command.AppendPutBids(nil, g.now, &p), Result: g.Model.PutBids(&p)}
+}
+
+func (g *Generator) advance() Step {
+	days := uint32(g.now / (24 * hourMillis))
+	p := command.Periods{
+		Marketplace: g.market(), Day: days - uint32(g.dice(2, "behind")), Week: (days + 3) / 7, Month: days / 30,
+	}
+	a := command.Advance{Periods: []command.Periods{p}}
+	g.Model.Advance(&a)
+	return Step{Name: "advance", Command: command.AppendAdvance(nil, g.now, &a)}
+}
+
+func (g *Generator) marketplace() Step {
+	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.dice(4, "post") == 0}
+	return Step{Name: "marketplace", Command: command.AppendPutMarketplace(nil, g.now, &x), Result: g.Model.Marketplace(x)}
+}
+
+func (g *Generator) feature() Step {
+	level := command.Level(min(g.dice(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
+	if g.Fixed {
+		level = 0
+	}
+	return Step{Name: "feature", Command: command.AppendSetFeature(nil, g.now, command.SetFeature{Level: level}), Result: g.Model.Feature(level)}
+}
+
+func (g *Generator) records() Step {
+	p := command.PutRecords{}
+	for range 1 + g.dice(3, "records") {
+		r := command.Record{
+			Kind: command.RecordAPIKey, Marketplace: 1, ID: fmt.Sprint("k", g.dice(4, "record")), Expect: command.Any,
+			Class: fmt.Sprint("c", g.dice(2, "class")), Max: g.dice(4, "max"), NotLast: g.dice(2, "not last") == 0,
+		}
+		if g.dice(3, "new") == 0 {
+			r.Expect = 0
+		}
+		if g.dice(2, "expires") == 0 {
+			r.ExpiresMillis = g.Model.Now + 1 + int64(g.dice(5_000, "after"))
+		}
+		if g.dice(3, "delete") > 0 {
+			r.Value = fmt.Append(nil, "value ", g.dice(3, "value"))
+		}
+		p.Records = append(p.Records, r)
+	}
+	return Step{Name: "records", Command: command.AppendPutRecords(nil, g.now, &p), Result: g.Model.PutRecords(&p)}
+}
+
+func (g *Generator) categories() Step {
+	p := command.PutCategories{Marketplace: g.market()}
+	for range 1 + g.dice(3, "categories") {
+		c := market.Category{ID: fmt.Sprint("c", g.dice(5, "category")), Name: "n", CreatedMillis: g.now, UpdatedMillis: g.now}
+		if g.dice(3, "root") > 0 {
+			c.ParentID = fmt.Sprint("c", g.dice(5, "parent"))
+		}
+		p.Categories = append(p.Categories, c)
+	}
+	return Step{Name: "categories", Command: command.AppendPutCategories(nil, g.now, &p), Result: g.Model.PutCategories(&p)}
+}
+
+func (g *Generator) products() Step {
+	p := command.PutProducts{Marketplace: g.market()}
+	for range 1 + g.dice(3, "products") {
+		p.Products = append(p.Products, market.Product{
+			ID: fmt.Sprint("p", g.dice(5, "product")), Name: "n", Vendors: []string{g.vendor()}, Categories: []string{"c1"},
+			Active: true, Price: g.amount("price"), CreatedMillis: g.now, UpdatedMillis: g.now,
+		})
+	}
+	return Step{Name: "products", Command: command.AppendPutProducts(nil, g.now, &p), Result: g.Model.PutProducts(&p)}
+}
+
+func (g *Generator) remove() Step {
+	x := command.DeleteCatalog{
+		Marketplace: g.market(), Products: []string{fmt.Sprint("p", g.dice(5, "product"))},
+		Categories: []string{fmt.Sprint("c", g.dice(5, "category"))},
+	}
+	return Step{Name: "remove", Command: command.AppendDeleteCatalog(nil, g.now, &x), Result: g.Model.Delete(&x)}
+}
