@@ -23,11 +23,10 @@ COUNT            := 1
 KILLS            := 200
 HOURS            := 5
 PLANTED          := all
-SEED             := 1
 SCENARIO         := mixed
 MINUTES          := 3
 NODES            := 3
-SEED             := 0
+SEED             :=
 ARGS             :=
 
 .PHONY: help
@@ -105,7 +104,7 @@ kill: ## Kill a node under load again and again and audit its books. KILLS=200.
 
 .PHONY: sim
 sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEED=1.
-	@GAVEL_SIM_MINUTES=$$(( $(HOURS) * 60 )) GAVEL_SIM_SEED=$(SEED) go test -count=1 -timeout 0 -run '^TestSimulation$$' -v ./node/simulation
+	@GAVEL_SIM_MINUTES=$$(( $(HOURS) * 60 )) GAVEL_SIM_SEED=$(or $(SEED),1) go test -count=1 -timeout 0 -run '^TestSimulation$$' -v ./node/simulation
 
 .PHONY: planted
 planted: ## Plant each bug of planted/*.patch in a copy of the tree; a test must catch it. PLANTED=name for one.
@@ -156,7 +155,7 @@ visibility: build ## How soon auctions on all of three nodes show a changed bid 
 
 .PHONY: nemesis
 nemesis: ## Break a cluster of real processes, judge what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
-	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(SEED) $(ARGS)
+	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(or $(SEED),0) $(ARGS)
 
 .PHONY: lint
 lint: ## golangci-lint, when it is installed.

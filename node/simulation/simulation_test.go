@@ -45,8 +45,12 @@ func env(name string, fallback int) int {
 // Every cluster lives in a process of its own, which ends with it: the threads of a node that ended itself, because its
 // disk failed, cannot be ended in any other way.
 func TestSimulation(t *testing.T) {
-	if seed := env("GAVEL_SIM_CLUSTER", 0); seed > 0 {
-		live(t, uint64(seed)) //nolint:gosec // not negative.
+	if text, child := os.LookupEnv("GAVEL_SIM_CLUSTER"); child {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		live(t, seed)
 		return
 	}
 	minutes, seed := env("GAVEL_SIM_MINUTES", minutesDefault), env("GAVEL_SIM_SEED", seedDefault)
