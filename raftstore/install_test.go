@@ -44,74 +44,141 @@ func (c *counting) Digest() uint64 { return uint64(len(c.value)) }
 // the state is the snapshot's; the library refuses entry 16 until the process restarts, and takes it then. When the first
 // half changes, #697 is repaired.
 func TestSnapshotOntoADivergedLog(t *testing.T) {
+	t.Parallel() // It waits for seconds.
 	fs := vfs.NewMem()
-	b := peer(t)
-	open := func() (*Store, *Group) {
-		s, err := Open(Config{
-			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
-			Machine: func(uint16) StateMachine { return &counting{} },
-		})
-		if err != nil {
+	b := diverged(t, fs)
+	s := openA(t, fs, nil)
+	if err := b.install(s); err != nil {
+		t.Fatal(err)
+	}
+	g := s.Group(1)
+	if last, _ := g.log.LastIndex(); last != 0 {
+		t.Errorf("the log still ends at %d", last)
+	}
+	wantValue(t, g, "of B")
+	if b.sixteenth(t, s) {
+		t.Error("entry 16 is taken before a restart: hashicorp/raft#697 seems repaired")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openA(t, fs, nil)
+	if !b.sixteenth(t, s) {
+		t.Error("entry 16 is refused after a restart")
+	}
+	wantValue(t, s.Group(1), "of B")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A leader that sends its snapshot again, because its follower refuses what comes after it, is not endured for ever: the third
+// snapshot ends the follower's process, and the restart heals it.
+func TestThirdInstallEndsTheProcessWhichHeals(t *testing.T) {
+	t.Parallel()
+	fs := vfs.NewCrashableMem()
+	b := diverged(t, fs)
+	exited := make(chan int)
+	s := openA(t, fs, func(code int) {
+		exited <- code
+		select {} // Nothing goes on in a process that is gone.
+	})
+	for range installsMax {
+		if err := b.install(s); err != nil {
 			t.Fatal(err)
 		}
-		return s, s.Group(1)
+		if b.sixteenth(t, s) {
+			t.Fatal("entry 16 is taken before a restart: hashicorp/raft#697 seems repaired")
+		}
 	}
-	s, g := open()
-	if err := g.WaitReady(t.Context()); err != nil {
+	third := make(chan error, 1)
+	go func() { third <- b.install(s) }()
+	select {
+	case code := <-exited:
+		if code != fatal.ExitCode {
+			t.Errorf("exit code %d", code)
+		}
+	case err := <-third:
+		t.Fatalf("the third snapshot within %s is taken like the others (%v)", installWindow, err)
+	}
+	s = openA(t, fs.CrashClone(vfs.CrashCloneCfg{}), nil)
+	if !b.sixteenth(t, s) {
+		t.Error("entry 16 is refused after the restart")
+	}
+	wantValue(t, s.Group(1), "of B")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openA starts node A.
+func openA(t *testing.T, fs vfs.FS, exit func(int)) *Store {
+	t.Helper()
+	s, err := Open(Config{
+		Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
+		Machine: func(uint16) StateMachine { return &counting{} }, Exit: exit,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// diverged makes the disk of a node A whose log is not that of its leader B, and returns B.
+func diverged(t *testing.T, fs vfs.FS) *speaker {
+	t.Helper()
+	b := &speaker{scripted: peer(t)}
+	s := openA(t, fs, nil)
+	if err := s.Group(1).WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	b.cluster = s.Cluster().ID
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	diverge(t, fs, s.Cluster().ID, b)
+	diverge(t, fs, b.cluster, b.scripted)
+	b.trans = b.transport(t)
+	b.header = raft.RPCHeader{ProtocolVersion: 3, ID: []byte("B"), Addr: []byte(b.address)}
+	return b
+}
 
-	s, g = open()
+// speaker is B as the leader of term 30.
+type speaker struct {
+	*scripted
+	trans  transport.Safe
+	header raft.RPCHeader
+}
+
+// install sends B's snapshot, of entry 15.
+func (b *speaker) install(s *Store) error {
 	var stream bytes.Buffer
-	w, err := snapshot.NewWriter(&stream, snapshot.Header{Cluster: s.Cluster().ID, Group: 1, Index: 15, Term: 1, Digest: uint64(len("of B"))})
+	w, err := snapshot.NewWriter(&stream, snapshot.Header{Cluster: b.cluster, Group: 1, Index: 15, Term: 1, Digest: uint64(len("of B"))})
 	if err := errors.Join(err, w.Add([]byte("v"), []byte("of B")), w.End()); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	trans := b.transport(t)
-	header := raft.RPCHeader{ProtocolVersion: 3, ID: []byte("B"), Addr: []byte(b.address)}
-	install := &raft.InstallSnapshotRequest{
-		RPCHeader: header, SnapshotVersion: 1, Term: 30, Leader: []byte(b.address), LastLogIndex: 15, LastLogTerm: 1,
+	var answer raft.InstallSnapshotResponse
+	err = b.trans.InstallSnapshot(s.identity.Server, raft.ServerAddress(s.Group(1).streams.Addr().String()), &raft.InstallSnapshotRequest{
+		RPCHeader: b.header, SnapshotVersion: 1, Term: 30, Leader: []byte(b.address), LastLogIndex: 15, LastLogTerm: 1,
 		Configuration: raft.EncodeConfiguration(b.servers()), ConfigurationIndex: 1, Size: int64(stream.Len()),
+	}, &answer, &stream)
+	if err == nil && !answer.Success {
+		err = errors.New("the snapshot was refused")
 	}
-	var installed raft.InstallSnapshotResponse
-	address := raft.ServerAddress(g.streams.Addr().String())
-	if err := trans.InstallSnapshot(s.identity.Server, address, install, &installed, &stream); err != nil || !installed.Success {
-		t.Fatal(installed, err)
-	}
-	if last, _ := g.log.LastIndex(); last != 0 {
-		t.Errorf("the log still ends at %d", last)
-	}
-	wantValue(t, g, "of B")
-	sixteenth := func(s *Store, address raft.ServerAddress) bool {
-		var r raft.AppendEntriesResponse
-		err := trans.AppendEntries(s.identity.Server, address, &raft.AppendEntriesRequest{
-			RPCHeader: header, Term: 30, Leader: []byte(b.address), PrevLogEntry: 15, PrevLogTerm: 1, LeaderCommitIndex: 16,
-			Entries: []*raft.Log{{Index: 16, Term: 30, Type: raft.LogNoop}},
-		}, &r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.Success
-	}
-	if sixteenth(s, address) {
-		t.Error("entry 16 is taken before a restart: hashicorp/raft#697 seems repaired")
-	}
-	if err := s.Close(); err != nil {
+	return err
+}
+
+// sixteenth sends the entry after the snapshot and reports whether it was taken.
+func (b *speaker) sixteenth(t *testing.T, s *Store) bool {
+	t.Helper()
+	var answer raft.AppendEntriesResponse
+	err := b.trans.AppendEntries(s.identity.Server, raft.ServerAddress(s.Group(1).streams.Addr().String()), &raft.AppendEntriesRequest{
+		RPCHeader: b.header, Term: 30, Leader: []byte(b.address), PrevLogEntry: 15, PrevLogTerm: 1, LeaderCommitIndex: 16,
+		Entries: []*raft.Log{{Index: 16, Term: 30, Type: raft.LogNoop}},
+	}, &answer)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s, g = open()
-	if !sixteenth(s, raft.ServerAddress(g.streams.Addr().String())) {
-		t.Error("entry 16 is refused after a restart")
-	}
-	wantValue(t, g, "of B")
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return answer.Success
 }
 
 func wantValue(t *testing.T, g *Group, want string) {
