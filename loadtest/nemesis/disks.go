@@ -30,9 +30,10 @@ func (f *force) freeze(node int, length time.Duration, ends bool) error {
 	return errors.Join(err, f.w.Nodes[node].Disk.Thaw())
 }
 
+func (f *force) freezeLong(node int) error { return f.freeze(node, f.span(8, 12), true) }
+
 // slow lets a disk do few writes in a second.
-func (f *force) slow() error {
-	node := f.leader()[0]
+func (f *force) slow(node int) error {
 	if !f.w.Nodes[node].CanThrottle() {
 		return errSkip
 	}
@@ -48,17 +49,14 @@ func (f *force) slow() error {
 	return err
 }
 
-// full fills a disk and frees it again.
-func (f *force) full() error {
-	node := f.leader()[0]
+// full fills a disk and frees it again. The node is not down: it goes on to answer auctions. The disk fills within less than the
+// second after which the node looks, so a write may fail, and that ends the process.
+func (f *force) full(node int) error {
 	length := f.span(4, 15)
-	f.keeper.hit(node, "full disk") // It fills within less than the second after which a node looks.
 	f.keeper.excuse(node, length+graceAfter, fails)
 	err := f.w.Nodes[node].Disk.Fill(int64(f.r.IntN(1 << 20)))
 	f.last(length)
-	err = errors.Join(err, f.w.Nodes[node].Disk.Free())
-	f.keeper.over(node)
-	return err
+	return errors.Join(err, f.w.Nodes[node].Disk.Free())
 }
 
 // wipe replaces a node's disk by an empty one. The node comes back under its name and has to be a full member again

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
 // The end of a process that a fault held is the fault's, also when the supervisor hears of it after the fault let go.
@@ -94,7 +96,7 @@ func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Unix(1_000, 0).Add(time.Duration(seconds * float64(time.Second)))
 	}
-	var w witness
+	w := witness{h: history.New()}
 	w.begin(at(0))
 	w.end(at(1))
 	w.begin(at(2))
@@ -104,5 +106,10 @@ func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
 	w.end(at(5))
 	if !w.saw(at(15)) || w.saw(at(15.1)) || w.worst() != 3*time.Second {
 		t.Errorf("the slowest took %v", w.worst())
+	}
+	w.begin(at(6))
+	w.end(at(6.4))
+	if s := w.h.Stalls; len(s) != 2 || s[0].Until-s[0].From != time.Second || s[1].Until-s[1].From != 3*time.Second {
+		t.Errorf("stalls of 1 s and 3 s are noted as %v", s)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
 // A fault belongs to a domain; two of the same domain are never in force together, because each undoes its own work only.
@@ -25,11 +28,15 @@ const (
 // drainMax is how long a process may take to end after SIGTERM. The promise is 15 s; the machine may be slow.
 const drainMax = 30 * time.Second
 
+// followMax is how long a node that is to be a follower may take to be rid of what it leads.
+const followMax = 10 * time.Second
+
 // kind is a kind of fault. Its function does it, lasts as long as the fault does, and undoes it.
 type kind struct {
 	domain string
 	weight int
 	least  int // Nodes it needs.
+	bound  *check.Bound
 	do     func(f *force) error
 }
 
@@ -38,35 +45,40 @@ type force struct {
 	*run
 	ctx    context.Context
 	r      *rand.Rand
+	kind   string
+	begin  history.Instant
 	target string // What the report says it hit.
 	nodes  []int
 }
 
 // kinds are all faults. Weights are about how often each finds something in a run of an hour.
 var kinds = map[string]kind{
-	"kill-one":       {processes, 3, 1, func(f *force) error { return f.kill(f.some(1)) }},
-	"kill-leader":    {processes, 6, 1, func(f *force) error { return f.kill(f.leader()) }},
-	"kill-f":         {processes, 2, 5, func(f *force) error { return f.kill(f.some(f.minority())) }},
-	"kill-all":       {processes, 2, 1, func(f *force) error { return f.kill(f.some(len(f.w.Nodes))) }},
-	"pause-one":      {processes, 2, 1, func(f *force) error { return f.pause(f.some(1)) }},
-	"pause-leader":   {processes, 3, 1, func(f *force) error { return f.pause(f.leader()) }},
-	"rolling":        {alone, 2, 1, (*force).rolling},
-	"cut-leader":     {network, 4, 3, func(f *force) error { return f.isolate(f.leader()[0]) }},
-	"cut-one":        {network, 2, 3, func(f *force) error { return f.isolate(f.some(1)[0]) }},
-	"cut-halves":     {network, 2, 5, (*force).halves},
-	"cut-ring":       {network, 2, 3, (*force).ring},
-	"cut-one-way":    {network, 3, 3, (*force).oneWay},
-	"loss":           {network, 2, 3, (*force).loss},
-	"power-one":      {disks, 3, 1, func(f *force) error { return f.power(f.some(1)) }},
-	"power-leader":   {disks, 2, 1, func(f *force) error { return f.power(f.leader()) }},
-	"power-all":      {disks, 3, 1, func(f *force) error { return f.power(f.some(len(f.w.Nodes))) }},
-	"freeze-short":   {disks, 2, 1, func(f *force) error { return f.freeze(f.leader()[0], f.span(0.5, 2), false) }},
-	"freeze-long":    {disks, 2, 1, func(f *force) error { return f.freeze(f.leader()[0], f.span(8, 12), true) }},
-	"slow-disk":      {disks, 2, 1, (*force).slow},
-	"full-disk":      {disks, 2, 1, (*force).full},
-	"wipe":           {alone, 2, 3, (*force).wipe},
-	"transfer":       {network, 3, 3, (*force).transfer},
-	"transfer-storm": {network, 1, 3, (*force).storm},
+	"kill-one":        {processes, 3, 1, minorityGone, func(f *force) error { return f.kill(f.some(1)) }},
+	"kill-leader":     {processes, 6, 1, leaderKilled, func(f *force) error { return f.kill(f.leader()) }},
+	"kill-f":          {processes, 2, 5, minorityGone, func(f *force) error { return f.kill(f.some(f.minority())) }},
+	"kill-all":        {processes, 2, 1, unbound, func(f *force) error { return f.kill(f.some(len(f.w.Nodes))) }},
+	"pause-one":       {processes, 2, 1, minorityGone, func(f *force) error { return f.pause(f.some(1)) }},
+	"pause-leader":    {processes, 3, 1, minorityGone, func(f *force) error { return f.pause(f.leader()) }},
+	"rolling":         {alone, 2, 1, restarted, (*force).rolling},
+	"cut-leader":      {network, 4, 3, minorityGone, func(f *force) error { return f.isolate(f.leader()[0]) }},
+	"cut-one":         {network, 2, 3, minorityGone, func(f *force) error { return f.isolate(f.some(1)[0]) }},
+	"cut-halves":      {network, 2, 5, minorityGone, (*force).halves},
+	"cut-ring":        {network, 2, 3, minorityGone, (*force).ring},
+	"cut-one-way":     {network, 3, 3, minorityGone, (*force).oneWay},
+	"loss":            {network, 2, 3, unbound, (*force).loss},
+	"power-one":       {disks, 3, 1, minorityGone, func(f *force) error { return f.power(f.some(1)) }},
+	"power-leader":    {disks, 2, 1, minorityGone, func(f *force) error { return f.power(f.leader()) }},
+	"power-all":       {disks, 3, 1, unbound, func(f *force) error { return f.power(f.some(len(f.w.Nodes))) }},
+	"freeze-short":    {disks, 2, 1, diskHangs, func(f *force) error { return f.freeze(f.leader()[0], f.span(0.5, 2), false) }},
+	"freeze-long":     {disks, 2, 1, diskHangs, func(f *force) error { return f.freezeLong(f.leader()[0]) }},
+	"freeze-follower": {disks, 2, 3, followerIll, func(f *force) error { return f.ofFollower("freeze-long", f.freezeLong) }},
+	"slow-disk":       {disks, 2, 1, unbound, func(f *force) error { return f.slow(f.leader()[0]) }},
+	"slow-follower":   {disks, 2, 3, followerIll, func(f *force) error { return f.ofFollower("slow-disk", f.slow) }},
+	"full-disk":       {disks, 2, 1, minorityGone, func(f *force) error { return f.full(f.leader()[0]) }},
+	"full-follower":   {disks, 2, 3, followerIll, func(f *force) error { return f.ofFollower("full-disk", f.full) }},
+	"wipe":            {alone, 2, 3, minorityGone, (*force).wipe},
+	"transfer":        {network, 3, 3, minorityGone, (*force).transfer},
+	"transfer-storm":  {network, 1, 3, unbound, (*force).storm},
 }
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
@@ -98,6 +110,29 @@ func (f *force) leader() []int {
 		return f.hitting([]int{node}, " leader")
 	}
 	return f.some(1)
+}
+
+// ofFollower does to a node that leads nothing what a fault of another kind does to a leader. Where every node leads something,
+// others take that over first, and the fault begins when they have. A node that leads in the end, because leaders were balanced
+// meanwhile, had the fault of the other kind.
+func (f *force) ofFollower(otherwise string, do func(node int) error) error {
+	node := f.some(1)[0]
+	for deadline := time.Now().Add(followMax); f.leadsAny(node); {
+		if err := f.relieve(node); err != nil {
+			return err
+		}
+		if time.Now().After(deadline) || !wait(f.ctx, 200*time.Millisecond) {
+			f.kind = otherwise
+			break
+		}
+	}
+	f.target += " follower"
+	f.begin = f.h.Now()
+	err := do(node)
+	if f.leadsAny(node) {
+		f.kind = otherwise
+	}
+	return err
 }
 
 func (f *force) hitting(nodes []int, as string) []int {

@@ -112,7 +112,7 @@ func TestReport(t *testing.T) {
 		h.Writes = append(h.Writes, history.Write{Invoke: time.Duration(i) * time.Minute, Return: time.Duration(i)*time.Minute + time.Duration(i+1)*time.Millisecond})
 	}
 	h.Faults = append(h.Faults, history.Fault{Kind: "loss", Begin: 99 * time.Minute, Settled: 100 * time.Minute})
-	markFaults(h)
+	check.Measure(h)
 	lines := faultLines(h)
 	if l := lines["kill-leader"]; l.Count != 100 || l.Alone != 99 || l.GapMedian != 50 || l.GapP99 != 99 || l.GapMax != 99 {
 		t.Errorf("%+v", l)
@@ -141,6 +141,9 @@ func TestCertificatesAndKindsAreComplete(t *testing.T) {
 		}
 	}
 	for name, k := range maps.All(kinds) {
+		if k.bound == nil && !slices.Contains([]string{"kill-all", "power-all", "loss", "slow-disk", "transfer-storm"}, name) {
+			t.Errorf("%s: nothing is promised of its write gap", name)
+		}
 		if k.do == nil || k.weight < 1 || k.least < 1 || k.domain == "" {
 			t.Errorf("%s: %s", name, fmt.Sprint(strconv.Itoa(k.weight), k.domain))
 		}

@@ -75,8 +75,7 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 	if name == "" {
 		return
 	}
-	f := &force{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number))}
-	note := history.Fault{Kind: name, Begin: r.h.Now()}
+	f := &force{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number)), kind: name, begin: r.h.Now()}
 	err := kinds[name].do(f)
 	if errors.Is(err, errSkip) {
 		r.mu.Lock()
@@ -88,14 +87,14 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 		}
 		return
 	}
-	note.Healed, note.Target, note.Nodes = r.h.Now(), f.target, f.nodes
+	note := history.Fault{Kind: f.kind, Begin: f.begin, Healed: r.h.Now(), Target: f.target, Nodes: f.nodes}
 	if err != nil {
 		r.h.Finding(fmt.Sprintf("%s of %s: %v", name, f.target, err))
 	}
 	_ = r.recovered(context.WithoutCancel(ctx), name) // It is a finding.
 	note.Settled = r.h.Now()
 	r.h.With(func(h *history.History) { h.Faults = append(h.Faults, note) })
-	r.say("%-14s %-22s lasted %6.1fs, whole again after %5.1fs", name, f.target,
+	r.say("%-15s %-22s lasted %6.1fs, whole again after %5.1fs", note.Kind, f.target,
 		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
 }
 

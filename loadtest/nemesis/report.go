@@ -34,6 +34,7 @@ type report struct {
 	Exits      int                       `json:"expectedExits"`
 	Stalls     int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, the witness saw it.
 	Slowest    float64                   `json:"slowestSyncMillis"`   // Of the witness, without any fault of ours.
+	Hung       float64                   `json:"machineHungMillis"`   // All stalls that the witness saw, of the disk and of the processors.
 	Doubts     int                       `json:"unknownBodies"`
 	Resolved   int                       `json:"unknownBodiesResolved"`
 	Checks     []check.Verdict           `json:"checks"`
@@ -56,12 +57,13 @@ type faultLine struct {
 // judge holds the history against every check.
 func (r *run) judge(books *check.Books) *report {
 	h := r.h
-	markFaults(h)
+	check.Measure(h)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
 	rep.Checks = []check.Verdict{
-		check.Findings(h), check.Unknown(h), check.Serving(h), check.Digests(h), check.Reads(h),
+		check.Findings(h), check.Unknown(h), check.Serving(h), check.Full(h), check.Digests(h), check.Reads(h),
 		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack),
 	}
+	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
 	if books != nil {
 		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
 		rep.money(h, books)
@@ -88,6 +90,9 @@ func (r *run) judge(books *check.Books) *report {
 		rep.Stalls += n.stalls
 	}
 	rep.Slowest = millisOf(r.keeper.witness.worst())
+	for _, s := range h.Stalls {
+		rep.Hung += millisOf(s.Until - s.From)
+	}
 	return rep
 }
 
@@ -104,19 +109,6 @@ func (rep *report) money(h *history.History, books *check.Books) {
 		rep.Charged += r.Charged[0] + r.Charged[1]
 	}
 	rep.Clipped = int64(len(reported)) - rep.Charged
-}
-
-// markFaults says of each fault whether another was in force in its time, and what its write gap was.
-func markFaults(h *history.History) {
-	for i := range h.Faults {
-		f := &h.Faults[i]
-		f.Alone, f.Gap = true, check.Gap(h, f)
-		for j, g := range h.Faults {
-			if i != j && g.Begin <= f.Settled && f.Begin <= g.Settled {
-				f.Alone = false
-			}
-		}
-	}
 }
 
 func operations(h *history.History) map[string]map[string]int {
@@ -205,6 +197,7 @@ func (rep *report) write(w io.Writer) {
 	line("%d bodies were of unknown outcome for a time, %d of them resolved by retry", rep.Doubts, rep.Resolved)
 	line("%d times a process ended itself as a fault of its disk demands, %d times as this machine's disk hung, whose slowest sync took %.0f ms",
 		rep.Exits, rep.Stalls, rep.Slowest)
+	line("the machine itself hung for %.0f ms in stretches of %v and more, which no write gap below is charged with", rep.Hung, stallAfter)
 	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed\tthe longest gap")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
 		f := rep.Faults[kind]

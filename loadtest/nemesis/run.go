@@ -155,7 +155,7 @@ func (r *run) arguments(w *world.World, i int) []string {
 
 // play is the run itself: start, load and faults, healing, books. Stop ends what live keeps alive.
 func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check.Books, err error) {
-	eye := &witness{}
+	eye := &witness{h: r.h}
 	r.keeper = newKeeper(r.w, r.h, eye, r.say)
 	watching := make(chan error, 1)
 	watch, unwatch := context.WithCancel(live)

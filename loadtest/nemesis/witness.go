@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
 const (
@@ -18,11 +20,17 @@ const (
 	// hungBefore is how long before an end such a sync may have come back.
 	hungBefore = 10 * time.Second
 	hungMax    = 1_000 // BOUND: of the syncs that are remembered.
+	// stallAfter is how late a sync comes back, or a sleep ends, when the machine hangs: some ten times what they take on a busy
+	// one. Such a stretch is nobody's write gap.
+	stallAfter = 500 * time.Millisecond
+	stallsMax  = 10_000 // BOUND: of the stretches that are noted.
 )
 
-// witness syncs a small file of its own on the disk that the nodes' disks lie on. When a node says that its disk hung and no
-// fault of ours was at it, this tells whether the machine's disk hung.
+// witness syncs a small file of its own on the disk that the nodes' disks lie on, and beside that sleeps for short. When a node
+// says that its disk hung and no fault of ours was at it, this tells whether the machine's disk hung; and what the machine
+// hung is taken from every write gap before it is held against its bound.
 type witness struct {
+	h       *history.History
 	mu      sync.Mutex
 	under   time.Time // Since when a sync is under way; zero: none.
 	hung    []stretch
@@ -38,6 +46,9 @@ func (w *witness) run(ctx context.Context, dir string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }() // Nobody wants its content.
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { w.sleep(ctx) })
 	for wait(ctx, witnessEvery) {
 		w.begin(time.Now())
 		_, err := f.WriteAt(make([]byte, 4<<10), 0)
@@ -50,6 +61,25 @@ func (w *witness) run(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// sleep notes when a sleep ends late: then no process of this machine ran.
+func (w *witness) sleep(ctx context.Context) {
+	for begun := w.h.Now(); wait(ctx, witnessEvery); {
+		now := w.h.Now()
+		if now-begun >= witnessEvery+stallAfter {
+			w.stalled(history.Stall{From: begun + witnessEvery, Until: now, What: "processors"})
+		}
+		begun = now
+	}
+}
+
+func (w *witness) stalled(s history.Stall) {
+	w.h.With(func(h *history.History) {
+		if len(h.Stalls) < stallsMax {
+			h.Stalls = append(h.Stalls, s)
+		}
+	})
 }
 
 func (w *witness) begin(now time.Time) {
@@ -67,6 +97,10 @@ func (w *witness) end(now time.Time) {
 		w.hung = append(w.hung, stretch{w.under, now})
 	}
 	w.under = time.Time{}
+	if took >= stallAfter {
+		until := w.h.Now()
+		w.stalled(history.Stall{From: until - took, Until: until, What: "disk"})
+	}
 }
 
 // saw reports whether this machine's disk hung just before now.

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
@@ -49,6 +50,25 @@ func Serving(h *history.History) Verdict {
 	return v
 }
 
+// Full is the promise that a node whose disk is full goes on to answer auctions.
+func Full(h *history.History) Verdict {
+	v := Verdict{Check: "auctions at a node whose disk is full have no error"}
+	for _, f := range h.Faults {
+		if !strings.HasPrefix(f.Kind, "full-") {
+			continue
+		}
+		for _, a := range h.Auctions {
+			if a.Invoke < f.Begin || a.Invoke > f.Healed || !slices.Contains(f.Nodes, a.Node) || hit(h, a) {
+				continue
+			}
+			if v.Checked++; a.Status != 201 {
+				v.Fault("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
+			}
+		}
+	}
+	return v
+}
+
 func hit(h *history.History, a history.Auction) bool {
 	return slices.ContainsFunc(h.Down, func(s history.Span) bool {
 		return s.Node == a.Node && a.Return >= s.From && a.Invoke <= s.Until
@@ -80,33 +100,4 @@ func FailedAuctions(h *history.History) map[string]Share {
 		}
 	}
 	return shares
-}
-
-// Gap is the write gap of a fault: how long the slowest small write that was begun in its time needed until it was
-// acknowledged, retries on other nodes included.
-func Gap(h *history.History, f *history.Fault) (worst time.Duration) {
-	for _, w := range h.Writes {
-		if w.Invoke >= f.Begin && w.Invoke <= f.Settled {
-			finish := w.Return
-			if finish == history.Never {
-				finish = f.Settled
-			}
-			worst = max(worst, finish-w.Invoke)
-		}
-	}
-	return worst
-}
-
-// Gaps are the write gaps of each kind of fault, of those that were alone, ascending.
-func Gaps(h *history.History) map[string][]time.Duration {
-	gaps := map[string][]time.Duration{}
-	for i := range h.Faults {
-		if f := &h.Faults[i]; f.Alone {
-			gaps[f.Kind] = append(gaps[f.Kind], Gap(h, f))
-		}
-	}
-	for _, list := range gaps {
-		slices.Sort(list)
-	}
-	return gaps
 }

@@ -70,6 +70,7 @@ func (c *Clients) write(ctx context.Context, i int) {
 		}
 	}
 	if w.Return == history.Never {
+		w.GivenUp = c.h.Now()
 		c.leave(d)
 	}
 	if w.Return != history.Never || ctx.Err() == nil { // One that the end of the run cut off tells nothing.

@@ -75,6 +75,9 @@ func (h *History) Dump(w io.Writer) error {
 	for _, s := range h.Down {
 		put("down", s)
 	}
+	for _, s := range h.Stalls {
+		put("stall", s)
+	}
 	for _, d := range h.Digests {
 		put("digest", d)
 	}

@@ -149,6 +149,7 @@ type Auction struct {
 // be written, as a client sees it.
 type Write struct {
 	Invoke, Return Instant // Never: given up.
+	GivenUp        Instant // 0: not.
 	Attempts       int
 }
 
@@ -160,6 +161,7 @@ type Fault struct {
 	Begin, Healed, Settled Instant // Settled: all nodes were seen ready after it.
 	Alone                  bool    // No other fault overlapped it.
 	Gap                    Instant // How long the slowest small write took that was begun in its time.
+	Net                    Instant // The same without what the machine itself hung and other faults took.
 }
 
 // Span is a stretch of time on one node.
@@ -167,6 +169,12 @@ type Span struct {
 	Node        int
 	From, Until Instant
 	Why         string
+}
+
+// Stall is a stretch of time in which the machine under everything hung, by a witness that no fault of ours touches.
+type Stall struct {
+	From, Until Instant
+	What        string
 }
 
 // Digest is the hash of a group's state on one node at one index.
@@ -194,6 +202,7 @@ type History struct {
 	Faults   []Fault
 	Isolated []Span // Nodes that nothing reached and that reached nothing.
 	Down     []Span // Nodes that were not there, or were meant to fail, by a fault of ours.
+	Stalls   []Stall
 	Digests  []Digest
 	Findings []string // What went wrong outside of any history: a process that ended by itself.
 }
