@@ -10,14 +10,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/internal/sources"
 )
 
 // A patch plants one bug. Its head says what the bug is (Bug:), which promise it breaks (Breaks:), and which tests must catch
 // it (Test: package and test, the fastest first).
 type patch struct {
-	name  string
-	file  string
-	tests [][2]string
+	name    string
+	file    string
+	tests   [][2]string
+	changed []string // Files, seen from the root.
 }
 
 func patches(t *testing.T) (all []patch) {
@@ -36,14 +39,19 @@ func patches(t *testing.T) (all []patch) {
 			t.Fatal(err)
 		}
 		p := patch{name: strings.TrimSuffix(filepath.Base(file), ".patch"), file: file}
-		head, _, _ := strings.Cut(string(text), "diff --git")
+		head, diff, _ := strings.Cut(string(text), "diff --git")
 		for line := range strings.Lines(head) {
 			if test, found := strings.CutPrefix(line, "Test: "); found {
 				room, name, _ := strings.Cut(strings.TrimSpace(test), " ")
 				p.tests = append(p.tests, [2]string{room, name})
 			}
 		}
-		if !strings.Contains(head, "Bug: ") || !strings.Contains(head, "Breaks: ") || len(p.tests) == 0 {
+		for line := range strings.Lines(diff) {
+			if name, found := strings.CutPrefix(line, "--- a/"); found {
+				p.changed = append(p.changed, strings.TrimSpace(name))
+			}
+		}
+		if !strings.Contains(head, "Bug: ") || !strings.Contains(head, "Breaks: ") || len(p.tests) == 0 || len(p.changed) == 0 {
 			t.Errorf("%s does not say what it is", file)
 		}
 		all = append(all, p)
@@ -60,9 +68,12 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// Patches rot when the code around them changes; this says so at once.
+// Patches rot when the code around them changes; this says so at once. What they change is read by git.
 func TestPatchesApply(t *testing.T) {
 	for _, p := range patches(t) {
+		for _, name := range p.changed {
+			sources.File(t, filepath.Join(root(t), name))
+		}
 		cmd := exec.CommandContext(t.Context(), "git", "apply", "-C1", "--check", p.file)
 		cmd.Dir = root(t)
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/internal/sources"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
@@ -30,6 +31,7 @@ func TestNemesis(t *testing.T) {
 	if err := world.Check(false); err != nil {
 		t.Skipf("SKIPPED: this machine cannot be a world: %v", err)
 	}
+	sources.Build(t, "../..", "github.com/gavel-ads/gavel/node") // By the run, in a process of its own.
 	setting := func(name, otherwise string) string {
 		if text := os.Getenv(name); text != "" {
 			return text

@@ -161,12 +161,9 @@ func (r *run) leadsAny(node int) bool {
 	return err == nil && slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(g groupState) bool { return g.leads })
 }
 
-// relieve asks for other leaders of all that a node leads.
+// relieve asks for other leaders of all that a node leads. One that is not there leads nothing.
 func (r *run) relieve(node int) error {
-	groups, err := r.scrape(context.Background(), node)
-	if err != nil {
-		return nil // It is not there, and leads nothing.
-	}
+	groups, _ := r.scrape(context.Background(), node)
 	names := map[string]bool{}
 	for name := range groups {
 		names[name] = true

@@ -118,8 +118,14 @@ func TestP99OfAHundred(t *testing.T) {
 		faults, above int
 		want          int
 	}{
-		{"pause", 99, 5, 0}, {"pause", 100, 1, 0}, {"pause", 100, 2, 1}, {"pause", 200, 2, 0}, {"pause", 200, 3, 1},
-		{"kill", 2, 1, 1}, {"kill", 99, 1, 1}, {"kill", 100, 1, 0},
+		{"pause", 99, 5, 0},
+		{"pause", 100, 1, 0},
+		{"pause", 100, 2, 1},
+		{"pause", 200, 2, 0},
+		{"pause", 200, 3, 1},
+		{"kill", 2, 1, 1},
+		{"kill", 99, 1, 1},
+		{"kill", 100, 1, 0},
 	} {
 		h := history.New()
 		for i := range c.faults {
