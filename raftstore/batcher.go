@@ -62,6 +62,7 @@ type batcher struct {
 	bytes    atomic.Uint64
 	refused  atomic.Uint64
 	unknown  atomic.Uint64
+	took     latency // Of entries, from handing them to raft until they are applied here.
 }
 
 type entry struct {
@@ -148,6 +149,7 @@ func (b *batcher) send() {
 		if e == nil {
 			return
 		}
+		began := time.Now()
 		f := b.raft.Apply(e.data, 0)
 		err := f.Error()
 		b.answered(err)
@@ -156,6 +158,7 @@ func (b *batcher) send() {
 			b.answerError(e, foldError(err))
 			continue
 		}
+		b.took.add(time.Since(began))
 		results, _ := f.Response().([][]byte)
 		if len(results) != len(e.callers) {
 			b.answerError(e, ErrUnknown) // Skipped by the state machine: cannot happen to an entry of this process.

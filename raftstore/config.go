@@ -74,6 +74,9 @@ type Config struct {
 	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
 	TrailingLogs      uint64        // Entries kept behind a snapshot for slow followers. [120,000]
 	CommitTimeout     time.Duration // An idle leader tells its followers so often what is committed. [25 ms]
+	// RPCsInFlight is how many calls with entries may be on their way to one follower: 1 gives pipelining up, for when a
+	// follower gets no entries while it hears its leader (hashicorp/raft#612). [transport.RPCsInFlight, the most]
+	RPCsInFlight int
 	// CheckEntries and CheckInterval say how often replicas compare the digests of their states: after so many entries, or
 	// so long after the last time when anything was applied since. [10,000, 10 s]
 	CheckEntries  uint64
@@ -116,6 +119,7 @@ func (c Config) withDefaults() Config {
 	c.SnapshotInterval = or(c.SnapshotInterval, 60*time.Second)
 	c.SnapshotThreshold = or(c.SnapshotThreshold, 50_000)
 	c.TrailingLogs = or(c.TrailingLogs, 120_000)
+	c.RPCsInFlight = or(c.RPCsInFlight, transport.RPCsInFlight)
 	c.CheckEntries = or(c.CheckEntries, 10_000)
 	c.CheckInterval = or(c.CheckInterval, 10*time.Second)
 	c.CommitTimeout = or(c.CommitTimeout, 25*time.Millisecond)
@@ -177,6 +181,7 @@ func (c Config) validate() error {
 	fault(len(c.Seeds) > 0 && c.PeerListen == "", "seeds need a peer port")
 	fault(c.Expect > 1 && len(c.Seeds) == 0, "%d nodes cannot found a cluster without seeds", c.Expect)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
+	fault(c.RPCsInFlight < 1 || c.RPCsInFlight > transport.RPCsInFlight, "%d calls on their way to a follower: 1 to %d", c.RPCsInFlight, transport.RPCsInFlight)
 	fault(c.Reserve < ReserveOff, "a reserve of %d bytes is not possible", c.Reserve)
 	fault(c.CheckInterval < 0, "states cannot be compared every %s", c.CheckInterval)
 	fault(c.SpaceInterval < 0, "free space cannot be measured every %s", c.SpaceInterval)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -54,6 +55,9 @@ type Group struct {
 	opened    time.Time
 	leaders   chan raft.Observation // Of new leaders, wherever they are.
 	observer  *raft.Observer
+
+	leaderTerms atomic.Uint64 // In which this node heard of a leader.
+	oldestEntry atomic.Pointer[dated]
 
 	mu     sync.Mutex
 	term   uint64        // In which this node is ready; 0: it is not.
@@ -109,8 +113,13 @@ func (g *Group) follow() {
 
 // watchLeaders wakes whoever waits for a leader as soon as this node hears of one.
 func (g *Group) watchLeaders() {
+	var last uint64
 	for o := range g.leaders {
 		if seen, ok := o.Data.(raft.LeaderObservation); ok && seen.LeaderID != "" {
+			if term := g.raft.CurrentTerm(); term != last {
+				last = term
+				g.leaderTerms.Add(1)
+			}
 			g.mu.Lock()
 			g.wake()
 			g.mu.Unlock()

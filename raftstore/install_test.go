@@ -245,7 +245,7 @@ func (p *scripted) transport(t *testing.T) transport.Safe {
 	t.Helper()
 	c := Config{}.withDefaults()
 	m := transport.NewMux(transport.Config{Listener: p.listener, Dial: c.Dial, Cluster: p.cluster, Logger: slog.New(slog.DiscardHandler)})
-	safe := transport.New(m.Streams(1, transport.Address(p.address)), hclog.NewNullLogger())
+	safe := transport.New(m.Streams(1, transport.Address(p.address)), transport.RPCsInFlight, hclog.NewNullLogger())
 	t.Cleanup(func() {
 		safe.Close()
 		m.Close()

@@ -41,7 +41,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 			return err
 		}
 	}
-	g.safe = transport.New(g.streams, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
+	g.safe = transport.New(g.streams, s.c.RPCsInFlight, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
 	g.safe.SetBrakes(s.space.brakes(g))
 	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
 	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)

@@ -21,6 +21,9 @@ type GroupStatus struct {
 	Applied     uint64 // Index in the state; entries that are no commands do not move it.
 	Digest      uint64 // Of the state at Applied.
 	LastContact time.Time
+	LeaderTerms uint64       // Since the start: terms in which this node heard of a leader, itself included.
+	OldestEntry time.Time    // When the oldest entry of the log was made; zero: not known.
+	Peers       []PeerStatus // Of a leader.
 
 	Batches  uint64 // Applied since the start: writes to the state database, entries and commands.
 	Entries  uint64
@@ -39,6 +42,7 @@ type GroupStatus struct {
 	Outstanding      int // Entries sent or ready.
 	Refused          uint64
 	Unknown          uint64
+	Propose          Latencies // Of entries, from handing them to raft until they were applied here.
 }
 
 // Status reports on every group, in the order of Config.Groups.
@@ -63,12 +67,12 @@ func (g *Group) Status() GroupStatus {
 	return GroupStatus{
 		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: nodeOf(leader),
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
-		LastContact: g.raft.LastContact(),
-		Batches:     m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),
+		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldest(), Peers: g.peers(),
+		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),
 		Snapshots: m.snapshots.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
 		SnapshotTime:    time.Duration(m.snapNanos.Load()),
 		ProposedEntries: b.entries.Load(), ProposedCommands: b.commands.Load(), ProposedBytes: b.bytes.Load(),
-		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(),
+		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(), Propose: b.took.read(),
 	}
 }
 

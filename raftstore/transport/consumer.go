@@ -29,7 +29,7 @@ type tap struct {
 	contact atomic.Int64  // Unix nanoseconds of the last call of a leader.
 	commit  atomic.Uint64 // The highest commit index that a leader told.
 	brakes  atomic.Pointer[Brakes]
-	peers   sync.Map // raft.ServerID to time.Time of the last answer. BOUND: the servers that were ever members in this life.
+	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were ever members in this life.
 	gates   gates
 }
 

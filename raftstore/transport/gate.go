@@ -92,7 +92,7 @@ func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *r
 	}
 	err := through.AppendEntries(id, aim(id, target), args, resp)
 	if err = from(id, resp.RPCHeader, err); err == nil {
-		s.tap.peers.Store(id, time.Now())
+		s.tap.peers.Store(id, answer{time.Now(), resp.LastLog})
 	}
 	if err == nil || !heartbeat {
 		s.tap.gates.note(id, err)

@@ -41,7 +41,7 @@ func (r *recorder) last() string {
 
 // listen returns our transport of a server on loopback.
 func listen(t *testing.T) (raft.Transport, raft.ServerAddress) {
-	return listenAs(t, func(s *Streams) raft.Transport { return New(s, hclog.NewNullLogger()) })
+	return listenAs(t, func(s *Streams) raft.Transport { return New(s, RPCsInFlight, hclog.NewNullLogger()) })
 }
 
 // listenAs returns a transport over the streams of a server on loopback.
@@ -146,14 +146,14 @@ func deposed(t *testing.T, as func(*Streams) raft.Transport) (storedTermIsNew bo
 func TestDeposedLeaderDoesNotWriteUnderTheNewTerm(t *testing.T) {
 	t.Run("library alone", func(t *testing.T) {
 		t.Parallel()
-		if stored, applied := deposed(t, func(s *Streams) raft.Transport { return network(s, hclog.NewNullLogger(), ioTimeout) }); !stored || applied != "X" {
+		if stored, applied := deposed(t, func(s *Streams) raft.Transport { return network(s, RPCsInFlight, hclog.NewNullLogger(), ioTimeout) }); !stored || applied != "X" {
 			t.Errorf("the library seems repaired (stored %v, applied %q): look at raft#695, is Safe still needed?", stored, applied)
 		}
 	})
 	for range 5 {
 		t.Run("wrapped", func(t *testing.T) {
 			t.Parallel()
-			if stored, applied := deposed(t, func(s *Streams) raft.Transport { return New(s, hclog.NewNullLogger()) }); stored || applied != "Y" {
+			if stored, applied := deposed(t, func(s *Streams) raft.Transport { return New(s, RPCsInFlight, hclog.NewNullLogger()) }); stored || applied != "Y" {
 				t.Errorf("X stored under the new term: %v; applied %q, committed \"Y\"", stored, applied)
 			}
 		})

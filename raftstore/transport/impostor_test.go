@@ -24,7 +24,7 @@ func TestImpostorIsRefused(t *testing.T) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", address)
 	}
-	here, there := New(in, hclog.NewNullLogger()), New(out, hclog.NewNullLogger())
+	here, there := New(in, RPCsInFlight, hclog.NewNullLogger()), New(out, RPCsInFlight, hclog.NewNullLogger())
 	defer here.Close()
 	defer there.Close()
 	go obey(here, "n1")

@@ -14,7 +14,7 @@ import (
 func TestFullPipelineIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := startMux(newPipes())
-		safe := New(s, hclog.NewNullLogger())
+		safe := New(s, RPCsInFlight, hclog.NewNullLogger())
 		go func() {
 			for rpc := range safe.Consumer() {
 				rpc.Respond(&raft.AppendEntriesResponse{RPCHeader: raft.RPCHeader{ID: []byte("peer")}}, nil)
@@ -30,6 +30,28 @@ func TestFullPipelineIsClosed(t *testing.T) {
 		}
 		if !errors.Is(err, raft.ErrPipelineShutdown) || time.Since(began) != pipelineStall {
 			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+		safe.Close()
+		m.Close()
+		close(safe.tap.out)
+	})
+}
+
+// With one call on its way there is no pipeline, and raft goes on with single calls.
+func TestOneCallInFlightIsNoPipeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := startMux(newPipes())
+		safe := New(s, 1, hclog.NewNullLogger())
+		go obey(safe, "peer")
+		if p, err := safe.AppendEntriesPipeline("peer", "anyone"); !errors.Is(err, raft.ErrPipelineReplicationNotSupported) {
+			t.Errorf("a pipeline %v, %v", p, err)
+		}
+		args := &raft.AppendEntriesRequest{PrevLogEntry: 7, Entries: []*raft.Log{{Index: 8}}}
+		if err := safe.AppendEntries("peer", "anyone", args, &raft.AppendEntriesResponse{}); err != nil {
+			t.Error(err)
+		}
+		if at, end := safe.PeerEnd("peer"); at.IsZero() || end != 8 {
+			t.Errorf("heard at %s, its log ends at %d", at, end)
 		}
 		safe.Close()
 		m.Close()
