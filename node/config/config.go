@@ -142,7 +142,10 @@ type Raft struct {
 	SnapshotInterval  time.Duration `help:"How often a group looks whether it should take a snapshot." placeholder:"DURATION" min:"1s" max:"24h"`
 	SnapshotThreshold int           `help:"Log entries of a group between two snapshots." placeholder:"N" min:"8" max:"100000000"`
 	TrailingLogs      int           `help:"Log entries kept behind a snapshot for slow followers; at least twice the snapshot threshold." placeholder:"N" min:"16" max:"1000000000"`
-	Watchdog          time.Duration `help:"A write to disk that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
+	// A name with an initialism in the plural would be cut in the wrong place.
+	RpcsInFlight int `help:"Calls with log entries on their way to one follower. An emergency setting: 1 switches pipelining off, for a follower that stays behind although it hears its leader; it makes commits slower. Set on the nodes that lead." placeholder:"N" min:"1" max:"2"`
+
+	Watchdog time.Duration `help:"A write to disk that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
 }
 
 // Disk keeps the node away from a full disk, which no database survives in good order.
@@ -182,6 +185,7 @@ func Default() Config {
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,
 			TrailingLogs:      120_000,
+			RpcsInFlight:      2,
 			// A stall of 5 s and an election stay inside the 10 s in which writes must come back after a failure.
 			Watchdog: 5 * time.Second,
 		},

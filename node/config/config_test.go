@@ -44,7 +44,8 @@ func TestOneRuleNamesEverything(t *testing.T) {
 		"cors.origins":             "--cors-origins GAVEL_CORS_ORIGINS",
 		"ratelimit.management":     "--ratelimit-management GAVEL_RATELIMIT_MANAGEMENT",
 		"ratelimit.catalog":        "--ratelimit-catalog GAVEL_RATELIMIT_CATALOG", "groups": "--groups GAVEL_GROUPS",
-		"log.level": "--log-level GAVEL_LOG_LEVEL", "log.format": "--log-format GAVEL_LOG_FORMAT",
+		"raft.rpcs_in_flight": "--raft-rpcs-in-flight GAVEL_RAFT_RPCS_IN_FLIGHT",
+		"log.level":           "--log-level GAVEL_LOG_LEVEL", "log.format": "--log-format GAVEL_LOG_FORMAT",
 	}
 	seen := map[string]string{}
 	for _, s := range Settings() {
@@ -188,6 +189,9 @@ func TestRulesBetweenSettings(t *testing.T) {
 		{map[string]string{"auction-listen": "127.0.0.1:70000"}, "auction_listen"},
 		{map[string]string{"data-dir": ""}, "data_dir"},
 		{map[string]string{"raft-trailing-logs": "99999"}, "raft.trailing_logs"},
+		{map[string]string{"raft-rpcs-in-flight": "0"}, "raft.rpcs_in_flight"},
+		{map[string]string{"raft-rpcs-in-flight": "1"}, ""},
+		{map[string]string{"raft-rpcs-in-flight": "3"}, "raft.rpcs_in_flight"},
 		{map[string]string{"server-public-url": "https://ads.example.com/gavel"}, ""},
 		{map[string]string{"server-public-url": "https://ads.example.com/"}, "server.public_url"},
 		{map[string]string{"server-public-url": "ads.example.com"}, "server.public_url"},

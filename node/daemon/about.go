@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/operator"
@@ -32,10 +33,22 @@ func (n *node) about() []byte {
 		}
 		a.Copies = append(a.Copies, operator.Copy{
 			Group: g.Group, Commit: g.CommitIndex, Applied: g.Applied, Digest: fmt.Sprintf("%016x", g.Digest),
+			ContactMillis:   contactMillis(&g, time.Now()),
 			StalenessMillis: n.freshness.Age(ids.Group(g.Group)).Staleness.Milliseconds(),
 		})
 	}
 	return encoded(a)
+}
+
+// contactMillis is how long ago the leader of a group called this node.
+func contactMillis(g *raftstore.GroupStatus, now time.Time) int64 {
+	switch {
+	case g.State == "Leader":
+		return 0
+	case g.LastContact.IsZero():
+		return operator.ContactMillisMax
+	}
+	return min(max(now.Sub(g.LastContact).Milliseconds(), 0), operator.ContactMillisMax)
 }
 
 // admits decides by what a node tells of itself whether it may be a member.

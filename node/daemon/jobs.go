@@ -34,7 +34,7 @@ func (n *node) startJobs() {
 	if n.cfg.Blob.Driver == "local" {
 		sweeper.Mine = func() bool { return true }
 	}
-	money := &jobs.Money{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log}
+	money := &jobs.Money{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Found: func(all []jobs.Transit) { n.transit.Store(&all) }}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })

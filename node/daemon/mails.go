@@ -3,10 +3,12 @@ package daemon
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/mail"
+	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -25,6 +27,33 @@ func (n *node) mails() (jobs.Lane, bool) {
 			Text: fmt.Sprintf("You are invited to work for %s at %s.\n\nOpen this address to accept; it works once, until %s:\n\n%s\n",
 				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.Token),
 		})
+		n.mailed.count(i.Mail.Attempts, err)
 		return mail.Permanent(err), err
 	}, n.log), true
+}
+
+// mailed counts letters since the start of the node. It is safe for concurrent use.
+type mailed struct{ queued, sent, retried, failed atomic.Uint64 }
+
+// count counts an attempt at a letter.
+func (m *mailed) count(attempt int, err error) {
+	if attempt == 1 {
+		m.queued.Add(1)
+	}
+	switch {
+	case err == nil:
+		m.sent.Add(1)
+	case mail.Permanent(err) || attempt >= store.MailAttempts:
+		m.failed.Add(1)
+	default:
+		m.retried.Add(1)
+	}
+}
+
+// read returns nil when no mail server is configured.
+func (m *mailed) read(configured bool) *metrics.Mails {
+	if !configured {
+		return nil
+	}
+	return &metrics.Mails{Queued: m.queued.Load(), Sent: m.sent.Load(), Retried: m.retried.Load(), Failed: m.failed.Load()}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -51,6 +52,8 @@ type node struct {
 	first     *FirstKeys
 	open      atomic.Bool // The doors are.
 	draining  atomic.Bool
+	transit   atomic.Pointer[[]jobs.Transit] // What the newest round found.
+	mailed    mailed
 	failed    chan error // A listener that ended although nobody stopped it.
 	started   []closer
 }
@@ -155,7 +158,7 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		},
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
-		CommitTimeout: commitEvery,
+		CommitTimeout: commitEvery, RPCsInFlight: n.cfg.Raft.RpcsInFlight,
 	}
 	if n.shared != nil {
 		c.Stream = n.shared.Serve

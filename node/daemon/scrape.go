@@ -1,10 +1,12 @@
 package daemon
 
 import (
+	"math"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -16,7 +18,9 @@ func (n *node) scrape() metrics.Node {
 	out := metrics.Node{
 		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)},
 		Market:    metrics.Market{Version: n.feed.View().Edition()},
-		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
+		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpReaped, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
+		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
+		Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailed.read(n.cfg.SMTP.Server != ""),
 	}
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
@@ -28,6 +32,10 @@ func (n *node) scrape() metrics.Node {
 			Commit: g.CommitIndex, Applied: g.Applied, Digest: g.Digest, Snapshots: g.Snapshots,
 			Queued: g.Queued, Inflight: g.Outstanding, Entries: g.ProposedEntries, Commands: g.ProposedCommands,
 			Unknown: g.Unknown, Apply: g.Applying, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotTime: g.SnapshotTime,
+			LeaderChanges: g.LeaderTerms, Refused: g.Refused, Propose: durations(&g.Propose), Peers: followers(g.Peers),
+		}
+		if !g.OldestEntry.IsZero() {
+			group.OldestEntry = max(time.Since(g.OldestEntry), 1)
 		}
 		age := n.freshness.Age(ids.Group(g.Group))
 		group.Staleness, group.Fenced = age.Staleness, age.Fenced
@@ -41,6 +49,41 @@ func (n *node) scrape() metrics.Node {
 	}
 	out.Proposals.DiskStalls = stats.Log.DiskSlow + stats.State.DiskSlow
 	out.Proposals.Fsyncs, out.Proposals.FsyncTime = fsyncs(&stats.Log)
+	return out
+}
+
+// durations turns counts of buckets into those of everything up to a bound.
+func durations(l *raftstore.Latencies) metrics.Durations {
+	d := metrics.Durations{Cumulative: map[float64]uint64{}, Sum: l.Total}
+	for i, n := range l.Buckets {
+		d.Count += n
+		if bound := l.Bound(i); !math.IsInf(bound, 1) {
+			d.Cumulative[bound] = d.Count
+		}
+	}
+	return d
+}
+
+func transits(all *[]jobs.Transit, now time.Time) (out []metrics.Transit) {
+	if all == nil {
+		return nil
+	}
+	for _, t := range *all {
+		out = append(out, metrics.Transit{
+			Marketplace: t.Marketplace, Transfers: t.Transfers, Micros: t.Micros, Oldest: max(now.Sub(time.UnixMilli(t.OldestMillis)), 0),
+		})
+	}
+	return out
+}
+
+func followers(all []raftstore.PeerStatus) (out []metrics.Peer) {
+	for _, p := range all {
+		f := metrics.Peer{Node: p.Node, Lag: p.Lag, Contact: -1}
+		if !p.Contact.IsZero() {
+			f.Contact = max(time.Since(p.Contact), 0)
+		}
+		out = append(out, f)
+	}
 	return out
 }
 
@@ -65,6 +108,7 @@ func database(name string, s *raftstore.DBStats) metrics.Database {
 	d := metrics.Database{
 		Name: name, DiskBytes: s.DiskBytes, WALBytes: s.WALBytesWritten, MemtableBytes: s.MemTableBytes,
 		Compactions: s.Compactions, Flushes: s.Flushes, CacheHits: s.CacheHits, CacheMisses: s.CacheMisses,
+		L0Sublevels: int64(s.L0Sublevels), WriteStalls: s.WriteStalls, BackgroundErrors: s.BackgroundErrors,
 	}
 	if s.Pebble != nil {
 		d.L0Files, d.ReadAmplification = s.Pebble.Levels[0].TablesCount, int64(s.Pebble.ReadAmp())

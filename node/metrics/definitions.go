@@ -60,6 +60,13 @@ var (
 	raftInstalls    = definition{"gavel_raft_install_snapshot_total", "Snapshots restored: taken from a leader, or at the start.", []string{"group"}}
 	raftSnapBytes   = definition{"gavel_raft_snapshot_bytes", "Size of the newest snapshot taken.", []string{"group"}}
 	raftSnapSeconds = definition{"gavel_raft_snapshot_seconds", "How long it took.", []string{"group"}}
+	raftLeaders     = definition{"gavel_raft_leader_changes_total", "Terms in which this node heard of a leader, itself included.", []string{"group"}}
+	raftRefused     = definition{"gavel_raft_refused_commands_total", "Commands refused because too many were waiting.", []string{"group"}}
+	raftOldest      = definition{"gavel_raft_oldest_log_age_seconds", "Age of the oldest log entry: a follower that was away for longer needs a snapshot. Absent when it is not known.", []string{"group"}}
+	raftPropose     = definition{"gavel_raft_propose_seconds", "Time from handing an entry to raft until it was committed and applied here.", []string{"group"}}
+
+	peerLag     = definition{"gavel_raft_peer_lag", "Entries by which a follower's log was shorter than the leader's when it answered last; on the leader.", []string{"group", "peer"}}
+	peerContact = definition{"gavel_raft_peer_contact_seconds", "Time since a follower answered; on the leader, absent until it answers.", []string{"group", "peer"}}
 
 	peerRejects = definition{"gavel_peer_rejects_total", "Connections refused on the peer port, by reason.", []string{"why"}}
 	peerConns   = definition{"gavel_peer_connections", "Connections of peers.", nil}
@@ -68,6 +75,11 @@ var (
 	clockOffset = definition{"gavel_clock_offset_seconds", "How far this node's clock is ahead of the median of the members.", nil}
 	clockWrong  = definition{"gavel_clock_wrong", "1 while that is so much that the node leaves leading to others.", nil}
 	rebuilt     = definition{"gavel_state_rebuilt_total", "States wiped and brought back from snapshot and log at the last start.", nil}
+
+	reaped          = definition{"gavel_snapshot_tmp_reaped_total", "Unfinished snapshots deleted at the last start.", nil}
+	stateChecks     = definition{"gavel_state_checks_total", "Comparisons of states in which a majority had this node's.", nil}
+	stateMismatches = definition{"gavel_state_hash_mismatch_total", "Comparisons of states in which a replica differed.", nil}
+	oldestCall      = definition{"gavel_disk_oldest_call_seconds", "Age of the oldest storage call under way; the watchdog ends the process by it.", nil}
 
 	diskFree    = definition{"gavel_disk_free_bytes", "Free space of the data directory; absent when it is not watched.", nil}
 	diskReserve = definition{"gavel_disk_reserve_bytes", "Free space below which the node takes no writes.", nil}
@@ -88,8 +100,21 @@ var (
 	pebbleCompactions = definition{"gavel_pebble_compactions_total", "Compactions finished.", []string{"database"}}
 	pebbleFlushes     = definition{"gavel_pebble_flushes_total", "Memtable flushes finished.", []string{"database"}}
 	pebbleCacheHits   = definition{"gavel_pebble_cache_hits_total", "Block cache hits.", []string{"database"}}
+	pebbleSublevels   = definition{"gavel_pebble_l0_sublevels", "Sublevels of level 0: writes stall when there are too many.", []string{"database"}}
+	pebbleStalls      = definition{"gavel_pebble_write_stalls_total", "Times that writes had to wait for flushes or compactions.", []string{"database"}}
+	pebbleErrors      = definition{"gavel_pebble_background_errors_total", "Flushes and compactions that failed for a full disk; other failures end the process.", []string{"database"}}
 	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Block cache misses.", []string{"database"}}
 )
 
 // The market in memory, read from the node when somebody scrapes.
 var viewVersion = definition{"gavel_view_version", "Version of the published market view.", nil}
+
+// What the leader of the meta group does in the background: absent on other nodes, or 0.
+var (
+	transitCount  = definition{"gavel_transfers_in_transit", "Transfers of money that were sent and have not arrived or returned, by the marketplace's number; at most 100 of each group are counted, and of 256 marketplaces.", []string{"marketplace"}}
+	transitMicros = definition{"gavel_transfers_in_transit_micros", "Their money, in micro-units of the marketplace's currency.", []string{"marketplace"}}
+	transitOldest = definition{"gavel_transfers_in_transit_oldest_seconds", "Age of the oldest of them: beyond some seconds a group cannot be reached.", []string{"marketplace"}}
+
+	mailsQueued = definition{"gavel_mails_queued_total", "Letters that came up to be sent for the first time.", nil}
+	mailsTotal  = definition{"gavel_mails_total", "Attempts to send a letter, by result: sent, retried (it failed and is made again), failed (given up).", []string{"result"}}
+)

@@ -2,7 +2,8 @@
 // definitions.go, and handles that are resolved before there is traffic.
 //
 // No label ever carries an id, a name or any other text from outside: a label value is a word of a table of this
-// program, so that the number of series is fixed when it is built. The rooms that own the words (operations, error
+// program, so that the number of series is fixed when it is built. What the operator numbers or names is bounded too:
+// groups and members by what a cluster can have, marketplaces by who reports them. The rooms that own the words (operations, error
 // codes, loss reasons, event outcomes) hand them in as a Vocabulary; this package imports none of them.
 package metrics
 

@@ -164,12 +164,20 @@ func TestNodeMetrics(t *testing.T) {
 	m.OnScrape(func() metrics.Node {
 		return metrics.Node{
 			Groups: []metrics.Group{
-				{ID: 1, Leader: true, Ready: true, Term: 7, First: 1, Last: 90, Commit: 89, Applied: 88, Snapshots: 2},
+				{
+					ID: 1, Leader: true, Ready: true, Term: 7, First: 1, Last: 90, Commit: 89, Applied: 88, Snapshots: 2,
+					LeaderChanges: 4, Refused: 5, OldestEntry: 2 * time.Minute,
+					Propose: metrics.Durations{Cumulative: map[float64]uint64{0.5: 2, 1: 3}, Count: 4, Sum: 6 * time.Second},
+					Peers:   []metrics.Peer{{Node: "n2", Lag: 7, Contact: time.Second}, {Node: "n3", Lag: 90, Contact: -1}},
+				},
 				{ID: 2, LastContact: 1500 * time.Millisecond},
 			},
 			Proposals: metrics.Proposals{Batches: 10, Commands: 200, Bytes: 3000, Fsyncs: 10, FsyncTime: 2 * time.Second, DiskStalls: 1},
-			Databases: []metrics.Database{{Name: "state", DiskBytes: 5, CacheHits: 6}},
-			Market:    metrics.Market{Version: 9},
+			Databases: []metrics.Database{{Name: "state", DiskBytes: 5, CacheHits: 6, WriteStalls: 3, BackgroundErrors: 2, L0Sublevels: 1}},
+			Reaped:    2, StateChecks: 11, StateMismatches: 1, OldestCall: time.Second,
+			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
+			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
+			Market:  metrics.Market{Version: 9},
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -179,6 +187,17 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_propose_commands_total 200`, `gavel_fsync_seconds_total 2`, `gavel_disk_stalls_total 1`,
 		`gavel_pebble_disk_bytes{database="state"} 5`, `gavel_pebble_cache_hits_total{database="state"} 6`,
 		`gavel_view_version 9`,
+		`gavel_raft_leader_changes_total{group="1"} 4`, `gavel_raft_refused_commands_total{group="1"} 5`,
+		`gavel_raft_oldest_log_age_seconds{group="1"} 120`, `gavel_raft_propose_seconds_bucket{group="1",le="0.5"} 2`,
+		`gavel_raft_propose_seconds_bucket{group="1",le="+Inf"} 4`, `gavel_raft_propose_seconds_sum{group="1"} 6`,
+		`gavel_raft_peer_lag{group="1",peer="n2"} 7`, `gavel_raft_peer_lag{group="1",peer="n3"} 90`,
+		`gavel_raft_peer_contact_seconds{group="1",peer="n2"} 1`,
+		`gavel_pebble_write_stalls_total{database="state"} 3`, `gavel_pebble_background_errors_total{database="state"} 2`,
+		`gavel_pebble_l0_sublevels{database="state"} 1`, `gavel_snapshot_tmp_reaped_total 2`, `gavel_state_checks_total 11`,
+		`gavel_state_hash_mismatch_total 1`, `gavel_disk_oldest_call_seconds 1`,
+		`gavel_transfers_in_transit{marketplace="3"} 2`, `gavel_transfers_in_transit_micros{marketplace="3"} 5e+06`,
+		`gavel_transfers_in_transit_oldest_seconds{marketplace="3"} 9`,
+		`gavel_mails_queued_total 5`, `gavel_mails_total{result="sent"} 3`, `gavel_mails_total{result="retried"} 2`, `gavel_mails_total{result="failed"} 1`,
 		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
 	)
 }
@@ -187,7 +206,11 @@ func TestNodeMetrics(t *testing.T) {
 func TestConventions(t *testing.T) {
 	m := newMetrics()
 	m.OnScrape(func() metrics.Node {
-		return metrics.Node{Groups: make([]metrics.Group, 1), Databases: make([]metrics.Database, 1)}
+		return metrics.Node{
+			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
+			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
+			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Mails: &metrics.Mails{},
+		}
 	})
 	m.ManagementRequest("x", "200", 0)
 	families, err := m.Registry().Gather()
@@ -207,7 +230,7 @@ func TestConventions(t *testing.T) {
 			t.Errorf("%s: %q is no sentence", f.GetName(), f.GetHelp())
 		}
 	}
-	if ours < 35 {
+	if ours < 75 {
 		t.Errorf("only %d metrics", ours)
 	}
 }

@@ -1,11 +1,6 @@
 package metrics
 
-import (
-	"strconv"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "time"
 
 // Node is the state of replication, storage and market at one moment, in plain numbers: this package knows neither raft
 // nor Pebble. Totals only grow.
@@ -17,6 +12,13 @@ type Node struct {
 	Peers     Peers
 	Disk      Disk
 	Rebuilt   int // States, at the last start.
+	Reaped    int // Unfinished snapshots, at the last start.
+
+	StateChecks, StateMismatches uint64
+	OldestCall                   time.Duration // Of storage calls under way.
+
+	Transit []Transit // Where this node carries transfers through.
+	Mails   *Mails    // Nil: none are sent.
 
 	ClockOffset time.Duration // Ahead of the median of the members.
 	ClockWrong  bool
@@ -39,6 +41,38 @@ type Group struct {
 	Installs                     uint64
 	SnapshotBytes                uint64
 	SnapshotTime                 time.Duration
+	LeaderChanges, Refused       uint64
+	OldestEntry                  time.Duration // Age of the oldest entry of the log; 0: not known.
+	Propose                      Durations
+	Peers                        []Peer // Of a leader.
+}
+
+// Durations is a histogram: how many took at most so many seconds, and how long all took together.
+type Durations struct {
+	Cumulative map[float64]uint64
+	Count      uint64
+	Sum        time.Duration
+}
+
+// Peer is a follower as the leader of a group sees it.
+type Peer struct {
+	Node    string
+	Lag     uint64
+	Contact time.Duration // Since its last answer; negative: it never answered.
+}
+
+// Transit is what is on its way between the wallets and accounts of a marketplace that lie in different groups.
+type Transit struct {
+	Marketplace uint16
+	Transfers   int
+	Micros      int64
+	Oldest      time.Duration
+}
+
+// Mails are letters: those that came up for the first time, and attempts by what became of them.
+type Mails struct {
+	Queued                uint64
+	Sent, Retried, Failed uint64
 }
 
 // Peers is the peer port and the way to leaders.
@@ -73,10 +107,11 @@ type Proposals struct {
 type Database struct {
 	Name                               string // "raftlog" or "state".
 	DiskBytes, WALBytes, MemtableBytes uint64
-	L0Files                            int64
+	L0Files, L0Sublevels               int64
 	ReadAmplification                  int64
 	Compactions, Flushes               int64
 	CacheHits, CacheMisses             int64
+	WriteStalls, BackgroundErrors      uint64
 }
 
 // Market is the published view.
@@ -84,135 +119,3 @@ type Market struct{ Version uint64 }
 
 // OnScrape sets where a scrape reads the node's state. Before it is set, the metrics of the node are absent.
 func (m *Metrics) OnScrape(read func() Node) { m.node.Store(&read) }
-
-// nodeCollector is the Metrics as the collector of the node's state.
-type nodeCollector Metrics
-
-// gauge is one number of the node and how to read it from the part T it belongs to.
-type gauge[T any] struct {
-	desc *prometheus.Desc
-	kind prometheus.ValueType
-	read func(*T) float64
-}
-
-const (
-	level = prometheus.GaugeValue
-	total = prometheus.CounterValue
-)
-
-var groupGauges = []gauge[Group]{
-	{raftLeader.desc(), level, func(g *Group) float64 { return flag(g.Leader) }},
-	{raftReady.desc(), level, func(g *Group) float64 { return flag(g.Ready) }},
-	{raftTerm.desc(), level, func(g *Group) float64 { return float64(g.Term) }},
-	{raftFirst.desc(), level, func(g *Group) float64 { return float64(g.First) }},
-	{raftLast.desc(), level, func(g *Group) float64 { return float64(g.Last) }},
-	{raftCommit.desc(), level, func(g *Group) float64 { return float64(g.Commit) }},
-	{raftApplied.desc(), level, func(g *Group) float64 { return float64(g.Applied) }},
-	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float holds 53 bits.
-	{raftContact.desc(), level, func(g *Group) float64 { return g.LastContact.Seconds() }},
-	{raftSnapshots.desc(), total, func(g *Group) float64 { return float64(g.Snapshots) }},
-	{raftStaleness.desc(), level, func(g *Group) float64 { return g.Staleness.Seconds() }},
-	{raftFenced.desc(), total, func(g *Group) float64 { return float64(g.Fenced) }},
-	{raftLag.desc(), level, func(g *Group) float64 { return float64(max(g.Commit, g.Applied) - g.Applied) }},
-	{raftQueued.desc(), level, func(g *Group) float64 { return float64(g.Queued) }},
-	{raftInflight.desc(), level, func(g *Group) float64 { return float64(g.Inflight) }},
-	{raftEntries.desc(), total, func(g *Group) float64 { return float64(g.Entries) }},
-	{raftCommands.desc(), total, func(g *Group) float64 { return float64(g.Commands) }},
-	{raftUnknown.desc(), total, func(g *Group) float64 { return float64(g.Unknown) }},
-	{raftApply.desc(), total, func(g *Group) float64 { return g.Apply.Seconds() }},
-	{raftInstalls.desc(), total, func(g *Group) float64 { return float64(g.Installs) }},
-	{raftSnapBytes.desc(), level, func(g *Group) float64 { return float64(g.SnapshotBytes) }},
-	{raftSnapSeconds.desc(), level, func(g *Group) float64 { return g.SnapshotTime.Seconds() }},
-}
-
-var databaseGauges = []gauge[Database]{
-	{pebbleDisk.desc(), level, func(d *Database) float64 { return float64(d.DiskBytes) }},
-	{pebbleWAL.desc(), total, func(d *Database) float64 { return float64(d.WALBytes) }},
-	{pebbleMemtable.desc(), level, func(d *Database) float64 { return float64(d.MemtableBytes) }},
-	{pebbleL0.desc(), level, func(d *Database) float64 { return float64(d.L0Files) }},
-	{pebbleReadAmp.desc(), level, func(d *Database) float64 { return float64(d.ReadAmplification) }},
-	{pebbleCompactions.desc(), total, func(d *Database) float64 { return float64(d.Compactions) }},
-	{pebbleFlushes.desc(), total, func(d *Database) float64 { return float64(d.Flushes) }},
-	{pebbleCacheHits.desc(), total, func(d *Database) float64 { return float64(d.CacheHits) }},
-	{pebbleCacheMisses.desc(), total, func(d *Database) float64 { return float64(d.CacheMisses) }},
-}
-
-var nodeGauges = []gauge[Node]{
-	{proposeBatches.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Batches) }},
-	{proposeCommands.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Commands) }},
-	{proposeBytes.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Bytes) }},
-	{fsyncsTotal.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Fsyncs) }},
-	{fsyncSeconds.desc(), total, func(n *Node) float64 { return n.Proposals.FsyncTime.Seconds() }},
-	{diskStalls.desc(), total, func(n *Node) float64 { return float64(n.Proposals.DiskStalls) }},
-	{peerConns.desc(), level, func(n *Node) float64 { return float64(n.Peers.Conns) }},
-	{forwarded.desc(), total, func(n *Node) float64 { return float64(n.Peers.Forwarded) }},
-	{forwardLost.desc(), total, func(n *Node) float64 { return float64(n.Peers.ForwardLost) }},
-	{rebuilt.desc(), total, func(n *Node) float64 { return float64(n.Rebuilt) }},
-	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
-	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
-	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
-}
-
-var rejectGauges = []gauge[Reject]{
-	{peerRejects.desc(), total, func(r *Reject) float64 { return float64(r.N) }},
-}
-
-var diskGauges = []gauge[Disk]{
-	{diskFree.desc(), level, func(d *Disk) float64 { return float64(d.Free) }},
-	{diskReserve.desc(), level, func(d *Disk) float64 { return float64(d.Reserve) }},
-	{diskLow.desc(), level, func(d *Disk) float64 { return flag(d.Low) }},
-}
-
-// Describe names the metrics.
-func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
-	for i := range groupGauges {
-		to <- groupGauges[i].desc
-	}
-	for i := range databaseGauges {
-		to <- databaseGauges[i].desc
-	}
-	for i := range nodeGauges {
-		to <- nodeGauges[i].desc
-	}
-	for i := range rejectGauges {
-		to <- rejectGauges[i].desc
-	}
-	for i := range diskGauges {
-		to <- diskGauges[i].desc
-	}
-}
-
-// Collect reads the node once and reports every number of it.
-func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
-	read := c.node.Load()
-	if read == nil {
-		return
-	}
-	n := (*read)()
-	for i := range n.Groups {
-		report(to, groupGauges, &n.Groups[i], strconv.Itoa(int(n.Groups[i].ID)))
-	}
-	for i := range n.Databases {
-		report(to, databaseGauges, &n.Databases[i], n.Databases[i].Name)
-	}
-	for i := range n.Peers.Rejects {
-		report(to, rejectGauges, &n.Peers.Rejects[i], n.Peers.Rejects[i].Why)
-	}
-	if n.Disk.Watched {
-		report(to, diskGauges, &n.Disk)
-	}
-	report(to, nodeGauges, &n)
-}
-
-func report[T any](to chan<- prometheus.Metric, gauges []gauge[T], part *T, labels ...string) {
-	for i := range gauges {
-		to <- prometheus.MustNewConstMetric(gauges[i].desc, gauges[i].kind, gauges[i].read(part), labels...)
-	}
-}
-
-func flag(on bool) float64 {
-	if on {
-		return 1
-	}
-	return 0
-}

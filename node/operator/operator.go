@@ -70,7 +70,12 @@ type Disk struct {
 }
 
 // CopiesMax bounds the groups that a node tells about.
-const CopiesMax = 24 // BOUND: 24 of at most 160 bytes fit into raftstore.AboutBytesMax.
+const CopiesMax = 24 // BOUND: 24 of at most copyBytes fit into raftstore.AboutBytesMax, with 256 bytes for the rest.
+
+const copyBytes = 160
+
+// ContactMillisMax stands for a leader that never called, too. BOUND: so many digits fit the control message.
+const ContactMillisMax = 9_999_999
 
 // Copy is the state of a group on a node: two nodes with the same Applied must have the same Digest.
 type Copy struct {
@@ -79,6 +84,7 @@ type Copy struct {
 	Applied         uint64 `json:"applied"`
 	Digest          string `json:"digest"`
 	StalenessMillis int64  `json:"stalenessMs"`
+	ContactMillis   int64  `json:"contactMs"` // Since its leader last called, at most ContactMillisMax; 0 on the leader.
 }
 
 // Cluster is what the interface does things with. Its errors are for operators to read; those that are Refused will be the same

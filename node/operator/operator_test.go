@@ -3,12 +3,15 @@ package operator
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // pretended remembers what it was asked to do.
@@ -36,6 +39,12 @@ func (p *pretended) Status(context.Context) Status {
 				{Node: "n2", Copy: Copy{Group: 1, Commit: 99, Applied: 99, Digest: "bb"}},
 			}},
 			{Group: 2},
+			{Group: 3, Leader: "n1", Replicas: []Replica{
+				{Node: "n1", Copy: Copy{Group: 3, Applied: 9_000, Digest: "aa"}},
+				{Node: "n2", Lag: 5_000, Copy: Copy{Group: 3, Applied: 4_000, Digest: "bb", ContactMillis: 40}},
+				{Node: "n3", Lag: 6_000, Copy: Copy{Group: 3, Applied: 3_000, Digest: "cc", ContactMillis: 90_000}}, // Cut off: the lag is no wonder.
+				{Node: "n4", Lag: 1_000, Copy: Copy{Group: 3, Applied: 8_000, Digest: "dd", ContactMillis: 40}},
+			}},
 		},
 	}
 }
@@ -111,13 +120,29 @@ func TestTheTableTellsWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cluster 00c0ffee, asked n1", "n1    10.0.0.1:7400  voter    ready        0    1      5.0 GiB LOW  v1",
+		"cluster 00c0ffee, asked n1", "n1    10.0.0.1:7400  voter    ready        0    2      5.0 GiB LOW  v1",
 		"n2    10.0.0.2:7400  learner  unreachable", "n1: 99, 12 ms; n2: 99, 0 ms",
 		"WARNING: n2 does not answer: connection refused", "WARNING: n1 has little disk space left and takes no writes",
 		"WARNING: group 2 has no leader", "WARNING: group 1: n2 and n1 differ at entry 99",
+		"WARNING: group 3: n2 is 5000 entries behind although it hears its leader",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
+	}
+	if n := strings.Count(out.String(), "entries behind"); n != 1 {
+		t.Errorf("%d replicas behind in\n%s", n, &out)
+	}
+}
+
+// What a node tells of its groups fits the message that it travels in.
+func TestCopiesAreBounded(t *testing.T) {
+	most := Copy{
+		Group: math.MaxUint16, Commit: math.MaxInt64, Applied: math.MaxInt64, Digest: strings.Repeat("f", 16),
+		StalenessMillis: time.Hour.Milliseconds() * 24 * 365, ContactMillis: ContactMillisMax,
+	}
+	text, err := json.Marshal(most)
+	if err != nil || len(text) > copyBytes-1 { // And a comma.
+		t.Errorf("%d bytes: %s, %v", len(text), text, err)
 	}
 }

@@ -109,8 +109,28 @@ func (s *Status) Warnings() (all []string) {
 		if g.Leader == "" {
 			all = append(all, fmt.Sprintf("group %d has no leader", g.Group))
 		}
+		all = append(all, g.behind()...)
 		if a, b, found := g.diverged(); found {
 			all = append(all, fmt.Sprintf("group %d: %s and %s differ at entry %d; keep both directories", g.Group, a.Node, b.Node, a.Applied))
+		}
+	}
+	return all
+}
+
+// A replica that hears its leader and is this far behind catches up, or it never will: raft may send it no entries any more while
+// heartbeats arrive (hashicorp/raft#612). Nodes are asked at about the same moment, so a healthy one is behind by some round trips
+// of entries; at 2,000 entries a second the bound is half a second.
+const (
+	lagMax         = 1_000 // Entries.
+	contactFreshMs = 2_000
+)
+
+// behind warns of replicas that fall behind although they hear their leader.
+func (g *Group) behind() (all []string) {
+	for i := range g.Replicas {
+		if r := &g.Replicas[i]; r.Lag > lagMax && r.ContactMillis < contactFreshMs {
+			all = append(all, fmt.Sprintf("group %d: %s is %d entries behind although it hears its leader; if that does not shrink, "+
+				`see "A follower stays behind" in the runbook`, g.Group, r.Node, r.Lag))
 		}
 	}
 	return all

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard"
@@ -76,6 +77,13 @@ func TestBegunTransferArrives(t *testing.T) {
 	names := []string{wallet.ID.String(), account.Name}
 	w.Money().Round(t.Context())
 	expect(t, "at first", balances(t, m, names...), []int{7_000, 0})
+	var found []jobs.Transit
+	telling := w.Money()
+	telling.Found = func(all []jobs.Transit) { found = all }
+	telling.Round(t.Context())
+	if len(found) != 1 || found[0].Marketplace != managetest.Main || found[0].Transfers != 3 || found[0].Micros != 3_000 {
+		t.Errorf("on their way: %+v", found)
+	}
 	w.Pass(4 * time.Second)
 	var leaders sync.WaitGroup
 	for range 3 {
@@ -86,6 +94,8 @@ func TestBegunTransferArrives(t *testing.T) {
 	left, err := m.Transit(t.Context(), 10)
 	check(t, err)
 	expect(t, "on their way", len(left), 0)
+	telling.Round(t.Context())
+	expect(t, "told to be on their way", len(found), 0)
 	all, _, err := m.Transfers(t.Context(), shard.Span{}, store.Page{Limit: 10})
 	check(t, err)
 	for i := range all {

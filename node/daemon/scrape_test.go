@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/jobs"
+	"github.com/gavel-ads/gavel/node/metrics"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/raftstore"
+)
+
+// A letter that needs three attempts is queued once and sent once; the last attempt that fails is the end of it.
+func TestLettersAreCountedByWhatBecameOfThem(t *testing.T) {
+	var m mailed
+	down := errors.New("connection refused")
+	for attempt, err := range []error{down, down, nil} {
+		m.count(attempt+1, err)
+	}
+	for attempt := 1; attempt <= store.MailAttempts; attempt++ {
+		m.count(attempt, down)
+	}
+	want := metrics.Mails{Queued: 2, Sent: 1, Retried: 2 + store.MailAttempts - 1, Failed: 1}
+	if got := m.read(true); *got != want {
+		t.Errorf("%+v, want %+v", *got, want)
+	}
+	if got := m.read(false); got != nil {
+		t.Errorf("%+v of a node without a mail server", got)
+	}
+}
+
+func TestBucketsBecomeCumulative(t *testing.T) {
+	var l raftstore.Latencies
+	for i := range l.Buckets {
+		l.Buckets[i] = 1
+	}
+	l.Total = time.Minute
+	d := durations(&l)
+	n := uint64(len(l.Buckets))
+	if d.Count != n || d.Sum != time.Minute || uint64(len(d.Cumulative)) != n-1 || d.Cumulative[l.Bound(0)] != 1 || d.Cumulative[32] != n-1 {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestTransfersUnderWayAreTold(t *testing.T) {
+	now := time.UnixMilli(1_000_000)
+	if got := transits(nil, now); got != nil {
+		t.Errorf("%+v before the first round", got)
+	}
+	got := transits(&[]jobs.Transit{{Marketplace: 2, Transfers: 3, Micros: 4, OldestMillis: 995_000}}, now)
+	want := metrics.Transit{Marketplace: 2, Transfers: 3, Micros: 4, Oldest: 5 * time.Second}
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// What a follower tells of its leader: how long ago it called, or that it never did.
+func TestContactOfALeader(t *testing.T) {
+	now := time.Now()
+	for state, want := range map[string]string{"Leader": "0 0", "Follower": "9999999 250"} {
+		never := contactMillis(&raftstore.GroupStatus{State: state}, now)
+		lately := contactMillis(&raftstore.GroupStatus{State: state, LastContact: now.Add(-250 * time.Millisecond)}, now)
+		if got := fmt.Sprint(never, lately); got != want {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// nodeCollector is the Metrics as the collector of the node's state.
+type nodeCollector Metrics
+
+// gauge is one number of the node and how to read it from the part T it belongs to.
+type gauge[T any] struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	read func(*T) float64
+}
+
+const (
+	level = prometheus.GaugeValue
+	total = prometheus.CounterValue
+)
+
+var groupGauges = []gauge[Group]{
+	{raftLeader.desc(), level, func(g *Group) float64 { return flag(g.Leader) }},
+	{raftReady.desc(), level, func(g *Group) float64 { return flag(g.Ready) }},
+	{raftTerm.desc(), level, func(g *Group) float64 { return float64(g.Term) }},
+	{raftFirst.desc(), level, func(g *Group) float64 { return float64(g.First) }},
+	{raftLast.desc(), level, func(g *Group) float64 { return float64(g.Last) }},
+	{raftCommit.desc(), level, func(g *Group) float64 { return float64(g.Commit) }},
+	{raftApplied.desc(), level, func(g *Group) float64 { return float64(g.Applied) }},
+	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float holds 53 bits.
+	{raftContact.desc(), level, func(g *Group) float64 { return g.LastContact.Seconds() }},
+	{raftSnapshots.desc(), total, func(g *Group) float64 { return float64(g.Snapshots) }},
+	{raftStaleness.desc(), level, func(g *Group) float64 { return g.Staleness.Seconds() }},
+	{raftFenced.desc(), total, func(g *Group) float64 { return float64(g.Fenced) }},
+	{raftLag.desc(), level, func(g *Group) float64 { return float64(max(g.Commit, g.Applied) - g.Applied) }},
+	{raftQueued.desc(), level, func(g *Group) float64 { return float64(g.Queued) }},
+	{raftInflight.desc(), level, func(g *Group) float64 { return float64(g.Inflight) }},
+	{raftEntries.desc(), total, func(g *Group) float64 { return float64(g.Entries) }},
+	{raftCommands.desc(), total, func(g *Group) float64 { return float64(g.Commands) }},
+	{raftUnknown.desc(), total, func(g *Group) float64 { return float64(g.Unknown) }},
+	{raftApply.desc(), total, func(g *Group) float64 { return g.Apply.Seconds() }},
+	{raftInstalls.desc(), total, func(g *Group) float64 { return float64(g.Installs) }},
+	{raftSnapBytes.desc(), level, func(g *Group) float64 { return float64(g.SnapshotBytes) }},
+	{raftSnapSeconds.desc(), level, func(g *Group) float64 { return g.SnapshotTime.Seconds() }},
+	{raftLeaders.desc(), total, func(g *Group) float64 { return float64(g.LeaderChanges) }},
+	{raftRefused.desc(), total, func(g *Group) float64 { return float64(g.Refused) }},
+}
+
+// oldestGauges are reported of a group whose oldest entry is known.
+var oldestGauges = []gauge[Group]{
+	{raftOldest.desc(), level, func(g *Group) float64 { return g.OldestEntry.Seconds() }},
+}
+
+var peerGauges = []gauge[Peer]{
+	{peerLag.desc(), level, func(p *Peer) float64 { return float64(p.Lag) }},
+}
+
+// contactGauges are reported of a follower that has answered once.
+var contactGauges = []gauge[Peer]{
+	{peerContact.desc(), level, func(p *Peer) float64 { return p.Contact.Seconds() }},
+}
+
+var transitGauges = []gauge[Transit]{
+	{transitCount.desc(), level, func(t *Transit) float64 { return float64(t.Transfers) }},
+	{transitMicros.desc(), level, func(t *Transit) float64 { return float64(t.Micros) }},
+	{transitOldest.desc(), level, func(t *Transit) float64 { return t.Oldest.Seconds() }},
+}
+
+var (
+	proposeDesc  = raftPropose.desc()
+	mailsDesc    = mailsTotal.desc()
+	mailsNewDesc = mailsQueued.desc()
+)
+
+var databaseGauges = []gauge[Database]{
+	{pebbleDisk.desc(), level, func(d *Database) float64 { return float64(d.DiskBytes) }},
+	{pebbleWAL.desc(), total, func(d *Database) float64 { return float64(d.WALBytes) }},
+	{pebbleMemtable.desc(), level, func(d *Database) float64 { return float64(d.MemtableBytes) }},
+	{pebbleL0.desc(), level, func(d *Database) float64 { return float64(d.L0Files) }},
+	{pebbleReadAmp.desc(), level, func(d *Database) float64 { return float64(d.ReadAmplification) }},
+	{pebbleCompactions.desc(), total, func(d *Database) float64 { return float64(d.Compactions) }},
+	{pebbleFlushes.desc(), total, func(d *Database) float64 { return float64(d.Flushes) }},
+	{pebbleCacheHits.desc(), total, func(d *Database) float64 { return float64(d.CacheHits) }},
+	{pebbleCacheMisses.desc(), total, func(d *Database) float64 { return float64(d.CacheMisses) }},
+	{pebbleSublevels.desc(), level, func(d *Database) float64 { return float64(d.L0Sublevels) }},
+	{pebbleStalls.desc(), total, func(d *Database) float64 { return float64(d.WriteStalls) }},
+	{pebbleErrors.desc(), total, func(d *Database) float64 { return float64(d.BackgroundErrors) }},
+}
+
+var nodeGauges = []gauge[Node]{
+	{proposeBatches.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Batches) }},
+	{proposeCommands.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Commands) }},
+	{proposeBytes.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Bytes) }},
+	{fsyncsTotal.desc(), total, func(n *Node) float64 { return float64(n.Proposals.Fsyncs) }},
+	{fsyncSeconds.desc(), total, func(n *Node) float64 { return n.Proposals.FsyncTime.Seconds() }},
+	{diskStalls.desc(), total, func(n *Node) float64 { return float64(n.Proposals.DiskStalls) }},
+	{peerConns.desc(), level, func(n *Node) float64 { return float64(n.Peers.Conns) }},
+	{forwarded.desc(), total, func(n *Node) float64 { return float64(n.Peers.Forwarded) }},
+	{forwardLost.desc(), total, func(n *Node) float64 { return float64(n.Peers.ForwardLost) }},
+	{rebuilt.desc(), total, func(n *Node) float64 { return float64(n.Rebuilt) }},
+	{reaped.desc(), total, func(n *Node) float64 { return float64(n.Reaped) }},
+	{stateChecks.desc(), total, func(n *Node) float64 { return float64(n.StateChecks) }},
+	{stateMismatches.desc(), total, func(n *Node) float64 { return float64(n.StateMismatches) }},
+	{oldestCall.desc(), level, func(n *Node) float64 { return n.OldestCall.Seconds() }},
+	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
+	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
+	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
+}
+
+var rejectGauges = []gauge[Reject]{
+	{peerRejects.desc(), total, func(r *Reject) float64 { return float64(r.N) }},
+}
+
+var diskGauges = []gauge[Disk]{
+	{diskFree.desc(), level, func(d *Disk) float64 { return float64(d.Free) }},
+	{diskReserve.desc(), level, func(d *Disk) float64 { return float64(d.Reserve) }},
+	{diskLow.desc(), level, func(d *Disk) float64 { return flag(d.Low) }},
+}
+
+// Describe names the metrics.
+func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
+	describe(to, groupGauges)
+	describe(to, oldestGauges)
+	describe(to, peerGauges)
+	describe(to, contactGauges)
+	describe(to, databaseGauges)
+	describe(to, nodeGauges)
+	describe(to, rejectGauges)
+	describe(to, diskGauges)
+	describe(to, transitGauges)
+	for _, d := range []*prometheus.Desc{proposeDesc, mailsDesc, mailsNewDesc} {
+		to <- d
+	}
+}
+
+func describe[T any](to chan<- *prometheus.Desc, gauges []gauge[T]) {
+	for i := range gauges {
+		to <- gauges[i].desc
+	}
+}
+
+// Collect reads the node once and reports every number of it.
+func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
+	read := c.node.Load()
+	if read == nil {
+		return
+	}
+	n := (*read)()
+	for i := range n.Groups {
+		n.Groups[i].collect(to)
+	}
+	for i := range n.Databases {
+		report(to, databaseGauges, &n.Databases[i], n.Databases[i].Name)
+	}
+	for i := range n.Peers.Rejects {
+		report(to, rejectGauges, &n.Peers.Rejects[i], n.Peers.Rejects[i].Why)
+	}
+	if n.Disk.Watched {
+		report(to, diskGauges, &n.Disk)
+	}
+	for i := range n.Transit {
+		report(to, transitGauges, &n.Transit[i], strconv.Itoa(int(n.Transit[i].Marketplace)))
+	}
+	if n.Mails != nil {
+		n.Mails.collect(to)
+	}
+	report(to, nodeGauges, &n)
+}
+
+func (g *Group) collect(to chan<- prometheus.Metric) {
+	id := strconv.Itoa(int(g.ID))
+	report(to, groupGauges, g, id)
+	if g.OldestEntry > 0 {
+		report(to, oldestGauges, g, id)
+	}
+	to <- prometheus.MustNewConstHistogram(proposeDesc, g.Propose.Count, g.Propose.Sum.Seconds(), g.Propose.Cumulative, id)
+	for i := range g.Peers {
+		p := &g.Peers[i]
+		report(to, peerGauges, p, id, p.Node)
+		if p.Contact >= 0 {
+			report(to, contactGauges, p, id, p.Node)
+		}
+	}
+}
+
+func (m *Mails) collect(to chan<- prometheus.Metric) {
+	to <- counter(mailsNewDesc, m.Queued)
+	results := map[string]uint64{"sent": m.Sent, "retried": m.Retried, "failed": m.Failed}
+	for _, result := range slices.Sorted(maps.Keys(results)) {
+		to <- counter(mailsDesc, results[result], result)
+	}
+}
+
+func report[T any](to chan<- prometheus.Metric, gauges []gauge[T], part *T, labels ...string) {
+	for i := range gauges {
+		to <- prometheus.MustNewConstMetric(gauges[i].desc, gauges[i].kind, gauges[i].read(part), labels...)
+	}
+}
+
+func flag(on bool) float64 {
+	if on {
+		return 1
+	}
+	return 0
+}
