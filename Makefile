@@ -21,6 +21,7 @@ FUZZTIME         := 10s
 BENCH            := .
 COUNT            := 1
 KILLS            := 200
+POWER_CUTS       := 20
 HOURS            := 5
 PLANTED          := all
 SCENARIO         := mixed
@@ -101,6 +102,10 @@ conformance: ## The exchanges of node/hotpath/testdata against any node. BASE_UR
 .PHONY: kill
 kill: ## Kill a node under load again and again and audit its books. KILLS=200.
 	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run '^TestKill' -v ./node
+
+.PHONY: powercuts
+powercuts: ## Cut the power of a node's disk under load again and again and audit its books. Linux, root. POWER_CUTS=20.
+	@POWER_CUTS=$(POWER_CUTS) go test -count=1 -timeout 0 -run '^TestPowerCut$$' -v ./node
 
 .PHONY: sim
 sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEED=1.
