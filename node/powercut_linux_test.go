@@ -27,7 +27,8 @@ func TestPowerCut(t *testing.T) {
 	seed := uint64(number(t, "KILL_SEED", int(time.Now().UnixNano()%1_000_000)))
 	t.Logf("seed %d, %d power cuts", seed, cuts)
 	d := newLoopDisk(t)
-	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: crashArgs(1)})
+	args := append(crashArgs(1), "--disk-reserve=64MiB") // The disk is smaller than what a node keeps free of its own accord.
+	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args})
 	c.power = d
 	c.run(cuts)
 }
