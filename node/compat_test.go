@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/internal/sources"
 	"github.com/gavel-ads/gavel/loadtest/shop"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/nodetest"
@@ -36,8 +37,10 @@ func TestCompat(t *testing.T) {
 	setUpShop(t, shop.New(node.ManageURL, management))
 	setUpBanner(&stranger{t, node})
 
+	sources.File(t, filepath.Join(clients, "package-lock.json"))
 	script := func(name string, env ...string) func(*testing.T) {
 		return func(t *testing.T) {
+			sources.File(t, filepath.Join(clients, name))
 			check := exec.CommandContext(t.Context(), "node", name)
 			check.Dir = clients
 			check.Env = append(append(os.Environ(), "AUCTION_KEY="+auction, "MANAGEMENT_KEY="+management, "VENDOR=v1", "NODE_OPTIONS="), env...)

@@ -23,16 +23,20 @@ import (
 // built is what go list says of a package that is built into another one.
 type built struct {
 	Dir                                   string
-	Module                                *struct{ Main bool }
+	Module                                *module
 	GoFiles, CgoFiles, SFiles, EmbedFiles []string
 }
 
-// Build makes the result of a test depend on what is built into packages of the module at root: their own files, those of all packages
+type module struct {
+	Main  bool
+	GoMod string
+}
+
+// Build makes the result of a test depend on what is built into packages of its module: their own files, those of all packages
 // of the module that they import, and the list of modules.
-func Build(t testing.TB, root string, packages ...string) {
+func Build(t testing.TB, packages ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=Dir,Module,GoFiles,CgoFiles,SFiles,EmbedFiles"}, packages...)...)
-	cmd.Dir = root
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
 	out, err := cmd.Output()
@@ -49,6 +53,8 @@ func Build(t testing.TB, root string, packages ...string) {
 		if p.Module == nil || !p.Module.Main { // Its version stands in go.mod.
 			continue
 		}
+		File(t, p.Module.GoMod)
+		File(t, filepath.Join(filepath.Dir(p.Module.GoMod), "go.sum"))
 		if _, err := os.Stat(p.Dir); err != nil {
 			t.Fatal(err)
 		}
@@ -56,8 +62,6 @@ func Build(t testing.TB, root string, packages ...string) {
 			File(t, filepath.Join(p.Dir, name))
 		}
 	}
-	File(t, filepath.Join(root, "go.mod"))
-	File(t, filepath.Join(root, "go.sum"))
 }
 
 // File makes the result of a test depend on a file. One that is not there is no error: the result depends on that.

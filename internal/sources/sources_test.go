@@ -43,7 +43,7 @@ func TestTheCacheSeesWhatIsBuilt(t *testing.T) {
 	put("part/part.go", "package part\n\nfunc Do() {}\n")
 	put("other/other.go", "package other\n")
 	put("tested/tested_test.go", "package tested\n\nimport (\n\t\"testing\"\n\n\t\"m/sources\"\n)\n\n"+
-		"func Test(t *testing.T) { sources.Build(t, \"..\", \"m/product\") }\n")
+		"func Test(t *testing.T) { sources.Build(t, \"m/product\") }\n")
 	cached := func() bool {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), "go", "test", "-trimpath", "-vet=off", "./tested")

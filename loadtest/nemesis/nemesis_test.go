@@ -31,7 +31,7 @@ func TestNemesis(t *testing.T) {
 	if err := world.Check(false); err != nil {
 		t.Skipf("SKIPPED: this machine cannot be a world: %v", err)
 	}
-	sources.Build(t, "../..", "github.com/gavel-ads/gavel/node") // By the run, in a process of its own.
+	sources.Build(t, "github.com/gavel-ads/gavel/node") // By the run, in a process of its own.
 	setting := func(name, otherwise string) string {
 		if text := os.Getenv(name); text != "" {
 			return text

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gavel-ads/gavel/internal/sources"
 )
 
 const (
@@ -31,6 +33,9 @@ const (
 	// buildMax bounds the build of the binary on an empty build cache.
 	buildMax = 5 * time.Minute
 )
+
+// product is what is built. A test binary links nothing of it, so the cache of test results would not see that it changed.
+const product = "github.com/gavel-ads/gavel/node"
 
 var built struct {
 	once sync.Once
@@ -59,7 +64,10 @@ func Binary(t testing.TB) string {
 	if !built.on {
 		t.Fatal("nodetest: TestMain has to call nodetest.Main")
 	}
-	built.once.Do(build)
+	built.once.Do(func() {
+		sources.Build(t, product)
+		build()
+	})
 	if built.err != nil {
 		t.Fatal(built.err)
 	}
@@ -73,7 +81,7 @@ func build() {
 	built.path = filepath.Join(built.dir, "gavel")
 	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", built.path, "github.com/gavel-ads/gavel/node").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", built.path, product).CombinedOutput()
 	if err != nil {
 		built.err = fmt.Errorf("go build ./node: %w\n%s", err, out)
 	}
