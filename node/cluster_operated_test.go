@@ -1,0 +1,97 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+	"github.com/gavel-ads/gavel/node/operator"
+)
+
+// gavel runs gavel cluster against a node and returns what it printed.
+func (c *cluster) gavel(asked int, args ...string) (string, error) {
+	cmd := exec.CommandContext(c.Context(), nodetest.Binary(c), append([]string{"cluster"}, args...)...)
+	cmd.Env = append(os.Environ(), "GAVEL_MANAGE="+c.nodes[asked].ManageURL, "GAVEL_MANAGE_KEY="+c.nodes[asked].Keys.ManagementKey)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// status is what gavel cluster status says.
+func (c *cluster) status(asked int) (s operator.Status) {
+	c.Helper()
+	out, err := c.gavel(asked, "status", "--json")
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &s)
+	}
+	if err != nil {
+		c.Fatalf("gavel cluster status: %v %s", err, out)
+	}
+	return s
+}
+
+// operate repeats a command until what it is for is so: a refusal may pass, and one that gave up may have been done.
+func (c *cluster) operate(asked int, done func(operator.Status) bool, args func(attempt int) []string) {
+	c.Helper()
+	attempt := 0
+	c.eventually(fmt.Sprint("gavel cluster ", args(0)), func() bool {
+		out, err := c.gavel(asked, args(attempt)...)
+		c.Logf("gavel cluster %v: %v %s", args(attempt), err, out)
+		attempt++
+		return done(c.status(asked))
+	})
+}
+
+func member(s operator.Status, id string) *operator.Node {
+	at := slices.IndexFunc(s.Nodes, func(n operator.Node) bool { return n.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &s.Nodes[at]
+}
+
+// isOperated does with the command line what an operator does with a cluster, and looks at what became of it.
+func (c *cluster) isOperated() {
+	c.eventually("gavel cluster status finds nothing wrong", func() bool { // It fails when something is.
+		_, err := c.gavel(0, "status")
+		return err == nil
+	})
+	before := c.status(0)
+	leader, moved := c.leader(), ""
+	c.operate(1, func(s operator.Status) bool { return s.Groups[0].Leader == moved }, func(attempt int) []string {
+		moved = fmt.Sprintf("n%d", (leader+1+attempt%2)%3+1) // A node that missed one offer is not asked again for a minute.
+		return []string{"transfer", strconv.Itoa(int(before.Groups[0].Group)), moved}
+	})
+
+	c.operate(0, func(s operator.Status) bool { return member(s, "n3") == nil }, func(int) []string { return []string{"remove", "n3"} })
+	if err := c.nodes[2].Kill(); err != nil {
+		c.Fatal(err)
+	}
+	if err := c.nodes[2].Start(); err != nil { // A restart does not bring it back.
+		c.Fatal(err)
+	}
+	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) { // Members look every 2 to 4 s.
+		if s, err := c.say("GET", c.nodes[2].ManageURL+"/readyz", "", ""); err == nil && s.status == http.StatusOK {
+			c.Fatal("a node that was removed is ready")
+		}
+	}
+	if s := c.status(0); len(s.Nodes) != 2 {
+		c.Errorf("the members are %+v after n3 was removed", s.Nodes)
+	}
+
+	address := member(before, "n3").Address
+	c.operate(1, func(s operator.Status) bool { return member(s, "n3") != nil }, func(int) []string { return []string{"join", "n3", address} })
+	c.eventually("n3 votes again", func() bool {
+		n := member(c.status(0), "n3")
+		return n != nil && n.Voter && n.Reachable
+	})
+	c.waitReady(2)
+	if total, _ := c.clicks(2, ""); total != 6 {
+		c.Errorf("the node that was let in again reports %v clicks, want 6", total)
+	}
+}
