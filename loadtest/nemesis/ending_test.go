@@ -108,7 +108,7 @@ func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
 		t.Errorf("the slowest took %v", w.worst())
 	}
 	w.begin(at(6))
-	w.end(at(6.4))
+	w.end(at(6.2))
 	if s := w.h.Stalls; len(s) != 2 || s[0].Until-s[0].From != time.Second || s[1].Until-s[1].From != 3*time.Second {
 		t.Errorf("stalls of 1 s and 3 s are noted as %v", s)
 	}

@@ -197,7 +197,7 @@ func (rep *report) write(w io.Writer) {
 	line("%d bodies were of unknown outcome for a time, %d of them resolved by retry", rep.Doubts, rep.Resolved)
 	line("%d times a process ended itself as a fault of its disk demands, %d times as this machine's disk hung, whose slowest sync took %.0f ms",
 		rep.Exits, rep.Stalls, rep.Slowest)
-	line("the machine itself hung for %.0f ms in stretches of %v and more, which no write gap below is charged with", rep.Hung, stallAfter)
+	line("the machine itself hung for %.0f ms: syncs of %v and more, sleeps that ended %v and more too late", rep.Hung, stallAfter, lateAfter)
 	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed\tthe longest gap")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
 		f := rep.Faults[kind]

@@ -20,10 +20,11 @@ const (
 	// hungBefore is how long before an end such a sync may have come back.
 	hungBefore = 10 * time.Second
 	hungMax    = 1_000 // BOUND: of the syncs that are remembered.
-	// stallAfter is how late a sync comes back, or a sleep ends, when the machine hangs: some ten times what they take on a busy
-	// one. Such a stretch is nobody's write gap.
-	stallAfter = 500 * time.Millisecond
-	stallsMax  = 10_000 // BOUND: of the stretches that are noted.
+	// stallAfter is how long a sync takes, and lateAfter how much too late a sleep ends, when the machine hangs: the
+	// slowest sync of two minutes beside little else took 67 ms. Such a stretch is nobody's write gap.
+	stallAfter = 250 * time.Millisecond
+	lateAfter  = 100 * time.Millisecond
+	stallsMax  = 50_000 // BOUND: of the stretches that are noted.
 )
 
 // witness syncs a small file of its own on the disk that the nodes' disks lie on, and beside that sleeps for short. When a node
@@ -63,11 +64,11 @@ func (w *witness) run(ctx context.Context, dir string) error {
 	return nil
 }
 
-// sleep notes when a sleep ends late: then no process of this machine ran.
+// sleep notes when a sleep ends late: then the processors had no time for it, nor for anybody else.
 func (w *witness) sleep(ctx context.Context) {
 	for begun := w.h.Now(); wait(ctx, witnessEvery); {
 		now := w.h.Now()
-		if now-begun >= witnessEvery+stallAfter {
+		if now-begun >= witnessEvery+lateAfter {
 			w.stalled(history.Stall{From: begun + witnessEvery, Until: now, What: "processors"})
 		}
 		begun = now
