@@ -36,6 +36,11 @@ func (e ending) byDesign(reasons []string) bool {
 	return e.code == storageFailed && slices.Contains(reasons, e.reason)
 }
 
+// panicked reports whether the runtime ended the process.
+func (e ending) panicked() bool {
+	return strings.Contains(e.said, "    panic: ") || strings.Contains(e.said, "    fatal error: ")
+}
+
 func (e ending) String() string {
 	return fmt.Sprintf("%s; it said last:\n%s", e.status, e.said)
 }

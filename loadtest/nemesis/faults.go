@@ -77,6 +77,8 @@ var kinds = map[string]kind{
 	"full-disk":       {disks, 2, 1, minorityGone, func(f *force) error { return f.full(f.leader()[0]) }},
 	"full-follower":   {disks, 2, 3, followerIll, func(f *force) error { return f.ofFollower("full-disk", f.full) }},
 	"wipe":            {alone, 2, 3, minorityGone, (*force).wipe},
+	"rot":             {alone, 1, 3, minorityGone, (*force).rot},
+	"remove":          {alone, 1, 3, minorityGone, (*force).remove},
 	"transfer":        {network, 3, 3, minorityGone, (*force).transfer},
 	"transfer-storm":  {network, 1, 3, unbound, (*force).storm},
 }

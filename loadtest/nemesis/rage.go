@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gavel-ads/gavel/loadtest/nemesis/check"
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
@@ -98,15 +99,25 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
 }
 
-// recovered waits until all nodes are ready; that they are not in time is a finding.
+// recovered waits until all nodes are ready; that they are not in time, without what the machine itself hung, is a finding.
 func (r *run) recovered(ctx context.Context, after string) error {
-	ctx, cancel := context.WithTimeout(ctx, recoverMax)
-	defer cancel()
-	err := r.keeper.allReady(ctx)
-	if err != nil {
-		r.h.Finding(fmt.Sprintf("%v after %s: %v", recoverMax, after, err))
+	from := r.h.Now()
+	for limit := recoverMax; ; {
+		inTime, cancel := context.WithTimeout(ctx, from+limit-r.h.Now())
+		err := r.keeper.allReady(inTime)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		var hung time.Duration
+		r.h.With(func(h *history.History) { hung = check.Hung(h.Stalls, from, r.h.Now()) })
+		if ctx.Err() == nil && recoverMax+hung > limit {
+			limit = recoverMax + hung
+			continue
+		}
+		r.h.Finding(fmt.Sprintf("%v after %s: %v", limit.Round(time.Second), after, err))
+		return err
 	}
-	return err
 }
 
 // isolated notes which nodes are cut off from now on, until its result is called.

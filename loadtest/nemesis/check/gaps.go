@@ -133,6 +133,13 @@ func gaps(h *history.History, f *history.Fault, apart []history.Stall) (gap, net
 	return gap, net
 }
 
+// Hung is how long of a stretch of time the machine itself hung.
+func Hung(stalls []history.Stall, from, until history.Instant) time.Duration {
+	sorted := slices.Clone(stalls)
+	slices.SortFunc(sorted, func(a, b history.Stall) int { return cmp.Compare(a.From, b.From) })
+	return covered(sorted, from, until)
+}
+
 // covered is how long of a stretch of time the others take up, which ascend by their beginnings and may overlap.
 func covered(others []history.Stall, from, until history.Instant) (total time.Duration) {
 	for _, s := range others {

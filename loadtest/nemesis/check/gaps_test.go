@@ -57,6 +57,9 @@ func TestGap(t *testing.T) {
 	}
 	// Stalls overlap each other and the next fault begins while the write still waits; each moment counts once.
 	h.Stalls = []history.Stall{{From: 1200 * milli, Until: 1600 * milli}, {From: 1500 * milli, Until: 1700 * milli}, {From: 0, Until: 1150 * milli}}
+	if hung := check.Hung(h.Stalls, 1100*milli, 1650*milli); hung != 500*milli {
+		t.Errorf("hung for %v", hung)
+	}
 	h.Faults[0].Settled = 2 * time.Second
 	h.Faults = append(h.Faults, history.Fault{Kind: "pause", Begin: 2500 * milli, Settled: 4 * time.Second})
 	check.Measure(h)

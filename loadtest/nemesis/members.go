@@ -1,0 +1,96 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
+)
+
+// remove takes a node out of the cluster and, after a time in which it has to stay away, lets it in again, both by the command
+// line that an operator has. Its process and its disk go on meanwhile. It ends when all nodes are voters again.
+func (f *force) remove() error {
+	node := f.some(1)[0]
+	f.keeper.hit(node, "removed")
+	id := f.w.Nodes[node].ID
+	err := f.change(node, false, "remove", id)
+	if err == nil {
+		f.stayAway(node)
+	}
+	err = errors.Join(err, f.change(node, true, "join", id, f.w.Nodes[node].IP+":7400"))
+	f.keeper.over(node)
+	return errors.Join(err, f.recovered(context.WithoutCancel(f.ctx), "remove"), f.allVote(f.ctx))
+}
+
+// stayAway lets the node be away for a time. Nothing reaches it, so it must offer no campaign, like one that is cut off.
+func (f *force) stayAway(node int) {
+	from := f.h.Now()
+	f.last(f.span(4, 12))
+	until := f.h.Now()
+	f.h.With(func(h *history.History) {
+		h.Isolated = append(h.Isolated, history.Span{Node: node, From: from, Until: until, Why: "removed"})
+	})
+	if in, err := f.member(context.WithoutCancel(f.ctx), node); err == nil && in {
+		f.h.Finding(f.w.Nodes[node].ID + " was removed and is a member again, though nobody let it in")
+	}
+}
+
+// change asks for a change of a node's membership until it is made: a refusal may pass, and an answer that did not come says
+// nothing.
+func (f *force) change(node int, want bool, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), recoverMax)
+	defer cancel()
+	for {
+		_, failed := f.operate(ctx, node, args...)
+		if failed == nil {
+			return nil
+		}
+		if in, err := f.member(ctx, node); err == nil && in == want {
+			return nil
+		}
+		if !wait(ctx, 500*time.Millisecond) {
+			return failed
+		}
+	}
+}
+
+// member asks others whether a node is a member.
+func (f *force) member(ctx context.Context, node int) (bool, error) {
+	text, err := f.operate(ctx, node, "status", "--json")
+	if err != nil {
+		return false, err
+	}
+	var cluster struct{ Nodes []struct{ ID string } }
+	if err := json.Unmarshal(text, &cluster); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(cluster.Nodes, func(n struct{ ID string }) bool { return n.ID == f.w.Nodes[node].ID }), nil
+}
+
+// operate runs gavel cluster against a ready node that is not the one it is about.
+func (f *force) operate(ctx context.Context, about int, args ...string) ([]byte, error) {
+	asked := (about + 1) % len(f.w.Nodes)
+	for i := range f.w.Nodes {
+		if i != about && f.keeper.isReady(i) {
+			asked = i
+		}
+	}
+	cmd := exec.CommandContext(ctx, f.o.binary, append([]string{"cluster", args[0], "--manage", f.w.Nodes[asked].ManageURL}, args[1:]...)...)
+	cmd.Env = append(os.Environ(), "GAVEL_MANAGE_KEY="+f.keys.management)
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	text, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("gavel cluster %v: %w: %.500s", args, err, complaint.String())
+	}
+	return text, err
+}
