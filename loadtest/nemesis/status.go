@@ -216,14 +216,16 @@ func (r *run) transferTo(ctx context.Context, number, to int) error {
 	return nil
 }
 
-// allVote waits until every node is a voter again and close behind the leaders.
-func (r *run) allVote(ctx context.Context) error {
+// allVote waits until every node is a voter again and close behind the leaders. The node that it is about is not the one that is
+// asked: it may not have heard that it is none.
+func (r *run) allVote(ctx context.Context, about int) error {
+	asked := (about + 1) % len(r.w.Nodes)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverMax)
 	defer cancel()
 	var last string
 	for {
-		text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[0].ManageURL+operatorBase, nil)
-		if last = fmt.Sprintf("%d %.1000s %v", status, text, err); status == http.StatusNotFound && r.keeper.isReady(0) {
+		text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[asked].ManageURL+operatorBase, nil)
+		if last = fmt.Sprintf("%d %.1000s %v", status, text, err); status == http.StatusNotFound && r.keeper.isReady(asked) {
 			wait(ctx, 25*time.Second) // There is nobody to ask: longer than a node needs to be trusted with a vote.
 			return nil
 		}
