@@ -28,10 +28,13 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("seed %d, %d power cuts", seed, cuts)
 	d := newLoopDisk(t)
 	args := append(crashArgs(1), "--disk-reserve=64MiB") // The disk is smaller than what a node keeps free of its own accord.
-	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args})
+	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args, Patience: powerCutPatience})
 	c.power = d
 	c.run(cuts)
 }
+
+// powerCutPatience is how long a start may take: it reads a disk that has just lost its cache, beside whatever else the machine does.
+const powerCutPatience = 2 * time.Minute
 
 // loopDisk is an ext4 file system in a file.
 type loopDisk struct{ image, mount string }

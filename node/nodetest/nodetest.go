@@ -8,6 +8,7 @@ package nodetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,6 +95,8 @@ type Options struct {
 	Args   []string // Further arguments of gavel serve.
 	Env    []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
 	Keys   *Keys    // Preset first keys; nil: the node makes its own and writes them down.
+	// Patience replaces ReadyMax where a start is not judged by its time. [ReadyMax]
+	Patience time.Duration
 }
 
 // Keys are the first keys of the node's marketplace.
@@ -115,6 +118,8 @@ type Node struct {
 	dir    string
 	log    string
 
+	patience time.Duration
+
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil when no process runs.
 	exited chan struct{} // Closed when cmd has been waited for.
@@ -125,7 +130,7 @@ type Node struct {
 // printed.
 func New(t testing.TB, o Options) *Node {
 	t.Helper()
-	n := &Node{binary: o.Binary, dir: o.Dir}
+	n := &Node{binary: o.Binary, dir: o.Dir, patience: cmp.Or(o.Patience, ReadyMax)}
 	if n.binary == "" {
 		n.binary = Binary(t)
 	}
@@ -250,12 +255,12 @@ func (n *Node) end(signal syscall.Signal, patience time.Duration) error {
 	}
 }
 
-// WaitReady waits until /readyz answers 200, at most ReadyMax, and reads the keys the first time.
+// WaitReady waits until /readyz answers 200, at most ReadyMax or Options.Patience, and reads the keys the first time.
 func (n *Node) WaitReady(ctx context.Context) error {
 	n.mu.Lock()
 	exited := n.exited
 	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, ReadyMax)
+	ctx, cancel := context.WithTimeout(ctx, n.patience)
 	defer cancel()
 	client := &http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()
