@@ -88,7 +88,10 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, info BackupInfo) (m Man
 				return m, fmt.Errorf("group %d: %w", id, err)
 			}
 		}
-		snap := g.machine.state.Snapshot()
+		snap, err := g.machine.at()
+		if err != nil {
+			return m, fmt.Errorf("group %d: %w", id, err)
+		}
 		snaps = append(snaps, snap)
 		a, _, err := snap.Applied()
 		if err != nil {

@@ -19,6 +19,9 @@ var (
 	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
 )
 
+// ErrRestoring means that this node gets its state from another one at the moment, so that there is nothing to read.
+var ErrRestoring = errors.New("the state of this node is being replaced by a snapshot")
+
 // ErrRefused is a change of members or leaders that the cluster does not make, however often it is asked: the reason is in the
 // text. Other errors of changes pass.
 var ErrRefused = errors.New("the cluster does not make this change")

@@ -203,14 +203,18 @@ func (g *Group) replicates(term uint64, id raft.ServerID) bool {
 		slices.ContainsFunc(g.servers().Servers, func(s raft.Server) bool { return s.ID == id })
 }
 
-// Read gives fn the durable state at one moment. It runs beside new commands and sees every one answered before it.
+// Read gives fn the state at one moment. It runs beside new commands and sees every one answered before it. While a snapshot
+// replaces the state of this node there is none to read: ErrRestoring.
 func (g *Group) Read(fn func(Reader) error) error {
 	if !g.store.enter() {
 		return ErrClosed
 	}
 	defer g.store.leave()
-	snap := g.machine.state.Snapshot()
-	err := fn(snap)
+	snap, err := g.machine.at()
+	if err != nil {
+		return err
+	}
+	err = fn(snap)
 	if closeErr := snap.Close(); closeErr != nil {
 		g.store.exit.Now("state snapshot cannot be closed", closeErr)
 	}

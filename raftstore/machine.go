@@ -51,16 +51,17 @@ type StateMachine interface {
 // INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because raft
 // replays everything after its last snapshot and knows nothing of our index.
 type machine struct {
-	store   *Store
-	id      uint16
-	user    StateMachine
-	state   *statedb.Group
-	batch   *statedb.Batch
-	cmds    [][]byte // Scratch.
-	applied atomic.Pointer[statedb.Applied]
-	onApply func(index uint64)
-	running atomic.Bool // After NewRaft returned: a failed restore must end the process.
-	install []time.Time // Of the newest snapshots from a leader.
+	store     *Store
+	id        uint16
+	user      StateMachine
+	state     *statedb.Group
+	batch     *statedb.Batch
+	cmds      [][]byte // Scratch.
+	applied   atomic.Pointer[statedb.Applied]
+	onApply   func(index uint64)
+	restoring atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
+	running   atomic.Bool // After NewRaft returned: a failed restore must end the process.
+	install   []time.Time // Of the newest snapshots from a leader.
 
 	checked   atomic.Uint64 // Index of the newest check.
 	checkedAt atomic.Int64  // Unix nanoseconds of it, or of the attempt.

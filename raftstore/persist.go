@@ -97,6 +97,7 @@ func (m *machine) restore(r io.Reader) error {
 	if h.Cluster != m.store.cluster || h.Group != m.id {
 		return fmt.Errorf("%w: snapshot of cluster %016x, group %d", ErrForeign, h.Cluster, h.Group)
 	}
+	m.restoring.Store(true) // If this fails, the process ends, or the store is never opened.
 	if err := m.state.Wipe(); err != nil {
 		return err
 	}
@@ -111,6 +112,29 @@ func (m *machine) restore(r io.Reader) error {
 		return err
 	}
 	m.batch.Commit(statedb.Applied{Index: h.Index, Term: h.Term, Digest: h.Digest})
-	m.restores.Add(1)
+	m.restores.Add(1) // Before the flag: see at.
+	m.restoring.Store(false)
 	return m.load()
+}
+
+// at returns the state at one moment, with an applied record unless nothing was ever applied, or ErrRestoring.
+//
+// INVARIANT: it is never a part of a state. Wipe takes the applied record away together with all the rest, and the last piece of a
+// snapshot brings it back; a state without one is complete only if no restore ran or ended while it was looked at.
+func (m *machine) at() (*statedb.Snapshot, error) {
+	for {
+		before := m.restores.Load()
+		snap := m.state.Snapshot()
+		_, found, err := snap.Applied()
+		restoring := m.restoring.Load()
+		if err == nil && (found || !restoring && m.restores.Load() == before) {
+			return snap, nil
+		}
+		if err = errors.Join(err, snap.Close()); err != nil {
+			return nil, err
+		}
+		if restoring {
+			return nil, ErrRestoring
+		}
+	}
 }

@@ -31,6 +31,7 @@ type tap struct {
 	brakes  atomic.Pointer[Brakes]
 	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were ever members in this life.
 	gates   gates
+	acks    acks
 }
 
 func newTap(streams *Streams, logger hclog.Logger) *tap {

@@ -90,9 +90,13 @@ func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *r
 			return err
 		}
 	}
+	sent := time.Now()
 	err := through.AppendEntries(id, aim(id, target), args, resp)
 	if err = from(id, resp.RPCHeader, err); err == nil {
 		s.tap.peers.Store(id, answer{time.Now(), resp.LastLog})
+		if resp.Term == args.Term {
+			s.tap.acks.note(id, ack{args.Term, sent})
+		}
 	}
 	if err == nil || !heartbeat {
 		s.tap.gates.note(id, err)

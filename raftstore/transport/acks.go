@@ -1,0 +1,44 @@
+package transport
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// acks remembers of every follower the newest call that it answered in the term of the call: who answers that was in this term
+// after the call was sent, and had voted in no later one. BOUND: the servers that were ever members in this life.
+type acks struct {
+	mu sync.Mutex
+	of map[raft.ServerID]ack
+}
+
+type ack struct {
+	term uint64
+	sent time.Time
+}
+
+// note remembers an answer. Answers come in any order.
+func (a *acks) note(id raft.ServerID, x ack) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if old := a.of[id]; old.term > x.term || old.term == x.term && old.sent.After(x.sent) {
+		return
+	}
+	if a.of == nil {
+		a.of = map[raft.ServerID]ack{}
+	}
+	a.of[id] = x
+}
+
+// Acknowledged is when the newest call of a term was sent that a follower answered in this term; zero: there is none.
+func (s Safe) Acknowledged(id raft.ServerID, term uint64) time.Time {
+	a := &s.tap.acks
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if x := a.of[id]; x.term == term {
+		return x.sent
+	}
+	return time.Time{}
+}
