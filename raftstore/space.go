@@ -36,9 +36,9 @@ const (
 // Space is what a node knows about its disk. Of two disks (Config.WALDir) it tells about the fuller one.
 //
 //	free >= Reserve              all is well
-//	free <  Reserve              Low: gives leaderships away, refuses proposals as leader, follows on
+//	free <  Reserve              Low: gives leaderships away, refuses proposals as leader but vital ones, follows on
 //	free <  Reserve/2, 256 MiB   the ballast file is deleted, so that what is in memory can be flushed
-//	free <  Reserve/4, 128 MiB   Full: takes no more than 1 MiB from a leader either; votes and serves reads
+//	free <  Reserve/4, 128 MiB   Full: no vital ones, takes no more than 1 MiB from a leader; votes and serves reads
 //
 // The last MiB is for what is on its way when all nodes become low at once: it must be committed, or nobody could lead and
 // answer reads. Low ends by itself when a tenth more than the reserve is free and the ballast lies there again. Pebble must never meet
@@ -213,4 +213,18 @@ func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, ind
 		return nil, 0, ErrNoSpace
 	}
 	return g.batcher.propose(ctx, cmd)
+}
+
+// ProposeVital commits a command that a cluster needs in order to serve reads, as the leader's time is: also while this node is
+// Low, until it is Full. Only the leader takes it, and what it says is not repeated: the caller has another one soon.
+// REQUIRES: such commands are small and few, because each one is written where space is short.
+func (g *Group) ProposeVital(ctx context.Context, cmd []byte) (result []byte, err error) {
+	switch {
+	case !g.Ready():
+		return nil, ErrNotLeader
+	case g.store.space.full.Load():
+		return nil, ErrNoSpace
+	}
+	result, _, err = g.batcher.propose(ctx, cmd)
+	return result, err
 }

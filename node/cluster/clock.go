@@ -69,11 +69,13 @@ func (c *Cluster) Tick(ctx context.Context) {
 	}
 }
 
+// tickOnce commits this node's time as that of the group's leader. A disk below its reserve takes it too: where all nodes are, no copy
+// would be fresh without it, and no auction would sell.
 func (c *Cluster) tickOnce(ctx context.Context, g ids.Group, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
 	advance := command.Advance{Periods: c.periods(now)}
-	_, err := c.group(g).Propose(ctx, command.AppendAdvance(nil, now.UnixMilli(), &advance))
+	_, err := c.group(g).ProposeVital(ctx, command.AppendAdvance(nil, now.UnixMilli(), &advance))
 	if err != nil {
 		c.log.Debug("clock_tick_failed", slog.Int("group", int(g)), slog.Any("err", err))
 	}
