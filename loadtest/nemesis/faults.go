@@ -28,9 +28,6 @@ const (
 // drainMax is how long a process may take to end after SIGTERM. The promise is 15 s; the machine may be slow.
 const drainMax = 30 * time.Second
 
-// followMax is how long a node that is to be a follower may take to be rid of what it leads.
-const followMax = 10 * time.Second
-
 // kind is a kind of fault. Its function does it, lasts as long as the fault does, and undoes it.
 type kind struct {
 	domain string
@@ -112,29 +109,6 @@ func (f *force) leader() []int {
 		return f.hitting([]int{node}, " leader")
 	}
 	return f.some(1)
-}
-
-// ofFollower does to a node that leads nothing what a fault of another kind does to a leader. Where every node leads something,
-// others take that over first, and the fault begins when they have. A node that leads in the end, because leaders were balanced
-// meanwhile, had the fault of the other kind.
-func (f *force) ofFollower(otherwise string, do func(node int) error) error {
-	node := f.some(1)[0]
-	for deadline := time.Now().Add(followMax); f.leadsAny(node); {
-		if err := f.relieve(node); err != nil {
-			return err
-		}
-		if time.Now().After(deadline) || !wait(f.ctx, 200*time.Millisecond) {
-			f.kind = otherwise
-			break
-		}
-	}
-	f.target += " follower"
-	f.begin = f.h.Now()
-	err := do(node)
-	if f.leadsAny(node) {
-		f.kind = otherwise
-	}
-	return err
 }
 
 func (f *force) hitting(nodes []int, as string) []int {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -153,30 +152,6 @@ func (r *run) leads(ctx context.Context, number int) (node int, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// leadsAny reports whether a node leads a group.
-func (r *run) leadsAny(node int) bool {
-	groups, err := r.scrape(context.Background(), node)
-	return err == nil && slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(g groupState) bool { return g.leads })
-}
-
-// relieve asks for other leaders of all that a node leads. One that is not there leads nothing.
-func (r *run) relieve(node int) error {
-	groups, _ := r.scrape(context.Background(), node)
-	names := map[string]bool{}
-	for name := range groups {
-		names[name] = true
-	}
-	for number, name := range groupNames(names) {
-		if !groups[name].leads {
-			continue
-		}
-		if err := r.transferTo(context.Background(), number, (node+1)%len(r.w.Nodes)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func groupNames(names map[string]bool) []string {
