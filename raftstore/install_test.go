@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/fatal"
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
@@ -197,6 +198,20 @@ func wantValue(t *testing.T, g *Group, want string) {
 // diverge gives the closed node A a configuration of two voters and entries up to 20 that B does not know.
 func diverge(t *testing.T, fs vfs.FS, cluster uint64, b *scripted) {
 	t.Helper()
+	rewrite(t, fs, cluster, func(l *pebblelog.Log) error {
+		last, _ := l.LastIndex()
+		var logs []*raft.Log
+		for i := last + 1; i <= 20; i++ {
+			logs = append(logs, &raft.Log{Index: i, Term: 2, Type: raft.LogNoop})
+		}
+		logs[0].Type, logs[0].Data = raft.LogConfiguration, raft.EncodeConfiguration(b.servers())
+		return l.StoreLogs(logs)
+	})
+}
+
+// rewrite changes the log of the closed node A.
+func rewrite(t *testing.T, fs vfs.FS, cluster uint64, change func(*pebblelog.Log) error) {
+	t.Helper()
 	s := &Store{c: Config{Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}}.withDefaults(), groups: map[uint16]*Group{}, cluster: cluster}
 	s.exit = fatal.NewExit(s.c.Logger, func(int) { panic("exit") })
 	s.watchdog = fatal.NewWatchdog(s.exit, time.Minute)
@@ -204,17 +219,8 @@ func diverge(t *testing.T, fs vfs.FS, cluster uint64, b *scripted) {
 	if err := s.openLog(); err != nil {
 		t.Fatal(err)
 	}
-	db, l := s.log, s.log.Group(1)
-	if err := l.Check(0); err != nil {
-		t.Fatal(err)
-	}
-	last, _ := l.LastIndex()
-	var logs []*raft.Log
-	for i := last + 1; i <= 20; i++ {
-		logs = append(logs, &raft.Log{Index: i, Term: 2, Type: raft.LogNoop})
-	}
-	logs[0].Type, logs[0].Data = raft.LogConfiguration, raft.EncodeConfiguration(b.servers())
-	if err := errors.Join(l.StoreLogs(logs), db.Close()); err != nil {
+	l := s.log.Group(1)
+	if err := errors.Join(l.Check(0), change(l), s.log.Close()); err != nil {
 		t.Fatal(err)
 	}
 	s.watchdog.Close()

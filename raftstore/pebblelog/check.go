@@ -30,6 +30,9 @@ func (l *Log) Check(snapshot uint64) error {
 		return err
 	}
 	if l.db.o.AcceptLoss {
+		if vote == nil { // A power failure in the midst of a vote. Half of it in the guard would contradict the next one.
+			voteTerm = 0
+		}
 		l.mu.Lock()
 		l.guarded = guardRecord{term: term, voteTerm: voteTerm, vote: vote}
 		l.durable = l.last.Load()

@@ -214,6 +214,45 @@ func TestStableStore(t *testing.T) {
 	}
 }
 
+// A power failure between the two writes of a vote leaves no vote, and not one for whom the node voted for before: raft would
+// take it for one of the new term. The guard raises no alarm, neither then nor at the next failure.
+func TestHalfAVoteIsNone(t *testing.T) {
+	for _, acceptLoss := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		d := mustOpen(t, fs)
+		l := d.Group(1)
+		err := errors.Join(l.SetUint64([]byte(keyTerm), 5), l.SetUint64([]byte(keyVoteTerm), 5), l.Set([]byte(keyVote), []byte("n1")),
+			l.SetUint64([]byte(keyTerm), 6), l.SetUint64([]byte(keyVoteTerm), 6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fs = fs.CrashClone(vfs.CrashCloneCfg{})
+		again, err := openTest(t, fs, func(o *Options) { o.AcceptLoss = acceptLoss })
+		if err != nil {
+			t.Fatal(err)
+		}
+		l = again.Group(1)
+		if vote, err := l.Get([]byte(keyVote)); vote != nil || !errors.Is(err, errNotFound) {
+			t.Errorf("vote %q (%v) in a term without one", vote, err)
+		}
+		guarded := l.guard.record(groupRecord(1))
+		if err := l.Set([]byte(keyVote), []byte("n2")); err != nil {
+			t.Fatal(err)
+		}
+		l.guard.wait(l.guard.post(groupRecord(1), guarded)) // As if the power had failed before the guard knew.
+		if err := errors.Join(again.Close(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+		after, err := openTest(t, fs)
+		if err != nil {
+			t.Fatalf("loss accepted before %v: %v", acceptLoss, err)
+		}
+		if err := after.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The tail is bounded by bytes and by entries, and answers only what is durable.
 func TestTailIsBounded(t *testing.T) {
 	tl := tail{bytesMax: 10_000}

@@ -50,10 +50,16 @@ func (l *Log) Get(key []byte) ([]byte, error) {
 
 // SetUint64 stores a number, durable on return. The guard learns of a new term after the database: the other order would
 // raise a false alarm after a crash in between.
+//
+// The term of a vote is the first write of two, and takes the candidate of the vote before away: after a power failure in between raft
+// would take that one for whom it voted for in the new term, and grant it the vote as a repeat, without a look at its log.
 func (l *Log) SetUint64(key []byte, value uint64) error {
 	defer l.db.o.Watchdog.Start("SetUint64").Done()
 	b := l.db.db.batch()
 	err := b.Set(nameKey(spaceStable, l.group, string(key)), binary.BigEndian.AppendUint64(nil, value), nil)
+	if string(key) == keyVoteTerm {
+		err = errors.Join(err, b.Delete(nameKey(spaceStable, l.group, keyVote), nil))
+	}
 	l.mustWrite("SetUint64", errors.Join(err, l.db.db.commit(b)))
 	if string(key) != keyTerm {
 		return nil
