@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +32,7 @@ func TestFailover(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := raftstoretest.NewCluster(t, 21, 3)
 				if how.sync > 0 {
-					c.Configure = func(_ int, config *raftstore.Config) { config.FS = slowDisk{config.FS, how.sync} }
+					c.Configure = func(_ int, config *raftstore.Config) { config.FS = slowDisk(config.FS, how.sync) }
 				}
 				startAll(t, c, 3)
 				all := []time.Duration{}
@@ -62,33 +63,49 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// slowDisk takes its time for each sync of the tail guard, which every write of the log waits for and no lock of Pebble: a
-// bubble stands still when somebody sleeps with one.
-type slowDisk struct {
-	vfs.FS
-	most time.Duration
+// slowDisk takes up to some time for each sync of the log.
+func slowDisk(fs vfs.FS, most time.Duration) vfs.FS {
+	d := &pacedDisk{FS: fs, random: true}
+	d.sync.Store(int64(most))
+	return d
 }
 
-func (d slowDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+// pacedDisk takes its time for each sync of the tail guard, which every write of the log waits for and no lock of Pebble: a
+// bubble stands still when somebody sleeps with one.
+type pacedDisk struct {
+	vfs.FS
+	sync   atomic.Int64 // What a sync takes.
+	random bool         // Or less.
+}
+
+func (d *pacedDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
 	f, err := d.FS.OpenReadWrite(name, c, o...)
 	if err != nil || !strings.HasSuffix(name, "guard") {
 		return f, err
 	}
-	return slowFile{f, d.most}, nil
+	return pacedFile{f, d}, nil
 }
 
-type slowFile struct {
+func (d *pacedDisk) pause() {
+	takes := time.Duration(d.sync.Load())
+	if d.random && takes > 0 {
+		takes = rand.N(takes)
+	}
+	time.Sleep(takes)
+}
+
+type pacedFile struct {
 	vfs.File
-	most time.Duration
+	disk *pacedDisk
 }
 
-func (f slowFile) Sync() error {
-	time.Sleep(rand.N(f.most))
+func (f pacedFile) Sync() error {
+	f.disk.pause()
 	return f.File.Sync()
 }
 
-func (f slowFile) SyncData() error {
-	time.Sleep(rand.N(f.most))
+func (f pacedFile) SyncData() error {
+	f.disk.pause()
 	return f.File.SyncData()
 }
 

@@ -376,3 +376,59 @@ func TestAboutAndStatus(t *testing.T) {
 		stopAll(c)
 	})
 }
+
+// Of seven nodes five vote, the other two follow: they have everything, take commands, and get a vote when there is room for
+// one more, not before, whoever asks.
+func TestFiveOfSevenNodesVote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const nodes = 7
+		c := raftstoretest.NewCluster(t, 23, nodes)
+		c.Configure = func(_ int, config *raftstore.Config) { config.Expect = 3 }
+		startEach(c, c.Seeds(nodes), 0, 1, 2, 3, 4, 5, 6)
+		waitUntil(t, time.Minute, "all are up", func() bool { return up(c) == nodes })
+		votersAndMembers := func(i int) string {
+			ids := memberIDs(c, i)
+			return fmt.Sprintf("%d of %d", strings.Count(ids, "*"), len(strings.Fields(ids)))
+		}
+		waitUntil(t, 2*time.Minute, "five vote", func() bool { return votersAndMembers(0) == "5 of 7" })
+		for range 60 { // Nobody gets a sixth vote, and nobody loses one.
+			time.Sleep(time.Second)
+			if got := votersAndMembers(0); got != "5 of 7" {
+				t.Fatalf("%s vote", got)
+			}
+		}
+		for i := range c.Nodes {
+			if got := place(t, c, i, uint64(i)+1); got != uint64(i)+1 {
+				t.Errorf("place %d through node %d", got, i)
+			}
+		}
+		for i := range c.Nodes {
+			s, _ := c.Store(i)
+			if err := s.Group(1).ReadBarrier(t.Context()); err != nil || c.Ledger(i).Len() != nodes {
+				t.Errorf("node %d has %d places, %v", i, c.Ledger(i).Len(), err)
+			}
+		}
+		var voters, learners []int
+		for i, n := range c.Nodes {
+			if isVoter(c, 0, n.ID) {
+				voters = append(voters, i)
+			} else {
+				learners = append(learners, i)
+			}
+		}
+		at, _ := c.Store(learners[0])
+		for _, i := range learners {
+			wantRefusal(t, at.Promote(t.Context(), c.Nodes[i].ID), "all the voters it may have: 5")
+		}
+		gone := voters[len(voters)-1]
+		if err := at.Remove(t.Context(), c.Nodes[gone].ID); err != nil {
+			t.Fatal(err)
+		}
+		c.Crash(gone)
+		waitUntil(t, time.Minute, "a learner votes in its place", func() bool { return votersAndMembers(learners[0]) == "5 of 6" })
+		if got := place(t, c, learners[1], 100); got != nodes+1 {
+			t.Errorf("place %d", got)
+		}
+		stopAll(c)
+	})
+}
