@@ -154,6 +154,13 @@ func (f *fleet) stop(i int) {
 	f.c.Stop(i)
 }
 
+// kill ends a node without a word; its disk loses what was not synced, or not.
+func (f *fleet) kill(i int) {
+	f.c.Crash(i)
+	f.nodes[i].cluster.Close()
+	f.nodes[i].cluster = nil
+}
+
 // startAll starts the first nodes at once, as a cluster has to be founded.
 func (f *fleet) startAll(founded int) {
 	var all sync.WaitGroup
@@ -277,6 +284,75 @@ func TestRollingUpgrade(t *testing.T) {
 		f.level("a fourth node", newLevel)
 		if !f.isMember(3) {
 			t.Errorf("a new binary does not join: %s", f.nodes[3].log.String())
+		}
+		f.stopAll()
+	})
+}
+
+// As long as one node runs the old binary, the way back is open: nodes go to the new binary and back to the old one on their own
+// directories, the process of one is killed on the way in both directions, and every node takes commands in between.
+func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const founded = 3
+		f := newFleet(t, founded, oldLevel, oldLevel, oldLevel)
+		f.startAll(founded)
+		taken := func(when string) {
+			t.Helper()
+			f.level(when, oldLevel)
+			for i := range founded {
+				if err := f.change(i, false); err != nil {
+					t.Errorf("%s: node %d: %v", when, i, err)
+				}
+			}
+		}
+		taken("only old binaries")
+		for _, knows := range []command.Level{newLevel, oldLevel} {
+			for i := range founded - 1 {
+				f.stop(i)
+				f.nodes[i].knows = knows
+				if !f.start(i, founded) {
+					t.Fatalf("node %d does not start with a binary of level %d: %v", i, knows, f.nodes[i].refused)
+				}
+				if i == 0 { // Killed with the binary it has just got.
+					f.kill(i)
+					if err := f.change(founded-1, false); err != nil {
+						t.Errorf("while a node is dead: %v", err)
+					}
+					if !f.start(i, founded) {
+						t.Fatalf("node %d does not start again with a binary of level %d: %v", i, knows, f.nodes[i].refused)
+					}
+				}
+				taken("on the way")
+			}
+		}
+		f.stopAll()
+	})
+}
+
+// A node that is killed in the middle of an upgrade comes back with the new binary, and the level rises when it is there, not before,
+// also when the node that was killed led the group.
+func TestKilledInTheMiddleOfAnUpgrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const founded = 3
+		f := newFleet(t, founded, newLevel, newLevel, oldLevel)
+		f.startAll(founded)
+		f.level("one old binary", oldLevel)
+		for i := range founded {
+			f.kill(i)
+			f.level("a node was killed", oldLevel)
+			if err := f.change((i+1)%founded, false); err != nil {
+				t.Errorf("without node %d: %v", i, err)
+			}
+			f.nodes[i].knows = newLevel
+			if !f.start(i, founded) {
+				t.Fatalf("node %d does not start: %v", i, f.nodes[i].refused)
+			}
+		}
+		f.level("all new", newLevel)
+		for i := range founded {
+			if err := f.change(i, true); err != nil {
+				t.Errorf("a command of the new level at node %d: %v", i, err)
+			}
 		}
 		f.stopAll()
 	})
