@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // ExitCode tells a supervisor that the storage failed; 70 is EX_SOFTWARE of sysexits.h.
@@ -15,6 +16,10 @@ const ExitCode = 70
 
 // stacksBytesMax bounds the dump of all goroutines. BOUND: a node has some hundred goroutines of about 1 KB each.
 const stacksBytesMax = 4 << 20
+
+// logPatience is how long Now waits for the log. Who reads it may wait for the same disk: a process that waited for its reader would
+// stay, and keep the leadership of its groups.
+const logPatience = time.Second
 
 // Exit is the single way out: every storage failure of a node ends in Now.
 //
@@ -36,18 +41,34 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	return &Exit{logger: logger, exit: exit}
 }
 
-// Now logs the reason with the stacks of all goroutines and ends the process. One failure is reported once, by the first
+// Now logs the reason, then the stacks of all goroutines, and ends the process, logged or not. One failure is reported once, by the first
 // caller; in tests every caller comes to the exit.
 func (e *Exit) Now(reason string, err error) {
 	e.once.Do(func() {
 		e.over.Store(true)
-		stacks := make([]byte, stacksBytesMax)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
-			slog.String("reason", reason), slog.Any("err", err), slog.String("stacks", string(stacks)))
+		logged := make(chan struct{})
+		go func() {
+			defer close(logged)
+			e.log(reason, err)
+		}()
+		patience := time.NewTimer(logPatience)
+		defer patience.Stop()
+		select {
+		case <-logged:
+		case <-patience.C:
+		}
 	})
 	e.exit(ExitCode)
 	select {}
+}
+
+// log writes the reason first: it is short, so that it finds room in a pipe that nobody empties.
+func (e *Exit) log(reason string, err error) {
+	e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
+		slog.String("reason", reason), slog.Any("err", err))
+	stacks := make([]byte, stacksBytesMax)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	e.logger.Error("what the process did when its storage failed", slog.String("stacks", string(stacks)))
 }
 
 // Over reports whether Now was called: the process is gone, or would be outside of a test.
