@@ -92,6 +92,7 @@ func (g *Group) follow() {
 	for leads := range g.leads {
 		if !leads {
 			g.setReady(0)
+			g.transfers.lost()
 			continue
 		}
 		term := g.raft.CurrentTerm()

@@ -17,7 +17,9 @@ const (
 	transferRest = time.Minute
 	// transferStuck is after how long of nothing but refusals a transfer is taken to be stuck. One lasts for two timeouts at most.
 	transferStuck = 10 * time.Second
-	barrierPause  = 100 * time.Millisecond
+	// refusalGap is after how long without an answer the refusals are counted anew: nothing says that they are of one transfer.
+	refusalGap   = 2 * time.Second
+	barrierPause = 100 * time.Millisecond
 )
 
 var errTransferRests = errors.New("the last transfer to it in this term did not come to its end")
@@ -37,6 +39,7 @@ type transfers struct {
 	tried    map[raft.ServerID]time.Time // BOUND: the voters of one term.
 	term     uint64                      // Of those in tried.
 	refusing time.Time                   // When the refusals began; zero: there are none.
+	refused  time.Time                   // When the newest one came.
 }
 
 // begin notes a transfer, or returns that it has to wait.
@@ -72,10 +75,19 @@ func (t *transfers) answered(err error) (stuck bool) {
 		t.refusing = time.Time{}
 		return false
 	}
-	if t.refusing.IsZero() {
-		t.refusing = time.Now()
+	now := time.Now()
+	if t.refusing.IsZero() || now.Sub(t.refused) > refusalGap {
+		t.refusing = now
 	}
-	return time.Since(t.refusing) > transferStuck
+	t.refused = now
+	return now.Sub(t.refusing) > transferStuck
+}
+
+// lost notes that the leadership is gone, with whatever refused in it.
+func (t *transfers) lost() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refusing = time.Time{}
 }
 
 // handTo gives the leadership to a voter.

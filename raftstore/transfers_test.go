@@ -42,26 +42,49 @@ func TestTransfersRest(t *testing.T) {
 	})
 }
 
-// A leader that says for long, and says nothing else, that a transfer goes on is stuck.
+// A leader that says again and again for long, and says nothing else, that a transfer goes on is stuck. Refusals of two transfers are
+// not taken for those of one.
 func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
+	goesOn := raft.ErrLeadershipTransferInProgress
+	type step struct {
+		times int
+		wait  time.Duration // Before each time.
+		err   error
+		stuck bool // At the last time.
+	}
+	for name, steps := range map[string][]step{
+		"stuck":            {{1, 0, goesOn, false}, {10, time.Second, goesOn, false}, {1, time.Second, goesOn, true}},
+		"asked seldom":     {{1, 0, goesOn, false}, {5, refusalGap, goesOn, false}, {1, refusalGap, goesOn, true}},
+		"answered between": {{8, time.Second, goesOn, false}, {1, time.Second, nil, false}, {8, time.Second, goesOn, false}},
+		"lost between":     {{8, time.Second, goesOn, false}, {1, time.Second, raft.ErrLeadershipLost, false}, {8, time.Second, goesOn, false}},
+		"long ago":         {{8, time.Second, goesOn, false}, {1, time.Minute, goesOn, false}, {8, time.Second, goesOn, false}},
+		"little ago":       {{8, time.Second, goesOn, false}, {1, refusalGap + 1, goesOn, false}, {8, time.Second, goesOn, false}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var x transfers
+			for i, s := range steps {
+				for n := range s.times {
+					time.Sleep(s.wait)
+					if stuck := x.answered(s.err); stuck != (s.stuck && n == s.times-1) {
+						t.Errorf("%s, step %d: %v", name, i, stuck)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What refused in a leadership that is lost says nothing of the next one.
+func TestLostLeadershipForgetsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x transfers
-		for i, step := range []struct {
-			wait  time.Duration
-			err   error
-			stuck bool
-		}{
-			{0, raft.ErrLeadershipTransferInProgress, false},
-			{transferStuck, raft.ErrLeadershipTransferInProgress, false},
-			{time.Second, nil, false},
-			{time.Second, raft.ErrLeadershipTransferInProgress, false},
-			{time.Second, raft.ErrLeadershipLost, false},
-			{transferStuck, raft.ErrLeadershipTransferInProgress, false},
-			{transferStuck + 1, raft.ErrLeadershipTransferInProgress, true},
-		} {
-			time.Sleep(step.wait)
-			if stuck := x.answered(step.err); stuck != step.stuck {
-				t.Errorf("step %d: %v", i, stuck)
+		for i := range 24 {
+			if i%8 == 0 {
+				x.lost()
+			}
+			time.Sleep(refusalGap - 1)
+			if i%8 < 5 && x.answered(raft.ErrLeadershipTransferInProgress) {
+				t.Errorf("refusal %d", i)
 			}
 		}
 	})
