@@ -135,14 +135,14 @@ func (a *agreement) run() {
 func (g *Group) proposeCheck() {
 	m := g.machine
 	applied, last := m.applied.Load().Index, m.checked.Load()
-	since := time.Since(time.Unix(0, m.checkedAt.Load()))
+	since := time.Since(m.checkedAt.Time())
 	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
 	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.low.Load() {
 		return
 	}
 	entry := appendEntryHead(nil)
 	sealEntry(entry, 0)
-	m.checkedAt.Store(time.Now().UnixNano()) // Tried; once in an interval, whatever becomes of it.
+	m.checkedAt.Mark() // Tried; once in an interval, whatever becomes of it.
 	f := g.raft.ApplyLog(raft.Log{Data: entry, Extensions: checkMark}, checkTimeout)
 	g.store.background.Go(func() { _ = f.Error() }) // The next one is due anyway.
 }

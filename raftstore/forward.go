@@ -75,7 +75,7 @@ func (l *links) request(ctx context.Context, g *Group, address string, op byte, 
 	k.mu.Lock()
 	delete(k.waiting, id)
 	k.mu.Unlock()
-	if time.Since(time.Unix(0, k.heard.Load())) >= waited {
+	if time.Since(k.heard.Time()) >= waited {
 		l.drop(address, k)
 	}
 	return frame{}, errLinkLost

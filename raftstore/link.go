@@ -9,9 +9,9 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/gavel-ads/gavel/raftstore/moment"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -24,7 +24,7 @@ type link struct {
 	gone chan struct{}
 	once sync.Once
 
-	heard atomic.Int64 // Unix nanoseconds of the last answer, or of the beginning.
+	heard moment.Last // Of the last answer, or of the beginning.
 
 	mu      sync.Mutex
 	next    uint64
@@ -80,7 +80,7 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 	}
 	l.dialed.Add(1)
 	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
-	k.heard.Store(time.Now().UnixNano())
+	k.heard.Mark()
 	l.byAddr[address] = k
 	l.done.Go(func() {
 		writeFrames(c, k.out, k.gone)
@@ -127,7 +127,7 @@ func (k *link) read() {
 		if err != nil || len(b) < frameHead-4 {
 			return
 		}
-		k.heard.Store(time.Now().UnixNano())
+		k.heard.Mark()
 		id := binary.BigEndian.Uint64(b[1:])
 		k.mu.Lock()
 		answer := k.waiting[id]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/moment"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
@@ -64,13 +65,13 @@ type machine struct {
 	install   []time.Time // Of the newest snapshots from a leader.
 
 	checked   atomic.Uint64 // Index of the newest check.
-	checkedAt atomic.Int64  // Unix nanoseconds of it, or of the attempt.
+	checkedAt moment.Last   // Of it, or of the attempt.
 
 	batches   atomic.Uint64
 	entries   atomic.Uint64
 	commands  atomic.Uint64
 	nanos     atomic.Int64
-	appliedAt atomic.Int64 // Unix nanoseconds.
+	appliedAt moment.Last // When entries were last applied.
 	restores  atomic.Uint64
 	snapshots atomic.Uint64
 	snapBytes atomic.Uint64
@@ -106,7 +107,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 			last = m.commit(last)
 			open = false
 			m.checked.Store(last.Index)
-			m.checkedAt.Store(time.Now().UnixNano())
+			m.checkedAt.Mark()
 			m.store.agreement.fix(m.id, last)
 		}
 	}
@@ -126,7 +127,7 @@ func (m *machine) commit(last statedb.Applied) statedb.Applied {
 	m.user.Committed()
 	m.onApply(last.Index)
 	m.batches.Add(1)
-	m.appliedAt.Store(time.Now().UnixNano())
+	m.appliedAt.Mark()
 	return last
 }
 

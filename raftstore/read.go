@@ -178,9 +178,6 @@ type Freshness struct {
 // Freshness reports the inputs of a staleness rule; it costs some loads of atomics.
 func (g *Group) Freshness() Freshness {
 	at, commit := g.safe.LeaderContact()
-	f := Freshness{Leads: g.Ready(), Contact: at, Applied: g.machine.applied.Load().Index, Commit: commit}
-	if nanos := g.machine.appliedAt.Load(); nanos != 0 {
-		f.AppliedAt = time.Unix(0, nanos)
-	}
+	f := Freshness{Leads: g.Ready(), Contact: at, AppliedAt: g.machine.appliedAt.Time(), Applied: g.machine.applied.Load().Index, Commit: commit}
 	return f
 }

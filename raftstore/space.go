@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
+	"github.com/gavel-ads/gavel/raftstore/moment"
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
@@ -60,7 +61,7 @@ type space struct {
 	store *Store
 	low   atomic.Bool
 	full  atomic.Bool
-	since atomic.Int64 // Unix nanoseconds of the last change of low.
+	since moment.Last // When low last changed.
 
 	taken  atomic.Int64 // Bytes of commands since full.
 	giving atomic.Bool  // BOUND: one round of giving leaderships away at a time.
@@ -136,7 +137,7 @@ func (p *space) measure() {
 func (p *space) turn(low bool) {
 	now := &p.last
 	now.Low, now.Since = low, time.Now()
-	p.since.Store(now.Since.UnixNano())
+	p.since.Mark()
 	p.low.Store(low)
 	attrs := []any{slog.Uint64("free_bytes", now.Free), slog.Uint64("reserve_bytes", now.Reserve)}
 	if low {
@@ -188,11 +189,23 @@ func (p *space) brakes(g *Group) transport.Brakes {
 			if !p.low.Load() {
 				return true
 			}
-			quiet := max(contact.UnixNano(), p.since.Load())
-			return time.Since(time.Unix(0, quiet)) > shyTime
+			return time.Since(contact) > shyTime && time.Since(p.since.Time()) > shyTime
 		},
 		Lead:  func() bool { return !p.low.Load() && !p.store.shy() },
-		Store: func(bytes int64) bool { return !p.full.Load() || p.taken.Add(bytes) <= fullTakes },
+		Store: func(bytes int64) bool { return !p.full.Load() || p.takes(bytes) },
+	}
+}
+
+// takes counts what a full node takes, and only that: what is refused uses up nothing of what is left.
+func (p *space) takes(bytes int64) bool {
+	for {
+		taken := p.taken.Load()
+		if bytes > fullTakes-taken {
+			return false
+		}
+		if p.taken.CompareAndSwap(taken, taken+bytes) {
+			return true
+		}
 	}
 }
 

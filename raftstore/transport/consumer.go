@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/moment"
 )
 
 // tap takes the calls of peers and passes them on to raft. It remembers what a follower must know about its leader, and
@@ -26,7 +28,7 @@ type tap struct {
 	stop    chan struct{}
 	once    sync.Once
 	done    sync.WaitGroup
-	contact atomic.Int64  // Unix nanoseconds of the last call of a leader.
+	contact moment.Last   // Of the last call of a leader.
 	commit  atomic.Uint64 // The highest commit index that a leader told.
 	brakes  atomic.Pointer[Brakes]
 	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were ever members in this life.
@@ -101,7 +103,7 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 		}
 	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
-		t.contact.Store(time.Now().UnixNano())
+		t.contact.Mark()
 		t.told(call.LeaderCommitIndex)
 	}
 	return nil
@@ -192,10 +194,7 @@ func (s Safe) Close() error {
 // LeaderContact is when a leader last called, by this node's clock, and the highest commit index that one told. Zero: never;
 // the first calls of a leader may be heartbeats, which tell no index.
 func (s Safe) LeaderContact() (at time.Time, commit uint64) {
-	if nanos := s.tap.contact.Load(); nanos != 0 {
-		at = time.Unix(0, nanos)
-	}
-	return at, s.tap.commit.Load()
+	return s.tap.contact.Time(), s.tap.commit.Load()
 }
 
 // Campaign makes raft stand for election at once instead of after its heartbeat timeout. It is for the only voter of a

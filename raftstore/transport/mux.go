@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	connsMax    = 1024 // BOUND: open connections, each with 512 KB of raft's buffers when in use.
+	connsMin    = 1024 // BOUND: open connections of a node with few groups, each with 512 KB of raft's buffers when in use.
+	groupConns  = 6    // Of one peer for one group: about five were counted after many transfers.
+	peersMax    = 8    // BOUND: peers for whose connections there is room, all groups at once.
 	openingMax  = 64   // BOUND: connections that have not shown their header.
 	backlogMax  = 16   // BOUND: accepted streams a group has not taken yet.
 	acceptPause = 50 * time.Millisecond
@@ -125,6 +127,9 @@ func (m *Mux) accept() {
 	}
 }
 
+// connsMax bounds the open connections: every group has its own with every peer. REQUIRES: mu is held.
+func (m *Mux) connsMax() int { return max(connsMin, len(m.streams)*groupConns*peersMax) }
+
 // track registers a connection, or closes it when there are too many.
 func (m *Mux) track(raw net.Conn) *conn {
 	c := &conn{Conn: raw, mux: m}
@@ -133,7 +138,7 @@ func (m *Mux) track(raw net.Conn) *conn {
 		c.Conn = c.secure
 	}
 	m.mu.Lock()
-	full := m.closed || len(m.conns) >= connsMax || m.opening >= openingMax
+	full := m.closed || len(m.conns) >= m.connsMax() || m.opening >= openingMax
 	if !full {
 		m.conns[c] = struct{}{}
 		m.opening++
