@@ -140,6 +140,13 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 	return config, life
 }
 
+// Disk is what a node has now. What is written to it while the node runs is there for the node like rot.
+func (n *Node) Disk() vfs.FS {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.disk
+}
+
 // Wipe gives a node that is down an empty disk.
 func (n *Node) Wipe() {
 	n.mu.Lock()
