@@ -22,7 +22,7 @@ type Config struct {
 	WALDir string // Of the raft log's write-ahead log, when it has a disk of its own. [inside Dir]
 	FS     vfs.FS // [the operating system's]
 
-	NodeID string   // Names this node for ever, at most 255 bytes.
+	NodeID string   // Names this node for ever, at most 238 bytes.
 	Groups []uint16 // Ids of the raft groups; fixed when the cluster is founded.
 	// AnyGroups is set where Groups are a proposal only: a node without a cluster takes those of the cluster that it joins,
 	// or of the founder, or of another founder that insists on its own, and Grouped is told before any state machine is asked
@@ -43,7 +43,7 @@ type Config struct {
 	// one already: with more of them, those with the lowest ids. 1 founds alone as soon as every seed has answered or
 	// failed once, so give other seeds with it to one node only. 0 never founds and only joins.
 	Expect int
-	// Advertise is the address that peers dial. [the address of the peer port]
+	// Advertise is the address that peers dial, at most 246 bytes. [the address of the peer port]
 	Advertise string
 	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
 	About func() []byte
@@ -108,7 +108,7 @@ type Config struct {
 // taken up by the next connection.
 type TLS = transport.Files
 
-const nodeIDBytesMax = 240 // BOUND: with an incarnation it must fit the 255 bytes of a vote in the tail guard.
+const nodeIDBytesMax = 238 // BOUND: an incarnation of it must fit the 255 bytes of a target in a connection's header.
 
 // AboutBytesMax bounds what Config.About returns.
 const AboutBytesMax = 4 << 10
@@ -163,6 +163,8 @@ func (c Config) validate() error {
 	}
 	fault(c.Dir == "", "no directory given")
 	fault(c.NodeID == "" || len(c.NodeID) > nodeIDBytesMax, "the node id must have 1 to %d bytes", nodeIDBytesMax)
+	fault(len(c.Advertise) > transport.AddressBytesMax, "the address %q, which peers dial, has %d bytes, at most %d",
+		c.Advertise, len(c.Advertise), transport.AddressBytesMax)
 	fault(c.Machine == nil, "no state machine given")
 	fault(len(c.Groups) == 0, "no groups given")
 	groups := slices.Sorted(slices.Values(c.Groups))

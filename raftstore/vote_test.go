@@ -2,12 +2,14 @@ package raftstore
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
+	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // candidate is a server that stands for election.
@@ -58,5 +60,38 @@ func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Raft remembers the address of whom it voted for. Another server that has it by now does not get the vote of the same term, and who
+// had it may ask again. The longest address still fits the tail guard; a longer one is refused by the voter, and as one's own.
+func TestOneVoteInATermWhoeverHasTheAddress(t *testing.T) {
+	t.Parallel() // It waits for seconds.
+	fs := vfs.NewMem()
+	b := diverged(t, fs)
+	rewrite(t, fs, b.cluster, func(l *pebblelog.Log) error {
+		three := append(b.servers().Servers, raft.Server{ID: "C", Address: "c"})
+		return l.StoreLog(&raft.Log{
+			Index: 21, Term: 2, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: three}),
+		})
+	})
+	s := openA(t, fs, nil)
+	for i, address := range []string{b.address, strings.Repeat("a", transport.AddressBytesMax)} {
+		c := candidate{id: "B", address: address, term: 30 + uint64(i), last: 30, lastTerm: 29}
+		for _, step := range []struct {
+			id   string
+			want bool
+		}{{"B", true}, {"C", false}, {"B", true}} {
+			if c.id = step.id; b.votes(t, s, c) != step.want {
+				t.Errorf("term %d: %s gets the vote: %v", c.term, c.id, !step.want)
+			}
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	long := Config{Advertise: strings.Repeat("a", transport.AddressBytesMax+1)}
+	if err := long.withDefaults().validate(); err == nil || !strings.Contains(err.Error(), "has 247 bytes, at most 246") {
+		t.Errorf("an address that no vote has room for is taken: %v", err)
 	}
 }

@@ -102,6 +102,9 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 			return errImpostor
 		}
 	}
+	if call, ok := rpc.Command.(*raft.RequestVoteRequest); ok {
+		return named(call)
+	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Mark()
 		t.told(call.LeaderCommitIndex)
