@@ -27,10 +27,15 @@ type persist struct {
 }
 
 // Persist streams the state. It begins with a flush: raft deletes log entries right after, and the state those entries
-// made must not live in memory only.
+// made must not live in memory only. A store that closes does not wait for the rest: raft drops the snapshot, and the log has it all.
 func (p *persist) Persist(sink raft.SnapshotSink) error {
 	m := p.machine
-	m.store.snapshotting <- struct{}{} // BOUND: one snapshot at a time per node.
+	life := m.store.life
+	select {
+	case m.store.snapshotting <- struct{}{}: // BOUND: one snapshot at a time per node.
+	case <-life.Done():
+		return ErrClosed
+	}
 	defer func() { <-m.store.snapshotting }()
 	start := time.Now()
 	if err := m.store.state.Flush(); err != nil {
@@ -43,7 +48,13 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.snap.Each(w.Add), w.End()); err != nil {
+	err = p.snap.Each(func(key, value []byte) error {
+		if life.Err() != nil {
+			return ErrClosed
+		}
+		return w.Add(key, value)
+	})
+	if err = errors.Join(err, w.End()); err != nil {
 		return err
 	}
 	m.snapshots.Add(1)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -122,6 +123,17 @@ func (s *Store) enter() bool {
 
 func (s *Store) leave() { s.readers.Done() }
 
+// closePatience is how long raft may take for what it has when the store closes.
+const closePatience = 2 * time.Second
+
+// hangUp ends all calls to peers. A leader that cannot commit, and whose followers still answer heartbeats, as when their disks are
+// full, would wait for ever; without heartbeats its lease ends, and it answers everybody.
+func (s *Store) hangUp() {
+	for _, g := range s.groups {
+		g.safe.HangUp()
+	}
+}
+
 // Close finishes what raft has, flushes the state and closes everything. Nothing is lost; the next start replays little.
 func (s *Store) Close() error {
 	s.mu.Lock()
@@ -136,6 +148,8 @@ func (s *Store) Close() error {
 		s.abstain(context.Background())
 	}
 	s.die()
+	hangUp := time.AfterFunc(closePatience, s.hangUp)
+	defer hangUp.Stop()
 	s.background.Wait()
 
 	if s.state != nil {

@@ -1,0 +1,150 @@
+package raftstore_test
+
+import (
+	"context"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/gavel-ads/gavel/raftstore"
+)
+
+// closeMax is how long a store may take to close: the process has 15 s to end.
+const closeMax = 10 * time.Second
+
+// Followers whose disks are full answer heartbeats and take no entries: the leader goes on to lead and commits nothing. It
+// closes in time all the same.
+func TestCloseOfALeaderThatCannotCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, disks := smallCluster(t, 11)
+		place(t, c, 0, 1)
+		lead := leader(c)
+		s, _ := c.Store(lead)
+		for i := range 3 {
+			if i != lead {
+				disks[i].FillUpTo(1 * mib)
+			}
+		}
+		time.Sleep(2 * time.Second)
+		var err error
+		for range 20 {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			_, err = s.Group(1).Propose(ctx, make([]byte, 200<<10))
+			cancel()
+			if err != nil {
+				break
+			}
+		}
+		time.Sleep(30 * time.Second)
+		if err == nil || !s.Group(1).Ready() {
+			t.Fatalf("the leader can commit (%v) or leads no more", err)
+		}
+		closesInTime(t, s, func() {
+			for i := range 3 {
+				disks[i].Fill(0)
+			}
+		})
+		c.Crash(lead)
+		stopAll(c)
+	})
+}
+
+// closesInTime closes a store; help lets one go on that does not come to its end.
+func closesInTime(t *testing.T, s *raftstore.Store, help func()) {
+	t.Helper()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(closeMax):
+		t.Errorf("the store has not closed after %s", closeMax)
+		help()
+		<-closed
+	}
+}
+
+// slowSnapshots is a disk that takes 10 s for each write of a snapshot while on: it stands for a large state on a usual disk.
+type slowSnapshots struct {
+	vfs.FS
+	on atomic.Bool
+}
+
+func (d *slowSnapshots) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := d.FS.Create(name, c)
+	if err == nil && path.Base(name) == "state" && strings.Contains(name, "snapshots") {
+		return slowSnapshot{f, d}, nil
+	}
+	return f, err
+}
+
+type slowSnapshot struct {
+	vfs.File
+	disk *slowSnapshots
+}
+
+func (f slowSnapshot) Write(b []byte) (int, error) {
+	if f.disk.on.Load() {
+		time.Sleep(10 * time.Second)
+	}
+	return f.File.Write(b)
+}
+
+// blobs keeps what it is given.
+type blobs struct{}
+
+func (*blobs) Load(raftstore.Reader) error { return nil }
+func (*blobs) Apply(b raftstore.Batch, cmd []byte) []byte {
+	if len(cmd) > 8 {
+		b.Set(cmd[:2], cmd)
+	}
+	return nil
+}
+func (*blobs) Flush(raftstore.Batch) {}
+func (*blobs) Committed()            {}
+func (*blobs) Digest() uint64        { return 0 }
+
+// A node that is told to stop while it takes a snapshot gives it up, does not take that for a failure of its disk, and starts again.
+func TestCloseWhileASnapshotIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &slowSnapshots{}
+		c := snapshotters(t, 5, func(node int, fs vfs.FS) vfs.FS {
+			if node != 0 {
+				return fs
+			}
+			d.FS = fs
+			return d
+		})
+		configure := c.Configure
+		c.Configure = func(node int, config *raftstore.Config) {
+			configure(node, config)
+			config.Machine = func(uint16) raftstore.StateMachine { return &blobs{} }
+		}
+		startAll(t, c, 3)
+		d.on.Store(true)
+		for i := range 80 {
+			l, _ := c.Store(leader(c))
+			if _, err := l.Group(1).Propose(t.Context(), append([]byte{byte(i), 'k'}, make([]byte, 60<<10)...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(12 * time.Second)
+		began := time.Now()
+		c.Stop(0)
+		if took := time.Since(began); took > 15*time.Second { // One write of 10 s cannot be cut short.
+			t.Errorf("closed after %s", took)
+		}
+		d.on.Store(false)
+		if !c.Start(0, c.Seeds(3)) {
+			t.Error("does not start again")
+		}
+		stopAll(c)
+	})
+}
