@@ -17,7 +17,7 @@ func TestAnswersOfAnotherServerDoNotCount(t *testing.T) {
 	go obey(b, "n3~new")
 	ask := func(id raft.ServerID) []error {
 		return []error{
-			a.RequestVote(id, address, &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}),
+			a.RequestVote(id, address, &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{Addr: []byte("candidate")}}, &raft.RequestVoteResponse{}),
 			a.RequestPreVote(id, address, &raft.RequestPreVoteRequest{}, &raft.RequestPreVoteResponse{}),
 			a.AppendEntries(id, address, &raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}),
 		}
@@ -53,7 +53,7 @@ func TestCallsForAnotherIncarnationDoNotArrive(t *testing.T) {
 		}
 	}()
 	call := func(id raft.ServerID) {
-		_ = a.RequestVote(id, address, &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}) // None is answered.
+		_ = a.RequestVote(id, address, &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{Addr: []byte("candidate")}}, &raft.RequestVoteResponse{}) // None is answered.
 		_ = a.RequestPreVote(id, address, &raft.RequestPreVoteRequest{}, &raft.RequestPreVoteResponse{})
 		_ = a.AppendEntries(id, address, &raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
 		_ = a.InstallSnapshot(id, address, &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, strings.NewReader(""))
