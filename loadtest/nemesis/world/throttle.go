@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // throttle is a control group that limits what a process may write to its disk in a second. There are two kinds of
@@ -48,7 +49,8 @@ func newThrottle(name string) *throttle {
 // CanThrottle reports whether writes can be slowed down here.
 func (n *Node) CanThrottle() bool { return n.cgroup.dir != "" }
 
-// Throttle limits the node's process to this many writes in a second, until Unthrottle.
+// Throttle limits the node's process to this many writes in a second, until Unthrottle. A process that ends meanwhile, of another
+// fault, leaves nothing to limit.
 func (n *Node) Throttle(writes int) error {
 	t := n.cgroup
 	if t.dir == "" {
@@ -67,7 +69,11 @@ func (n *Node) Throttle(writes int) error {
 	if err := t.write(t.file, fmt.Sprintf(t.line, device, strconv.Itoa(writes))); err != nil {
 		return err
 	}
-	return t.write("cgroup.procs", strconv.Itoa(n.Pid()))
+	err = t.write("cgroup.procs", strconv.Itoa(n.Pid()))
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
 }
 
 // Unthrottle ends a Throttle.
