@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestOneVoteInATermWhoeverHasTheAddress(t *testing.T) {
 	fs := vfs.NewMem()
 	b := diverged(t, fs)
 	rewrite(t, fs, b.cluster, func(l *pebblelog.Log) error {
-		three := append(b.servers().Servers, raft.Server{ID: "C", Address: "c"})
+		three := append(slices.Clone(b.servers().Servers), raft.Server{ID: "C", Address: "c"})
 		return l.StoreLog(&raft.Log{
 			Index: 21, Term: 2, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{Servers: three}),
 		})
