@@ -178,15 +178,16 @@ func creativeLimits(p props) []limit {
 		const row = "JSON template name; description; URLs"
 		method, _, _ := strings.Cut(o.operation, " ")
 		full := func(member, value string) string {
-			members := `"` + member + `":` + value
+			var members strings.Builder
+			members.WriteString(`"` + member + `":` + value)
 			if o.operation == templates {
 				for m, v := range map[string]string{"name": `"` + name(8) + `"`, "description": `"D"`} {
 					if m != member {
-						members += `,"` + m + `":` + v
+						members.WriteString(`,"` + m + `":` + v)
 					}
 				}
 			}
-			return o.wrap(members)
+			return o.wrap(members.String())
 		}
 		for member, most := range map[string]int{"name": 50, "description": 100} {
 			empty := o.empty

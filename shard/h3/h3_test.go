@@ -123,17 +123,17 @@ func valid(n uint64) bool {
 	var res, base int
 	fmt.Sscanf(s[8:12], "%b", &res)
 	fmt.Sscanf(s[12:19], "%b", &base)
-	path := ""
+	var path strings.Builder
 	for i := range 15 {
 		var digit int
 		fmt.Sscanf(s[19+3*i:22+3*i], "%b", &digit)
-		path += fmt.Sprint(digit)
+		path.WriteString(fmt.Sprint(digit))
 	}
-	if s[:8] != "00001000" || base > 121 || strings.Contains(path[:res], "7") || path[res:] != strings.Repeat("7", 15-res) {
+	if s[:8] != "00001000" || base > 121 || strings.Contains(path.String()[:res], "7") || path.String()[res:] != strings.Repeat("7", 15-res) {
 		return false
 	}
 	for _, pentagon := range []int{4, 14, 24, 38, 49, 58, 63, 72, 83, 97, 107, 117} {
-		if base == pentagon && strings.HasPrefix(strings.TrimLeft(path, "0"), "1") {
+		if base == pentagon && strings.HasPrefix(strings.TrimLeft(path.String(), "0"), "1") {
 			return false
 		}
 	}
