@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 // blocked is a log whose reader hangs when some lines are written.
 type blocked struct {
+	mu    sync.Mutex
 	lines int
 	text  bytes.Buffer
 	never chan struct{}
@@ -23,7 +25,16 @@ func (b *blocked) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	b.lines--
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.text.Write(p)
+}
+
+// taken is what was written.
+func (b *blocked) taken() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // The process ends soon, whether anybody reads its log or not, and the reason comes before the stacks.
@@ -48,7 +59,7 @@ func TestExitDoesNotWaitForTheLog(t *testing.T) {
 			if tc.lines == 0 {
 				return
 			}
-			first, rest, _ := strings.Cut(log.text.String(), "\n")
+			first, rest, _ := strings.Cut(log.taken(), "\n")
 			if !strings.Contains(first, "storage call does not return") || strings.Contains(first, "stacks") ||
 				(tc.lines == 2) != strings.Contains(rest, "goroutine") {
 				t.Errorf("a log that takes %d lines has %.200q, then %.200q", tc.lines, first, rest)
