@@ -84,8 +84,8 @@ func TestThirdInstallEndsTheProcessWhichHeals(t *testing.T) {
 		exited <- code
 		select {} // Nothing goes on in a process that is gone.
 	})
-	for range installsMax {
-		if err := b.install(s); err != nil {
+	for i := range installsMax {
+		if err := b.install(s); (err == nil) != (i == 0) { // The next ones come late, and count all the same.
 			t.Fatal(err)
 		}
 		if b.sixteenth(t, s) {
@@ -166,6 +166,49 @@ func (b *speaker) install(s *Store) error {
 		err = errors.New("the snapshot was refused")
 	}
 	return err
+}
+
+// entry sends one entry after another one, and says that all is committed; it reports whether it was taken.
+func (b *speaker) entry(t *testing.T, s *Store, prev, prevTerm uint64) bool {
+	t.Helper()
+	var answer raft.AppendEntriesResponse
+	err := b.trans.AppendEntries(s.identity.Server, raft.ServerAddress(s.Group(1).streams.Addr().String()), &raft.AppendEntriesRequest{
+		RPCHeader: b.header, Term: 30, Leader: []byte(b.address), PrevLogEntry: prev, PrevLogTerm: prevTerm, LeaderCommitIndex: prev + 1,
+		Entries: []*raft.Log{{Index: prev + 1, Term: 30, Type: raft.LogNoop}},
+	}, &answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Success
+}
+
+// A snapshot of an entry that was applied long ago, as a call that was given up and arrives all the same, changes nothing. Raft would
+// install it, and panic at the next entry.
+func TestLateSnapshotIsRefused(t *testing.T) {
+	fs := vfs.NewMem()
+	b := diverged(t, fs)
+	s := openA(t, fs, nil)
+	if !b.entry(t, s, 20, 2) {
+		t.Fatal("B's log is not A's")
+	}
+	for s.Group(1).raft.AppliedIndex() < 21 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := b.install(s); err == nil || !strings.Contains(err.Error(), errLate.Error()) {
+		t.Errorf("a late snapshot is answered %v", err)
+	}
+	if !b.entry(t, s, 21, 30) {
+		t.Error("the next entry is refused")
+	}
+	for s.Group(1).raft.AppliedIndex() < 22 {
+		time.Sleep(time.Millisecond)
+	}
+	if last, _ := s.Group(1).log.LastIndex(); last != 22 || s.Group(1).Status().Restores > 0 {
+		t.Errorf("the log ends at %d, %d snapshots were installed", last, s.Group(1).Status().Restores)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // sixteenth sends the entry after the snapshot and reports whether it was taken.

@@ -45,7 +45,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	g.safe.SetBrakes(s.space.brakes(g))
 	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
 	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)
-	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit}, g.safe)
+	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit, g.late}, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
 	}

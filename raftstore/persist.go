@@ -149,3 +149,14 @@ func (m *machine) at() (*statedb.Snapshot, error) {
 		}
 	}
 }
+
+// late reports whether a snapshot that raft begins to write was sent by a leader and ends with an entry that raft has applied. Raft asks
+// from its main loop, so nothing is applied meanwhile. One that is sent again and again counts like one that is installed again and
+// again: the process ends, and its next life asks for what it lacks.
+func (g *Group) late(index, term uint64) bool {
+	if !g.machine.running.Load() || !g.safe.WasSent(index, term) || g.raft.AppliedIndex() < index {
+		return false
+	}
+	g.machine.noteInstall(time.Now())
+	return true
+}

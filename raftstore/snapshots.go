@@ -23,7 +23,13 @@ import (
 type snapshots struct {
 	*snapshot.Store
 	exit *fatal.Exit
+	late func(index, term uint64) bool // Whether a snapshot came from a leader, and too late.
 }
+
+// errLate refuses a snapshot of an entry that was applied long ago. A small one that is sent twice, because the sender gave up the first
+// call, may come when its follower has gone on. Raft would install it: the state would go back, acknowledged entries be deleted, and the
+// next ones appended behind the gap, because raft still believes in the old end of its log (raft#697).
+var errLate = errors.New("the snapshot comes late: this node has applied its last entry")
 
 var _ raft.SnapshotStore = snapshots{}
 
@@ -45,6 +51,9 @@ func (s snapshots) List() ([]*raft.SnapshotMeta, error) {
 
 // Create begins a snapshot.
 func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
+	if s.late(index, term) {
+		return nil, errLate
+	}
 	k, err := s.Store.Create(v, index, term, c, cIndex, t)
 	if s.survive("snapshot cannot be begun", err) != nil {
 		return nil, err

@@ -34,6 +34,8 @@ type tap struct {
 	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were ever members in this life.
 	gates   gates
 	acks    acks
+
+	installs installs
 }
 
 func newTap(streams *Streams, logger hclog.Logger) *tap {
@@ -104,6 +106,9 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 	}
 	if call, ok := rpc.Command.(*raft.RequestVoteRequest); ok {
 		return named(call)
+	}
+	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
+		t.installs.note(install{call.LastLogIndex, call.LastLogTerm})
 	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Mark()
