@@ -68,5 +68,5 @@ func (f *force) wipe() error {
 	f.last(f.span(0.1, 5))
 	// Until it has joined, the one that is asked may still speak of the node that lost its disk.
 	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "wipe"))
-	return errors.Join(err, f.allVote(f.ctx, node))
+	return errors.Join(err, f.allVote(f.ctx))
 }

@@ -28,7 +28,7 @@ func (f *force) remove() error {
 	}
 	err = errors.Join(err, f.change(node, true, "join", id, f.w.Nodes[node].IP+":7400"))
 	f.keeper.over(node)
-	return errors.Join(err, f.recovered(context.WithoutCancel(f.ctx), "remove"), f.allVote(f.ctx, node))
+	return errors.Join(err, f.recovered(context.WithoutCancel(f.ctx), "remove"), f.allVote(f.ctx))
 }
 
 // stayAway lets the node be away for a time. Nothing reaches it, so it must offer no campaign, like one that is cut off.

@@ -36,7 +36,7 @@ func (f *force) rot() error {
 	f.target += fmt.Sprintf(" %s, %s", name, said)
 	err = errors.Join(err, n.Kill(), n.Disk.Wipe())
 	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "rot"))
-	return errors.Join(err, f.allVote(f.ctx, node))
+	return errors.Join(err, f.allVote(f.ctx))
 }
 
 // spoil kills the node and flips bits in bytes of one of its files, each kind of file as often as any other.

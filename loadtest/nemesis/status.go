@@ -191,36 +191,52 @@ func (r *run) transferTo(ctx context.Context, number, to int) error {
 	return nil
 }
 
-// allVote waits until every node is a voter again and close behind the leaders. The node that it is about is not the one that is
-// asked: it may not have heard that it is none.
-func (r *run) allVote(ctx context.Context, about int) error {
-	asked := (about + 1) % len(r.w.Nodes)
+// allVote waits until every node says that every node is a voter again in every group, and close behind the leaders. All are asked: one
+// that was away may know members that are none any more, and only those who lead a group know for sure.
+func (r *run) allVote(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverMax)
 	defer cancel()
-	var last string
 	for {
-		text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[asked].ManageURL+operatorBase, nil)
-		if last = fmt.Sprintf("%d %.1000s %v", status, text, err); status == http.StatusNotFound && r.keeper.isReady(asked) {
-			wait(ctx, 25*time.Second) // There is nobody to ask: longer than a node needs to be trusted with a vote.
-			return nil
-		}
-		var cluster struct {
-			Nodes []struct {
-				Voter, Reachable bool
-				Lag              uint64
-			}
-		}
-		if err == nil && status == http.StatusOK && json.Unmarshal(text, &cluster) == nil && len(cluster.Nodes) == len(r.w.Nodes) {
-			all := true
-			for _, n := range cluster.Nodes {
-				all = all && n.Voter && n.Reachable && n.Lag < 1_000
-			}
-			if all {
+		all, last := true, ""
+		for i := range r.w.Nodes {
+			says, known, text := r.votersAt(ctx, i)
+			if !known && r.keeper.isReady(i) {
+				wait(ctx, 25*time.Second) // There is nobody to ask: longer than a node needs to be trusted with a vote.
 				return nil
 			}
+			if !says {
+				all, last = false, text
+			}
+		}
+		if all {
+			return nil
 		}
 		if !wait(ctx, 200*time.Millisecond) {
 			return fmt.Errorf("not all nodes became voters within %v: %s", recoverMax, last)
 		}
 	}
+}
+
+// votersAt reports whether a node says that all nodes vote; known is false when it has no such question.
+func (r *run) votersAt(ctx context.Context, node int) (all, known bool, said string) {
+	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+operatorBase, nil)
+	said = fmt.Sprintf("%d %.1000s %v", status, text, err)
+	if status == http.StatusNotFound {
+		return false, false, said
+	}
+	var cluster struct {
+		Nodes []struct {
+			Voter, Reachable bool
+			Lag              uint64
+		}
+	}
+	if err != nil || status != http.StatusOK || json.Unmarshal(text, &cluster) != nil || len(cluster.Nodes) != len(r.w.Nodes) {
+		return false, true, said
+	}
+	for _, n := range cluster.Nodes {
+		if !n.Voter || !n.Reachable || n.Lag >= 1_000 {
+			return false, true, said
+		}
+	}
+	return true, true, said
 }
