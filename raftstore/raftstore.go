@@ -126,15 +126,20 @@ func (s *Store) leave() { s.readers.Done() }
 // closePatience is how long raft may take for what it has when the store closes.
 const closePatience = 2 * time.Second
 
-// hangUp ends all calls to peers. A leader that cannot commit, and whose followers still answer heartbeats, as when their disks are
-// full, would wait for ever; without heartbeats its lease ends, and it answers everybody.
+// hangUp ends all calls to peers, and those of peers. A leader that cannot commit, and whose followers still answer heartbeats, as when
+// their disks are full, would wait for ever; without heartbeats its lease ends, and it answers everybody. A follower would read a snapshot
+// to its end, however slowly it comes; its leader sends it again.
 func (s *Store) hangUp() {
 	for _, g := range s.groups {
 		g.safe.HangUp()
 	}
+	if s.mux != nil {
+		_ = s.mux.HangUp() // Close closes it once more and answers the error.
+	}
 }
 
 // Close finishes what raft has, flushes the state and closes everything. Nothing is lost; the next start replays little.
+// It waits for the callers of Read and Backup; whoever calls them ends them before.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -264,8 +264,8 @@ func (m *Mux) Cut(member func(node string) bool) {
 	}
 }
 
-// Close stops accepting and closes every connection.
-func (m *Mux) Close() error {
+// HangUp stops accepting and closes every accepted connection, and does not wait for those who serve them.
+func (m *Mux) HangUp() error {
 	m.mu.Lock()
 	m.closed = true
 	conns := make([]*conn, 0, len(m.conns))
@@ -280,6 +280,12 @@ func (m *Mux) Close() error {
 	for _, c := range conns {
 		c.Close()
 	}
+	return err
+}
+
+// Close is HangUp that waits. After a HangUp it answers net.ErrClosed.
+func (m *Mux) Close() error {
+	err := m.HangUp()
 	m.done.Wait()
 	return err
 }
