@@ -133,8 +133,18 @@ func (n *node) openManagement() error {
 	}
 	server := door.HTTP()
 	go func() { n.ended("management listener", server.Serve(door.Listener(n.manage))) }()
-	n.push("management listener", server.Shutdown)
+	n.push("management listener", func(ctx context.Context) error { return shut(ctx, server) })
 	return nil
+}
+
+// shut ends a server in peace, and when ctx ends before, breaks off what goes on and waits no longer: somebody who reads a backup slowly
+// would keep the disk from being closed.
+func shut(ctx context.Context, server *http.Server) error {
+	err := server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, server.Close())
+	}
+	return err
 }
 
 // ended is called when a listener's loop returns: after a shutdown without an error that matters, otherwise with the
