@@ -125,6 +125,9 @@ func (b *backupReader) group(m Manifest, i int, fn func(key, value []byte) error
 	if h != want {
 		return fmt.Errorf("%w: group %d is not the one of the manifest", ErrBadBackup, want.Group)
 	}
+	if want.Index == 0 { // Nothing was applied, so there is nothing.
+		fn = func(_, _ []byte) error { return errors.New("records of an empty group") }
+	}
 	if err := snapshot.Read(b, fn); err != nil {
 		return fmt.Errorf("%w: group %d: %w", ErrBadBackup, want.Group, err)
 	}

@@ -141,7 +141,7 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
 	g := m.Groups[i]
 	if g.Index == 0 { // Nothing was applied; the group will be founded like any other.
-		return b.group(m, i, func(_, _ []byte) error { return fmt.Errorf("%w: records of an empty group", ErrBadBackup) })
+		return b.group(m, i, nil)
 	}
 	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(g.Group), 10))
 	snaps, err := snapshot.Open(s.c.FS, dir, s.c.Logger)

@@ -50,11 +50,11 @@ func (c *Cluster) tick(ctx context.Context, g ids.Group) {
 
 // look notes whether the group has a leader and this node keeps up with it, and reports whether it is this node.
 func (c *Cluster) look(g ids.Group) (leads bool) {
-	now, group := c.now(), c.group(g)
+	group := c.group(g)
 	f := group.Freshness()
-	known := f.Leads || group.Leader() != "" && now.Sub(f.Contact) < contactMax
+	known := f.Leads || group.Leader() != "" && time.Since(f.Contact) < contactMax
 	if known && !c.freshness.stale(g) {
-		c.led[g].Store(now.UnixNano())
+		c.led[g].Mark()
 	}
 	return f.Leads
 }

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/moment"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
@@ -41,7 +41,7 @@ type Cluster struct {
 	log       *slog.Logger
 	levels    levels
 	current   current
-	led       map[ids.Group]*atomic.Int64 // When the group was last in order, Unix nanoseconds. Complete from New on.
+	led       map[ids.Group]*moment.Last // When the group was last in order. Complete from New on.
 	stop      context.CancelFunc
 	tickers   sync.WaitGroup
 }
@@ -64,10 +64,10 @@ type Options struct {
 func New(store *raftstore.Store, o Options) *Cluster {
 	c := &Cluster{
 		Topology: o.Topology, store: store, node: o.Node, freshness: o.Freshness, now: o.Now, periods: o.Periods,
-		onLead: o.OnLead, log: o.Log, led: map[ids.Group]*atomic.Int64{}, stop: func() {},
+		onLead: o.OnLead, log: o.Log, led: map[ids.Group]*moment.Last{}, stop: func() {},
 	}
 	for _, g := range c.Groups() {
-		c.led[g] = new(atomic.Int64)
+		c.led[g] = new(moment.Last)
 	}
 	c.levels = newLevels(o.Levels, c.Groups())
 	c.current.began = o.Now()
@@ -78,7 +78,7 @@ func New(store *raftstore.Store, o Options) *Cluster {
 func (c *Cluster) Start(ctx context.Context) {
 	ctx, c.stop = context.WithCancel(ctx)
 	for _, g := range c.Groups() {
-		c.led[g].Store(c.now().UnixNano())
+		c.led[g].Mark()
 		c.tickers.Go(func() { c.tick(ctx, g) })
 		c.tickers.Go(func() { c.keepLevel(ctx, g) })
 	}
@@ -110,7 +110,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 // Leaderless returns a group that has had no leader for too long, as far as this node knows, or is too far ahead of it.
 func (c *Cluster) Leaderless() (ids.Group, bool) {
 	for _, g := range c.Groups() {
-		if c.now().Sub(time.Unix(0, c.led[g].Load())) > leaderlessMax {
+		if time.Since(c.led[g].Time()) > leaderlessMax {
 			return g, true
 		}
 	}
