@@ -159,7 +159,7 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 	r.keeper = newKeeper(r.w, r.h, eye, r.say)
 	watching := make(chan error, 1)
 	watch, unwatch := context.WithCancel(live)
-	go func() { watching <- eye.run(watch, r.w.Dir()) }()
+	go func() { watching <- eye.run(watch, r.w.Spare.Data()) }()
 	defer func() {
 		unwatch()
 		err = errors.Join(err, <-watching)

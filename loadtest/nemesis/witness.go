@@ -14,20 +14,20 @@ import (
 
 const (
 	witnessEvery = 100 * time.Millisecond
-	// hungAfter is how long a sync of this machine's own disk takes that may keep a node's sync waiting for the five seconds
-	// of its watchdog: an ext4 in a file needs several writes and syncs of the file for one of its own.
+	// hungAfter is how long a sync of the spare disk takes when a storage call of a node may well take the five seconds of its
+	// watchdog: such a call waits for the syncs of others before its own, and writes more.
 	hungAfter = 2 * time.Second
 	// hungBefore is how long before an end such a sync may have come back.
 	hungBefore = 10 * time.Second
 	hungMax    = 1_000 // BOUND: of the syncs that are remembered.
 	// stallAfter is how long a sync takes, and lateAfter how much too late a sleep ends, when the machine hangs: the
-	// slowest sync of two minutes beside little else took 67 ms. Such a stretch is nobody's write gap.
+	// slowest sync of three minutes beside builds took 58 ms. Such a stretch is nobody's write gap.
 	stallAfter = 250 * time.Millisecond
 	lateAfter  = 100 * time.Millisecond
 	stallsMax  = 50_000 // BOUND: of the stretches that are noted.
 )
 
-// witness syncs a small file of its own on the disk that the nodes' disks lie on, and beside that sleeps for short. When a node
+// witness syncs a small file on a disk of its own, which is like the nodes', and beside that sleeps for short. When a node
 // says that its disk hung and no fault of ours was at it, this tells whether the machine's disk hung; and what the machine
 // hung is taken from every write gap before it is held against its bound.
 type witness struct {

@@ -34,8 +34,14 @@ type Options struct {
 type World struct {
 	Nodes []*Node
 	Net   *Network
+	// Spare is a disk of the same kind as the nodes', below the same directory, that no node uses and no fault is for: what is
+	// slow on it is slow by the machine's doing.
+	Spare *Disk
 	slot  *slot
 }
+
+// spareBytes is the size of the spare disk: enough for the journal of an ext4 and a small file.
+const spareBytes = 64 << 20
 
 // New builds the world without starting a process.
 func New(o Options) (*World, error) {
@@ -58,6 +64,9 @@ func (w *World) build(o Options) error {
 	if w.Net, err = newNetwork(w.slot, o.Nodes); err != nil {
 		return err
 	}
+	if w.Spare, err = newDisk(filepath.Join(w.slot.dir, "spare"), spareBytes); err != nil {
+		return err
+	}
 	for i := range o.Nodes {
 		id := fmt.Sprintf("n%d", i+1)
 		disk, err := newDisk(filepath.Join(w.slot.dir, id), o.DiskBytes)
@@ -77,9 +86,6 @@ func (w *World) build(o Options) error {
 	}
 	return nil
 }
-
-// Dir is where the images of the disks lie.
-func (w *World) Dir() string { return w.slot.dir }
 
 // Close ends every process and removes the world from the machine. A second Close does nothing.
 func (w *World) Close() error {
