@@ -29,11 +29,11 @@ type system struct {
 }
 
 func BenchmarkCharges(b *testing.B) {
-	stores := map[string]func(testing.TB, int) system{"raftstore": ours, "raft-wal": onLog(wal), "bbolt": onLog(bolt)}
+	stores := map[string]func(testing.TB, int) system{"raftstore": ours, "pebblelog": onLog(pebbleLog), "raft-wal": onLog(wal), "bbolt": onLog(bolt)}
 	for _, nodes := range []int{1, 3} {
 		for _, records := range []int{1, 64, 256} {
 			for _, inflight := range []int{1, 8, 32} {
-				for _, store := range []string{"raftstore", "raft-wal", "bbolt"} {
+				for _, store := range []string{"raftstore", "pebblelog", "raft-wal", "bbolt"} {
 					b.Run(fmt.Sprintf("nodes=%d/records=%d/inflight=%d/store=%s", nodes, records, inflight, store), func(b *testing.B) {
 						s := stores[store](b, nodes)
 						defer s.close()
@@ -151,6 +151,14 @@ func wal(t testing.TB, dir string) logStore {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func pebbleLog(t testing.TB, dir string) logStore {
+	s, err := openPebble(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func bolt(t testing.TB, dir string) logStore {
