@@ -67,8 +67,14 @@ cluster: build ## Three nodes on this machine with the demo market; prints a cur
 	wait
 
 .PHONY: test
-test: format vet clients ## Everything a change must pass: format, vet, all tests, the published clients, a short kill test.
+test: format vet clients world ## Everything a change must pass: format, vet, all tests, the published clients, five simulated hours, three minutes of nemesis.
 	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./...
+
+# The nemesis and the tests of real disks are skipped without a word where they are not possible: go test shows no skips.
+.PHONY: world
+world:
+	@mkdir -p bin; if [ "$$(uname)" != Linux ]; then echo "SKIPPED: nemesis and tests of real disks, which need Linux"; \
+	else go build -o bin/nemesis ./loadtest/nemesis; bin/nemesis --check || [ $$? = 4 ]; fi
 
 .PHONY: format
 format:

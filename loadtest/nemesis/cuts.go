@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// cutSpan is how long links are cut: also in a gentle run so long that a node that is alone has to stop to offer campaigns.
+func (f *force) cutSpan() time.Duration {
+	if f.o.gentle {
+		return f.span(6, 9)
+	}
+	return f.span(2, 20)
+}
+
 // isolate cuts a node off from all others. While it lasts the node must not sell what it cannot know to be there.
 func (f *force) isolate(node int) error {
 	var links [][2]int
@@ -14,7 +22,7 @@ func (f *force) isolate(node int) error {
 			links = append(links, [2]int{node, other}, [2]int{other, node})
 		}
 	}
-	return f.cut(links, f.span(2, 20))
+	return f.cut(links, f.cutSpan())
 }
 
 // halves splits the cluster into a majority and the rest.
@@ -27,7 +35,7 @@ func (f *force) halves() error {
 			links = append(links, [2]int{a, b}, [2]int{b, a})
 		}
 	}
-	return f.cut(links, f.span(2, 20))
+	return f.cut(links, f.cutSpan())
 }
 
 // ring leaves every node a majority, and no two the same one: each loses the link to the one opposite. Of three nodes one
@@ -47,7 +55,7 @@ func (f *force) ring() error {
 	if len(order) == 3 {
 		f.nodes = order[:1]
 	}
-	return f.cut(links, f.span(2, 20))
+	return f.cut(links, f.cutSpan())
 }
 
 // oneWay drops what one node sends, or what is sent to it.
@@ -65,7 +73,7 @@ func (f *force) oneWay() error {
 		}
 	}
 	f.target += map[bool]string{true: " outwards", false: " inwards"}[out]
-	return f.cut(links, f.span(2, 20))
+	return f.cut(links, f.cutSpan())
 }
 
 // cut cuts links for a time, and notes which nodes were alone meanwhile.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -52,7 +53,7 @@ func (r *run) relieve(node int) error {
 		if !groups[name].leads {
 			continue
 		}
-		if err := r.transferTo(context.Background(), number, (node+1)%len(r.w.Nodes)); err != nil {
+		if err := r.transferTo(context.Background(), number, (node+1)%len(r.w.Nodes)); err != nil && !errors.Is(err, errNothing) {
 			return err
 		}
 	}

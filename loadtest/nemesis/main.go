@@ -48,17 +48,19 @@ type options struct {
 	dir       string
 	json      string
 	kinds     []string // Of faults; empty: all.
+	first     []string // Kinds of the first faults, in this order.
 	staleness time.Duration
 	slack     time.Duration
 	gentle    bool // Shorter faults, for a test beside other tests.
 	keep      bool
 	install   bool
+	check     bool // Of the machine, and nothing else.
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	var minutes float64
-	var faults string
+	var faults, first string
 	flags := flag.NewFlagSet("nemesis", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Float64Var(&minutes, "minutes", 3, "how long faults are let loose; set-up and judgement come on top")
@@ -69,6 +71,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.dir, "dir", "", "where logs, history and report go; empty: a temporary directory, removed when all is well")
 	flags.StringVar(&o.json, "json", "", "write the report as JSON to this file, - for standard output")
 	flags.StringVar(&faults, "faults", "", "only these kinds of faults, by comma; one of: "+strings.Join(kindNames(), ", "))
+	flags.StringVar(&first, "first", "", "kinds of the first faults, by comma, in this order; the seed draws those after them")
+	flags.BoolVar(&o.check, "check", false, "only say whether this machine can be a world; exit code 4 when not")
 	flags.DurationVar(&o.staleness, "staleness", 3*time.Second, "age of budgets from which a node must offer no campaign")
 	flags.DurationVar(&o.slack, "slack", time.Second, "what measuring that may add")
 	flags.BoolVar(&o.gentle, "gentle", false, "shorter faults with longer rests, for a machine that has other work")
@@ -86,13 +90,23 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano() % 1_000_000_000)
 	}
-	for name := range strings.FieldsFuncSeq(faults, func(r rune) bool { return r == ',' }) {
-		if _, known := kinds[name]; !known {
-			return o, fmt.Errorf("--faults: no kind %q", name)
+	var wrong error
+	named := func(flag, value string) (all []string) {
+		for name := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ',' }) {
+			k, known := kinds[name]
+			if !known {
+				wrong = errors.Join(wrong, fmt.Errorf("--%s: no kind %q", flag, name))
+			} else if o.nodes < k.least {
+				wrong = errors.Join(wrong, fmt.Errorf("--%s: %s needs %d nodes", flag, name, k.least))
+			}
+			all = append(all, name)
 		}
-		o.kinds = append(o.kinds, name)
+		return all
 	}
+	o.kinds, o.first = named("faults", faults), named("first", first)
 	switch {
+	case wrong != nil:
+		return o, wrong
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.nodes != 1 && o.nodes != 3 && o.nodes != 5:
@@ -117,6 +131,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err := world.Check(o.install); err != nil {
 		_, _ = fmt.Fprintln(stderr, "nemesis: SKIPPED: this machine cannot be a world:", err)
 		return exitSkipped
+	}
+	if o.check {
+		return exitOK
 	}
 	report, err := perform(ctx, o, stderr)
 	if err != nil {

@@ -4,10 +4,12 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,12 +42,40 @@ func TestNemesis(t *testing.T) {
 	}
 	minutes, nodes, seed := setting("NEMESIS_MINUTES", "3"), setting("NEMESIS_NODES", "3"), setting("NEMESIS_SEED", "0")
 	var out, progress bytes.Buffer
-	code := command(t.Context(), []string{"--minutes", minutes, "--nodes", nodes, "--seed", seed, "--gentle", "--rate", "80", "--install=false"}, &out, &progress)
+	file := filepath.Join(t.TempDir(), "report.json")
+	code := command(t.Context(), []string{
+		"--minutes", minutes, "--nodes", nodes, "--seed", seed, "--gentle", "--rate", "80", "--install=false", "--json", file,
+		"--first", strings.Join(always, ","),
+	}, &out, &progress)
 	t.Logf("%s\n%s", progress.String(), out.String())
 	if code != exitOK {
-		t.Errorf("exit code %d", code)
+		t.Fatalf("exit code %d", code)
+	}
+	var rep report
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &rep)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range always {
+		if rep.Faults[name].Count == 0 {
+			t.Errorf("there was no %s", name)
+		}
+	}
+	for _, v := range rep.Checks {
+		if strings.HasPrefix(v.Check, "no campaign on a node cut off") && v.Checked == 0 {
+			t.Errorf("%s: nothing was compared", v.Check)
+		}
+	}
+	if rep.Events < 1_000 || rep.Charged < 100 {
+		t.Errorf("%d events, %d charged: that is no load", rep.Events, rep.Charged)
 	}
 }
+
+// always are the kinds of faults that every short run has, whatever its seed draws after them.
+var always = []string{"kill-leader", "cut-leader", "rolling", "wipe"}
 
 func TestFlags(t *testing.T) {
 	for _, c := range []struct {
@@ -57,6 +87,9 @@ func TestFlags(t *testing.T) {
 		{"--nodes 4", "--nodes 4: want 1, 3 or 5"},
 		{"--minutes 0", "--minutes 0"},
 		{"--rate 0", "--rate 0"},
+		{"--faults kill-one --first wipe,kill-one", ""},
+		{"--nodes 1 --first wipe", "--first: wipe needs 3 nodes"},
+		{"--first flood", `no kind "flood"`},
 		{"--faults kill-one,earthquake", `no kind "earthquake"`},
 		{"more", `unexpected argument "more"`},
 	} {

@@ -31,6 +31,9 @@ func (r *run) rage(ctx context.Context) {
 		first := pick(schedule, names, r.o.nodes, "")
 		second := pick(schedule, names, r.o.nodes, first)
 		both := schedule.IntN(4) == 0 && second != ""
+		if i < uint64(len(r.o.first)) {
+			first, both = r.o.first[i], false
+		}
 		delay := time.Duration(schedule.IntN(4_000)) * time.Millisecond
 		var group sync.WaitGroup
 		group.Go(func() { r.inject(ctx, first, 2*i, skipped) })
@@ -86,6 +89,9 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 		if first {
 			r.say("SKIPPED: faults of kind %s are not possible here", name)
 		}
+		return
+	}
+	if errors.Is(err, errNothing) {
 		return
 	}
 	note := history.Fault{Kind: f.kind, Begin: f.begin, Healed: r.h.Now(), Target: f.target, Nodes: f.nodes}

@@ -71,8 +71,9 @@ func (r *run) judge(books *check.Books) *report {
 	if r.audits != nil {
 		rep.Checks = append(rep.Checks, *r.audits)
 	}
-	for _, v := range rep.Checks {
-		rep.Violations += v.Count
+	for i := range rep.Checks {
+		rep.Checks[i].Want()
+		rep.Violations += rep.Checks[i].Count
 	}
 	for _, b := range h.Bodies {
 		if b.Acked != history.Never {
@@ -205,11 +206,7 @@ func (rep *report) write(w io.Writer) {
 	}
 	line("\ncheck\tcompared\tviolations\t")
 	for _, v := range rep.Checks {
-		note := v.Note
-		if v.Skipped != "" {
-			note = "SKIPPED: " + v.Skipped
-		}
-		line("%s\t%d\t%d\t%s", v.Check, v.Checked, v.Count, note)
+		line("%s\t%d\t%d\t%s", v.Check, v.Checked, v.Count, v.Note)
 	}
 	_ = t.Flush() // As above.
 	for _, v := range rep.Checks {

@@ -18,8 +18,12 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// errSkip says that a fault cannot be made here.
-var errSkip = errors.New("not possible here")
+var (
+	// errSkip says that a fault cannot be made here.
+	errSkip = errors.New("not possible here")
+	// errNothing says that a fault was not made after all. It is none then.
+	errNothing = errors.New("nothing was done")
+)
 
 var scraper = &http.Client{Timeout: 2 * time.Second}
 
@@ -165,8 +169,8 @@ func groupNames(names map[string]bool) []string {
 
 const operatorBase = "/operator/v1/cluster"
 
-// transferTo asks the operator's interface of any ready node to move a leadership. That it is refused is no fault: the
-// target may be down.
+// transferTo asks the operator's interface of any ready node to move a leadership. It may be refused, or nobody be there to ask:
+// errNothing.
 func (r *run) transferTo(ctx context.Context, number, to int) error {
 	names := map[string]bool{}
 	for _, states := range r.look(ctx) {
@@ -175,7 +179,7 @@ func (r *run) transferTo(ctx context.Context, number, to int) error {
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return errNothing
 	}
 	for i, n := range r.w.Nodes {
 		if !r.keeper.isReady(i) {
@@ -183,12 +187,12 @@ func (r *run) transferTo(ctx context.Context, number, to int) error {
 		}
 		_, status, err := r.ask(ctx, http.MethodPost, n.ManageURL+operatorBase+"/transfer",
 			fmt.Appendf(nil, `{"group":%s,"node":%q}`, groupNames(names)[number%len(names)], r.w.Nodes[to].ID))
-		if err == nil && status == http.StatusNotFound {
-			return errSkip
+		if err != nil || status >= http.StatusBadRequest {
+			return errNothing
 		}
 		return nil
 	}
-	return nil
+	return errNothing
 }
 
 // allVote waits until every node says that every node is a voter again in every group, and close behind the leaders. All are asked: one
@@ -199,12 +203,7 @@ func (r *run) allVote(ctx context.Context) error {
 	for {
 		all, last := true, ""
 		for i := range r.w.Nodes {
-			says, known, text := r.votersAt(ctx, i)
-			if !known && r.keeper.isReady(i) {
-				wait(ctx, 25*time.Second) // There is nobody to ask: longer than a node needs to be trusted with a vote.
-				return nil
-			}
-			if !says {
+			if says, text := r.votersAt(ctx, i); !says {
 				all, last = false, text
 			}
 		}
@@ -217,13 +216,10 @@ func (r *run) allVote(ctx context.Context) error {
 	}
 }
 
-// votersAt reports whether a node says that all nodes vote; known is false when it has no such question.
-func (r *run) votersAt(ctx context.Context, node int) (all, known bool, said string) {
+// votersAt reports whether a node says that all nodes vote.
+func (r *run) votersAt(ctx context.Context, node int) (all bool, said string) {
 	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+operatorBase, nil)
 	said = fmt.Sprintf("%d %.1000s %v", status, text, err)
-	if status == http.StatusNotFound {
-		return false, false, said
-	}
 	var cluster struct {
 		Nodes []struct {
 			Voter, Reachable bool
@@ -231,12 +227,12 @@ func (r *run) votersAt(ctx context.Context, node int) (all, known bool, said str
 		}
 	}
 	if err != nil || status != http.StatusOK || json.Unmarshal(text, &cluster) != nil || len(cluster.Nodes) != len(r.w.Nodes) {
-		return false, true, said
+		return false, said
 	}
 	for _, n := range cluster.Nodes {
 		if !n.Voter || !n.Reachable || n.Lag >= 1_000 {
-			return false, true, said
+			return false, said
 		}
 	}
-	return true, true, said
+	return true, said
 }

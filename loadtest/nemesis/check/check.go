@@ -25,7 +25,15 @@ type Verdict struct {
 	Faults  []string `json:"faults"`
 	Count   int      `json:"violations"` // All faults, those not told included.
 	Note    string   `json:"note,omitempty"`
-	Skipped string   `json:"skipped,omitempty"` // Why there is no verdict.
+	// Idle says that a run may have nothing to compare here, because the faults that it is about are drawn or not.
+	Idle bool `json:"-"`
+}
+
+// Want adds a violation when nothing was compared: a check that cannot fail says nothing.
+func (v *Verdict) Want() {
+	if v.Checked == 0 && !v.Idle {
+		v.Fault("there was nothing to compare")
+	}
 }
 
 // Fault adds a violation in words.
@@ -113,7 +121,7 @@ func Events(h *history.History, books *Books) Verdict {
 
 // Unknown is the check that doubt ends: every report of unknown outcome was repeated until it was acknowledged.
 func Unknown(h *history.History) Verdict {
-	v := Verdict{Check: "unknown outcomes resolved by retry"}
+	v := Verdict{Check: "unknown outcomes resolved by retry", Idle: true}
 	attempts := 0
 	for _, b := range h.Bodies {
 		attempts += b.Unknown
@@ -222,8 +230,9 @@ func Digests(h *history.History) Verdict {
 		group string
 		index uint64
 	}
-	seen := map[place]map[string]string{}
+	seen, names := map[place]map[string]string{}, map[string]bool{}
 	for _, d := range h.Digests {
+		names[d.Node] = true
 		at := place{d.Group, d.Index}
 		if seen[at] == nil {
 			seen[at] = map[string]string{}
@@ -243,7 +252,7 @@ func Digests(h *history.History) Verdict {
 			v.Fault("group %s at index %d: %v", at.group, at.index, slices.Sorted(maps.Keys(nodes)))
 		}
 	}
-	v.Checked = compared
+	v.Checked, v.Idle = compared, len(names) == 1
 	slices.Sort(v.Faults)
 	return v
 }

@@ -368,3 +368,20 @@ func TestDoubtIsSearchedQuickly(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+func TestAVerdictOnNothingIsNone(t *testing.T) {
+	for _, c := range []struct {
+		v    check.Verdict
+		want int
+	}{
+		{check.Verdict{}, 1},
+		{check.Verdict{Checked: 1}, 0},
+		{check.Verdict{Idle: true}, 0},
+		{check.Digests(history.New()), 1},
+		{check.Digests(&history.History{Digests: []history.Digest{{Node: "n1", Group: "1", Index: 7, Digest: "a"}}}), 0},
+	} {
+		if c.v.Want(); c.v.Count != c.want {
+			t.Errorf("%+v: %d violations, want %d", c.v, c.v.Count, c.want)
+		}
+	}
+}

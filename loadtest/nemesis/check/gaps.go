@@ -58,7 +58,7 @@ func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Verdict
 }
 
 func (b *Bound) judge(faults []*history.Fault) Verdict {
-	v := Verdict{Check: "writes go on: " + b.Promise, Checked: len(faults)}
+	v := Verdict{Check: "writes go on: " + b.Promise, Checked: len(faults), Idle: true}
 	asked := b.P99 > 0 && (b.Few || len(faults) >= hundred)
 	var limits []string
 	if b.P99 > 0 {

@@ -12,7 +12,7 @@ import (
 // Stale is the bound on the age of budgets: a node that nothing reaches offers no campaign later than limit after it was
 // cut off. Slack is what measuring needs: the tick that carries the leader's time, and the way of the answer.
 func Stale(h *history.History, limit, slack time.Duration) Verdict {
-	v := Verdict{Check: fmt.Sprintf("no campaign on a node cut off for more than %v", limit)}
+	v := Verdict{Check: fmt.Sprintf("no campaign on a node cut off for more than %v", limit), Idle: true}
 	latest := time.Duration(0)
 	for _, a := range h.Auctions {
 		for _, cut := range h.Isolated {
@@ -52,7 +52,7 @@ func Serving(h *history.History) Verdict {
 
 // Full is the promise that a node whose disk is full goes on to answer auctions.
 func Full(h *history.History) Verdict {
-	v := Verdict{Check: "auctions at a node whose disk is full have no error"}
+	v := Verdict{Check: "auctions at a node whose disk is full have no error", Idle: true}
 	for _, f := range h.Faults {
 		if !strings.HasPrefix(f.Kind, "full-") {
 			continue
