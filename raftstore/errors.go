@@ -48,7 +48,8 @@ var (
 	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
-	// ErrNodeInUse means that the directory is empty and another process of the cluster runs under the same node id.
+	// ErrNodeInUse means that another process of the cluster runs under this node's id: beside an empty directory any that does,
+	// beside a directory with state one that runs on a copy of it (twin.go).
 	ErrNodeInUse = errors.New("another process runs with this node id")
 	// ErrNoCluster means that the directory is empty, there is nobody to ask, and Config.Expect does not allow to found.
 	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")

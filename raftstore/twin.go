@@ -15,7 +15,8 @@ import (
 // Who starts asks all members it knows before raft does: each looks who answers where it knows this incarnation to live
 // (mayJoin), and whoever is not the one that asks is a twin. This node looks at that address too. A twin that was cut off from
 // everybody at that moment is found when it is back: a node that hears of no leader for long asks whether it is a member, and
-// ends when it is told that another process is (stayMember). What it does until then, at most lonelyAfter, is not ruled out.
+// ends when it is told that another process is (stayMember). What it does until then, at most lonelyAfter and the two
+// memberPauses that stayMember may sleep, is not ruled out.
 
 // lookForTwin returns ErrNodeInUse when a twin lives. It is asked for the first group that has other members, and needs
 // seedTimeout at most, when one of them is silent.
