@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// wall keeps a room from importing something. The table below is section 2 of the house plan; a wall comes down in a
-// commit that changes this table and says why.
+// wall keeps a room from importing something. The table below is the house plan; a wall comes down in a commit that
+// changes this table and says why.
 type wall struct {
 	room   string   // "shard/..." is the room and all below.
 	banned []string // Import patterns.
