@@ -17,26 +17,30 @@ const (
 	balanceSilent = time.Second      // And how long it may have been silent.
 )
 
-// preferred is the voter that should lead a group: the voters in the order of their nodes, one after the other. All nodes
-// come to the same result, and groups with neighbouring ids have different leaders.
-func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
+// candidates are the voters of a group in the order in which they should rather lead it: all voters in the order of their nodes,
+// beginning with another one in each group. All nodes come to the same result, and groups with neighbouring ids have different leaders.
+func candidates(c raft.Configuration, group uint16) []raft.Server {
 	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
+	first := int(group) % len(all)
+	return slices.Concat(all[first:], all[:first])
+}
+
+// preferred is the voter that should lead a group.
+func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
+	all := candidates(c, group)
 	if len(all) == 0 {
 		return raft.Server{}, false
 	}
-	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
-	return all[int(group)%len(all)], true
+	return all[0], true
 }
 
-// rank is how many voters should lead the group before this node does.
+// rank is how many voters should lead the group before this node does; 0 for one that is no voter.
 func rank(c raft.Configuration, group uint16, me raft.ServerID) int {
-	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
-	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
-	at := slices.IndexFunc(all, func(s raft.Server) bool { return s.ID == me })
-	if at < 0 {
-		return 0
-	}
-	return (at - int(group)%len(all) + len(all)) % len(all)
+	return max(slices.IndexFunc(candidates(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
 }
 
 // balance gives leaderships to the nodes that should have them. Leaderships pile up otherwise: on the node that started

@@ -41,7 +41,7 @@ type Config struct {
 	Seeds []string
 	// Expect is how many nodes with empty directories found a cluster together, when nobody they can ask is a member of
 	// one already: with more of them, those with the lowest ids. 1 founds alone as soon as every seed has answered or
-	// failed once, so give other seeds with it to one node only. 0 never founds and only joins.
+	// failed once, so give other seeds with it to one node only. 0 never founds and only joins. At most VotersMax.
 	Expect int
 	// Advertise is the address that peers dial, at most 246 bytes. [the address of the peer port]
 	Advertise string
@@ -72,8 +72,11 @@ type Config struct {
 
 	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
 	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
-	TrailingLogs      uint64        // Entries kept behind a snapshot for slow followers. [120,000]
-	CommitTimeout     time.Duration // An idle leader tells its followers so often what is committed. [25 ms]
+	// TrailingLogs is how many entries are kept behind a snapshot for slow followers. No less than what a healthy follower may be
+	// behind when the log is cut: the entries on their way to it, some 400 (three calls of maxAppendEntries), and those that come while
+	// a snapshot is taken. With fewer it is sent snapshots again and again, and its process ends. Not checked. [120,000]
+	TrailingLogs  uint64
+	CommitTimeout time.Duration // An idle leader tells its followers so often what is committed. [25 ms]
 	// RPCsInFlight is how many calls with entries may be on their way to one follower: 1 gives pipelining up, for when a
 	// follower gets no entries while it hears its leader (hashicorp/raft#612). [transport.RPCsInFlight, the most]
 	RPCsInFlight int
@@ -81,7 +84,7 @@ type Config struct {
 	// so long after the last time when anything was applied since. [10,000, 10 s]
 	CheckEntries  uint64
 	CheckInterval time.Duration
-	CallLimit     time.Duration // A storage call that takes longer ends the process. [5 s]
+	CallLimit     time.Duration // A storage call that takes longer ends the process; at least 100 ms. [5 s]
 	CacheBytes    int64         // Block cache of both databases. [64 MB]
 	TailBytes     int           // Decoded newest log entries, all groups together. [64 MB]
 

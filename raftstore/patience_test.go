@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
 )
 
 // lone opens a store that is alone and leads its group.
@@ -53,12 +54,62 @@ func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 func TestUnknownAtTheEndOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
-		_, err := s.Group(1).persist(t.Context(), func(context.Context, string) ([]byte, string, error) {
+		_, err := s.Group(1).persist(t.Context(), false, func(context.Context, string) ([]byte, string, error) {
 			s.die()
 			return nil, "", ErrUnknown
 		})
 		if !errors.Is(err, ErrUnknown) || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "closes") {
 			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// After an unknown outcome no answer says that nothing was applied: the command is repeated until the caller leaves.
+func TestUnknownStaysUnknown(t *testing.T) {
+	for _, first := range []bool{false, true} { // The unknown attempt is persist's own, or was made before.
+		for _, later := range []error{ErrTooLarge, ErrOverloaded, ErrNoSpace, ErrNotLeader, ErrClosed} {
+			synctest.Test(t, func(t *testing.T) {
+				s := lone(t)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				tries := 0
+				_, err := s.Group(1).persist(ctx, first, func(context.Context, string) ([]byte, string, error) {
+					if tries++; tries == 1 && !first {
+						return nil, "", ErrUnknown
+					}
+					return nil, "", later
+				})
+				if !errors.Is(err, ErrUnknown) || errors.Is(err, later) || ctx.Err() == nil || tries < 10 {
+					t.Errorf("%v after an unknown outcome: %v after %d tries", later, err, tries)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// A store that closes does not wait for a transfer of leadership that goes on, and does not ask raft about it again and again.
+func TestLeadBarrierEndsWithTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t)
+		asked := 0
+		err := s.Group(1).throughTransfer(func() error {
+			switch asked++; {
+			case asked == 3:
+				s.die()
+			case asked > 100:
+				t.Error("raft is asked without a pause")
+				return ErrClosed
+			}
+			return raft.ErrLeadershipTransferInProgress
+		})
+		if !errors.Is(err, ErrClosed) || asked != 3 {
+			t.Errorf("%v after %d questions", err, asked)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

@@ -20,11 +20,11 @@ type attempt func(ctx context.Context, address string) (result []byte, hint stri
 
 // persist tries until it succeeds, the leader refuses for good, or ctx ends. A hint about the leader is followed once
 // without a pause, and news of a leader make the pauses short again: a new one needs a moment until it is ready.
+// unknown says that an attempt was made before, and what came of it is not known.
 //
-// INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error then is ErrUnknown,
-// whatever later attempts said.
-func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
-	var unknown bool
+// INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error then is ErrUnknown and
+// none that says that nothing was applied, whatever later attempts said.
+func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte, error) {
 	hint, followed, began := "", false, time.Now()
 	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
 		address := hint
@@ -36,7 +36,7 @@ func (g *Group) persist(ctx context.Context, try attempt) ([]byte, error) {
 		switch {
 		case err == nil:
 			return result, nil
-		case errors.Is(err, ErrTooLarge), errors.Is(err, ErrClosed) && !unknown, errors.Is(err, ErrOverloaded) && !unknown:
+		case !unknown && (errors.Is(err, ErrTooLarge) || errors.Is(err, ErrClosed) || errors.Is(err, ErrOverloaded)):
 			return nil, err
 		case errors.Is(err, ErrNoSpace): // The leader hands over, or nobody has space.
 			if !unknown && time.Since(began) > noSpacePatience {
@@ -159,8 +159,7 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 	if len(cmd) > CommandBytesMax {
 		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
 	}
-	wasUnknown := errors.Is(err, ErrUnknown)
-	result, err = g.persist(ctx, func(ctx context.Context, address string) (result []byte, hint string, err error) {
+	result, err = g.persist(ctx, errors.Is(err, ErrUnknown), func(ctx context.Context, address string) (result []byte, hint string, err error) {
 		if address == "" {
 			result, index, err = g.proposeHere(ctx, cmd)
 			return result, "", err
@@ -174,9 +173,6 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 		}
 		return result, hint, err
 	})
-	if err != nil && wasUnknown && !errors.Is(err, ErrUnknown) {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
 	return result, index, err
 }
 

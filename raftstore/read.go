@@ -81,7 +81,7 @@ func (g *Group) verifyLeader(ctx context.Context) error {
 // ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever node:
 // a Read after it is linearizable. It asks the leader and waits until this node has applied as much, or ctx ends.
 func (g *Group) ReadBarrier(ctx context.Context) error {
-	result, err := g.persist(ctx, func(ctx context.Context, address string) ([]byte, string, error) {
+	result, err := g.persist(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
 		if address == "" {
 			index, err := g.readIndex(ctx)
 			return binary.BigEndian.AppendUint64(nil, index), "", err

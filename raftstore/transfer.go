@@ -110,16 +110,24 @@ func (g *Group) answered(err error) {
 
 // leadBarrier waits until everything from before this node's term is applied, and through a transfer.
 func (g *Group) leadBarrier() error {
+	return g.throughTransfer(func() error {
+		err := g.raft.Barrier(0).Error()
+		g.answered(err)
+		return err
+	})
+}
+
+// throughTransfer asks raft again and again while it refuses because of a transfer, until the store closes.
+func (g *Group) throughTransfer(ask func() error) error {
 	for {
-		err := g.whileOpen(func() error {
-			err := g.raft.Barrier(0).Error()
-			g.answered(err)
-			return err
-		})
+		err := g.whileOpen(ask)
 		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || g.raft.State() != raft.Leader {
 			return err
 		}
 		g.store.c.Logger.Debug("a transfer of leadership goes on", slog.Int("group", int(g.id)))
 		g.store.pause(barrierPause)
+		if g.store.life.Err() != nil { // No pause is one any more.
+			return ErrClosed
+		}
 	}
 }
