@@ -56,29 +56,30 @@ type links struct {
 	lost      atomic.Uint64
 }
 
-// request sends one request of a group to the peer at address and waits for the answer, until this node hears of another
-// leader: the old one may be gone without a word.
+// request sends one request of a group to the peer at address and waits for the answer; see exchange.
 func (l *links) request(ctx context.Context, g *Group, address string, op byte, payload []byte) (frame, error) {
+	believed, _ := g.raft.LeaderWithID()
 	k, err := l.get(ctx, address)
 	if err != nil {
 		return frame{}, err
 	}
 	l.forwarded.Add(1)
-	id, answer, err := k.send(op, g.id, payload)
+	id, answer, err := k.expect()
 	if err != nil {
 		return frame{}, err
 	}
-	f, waited := k.await(ctx, g, address, answer)
-	if waited == 0 {
-		return f, f.err
+	f, sent, waited := k.exchange(ctx, g, address, string(believed), encodeRequest(op, id, g.id, payload), answer)
+	if waited != 0 {
+		f.err = errLinkLost
+		k.forget(id)
+		if time.Since(k.heard.Time()) >= waited {
+			l.drop(address, k)
+		}
 	}
-	k.mu.Lock()
-	delete(k.waiting, id)
-	k.mu.Unlock()
-	if time.Since(k.heard.Time()) >= waited {
-		l.drop(address, k)
+	if f.err != nil && !sent {
+		return frame{}, errNotSent
 	}
-	return frame{}, errLinkLost
+	return f, f.err
 }
 
 // errNotSent means that the request never left this node.

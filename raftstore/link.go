@@ -38,26 +38,34 @@ type frame struct {
 	err     error
 }
 
-// await waits for an answer. A waited other than 0 says how long a connection must have been silent to be given up.
-func (k *link) await(ctx context.Context, g *Group, address string, answer <-chan frame) (f frame, waited time.Duration) {
+// exchange queues a request and waits for its answer, until this node hears of another leader: the old one may be gone without a word.
+// believed is whom it took for the leader before; who named address as the leader knows better than that. A waited other
+// than 0 says how long a connection must have been silent to be given up.
+//
+// INVARIANT: it returns with ctx, and after linkSilence, whether there is room in the queue or not. The frames in there may be those of
+// callers that left, so it is no sign of life, and the caller who waits for room is the one who finds out that the peer is gone.
+func (k *link) exchange(ctx context.Context, g *Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
 	silence := linkSilence
 	if end, bounded := ctx.Deadline(); bounded { // The last try has to be on a fresh connection.
 		silence = min(silence, max(time.Until(end)/2, linkPatience))
 	}
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
+	out := k.out
 	for {
 		moved := g.moved()
-		if leader, _ := g.raft.LeaderWithID(); leader != "" && string(leader) != address {
-			return f, linkSilence
+		if l, _ := g.raft.LeaderWithID(); l != "" && string(l) != address && string(l) != believed {
+			return f, out == nil, linkSilence
 		}
 		select {
+		case out <- request:
+			out = nil
 		case f = <-answer:
-			return f, 0
+			return f, out == nil, 0
 		case <-timer.C:
-			return f, silence
+			return f, out == nil, silence
 		case <-ctx.Done():
-			return f, linkSilence
+			return f, out == nil, linkSilence
 		case <-moved:
 		}
 	}
@@ -79,6 +87,11 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 		return nil, errors.Join(errNotSent, c.Close())
 	}
 	l.dialed.Add(1)
+	return l.add(address, c), nil
+}
+
+// add begins to use a connection. REQUIRES: mu is held.
+func (l *links) add(address string, c net.Conn) *link {
 	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
 	k.heard.Mark()
 	l.byAddr[address] = k
@@ -90,34 +103,39 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 		k.read()
 		l.drop(address, k)
 	})
-	return k, nil
+	return k
 }
 
-func (k *link) send(op byte, group uint16, payload []byte) (id uint64, reply <-chan frame, err error) {
-	answer := make(chan frame, 1)
+// expect registers a request and returns its id and where the answer will come.
+func (k *link) expect() (id uint64, answer <-chan frame, err error) {
 	k.mu.Lock()
-	if k.waiting == nil {
-		k.mu.Unlock()
+	defer k.mu.Unlock()
+	switch {
+	case k.waiting == nil:
 		return 0, nil, errNotSent
-	}
-	if len(k.waiting) >= LinkRequestsMax {
-		k.mu.Unlock()
+	case len(k.waiting) >= LinkRequestsMax:
 		return 0, nil, ErrOverloaded
 	}
 	k.next++
-	id = k.next
-	k.waiting[id] = answer
-	k.mu.Unlock()
+	c := make(chan frame, 1)
+	k.waiting[k.next] = c
+	return k.next, c, nil
+}
+
+// forget is the end of a request whose answer nobody waits for.
+func (k *link) forget(id uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.waiting, id)
+}
+
+func encodeRequest(op byte, id uint64, group uint16, payload []byte) []byte {
 	b := make([]byte, 0, requestHead+len(payload))
 	b = binary.BigEndian.AppendUint32(b, uint32(requestHead-4+len(payload)))
 	b = append(b, op)
 	b = binary.BigEndian.AppendUint64(b, id)
 	b = binary.BigEndian.AppendUint16(b, group)
-	select {
-	case k.out <- append(b, payload...):
-	case <-k.gone: // drop answers.
-	}
-	return id, answer, nil
+	return append(b, payload...)
 }
 
 func (k *link) read() {
@@ -154,9 +172,29 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// writeFrames writes what comes out of a queue and flushes when the queue is empty.
+// writePatience bounds a write to a peer that reads nothing while its connection stays open. Its callers have left by then.
+const writePatience = 10 * time.Second
+
+// patient is a connection on which a write fails after writePatience, or up to half of it earlier: a deadline is set anew
+// when half of the last one is over, not for each write.
+type patient struct {
+	net.Conn
+	until time.Time
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	if now := time.Now(); p.until.Sub(now) < writePatience/2 {
+		p.until = now.Add(writePatience)
+		if err := p.SetWriteDeadline(p.until); err != nil {
+			return 0, err
+		}
+	}
+	return p.Conn.Write(b)
+}
+
+// writeFrames writes what comes out of a queue and flushes when the queue is empty. It ends with gone, or with a write that fails.
 func writeFrames(c net.Conn, out <-chan []byte, gone <-chan struct{}) {
-	w := bufio.NewWriterSize(c, 64<<10)
+	w := bufio.NewWriterSize(&patient{Conn: c}, 64<<10)
 	for {
 		select {
 		case b := <-out:

@@ -9,35 +9,55 @@ import (
 	"sync"
 )
 
-// serveForward works on the requests of one connection, many at a time.
+// serveForward works on the requests of one connection, many at a time. BOUND: LinkRequestsMax of them, and as many answers
+// that wait to be written.
+//
+// INVARIANT: when either side of the connection fails, reading or writing, gone is closed, and everybody here comes to an end:
+// who reads may wait for a slot, who holds one for room among the answers, and the writer for a peer that does not read.
 func (s *Store) serveForward(c net.Conn) {
 	gone := make(chan struct{})
 	out := make(chan []byte, LinkRequestsMax)
 	slots := make(chan struct{}, LinkRequestsMax)
 	ctx, cancel := context.WithCancel(s.life)
+	end := sync.OnceFunc(func() {
+		cancel()
+		close(gone)
+		c.Close()
+	})
 	var all sync.WaitGroup
-	all.Go(func() { writeFrames(c, out, gone); c.Close() })
+	all.Go(func() {
+		writeFrames(c, out, gone)
+		end()
+	})
 	r := bufio.NewReaderSize(c, 64<<10)
 	for {
 		b, err := readFrame(r)
 		if err != nil || len(b) < requestHead-4 {
 			break
 		}
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			status, payload := s.serveRequest(ctx, b[0], binary.BigEndian.Uint16(b[9:]), b[requestHead-4:])
-			reply := binary.BigEndian.AppendUint32(make([]byte, 0, frameHead+len(payload)), uint32(frameHead-4+len(payload)))
-			reply = append(append(reply, status), b[1:9]...)
-			select {
-			case out <- append(reply, payload...):
-			case <-gone:
-			}
-		})
+		select {
+		case slots <- struct{}{}:
+			all.Go(func() {
+				defer func() { <-slots }()
+				reply := s.answerRequest(ctx, b)
+				select {
+				case out <- reply:
+				case <-gone:
+				}
+			})
+		case <-gone: // No read succeeds after what the reader holds.
+		}
 	}
-	cancel()
-	close(gone)
+	end()
 	all.Wait()
+}
+
+// answerRequest works on a request and returns the frame that answers it.
+func (s *Store) answerRequest(ctx context.Context, b []byte) []byte {
+	status, payload := s.serveRequest(ctx, b[0], binary.BigEndian.Uint16(b[9:]), b[requestHead-4:])
+	reply := binary.BigEndian.AppendUint32(make([]byte, 0, frameHead+len(payload)), uint32(frameHead-4+len(payload)))
+	reply = append(append(reply, status), b[1:9]...)
+	return append(reply, payload...)
 }
 
 func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload []byte) (status byte, reply []byte) {

@@ -1,0 +1,190 @@
+package raftstore
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A leader that falls silent just after an answer, while the queue to it is full of commands whose callers have left: whoever
+// comes then waits no longer than it wants to, knows that nothing was sent, and the connection is given up.
+func TestFullLinkToASilentLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t)
+		here, peer := net.Pipe()
+		k := addLink(s, here)
+		r := bufio.NewReader(peer)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			answerOne(t, peer, r)
+		}()
+		ask := func(ctx context.Context) error {
+			_, err := s.links.request(ctx, s.Group(1), "peer", opPropose, make([]byte, 16<<10))
+			return err
+		}
+		if err := ask(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-answered
+
+		for len(k.out) < cap(k.out) { // Callers without a deadline that leave soon.
+			ctx, leave := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for range cap(k.out) - len(k.out) {
+				all.Go(func() { _ = ask(ctx) })
+			}
+			time.Sleep(100 * time.Millisecond)
+			leave()
+			all.Wait()
+		}
+		if s.links.lost.Load() != 0 {
+			t.Fatal("the connection is gone before the test")
+		}
+
+		began := time.Now()
+		done := make(chan error, 10)
+		for range cap(done) {
+			go func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				done <- ask(ctx)
+			}()
+		}
+		late := time.After(10 * time.Second)
+		for range cap(done) {
+			select {
+			case err := <-done:
+				if took := time.Since(began); took > time.Second || !errors.Is(err, errNotSent) {
+					t.Errorf("%v after %s", err, took)
+				}
+			case <-late:
+				t.Errorf("a caller with a second of time waits for %s", time.Since(began))
+				peer.Close()
+				late = nil
+				<-done
+			}
+		}
+		if s.links.lost.Load() != 1 {
+			t.Error("the connection is kept")
+		}
+		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// addLink begins to use a connection to a node at the address "peer".
+func addLink(s *Store, c net.Conn) *link {
+	s.links.mu.Lock()
+	defer s.links.mu.Unlock()
+	return s.links.add("peer", c)
+}
+
+// answerOne reads a request and answers it.
+func answerOne(t *testing.T, c net.Conn, r *bufio.Reader) {
+	b, err := readFrame(r)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	answer := binary.BigEndian.AppendUint32(nil, frameHead-4)
+	if _, err := c.Write(append(append(answer, statusOK), b[1:9]...)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A request goes to the node that another one names as the leader, although this node believes in somebody else still.
+func TestHintIsFollowedAgainstOwnBelief(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t) // It believes in itself.
+		here, peer := net.Pipe()
+		addLink(s, here)
+		go answerOne(t, peer, bufio.NewReader(peer))
+		if f, err := s.links.request(t.Context(), s.Group(1), "peer", opPropose, nil); err != nil || f.status != statusOK {
+			t.Errorf("%+v, %v", f, err)
+		}
+		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// flood sends requests until they cannot be sent any more, and reads no answer.
+func flood(c net.Conn, sent *atomic.Int64) {
+	request := binary.BigEndian.AppendUint32(nil, requestHead-4)
+	request = append(request, opReadIndex)
+	request = binary.BigEndian.AppendUint64(request, 1)
+	request = binary.BigEndian.AppendUint16(request, 1)
+	for {
+		if _, err := c.Write(request); err != nil {
+			return
+		}
+		sent.Add(1)
+	}
+}
+
+// A peer that sends thousands of requests, reads no answer, and goes: the node is done with it at once.
+func TestServeForwardEndsWithAPeerThatNeverRead(t *testing.T) {
+	served(t, func(peer net.Conn, ended <-chan struct{}) time.Duration {
+		began := time.Now()
+		peer.Close()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+		}
+		return time.Since(began)
+	}, 0)
+}
+
+// One that stays is given up.
+func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
+	began := time.Time{}
+	served(t, func(_ net.Conn, ended <-chan struct{}) time.Duration {
+		began = time.Now()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+		}
+		return time.Since(began)
+	}, writePatience)
+}
+
+// served floods a node with requests until both sides stand still, does what follows, and wants to know that it took no longer than that.
+func served(t *testing.T, follows func(peer net.Conn, ended <-chan struct{}) time.Duration, atMost time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lone(t)
+		here, peer := net.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.serveForward(here)
+		}()
+		var sent atomic.Int64
+		go flood(peer, &sent)
+		for before := int64(-1); before != sent.Load(); time.Sleep(10 * time.Millisecond) {
+			before = sent.Load()
+		}
+		if sent.Load() < 2*LinkRequestsMax {
+			t.Errorf("it stands still after %d requests: the test tests nothing", sent.Load())
+		}
+		if took := follows(peer, ended); took > atMost {
+			t.Errorf("the node is busy with a peer that does not read for %s", took)
+		}
+		select {
+		case <-ended:
+		default:
+			t.Fatal("it goes on for ever")
+		}
+		if err := errors.Join(peer.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
