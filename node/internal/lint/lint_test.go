@@ -43,6 +43,8 @@ func TestLaw(t *testing.T) {
 	report("purity of the engine", pure, err)
 	drops, err := Drops(root, "./raftstore/...")
 	report("errors of the disk", drops, err)
+	copies, err := Checkpoints(root, packages)
+	report("checkpoints of a database", copies, err)
 	text, err := Text(root)
 	report("text", text, err)
 	gomod, err := os.ReadFile(filepath.Join(root, "go.mod"))

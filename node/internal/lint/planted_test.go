@@ -72,10 +72,21 @@ func TestPurityFindsPlantedSins(t *testing.T) {
 
 func TestDropsFindPlantedErrors(t *testing.T) { compare(t, "testdata/drops.go", checkDrops) }
 
-// compare checks one planted file against its own "want: rule" comments.
-func compare(t *testing.T, name string, check func(*source) []Finding) {
+func TestCheckpointsFindsPlantedCopies(t *testing.T) {
+	compare(t, "testdata/checkpoint.go", checkCheckpoints, pebble)
+}
+
+// A table of packages without one that imports Pebble is a table of something else.
+func TestCheckpointsWantsSomebodyToLookAt(t *testing.T) {
+	if found, err := Checkpoints(root, []*Package{{ImportPath: Module + "/shard", Imports: []string{"time"}}}); err == nil {
+		t.Errorf("nobody was looked at: %v", found)
+	}
+}
+
+// compare checks one planted file against its own "want: rule" comments. It may import what is given, beside some of the standard library.
+func compare(t *testing.T, name string, check func(*source) []Finding, imports ...string) {
 	t.Helper()
-	exports, err := exportsOf(".", "time", "maps", "slices", "os", "net")
+	exports, err := exportsOf(".", append([]string{"time", "maps", "slices", "os", "net"}, imports...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
