@@ -7,8 +7,11 @@ import (
 	"crypto/x509"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,11 +102,16 @@ func TestMembersSpeak(t *testing.T) {
 	}
 }
 
-// Strangers are refused for the right reason, many times, and leave nothing behind.
-func TestPeerCertificates(t *testing.T) {
-	ours, theirs := certs.New(t), certs.New(t)
-	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
-	r := m.Rejects()
+// stranger is somebody who opens a connection to the peer port and should not.
+type stranger struct {
+	name  string
+	act   func(net.Conn)
+	count string // Of Rejects: the reason he is refused for.
+}
+
+// strangers are all kinds there are, for a node of the authority ours.
+func strangers(t *testing.T, ours *certs.Authority) []stranger {
+	theirs := certs.New(t)
 	credentials := func(f Files) *Credentials {
 		c, err := NewCredentials(f, slog.New(slog.DiscardHandler))
 		if err != nil {
@@ -125,56 +133,94 @@ func TestPeerCertificates(t *testing.T) {
 	none := &Credentials{roots: x509.NewCertPool()}
 	random := make([]byte, 4096)
 	rand.Read(random)
-	cases := []struct {
-		name  string
-		act   func(net.Conn)
-		count func() uint64
-	}{
-		{"another authority", over(credentials(files(theirs, "n2", time.Hour)), good), r.Authority.Load},
+	return []stranger{
+		{"another authority", over(credentials(files(theirs, "n2", time.Hour)), good), "authority"},
 		{"no certificate", func(raw net.Conn) {
 			secure := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, RootCAs: none.roots})
 			secure.Write(good)
 			io.Copy(io.Discard, secure)
-		}, r.NoCertificate.Load},
-		{"expired", over(credentials(files(ours, "n2", -time.Minute)), good), r.Expired.Load},
-		{"no member", over(credentials(files(ours, "n9", time.Hour)), good), r.Name.Load},
-		{"another cluster", over(credentials(files(ours, "n2", time.Hour)), foreign), r.Cluster.Load},
+		}, "no certificate"},
+		{"expired", over(credentials(files(ours, "n2", -time.Minute)), good), "expired"},
+		{"no member", over(credentials(files(ours, "n9", time.Hour)), good), "name"},
+		{"another cluster", over(credentials(files(ours, "n2", time.Hour)), foreign), "cluster"},
 		{"old TLS", func(raw net.Conn) {
 			secure := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
 			secure.Handshake()
-		}, r.Handshake.Load},
-		{"plain header", func(raw net.Conn) { raw.Write(good); io.Copy(io.Discard, raw) }, func() uint64 { return r.Handshake.Load() - 1 }},
-		{"random bytes", func(raw net.Conn) { raw.Write(random); io.Copy(io.Discard, raw) }, func() uint64 { return r.Handshake.Load() - 2 }},
+		}, "handshake"},
+		{"plain header", func(raw net.Conn) { raw.Write(good); io.Copy(io.Discard, raw) }, "handshake"},
+		{"random bytes", func(raw net.Conn) { raw.Write(random); io.Copy(io.Discard, raw) }, "handshake"},
 	}
-	for _, tc := range cases {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
+}
+
+// counted are the refusals of a mux by reason, without those that never were.
+func counted(m *Mux) map[string]uint64 {
+	all := map[string]uint64{}
+	for name, c := range map[string]*atomic.Uint64{
+		"full": &m.rejects.Full, "header": &m.rejects.Header, "cluster": &m.rejects.Cluster, "stream": &m.rejects.Stream, "handshake": &m.rejects.Handshake,
+		"no certificate": &m.rejects.NoCertificate, "authority": &m.rejects.Authority, "expired": &m.rejects.Expired, "name": &m.rejects.Name,
+	} {
+		if n := c.Load(); n > 0 {
+			all[name] = n
 		}
-		tc.act(c)
-		c.Close()
-		for tc.count() != 1 && tc.count() < 100 {
-			time.Sleep(time.Millisecond)
+	}
+	return all
+}
+
+// turnedAway lets somebody connect and waits until the mux has counted him, which it does after the connection may have ended.
+func turnedAway(t *testing.T, m *Mux, address string, who stranger, want map[string]uint64) {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeadline(time.Now().Add(strangersMax))
+	who.act(c)
+	c.Close()
+	want[who.count]++
+	for began := time.Now(); !maps.Equal(counted(m), want) || m.Conns() > 0; time.Sleep(100 * time.Microsecond) {
+		if time.Since(began) > strangersMax {
+			t.Fatalf("%s: refusals are %v, want %v; %d connections are open", who.name, counted(m), want, m.Conns())
 		}
 	}
-	for m.Conns() > 0 {
-		time.Sleep(time.Millisecond)
+}
+
+// strangersMax is after how long a test gives up that waits for a refusal.
+const strangersMax = 30 * time.Second
+
+// Strangers are refused for the right reason, and for no other.
+func TestPeerCertificates(t *testing.T) {
+	ours := certs.New(t)
+	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
+	want := map[string]uint64{}
+	for _, who := range strangers(t, ours) {
+		turnedAway(t, m, address, who, want)
 	}
-	before := heap()
-	for range 300 {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
+}
+
+// Hundreds of strangers of a kind are counted one by one, and leave nothing behind.
+func TestStrangersLeaveNothing(t *testing.T) {
+	ours := certs.New(t)
+	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
+	want := map[string]uint64{}
+	for _, who := range strangers(t, ours) {
+		if !slices.Contains([]string{"another authority", "no certificate", "another cluster", "random bytes"}, who.name) {
+			continue
 		}
-		c.Write(random)
-		io.Copy(io.Discard, c)
-		c.Close()
-	}
-	for m.Conns() > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	if grown := int64(heap()) - int64(before); grown > 1<<20 {
-		t.Errorf("300 strangers left %d bytes", grown)
+		if !t.Run(who.name, func(t *testing.T) {
+			turnedAway(t, m, address, who, want) // What is made once is made.
+			before, first := heap(), want[who.count]
+			for range 300 {
+				turnedAway(t, m, address, who, want)
+			}
+			if got := counted(m)[who.count] - first; got != 300 {
+				t.Errorf("300 strangers are counted as %d", got)
+			}
+			if grown := int64(heap()) - int64(before); grown > 1<<20 {
+				t.Errorf("300 strangers left %d bytes", grown)
+			}
+		}) {
+			return // The counts of the others would be wrong, too.
+		}
 	}
 }
 
