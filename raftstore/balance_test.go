@@ -3,7 +3,10 @@ package raftstore
 import (
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 )
 
 // Neighbouring groups have different preferred leaders, and rank counts on from there, in the order of nodes and not of incarnations.
@@ -31,5 +34,55 @@ func TestCandidatesRotate(t *testing.T) {
 	}
 	if _, found := preferred(raft.Configuration{}, 1); found || rank(raft.Configuration{}, 1, "n1~9") != 0 {
 		t.Error("a group without voters has a leader")
+	}
+}
+
+// A node waits with its election by its rank, in raft and in what wakes raft. The step is no shorter than what two nodes may differ by in
+// noticing (silence.go), else they would stand at once all the same.
+func TestElectionsAreStaggered(t *testing.T) {
+	if clusterStagger < 2*silencePause {
+		t.Errorf("nodes stand %s apart, and may notice %s late", clusterStagger, 2*silencePause)
+	}
+	open := func(fs vfs.FS) *Store {
+		s, err := Open(Config{
+			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
+			Machine: func(uint16) StateMachine { return &counting{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	shut := func(s *Store) {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs := vfs.NewMem()
+	s := open(fs)
+	if err := s.Group(1).WaitReady(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	me, _ := s.Group(1).self()
+	second := raft.Server{ID: "B~1", Address: "127.0.0.1:1"} // Nobody is there.
+	shut(s)
+	rewrite(t, fs, s.cluster, func(l *pebblelog.Log) error {
+		last, _ := l.LastIndex()
+		servers := raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{me, second}})
+		return l.StoreLogs([]*raft.Log{{Index: last + 1, Term: 2, Type: raft.LogConfiguration, Data: servers}})
+	})
+	s = open(fs)
+	defer shut(s)
+	g := s.Group(1) // Which prefers the second of two voters.
+	if to, _ := preferred(g.servers(), 1); to.ID != second.ID {
+		t.Fatalf("%v of %v is preferred: the test tests nothing", to, g.servers())
+	}
+	want := clusterTimeout + clusterStagger
+	if g.heartbeat != want {
+		t.Errorf("it looks for silence after %s, want %s", g.heartbeat, want)
+	}
+	rc := g.raft.ReloadableConfig() // A millisecond more while it is being woken.
+	if got := rc.HeartbeatTimeout.Truncate(clusterStagger); got != want || rc.ElectionTimeout != rc.HeartbeatTimeout {
+		t.Errorf("raft stands for election after %s, then again after %s; want %s", rc.HeartbeatTimeout, rc.ElectionTimeout, want)
 	}
 }

@@ -137,12 +137,42 @@ func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 	}
 }
 
-// The configuration that section 8 of the replication rules asks for.
+// The configuration of a group, each value with its reason: a release of the library that changes a default, or somebody here who
+// changes a value, has to read it.
 func TestRaftConfiguration(t *testing.T) {
 	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
-	c := s.raftConfig(1, clusterTimeout, true, nil)
-	if c.RestoreCommittedLogs || !c.BatchApplyCh || !c.NoSnapshotRestoreOnStart || !c.NoLegacyTelemetry || c.PreVoteDisabled {
-		t.Errorf("%+v", c)
+	leads := make(chan bool, 1)
+	c := s.raftConfig(1, clusterTimeout, true, leads)
+	for _, v := range []struct {
+		name      string
+		got, want any
+		why       string
+	}{
+		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (silence.go)"},
+		{"ElectionTimeout", c.ElectionTimeout, time.Second, "a candidate that failed begins anew as soon as a follower would begin"},
+		{"LeaderLeaseTimeout", c.LeaderLeaseTimeout, time.Second, "a leader without a majority ends by itself; longer than the heartbeat timeout raft refuses to start"},
+		{"CommitTimeout", c.CommitTimeout, 25 * time.Millisecond, "an idle follower learns only then what is committed (raft#28, #282): reads there wait for it"},
+		{"MaxAppendEntries", c.MaxAppendEntries, 128, "size of a leader's group commit and of a batch of the state machine"},
+		{"BatchApplyCh", c.BatchApplyCh, true, "callers do not wait for the loop one by one; the price is that an enqueue timeout is an unknown outcome (raft#561)"},
+		{"ShutdownOnRemove", c.ShutdownOnRemove, false, "a removed node may be admitted again without a restart"},
+		{"TrailingLogs", c.TrailingLogs, uint64(120_000), "a follower that was away for two minutes gets entries, not a snapshot; more than two snapshots apart (raft#85)"},
+		{"SnapshotThreshold", c.SnapshotThreshold, uint64(50_000), "see TrailingLogs"},
+		{"SnapshotInterval", c.SnapshotInterval, time.Minute, "how often that is looked at, up to twice as long, so that groups do not take theirs at once"},
+		{"NoSnapshotRestoreOnStart", c.NoSnapshotRestoreOnStart, true, "the state is on disk, and the start-up check says whether it is good"},
+		{"RestoreCommittedLogs", c.RestoreCommittedLogs, false, "broken in v1.8.0, see TestRestoreCommittedLogsIsStillBroken"},
+		{"PreVoteDisabled", c.PreVoteDisabled, false, "a node that comes back would depose leaders; the brakes of the transport stand on it, too"},
+		{"NoLegacyTelemetry", c.NoLegacyTelemetry, true, "its metrics would be counted twice"},
+		{"ProtocolVersion", c.ProtocolVersion, raft.ProtocolVersion(3), "ids of servers are not their addresses: incarnations, and nodes that move, need that"},
+		{"LocalID", c.LocalID, raft.ServerID("n1"), "the incarnation of the directory"},
+		{"NotifyCh", c.NotifyCh, (chan<- bool)(leads), "leadership is known by its notices, which follow drains: raft waits while they are not read"},
+		{"RPCsInFlight", s.c.RPCsInFlight, 2, "more ruin batching and latency (raft PR #541); 1 is for an operator whose follower gets no entries (raft#612)"},
+	} {
+		if v.got != v.want {
+			t.Errorf("%s is %v and not %v: %s", v.name, v.got, v.want, v.why)
+		}
+	}
+	if c.LeaderLeaseTimeout > c.HeartbeatTimeout {
+		t.Errorf("a lease of %s outlives the heartbeat timeout of %s", c.LeaderLeaseTimeout, c.HeartbeatTimeout)
 	}
 	if c.TrailingLogs <= 2*c.SnapshotThreshold {
 		t.Errorf("%d trailing entries do not cover the older of two snapshots", c.TrailingLogs)
@@ -150,9 +180,45 @@ func TestRaftConfiguration(t *testing.T) {
 	if err := raft.ValidateConfig(c); err != nil {
 		t.Error(err)
 	}
-	if c.HeartbeatTimeout != clusterTimeout {
-		t.Errorf("heartbeat %s", c.HeartbeatTimeout)
+	if staggered := s.raftConfig(1, clusterTimeout+clusterStagger, false, leads); staggered.HeartbeatTimeout != clusterTimeout+clusterStagger ||
+		staggered.ElectionTimeout != staggered.HeartbeatTimeout || staggered.NoSnapshotRestoreOnStart {
+		t.Errorf("timers %s, %s, kept state %v of a node that should lead second and has to load a snapshot",
+			staggered.HeartbeatTimeout, staggered.ElectionTimeout, staggered.NoSnapshotRestoreOnStart)
 	}
+}
+
+// Raft waits for whoever reads the notices of leadership: with one that nobody reads it calls itself leader and takes no command.
+// When this test fails, follow may take its time.
+func TestUnreadNoticesStillBlockTheLibrary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := raft.NewInmemStore()
+		address, trans := raft.NewInmemTransport("")
+		notices := make(chan bool)
+		config := raft.DefaultConfig()
+		config.LocalID, config.Logger, config.NotifyCh = "A", hclog.NewNullLogger(), notices
+		snaps := raft.NewInmemSnapshotStore()
+		servers := raft.Configuration{Servers: []raft.Server{{ID: "A", Address: address}}}
+		if err := raft.BootstrapCluster(config, store, store, snaps, trans, servers); err != nil {
+			t.Fatal(err)
+		}
+		r, err := raft.NewRaft(config, plainFSM{}, store, store, snaps, trans)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-r.LeaderCh() // That one drops what is not read.
+		if err := r.Apply([]byte("x"), time.Hour).Error(); err != raft.ErrEnqueueTimeout {
+			t.Errorf("a command with a notice that nobody read: %v", err)
+		}
+		if leads := <-notices; !leads {
+			t.Error("the first notice is of a lost leadership")
+		}
+		if err := r.Apply([]byte("x"), time.Hour).Error(); err != nil {
+			t.Errorf("a command when the notice was read: %v", err)
+		}
+		if err := r.Shutdown().Error(); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestAlone(t *testing.T) {
