@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
 // closeMax is how long a store may take to close: the process has 15 s to end.
@@ -50,6 +51,47 @@ func TestCloseOfALeaderThatCannotCommit(t *testing.T) {
 			}
 		})
 		c.Crash(lead)
+		stopAll(c)
+	})
+}
+
+// That many groups are in this state makes no difference: what is handed over is given up together.
+func TestCloseOfALeaderOfManyGroupsThatCannotCommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		groups := []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9}
+		c := raftstoretest.NewCluster(t, 12, 3)
+		disks := make([]*raftstoretest.SmallDisk, 3)
+		c.Configure = func(i int, config *raftstore.Config) {
+			disks[i] = small(config)
+			config.Groups, config.Machine = groups, func(uint16) raftstore.StateMachine { return &blobs{} }
+		}
+		startAll(t, c, 3)
+		s, _ := c.Store(0)
+		for _, id := range groups {
+			if err := s.Transfer(t.Context(), id, c.Nodes[0].ID); err != nil && !s.Group(id).Ready() {
+				t.Fatal(err)
+			}
+		}
+		disks[1].FillUpTo(1 * mib)
+		disks[2].FillUpTo(1 * mib)
+		time.Sleep(2 * time.Second)
+		for _, id := range groups {
+			for err := error(nil); err == nil; {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				_, err = s.Group(id).Propose(ctx, make([]byte, 200<<10))
+				cancel()
+			}
+		}
+		for _, id := range groups {
+			if !s.Group(id).Ready() {
+				t.Fatalf("group %d is led by another node", id)
+			}
+		}
+		closesInTime(t, s, func() {
+			disks[1].Fill(0)
+			disks[2].Fill(0)
+		})
+		c.Crash(0)
 		stopAll(c)
 	})
 }

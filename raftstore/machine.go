@@ -188,8 +188,8 @@ const (
 	installWindow = 5 * time.Minute
 )
 
-// noteInstall ends the process when the leader sends one snapshot after the other: the library's idea of our log is wrong
-// then and stays so until a restart (hashicorp/raft#697).
+// noteInstall ends the process when the leader sends one snapshot after the other: whatever keeps this node from following then, a new
+// process begins with what is on the disk. It is called by the goroutine that applies.
 func (m *machine) noteInstall(now time.Time) {
 	m.install = slices.DeleteFunc(append(m.install, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
 	if len(m.install) > installsMax {

@@ -50,6 +50,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		return errors.Join(err, g.safe.Close())
 	}
 	g.safe.WhileWanted(g.replicates)
+	g.safe.SetHas(g.has)
 	g.machine.running.Store(true)
 	g.batcher = newBatcher(g.raft, g.answered)
 	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })

@@ -97,6 +97,8 @@ func (m *machine) Restore(r io.ReadCloser) error {
 		m.store.exit.Now("snapshot cannot be restored", err)
 	}
 	m.noteInstall(time.Now())
+	end := m.applied.Load()
+	m.store.log.Group(m.id).Replaced(end.Index, end.Term)
 	return nil
 }
 
@@ -150,13 +152,14 @@ func (m *machine) at() (*statedb.Snapshot, error) {
 	}
 }
 
-// late reports whether a snapshot that raft begins to write was sent by a leader and ends with an entry that raft has applied. Raft asks
-// from its main loop, so nothing is applied meanwhile. One that is sent again and again counts like one that is installed again and
-// again: the process ends, and its next life asks for what it lacks.
+// late reports whether a snapshot that raft begins to write comes from a leader and ends with an entry that raft has applied. Raft asks
+// from its main loop, so nothing is applied meanwhile. Such a snapshot is mostly answered before raft hears of it (see has); this is for
+// what is applied, and for a term that is begun, between the two.
 func (g *Group) late(index, term uint64) bool {
-	if !g.machine.running.Load() || !g.safe.WasSent(index, term) || g.raft.AppliedIndex() < index {
-		return false
-	}
-	g.machine.noteInstall(time.Now())
-	return true
+	return g.machine.running.Load() && g.safe.Installs(index, term) && g.raft.AppliedIndex() >= index
+}
+
+// has reports whether this node has applied an entry, and is in a term.
+func (g *Group) has(term, index uint64) bool {
+	return g.raft.CurrentTerm() == term && g.raft.AppliedIndex() >= index
 }

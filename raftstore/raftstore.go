@@ -123,7 +123,7 @@ func (s *Store) enter() bool {
 
 func (s *Store) leave() { s.readers.Done() }
 
-// closePatience is how long raft may take for what it has when the store closes.
+// closePatience is how long the hand-over of leaderships and raft, for what it has, may take when the store closes.
 const closePatience = 2 * time.Second
 
 // hangUp ends all calls to peers, and those of peers. A leader that cannot commit, and whose followers still answer heartbeats, as when
@@ -134,7 +134,7 @@ func (s *Store) hangUp() {
 		g.safe.HangUp()
 	}
 	if s.mux != nil {
-		_ = s.mux.HangUp() // Close closes it once more and answers the error.
+		_ = s.mux.HangUp() // The listener closes once, and nothing depends on how.
 	}
 }
 
@@ -149,12 +149,14 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.readers.Wait()
-	if s.serving.Load() && !s.exit.Over() {
-		s.abstain(context.Background())
-	}
-	s.die()
 	hangUp := time.AfterFunc(closePatience, s.hangUp)
 	defer hangUp.Stop()
+	if s.serving.Load() && !s.exit.Over() {
+		patience, cancel := context.WithTimeout(context.Background(), closePatience)
+		s.abstain(patience)
+		cancel()
+	}
+	s.die()
 	s.background.Wait()
 
 	if s.state != nil {

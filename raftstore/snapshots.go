@@ -23,10 +23,10 @@ import (
 type snapshots struct {
 	*snapshot.Store
 	exit *fatal.Exit
-	late func(index, term uint64) bool // Whether a snapshot came from a leader, and too late.
+	late func(index, term uint64) bool // Whether a snapshot comes from a leader, and too late.
 }
 
-// errLate refuses a snapshot of an entry that was applied long ago. A small one that is sent twice, because the sender gave up the first
+// errLate refuses a snapshot of an entry that was applied since its call was looked at. One that is sent twice, because the sender gave up the first
 // call, may come when its follower has gone on. Raft would install it: the state would go back, acknowledged entries be deleted, and the
 // next ones appended behind the gap, because raft still believes in the old end of its log (raft#697).
 var errLate = errors.New("the snapshot comes late: this node has applied its last entry")

@@ -69,7 +69,7 @@ func newFollower(t *testing.T) *follower {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	diverge(t, fs, b.cluster, b)
+	diverge(t, fs, b.cluster, b, 20)
 	s = open()
 	trans := b.transport(t)
 	return &follower{

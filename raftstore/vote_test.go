@@ -40,7 +40,7 @@ func (b *speaker) votes(t *testing.T, s *Store, c candidate) bool {
 func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 	t.Parallel() // It waits for seconds.
 	fs := vfs.NewMem()
-	b := diverged(t, fs)
+	b := diverged(t, fs, 20)
 	s := openA(t, fs, nil)
 	complete := candidate{id: "B", address: b.address, term: 25, last: 20, lastTerm: 2}
 	if !b.votes(t, s, complete) {
@@ -69,7 +69,7 @@ func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 func TestOneVoteInATermWhoeverHasTheAddress(t *testing.T) {
 	t.Parallel() // It waits for seconds.
 	fs := vfs.NewMem()
-	b := diverged(t, fs)
+	b := diverged(t, fs, 20)
 	rewrite(t, fs, b.cluster, func(l *pebblelog.Log) error {
 		three := append(slices.Clone(b.servers().Servers), raft.Server{ID: "C", Address: "c"})
 		return l.StoreLog(&raft.Log{

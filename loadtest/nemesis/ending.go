@@ -27,6 +27,8 @@ const storageFailed = 70
 // The reasons of a node that ends itself, by what a fault does to its disk. A node must end when its storage hangs or fails:
 // only the end of its process frees the groups that it leads.
 var (
+	// A node may have to begin anew whatever is done to it: raft forgets the end of its log after a snapshot that does not reach it.
+	anew  = []string{"a snapshot replaced more of the log than it holds"}
 	hangs = []string{"disk is slow", "storage call does not return"}
 	fails = []string{"pebble", "background write failed", "state cannot be written", "raft log cannot be written"}
 )

@@ -169,6 +169,9 @@ func (k *keeper) ended(n *kept, exited <-chan struct{}) {
 	n.down.Until = k.h.Now()
 	now, end := time.Now(), readEnding(n.node.End(), n.node.Log)
 	switch {
+	case end.byDesign(anew):
+		n.exits++
+		k.note("%s ended itself to begin anew: %s", n.node.ID, end.reason)
 	case slices.ContainsFunc(n.excuses, func(x excuse) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
 		n.exits++
 		k.note("%s ended itself, as the fault of its disk demands: %s", n.node.ID, end.reason)

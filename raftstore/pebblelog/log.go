@@ -37,6 +37,9 @@ type Log struct {
 	// LOCKS: writing, then mu.
 	writing chan struct{}
 
+	// replaced is the end of the snapshot that has just replaced the state, until raft has dropped the log or appends to it.
+	replaced atomic.Pointer[snapshotEnd]
+
 	mu      sync.Mutex
 	guarded guardRecord // What was last posted.
 	durable uint64      // What the guard may say: the end of the log, or less.
@@ -117,6 +120,7 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	}
 	l.writing <- struct{}{}
 	defer func() { <-l.writing }()
+	l.replaced.Store(nil)
 	first, last := l.first.Load(), l.last.Load()
 	for i, entry := range logs {
 		if want := logs[0].Index + uint64(i); entry.Index != want || (last != 0 && logs[0].Index != last+1) {
@@ -154,7 +158,8 @@ func (l *Log) setBound(b *pebble.Batch, name string, index uint64) error {
 	return b.Set(nameKey(spaceMeta, l.group, name), binary.BigEndian.AppendUint64(nil, index), nil)
 }
 
-// DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as raft asks for.
+// DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as raft asks for. When raft forgets after
+// that where its log ends, the process ends; see forgotten.
 func (l *Log) DeleteRange(min, max uint64) error {
 	l.writing <- struct{}{}
 	defer func() { <-l.writing }()
@@ -168,6 +173,10 @@ func (l *Log) DeleteRange(min, max uint64) error {
 	}
 	defer l.db.o.Watchdog.Start("DeleteRange").Done()
 
+	var forgotten error
+	if prefix && suffix {
+		forgotten = l.forgotten(last)
+	}
 	newFirst, newLast := first, last
 	switch {
 	case prefix && suffix:
@@ -188,6 +197,9 @@ func (l *Log) DeleteRange(min, max uint64) error {
 	l.tail.deleteRange(min, max)
 	l.first.Store(newFirst)
 	l.last.Store(newLast)
+	if forgotten != nil {
+		l.db.o.Exit.Now(ReasonForgotten, forgotten)
+	}
 	return nil
 }
 

@@ -36,6 +36,7 @@ type tap struct {
 	acks    acks
 
 	installs installs
+	has      atomic.Pointer[func(term, index uint64) bool]
 }
 
 func newTap(streams *Streams, logger hclog.Logger) *tap {
@@ -69,14 +70,7 @@ func (t *tap) serve(c net.Conn) {
 				c.Close()
 				return
 			}
-			if rpc.Reader != nil {
-				rpc.Reader = &incoming{from: rpc.Reader, conn: c}
-			}
-			if t.brakes.Load().refuses(rpc) {
-				go refuse(rpc) // Ends with its connection.
-				continue
-			}
-			if !t.send(rpc) {
+			if !t.hand(rpc, c) {
 				return
 			}
 		case <-in.ended:
@@ -85,6 +79,25 @@ func (t *tap) serve(c net.Conn) {
 			return
 		}
 	}
+}
+
+// hand passes a call on, or answers it here; false: the tap is closed.
+func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
+	if rpc.Reader != nil {
+		rpc.Reader = &incoming{from: rpc.Reader, conn: c}
+	}
+	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
+		if has := t.has.Load(); has != nil && (*has)(call.Term, call.LastLogIndex) {
+			go answerLate(rpc, call.Term) // Ends with its connection.
+			return true
+		}
+		rpc = t.watch(rpc, install{call.LastLogIndex, call.LastLogTerm})
+	}
+	if t.brakes.Load().refuses(rpc) {
+		go refuse(rpc) // Ends with its connection.
+		return true
+	}
+	return t.send(rpc)
 }
 
 var errImpostor = errors.New("the certificate does not fit the server id of the call")
@@ -106,9 +119,6 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 	}
 	if call, ok := rpc.Command.(*raft.RequestVoteRequest); ok {
 		return named(call)
-	}
-	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
-		t.installs.note(install{call.LastLogIndex, call.LastLogTerm})
 	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Mark()
