@@ -369,6 +369,30 @@ func TestDoubtIsSearchedQuickly(t *testing.T) {
 	}
 }
 
+// A search that is given up has compared nothing. Forty charges that enclose each other have 2^40 sets, and no set explains the read:
+// no machine is through with that.
+func TestUndecidedIsNotChecked(t *testing.T) {
+	h := market()
+	hard, easy := campaign(h, "ample"), campaign(h, "tight")
+	for i := range 40 {
+		h.Bodies = append(h.Bodies, &history.Body{Number: i, Sent: time.Duration(i) * milli, Acked: 10*time.Minute - time.Duration(i)*time.Second,
+			Events: []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: hard}}}})
+	}
+	h.Budgets = []history.BudgetRead{{Campaign: hard, Invoke: time.Second, Return: time.Second + milli, Amount: hard.Budget, Used: 1, Remaining: hard.Budget - 1}}
+	v := check.Linearizable(h, 10*milli)
+	if v.Checked != 0 || v.Count != 0 || v.Note != "1 parts, 1 undecided" {
+		t.Errorf("%+v", v)
+	}
+	if v.Want(); v.Count != 1 {
+		t.Errorf("a run in which nothing was decided passes: %+v", v)
+	}
+	h.Budgets = append(h.Budgets, history.BudgetRead{Campaign: easy, Invoke: 1, Return: 2, Amount: easy.Budget, Remaining: easy.Budget})
+	v = check.Linearizable(h, 10*milli)
+	if v.Want(); v.Checked != 1 || v.Count != 0 || v.Note != "2 parts, 1 undecided" {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestAVerdictOnNothingIsNone(t *testing.T) {
 	for _, c := range []struct {
 		v    check.Verdict
