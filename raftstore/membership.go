@@ -160,7 +160,7 @@ func (g *Group) drop(s raft.Server) error {
 		if voters(g.servers()) == 1 {
 			return refuse("the only voter cannot be removed")
 		}
-		if err := g.raft.DemoteVoter(s.ID, 0, changeTimeout).Error(); err != nil {
+		if err := g.changed(g.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
 			return err
 		}
 	}
