@@ -35,7 +35,8 @@ func (s *Store) stayMember() {
 				continue
 			}
 			if errors.Is(err, ErrNodeInUse) { // Two of one incarnation must not vote, whoever of them is the copy.
-				s.exit.Now("another process runs with this node's id", err)
+				s.exit.NowWith("another process runs with this node's id",
+					"one of the two runs on a copy of the directory: stop that one, delete its copy, and do not rebuild the other", err)
 			}
 			pause = joinPause
 			if s.life.Err() == nil && time.Since(logged) >= refusedLog {

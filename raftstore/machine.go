@@ -193,6 +193,7 @@ const (
 func (m *machine) noteInstall(now time.Time) {
 	m.install = slices.DeleteFunc(append(m.install, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
 	if len(m.install) > installsMax {
-		m.store.exit.Now("snapshots are installed again and again", fmt.Errorf("group %d: %d within %s", m.id, len(m.install), installWindow))
+		m.store.exit.NowWith("snapshots are installed again and again", "restart it; if that repeats, it does not keep up with its leader",
+			fmt.Errorf("group %d: %d within %s", m.id, len(m.install), installWindow))
 	}
 }

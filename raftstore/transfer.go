@@ -104,7 +104,7 @@ func (g *Group) handTo(to raft.Server) error {
 // answered ends the process when raft refuses commands because of a transfer that never ends.
 func (g *Group) answered(err error) {
 	if g.transfers.answered(err) {
-		g.store.exit.Now("raft is stuck in a transfer of leadership", fmt.Errorf("group %d: %w", g.id, err))
+		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart it; its storage is well", fmt.Errorf("group %d: %w", g.id, err))
 	}
 }
 

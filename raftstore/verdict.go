@@ -102,7 +102,8 @@ func (s *Store) halt(d divergence) {
 	if err != nil { // The next check finds it again.
 		s.c.Logger.Error("the directory cannot be marked as diverged", slog.Any("err", err))
 	}
-	s.exit.Now("this node's state differs from that of the majority", fmt.Errorf(
+	const advice = "memory, disk or program made a mistake: look at the machine, empty the directory, and the node joins again as a new one"
+	s.exit.NowWith("this node's state differs from that of the majority", advice, fmt.Errorf(
 		"%w: group %d at entry %d: digest %s, the majority has %s", ErrDiverged, d.Group, d.Index, d.Digest, d.Majority))
 }
 

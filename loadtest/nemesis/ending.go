@@ -17,11 +17,11 @@ import (
 type ending struct {
 	code   int    // -1: a signal.
 	status string // In words.
-	reason string // Why its storage failed, in its own words; empty: it said nothing of that.
+	reason string // Why it ended itself, in its own words; empty: it said nothing of that.
 	said   string // The end of its log, lines shortened.
 }
 
-// storageFailed is the exit code of a node whose storage failed.
+// storageFailed is the exit code of a node that ended itself, as one whose storage failed.
 const storageFailed = 70
 
 // The reasons of a node that ends itself, by what a fault does to its disk. A node must end when its storage hangs or fails:
@@ -85,12 +85,12 @@ const (
 	wordMax  = 400 // Bytes of each: what a line is about comes first, its stacks last.
 )
 
-// lastWords are the last lines of a log, or of a panic in it the first, and the reason of a storage failure among them.
+// lastWords are the last lines of a log, or of a panic in it the first, and the reason of an end by itself among them.
 func lastWords(text []byte) (reason, said string) {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	for _, line := range slices.Backward(lines) {
 		var l struct{ Msg, Reason string }
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &l) == nil && strings.HasPrefix(l.Msg, "storage failed") {
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &l) == nil && strings.Contains(l.Msg, "the process ends; ") {
 			reason = l.Reason
 			break
 		}

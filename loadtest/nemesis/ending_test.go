@@ -45,11 +45,13 @@ func TestCustodyExplainsWhatItEnded(t *testing.T) {
 // What a process said last, and why it ended, is read from its log, of this life only.
 func TestEndings(t *testing.T) {
 	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"storage failed, the process ends; restart it","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
+	const twin = `{"level":"ERROR","msg":"the process ends; stop one of the two","reason":"another process runs with this node's id","err":"x"}`
 	long := strings.Repeat("x", 1_000)
 	for _, c := range []struct {
 		name, log, reason, said string
 	}{
 		{"a hung disk", "---- nemesis: start at 1\n" + `{"level":"INFO","msg":"hello"}` + "\n" + failed + "\n", "disk is slow", "hello"},
+		{"a copy", twin + "\n", "another process runs with this node's id", "stop one"},
 		{"of the life before", "---- nemesis: start at 1\n" + failed + "\n---- nemesis: start at 2\nbye\n", "", "bye"},
 		{"a panic", "---- nemesis: start at 1\npanic: oh\n" + strings.Repeat("goroutine\n", 50), "", "panic: oh"},
 		{"a long line", long, "", long[:wordMax]},

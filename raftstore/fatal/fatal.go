@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ExitCode tells a supervisor that the storage failed; 70 is EX_SOFTWARE of sysexits.h.
+// ExitCode tells a supervisor that the node ended itself, most often because its storage failed; 70 is EX_SOFTWARE of sysexits.h.
 const ExitCode = 70
 
 // stacksBytesMax bounds the dump of all goroutines. BOUND: a node has some hundred goroutines of about 1 KB each.
@@ -21,9 +21,12 @@ const stacksBytesMax = 4 << 20
 // stay, and keep the leadership of its groups.
 const logPatience = time.Second
 
-// Exit is the single way out: every storage failure of a node ends in Now.
+// ends is what every message of an end begins with, or has after its cause; what to do follows. The nemesis looks for it.
+const ends = "the process ends; "
+
+// Exit is the single way out: every storage failure of a node ends in Now, and what else only the end of its process mends in NowWith.
 //
-// INVARIANT: Now does not return. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
+// INVARIANT: Neither returns. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
 // retry: a retry after a failed fsync can succeed falsely. Where exit returns, as it may in tests, the calling goroutine
 // stops for ever, as in a process that is gone.
 type Exit struct {
@@ -41,15 +44,22 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	return &Exit{logger: logger, exit: exit}
 }
 
-// Now logs the reason, then the stacks of all goroutines, and ends the process, logged or not. One failure is reported once, by the first
-// caller; in tests every caller comes to the exit.
+// Now ends the process because its storage failed. It logs the reason, then the stacks of all goroutines, and ends the process, logged
+// or not. One failure is reported once, by the first caller; in tests every caller comes to the exit.
 func (e *Exit) Now(reason string, err error) {
+	e.now("storage failed, "+ends+"restart it, and rebuild the node if it does not come back", reason, err)
+}
+
+// NowWith is Now where storage is not to blame, with advice to who reads the log.
+func (e *Exit) NowWith(reason, advice string, err error) { e.now(ends+advice, reason, err) }
+
+func (e *Exit) now(message, reason string, err error) {
 	e.once.Do(func() {
 		e.over.Store(true)
 		logged := make(chan struct{})
 		go func() {
 			defer close(logged)
-			e.log(reason, err)
+			e.log(message, reason, err)
 		}()
 		patience := time.NewTimer(logPatience)
 		defer patience.Stop()
@@ -63,13 +73,12 @@ func (e *Exit) Now(reason string, err error) {
 }
 
 // log writes the reason first: it is short, so that it finds room in a pipe that nobody empties.
-func (e *Exit) log(reason string, err error) {
-	e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
-		slog.String("reason", reason), slog.Any("err", err))
+func (e *Exit) log(message, reason string, err error) {
+	e.logger.Error(message, slog.String("reason", reason), slog.Any("err", err))
 	stacks := make([]byte, stacksBytesMax)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	e.logger.Error("what the process did when its storage failed", slog.String("stacks", string(stacks)))
+	e.logger.Error("what the process did when it ended", slog.String("stacks", string(stacks)))
 }
 
-// Over reports whether Now was called: the process is gone, or would be outside of a test.
+// Over reports whether one of them was called: the process is gone, or would be outside of a test.
 func (e *Exit) Over() bool { return e.over.Load() }

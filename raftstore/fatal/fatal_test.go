@@ -67,3 +67,25 @@ func TestExitDoesNotWaitForTheLog(t *testing.T) {
 		})
 	}
 }
+
+// The advice fits the reason: who runs on a copy of a directory is not told to rebuild anything.
+func TestAdviceFitsTheReason(t *testing.T) {
+	for _, tc := range []struct {
+		end        func(e *Exit)
+		has, lacks string
+	}{
+		{func(e *Exit) { e.Now("disk is slow", nil) }, "storage failed, the process ends; restart it", "copy"},
+		{func(e *Exit) { e.NowWith("a twin", "stop the copy", nil) }, `"the process ends; stop the copy","reason":"a twin"`, "rebuild"},
+	} {
+		log := &blocked{lines: 1, never: make(chan struct{})}
+		close(log.never)
+		exit := NewExit(slog.New(slog.NewJSONHandler(log, nil)), func(int) { panic("ended") })
+		func() {
+			defer func() { _ = recover() }()
+			tc.end(exit)
+		}()
+		if got := log.taken(); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) || !exit.Over() {
+			t.Errorf("the log says %s", got)
+		}
+	}
+}
