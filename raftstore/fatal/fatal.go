@@ -21,9 +21,6 @@ const stacksBytesMax = 4 << 20
 // stay, and keep the leadership of its groups.
 const logPatience = time.Second
 
-// ends is what every message of an end begins with, or has after its cause; what to do follows. The nemesis looks for it.
-const ends = "the process ends; "
-
 // Exit is the single way out: every storage failure of a node ends in Now, and what else only the end of its process mends in NowWith.
 //
 // INVARIANT: Neither returns. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
@@ -47,19 +44,19 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 // Now ends the process because its storage failed. It logs the reason, then the stacks of all goroutines, and ends the process, logged
 // or not. One failure is reported once, by the first caller; in tests every caller comes to the exit.
 func (e *Exit) Now(reason string, err error) {
-	e.now("storage failed, "+ends+"restart it, and rebuild the node if it does not come back", reason, err)
+	e.now(reason, "", err)
 }
 
 // NowWith is Now where storage is not to blame, with advice to who reads the log.
-func (e *Exit) NowWith(reason, advice string, err error) { e.now(ends+advice, reason, err) }
+func (e *Exit) NowWith(reason, advice string, err error) { e.now(reason, advice, err) }
 
-func (e *Exit) now(message, reason string, err error) {
+func (e *Exit) now(reason, advice string, err error) {
 	e.once.Do(func() {
 		e.over.Store(true)
 		logged := make(chan struct{})
 		go func() {
 			defer close(logged)
-			e.log(message, reason, err)
+			e.log(reason, advice, err)
 		}()
 		patience := time.NewTimer(logPatience)
 		defer patience.Stop()
@@ -73,8 +70,14 @@ func (e *Exit) now(message, reason string, err error) {
 }
 
 // log writes the reason first: it is short, so that it finds room in a pipe that nobody empties.
-func (e *Exit) log(message, reason string, err error) {
-	e.logger.Error(message, slog.String("reason", reason), slog.Any("err", err))
+// The nemesis finds it by "the process ends". No advice is that for failed storage.
+func (e *Exit) log(reason, advice string, err error) {
+	if advice == "" {
+		e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
+			slog.String("reason", reason), slog.Any("err", err))
+	} else {
+		e.logger.Error("the process ends", slog.String("reason", reason), slog.String("advice", advice), slog.Any("err", err))
+	}
 	stacks := make([]byte, stacksBytesMax)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	e.logger.Error("what the process did when it ended", slog.String("stacks", string(stacks)))

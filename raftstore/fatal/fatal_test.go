@@ -75,7 +75,7 @@ func TestAdviceFitsTheReason(t *testing.T) {
 		has, lacks string
 	}{
 		{func(e *Exit) { e.Now("disk is slow", nil) }, "storage failed, the process ends; restart it", "copy"},
-		{func(e *Exit) { e.NowWith("a twin", "stop the copy", nil) }, `"the process ends; stop the copy","reason":"a twin"`, "rebuild"},
+		{func(e *Exit) { e.NowWith("a twin", "stop the copy", nil) }, `"msg":"the process ends","reason":"a twin","advice":"stop the copy"`, "rebuild"},
 	} {
 		log := &blocked{lines: 1, never: make(chan struct{})}
 		close(log.never)

@@ -375,8 +375,9 @@ func TestUndecidedIsNotChecked(t *testing.T) {
 	h := market()
 	hard, easy := campaign(h, "ample"), campaign(h, "tight")
 	for i := range 40 {
-		h.Bodies = append(h.Bodies, &history.Body{Number: i, Sent: time.Duration(i) * milli, Acked: 10*time.Minute - time.Duration(i)*time.Second,
-			Events: []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: hard}}}})
+		b := &history.Body{Number: i, Sent: time.Duration(i) * milli, Acked: 10*time.Minute - time.Duration(i)*time.Second}
+		b.Events = []*history.Event{{Array: history.Click, ID: fmt.Sprint(i), Token: &history.Token{Campaign: hard}}}
+		h.Bodies = append(h.Bodies, b)
 	}
 	h.Budgets = []history.BudgetRead{{Campaign: hard, Invoke: time.Second, Return: time.Second + milli, Amount: hard.Budget, Used: 1, Remaining: hard.Budget - 1}}
 	v := check.Linearizable(h, 10*milli)
