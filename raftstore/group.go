@@ -46,6 +46,7 @@ type Group struct {
 	batcher *batcher
 
 	transfers transfers
+	intake    intake
 
 	leads  chan bool
 	done   sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/gavel-ads/gavel/raftstore/moment"
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
@@ -60,6 +61,7 @@ type machine struct {
 	cmds      [][]byte // Scratch.
 	applied   atomic.Pointer[statedb.Applied]
 	onApply   func(index uint64)
+	snaps     *snapshot.Store
 	restoring atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
 	running   atomic.Bool // After NewRaft returned: a failed restore must end the process.
 	install   []time.Time // Of the newest snapshots from a leader.
@@ -74,6 +76,8 @@ type machine struct {
 	appliedAt moment.Last // When entries were last applied.
 	restores  atomic.Uint64
 	snapshots atomic.Uint64
+	putOff    atomic.Uint64 // Snapshots for which there was no room, ...
+	reached   atomic.Uint64 // ... and how large the last one was that stopped for that; 0: it was complete.
 	snapBytes atomic.Uint64
 	snapNanos atomic.Int64
 }

@@ -26,7 +26,7 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		streams: s.mux.Streams(id, address), leaders: make(chan raft.Observation, 8), opened: time.Now(),
 	}
 	state := s.state.Group(id)
-	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit}
+	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps}
 	found, err := g.check()
 	if err != nil {
 		return err

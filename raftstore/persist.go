@@ -13,8 +13,12 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
-// Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here.
+// Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here. One for which there is no room is not
+// begun: it would take the disk's last blocks from the log, whose next write would end the process.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	if err := m.roomToBegin(); err != nil {
+		return nil, err
+	}
 	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
 }
 
@@ -37,8 +41,11 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 		return ErrClosed
 	}
 	defer func() { <-m.store.snapshotting }()
+	if err := m.roomToPersist(); err != nil {
+		return err
+	}
 	start := time.Now()
-	if err := m.store.state.Flush(); err != nil {
+	if err := m.store.state.Flush(life.Done()); err != nil {
 		return err
 	}
 	c := &counter{w: sink}
@@ -48,9 +55,17 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 	if err != nil {
 		return err
 	}
+	look := uint64(roomLook)
 	err = p.snap.Each(func(key, value []byte) error {
 		if life.Err() != nil {
 			return ErrClosed
+		}
+		if c.n >= look { // Others write, too, and this state may be larger than the last one.
+			look = c.n + roomLook
+			if err := m.store.space.room(0); err != nil {
+				m.reached.Store(c.n)
+				return m.count(err)
+			}
 		}
 		return w.Add(key, value)
 	})
@@ -58,6 +73,7 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 		return err
 	}
 	m.snapshots.Add(1)
+	m.reached.Store(0)
 	m.snapBytes.Store(c.n)
 	m.snapNanos.Store(int64(time.Since(start)))
 	return sink.Close()

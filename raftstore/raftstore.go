@@ -160,7 +160,7 @@ func (s *Store) Close() error {
 	s.background.Wait()
 
 	if s.state != nil {
-		s.space.measure() // On a full disk nothing may be flushed.
+		s.space.measure() // Where there is no room nothing may be flushed.
 	}
 	var errs []error
 	s.links.close()
@@ -176,7 +176,7 @@ func (s *Store) Close() error {
 	}
 	switch {
 	case s.state == nil:
-	case s.space.full.Load():
+	case s.space.full.Load(), s.space.room(s.state.MemoryBytes()) != nil:
 		errs = append(errs, s.state.CloseUnflushed())
 	default:
 		errs = append(errs, s.state.Close())

@@ -63,8 +63,10 @@ type space struct {
 	full  atomic.Bool
 	since moment.Last // When low last changed.
 
-	taken  atomic.Int64 // Bytes of commands since full.
-	giving atomic.Bool  // BOUND: one round of giving leaderships away at a time.
+	mark   atomic.Uint64 // Free space below which the node is full; 0: nobody watches.
+	taken  atomic.Int64  // Bytes of commands since full.
+	period atomic.Uint64 // Changes while the node is not full.
+	giving atomic.Bool   // BOUND: one round of giving leaderships away at a time.
 
 	mu   sync.Mutex // One measurement at a time.
 	last Space
@@ -124,9 +126,12 @@ func (p *space) measure() {
 	case now.Free >= enough && now.Ballast == want:
 		low = false
 	}
-	p.full.Store(now.Free+now.Ballast < min(now.Reserve/4, fullMax))
+	mark := min(now.Reserve/4, fullMax)
+	p.mark.Store(mark)
+	p.full.Store(now.Free+now.Ballast < mark)
 	if now.Full = p.full.Load(); !now.Full {
 		p.taken.Store(0)
+		p.period.Add(1)
 	}
 	if low != now.Low {
 		p.turn(low)
@@ -191,21 +196,11 @@ func (p *space) brakes(g *Group) transport.Brakes {
 			}
 			return time.Since(contact) > shyTime && time.Since(p.since.Time()) > shyTime
 		},
-		Lead:  func() bool { return !p.low.Load() && !p.store.shy() },
-		Store: func(bytes int64) bool { return !p.full.Load() || p.takes(bytes) },
-	}
-}
-
-// takes counts what a full node takes, and only that: what is refused uses up nothing of what is left.
-func (p *space) takes(bytes int64) bool {
-	for {
-		taken := p.taken.Load()
-		if bytes > fullTakes-taken {
-			return false
-		}
-		if p.taken.CompareAndSwap(taken, taken+bytes) {
-			return true
-		}
+		Lead: func() bool { return !p.low.Load() && !p.store.shy() },
+		Store: func(term uint64, entries []*raft.Log) bool {
+			return !p.full.Load() || g.intake.take(p, term, fresh(g.log, entries))
+		},
+		Install: p.roomToInstall,
 	}
 }
 

@@ -30,10 +30,11 @@ type GroupStatus struct {
 	Commands uint64
 	Applying time.Duration // Spent in all of them.
 
-	Snapshots     uint64 // Taken since the start.
-	Restores      uint64
-	SnapshotBytes uint64 // Of the last one.
-	SnapshotTime  time.Duration
+	Snapshots       uint64 // Taken since the start.
+	SnapshotsPutOff uint64 // Because the disk had no room.
+	Restores        uint64
+	SnapshotBytes   uint64 // Of the last one.
+	SnapshotTime    time.Duration
 
 	ProposedEntries  uint64
 	ProposedCommands uint64
@@ -69,7 +70,7 @@ func (g *Group) Status() GroupStatus {
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
 		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldest(), Peers: g.peers(),
 		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),
-		Snapshots: m.snapshots.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
+		Snapshots: m.snapshots.Load(), SnapshotsPutOff: m.putOff.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
 		SnapshotTime:    time.Duration(m.snapNanos.Load()),
 		ProposedEntries: b.entries.Load(), ProposedCommands: b.commands.Load(), ProposedBytes: b.bytes.Load(),
 		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(), Propose: b.took.read(),

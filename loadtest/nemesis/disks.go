@@ -49,12 +49,18 @@ func (f *force) slow(node int) error {
 	return err
 }
 
+// fullUnseen is how long after its disk filled up a node may end because it had not seen that: a second until it looks, one for its
+// last words, one because this machine is slow.
+const fullUnseen = 3 * time.Second
+
 // full fills a disk and frees it again. The node is not down: it goes on to answer auctions. The disk fills within less than the
-// second after which the node looks, so a write may fail, and that ends the process.
+// second after which the node looks, so a write may fail in that second, and that ends the process. Once it has looked nothing of it
+// may meet the full disk, nor may the process that is started in its place: any later end is a finding.
 func (f *force) full(node int) error {
 	length := f.span(4, 15)
-	f.keeper.excuse(node, length+graceAfter, fails)
+	f.keeper.excuse(node, fullUnseen, fails) // While it fills up, and afterwards.
 	err := f.w.Nodes[node].Disk.Fill(int64(f.r.IntN(1 << 20)))
+	f.keeper.excuse(node, fullUnseen, fails)
 	f.last(length)
 	return errors.Join(err, f.w.Nodes[node].Disk.Free())
 }

@@ -31,7 +31,7 @@ func (n *node) scrape() metrics.Node {
 			ID: g.Group, Leader: leader, Ready: g.Ready, Term: g.Term, First: g.FirstIndex, Last: g.LastIndex,
 			Commit: g.CommitIndex, Applied: g.Applied, Digest: g.Digest, Snapshots: g.Snapshots,
 			Queued: g.Queued, Inflight: g.Outstanding, Entries: g.ProposedEntries, Commands: g.ProposedCommands,
-			Unknown: g.Unknown, Apply: g.Applying, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotTime: g.SnapshotTime,
+			Unknown: g.Unknown, Apply: g.Applying, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotsPutOff: g.SnapshotsPutOff, SnapshotTime: g.SnapshotTime,
 			LeaderChanges: g.LeaderTerms, Refused: g.Refused, Propose: durations(&g.Propose), Peers: followers(g.Peers),
 		}
 		if !g.OldestEntry.IsZero() {

@@ -45,6 +45,7 @@ var groupGauges = []gauge[Group]{
 	{raftApply.desc(), total, func(g *Group) float64 { return g.Apply.Seconds() }},
 	{raftInstalls.desc(), total, func(g *Group) float64 { return float64(g.Installs) }},
 	{raftSnapBytes.desc(), level, func(g *Group) float64 { return float64(g.SnapshotBytes) }},
+	{raftSnapPutOff.desc(), total, func(g *Group) float64 { return float64(g.SnapshotsPutOff) }},
 	{raftSnapSeconds.desc(), level, func(g *Group) float64 { return g.SnapshotTime.Seconds() }},
 	{raftLeaders.desc(), total, func(g *Group) float64 { return float64(g.LeaderChanges) }},
 	{raftRefused.desc(), total, func(g *Group) float64 { return float64(g.Refused) }},

@@ -59,6 +59,7 @@ var (
 	raftApply       = definition{"gavel_raft_apply_seconds_total", "Time spent in applying entries.", []string{"group"}}
 	raftInstalls    = definition{"gavel_raft_install_snapshot_total", "Snapshots restored: taken from a leader, or at the start.", []string{"group"}}
 	raftSnapBytes   = definition{"gavel_raft_snapshot_bytes", "Size of the newest snapshot taken.", []string{"group"}}
+	raftSnapPutOff  = definition{"gavel_raft_snapshots_put_off_total", "Snapshots not taken, or given up, because the disk had no room: the log is not cut.", []string{"group"}}
 	raftSnapSeconds = definition{"gavel_raft_snapshot_seconds", "How long it took.", []string{"group"}}
 	raftLeaders     = definition{"gavel_raft_leader_changes_total", "Terms in which this node heard of a leader, itself included.", []string{"group"}}
 	raftRefused     = definition{"gavel_raft_refused_commands_total", "Commands refused because too many were waiting.", []string{"group"}}

@@ -165,7 +165,7 @@ func TestNodeMetrics(t *testing.T) {
 		return metrics.Node{
 			Groups: []metrics.Group{
 				{
-					ID: 1, Leader: true, Ready: true, Term: 7, First: 1, Last: 90, Commit: 89, Applied: 88, Snapshots: 2,
+					ID: 1, Leader: true, Ready: true, Term: 7, First: 1, Last: 90, Commit: 89, Applied: 88, Snapshots: 2, SnapshotsPutOff: 3,
 					LeaderChanges: 4, Refused: 5, OldestEntry: 2 * time.Minute,
 					Propose: metrics.Durations{Cumulative: map[float64]uint64{0.5: 2, 1: 3}, Count: 4, Sum: 6 * time.Second},
 					Peers:   []metrics.Peer{{Node: "n2", Lag: 7, Contact: time.Second}, {Node: "n3", Lag: 90, Contact: -1}},
@@ -184,6 +184,7 @@ func TestNodeMetrics(t *testing.T) {
 	wantLines(t, scrape(t, m),
 		`gavel_raft_leader{group="1"} 1`, `gavel_raft_leader{group="2"} 0`, `gavel_raft_applied_index{group="1"} 88`,
 		`gavel_raft_last_contact_seconds{group="2"} 1.5`, `gavel_raft_snapshots_total{group="1"} 2`,
+		`gavel_raft_snapshots_put_off_total{group="1"} 3`,
 		`gavel_propose_commands_total 200`, `gavel_fsync_seconds_total 2`, `gavel_disk_stalls_total 1`,
 		`gavel_pebble_disk_bytes{database="state"} 5`, `gavel_pebble_cache_hits_total{database="state"} 6`,
 		`gavel_view_version 9`,

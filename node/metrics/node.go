@@ -40,6 +40,7 @@ type Group struct {
 	Apply                        time.Duration
 	Installs                     uint64
 	SnapshotBytes                uint64
+	SnapshotsPutOff              uint64
 	SnapshotTime                 time.Duration
 	LeaderChanges, Refused       uint64
 	OldestEntry                  time.Duration // Age of the oldest entry of the log; 0: not known.

@@ -40,21 +40,23 @@ type Options struct {
 //
 // INVARIANT: raft deletes log entries only after a snapshot, and writing a snapshot begins with Flush.
 type DB struct {
-	p      *pebble.DB
-	exit   *fatal.Exit
-	events fatal.Events
+	p       *pebble.DB
+	exit    *fatal.Exit
+	events  fatal.Events
+	full    chan struct{}   // Pebble found no space for something.
+	pending <-chan struct{} // A flush that was begun and not waited for.
 }
 
 // Open opens or creates the database.
 func Open(o Options) (*DB, error) {
-	d := &DB{exit: o.Exit}
+	d := &DB{exit: o.Exit, full: make(chan struct{}, 1)}
 	p := &pebble.Options{
 		FS:                    o.FS,
 		Cache:                 o.Cache,
 		DisableWAL:            true,
 		FormatMajorVersion:    pebble.FormatNewest,
 		Logger:                o.Logger,
-		EventListener:         o.Logger.Listener(&d.events, o.CallLimit),
+		EventListener:         d.listener(&o),
 		MemTableSize:          memTableBytes,
 		FlushDelayDeleteRange: 10 * time.Second,
 	}
@@ -71,8 +73,65 @@ func Open(o Options) (*DB, error) {
 	return d, nil
 }
 
-// Flush makes everything applied so far durable.
-func (d *DB) Flush() error { return d.p.Flush() }
+// listener is the logger's, and tells whoever waits for a flush that there is no space.
+func (d *DB) listener(o *Options) *pebble.EventListener {
+	l := o.Logger.Listener(&d.events, o.CallLimit)
+	log := l.BackgroundError
+	l.BackgroundError = func(err error) {
+		log(err)
+		if vfs.IsNoSpaceError(err) {
+			select {
+			case d.full <- struct{}{}:
+			default:
+			}
+		}
+	}
+	return l
+}
+
+// ErrFull is the end of waiting for a flush for which there is no space. Pebble repeats it until there is.
+var ErrFull = errors.New("the state cannot be flushed: the disk is full")
+
+// ErrStopped is the end of waiting for a flush because nobody wants to wait any more.
+var ErrStopped = errors.New("the wait for a flush of the state was stopped")
+
+// Flush makes everything applied so far durable. It waits neither for space nor after stop was closed; nil never is. As long as a
+// flush is under way no second one is begun: each one takes a memtable out of use, and without any there is no write.
+//
+// REQUIRES: one call at a time.
+func (d *DB) Flush(stop <-chan struct{}) error {
+	if err := d.flushed(stop); err != nil {
+		return err
+	}
+	var err error
+	if d.pending, err = d.p.AsyncFlush(); err != nil {
+		return err
+	}
+	return d.flushed(stop)
+}
+
+// flushed waits for the flush that was begun, if there is one.
+func (d *DB) flushed(stop <-chan struct{}) error {
+	if d.pending == nil {
+		return nil
+	}
+	select {
+	case <-d.full: // Told before, of something else perhaps.
+	default:
+	}
+	select {
+	case <-d.pending:
+		d.pending = nil
+		return nil
+	case <-d.full:
+		return ErrFull
+	case <-stop:
+		return ErrStopped
+	}
+}
+
+// MemoryBytes is the most that a flush would write now.
+func (d *DB) MemoryBytes() uint64 { return d.p.Metrics().MemTable.Size }
 
 // Metrics returns Pebble's own figures.
 func (d *DB) Metrics() *pebble.Metrics { return d.p.Metrics() }
@@ -80,11 +139,17 @@ func (d *DB) Metrics() *pebble.Metrics { return d.p.Metrics() }
 // Events returns what Pebble told about its disk.
 func (d *DB) Events() *fatal.Events { return &d.events }
 
-// Close flushes and closes the database.
-func (d *DB) Close() error { return errors.Join(d.p.Flush(), d.p.Close()) }
+// Close flushes and closes the database. What finds no space is forgotten, as by CloseUnflushed.
+func (d *DB) Close() error {
+	err := d.Flush(nil)
+	if errors.Is(err, ErrFull) {
+		err = nil
+	}
+	return errors.Join(err, d.p.Close())
+}
 
-// CloseUnflushed closes the database and forgets what is only in memory, which the raft log brings back. It is for a full
-// disk, where a flush would not return.
+// CloseUnflushed closes the database and forgets what is only in memory, which the raft log brings back. It is for a disk
+// that has no room for a flush.
 func (d *DB) CloseUnflushed() error { return d.p.Close() }
 
 // mustRead ends the process: a state that cannot be read must not be guessed.
@@ -164,6 +229,12 @@ func (g *Group) appliedIn(r pebble.Reader) (a Applied, found bool, err error) {
 	}
 	a, err = decodeApplied(v)
 	return a, err == nil, errors.Join(err, closer.Close())
+}
+
+// DiskBytes is about the size of the group's state on disk, where it is compressed.
+func (g *Group) DiskBytes() (uint64, error) {
+	from, to := g.bounds()
+	return g.db.p.EstimateDiskUsage(from, to)
 }
 
 // Wipe deletes the state of the group.

@@ -114,7 +114,7 @@ func TestStateIsAPrefixAfterPowerFailure(t *testing.T) {
 		b.Commit(Applied{Index: i, Term: 1})
 		crashed = append(crashed, mem.CrashClone(vfs.CrashCloneCfg{}))
 		if i%20 == 0 {
-			if err := d.Flush(); err != nil {
+			if err := d.Flush(nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -167,7 +167,7 @@ func BenchmarkGet(b *testing.B) {
 		batch.Set(fmt.Appendf(nil, "key-%08d", i), []byte("value"))
 	}
 	batch.Commit(Applied{Index: 1})
-	if err := d.Flush(); err != nil {
+	if err := d.Flush(nil); err != nil {
 		b.Fatal(err)
 	}
 	for _, name := range []string{"key-00050000", "absent-00050000"} {

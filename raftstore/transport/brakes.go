@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hashicorp/raft"
 )
@@ -12,9 +13,10 @@ import (
 type Brakes struct {
 	Stand func() bool // May stand for election by itself.
 	Lead  func() bool // May be given the leadership by the leader.
-	// May take so many bytes of commands from a leader; a snapshot counts as its size. Heartbeats and raft's own few entries
-	// pass always.
-	Store func(bytes int64) bool
+	// May take entries of the leader of a term, commands among them. Heartbeats and raft's own few entries pass always.
+	Store func(term uint64, entries []*raft.Log) bool
+	// May take a snapshot of this size from a leader.
+	Install func(bytes int64) bool
 }
 
 var errBraked = errors.New("this node has no room")
@@ -33,21 +35,12 @@ func (b *Brakes) refuses(rpc raft.RPC) bool {
 	case *raft.TimeoutNowRequest:
 		return b.Lead != nil && !b.Lead()
 	case *raft.AppendEntriesRequest:
-		bytes := commandBytes(c.Entries)
-		return bytes > 0 && b.Store != nil && !b.Store(bytes)
+		isCommand := func(l *raft.Log) bool { return l.Type == raft.LogCommand }
+		return b.Store != nil && slices.ContainsFunc(c.Entries, isCommand) && !b.Store(c.Term, c.Entries)
 	case *raft.InstallSnapshotRequest:
-		return b.Store != nil && !b.Store(c.Size)
+		return b.Install != nil && !b.Install(c.Size)
 	}
 	return false
-}
-
-func commandBytes(entries []*raft.Log) (n int64) {
-	for _, l := range entries {
-		if l.Type == raft.LogCommand {
-			n += int64(len(l.Data) + len(l.Extensions))
-		}
-	}
-	return n
 }
 
 // refuse answers a call with an error. What follows a snapshot's call on its connection must be read before.

@@ -91,11 +91,14 @@ func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
 			go answerLate(rpc, call.Term) // Ends with its connection.
 			return true
 		}
-		rpc = t.watch(rpc, install{call.LastLogIndex, call.LastLogTerm})
 	}
 	if t.brakes.Load().refuses(rpc) {
 		go refuse(rpc) // Ends with its connection.
 		return true
+	}
+	// Not one that is refused: meanwhile this node may take a snapshot of the same entry itself.
+	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
+		rpc = t.watch(rpc, install{call.LastLogIndex, call.LastLogTerm})
 	}
 	return t.send(rpc)
 }
