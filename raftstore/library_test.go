@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -206,7 +207,7 @@ func TestUnreadNoticesStillBlockTheLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-r.LeaderCh() // That one drops what is not read.
-		if err := r.Apply([]byte("x"), time.Hour).Error(); err != raft.ErrEnqueueTimeout {
+		if err := r.Apply([]byte("x"), time.Hour).Error(); !errors.Is(err, raft.ErrEnqueueTimeout) {
 			t.Errorf("a command with a notice that nobody read: %v", err)
 		}
 		if leads := <-notices; !leads {

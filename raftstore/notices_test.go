@@ -1,7 +1,6 @@
 package raftstore_test
 
 import (
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -88,7 +87,7 @@ func TestManyNoticesWhileTheirReaderWaits(t *testing.T) {
 		}
 		somewhere := store(0).Cluster().Groups[0].Leader
 		if somewhere != "n1" || !store(0).Group(1).Ready() || store(1).Group(1).Ready() || store(2).Group(1).Ready() {
-			t.Error(fmt.Sprintf("%s leads; ready: %v %v %v", somewhere, store(0).Group(1).Ready(), store(1).Group(1).Ready(), store(2).Group(1).Ready()))
+			t.Errorf("%s leads; ready: %v %v %v", somewhere, store(0).Group(1).Ready(), store(1).Group(1).Ready(), store(2).Group(1).Ready())
 		}
 		stopAll(c)
 	})

@@ -198,7 +198,7 @@ func (l *Log) DeleteRange(min, max uint64) error {
 	l.first.Store(newFirst)
 	l.last.Store(newLast)
 	if forgotten != nil {
-		l.db.o.Exit.Now(ReasonForgotten, forgotten)
+		l.db.o.Exit.NowWith(reasonForgotten, "restart it; nothing is wrong with its disk", forgotten)
 	}
 	return nil
 }

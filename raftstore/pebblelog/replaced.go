@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// ReasonForgotten is why a process ends itself after a snapshot of a leader. Nothing is wrong with its disk, and the next start is enough.
-const ReasonForgotten = "a snapshot replaced more of the log than it holds"
+// reasonForgotten is why a process ends itself after a snapshot of a leader. The nemesis knows it, too.
+const reasonForgotten = "a snapshot replaced more of the log than it holds"
 
 type snapshotEnd struct{ index, term uint64 }
 
