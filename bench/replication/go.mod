@@ -4,7 +4,7 @@ go 1.26.0
 
 replace github.com/gavel-ads/gavel => ../..
 
-// raft-wal v0.4.2 needs a package that go-metrics dropped; raft v1.8.0 builds with the older one too.
+// raft-wal needs a package that go-metrics dropped; raft v1.8.0 builds with the older one too.
 replace github.com/hashicorp/go-metrics => github.com/hashicorp/go-metrics v0.5.4
 
 require (
