@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -61,6 +62,8 @@ func runPaperNode(fault string) {
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(err)
+	// SIGKILL may cut a write short. What comes next must not go on in that line.
+	must(file.Truncate(int64(bytes.LastIndexByte(old, '\n') + 1)))
 	n := &paperNode{
 		fault: fault, log: bufio.NewWriterSize(file, 1<<20), started: time.Now().UnixNano(), wallets: map[string]int64{},
 		deposits: map[string]bool{}, seen: map[string]bool{}, charged: map[string]bool{},
