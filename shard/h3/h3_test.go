@@ -127,7 +127,7 @@ func valid(n uint64) bool {
 	for i := range 15 {
 		var digit int
 		fmt.Sscanf(s[19+3*i:22+3*i], "%b", &digit)
-		path.WriteString(fmt.Sprint(digit))
+		_, _ = fmt.Fprint(&path, digit)
 	}
 	if s[:8] != "00001000" || base > 121 || strings.Contains(path.String()[:res], "7") || path.String()[res:] != strings.Repeat("7", 15-res) {
 		return false
