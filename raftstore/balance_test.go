@@ -43,23 +43,13 @@ func TestElectionsAreStaggered(t *testing.T) {
 	if clusterStagger < 2*silencePause {
 		t.Errorf("nodes stand %s apart, and may notice %s late", clusterStagger, 2*silencePause)
 	}
-	open := func(fs vfs.FS) *Store {
-		s, err := Open(Config{
-			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
-			Machine: func(uint16) StateMachine { return &counting{} },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
 	shut := func(s *Store) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	fs := vfs.NewMem()
-	s := open(fs)
+	s := openA(t, fs, nil)
 	if err := s.Group(1).WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +61,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 		servers := raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{me, second}})
 		return l.StoreLogs([]*raft.Log{{Index: last + 1, Term: 2, Type: raft.LogConfiguration, Data: servers}})
 	})
-	s = open(fs)
+	s = openA(t, fs, nil)
 	defer shut(s)
 	g := s.Group(1) // Which prefers the second of two voters.
 	if to, _ := preferred(g.servers(), 1); to.ID != second.ID {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
-
-	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
 // A leader that is stopped in the midst of a snapshot, and whose connection stays open, does not keep the follower from
@@ -21,7 +19,7 @@ func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 	began, answered := time.Now(), false
 	for !answered && time.Since(began) < 7*time.Second { // As a candidate asks in each of its elections; a call takes 2 s at most.
 		var vote raft.RequestPreVoteResponse
-		answered = f.leader.RequestPreVote(f.identity.Server, f.address, &raft.RequestPreVoteRequest{RPCHeader: f.header, Term: 31, LastLogIndex: 30, LastLogTerm: 29}, &vote) == nil
+		answered = f.trans.RequestPreVote(f.identity.Server, f.address, &raft.RequestPreVoteRequest{RPCHeader: f.header, Term: 31, LastLogIndex: 30, LastLogTerm: 29}, &vote) == nil
 	}
 	if !answered {
 		t.Errorf("a candidate heard nothing for %s", time.Since(began))
@@ -37,57 +35,30 @@ func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 	}
 }
 
-// follower is a node of two whose log went another way than that of its leader, which is us.
+// follower is node A, whose log went another way than that of B, its leader.
 type follower struct {
 	*Store
-	t       *testing.T
-	leader  transport.Safe
-	header  raft.RPCHeader
+	*speaker
 	address raft.ServerAddress // Of the follower.
-	servers raft.Configuration
 }
 
 func newFollower(t *testing.T) *follower {
 	t.Helper()
 	fs := vfs.NewMem()
-	b := peer(t)
-	open := func() *Store {
-		s, err := Open(Config{
-			Dir: "node", FS: fs, NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
-			Machine: func(uint16) StateMachine { return &counting{} },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := open()
-	if err := s.Group(1).WaitReady(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	b.cluster = s.Cluster().ID
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	diverge(t, fs, b.cluster, b, 20)
-	s = open()
-	trans := b.transport(t)
-	return &follower{
-		Store: s, t: t, leader: trans, servers: b.servers(),
-		header:  raft.RPCHeader{ProtocolVersion: 3, ID: []byte("B"), Addr: []byte(b.address)},
-		address: raft.ServerAddress(s.Group(1).streams.Addr().String()),
-	}
+	b := diverged(t, fs, 20)
+	s := openA(t, fs, nil)
+	return &follower{s, b, raft.ServerAddress(s.Group(1).streams.Addr().String())}
 }
 
 // install begins to send the follower a snapshot, and returns when it has begun to take it.
 func (f *follower) install(content io.Reader, size int64) (ended chan error) {
 	call := &raft.InstallSnapshotRequest{
 		RPCHeader: f.header, SnapshotVersion: 1, Term: 30, Leader: f.header.Addr, LastLogIndex: 15, LastLogTerm: 1,
-		Configuration: raft.EncodeConfiguration(f.servers), ConfigurationIndex: 1, Size: size,
+		Configuration: raft.EncodeConfiguration(f.servers()), ConfigurationIndex: 1, Size: size,
 	}
 	ended = make(chan error, 1)
 	go func() {
-		ended <- f.leader.InstallSnapshot(f.identity.Server, f.address, call, &raft.InstallSnapshotResponse{}, content)
+		ended <- f.trans.InstallSnapshot(f.identity.Server, f.address, call, &raft.InstallSnapshotResponse{}, content)
 	}()
 	for f.Group(1).raft.CurrentTerm() != 30 {
 		time.Sleep(time.Millisecond)
