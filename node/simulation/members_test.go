@@ -49,8 +49,13 @@ func (w *world) remove(node int) {
 		n := w.nodes[node]
 		n.mu.Lock()
 		n.retired = true
+		starting := n.busy && n.store == nil
 		n.mu.Unlock()
-		w.halt(node)
+		if starting { // It was removed before it was let in, and nobody lets it in now: whoever removed it ends its process.
+			w.crash(node)
+		} else {
+			w.halt(node)
+		}
 		w.count("removed")
 	})
 }
