@@ -11,11 +11,14 @@ import (
 // FaultsMax bounds the faults of one content. BOUND: the first few say enough.
 const FaultsMax = 20
 
-// Form is a schema that content is held against.
+// Form is a schema that content is held against. It is not safe for concurrent use.
 type Form struct {
 	schema *jsonschema.Schema
 	// Asks are the names of the properties at the top: what the form asks for.
 	asks map[string]bool
+	// What the cost of contents is counted with, filled as schemas are visited.
+	edges map[*jsonschema.Schema]*edges
+	enums map[*jsonschema.Schema]int
 }
 
 // Fault is one place in the content that the schema does not allow.
@@ -34,7 +37,10 @@ func New(schema []byte) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Form{schema: compiled, asks: map[string]bool{}}
+	f := &Form{
+		schema: compiled, asks: map[string]bool{},
+		edges: map[*jsonschema.Schema]*edges{}, enums: map[*jsonschema.Schema]int{},
+	}
 	root, _ := doc.(map[string]any)
 	properties, _ := root["properties"].(map[string]any)
 	for name := range properties {
@@ -46,12 +52,8 @@ func New(schema []byte) (*Form, error) {
 // Asks reports whether the form has a property of this name at its top.
 func (f *Form) Asks(name string) bool { return f.asks[name] }
 
-// Faults holds content, which is JSON, against the form. Their order is that of the places.
-func (f *Form) Faults(content []byte) []Fault {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
-	if err != nil {
-		return []Fault{{Keyword: "type"}}
-	}
+// faults holds a content against the form. Their order is that of the places.
+func (f *Form) faults(v any) []Fault {
 	wrong, isWrong := errors.AsType[*jsonschema.ValidationError](f.schema.Validate(v))
 	if !isWrong {
 		return nil

@@ -4,8 +4,8 @@
 // its patterns may compile to hundreds of megabytes. Check finds that out before anything is applied, and by counting: what
 // a schema costs to refuse is bounded by the limits below, not by a clock.
 //
-// INVARIANT: a schema that Check accepted is compiled and applied without a look at any file or address, and the work of
-// applying it grows with the size of the content only: at most PathsMax visits for each place in it.
+// INVARIANT: a schema that Check accepted is compiled and applied without a look at any file or address, with at most
+// PathsMax visits for each place in the content. What a whole request costs is bounded by its Budget.
 package jsonform
 
 import (
@@ -81,6 +81,7 @@ func (nowhere) Load(string) (any, error) { return nil, ErrElsewhere }
 func compile(doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.UseLoader(nowhere{})
+	c.UseRegexpEngine(compilePattern)
 	if c.AddResource(home, doc) != nil {
 		return nil, ErrInvalid
 	}

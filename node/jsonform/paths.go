@@ -56,7 +56,11 @@ func (p *paths) at(v visit) (int, error) {
 	}
 	p.open[v] = true
 	p.steps++
-	e := p.edgesOf(v.schema)
+	e := p.edges[v.schema]
+	if e == nil {
+		e = edgesOf(v.schema)
+		p.edges[v.schema] = e
+	}
 	if len(p.edges) > SubschemasMax {
 		return 0, ErrTooMany // References may lead to places where the survey saw no schema.
 	}
@@ -102,12 +106,8 @@ func (p *paths) sum(total int, schemas []*jsonschema.Schema, deeper int) (int, e
 	return total, nil
 }
 
-func (p *paths) edgesOf(s *jsonschema.Schema) *edges {
-	if e := p.edges[s]; e != nil {
-		return e
-	}
+func edgesOf(s *jsonschema.Schema) *edges {
 	e := &edges{below: map[string][]*jsonschema.Schema{}}
-	p.edges[s] = e
 	e.stay(s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else, s.ContentSchema)
 	if s.DynamicRef != nil {
 		e.stay(s.DynamicRef.Ref)

@@ -3,7 +3,6 @@ package jsonform
 import (
 	"encoding/json"
 	"net/url"
-	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -191,26 +190,13 @@ func (s *survey) patterns(object map[string]any) error {
 		all = append(all, text)
 	}
 	for _, text := range all {
-		re, err := syntax.Parse(text, syntax.Perl)
+		n, err := patternSize(text)
 		if err != nil {
-			return ErrPatterns
+			return err
 		}
-		if s.pattern += positions(re); s.pattern > PatternMax {
+		if s.pattern += n; s.pattern > PatternMax {
 			return ErrPatterns
 		}
 	}
 	return nil
-}
-
-// positions is how many instructions a pattern has about, with its repetitions written out: x{1000} is short to write and
-// long to compile.
-func positions(re *syntax.Regexp) int {
-	n := 1 + len(re.Rune)
-	for _, sub := range re.Sub {
-		n += positions(sub)
-	}
-	if re.Op == syntax.OpRepeat {
-		n *= max(1, re.Min, re.Max)
-	}
-	return min(n, PatternMax+1)
 }

@@ -187,11 +187,15 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 
 // settle checks what bids name, and that it allows them.
 func (t *terms) settle(ctx context.Context, bids []market.Bid) error {
-	n := newNamed(t.vendor, t.products)
+	n := newNamed(ctx, t.vendor, t.products)
 	if err := n.exist(ctx, t.format, bids); err != nil {
 		return err
 	}
-	if found := n.fit(t.format, bids, []any{"body", "bids"}); len(found) > 0 {
+	found, err := n.fit(t.format, bids, []any{"body", "bids"})
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
 		return resource.Invalid(found...)
 	}
 	return nil

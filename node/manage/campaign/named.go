@@ -23,10 +23,12 @@ type named struct {
 	placements map[string]store.Placement
 	forms      map[string]*jsonform.Form
 	assets     map[string]bool
+	work       *jsonform.Budget // Of the request: what its templates and contents may cost together.
 }
 
-func newNamed(vendor string, products int) *named {
+func newNamed(ctx context.Context, vendor string, products int) *named {
 	return &named{
+		work:   jsonform.NewBudget(ctx),
 		vendor: vendor, products: products, slots: map[string]bool{}, placements: map[string]store.Placement{},
 		forms: map[string]*jsonform.Form{}, assets: map[string]bool{},
 	}
@@ -96,7 +98,9 @@ func (n *named) form(ctx context.Context, id string) error {
 	if x.Archived {
 		return resource.Refuse(apierr.InvalidOperation, "the template is archived and takes no new content")
 	}
-	n.forms[id], err = jsonform.New(x.Schema)
+	if n.forms[id], err = n.work.Form(x.Schema); errors.Is(err, jsonform.ErrRequestWork) {
+		return resource.Invalid(resource.At("json_schema", err.Error(), "body"))
+	}
 	return resource.Of(err)
 }
 
@@ -113,8 +117,9 @@ func (n *named) asset(ctx context.Context, id string) error {
 	return missing(err, "assetId names no asset of the vendor")
 }
 
-// fit holds the content of bids against their templates and the bounds of their placements. REQUIRES: exist.
-func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation) {
+// fit holds the content of bids against their templates and the bounds of their placements, until there are as many
+// violations as an answer lists. It fails when the request ends. REQUIRES: exist.
+func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation, err error) {
 	for i := range bids {
 		c := bids[i].Creative
 		if c == nil {
@@ -122,28 +127,45 @@ func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found 
 		}
 		f := faults{at: append(append([]any{}, at...), i, "formatProperties")}
 		for j := range c.Assets {
-			n.filled(&f, c.Assets[j].TemplateID, c.Assets[j].Content, "bannerAssets", j, "content")
+			if err := n.filled(&f, c.Assets[j].TemplateID, c.Assets[j].Content, "bannerAssets", j, "content"); err != nil {
+				return nil, err
+			}
 		}
 		if format == market.SponsoredBrand {
-			n.filled(&f, c.TemplateID, c.Content, "content")
+			if err := n.filled(&f, c.TemplateID, c.Content, "content"); err != nil {
+				return nil, err
+			}
 			n.bounds(&f, c)
 		}
-		found = append(found, f.found...)
+		if found = append(found, f.found...); len(found) >= resource.ViolationsMax {
+			break
+		}
 	}
-	return found
+	return found, nil
 }
 
-func (n *named) filled(f *faults, template string, content []byte, loc ...any) {
-	if template == "" {
-		return
+// filled holds one content against its template. A content or a request that costs too much is refused like one that does
+// not satisfy its template.
+func (n *named) filled(f *faults, template string, content []byte, loc ...any) error {
+	if template == "" || len(f.found) >= resource.ViolationsMax {
+		return nil
 	}
-	for _, x := range n.forms[template].Faults(content) {
+	wrong, err := n.work.Faults(n.forms[template], content)
+	switch {
+	case errors.Is(err, jsonform.ErrContentWork), errors.Is(err, jsonform.ErrRequestWork), errors.Is(err, jsonform.ErrNumber):
+		f.add("json_schema", err.Error(), loc...)
+		return nil
+	case err != nil:
+		return resource.Of(err)
+	}
+	for _, x := range wrong {
 		at := slices.Clip(loc)
 		for _, part := range x.At {
 			at = append(at, part)
 		}
 		f.add("json_schema", "does not satisfy "+x.Keyword+" of the template's schema", at...)
 	}
+	return nil
 }
 
 // bounds checks what the placement allows. Logos are counted when the template asks for them, in its property logo: an

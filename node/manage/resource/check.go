@@ -181,7 +181,7 @@ func (c *checker) push(part string) { c.loc = append(c.loc, part) }
 func (c *checker) pop()             { c.loc = c.loc[:len(c.loc)-1] }
 
 func (c *checker) fault(kind, msg string) {
-	if len(c.found) < violationsMax {
+	if len(c.found) < ViolationsMax {
 		c.found = append(c.found, Violation{Loc: slices.Clone(c.loc), Msg: msg, Type: kind})
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// violationsMax is the most violations one answer lists. BOUND: a body of 500 broken items must not become an answer of
+// ViolationsMax is the most violations one answer lists. BOUND: a body of 500 broken items must not become an answer of
 // megabytes.
-const violationsMax = 50
+const ViolationsMax = 50
 
 // Violation is one reason why a request does not match the model of its operation. It never repeats what was sent: a body
 // may hold personal data.
@@ -160,7 +160,7 @@ func (p *Problem) body(publicURL string) []byte {
 	if len(p.Violations) == 0 {
 		return apierr.Append(nil, p.Code, p.Message, publicURL)
 	}
-	text, err := json.Marshal(Violations{Detail: p.Violations[:min(len(p.Violations), violationsMax)]})
+	text, err := json.Marshal(Violations{Detail: p.Violations[:min(len(p.Violations), ViolationsMax)]})
 	if err != nil {
 		panic("a violation is only text: " + err.Error())
 	}

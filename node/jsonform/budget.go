@@ -1,0 +1,86 @@
+package jsonform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Bounds of the work of holding contents against schemas. A schema has up to PathsMax paths for each place in a content,
+// and a content has thousands of places: only their product says what a request costs.
+const (
+	// ContentStepsMax bounds one content. BOUND: each step can leave one fault of some 300 bytes until the content is
+	// done, so 15 MB at most; a template of 30 fields with 16 KiB of content takes less than a tenth.
+	ContentStepsMax = 50_000
+	// RequestStepsMax bounds all contents and schemas of one request. BOUND: about a tenth of a second of one core, or
+	// 5,000 creatives of 100 steps.
+	RequestStepsMax = 500_000
+	// schemaShare is how many bytes of a schema count as one step when it is compiled.
+	schemaShare = 1
+)
+
+// Reasons to refuse a content or a request because of its cost.
+var (
+	ErrContentWork = errors.New("takes more than 50,000 steps to be checked against its template")
+	ErrRequestWork = errors.New("takes more than 500,000 steps to be checked, all templates and contents of the request together")
+)
+
+// Budget is what one request may spend on schemas and contents. It is not safe for concurrent use.
+type Budget struct {
+	ctx  context.Context //nolint:containedctx // A budget lives as long as the request whose context this is.
+	left int
+}
+
+// NewBudget returns the budget of a request. When ctx ends, so does the work.
+func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, left: RequestStepsMax} }
+
+// Form makes a form of a schema that Check has accepted. It fails with ErrRequestWork when the request has spent its budget, and with
+// the error of the request's context.
+func (b *Budget) Form(schema []byte) (*Form, error) {
+	if err := b.spend(len(schema) / schemaShare); err != nil {
+		return nil, err
+	}
+	return New(schema)
+}
+
+// Faults holds content, which is JSON, against a form. It fails with ErrNumber for a number that is too costly to compare,
+// with ErrContentWork when this content alone would cost too much, with ErrRequestWork when the request has spent its
+// budget, and with the error of the request's context. The form has not been applied then.
+func (b *Budget) Faults(f *Form, content []byte) ([]Fault, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
+	if err != nil {
+		return []Fault{{Keyword: "type"}}, nil
+	}
+	if err := numbers(v); err != nil {
+		return nil, err
+	}
+	steps, err := f.steps(v, ContentStepsMax)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.spend(steps); err != nil {
+		return nil, err
+	}
+	return f.faults(v), nil
+}
+
+func (b *Budget) spend(steps int) error {
+	if err := b.ctx.Err(); err != nil {
+		return err
+	}
+	if b.left -= steps; b.left < 0 {
+		return ErrRequestWork
+	}
+	return nil
+}
+
+// steps counts what it would take to hold v against the form, at most limit.
+func (f *Form) steps(v any, limit int) (int, error) {
+	c := cost{edges: f.edges, enums: f.enums, left: limit}
+	if !c.visit(f.schema, v) {
+		return limit, ErrContentWork
+	}
+	return limit - c.left, nil
+}
