@@ -14,6 +14,7 @@ type SmallDisk struct {
 	Root  string
 	total atomic.Int64
 	other atomic.Int64
+	most  atomic.Int64 // Free bytes never count as more; 0: no bound.
 	full  atomic.Int64 // Writes that failed.
 }
 
@@ -29,6 +30,10 @@ func (d *SmallDisk) Fill(bytes int64) { d.other.Store(bytes) }
 
 // FillUpTo leaves free bytes.
 func (d *SmallDisk) FillUpTo(free int64) { d.other.Store(d.total.Load() - d.held(d.Root) - free) }
+
+// CapFree lets the disk never have more free bytes than that, as if others took whatever the node gives back: a store that
+// starts deletes old files of its log at a moment of its own. 0 ends it.
+func (d *SmallDisk) CapFree(most int64) { d.most.Store(most) }
 
 // Other is what others hold.
 func (d *SmallDisk) Other() int64 { return d.other.Load() }
@@ -52,7 +57,13 @@ func (d *SmallDisk) held(path string) (n int64) {
 	return n
 }
 
-func (d *SmallDisk) free() int64 { return d.total.Load() - d.other.Load() - d.held(d.Root) }
+func (d *SmallDisk) free() int64 {
+	free := d.total.Load() - d.other.Load() - d.held(d.Root)
+	if most := d.most.Load(); most > 0 {
+		return min(free, most)
+	}
+	return free
+}
 
 func (d *SmallDisk) reserve(growth int64) error {
 	if growth <= 0 || growth <= d.free() {
