@@ -47,7 +47,7 @@ func rank(c raft.Configuration, group uint16, me raft.ServerID) int {
 // first, and away from every node that was restarted.
 func (s *Store) balance() {
 	for {
-		s.pause(balancePause + rand.N(balancePause/10))
+		s.pause(balancePause + rand.N(balancePause/10)) //nolint:gosec // jitter, no secret.
 		if s.life.Err() != nil {
 			return
 		}

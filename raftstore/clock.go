@@ -35,7 +35,7 @@ type clocks struct {
 func (k *clocks) watch() {
 	s := k.store
 	for {
-		s.pause(clockPause + rand.N(clockPause/4))
+		s.pause(clockPause + rand.N(clockPause/4)) //nolint:gosec // jitter, no secret.
 		if s.life.Err() != nil {
 			return
 		}

@@ -75,7 +75,7 @@ func (f *founding) meet(ctx context.Context, pending identity) (identity, error)
 		if i, done, err := f.step(ctx); done || err != nil {
 			return i, err
 		}
-		timer := time.NewTimer(meetPause + rand.N(meetPause))
+		timer := time.NewTimer(meetPause + rand.N(meetPause)) //nolint:gosec // jitter, no secret.
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

@@ -45,7 +45,7 @@ func (s *Store) stayMember() {
 			}
 			break
 		}
-		s.pause(pause + rand.N(pause))
+		s.pause(pause + rand.N(pause)) //nolint:gosec // jitter, no secret.
 	}
 }
 

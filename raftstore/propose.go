@@ -51,7 +51,7 @@ func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte,
 			continue
 		}
 		moved := g.moved()
-		if !g.waitRetry(ctx, rand.N(pause)+pause/2) {
+		if !g.waitRetry(ctx, rand.N(pause)+pause/2) { //nolint:gosec // jitter, no secret.
 			why := ctx.Err()
 			switch {
 			case unknown && why == nil:

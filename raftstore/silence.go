@@ -24,7 +24,7 @@ const silencePause = 50 * time.Millisecond
 func (g *Group) noticeSilence() {
 	noticed := time.Time{}
 	for g.store.life.Err() == nil {
-		g.store.pause(silencePause + rand.N(silencePause))
+		g.store.pause(silencePause + rand.N(silencePause)) //nolint:gosec // jitter, no secret.
 		contact, _ := g.safe.LeaderContact()
 		if dealt := g.raft.LastContact(); dealt.After(contact) {
 			contact = dealt

@@ -11,7 +11,7 @@ import (
 
 // TokenHeader carries what a write left behind, opaque to clients: a read that sends it back, to whatever node, sees the
 // write.
-const TokenHeader = "X-Gavel-Token"
+const TokenHeader = "X-Gavel-Token" //nolint:gosec // the name of a header.
 
 // Reads says how new what a request reads has to be.
 type Reads struct {
