@@ -63,8 +63,11 @@ type Config struct {
 	JoinSettle time.Duration
 
 	PeerListen string // Address of the peer port; empty: no peers. ["" ]
-	TLS        *TLS   // Of the peer port: TLS 1.3, both sides show certificates.
-	Insecure   bool   // Plain TCP on the peer port, on loopback only.
+	// PeerConnectionsMax bounds the connections that the peer port has accepted, at least PeerConnectionsMin. This node opens about
+	// as many to its peers, which are not counted. [48 for each group, at least 1,024, and 576 more]
+	PeerConnectionsMax int
+	TLS                *TLS // Of the peer port: TLS 1.3, both sides show certificates.
+	Insecure           bool // Plain TCP on the peer port, on loopback only.
 	// Listen, Dial and Resolve replace the network in tests. [net.Listen, net.Dialer, net.Resolver]
 	Listen  func(address string) (net.Listener, error)
 	Dial    func(ctx context.Context, address string) (net.Conn, error)
@@ -110,6 +113,9 @@ type Config struct {
 // else. The certificate has the node id among its DNS names, and may be used as server and client. Changed files are
 // taken up by the next connection.
 type TLS = transport.Files
+
+// PeerConnectionsMin is the least that Config.PeerConnectionsMax may be.
+const PeerConnectionsMin = transport.ConnectionsMin
 
 const nodeIDBytesMax = 238 // BOUND: an incarnation of it must fit the 255 bytes of a target in a connection's header.
 
@@ -185,6 +191,8 @@ func (c Config) validate() error {
 	fault(c.Expect < 0 || c.Expect > VotersMax, "%d nodes cannot found a cluster: 0 to %d", c.Expect, VotersMax)
 	fault(len(c.Seeds) > 0 && c.PeerListen == "", "seeds need a peer port")
 	fault(c.Expect > 1 && len(c.Seeds) == 0, "%d nodes cannot found a cluster without seeds", c.Expect)
+	fault(c.PeerConnectionsMax != 0 && c.PeerConnectionsMax < PeerConnectionsMin, "a bound of %d connections on the peer port is too small: at least %d",
+		c.PeerConnectionsMax, PeerConnectionsMin)
 	fault(c.CallLimit < 100*time.Millisecond, "a storage call limit of %s would end a healthy process", c.CallLimit)
 	fault(c.RPCsInFlight < 1 || c.RPCsInFlight > transport.RPCsInFlight, "%d calls on their way to a follower: 1 to %d", c.RPCsInFlight, transport.RPCsInFlight)
 	fault(c.Reserve < ReserveOff, "a reserve of %d bytes is not possible", c.Reserve)

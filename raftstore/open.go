@@ -126,7 +126,9 @@ func makeDirs(c *Config) error {
 
 // openPort opens the peer port, if there is one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
-	c := transport.Config{Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText}
+	c := transport.Config{
+		Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,
+	}
 	if s.c.TLS != nil && s.c.PeerListen != "" {
 		var err error
 		if c.Credentials, err = transport.NewCredentials(*s.c.TLS, s.c.Logger); err != nil {

@@ -295,8 +295,8 @@ func flip(t *testing.T, fs vfs.FS, path string, offset int64, bit byte) {
 }
 
 func TestConfigReportsEveryFault(t *testing.T) {
-	_, err := raftstore.Open(raftstore.Config{Groups: []uint16{1, 1, 5000}, PeerListen: "0.0.0.0:7400", CallLimit: time.Millisecond})
-	for _, word := range []string{"directory", "node id", "state machine", "repeat", "end at", "certificates", "loopback", "healthy"} {
+	_, err := raftstore.Open(raftstore.Config{Groups: []uint16{1, 1, 5000}, PeerListen: "0.0.0.0:7400", PeerConnectionsMax: 63, CallLimit: time.Millisecond})
+	for _, word := range []string{"directory", "node id", "state machine", "repeat", "end at", "certificates", "loopback", "healthy", "63 connections"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("no word of %q in: %v", word, err)
 		}

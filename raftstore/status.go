@@ -103,6 +103,8 @@ type Stats struct {
 	PeerRejectAuthority     uint64
 	PeerRejectExpired       uint64
 	PeerRejectName          uint64 // A good certificate of a node that is no member.
+	PeerRejectDisplaced     uint64 // Closed before it proved to be a member's, for a newer connection.
+	PeerRejectAccept        uint64 // Failures to accept, such as those without file descriptors.
 
 	Forwarded    uint64 // Commands sent to a leader.
 	ForwardDials uint64
@@ -150,6 +152,7 @@ func (s *Store) Stats() Stats {
 		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),
 		PeerRejectHandshake: r.Handshake.Load(), PeerRejectNoCertificate: r.NoCertificate.Load(),
 		PeerRejectAuthority: r.Authority.Load(), PeerRejectExpired: r.Expired.Load(), PeerRejectName: r.Name.Load(),
+		PeerRejectDisplaced: r.Displaced.Load(), PeerRejectAccept: r.Accept.Load(),
 		Forwarded: s.links.forwarded.Load(), ForwardDials: s.links.dialed.Load(), ForwardLost: s.links.lost.Load(),
 	}
 }

@@ -100,6 +100,8 @@ func peers(s *raftstore.Stats) metrics.Peers {
 			{Why: "authority", N: s.PeerRejectAuthority},
 			{Why: "expired", N: s.PeerRejectExpired},
 			{Why: "name", N: s.PeerRejectName},
+			{Why: "displaced", N: s.PeerRejectDisplaced},
+			{Why: "accept", N: s.PeerRejectAccept},
 		},
 	}
 }

@@ -69,7 +69,7 @@ var (
 	peerLag     = definition{"gavel_raft_peer_lag", "Entries by which a follower's log was shorter than the leader's when it answered last; on the leader.", []string{"group", "peer"}}
 	peerContact = definition{"gavel_raft_peer_contact_seconds", "Time since a follower answered; on the leader, absent until it answers.", []string{"group", "peer"}}
 
-	peerRejects = definition{"gavel_peer_rejects_total", "Connections refused on the peer port, by reason.", []string{"why"}}
+	peerRejects = definition{"gavel_peer_rejects_total", "Connections refused or closed unproved on the peer port, and failures to accept, by reason.", []string{"why"}}
 	peerConns   = definition{"gavel_peer_connections", "Connections of peers.", nil}
 	forwarded   = definition{"gavel_forwarded_total", "Commands sent on to a leader.", nil}
 	forwardLost = definition{"gavel_forward_lost_total", "Connections to leaders that ended.", nil}

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// StartCluster starts size nodes that found a cluster together on loopback, with certificates of their own, and waits until
-// all are ready. They are named n1 and so on, and all have the same keys.
+// StartCluster starts size nodes that found a cluster together on loopback, with certificates of their own unless
+// Options.PeerInsecure is set, and waits until all are ready. They are named n1 and so on, and all have the same keys.
 func StartCluster(t testing.TB, size int, o Options) []*Node {
 	t.Helper()
 	if o.Keys == nil {
@@ -24,16 +25,15 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 	for i, port := range ports {
 		peers[i] = fmt.Sprintf("127.0.0.1:%d", port)
 	}
-	certificates := makeCertificates(t, o, size)
+	secure := peerSecurity(t, o, size)
 	nodes := make([]*Node, size)
 	for i := range nodes {
 		own := o
 		own.Args = append([]string{
 			"--node-id", name(i), "--peer-listen", peers[i], "--join", strings.Join(peers, ","), "--bootstrap-expect", strconv.Itoa(size),
-			"--peer-certificate", filepath.Join(certificates, name(i)+".crt"), "--peer-key", filepath.Join(certificates, name(i)+".key"),
-			"--peer-authority", filepath.Join(certificates, "ca.crt"),
-		}, o.Args...)
+		}, slices.Concat(secure(i), o.Args)...)
 		nodes[i] = New(t, own)
+		nodes[i].PeerAddress = peers[i]
 		if err := nodes[i].Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -47,6 +47,21 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 }
 
 func name(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+// peerSecurity returns the arguments of each node that say how its peer port is secured.
+func peerSecurity(t testing.TB, o Options, size int) func(node int) []string {
+	t.Helper()
+	if o.PeerInsecure {
+		return func(int) []string { return []string{"--peer-insecure"} }
+	}
+	dir := makeCertificates(t, o, size)
+	return func(node int) []string {
+		return []string{
+			"--peer-certificate", filepath.Join(dir, name(node)+".crt"), "--peer-key", filepath.Join(dir, name(node)+".key"),
+			"--peer-authority", filepath.Join(dir, "ca.crt"),
+		}
+	}
+}
 
 // makeCertificates returns a directory with a certificate for each node.
 func makeCertificates(t testing.TB, o Options, size int) string {

@@ -97,6 +97,8 @@ type Options struct {
 	Keys   *Keys    // Preset first keys; nil: the node makes its own and writes them down.
 	// Patience replaces ReadyMax where a start is not judged by its time. [ReadyMax]
 	Patience time.Duration
+	// PeerInsecure makes the nodes of StartCluster speak plain TCP to each other instead of TLS with certificates.
+	PeerInsecure bool
 }
 
 // Keys are the first keys of the node's marketplace.
@@ -110,7 +112,8 @@ type Keys struct {
 // directory and keys stay. Methods must not be called at the same time, except Kill beside WaitReady.
 type Node struct {
 	AuctionURL, ManageURL string
-	Keys                  Keys // Set from the first time the node is ready.
+	PeerAddress           string // Of the peer port, for the nodes of StartCluster.
+	Keys                  Keys   // Set from the first time the node is ready.
 
 	binary string
 	args   []string

@@ -18,8 +18,12 @@ func TestRoomForTheConnectionsOfAllGroups(t *testing.T) {
 			here, there := net.Pipe()
 			there.Close()
 			if c := m.track(here); c != nil {
-				m.opening-- // As after its header.
-				conns = append(conns, c)
+				if m.advance(c, stageMember) == nil {
+					conns = append(conns, c)
+				} else {
+					m.rejects.Full.Add(1) // As open does.
+					c.Close()
+				}
 			}
 		}
 		if len(conns) != tc.room || m.Conns() != tc.room || m.Rejects().Full.Load() != 1 {

@@ -61,5 +61,8 @@ func (m *Mux) dial(ctx context.Context, h header, address string) (net.Conn, err
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	m.mu.Lock()
+	m.members.add(addressOf(c.RemoteAddr()))
+	m.mu.Unlock()
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,17 +17,15 @@ import (
 )
 
 const (
-	connsMin    = 1024 // BOUND: open connections of a node with few groups, each with 512 KB of raft's buffers when in use.
-	groupConns  = 6    // Of one peer for one group: about five were counted after many transfers.
-	peersMax    = 8    // BOUND: peers for whose connections there is room, all groups at once.
-	openingMax  = 64   // BOUND: connections that have not shown their header.
-	backlogMax  = 16   // BOUND: accepted streams a group has not taken yet.
-	acceptPause = 50 * time.Millisecond
+	connsMin   = 1024 // BOUND: members' connections of a node with few groups, each with 512 KB of raft's buffers when in use.
+	groupConns = 6    // Of one peer for one group: about five were counted after many transfers.
+	peersMax   = 8    // BOUND: peers for whose connections there is room, all groups at once.
+	backlogMax = 16   // BOUND: accepted streams a group has not taken yet.
 )
 
 // Rejects counts refused connections by reason.
 type Rejects struct {
-	Full    atomic.Uint64 // Too many connections.
+	Full    atomic.Uint64 // Too many connections of members.
 	Header  atomic.Uint64 // No header in time, or not one of ours.
 	Cluster atomic.Uint64 // Another cluster.
 	Stream  atomic.Uint64 // Unknown kind or group, a group that does not take its streams, or raft for another incarnation.
@@ -36,6 +35,9 @@ type Rejects struct {
 	Authority     atomic.Uint64 // A certificate of somebody else.
 	Expired       atomic.Uint64 // Or not valid yet.
 	Name          atomic.Uint64 // A good certificate of a node that is no member.
+
+	Displaced atomic.Uint64 // Closed before it proved to be a member's, for a newer connection; see held.
+	Accept    atomic.Uint64 // The listener could not accept; not a connection each, but an attempt.
 }
 
 // Config is what NewMux needs.
@@ -51,6 +53,8 @@ type Config struct {
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
 	Cluster  uint64
 	Logger   *slog.Logger
+	// ConnectionsMax bounds the accepted connections, at least ConnectionsMin. Fewer are accepted when the groups need fewer.
+	ConnectionsMax int // [what the groups need]
 }
 
 // Mux is the peer port. It reads the header of each connection and hands it to the streams of its group. Calls of
@@ -68,7 +72,9 @@ type Mux struct {
 	mu      sync.Mutex
 	streams map[uint16]*Streams
 	conns   map[*conn]struct{}
-	opening int
+	held    [stages]held // The same connections, by stage.
+	members memberAddresses
+	turn    uint64 // Of the last accepted connection.
 	closed  bool
 	done    sync.WaitGroup
 }
@@ -110,41 +116,33 @@ func (m *Mux) Conns() int {
 	return len(m.conns)
 }
 
-func (m *Mux) accept() {
-	for {
-		raw, err := m.c.Listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			m.c.Logger.Warn("peer port cannot accept", slog.Any("err", err))
-			time.Sleep(acceptPause) // Out of file descriptors, most likely.
-			continue
-		}
-		if c := m.track(raw); c != nil {
-			m.done.Go(func() { m.open(c) })
-		}
+// connsMax bounds the open connections: every group has its own with every peer. REQUIRES: mu is held.
+func (m *Mux) connsMax() int {
+	need := max(connsMin, len(m.streams)*groupConns*peersMax) + silentMax + openingMax + askingMax
+	if m.c.ConnectionsMax > 0 {
+		return min(need, m.c.ConnectionsMax)
 	}
+	return need
 }
 
-// connsMax bounds the open connections: every group has its own with every peer. REQUIRES: mu is held.
-func (m *Mux) connsMax() int { return max(connsMin, len(m.streams)*groupConns*peersMax) }
-
-// track registers a connection, or closes it when there are too many.
+// track registers a connection; nil: the mux is closed.
 func (m *Mux) track(raw net.Conn) *conn {
-	c := &conn{Conn: raw, mux: m}
-	if m.c.Credentials != nil {
-		c.secure = tls.Server(raw, m.c.Credentials.config("", x509.ExtKeyUsageClientAuth))
-		c.Conn = c.secure
-	}
+	o := &opening{Conn: raw}
+	c := &conn{Conn: o, mux: m, opening: o, source: addressOf(raw.RemoteAddr())}
 	m.mu.Lock()
-	full := m.closed || len(m.conns) >= m.connsMax() || m.opening >= openingMax
-	if !full {
+	var victim *conn
+	refused := m.closed
+	if !refused {
+		m.turn++
+		c.accepted = m.turn
+		victim, refused = m.admit(c, stageSilent)
+	}
+	if !refused {
 		m.conns[c] = struct{}{}
-		m.opening++
 	}
 	m.mu.Unlock()
-	if full {
+	victim.displace()
+	if refused {
 		m.rejects.Full.Add(1)
 		raw.Close()
 		return nil
@@ -159,11 +157,10 @@ func (m *Mux) open(c *conn) {
 	if why == nil {
 		serve, why = m.route(c)
 	}
-	m.mu.Lock()
-	m.opening--
-	m.mu.Unlock()
 	if why != nil {
-		why.Add(1)
+		if !m.wasDisplaced(c) { // Counted already.
+			why.Add(1)
+		}
 		c.Close()
 		return
 	}
@@ -173,18 +170,35 @@ func (m *Mux) open(c *conn) {
 	}
 }
 
+func (m *Mux) wasDisplaced(c *conn) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return c.displaced
+}
+
 // handshake returns the counter of the reason for a refusal, or nil. The whole opening has one deadline.
 func (m *Mux) handshake(c *conn) *atomic.Uint64 {
-	if err := c.SetDeadline(time.Now().Add(headerTimeout)); err != nil {
-		return &m.rejects.Header
+	refused := &m.rejects.Handshake
+	if m.c.Credentials == nil {
+		refused = &m.rejects.Header
 	}
-	if c.secure == nil {
-		return nil
+	if err := c.SetDeadline(time.Now().Add(openingTimeout)); err != nil {
+		return refused
 	}
-	err := c.secure.Handshake()
+	if err := c.opening.wait(); err != nil {
+		return refused
+	}
+	if why := m.advance(c, stageOpening); why != nil || m.c.Credentials == nil {
+		return why
+	}
+	secure := tls.Server(c.opening, m.c.Credentials.config("", x509.ExtKeyUsageClientAuth))
+	m.mu.Lock()
+	c.Conn = secure
+	m.mu.Unlock()
+	err := secure.Handshake()
 	switch {
 	case err == nil:
-		c.names = c.secure.ConnectionState().PeerCertificates[0].DNSNames
+		c.names = secure.ConnectionState().PeerCertificates[0].DNSNames
 		return nil
 	case errors.Is(err, errNoCertificate):
 		return &m.rejects.NoCertificate
@@ -217,11 +231,12 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 		return nil, &m.rejects.Header
 	}
 	cluster := m.cluster.Load()
-	stranger := h.cluster == 0 && h.kind == Control
-	if !stranger && (cluster == 0 || h.cluster != cluster) {
+	unclustered := h.cluster == 0 && h.kind == Control
+	if !unclustered && (cluster == 0 || h.cluster != cluster) {
 		return nil, &m.rejects.Cluster
 	}
-	if h.kind != Control && !m.member(c) {
+	member := m.member(c)
+	if h.kind != Control && !member {
 		return nil, &m.rejects.Name
 	}
 	if own := m.server.Load(); h.kind == Raft && own != nil && h.target != *own {
@@ -229,6 +244,14 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	}
 	if c.SetDeadline(time.Time{}) != nil {
 		return nil, &m.rejects.Stream
+	}
+	c.opening.complete = true
+	to := stageMember
+	if unclustered && m.c.Credentials == nil || !member {
+		to = stageAsking
+	}
+	if why := m.advance(c, to); why != nil {
+		return nil, why
 	}
 	m.mu.Lock()
 	c.member = h.kind != Control
@@ -292,16 +315,36 @@ func (m *Mux) Close() error {
 
 // conn leaves the mux when it is closed.
 type conn struct {
-	net.Conn
-	mux    *Mux
-	secure *tls.Conn // Nil on plain TCP.
-	names  []string  // Of the certificate, after the handshake.
-	member bool      // It was opened as one of a member's: raft or forward.
+	net.Conn // The opening, or TLS over it; changed with the mux's lock.
+	mux      *Mux
+	opening  *opening // The TCP connection.
+	source   netip.Addr
+	accepted uint64   // Its number.
+	names    []string // Of the certificate, after the handshake.
+
+	// With the mux's lock.
+	stage     stage
+	member    bool // It was opened as one of a member's: raft or forward.
+	displaced bool // It is closed for a newer one.
 }
 
 func (c *conn) Close() error {
 	c.mux.mu.Lock()
-	delete(c.mux.conns, c)
+	c.mux.forget(c)
+	under := c.Conn
 	c.mux.mu.Unlock()
-	return c.Conn.Close()
+	return under.Close()
+}
+
+// displace resets the TCP connection: to end TLS would wait for a peer that does not read, and to end TCP would leave the
+// kernel with one more closed connection for a minute. nil: nothing.
+func (c *conn) displace() {
+	if c == nil {
+		return
+	}
+	c.mux.rejects.Displaced.Add(1)
+	if tcp, ok := c.opening.Conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0) // Without it the connection is closed all the same.
+	}
+	c.opening.Close()
 }

@@ -124,7 +124,7 @@ func TestStrangersAreRefused(t *testing.T) {
 				if _, err := c.Read(make([]byte, 1)); err == nil {
 					t.Error("got an answer")
 				}
-				if waited := time.Since(began); waited > headerTimeout {
+				if waited := time.Since(began); waited > openingTimeout {
 					t.Errorf("closed after %s", waited)
 				}
 				synctest.Wait()
@@ -141,15 +141,15 @@ func TestOpeningConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
 		m, _ := startMux(p)
-		for range openingMax + 10 {
+		for range silentMax + 10 {
 			p.dial(t.Context(), "")
+			synctest.Wait()
 		}
-		synctest.Wait()
-		if m.Conns() != openingMax || m.Rejects().Full.Load() != 10 {
-			t.Errorf("%d open, %d refused", m.Conns(), m.Rejects().Full.Load())
+		if m.Conns() != silentMax || m.Rejects().Displaced.Load() != 10 {
+			t.Errorf("%d open, %d displaced", m.Conns(), m.Rejects().Displaced.Load())
 		}
-		time.Sleep(headerTimeout + time.Second)
-		if m.Conns() != 0 || m.Rejects().Header.Load() != openingMax {
+		time.Sleep(openingTimeout + time.Second)
+		if m.Conns() != 0 || m.Rejects().Header.Load() != silentMax {
 			t.Errorf("%d left after the deadline, %d refused", m.Conns(), m.Rejects().Header.Load())
 		}
 		m.Close()

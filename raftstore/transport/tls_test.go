@@ -158,6 +158,7 @@ func counted(m *Mux) map[string]uint64 {
 	for name, c := range map[string]*atomic.Uint64{
 		"full": &m.rejects.Full, "header": &m.rejects.Header, "cluster": &m.rejects.Cluster, "stream": &m.rejects.Stream, "handshake": &m.rejects.Handshake,
 		"no certificate": &m.rejects.NoCertificate, "authority": &m.rejects.Authority, "expired": &m.rejects.Expired, "name": &m.rejects.Name,
+		"displaced": &m.rejects.Displaced, "accept": &m.rejects.Accept,
 	} {
 		if n := c.Load(); n > 0 {
 			all[name] = n

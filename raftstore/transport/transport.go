@@ -15,7 +15,9 @@ const (
 	// quickTimeout is that of the calls that carry nothing. After a cut the connection of an unanswered one may stay silent for
 	// as long as the cut was, because TCP doubles its pauses: a new one is there sooner.
 	quickTimeout  = 2 * time.Second
-	headerTimeout = 5 * time.Second
+	headerTimeout = 5 * time.Second // Of writing a header.
+	// openingTimeout is how long an accepted connection may take to its complete header. Who calls gives up as soon.
+	openingTimeout = 2 * time.Second
 )
 
 // RPCsInFlight is how many calls with entries may be on their way to one follower, at most and normally. More ruin batching

@@ -1,0 +1,113 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/nodetest"
+)
+
+const (
+	silentPeers     = 200 // Connections to each peer port that send nothing, replaced as soon as they are closed.
+	silentAddresses = 8   // Of as many loopback addresses, one of them that of the members.
+)
+
+// TestFailoverBesideSilentConnections kills leaders while connections without a certificate and without a byte are kept open to every
+// peer port: events succeed again within 5 s, and the killed node is ready within nodetest.ReadyMax. KILLS=30 measures longer:
+// KILLS=30 go test -run FailoverBesideSilentConnections -v -timeout 30m ./node.
+func TestFailoverBesideSilentConnections(t *testing.T) {
+	kills := 2
+	if n, err := strconv.Atoi(os.Getenv("KILLS")); err == nil && n > 0 {
+		kills = n
+	}
+	for _, tc := range []struct {
+		name     string
+		insecure bool
+	}{{"certificates", false}, {"plain TCP", true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &cluster{T: t, client: &http.Client{Timeout: 20 * time.Second}}
+			c.nodes = nodetest.StartCluster(t, 3, nodetest.Options{PeerInsecure: tc.insecure, Args: []string{
+				"--ratelimit-management", "0", "--ratelimit-catalog", "0", "--disk-reserve", "1MiB",
+			}})
+			c.market(0)
+			c.eventually("a winner", func() bool { return c.auction(0) != "" })
+			c.failsOverBesideSilence(kills, c.auction(0))
+		})
+	}
+}
+
+func (c *cluster) failsOverBesideSilence(kills int, token string) {
+	c.Helper()
+	keepSilentConnections(c.T, c.nodes)
+	machine := watchMachine(c.T)
+	var gaps, starts []time.Duration
+	for kill := range kills {
+		leader := c.leader()
+		if err := c.nodes[leader].Kill(); err != nil {
+			c.Fatal(err)
+		}
+		other, began := (leader+1)%3, time.Now()
+		gap := c.eventually("an event", func() bool { return c.click(other, fmt.Sprint("silence-", kill), token) == http.StatusOK })
+		gap -= machine.hung(began, began.Add(gap))
+		began = time.Now()
+		c.restart(leader) // It fails when the node is not ready within nodetest.ReadyMax.
+		gaps, starts = append(gaps, gap), append(starts, time.Since(began))
+		c.Logf("n%d killed: the next event after %s, ready %s after its start", leader+1, gap.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	}
+	c.Logf("events after a kill: %s", quantiles(gaps))
+	c.Logf("ready after a start: %s", quantiles(starts))
+	if longest := slices.Max(gaps); longest > 5*time.Second {
+		c.Errorf("events stayed away for %s after a kill, want at most 5 s", longest)
+	}
+}
+
+func quantiles(all []time.Duration) string {
+	slices.Sort(all)
+	n := len(all)
+	return fmt.Sprintf("%d times, median %s, p99 %s, longest %s",
+		n, all[n/2].Round(time.Millisecond), all[(99*n+99)/100-1].Round(time.Millisecond), all[n-1].Round(time.Millisecond))
+}
+
+// keepSilentConnections holds silentPeers connections to the peer port of each node until the test ends.
+func keepSilentConnections(t *testing.T, nodes []*nodetest.Node) {
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for _, n := range nodes {
+		for i := range silentPeers {
+			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i%silentAddresses))}}
+			all.Go(func() {
+				for ctx.Err() == nil {
+					stayConnected(ctx, &d, n.PeerAddress)
+				}
+			})
+		}
+	}
+	t.Cleanup(func() {
+		stop()
+		all.Wait()
+	})
+}
+
+// stayConnected opens one connection and returns when the node has closed it. A node that is down is asked again soon.
+func stayConnected(ctx context.Context, d *net.Dialer, address string) {
+	c, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return
+	}
+	end := context.AfterFunc(ctx, func() { _ = c.Close() }) // Nothing was sent that could be lost.
+	_, _ = c.Read(make([]byte, 1))                          // It ends with the connection, however that ends.
+	end()
+	_ = c.Close()
+}
