@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	silentPeers     = 200 // Connections to each peer port that send nothing, replaced as soon as they are closed.
+	silentPeers     = 200 // Connections to each peer port that send at most a byte, replaced as soon as they are closed.
 	silentAddresses = 8   // Of as many loopback addresses, one of them that of the members.
 )
 
-// TestFailoverBesideSilentConnections kills leaders while connections without a certificate and without a byte are kept open to every
+// TestFailoverBesideSilentConnections kills leaders while connections without a certificate and a header are kept open to every
 // peer port: events succeed again within 5 s, and the killed node is ready within nodetest.ReadyMax. KILLS=30 measures longer:
 // KILLS=30 go test -run FailoverBesideSilentConnections -v -timeout 30m ./node.
 func TestFailoverBesideSilentConnections(t *testing.T) {
@@ -31,7 +31,8 @@ func TestFailoverBesideSilentConnections(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		insecure bool
-	}{{"certificates", false}, {"plain TCP", true}} {
+		first    byte // Of a TLS record, and of a header.
+	}{{"certificates", false, 22}, {"plain TCP", true, 'G'}} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := &cluster{T: t, client: &http.Client{Timeout: 20 * time.Second}}
 			c.nodes = nodetest.StartCluster(t, 3, nodetest.Options{PeerInsecure: tc.insecure, Args: []string{
@@ -39,14 +40,15 @@ func TestFailoverBesideSilentConnections(t *testing.T) {
 			}})
 			c.market(0)
 			c.eventually("a winner", func() bool { return c.auction(0) != "" })
-			c.failsOverBesideSilence(kills, c.auction(0))
+			c.failsOverBesideSilence(kills, c.auction(0), tc.first)
 		})
 	}
 }
 
-func (c *cluster) failsOverBesideSilence(kills int, token string) {
+// failsOverBesideSilence kills leaders. Half of the silent connections send the first byte of what a member would send.
+func (c *cluster) failsOverBesideSilence(kills int, token string, first byte) {
 	c.Helper()
-	keepSilentConnections(c.T, c.nodes)
+	keepSilentConnections(c.T, c.nodes, []byte{first})
 	machine := watchMachine(c.T)
 	var gaps, starts []time.Duration
 	for kill := range kills {
@@ -77,7 +79,7 @@ func quantiles(all []time.Duration) string {
 }
 
 // keepSilentConnections holds silentPeers connections to the peer port of each node until the test ends.
-func keepSilentConnections(t *testing.T, nodes []*nodetest.Node) {
+func keepSilentConnections(t *testing.T, nodes []*nodetest.Node, first []byte) {
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for _, n := range nodes {
@@ -85,7 +87,7 @@ func keepSilentConnections(t *testing.T, nodes []*nodetest.Node) {
 			d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+i%silentAddresses))}}
 			all.Go(func() {
 				for ctx.Err() == nil {
-					stayConnected(ctx, &d, n.PeerAddress)
+					stayConnected(ctx, &d, n.PeerAddress, first[:i%2])
 				}
 			})
 		}
@@ -96,8 +98,8 @@ func keepSilentConnections(t *testing.T, nodes []*nodetest.Node) {
 	})
 }
 
-// stayConnected opens one connection and returns when the node has closed it. A node that is down is asked again soon.
-func stayConnected(ctx context.Context, d *net.Dialer, address string) {
+// stayConnected opens one connection, sends something and returns when the node has closed it. A node that is down is asked again soon.
+func stayConnected(ctx context.Context, d *net.Dialer, address string, send []byte) {
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		select {
@@ -107,7 +109,8 @@ func stayConnected(ctx context.Context, d *net.Dialer, address string) {
 		return
 	}
 	end := context.AfterFunc(ctx, func() { _ = c.Close() }) // Nothing was sent that could be lost.
-	_, _ = c.Read(make([]byte, 1))                          // It ends with the connection, however that ends.
+	_, _ = c.Write(send)
+	_, _ = c.Read(make([]byte, 1)) // It ends with the connection, however that ends.
 	end()
 	_ = c.Close()
 }

@@ -19,6 +19,8 @@ import (
 const (
 	controlBytesMax = 64 << 10 // BOUND: of a control message.
 	controlTimeout  = 5 * time.Second
+	// questionTimeout is how long a question may take to arrive. Who asks sends it right after the header.
+	questionTimeout = 2 * time.Second
 )
 
 // question is what a node asks another one. Each has a connection of its own; they are rare.
@@ -77,6 +79,7 @@ func writeMessage(w io.Writer, m any) error {
 	return err
 }
 
+// readMessage reads a message. Its buffer grows with what arrives: four bytes of anybody must not cost controlBytesMax.
 func readMessage(r io.Reader, m any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -86,9 +89,12 @@ func readMessage(r io.Reader, m any) error {
 	if n > controlBytesMax {
 		return fmt.Errorf("control message of %d bytes", n)
 	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
+	b, err := io.ReadAll(io.LimitReader(r, int64(n)))
+	if err != nil {
 		return err
+	}
+	if len(b) < int(n) {
+		return io.ErrUnexpectedEOF
 	}
 	return json.Unmarshal(b, m)
 }
@@ -116,11 +122,11 @@ func (s *Store) ask(ctx context.Context, address string, q question) (a answer, 
 
 // serveControl answers one question.
 func (s *Store) serveControl(c net.Conn) {
-	if c.SetDeadline(time.Now().Add(2*controlTimeout)) != nil {
+	if c.SetDeadline(time.Now().Add(questionTimeout)) != nil {
 		return
 	}
 	var q question
-	if readMessage(c, &q) != nil {
+	if readMessage(c, &q) != nil || c.SetDeadline(time.Now().Add(2*controlTimeout)) != nil {
 		return
 	}
 	a := answer{Refused: "the certificate does not allow the question"}
