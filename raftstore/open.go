@@ -59,6 +59,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		}
 	}
 	s.serving.Store(true)
+	s.mux.CheckConnectionsMax()
 	s.mux.Start()
 	s.background.Go(s.stayMember)
 	s.background.Go(s.balance)

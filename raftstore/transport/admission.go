@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -28,6 +29,8 @@ const (
 	// ConnectionsMin is the least that Config.ConnectionsMax may be: a member of five nodes with a few groups.
 	ConnectionsMin = 64
 
+	peersMin = 2 // The other nodes of the smallest cluster that survives the loss of one.
+
 	memberAddressesMax = 64 // BOUND: source addresses that are remembered as those of members.
 )
 
@@ -39,6 +42,18 @@ func shares(total int) (limits [stages]int) {
 	limits[stageAsking] = min(askingMax, total/16)
 	limits[stageMember] = total - limits[stageSilent] - limits[stageOpening] - limits[stageAsking]
 	return limits
+}
+
+// CheckConnectionsMax logs when the bound is lower than what the groups that are open need in a cluster of three nodes: then
+// members' connections are refused while everybody is well.
+func (m *Mux) CheckConnectionsMax() {
+	m.mu.Lock()
+	members, need := shares(m.connsMax())[stageMember], len(m.streams)*groupConns*peersMin
+	m.mu.Unlock()
+	if m.c.Listener != nil && members < need {
+		m.c.Logger.Warn("peer_connections_bound_low", slog.Int("bound", m.c.ConnectionsMax), slog.Int("for_members", members), slog.Int("needed", need),
+			slog.String("action", "raise the process's limit of open files"))
+	}
 }
 
 // held are the connections in one stage. A full stage before that of members always takes a new connection and closes another

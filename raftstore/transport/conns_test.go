@@ -1,8 +1,10 @@
 package transport
 
 import (
+	"bytes"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +36,25 @@ func TestRoomForTheConnectionsOfAllGroups(t *testing.T) {
 		}
 		if m.Conns() != 0 {
 			t.Errorf("%d groups: %d connections are left", tc.groups, m.Conns())
+		}
+		m.Close()
+	}
+}
+
+// A bound that is lower than what the groups need is logged, with both numbers; others are not.
+func TestALowBoundOfConnectionsIsLogged(t *testing.T) {
+	for _, tc := range []struct {
+		max, groups int
+		want        string
+	}{{0, 257, ""}, {ConnectionsMin, 3, ""}, {ConnectionsMin, 4, "bound=64 for_members=40 needed=48"}, {1024, 17, ""}} {
+		var log bytes.Buffer
+		m := NewMux(Config{Listener: newPipes(), ConnectionsMax: tc.max, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for g := range tc.groups {
+			m.Streams(uint16(g), "here")
+		}
+		m.CheckConnectionsMax()
+		if !strings.Contains(log.String(), tc.want) || (tc.want == "") != (log.Len() == 0) {
+			t.Errorf("a bound of %d for %d groups is logged as %q", tc.max, tc.groups, log.String())
 		}
 		m.Close()
 	}
