@@ -168,6 +168,10 @@ visibility: build ## How soon auctions on all of three nodes show a changed bid 
 nemesis: ## Break a cluster of real processes, judge what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
 	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(or $(SEED),0) $(ARGS)
 
+.PHONY: hostile
+hostile: build ## Attack a node with 1,024 files and 1 GiB from loopback beside a storefront, judge what it keeps. Linux. MINUTES=60 SEED=7.
+	@go run ./loadtest/hostile --binary bin/gavel --minutes $(MINUTES) --seed $(or $(SEED),0) $(ARGS)
+
 .PHONY: lint
 lint: ## golangci-lint, when it is installed.
 	@if ! command -v golangci-lint >/dev/null; then echo "SKIPPED: golangci-lint $(GOLANGCI_VERSION) is not installed."; \

@@ -1,0 +1,90 @@
+package attack
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// tokens asks for the token of the vendor v2 with a token of v1, by every spelling of the path that somebody may have overlooked.
+type tokens struct{ prepared bool }
+
+// tokenPaths lead, as written or decoded, to the authorization of the vendor v2, or to what only v2 may see.
+var tokenPaths = []string{
+	"/public/v1/modal-service/auth/vendors/v2",
+	"/public/v1/modal-service/%61uth/vendors/v2",
+	"/public/v1/modal-service/%61%75%74%68/vendors/v2",
+	"/public/v1/modal-service/auth/%76endors/v2",
+	"/public/v1/modal-service/%61uth/vendors/%76%32",
+	"/public/v1/modal-service/%61uth/vendors/v%32",
+	"/public/v1//modal-service/%61uth/vendors/v2",
+	"/public/v1/modal-service//auth/vendors/v2",
+	"/public/v1/modal-service/auth//vendors/v2",
+	"/public/v1/./modal-service/%61uth/vendors/v2",
+	"/public/v1/modal-service/./auth/vendors/v2",
+	"/public/v1/modal-service/vendors/../auth/vendors/v2",
+	"/public/v1/modal-service/vendors/v1/%2e%2e/%2e%2e/auth/vendors/v2",
+	"/public/v1/modal-service%2fauth/vendors/v2",
+	"/public/v1/modal-service/auth%2fvendors%2fv2",
+	"/public/v1/modal-service/auth/vendors/v1%2f..%2fv2",
+	"/public/%76%31/modal-service/%61uth/vendors/v2",
+	"/%70ublic/v1/modal-service/auth/vendors/v2",
+	"/PUBLIC/v1/modal-service/auth/vendors/v2",
+	"/public/v1/modal-service/auth/vendors/v2?vendor_id=v1",
+	"/public/v1/modal-service/vendors/v2/default-budget",
+	"/public/v1/modal-service/%76endors/v2/default-budget",
+	"/public/v1/modal-service/vendors/%76%32/default-budget",
+	"/public/v1/modal-service//vendors/v2/default-budget",
+}
+
+func (t *tokens) Attack(ctx context.Context, e *Env) error {
+	if !t.prepared {
+		if err := makeVendor(ctx, e); err != nil {
+			return err
+		}
+		t.prepared = true
+	}
+	answer, err := e.API.Need(ctx, "GET", public+"/modal-service/auth/vendors/v1", nil)
+	if err != nil {
+		return err
+	}
+	var own struct{ AuthToken string }
+	if err := json.Unmarshal(answer, &own); err != nil {
+		return err
+	}
+	for i := 0; pause(ctx, 100*time.Millisecond); i++ {
+		path := tokenPaths[i%len(tokenPaths)]
+		request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, own.AuthToken)
+		answer, _, err := e.raw(ctx, e.Target.Manage, []byte(request), 2*time.Second)
+		e.Tally.Add("sent", 1)
+		status := statusOf(answer)
+		e.Tally.answered(status, err)
+		if status/100 == 2 && (strings.HasSuffix(path, "default-budget") || tokenVendor(string(answer)) != "") {
+			// Even a token of v1 would be one that lives for ever: a token may not ask for tokens.
+			e.Tally.Add("token of another vendor", 1)
+			e.Tally.note(fmt.Errorf("%s answered a token of v1 with %d for %q", path, status, tokenVendor(string(answer))))
+		}
+	}
+	return nil
+}
+
+// tokenVendor is the subject of the token in an answer; empty when there is none.
+func tokenVendor(answer string) string {
+	_, rest, found := strings.Cut(answer, `"authToken":"`)
+	if !found {
+		return ""
+	}
+	parts := strings.Split(rest, ".")
+	if len(parts) < 2 {
+		return "unreadable"
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	var claims struct{ Sub string }
+	if err != nil || json.Unmarshal(text, &claims) != nil || claims.Sub == "" {
+		return "unreadable"
+	}
+	return claims.Sub
+}

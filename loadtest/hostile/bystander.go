@@ -1,0 +1,193 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
+	"github.com/gavel-ads/gavel/loadtest/latency"
+)
+
+const (
+	bystanderEvery = 3 * time.Second
+	throughMax     = 10 * time.Second // BOUND: an upload or a change that is not through by then has failed.
+	publicPath     = "/public/v1"
+)
+
+// bystander is an honest tenant beside the attackers: every few seconds it changes a campaign, uploads a file and uploads a segment. A 503
+// is repeated as a client does, with new material where the old is spent.
+type bystander struct {
+	tenant attack.Tenant
+	manage string
+	api    *attack.Client
+	http   *http.Client
+
+	campaign string
+	count    int
+	marks    []string
+	done     map[string]*through
+	changes  latency.Histogram
+}
+
+// through counts tries of one kind; the attacked ones were made in windows with attackers.
+type through struct {
+	Tried, Attacked, Failed, Repeated int
+	First                             string `json:",omitempty"` // Why the first one failed.
+}
+
+func newBystander(n *node, t attack.Tenant) *bystander {
+	b := &bystander{tenant: t, manage: n.manage, done: map[string]*through{}, http: &http.Client{Timeout: throughMax}}
+	b.api = attack.NewClient(n.manage, t.ManagementKey, attack.NewSources(0))
+	for _, kind := range []string{"change", "file", "segment"} {
+		b.done[kind] = &through{}
+	}
+	return b
+}
+
+func (b *bystander) prepare(ctx context.Context) error {
+	var made struct{ CampaignID string }
+	for _, step := range []struct{ method, path, body string }{
+		{"PUT", "/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"One"}]}`},
+		{"PUT", "/segment-service/segments", `{"segments":[{"id":"loyal","name":"Loyal"}]}`},
+		{"POST", "/campaign-service/campaigns?vendor_id=v1", `{"name":"Mine","campaignType":"manual","bids":[{"target":{"type":"product","id":"p1"},"amount":5}]}`},
+	} {
+		answer, err := b.api.Need(ctx, step.method, publicPath+step.path, []byte(step.body))
+		if err != nil {
+			return err
+		}
+		_ = json.Unmarshal(answer, &made) // Only the last one has an id; the next line notices when it has none.
+	}
+	if made.CampaignID == "" {
+		return errors.New("the campaign of the bystander was made without an id")
+	}
+	b.campaign = made.CampaignID
+	return nil
+}
+
+func (b *bystander) run(ctx context.Context, start time.Time, windows []window) {
+	for ctx.Err() == nil && time.Since(start) < windows[len(windows)-1].End {
+		attacked := windows[windowAt(windows, time.Since(start))].Attack
+		b.count++
+		b.try(ctx, "change", attacked, b.change)
+		b.try(ctx, "file", attacked, b.file)
+		b.try(ctx, "segment", attacked, b.segment)
+		select {
+		case <-time.After(bystanderEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// try does something until it is through or throughMax is over.
+func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, error)) {
+	d := b.done[kind]
+	begin := time.Now()
+	limited, cancel := context.WithTimeout(ctx, throughMax)
+	defer cancel()
+	for {
+		status, err := do(limited)
+		if err == nil && status/100 == 2 {
+			break
+		}
+		if ctx.Err() != nil {
+			return // The run is over; this try says nothing.
+		}
+		busy := err == nil && (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests)
+		if !busy || time.Since(begin) > throughMax-time.Second {
+			d.Failed++
+			if d.First == "" {
+				d.First = fmt.Sprintf("status %d after %v, %v", status, time.Since(begin).Round(time.Millisecond), err)
+			}
+			break
+		}
+		d.Repeated++
+		time.Sleep(time.Second)
+	}
+	d.Tried++
+	if attacked {
+		d.Attacked++
+	}
+	if kind == "change" {
+		b.changes.Record(time.Since(begin))
+	}
+}
+
+func (b *bystander) change(ctx context.Context) (int, error) {
+	mark := fmt.Sprintf("mark-%d", b.count)
+	status, _, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign, fmt.Appendf(nil, `{"name":%q}`, mark),
+		"X-Request-Id", mark)
+	if err == nil && status/100 == 2 {
+		b.marks = append(b.marks, mark)
+	}
+	return status, err
+}
+
+// picture is the smallest GIF.
+var picture = []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")
+
+// file makes an asset, uploads its file with the form of the answer, and deletes it.
+func (b *bystander) file(ctx context.Context) (int, error) {
+	status, answer, err := b.api.Call(ctx, "POST", publicPath+"/assets/asset?vendor_id=v1", []byte(`{"name":"File","mimetype":"image/gif"}`))
+	if err != nil || status/100 != 2 {
+		return status, err
+	}
+	var asset struct {
+		ID, UploadURL string
+		Fields        map[string]string
+	}
+	if err := json.Unmarshal(answer, &asset); err != nil {
+		return status, err
+	}
+	status, err = b.form(ctx, asset.UploadURL, "", asset.Fields, picture)
+	if err == nil && status/100 == 2 {
+		_, _, err = b.api.Call(ctx, "DELETE", publicPath+"/assets/asset/"+asset.ID, nil) // Whether it is gone is nobody's question.
+	}
+	return status, err
+}
+
+func (b *bystander) segment(ctx context.Context) (int, error) {
+	list := fmt.Appendf(nil, "user-%d\nuser-%d\n", b.count, b.count+1)
+	url := "http://" + b.manage + publicPath + "/segment-service/segments/loyal/upload"
+	return b.form(ctx, url, b.tenant.ManagementKey, map[string]string{"action": "add"}, list)
+}
+
+// form posts fields and a file.
+func (b *bystander) form(ctx context.Context, url, key string, fields map[string]string, file []byte) (int, error) {
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	for name, value := range fields {
+		if err := w.WriteField(name, value); err != nil {
+			return 0, err
+		}
+	}
+	part, err := w.CreateFormFile("file", "file")
+	if err == nil {
+		_, err = part.Write(file)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		return 0, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &body)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := b.http.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+}

@@ -1,0 +1,220 @@
+//go:build linux
+
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
+)
+
+// check is one promise. One that was never exercised is a violation too: a run that compares nothing proves nothing.
+type check struct {
+	Name      string
+	Exercised int64
+	Violation string `json:",omitempty"`
+	Note      string `json:",omitempty"`
+}
+
+// judge holds the report against every promise.
+func (rep *report) judge(o options, kinds []attack.Kind) {
+	rep.Checks = []check{
+		rep.checkProcess(), rep.checkMemory(o), rep.checkFiles(o), rep.checkAuctions(), rep.checkEvents(), rep.checkAudit(kinds),
+		rep.checkUploads(), rep.checkChanges(),
+	}
+	if o.ratioMax > 0 {
+		rep.Checks = append(rep.Checks, rep.checkLatency(o))
+	}
+	rep.Checks = append(rep.Checks, rep.checkAttackers(kinds)...)
+	for i := range rep.Checks {
+		c := &rep.Checks[i]
+		if c.Exercised == 0 && c.Violation == "" {
+			c.Violation = "it was not exercised"
+		}
+		if c.Violation != "" {
+			rep.Violations++
+		}
+	}
+}
+
+func (rep *report) checkProcess() check {
+	c := check{Name: "the process never ends", Exercised: int64(rep.Samples)}
+	if rep.Ended != "" {
+		c.Violation = cmp.Or(rep.Killed, "it ended by itself") + "; " + lastLine(rep.Ended)
+	}
+	return c
+}
+
+// lastLine shortens what a process said last for a table.
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	return text[:min(len(text), 300)]
+}
+
+func (rep *report) checkMemory(o options) check {
+	c := check{Name: "the memory stays below the limit", Exercised: int64(rep.Samples), Note: fmt.Sprintf("at most %d MiB resident", rep.PeakRSS>>20)}
+	if rep.PeakRSS >= o.memory {
+		c.Violation = fmt.Sprintf("%d MiB resident, limit %d MiB", rep.PeakRSS>>20, o.memory>>20)
+	}
+	return c
+}
+
+func (rep *report) checkFiles(o options) check {
+	c := check{Name: "the open files stay below the limit", Exercised: int64(rep.Samples), Note: fmt.Sprintf("at most %d open", rep.PeakFiles)}
+	if rep.PeakFiles >= o.files {
+		c.Violation = fmt.Sprintf("%d files open, limit %d", rep.PeakFiles, o.files)
+	}
+	return c
+}
+
+// calmMax is the p99 without attackers above which the comparison says nothing: the storefront alone overloads the machine.
+const calmMax = 250 * time.Millisecond
+
+// checkLatency takes the median of the ratios of all pairs: a pause of the machine in one window does not decide.
+func (rep *report) checkLatency(o options) check {
+	c := check{Name: fmt.Sprintf("p99 of auctions at most %g times that without attackers", o.ratioMax)}
+	var ratios, bare []float64
+	for _, p := range rep.Pairs {
+		if p.Ratio > 0 && p.BareRatio > 0 {
+			ratios, bare = append(ratios, p.Ratio), append(bare, p.BareRatio)
+		}
+	}
+	c.Exercised = int64(len(ratios))
+	switch {
+	case len(ratios) == 0:
+	case len(ratios) < len(rep.Pairs):
+		c.Violation = fmt.Sprintf("only %d of %d pairs were measured", len(ratios), len(rep.Pairs))
+	case rep.Calm.P99 > calmMax:
+		c.Violation = fmt.Sprintf("p99 without attackers is %v, above %v: the machine cannot take the rate, so nothing was compared", rep.Calm.P99, calmMax)
+	default:
+		m := median(ratios)
+		c.Note = fmt.Sprintf("median of the pairs %.2f, of the bare server in the same seconds %.2f; all windows together %.2f",
+			m, median(bare), ratio(rep.Attacked.P99, rep.Calm.P99))
+		if m > o.ratioMax {
+			c.Violation = fmt.Sprintf("the median of the pairs is %.2f", m)
+		}
+	}
+	return c
+}
+
+// median of an even count is the larger of the two in the middle, which is the stricter one.
+func median(all []float64) float64 {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[len(sorted)/2]
+}
+
+func (rep *report) checkAuctions() check {
+	c := check{Name: "every auction is answered with success", Exercised: min(rep.Attacked.Count, rep.Calm.Count)}
+	for status, n := range rep.Auctions {
+		if status/100 != 2 && n > 0 {
+			c.Violation = fmt.Sprintf("answered %s", statuses(rep.Auctions))
+		}
+	}
+	if len(rep.Refused) > 0 {
+		c.Violation = strings.Join(rep.Refused, "; ")
+	}
+	return c
+}
+
+func (rep *report) checkEvents() check {
+	c := check{Name: "no acknowledged event is lost", Note: fmt.Sprintf("%d events acknowledged, %d bodies after repeats", rep.Events, rep.Settled)}
+	switch {
+	case rep.EventsNote != "":
+		c.Violation = rep.EventsNote
+	case !rep.EventsRead:
+		c.Violation = fmt.Sprintf("the reports could not be read")
+	case len(rep.EventsDiffer) > 0:
+		c.Exercised = rep.Events
+		c.Violation = strings.Join(rep.EventsDiffer, "; ")
+	default:
+		c.Exercised = rep.Events
+	}
+	return c
+}
+
+func (rep *report) checkAudit(kinds []attack.Kind) check {
+	c := check{Name: "no audit entry is lost"}
+	want := 1 // The bystander's.
+	if slices.ContainsFunc(kinds, func(k attack.Kind) bool { return k.Name == "changes" }) {
+		want++
+	}
+	read := 0
+	var notes []string
+	for _, a := range rep.Audits {
+		c.Exercised += int64(a.Changes)
+		notes = append(notes, fmt.Sprintf("%s: %d changes, %d lost", a.Marketplace, a.Changes, a.Lost))
+		switch {
+		case !a.Read:
+			c.Violation = fmt.Sprintf("the log of %s could not be read: %s", a.Marketplace, a.Note)
+		case a.Lost > 0:
+			c.Violation = fmt.Sprintf("%d of %d changes of %s have no entry, such as %s", a.Lost, a.Changes, a.Marketplace, strings.Join(a.Some, ", "))
+		case a.Changes > 0:
+			read++
+		}
+	}
+	slices.Sort(notes)
+	c.Note = strings.Join(notes, "; ")
+	if c.Violation == "" && read < want {
+		c.Violation = fmt.Sprintf("only %d of %d audit logs were compared", read, want)
+	}
+	return c
+}
+
+func (rep *report) checkUploads() check {
+	return rep.checkBystander("uploads of an honest tenant go through", "file", "segment")
+}
+
+func (rep *report) checkChanges() check {
+	return rep.checkBystander("changes of an honest tenant go through", "change")
+}
+
+func (rep *report) checkBystander(name string, kinds ...string) check {
+	c := check{Name: name}
+	for _, kind := range kinds {
+		b := rep.Bystander[kind]
+		switch {
+		case b == nil || b.Attacked == 0:
+			c.Violation = fmt.Sprintf("no %s was tried under attack", kind)
+		case b.Failed > 0:
+			c.Violation = fmt.Sprintf("%d of %d tries of a %s failed: %s", b.Failed, b.Tried, kind, b.First)
+		default:
+			c.Exercised += int64(b.Attacked)
+		}
+	}
+	return c
+}
+
+// checkAttackers wants every attack to have been made, and none to have got what it must not get.
+func (rep *report) checkAttackers(kinds []attack.Kind) []check {
+	made := check{Name: "every attack was made"}
+	refused := check{Name: "no attack got what it must not get"}
+	for _, k := range kinds {
+		i := slices.IndexFunc(rep.Attackers, func(a attack.Result) bool { return a.Name == k.Name })
+		if i < 0 {
+			made.Violation = fmt.Sprintf("there is no result of %s", k.Name)
+			continue
+		}
+		a := rep.Attackers[i]
+		for _, name := range k.Must {
+			made.Exercised += a.Counts[name]
+			if a.Counts[name] == 0 {
+				made.Violation = fmt.Sprintf("%s has no %q", k.Name, name)
+			}
+		}
+		for _, name := range k.Breach {
+			refused.Exercised += a.Counts["sent"]
+			if n := a.Counts[name]; n > 0 {
+				refused.Violation = fmt.Sprintf("%s: %d times %s: %s", k.Name, n, name, strings.Join(a.Errors, "; "))
+			}
+		}
+	}
+	if !slices.ContainsFunc(kinds, func(k attack.Kind) bool { return len(k.Breach) > 0 }) {
+		return []check{made}
+	}
+	return []check{made, refused}
+}

@@ -1,0 +1,226 @@
+//go:build linux
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
+	"github.com/gavel-ads/gavel/loadtest/latency"
+)
+
+// report is what a run comes to. Durations are nanoseconds in JSON.
+type report struct {
+	Options    runOptions
+	Machine    machine
+	LoadBefore string // Load average.
+	LoadAfter  string
+	LimitedBy  string  // How the node was told its memory limit.
+	Peak       float64 // Requests a second of the storefront in a closed loop; 0 when the rate was given.
+	Rate       float64 // Requests of the storefront a second.
+
+	Ended     string // How the process ended before it was asked to; empty: it did not.
+	Killed    string // Why this run ended it.
+	Samples   int
+	PeakRSS   int64
+	PeakFiles int
+
+	Auctions, EventBodies map[int]int64 // Answers by status; 0: none.
+	Refused               []string      // The first answers that were wrong or refusals.
+	Checked               int64         // Answers decoded and checked in full.
+	Lag                   time.Duration // p99 of how late idle workers of the storefront woke.
+	Calm, Attacked        quantiles     // All windows together.
+	Pairs                 []pair
+
+	Events       int64 // Acknowledged: impressions and clicks.
+	Settled      int   // Bodies of unknown outcome that a repeat resolved.
+	EventsRead   bool
+	EventsNote   string
+	EventsDiffer []string
+	Audits       []auditLine
+
+	Bystander       map[string]*through
+	BystanderChange time.Duration // Its slowest change.
+	Attackers       []attack.Result
+
+	Checks     []check
+	Violations int
+}
+
+// runOptions are the settings that a reader needs.
+type runOptions struct {
+	AttackMinutes float64
+	Pairs         int
+	Seed          uint64
+	Files         int
+	MemoryBytes   int64
+	Connections   int
+	Workers       int
+	Quick         bool
+	Only          []string `json:",omitempty"`
+}
+
+func summary(o options) runOptions {
+	return runOptions{o.length.Minutes(), o.pairs, o.seed, o.files, o.memory, o.connections, o.workers, o.quick, o.only}
+}
+
+// quantiles of the latencies of auctions, and of the bare server in the same time.
+type quantiles struct {
+	Count             int64
+	P50, P99, P999    time.Duration
+	BareP50, BareP99  time.Duration
+	histogram, bareOf *latency.Histogram
+}
+
+func quantilesOf(auctions, bare *latency.Histogram) quantiles {
+	return quantiles{
+		auctions.Count(), auctions.Quantile(.5), auctions.Quantile(.99), auctions.Quantile(.999),
+		bare.Quantile(.5), bare.Quantile(.99), auctions, bare,
+	}
+}
+
+// pair is a window with attackers beside the windows without them before and after it.
+type pair struct {
+	Calm, Attacked   quantiles
+	Ratio, BareRatio float64 // Of the p99.
+}
+
+type auditLine struct {
+	Marketplace string
+	Changes     int // Answered with 2xx.
+	Read        bool
+	Lost        int
+	Some        []string `json:",omitempty"`
+	Note        string   `json:",omitempty"`
+}
+
+// fill takes over what was measured.
+func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
+	rep.Auctions, rep.EventBodies, rep.Refused, rep.Checked, rep.Lag = t.auctions, t.events, t.refused, t.checked, t.lag.Quantile(.99)
+	rep.Bystander, rep.BystanderChange = by.done, by.changes.Max()
+	var all [2][2]latency.Histogram // Without and with attackers; of auctions and of the bare server.
+	for i, w := range windows {
+		k := 0
+		if w.Attack {
+			k = 1
+			rep.Pairs = append(rep.Pairs, pairOf(t.latency[i-1:i+2], b.latency[i-1:i+2]))
+		}
+		all[k][0].Merge(&t.latency[i])
+		all[k][1].Merge(&b.latency[i])
+	}
+	rep.Calm, rep.Attacked = quantilesOf(&all[0][0], &all[0][1]), quantilesOf(&all[1][0], &all[1][1])
+}
+
+// pairOf compares the middle one of three windows with the other two together.
+func pairOf(auctions, bare []latency.Histogram) pair {
+	var calm, calmBare latency.Histogram
+	for _, i := range []int{0, 2} {
+		calm.Merge(&auctions[i])
+		calmBare.Merge(&bare[i])
+	}
+	p := pair{Calm: quantilesOf(&calm, &calmBare), Attacked: quantilesOf(&auctions[1], &bare[1])}
+	p.Ratio, p.BareRatio = ratio(p.Attacked.P99, p.Calm.P99), ratio(p.Attacked.BareP99, p.Calm.BareP99)
+	return p
+}
+
+// ratio is 0 when either side has no latencies.
+func ratio(a, b time.Duration) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+func (rep *report) write(path string, stdout io.Writer) error {
+	if path != "-" {
+		rep.text(stdout)
+	}
+	if path == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(rep, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if path == "-" {
+		_, err = stdout.Write(text)
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// text prints the report for people.
+func (rep *report) text(w io.Writer) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A terminal that is gone reads nothing.
+	m, o := rep.Machine, rep.Options
+	line("machine: %s, %d cores, load average %s before, %s after, %s, tree at %s, node %s", m.CPU, m.Cores, rep.LoadBefore, rep.LoadAfter, m.Go, m.Commit, m.Version)
+	line("%.3g minutes under attack in %d windows, seed %d, %d files, %d MiB by %s", o.AttackMinutes, o.Pairs, o.Seed, o.Files, o.MemoryBytes>>20, rep.LimitedBy)
+	line("peak %.0f requests a second; storefront %.0f requests a second, %d workers, woken %v late at p99", rep.Peak, rep.Rate, o.Workers, round(rep.Lag))
+	line("\nattacker\titem\tcounts")
+	for _, a := range rep.Attackers {
+		var counts []string
+		for _, name := range slices.Sorted(maps.Keys(a.Counts)) {
+			counts = append(counts, fmt.Sprintf("%s %d", name, a.Counts[name]))
+		}
+		line("%s\t%d\t%s", a.Name, a.Item, strings.Join(counts, ", "))
+		for _, e := range a.Errors {
+			line("\t\t  %.200s", e)
+		}
+	}
+	line("\nhonest tenant\ttried\tunder attack\tfailed\trepeated after 503 or 429\tthe first failure")
+	for _, kind := range slices.Sorted(maps.Keys(rep.Bystander)) {
+		b := rep.Bystander[kind]
+		line("%s\t%d\t%d\t%d\t%d\t%s", kind, b.Tried, b.Attacked, b.Failed, b.Repeated, b.First)
+	}
+	line("its slowest change took %v", round(rep.BystanderChange))
+	line("\nauctions\tcount\tp50\tp99\tp99.9\tbare server p50\tbare server p99\tratio of p99\tof the bare server")
+	row := func(name string, q quantiles, r, b float64) {
+		line("%s\t%d\t%v\t%v\t%v\t%v\t%v\t%.2f\t%.2f", name, q.Count, round(q.P50), round(q.P99), round(q.P999), round(q.BareP50), round(q.BareP99), r, b)
+	}
+	for i, p := range rep.Pairs {
+		row(fmt.Sprintf("pair %d, without", i+1), p.Calm, 1, 1)
+		row(fmt.Sprintf("pair %d, attacked", i+1), p.Attacked, p.Ratio, p.BareRatio)
+	}
+	row("all, without", rep.Calm, 1, 1)
+	row("all, attacked", rep.Attacked, ratio(rep.Attacked.P99, rep.Calm.P99), ratio(rep.Attacked.BareP99, rep.Calm.BareP99))
+	line("\nauctions answered %s; bodies of events answered %s; %d answers checked in full", statuses(rep.Auctions), statuses(rep.EventBodies), rep.Checked)
+	line("\ncheck\texercised\tresult\t")
+	for _, c := range rep.Checks {
+		result := "holds"
+		if c.Violation != "" {
+			result = "VIOLATED"
+		}
+		line("%s\t%d\t%s\t%s", c.Name, c.Exercised, result, c.Note)
+	}
+	_ = t.Flush() // As above.
+	for _, c := range rep.Checks {
+		if c.Violation != "" {
+			_, _ = fmt.Fprintf(w, "\nVIOLATION: %s\n  %s\n", c.Name, c.Violation)
+		}
+	}
+	_, _ = fmt.Fprintf(w, "\n%d violations\n", rep.Violations)
+}
+
+func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond) }
+
+func statuses(by map[int]int64) string {
+	var all []string
+	for _, status := range slices.Sorted(maps.Keys(by)) {
+		name := fmt.Sprint(status)
+		if status == 0 {
+			name = "not at all"
+		}
+		all = append(all, fmt.Sprintf("%s: %d", name, by[status]))
+	}
+	return strings.Join(all, ", ")
+}

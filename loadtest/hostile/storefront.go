@@ -1,0 +1,248 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/conn"
+	"github.com/gavel-ads/gavel/loadtest/latency"
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
+	"github.com/gavel-ads/gavel/loadtest/verify"
+)
+
+// tally is what one worker, or all of them together, saw. Histograms are by window and hold auctions only.
+type tally struct {
+	latency  []latency.Histogram
+	lag      latency.Histogram // How late idle workers woke: the generator's own error.
+	auctions map[int]int64     // Answers to auctions by status; 0 is none.
+	events   map[int]int64     // As above, to bodies of events.
+	acked    verify.Acknowledged
+	others   int64
+	unknown  []scenarios.Request // Bodies to be repeated until they are acknowledged. Copies.
+	refused  []string
+	checked  int64
+}
+
+func newTally(windows int) *tally {
+	return &tally{latency: make([]latency.Histogram, windows), auctions: map[int]int64{}, events: map[int]int64{}}
+}
+
+// storefront sends an open-loop plan for the whole run: a request is due at its time whatever became of those before, and its latency
+// counts from then.
+type storefront struct {
+	plan     arrival.Plan
+	windows  []window
+	scenario scenarios.Scenario
+	dial     func() (scenarios.Poster, error)
+	start    time.Time
+
+	next, sent, failed atomic.Int64
+}
+
+func (s *storefront) run(ctx context.Context, workers int) (*tally, error) {
+	total := newTally(len(s.windows))
+	all := make([]*tally, workers)
+	failures := make([]error, workers)
+	var group sync.WaitGroup
+	for i := range workers {
+		all[i] = newTally(len(s.windows))
+		group.Go(func() {
+			c, err := s.dial()
+			if err != nil {
+				failures[i] = err
+				return
+			}
+			defer c.Close()
+			s.work(ctx, s.scenario.Worker(i), c, all[i])
+		})
+	}
+	group.Wait()
+	for _, t := range all {
+		total.add(t)
+	}
+	return total, errors.Join(failures...)
+}
+
+func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.Poster, t *tally) {
+	var r scenarios.Request
+	for ctx.Err() == nil {
+		due, ok := s.plan.Due(s.next.Add(1) - 1)
+		if !ok {
+			return
+		}
+		intended := s.start.Add(due)
+		if wait := time.Until(intended); wait > 0 {
+			time.Sleep(wait)
+			t.lag.Record(time.Since(intended))
+		}
+		if !w.Next(&r) {
+			return
+		}
+		status, answer, err := c.Post(r.Path, r.Body)
+		if at := windowAt(s.windows, due); r.Path == scenarios.AuctionsPath && due >= s.windows[at].Counted {
+			t.latency[at].Record(time.Since(intended))
+		}
+		if err != nil {
+			status = 0
+		}
+		s.sent.Add(1)
+		if status/100 != 2 {
+			s.failed.Add(1)
+		}
+		t.take(&r, status, answer)
+		if status/100 == 2 {
+			w.Answer(&r, answer)
+		}
+	}
+}
+
+// checkEvery is how often an answer is decoded and checked in full.
+const checkEvery = 512
+
+// take counts an outcome. Only 200 and 201 acknowledge, a 4xx applied nothing, all else is unknown and its body is kept.
+func (t *tally) take(r *scenarios.Request, status int, answer []byte) {
+	by := t.events
+	if r.Path == scenarios.AuctionsPath {
+		by = t.auctions
+	}
+	by[status]++
+	switch {
+	case status == http.StatusOK || status == http.StatusCreated:
+		t.acknowledge(r)
+		if by[status]%checkEvery == 1 {
+			t.check(r, answer)
+		}
+	case status/100 == 4:
+		t.refuse(fmt.Sprintf("%s was answered %d %.200s", r.Path, status, answer))
+	case r.Path == scenarios.EventsPath:
+		kept := *r
+		kept.Body = append([]byte(nil), r.Body...)
+		t.unknown = append(t.unknown, kept)
+	}
+}
+
+func (t *tally) acknowledge(r *scenarios.Request) {
+	t.acked.Impressions += int64(r.Impressions)
+	t.acked.Clicks += int64(r.Clicks)
+	t.others += int64(r.Others)
+}
+
+func (t *tally) check(r *scenarios.Request, answer []byte) {
+	t.checked++
+	var err error
+	if r.Path == scenarios.AuctionsPath {
+		_, err = verify.Auctions(r.Body, answer)
+	} else {
+		err = verify.Events(answer)
+	}
+	if err != nil {
+		t.refuse(err.Error())
+	}
+}
+
+// refusedMax bounds how many wrong answers are described.
+const refusedMax = 5
+
+func (t *tally) refuse(what string) {
+	if len(t.refused) < refusedMax {
+		t.refused = append(t.refused, what)
+	}
+}
+
+func (t *tally) add(o *tally) {
+	for i := range o.latency {
+		t.latency[i].Merge(&o.latency[i])
+	}
+	t.lag.Merge(&o.lag)
+	for status, n := range maps.All(o.auctions) {
+		t.auctions[status] += n
+	}
+	for status, n := range maps.All(o.events) {
+		t.events[status] += n
+	}
+	t.acked.Impressions += o.acked.Impressions
+	t.acked.Clicks += o.acked.Clicks
+	t.others += o.others
+	t.checked += o.checked
+	t.unknown = append(t.unknown, o.unknown...)
+	for _, what := range o.refused {
+		t.refuse(what)
+	}
+}
+
+// settleMax bounds how long all unknown outcomes together are repeated.
+const settleMax = 2 * time.Minute
+
+// settle repeats every body of unknown outcome, unchanged, until it is acknowledged. It returns how many were.
+func (t *tally) settle(ctx context.Context, dial func() (scenarios.Poster, error)) (int, error) {
+	c, err := dial()
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	deadline := time.Now().Add(settleMax)
+	for i := range t.unknown {
+		for {
+			status, answer, err := c.Post(t.unknown[i].Path, t.unknown[i].Body)
+			if err == nil && status == http.StatusOK {
+				t.acknowledge(&t.unknown[i])
+				break
+			}
+			if err == nil && status/100 == 4 {
+				return i, fmt.Errorf("a repeated body was refused with %d %.200s", status, answer)
+			}
+			if ctx.Err() != nil || time.Now().After(deadline) {
+				return i, errors.Join(fmt.Errorf("%d bodies of events stayed of unknown outcome; the last status was %d", len(t.unknown)-i, status), err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	return len(t.unknown), nil
+}
+
+// peakOf measures how many requests a second the node answers to clients that send when they are answered.
+func peakOf(ctx context.Context, s scenarios.Scenario, dial func() (scenarios.Poster, error), workers int, length time.Duration) (float64, error) {
+	var answered atomic.Int64
+	failures := make([]error, workers)
+	begin := time.Now()
+	var group sync.WaitGroup
+	for i := range workers {
+		group.Go(func() {
+			c, err := dial()
+			if err != nil {
+				failures[i] = err
+				return
+			}
+			defer c.Close()
+			var r scenarios.Request
+			for w := s.Worker(i); ctx.Err() == nil && time.Since(begin) < length && w.Next(&r); {
+				status, answer, err := c.Post(r.Path, r.Body)
+				if err != nil || status/100 != 2 {
+					failures[i] = errors.Join(fmt.Errorf("%s was answered %d %.200s", r.Path, status, answer), err)
+					return
+				}
+				w.Answer(&r, answer)
+				answered.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	return float64(answered.Load()) / time.Since(begin).Seconds(), errors.Join(failures...)
+}
+
+// dialer opens connections to the auction listener.
+func dialer(n *node) func() (scenarios.Poster, error) {
+	return func() (scenarios.Poster, error) { return conn.New("http://"+n.auction, n.auctionKey, answerMax) }
+}
+
+// answerMax is when a request of the storefront counts as not answered.
+const answerMax = 10 * time.Second
