@@ -19,14 +19,14 @@ import (
 // attackersCommand is the argument with which this program runs as the process of the attackers.
 const attackersCommand = "attackers"
 
-// order is a line to that process: first one with a target, then one for each window.
+// order is a line to that process: first one with a target, which is prepared, then one for each window.
 type order struct {
 	Target *attack.Target `json:",omitempty"`
 	Names  []string       `json:",omitempty"`
 	Attack time.Duration  `json:",omitempty"`
 }
 
-// attackersProcess attacks as it is ordered on its input and writes the results so far after each window. It is a process of its own
+// attackersProcess attacks as it is ordered on its input and writes the results so far after each order. It is a process of its own
 // so that the work of the attackers does not delay the goroutines that measure the storefront.
 func attackersProcess(ctx context.Context, in io.Reader, out, stderr io.Writer) int {
 	orders, results := json.NewDecoder(in), json.NewEncoder(out)
@@ -42,6 +42,12 @@ func attackersProcess(ctx context.Context, in io.Reader, out, stderr io.Writer) 
 				err = errors.New("the first order has no target")
 			} else {
 				set, err = attack.NewSet(o.Target, o.Names)
+			}
+			if err == nil {
+				err = set.Prepare(ctx)
+			}
+			if err == nil {
+				err = results.Encode(set.Results())
 			}
 		} else if err == nil {
 			set.Attack(ctx, o.Attack)
@@ -84,7 +90,10 @@ func startAttackers(t *attack.Target, names []string, stderr io.Writer) (*attack
 		return nil, err
 	}
 	s.encoder, s.results = json.NewEncoder(s.orders), json.NewDecoder(bufio.NewReader(out))
-	return s, s.encoder.Encode(order{Target: t, Names: names})
+	if err := errors.Join(s.encoder.Encode(order{Target: t, Names: names}), s.results.Decode(&s.last)); err != nil {
+		return nil, errors.Join(fmt.Errorf("the attackers are not prepared: %w", err), s.stop())
+	}
+	return s, nil
 }
 
 // attack runs one window and returns when all attackers have stopped.

@@ -44,16 +44,16 @@ func (rep *report) judge(o options, kinds []attack.Kind) {
 func (rep *report) checkProcess() check {
 	c := check{Name: "the process never ends", Exercised: int64(rep.Samples)}
 	if rep.Ended != "" {
-		c.Violation = cmp.Or(rep.Killed, "it ended by itself") + "; " + lastLine(rep.Ended)
+		c.Violation = cmp.Or(rep.Killed, "it ended by itself") + "; " + lastLines(rep.Ended)
 	}
 	return c
 }
 
-// lastLine shortens what a process said last for a table.
-func lastLine(text string) string {
-	text = strings.TrimSpace(text)
-	text = text[strings.LastIndexByte(text, '\n')+1:]
-	return text[:min(len(text), 300)]
+// lastLines shortens what a process said last: its two last lines, where the reason of an end stands.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	last := strings.Join(lines[max(0, len(lines)-2):], "; ")
+	return last[max(0, len(last)-400):]
 }
 
 func (rep *report) checkMemory(o options) check {
@@ -175,17 +175,19 @@ func (rep *report) checkChanges() check {
 
 func (rep *report) checkBystander(name string, kinds ...string) check {
 	c := check{Name: name}
+	var wrong []string
 	for _, kind := range kinds {
 		b := rep.Bystander[kind]
 		switch {
 		case b == nil || b.Attacked == 0:
-			c.Violation = fmt.Sprintf("no %s was tried under attack", kind)
+			wrong = append(wrong, fmt.Sprintf("no %s was tried under attack", kind))
 		case b.Failed > 0:
-			c.Violation = fmt.Sprintf("%d of %d tries of a %s failed: %s", b.Failed, b.Tried, kind, b.First)
+			wrong = append(wrong, fmt.Sprintf("%d of %d tries of a %s failed: %s", b.Failed, b.Tried, kind, b.First))
 		default:
 			c.Exercised += int64(b.Attacked)
 		}
 	}
+	c.Violation = strings.Join(wrong, "\n  ")
 	return c
 }
 
@@ -193,26 +195,28 @@ func (rep *report) checkBystander(name string, kinds ...string) check {
 func (rep *report) checkAttackers(kinds []attack.Kind) []check {
 	made := check{Name: "every attack was made"}
 	refused := check{Name: "no attack got what it must not get"}
+	var idle, got []string
 	for _, k := range kinds {
 		i := slices.IndexFunc(rep.Attackers, func(a attack.Result) bool { return a.Name == k.Name })
 		if i < 0 {
-			made.Violation = fmt.Sprintf("there is no result of %s", k.Name)
+			idle = append(idle, fmt.Sprintf("there is no result of %s", k.Name))
 			continue
 		}
 		a := rep.Attackers[i]
 		for _, name := range k.Must {
 			made.Exercised += a.Counts[name]
 			if a.Counts[name] == 0 {
-				made.Violation = fmt.Sprintf("%s has no %q", k.Name, name)
+				idle = append(idle, fmt.Sprintf("%s has no %q", k.Name, name))
 			}
 		}
 		for _, name := range k.Breach {
 			refused.Exercised += a.Counts["sent"]
 			if n := a.Counts[name]; n > 0 {
-				refused.Violation = fmt.Sprintf("%s: %d times %s: %s", k.Name, n, name, strings.Join(a.Errors, "; "))
+				got = append(got, fmt.Sprintf("%s: %d times %s: %s", k.Name, n, name, strings.Join(a.Errors, "; ")))
 			}
 		}
 	}
+	made.Violation, refused.Violation = strings.Join(idle, "\n  "), strings.Join(got, "\n  ")
 	if !slices.ContainsFunc(kinds, func(k attack.Kind) bool { return len(k.Breach) > 0 }) {
 		return []check{made}
 	}

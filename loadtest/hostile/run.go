@@ -153,6 +153,7 @@ func (r *run) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.say("preparing the attackers")
 	attackers, err := startAttackers(&attack.Target{
 		Auction: r.node.auction, Manage: r.node.manage, Peer: r.node.peer, Tenants: r.tenants, Connections: r.o.connections, Quick: r.o.quick,
 	}, r.o.only, r.stderr)

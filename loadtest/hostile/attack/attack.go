@@ -49,10 +49,18 @@ func (t *Target) Check() error {
 // connectionsMax bounds the connections to one listener. BOUND: twice what the security test needed.
 const connectionsMax = 8_192
 
-// Attacker attacks until its context ends. It is called once for each window, never twice at the same time.
+// Attacker is one kind of hostile client. Its methods are never called at the same time.
 type Attacker interface {
+	// Prepare makes what the attack stands on, before any attack begins: a node that defends itself may refuse it later.
+	Prepare(ctx context.Context, e *Env) error
+	// Attack goes on until its context ends. It is called once for each window.
 	Attack(ctx context.Context, e *Env) error
 }
+
+// nothing is the preparation of an attacker that needs none.
+type nothing struct{}
+
+func (nothing) Prepare(context.Context, *Env) error { return nil }
 
 // Kind is an attacker with its name and what its counters have to show.
 type Kind struct {
@@ -73,7 +81,7 @@ func Kinds() []Kind {
 		{"bodies", 4, true, []string{"opened heads 8080", "opened heads 8081", "gzip bombs", "made-up tokens"}, nil, func() Attacker { return bodies{} }},
 		{"changes", 5, true, []string{"acknowledged"}, nil, func() Attacker { return &changes{} }},
 		{"peers", 6, false, []string{"opened"}, nil, func() Attacker { return peers{} }},
-		{"uploads", 7, true, []string{"opened keyless", "opened segment"}, nil, func() Attacker { return &uploads{} }},
+		{"uploads", 7, true, []string{"opened keyless", "opened segment"}, nil, func() Attacker { return uploads{} }},
 		{"reports", 8, true, []string{"ids sent", "sent", "hung up"}, nil, func() Attacker { return &reports{} }},
 		{"quota", 9, true, []string{"sent"}, nil, func() Attacker { return &quota{} }},
 		{"framing", 11, true, []string{"sent"}, []string{"smuggled request served"}, func() Attacker { return framing{} }},
@@ -147,6 +155,16 @@ func NewSet(t *Target, names []string) (*Set, error) {
 		s.members = append(s.members, member{k, k.new(), e})
 	}
 	return s, nil
+}
+
+// Prepare prepares all attackers, one after the other.
+func (s *Set) Prepare(ctx context.Context) error {
+	for _, m := range s.members {
+		if err := m.attacker.Prepare(ctx, m.env); err != nil {
+			return fmt.Errorf("attacker %s: %w", m.kind.Name, err)
+		}
+	}
+	return nil
 }
 
 // Attack runs all attackers for a time and returns when all of them have closed their connections.

@@ -86,6 +86,9 @@ const windowsMax = 30
 func until(t *testing.T, s *attack.Set, want func([]attack.Result) string) {
 	t.Helper()
 	missing := ""
+	if err := s.Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	for range windowsMax {
 		s.Attack(t.Context(), time.Second)
 		if missing = want(s.Results()); missing == "" {

@@ -13,7 +13,7 @@ import (
 
 // bodies makes a node hold bodies of requests that it will refuse: heads that announce 4 MiB and drip, bodies that gzip expands a
 // thousandfold, and bodies that wait for a made-up X-Gavel-Token.
-type bodies struct{}
+type bodies struct{ nothing }
 
 // bombBytes is what a bomb of some 8 KB expands to.
 const bombBytes = 8 << 20

@@ -25,11 +25,9 @@ const (
 	burstEvery = time.Minute
 )
 
-func (c *changes) Attack(ctx context.Context, e *Env) error {
-	if len(c.campaigns) == 0 {
-		if err := makeVendor(ctx, e); err != nil {
-			return err
-		}
+func (c *changes) Prepare(ctx context.Context, e *Env) error {
+	if err := makeVendor(ctx, e); err != nil {
+		return err
 	}
 	for len(c.campaigns) < manyCampaigns {
 		listed := strings.Repeat(fmt.Sprintf("%q,", strings.Repeat("p", 197)), listedBytes/200)
@@ -39,6 +37,10 @@ func (c *changes) Attack(ctx context.Context, e *Env) error {
 		}
 		c.campaigns = append(c.campaigns, id)
 	}
+	return nil
+}
+
+func (c *changes) Attack(ctx context.Context, e *Env) error {
 	for {
 		began := time.Now()
 		// All at once: what is written together is larger than one write may be.

@@ -8,7 +8,7 @@ import (
 )
 
 // framing sends requests whose end is ambiguous to both listeners, each with a second request behind it that must never be served.
-type framing struct{}
+type framing struct{ nothing }
 
 var framings = []struct{ head, body string }{
 	{"Content-Length: 4\r\nTransfer-Encoding: chunked", "0\r\n\r\n"},

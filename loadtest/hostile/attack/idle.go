@@ -4,7 +4,7 @@ import "context"
 
 // idle holds silent connections on all three listeners, more than the node may have files, and opens a new one for each that the node
 // closes.
-type idle struct{}
+type idle struct{ nothing }
 
 func (idle) Attack(ctx context.Context, e *Env) error {
 	listeners := []struct{ name, address string }{{"8080", e.Target.Auction}, {"8081", e.Target.Manage}, {"peer", e.Target.Peer}}

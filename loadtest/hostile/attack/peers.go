@@ -10,7 +10,7 @@ import (
 const peerConnections = 80
 
 // peers holds connections on the peer port: silent ones, and ones that send the head of a TLS record and then a byte a second.
-type peers struct{}
+type peers struct{ nothing }
 
 func (peers) Attack(ctx context.Context, e *Env) error {
 	// The type, the version and a length of 512 bytes: the node waits for the rest of a ClientHello.

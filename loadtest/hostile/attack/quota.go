@@ -12,9 +12,8 @@ import (
 // quota creates whatever a tenant may create, without end, until the node answers 409 limit_exceeded to a kind; then it asks for that
 // kind once in a hundred rounds.
 type quota struct {
-	prepared bool
-	next     atomic.Int64
-	full     [6]atomic.Bool
+	next atomic.Int64
+	full [6]atomic.Bool
 }
 
 // quotaKinds are what is created. %d is a number that no other creation has.
@@ -27,13 +26,9 @@ var quotaKinds = [6]struct{ name, method, path string }{
 	{"keys", "POST", "/key-service/keys"},
 }
 
+func (q *quota) Prepare(ctx context.Context, e *Env) error { return makeVendor(ctx, e) }
+
 func (q *quota) Attack(ctx context.Context, e *Env) error {
-	if !q.prepared {
-		if err := makeVendor(ctx, e); err != nil {
-			return err
-		}
-		q.prepared = true
-	}
 	several(4, func(int) {
 		for pause(ctx, 100*time.Millisecond) {
 			q.create(ctx, e)

@@ -24,11 +24,6 @@ const (
 )
 
 func (r *reports) Attack(ctx context.Context, e *Env) error {
-	if r.campaign == "" {
-		if err := r.fill(ctx, e); err != nil {
-			return err
-		}
-	}
 	events := NewClient(e.Target.Auction, e.Tenant.AuctionKey, e.From)
 	defer events.Close()
 	several(5, func(worker int) {
@@ -43,8 +38,8 @@ func (r *reports) Attack(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// fill puts 2,000 products of five categories into the marketplace, all with bids.
-func (r *reports) fill(ctx context.Context, e *Env) error {
+// Prepare puts 2,000 products of five categories into the marketplace, all with bids.
+func (r *reports) Prepare(ctx context.Context, e *Env) error {
 	if err := makeVendor(ctx, e); err != nil {
 		return err
 	}

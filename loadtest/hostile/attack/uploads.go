@@ -12,16 +12,14 @@ const (
 )
 
 // uploads begins uploads and sends no more: of files without a key and without a signature, and of one tenant's segment.
-type uploads struct{ prepared bool }
+type uploads struct{}
 
-func (u *uploads) Attack(ctx context.Context, e *Env) error {
-	if !u.prepared {
-		const segment = `{"segments":[{"id":"held","name":"Held"}]}`
-		if _, err := e.API.Need(ctx, "PUT", public+"/segment-service/segments", []byte(segment)); err != nil {
-			return err
-		}
-		u.prepared = true
-	}
+func (uploads) Prepare(ctx context.Context, e *Env) error {
+	_, err := e.API.Need(ctx, "PUT", public+"/segment-service/segments", []byte(`{"segments":[{"id":"held","name":"Held"}]}`))
+	return err
+}
+
+func (uploads) Attack(ctx context.Context, e *Env) error {
 	keyless := beginUpload("/uploads/assets/01234567-89ab-7def-8123-456789abcdef", "", "key")
 	segment := beginUpload(public+"/segment-service/segments/held/upload", e.Tenant.ManagementKey, "file")
 	several(2, func(i int) {
