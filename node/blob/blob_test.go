@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/blob"
@@ -353,6 +355,29 @@ func TestAtOnce(t *testing.T) {
 	all.Wait()
 	close(failed)
 	for err := range failed {
+		t.Error(err)
+	}
+}
+
+// TestAFailedPutLeavesNothing: what was read before a client failed stays nowhere, not even under a temporary name.
+func TestAFailedPutLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	l, err := blob.OpenLocal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	cut := errors.New("cut")
+	if err := l.Put(t.Context(), blob.Name("a", 1), io.MultiReader(strings.NewReader("half"), iotest.ErrReader(cut))); !errors.Is(err, cut) {
+		t.Errorf("a failed upload is reported as %v", err)
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			t.Errorf("%s stays", path)
+		}
+		return err
+	})
+	if err != nil {
 		t.Error(err)
 	}
 }

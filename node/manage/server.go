@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/manage/segment"
 	"github.com/gavel-ads/gavel/node/serving"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -138,7 +139,9 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	var message string
 	if streams {
-		s.extend(w)
+		file := upload.NewBody(w, r)
+		file.Pace() // The key has been checked.
+		r.Body = file
 	} else if body, code, message = s.readBody(r); code != apierr.OK {
 		s.refuse(w, code, message)
 		return
@@ -161,15 +164,6 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 func (s *Server) streams(r *http.Request) bool {
 	_, pattern := s.mux.Handler(r)
 	return s.names[pattern] == segment.UploadID
-}
-
-const streamTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
-
-// extend lets a large body take longer than other requests may. Tests have no connection to extend.
-func (s *Server) extend(w http.ResponseWriter) {
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(s.deps.Now().Add(streamTimeout))
-	_ = c.SetWriteDeadline(s.deps.Now().Add(streamTimeout + time.Minute))
 }
 
 // problem answers an error of an operation that is served apart.

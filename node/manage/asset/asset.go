@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -54,12 +55,12 @@ type Service struct {
 	Fresh  func(ctx context.Context, marketplace uint16) (Store, error)
 	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
 
-	uploads chan struct{}
+	slots *upload.Slots
 }
 
 // Register mounts the operations.
 func (s *Service) Register(api huma.API) {
-	s.uploads = make(chan struct{}, uploadsMax)
+	s.slots = upload.NewSlots(uploadsMax, uploadsEach)
 	resource.Add(api, resource.Op{
 		ID: "createAsset", Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
 		Doc: "Create an asset: without externalUrl the answer has an uploadUrl, to which all fields and then the part file are posted " +

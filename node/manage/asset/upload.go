@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -23,10 +24,11 @@ const (
 	// UploadRoute is where forms are posted to.
 	UploadRoute = "POST " + uploadPath + "{asset_id}"
 
-	uploadsMax    = 16               // BOUND: uploads at the same moment on one node.
-	uploadTimeout = 10 * time.Minute // BOUND: a video at 0.7 Mbit/s.
-	fieldsMax     = 20               // BOUND: parts before the file.
-	fieldLen      = 8 << 10          // BOUND: bytes of one of them.
+	uploadsMax  = 16               // BOUND: uploads at the same moment on one node.
+	uploadsEach = 8                // BOUND: those of one marketplace among them.
+	fieldsMax   = 20               // BOUND: parts before the file.
+	fieldLen    = 8 << 10          // BOUND: bytes of one of them.
+	fileTimeout = 10 * time.Minute // BOUND: a video to a client at 0.7 Mbit/s.
 )
 
 // The fields of a form.
@@ -68,37 +70,28 @@ func forbidden(reason string) *refusal { return &refusal{apierr.ForbiddenAPIKey,
 
 // Upload takes the file of an asset: the fields of its form, then the part file.
 //
-// Nothing of the file is read before the form is found good and its nonce is spent, so a form serves one attempt. An attempt
-// that fails ends in upload_error, and the vendor asks for a new form.
+// Nothing of the file is read before the form is found good, a slot of its marketplace is taken and the nonce is spent, so a
+// form serves one attempt. An attempt that fails ends in upload_error, and the vendor asks for a new form.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	default:
-		s.Refuse(w, apierr.ServiceUnavailable, "too many uploads at the same moment")
-		return
-	}
-	extend(w, s.Now)
-	if refused := s.upload(r); refused != nil {
+	body := upload.NewBody(w, r)
+	r.Body = body
+	if refused := s.upload(r, body); refused != nil {
+		body.Refuse()
 		s.Refuse(w, refused.code, refused.reason)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// extend lets a slow upload take longer than other requests may. Tests have no connection to extend.
-func extend(w http.ResponseWriter, now func() time.Time) {
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(now().Add(uploadTimeout))
-	_ = c.SetWriteDeadline(now().Add(uploadTimeout + time.Minute))
-}
-
-func (s *Service) upload(r *http.Request) *refusal {
+func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return &refusal{apierr.UnsupportedMediaType, "an upload is multipart/form-data"}
 	}
 	fields, file, refused := readFields(parts)
+	if refused != nil && body.Slow() {
+		return &refusal{apierr.BadRequest, "the fields of the form did not come within " + upload.FormTimeout.String()}
+	}
 	if refused != nil {
 		return refused
 	}
@@ -106,11 +99,22 @@ func (s *Service) upload(r *http.Request) *refusal {
 	if refused != nil {
 		return refused
 	}
+	release, full := s.slots.Take(policy.Marketplace)
+	if release == nil {
+		return &refusal{apierr.ServiceUnavailable, full}
+	}
+	defer release()
+	body.Pace()
+	return s.store(context.WithoutCancel(r.Context()), policy, tenant, file)
+}
+
+// store takes the file of a form that is found good. A client that goes away must not leave the asset between two states, so
+// ctx does not end with the request.
+func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, file io.Reader) *refusal {
 	id, err := ids.Parse(policy.Subject)
 	if err != nil {
 		return forbidden("the form is not ours")
 	}
-	ctx := context.WithoutCancel(r.Context()) // A client that goes away must not leave the asset between two states.
 	if _, err := tenant.BeginUpload(ctx, id, policy.Object, policy.Nonce); err != nil {
 		return ofBegin(err)
 	}
@@ -185,7 +189,7 @@ func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (s
 	head := make([]byte, headLen)
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return store.Uploaded{}, &refusal{apierr.BadRequest, "the file did not come whole"}
+		return store.Uploaded{}, incomplete(err)
 	}
 	head = head[:n]
 	mimeType := sniff(head)
@@ -239,6 +243,14 @@ func (c *counted) refusal() *refusal {
 	case errors.Is(c.failed, errTooLarge):
 		return &refusal{apierr.PayloadTooLarge, "the file is larger than its type may be: 5 MiB, a video 50 MiB"}
 	default:
-		return &refusal{apierr.BadRequest, "the file did not come whole"}
+		return incomplete(c.failed)
 	}
+}
+
+// incomplete is the refusal of a file whose end did not come.
+func incomplete(err error) *refusal {
+	if errors.Is(err, upload.ErrSlow) {
+		return &refusal{apierr.BadRequest, upload.ErrSlow.Error()}
+	}
+	return &refusal{apierr.BadRequest, "the file did not come whole"}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -59,12 +60,12 @@ type Service struct {
 	// Tell takes a connector's report.
 	Tell func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
 
-	uploads chan struct{}
+	slots *upload.Slots
 }
 
 // Register mounts the operations.
 func (s *Service) Register(api huma.API) {
-	s.uploads = make(chan struct{}, uploadsMax)
+	s.slots = upload.NewSlots(uploadsMax, uploadsEach)
 	resource.Add(api, resource.Op{
 		ID: "createAudience", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/audiences/user-list", Tag: tag,
 		Doc: "Create an audience; its list is put to the url of the answer as text/csv within an hour.",

@@ -13,6 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -26,7 +27,8 @@ const (
 	listType      = "text/csv"
 	listMax       = 64 << 20         // BOUND: of the interface.
 	uploadsMax    = 8                // BOUND: uploads at the same moment on one node.
-	uploadTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
+	uploadsEach   = 4                // BOUND: those of one marketplace among them.
+	exportTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
 )
 
 func keyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "audience lists") }
@@ -39,15 +41,10 @@ type refusal struct {
 
 // Upload takes the list of a job. Its content is looked at by the job: here it is counted and stored.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.uploads <- struct{}{}:
-		defer func() { <-s.uploads }()
-	default:
-		s.Refuse(w, apierr.ServiceUnavailable, "too many uploads at the same moment")
-		return
-	}
-	extend(w, s.Now)
-	if refused := s.upload(r); refused != nil {
+	body := upload.NewBody(w, r)
+	r.Body = body
+	if refused := s.upload(r, body); refused != nil {
+		body.Refuse()
 		s.Refuse(w, refused.code, refused.reason)
 		return
 	}
@@ -55,13 +52,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "{}") // The caller may be gone; nobody is left to tell.
 }
 
-func extend(w http.ResponseWriter, now func() time.Time) {
-	c := http.NewResponseController(w)
-	_ = c.SetReadDeadline(now().Add(uploadTimeout)) // Tests have no connection to extend.
-	_ = c.SetWriteDeadline(now().Add(uploadTimeout + time.Minute))
-}
-
-func (s *Service) upload(r *http.Request) *refusal {
+func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	p, tenant, refused := s.permit(r, keyOf)
 	if refused != nil {
 		return refused
@@ -76,13 +67,19 @@ func (s *Service) upload(r *http.Request) *refusal {
 	if err != nil {
 		return forbidden()
 	}
+	release, full := s.slots.Take(p.Marketplace)
+	if release == nil {
+		return &refusal{apierr.ServiceUnavailable, full}
+	}
+	defer release()
+	body.Pace()
 	ctx := context.WithoutCancel(r.Context()) // A client that goes away must not leave the job between two states.
 	if _, err := tenant.BeginList(ctx, id, p.Nonce); err != nil {
 		return ofStore(err)
 	}
-	body := &counted{in: r.Body, left: p.MaxBytes}
-	if err := s.Blobs.Put(ctx, p.Object, body); err != nil {
-		refused = body.refusal()
+	list := &counted{in: body, left: p.MaxBytes}
+	if err := s.Blobs.Put(ctx, p.Object, list); err != nil {
+		refused = list.refusal()
 		_, _ = tenant.ChangeJob(ctx, id, func(x *store.Job) error { // What fails now fails after an hour by itself.
 			x.End(store.JobFailed, `{"error":"`+refused.reason+`"}`)
 			return nil
@@ -154,6 +151,8 @@ func (c *counted) refusal() *refusal {
 		return &refusal{apierr.ServiceUnavailable, "the list could not be stored"}
 	case errors.Is(c.failed, errTooLarge):
 		return tooLarge()
+	case errors.Is(c.failed, upload.ErrSlow):
+		return &refusal{apierr.BadRequest, upload.ErrSlow.Error()}
 	default:
 		return &refusal{apierr.BadRequest, "the list did not come whole"}
 	}
@@ -181,7 +180,7 @@ func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, apierr.ServiceUnavailable, "the list cannot be read now")
 		return
 	}
-	extend(w, s.Now)
+	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(exportTimeout)) // Tests have no connection to extend.
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	w.Header().Set("Content-Disposition", "attachment")
 	_, err = io.WriteString(w, strings.Join(offsite.Columns[:], ",")+"\n")

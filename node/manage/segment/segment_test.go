@@ -190,3 +190,55 @@ func (n *numbers) Read(p []byte) (int, error) {
 	}
 	return n.rest.Read(p)
 }
+
+// idle is a body of which nothing comes. It reports that somebody waits for it.
+type idle struct {
+	waiting chan<- struct{}
+	end     <-chan struct{}
+}
+
+func (i idle) Read([]byte) (int, error) {
+	i.waiting <- struct{}{}
+	<-i.end
+	return 0, io.ErrUnexpectedEOF
+}
+
+// TestIdleUploads: uploads of one marketplace that do not go on leave slots to the others.
+func TestIdleUploads(t *testing.T) {
+	w := world(t)
+	const many = 4
+	waiting, end, ended := make(chan struct{}, 100), make(chan struct{}), make(chan *httptest.ResponseRecorder, many)
+	refused := 0
+	for range many {
+		r := httptest.NewRequest("POST", "/public/v1/segment-service/segments/s/upload", idle{waiting, end})
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+		r.Header.Set("Expect", "100-continue") // A refused body is not read.
+		go func() {
+			rec := httptest.NewRecorder()
+			w.ServeHTTP(rec, r)
+			ended <- rec
+		}()
+		select {
+		case <-waiting:
+		case rec := <-ended:
+			if refused++; rec.Code != 503 || rec.Header().Get("Retry-After") == "" || !strings.Contains(rec.Body.String(), "2 uploads") {
+				t.Errorf("refused: %d %v %s", rec.Code, rec.Header(), rec.Body)
+			}
+		}
+	}
+	w.Keys["management"] = w.Keys["other"]
+	r := httptest.NewRequest("PUT", "/public/v1/segment-service/segments", strings.NewReader(`{"segments":[{"id":"s","name":"S"}]}`))
+	r.Header.Set("Authorization", "Bearer "+w.Keys["other"])
+	w.ServeHTTP(httptest.NewRecorder(), r)
+	if rec := send(w, "s/upload", text("file", "anna\n")); rec.Code != 200 {
+		t.Errorf("another marketplace's upload beside %d idle ones: %d %s", many, rec.Code, rec.Body)
+	}
+	close(end)
+	for range many - refused {
+		<-ended
+	}
+	if refused != 2 {
+		t.Errorf("%d uploads of one marketplace were refused, want 2", refused)
+	}
+}

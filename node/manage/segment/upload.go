@@ -16,6 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
@@ -29,6 +30,7 @@ const (
 	uploadMax   = 64 << 20 // BOUND: bytes of a list, of the interface.
 	uploadSlack = 64 << 10 // BOUND: bytes of the form around it.
 	uploadsMax  = 4        // BOUND: uploads at the same moment on one node, 16 MB each.
+	uploadsEach = 2        // BOUND: those of one marketplace among them.
 	fieldLen    = 64       // BOUND: bytes of a form field.
 )
 
@@ -40,12 +42,12 @@ type Uploads struct {
 	Hash func(secret [32]byte, marketplace uint16) func(id []byte) uint64
 	// Refuse answers a problem.
 	Refuse func(w http.ResponseWriter, err error)
-	slots  chan struct{}
+	slots  *upload.Slots
 }
 
 // NewUploads returns the service.
 func NewUploads(hash func([32]byte, uint16) func([]byte) uint64, refuse func(http.ResponseWriter, error)) *Uploads {
-	return &Uploads{Hash: hash, Refuse: refuse, slots: make(chan struct{}, uploadsMax)}
+	return &Uploads{Hash: hash, Refuse: refuse, slots: upload.NewSlots(uploadsMax, uploadsEach)}
 }
 
 // Result is what an upload did.
@@ -61,13 +63,6 @@ type Result struct {
 
 // Serve takes a list of users. It is read as it comes, and nothing changes unless all of it was read.
 func (u *Uploads) Serve(w http.ResponseWriter, r *http.Request) {
-	select {
-	case u.slots <- struct{}{}:
-		defer func() { <-u.slots }()
-	default:
-		u.Refuse(w, resource.Refuse(apierr.ServiceUnavailable, "too many uploads at the same moment"))
-		return
-	}
 	result, err := u.serve(r)
 	if err != nil {
 		u.Refuse(w, err)
@@ -103,6 +98,11 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 	if err != nil {
 		return Result{}, resource.Refuse(apierr.UnsupportedMediaType, "an upload is multipart/form-data")
 	}
+	release, full := u.slots.Take(caller.Marketplace)
+	if release == nil {
+		return Result{}, resource.Refuse(apierr.ServiceUnavailable, full)
+	}
+	defer release()
 	list := users{hash: u.Hash(st.UserSecret(), caller.Marketplace)}
 	if action, err = readForm(parts, action, &list, body); err != nil {
 		return Result{}, err
@@ -220,12 +220,14 @@ func field(part io.Reader, query string) (string, error) {
 type bounded struct {
 	in   io.Reader
 	left int64
+	slow bool // The client sent too slowly.
 }
 
 var errTooLarge = errors.New("the upload is too large")
 
 func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
+	b.slow = errors.Is(err, upload.ErrSlow)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge
 	}
@@ -235,6 +237,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 func (b *bounded) refusal() error {
 	if b.left < 0 {
 		return resource.Refuse(apierr.PayloadTooLarge, "a list may have at most 64 MiB")
+	}
+	if b.slow {
+		return resource.Refuse(apierr.BadRequest, upload.ErrSlow.Error())
 	}
 	return resource.Refuse(apierr.BadRequest, "the form did not come whole")
 }

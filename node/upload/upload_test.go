@@ -1,0 +1,126 @@
+package upload_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/upload"
+)
+
+// connection is an answer with the read deadline of a connection, as net/http's is.
+type connection struct {
+	http.ResponseWriter
+	net.Conn
+}
+
+func (c connection) Write(b []byte) (int, error) { return c.ResponseWriter.Write(b) }
+
+// begin makes the body of an upload that reads from one end of a connection, and returns the other end.
+func begin(t *testing.T) (*upload.Body, net.Conn) {
+	t.Helper()
+	server, client := net.Pipe()
+	t.Cleanup(func() { _, _ = server.Close(), client.Close() })
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	r.Body = server
+	return upload.NewBody(connection{httptest.NewRecorder(), server}, r), client
+}
+
+// send writes pieces of a size with pauses between them, until the other end is closed.
+func send(c net.Conn, size int, pause time.Duration) {
+	piece := make([]byte, size)
+	for {
+		if _, err := c.Write(piece); err != nil {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// TestTheRate: what comes slower than the minimum ends after the first window that shows it, and what comes just as fast does
+// not end before an upload may take no longer.
+func TestTheRate(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		size  int
+		pause time.Duration
+		ends  time.Duration
+	}{
+		{"silent", 0, time.Hour, upload.Window},
+		{"a byte a second", 1, time.Second, upload.Window},
+		{"a byte less than the minimum", upload.MinRate - 1, time.Second, upload.Window},
+		{"a little more than the minimum", upload.MinRate, 900 * time.Millisecond, 10 * time.Minute},
+		{"a window's bytes at once, then nothing", upload.MinRate * 10, time.Hour, upload.Window},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				body, client := begin(t)
+				body.Pace()
+				go send(client, c.size, c.pause)
+				began := time.Now()
+				_, err := io.Copy(io.Discard, body)
+				if took := time.Since(began); !errors.Is(err, upload.ErrSlow) || took != c.ends || !body.Slow() {
+					t.Errorf("ended after %v with %v, want ErrSlow after %v", took, err, c.ends)
+				}
+				_ = client.Close()
+				time.Sleep(2 * time.Hour) // The sender ends.
+			})
+		})
+	}
+}
+
+// TestOnlyWaitingCounts: a node that is slow itself does not end an upload.
+func TestOnlyWaitingCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, client := begin(t)
+		body.Pace()
+		go send(client, 1, 0)
+		for range 20 {
+			if _, err := body.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(upload.Window)
+		}
+	})
+}
+
+// TestTheForm: what precedes the file has one short time for all of it, however it drips.
+func TestTheForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body, client := begin(t)
+		go send(client, upload.MinRate, time.Second)
+		began := time.Now()
+		_, err := io.Copy(io.Discard, body)
+		if took := time.Since(began); !errors.Is(err, upload.ErrSlow) || took != upload.FormTimeout {
+			t.Errorf("ended after %v with %v", took, err)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestSlots: no marketplace gets all slots, and a slot that is given back can be taken again.
+func TestSlots(t *testing.T) {
+	s := upload.NewSlots(3, 2)
+	first, _ := s.Take(1)
+	if second, _ := s.Take(1); first == nil || second == nil {
+		t.Fatal("a marketplace does not get its own slots")
+	}
+	if third, why := s.Take(1); third != nil || why == "" {
+		t.Errorf("a third slot for one marketplace, refusal %q", why)
+	}
+	if other, why := s.Take(2); other == nil {
+		t.Errorf("another marketplace gets none: %s", why)
+	}
+	if full, why := s.Take(3); full != nil || why == "" {
+		t.Errorf("a slot beyond the total, refusal %q", why)
+	}
+	first()
+	if again, why := s.Take(3); again == nil {
+		t.Errorf("what was given back is not free: %s", why)
+	}
+}
