@@ -111,8 +111,8 @@ func (n *node) openAuctions() {
 }
 
 func (n *node) openManagement() error {
-	trail := newTrail(n.store, n.log)
-	n.push("audit log", func(ctx context.Context) error { trail.close(ctx); return nil })
+	n.entries = newAuditWriter(n.store, n.log)
+	n.push("audit log", func(ctx context.Context) error { n.entries.close(ctx); return nil })
 	door, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Development: n.cfg.Webhooks.Development,
@@ -122,7 +122,7 @@ func (n *node) openManagement() error {
 	}, manage.Deps{
 		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), TellJob: n.tellJob, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
-		Audit:  trail.add,
+		Audit:  n.entries.add,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
 		Open:   n.openSession,
 

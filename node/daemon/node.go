@@ -56,6 +56,7 @@ type node struct {
 	mailed    mailed
 	failed    chan error // A listener that ended although nobody stopped it.
 	started   []closer
+	entries   *auditWriter // nil until the management listener is open.
 }
 
 // start builds a node from the disk upwards: a door opens only when everything behind it is ready. The ports are taken

@@ -22,6 +22,9 @@ func (n *node) scrape() metrics.Node {
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
 		Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailed.read(n.cfg.SMTP.Server != ""),
 	}
+	if n.entries != nil {
+		out.AuditWaiting = n.entries.count()
+	}
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}

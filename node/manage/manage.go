@@ -119,7 +119,8 @@ type Deps struct {
 	Notes func() []string
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Audit takes what is to be written into the audit log; nil: there is none.
+	// Audit takes an entry of the audit log as it is at the end of its request. It may wait, and loses none. nil: entries stay as
+	// they were when their requests changed something.
 	Audit func(marketplace uint16, e store.AuditEntry)
 	// Count counts a management request; nil counts nothing. The operation is one of the description.
 	Count func(operation, status string, took time.Duration)

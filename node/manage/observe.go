@@ -15,15 +15,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// auditPartMax is how much of a resource the log keeps. BOUND: bodies of bulk writes have megabytes, and the log is about
-// who did what.
-const auditPartMax = 4 << 10
-
 // observed serves a change and writes down who made it, what was there before and what is now. Reads, refusals and repeats
 // that are answered from memory leave nothing.
 //
-// An entry is handed over after the change and not written with it: that is one line for all operations, and it stays true
-// when one is added. The price: a crash between the two loses the entry of a change that was made.
+// The entry goes with the request's context: the store writes it before, or with, the first thing that the request changes
+// (store.AuditRequest), for all operations alike. What was answered is handed over afterwards.
 func (s *Server) observed(a *answer, r *http.Request) {
 	operation, about := s.operation(r)
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || operation == "" {
@@ -34,17 +30,17 @@ func (s *Server) observed(a *answer, r *http.Request) {
 	if about && r.Method != http.MethodPost {
 		before = s.present(r)
 	}
-	s.mux.ServeHTTP(a, r)
+	caller := resource.CallerOf(r.Context())
+	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
+		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: operation, Method: r.Method, Path: r.URL.RequestURI(),
+		RequestID: r.Header.Get(requestIDHeader), Before: kept(before),
+	})
+	s.mux.ServeHTTP(a, r.WithContext(store.WithAudit(r.Context(), record)))
+	if entry, write := record.End(a.status, kept(a.body.Bytes())); write && s.deps.Audit != nil {
+		s.deps.Audit(caller.Marketplace, entry)
+	}
 	if a.status < 200 || a.status > 299 {
 		return
-	}
-	caller := resource.CallerOf(r.Context())
-	entry := store.AuditEntry{
-		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: operation, Method: r.Method, Path: r.URL.RequestURI(),
-		Status: a.status, RequestID: r.Header.Get("X-Request-Id"), Before: kept(before), After: kept(a.body.Bytes()),
-	}
-	if s.deps.Audit != nil {
-		s.deps.Audit(caller.Marketplace, entry)
 	}
 	s.tell(r.Context(), operation, before, a.body.Bytes())
 }
@@ -78,24 +74,18 @@ func kept(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
 	}
-	if len(body) <= auditPartMax {
+	if len(body) <= store.AuditPartMax {
 		d := json.NewDecoder(bytes.NewReader(body))
 		d.UseNumber()
 		var v any
 		if d.Decode(&v) == nil {
 			text, err := json.Marshal(redacted(v))
-			if err == nil && len(text) <= auditPartMax {
+			if err == nil && len(text) <= store.AuditPartMax {
 				return text
 			}
 		}
 	}
-	text, err := json.Marshal(struct {
-		Omitted int `json:"omittedBytes"`
-	}{len(body)})
-	if err != nil {
-		panic("a number does not become JSON: " + err.Error())
-	}
-	return text
+	return store.AuditOmitted(len(body))
 }
 
 func redacted(v any) any {

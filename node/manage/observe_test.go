@@ -1,7 +1,9 @@
 package manage_test
 
 import (
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,5 +84,76 @@ func TestPrune(t *testing.T) {
 	newest := w.Now().Add(-15*24*time.Hour).UnixMilli() + 1499
 	if len(left) != 10 || left[0].Millis != newest || !slices.IsSortedFunc(left, func(a, b store.AuditEntry) int { return int(b.Millis - a.Millis) }) {
 		t.Errorf("left are %d, the newest of %d", len(left), left[0].Millis-newest)
+	}
+}
+
+// TestAChangeIsNeverWithoutItsEntry sends the smallest good request of every operation to a process that ends before it writes how
+// the request ended, as after a kill -9: whatever was changed is in the log all the same, with an open outcome.
+func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
+	w := managetest.New(t)
+	w.AuditTo(func(uint16, store.AuditEntry) {})
+	changed, entries := 0, 0
+	for _, o := range operations(t, w) {
+		if o.v2() || o.method == "GET" {
+			continue
+		}
+		body := ""
+		if o.body() != nil {
+			body = encode(t, example(o.body()))
+		}
+		before := w.Written()
+		rec := call(w, o.method, o.target(), o.key("management"), body)
+		log := auditLog(t, w)
+		switch {
+		case w.Written() == before:
+		case len(log) != entries+1:
+			t.Errorf("%s was answered %d, and the log has %d entries of it", o.id, rec.Code, len(log)-entries)
+		default:
+			changed++
+		}
+		entries = len(log)
+	}
+	for _, e := range auditLog(t, w) {
+		if e.Status != 0 || string(e.After) != "null" || e.Operation == "" || e.RequestID == "" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if changed < 10 {
+		t.Errorf("only %d changes were made: the test says little", changed)
+	}
+}
+
+// TestRefusedChangesLeaveNoEntry: an entry that was written ahead of a change that was refused is taken back.
+func TestRefusedChangesLeaveNoEntry(t *testing.T) {
+	w := managetest.New(t)
+	if rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"v1","name":"Acme"}]}`); rec.Code != 200 {
+		t.Fatal(rec.Code, rec.Body)
+	}
+	before, entries := w.Written(), len(auditLog(t, w))
+	rec := call(w, "POST", "/public/v1/billing-service/vendors/v1/balance/burn", "management", `{"balance": 1}`)
+	if log := auditLog(t, w); w.Written() == before || rec.Code != 400 || len(log) != entries {
+		t.Errorf("%d, %d commands, log %+v", rec.Code, w.Written()-before, log)
+	}
+}
+
+// TestTextsOfAnEntry: what callers choose is cut before it is kept, and a request id is what the answer says.
+func TestTextsOfAnEntry(t *testing.T) {
+	w := managetest.New(t)
+	r := httptest.NewRequest("PUT", "/public/v1/catalog-search-service/catalogs/vendors?x="+strings.Repeat("<&\"", 5_000), strings.NewReader(`{"vendors":[{"id":"v1","name":"Acme"}]}`))
+	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+	r.Header.Set("X-Request-Id", strings.Repeat("<", 15_000))
+	rec := httptest.NewRecorder()
+	if w.ServeHTTP(rec, r); rec.Code != 200 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	log := auditLog(t, w)
+	if len(log) != 1 {
+		t.Fatalf("%d entries", len(log))
+	}
+	if e := log[0]; e.RequestID != rec.Header().Get("X-Request-Id") || len(e.RequestID) != 36 {
+		t.Errorf("the request id is %.100q, the answer's is %q", e.RequestID, rec.Header().Get("X-Request-Id"))
+	}
+	if e := log[0]; len(e.Path) > 2<<10 || !strings.HasSuffix(e.Path, " bytes more)") || !strings.HasPrefix(e.Path, "/public/v1/catalog") {
+		t.Errorf("the path has %d bytes: %.100q", len(e.Path), e.Path)
 	}
 }

@@ -57,7 +57,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Request-Id", requestID(r.Header.Get("X-Request-Id"), s.deps.Now()))
+	id := requestID(r.Header.Get(requestIDHeader), s.deps.Now())
+	h.Set(requestIDHeader, id)
+	r.Header.Set(requestIDHeader, id) // Nobody behind here sees what was sent.
 	defer s.recovered(w, r)
 
 	pattern, allow := s.route(r)
@@ -203,7 +205,10 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, apierr.InternalServerError, "")
 }
 
-const requestIDMax = 64 // BOUND: of the interface.
+const (
+	requestIDHeader = "X-Request-Id"
+	requestIDMax    = 64 // BOUND: of the interface.
+)
 
 // requestID echoes the caller's id when it is one, else mints a UUIDv7.
 func requestID(sent string, now time.Time) string {

@@ -109,6 +109,7 @@ var nodeGauges = []gauge[Node]{
 	{oldestCall.desc(), level, func(n *Node) float64 { return n.OldestCall.Seconds() }},
 	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
 	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
+	{auditWaiting.desc(), level, func(n *Node) float64 { return float64(n.AuditWaiting) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
 }
 

@@ -108,6 +108,8 @@ var (
 )
 
 // The market in memory, read from the node when somebody scrapes.
+var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose outcome is not written yet.", nil}
+
 var viewVersion = definition{"gavel_view_version", "Version of the published market view.", nil}
 
 // What the leader of the meta group does in the background: absent on other nodes, or 0.

@@ -177,7 +177,7 @@ func TestNodeMetrics(t *testing.T) {
 			Reaped:    2, StateChecks: 11, StateMismatches: 1, OldestCall: time.Second,
 			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
-			Market:  metrics.Market{Version: 9},
+			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -188,6 +188,7 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_propose_commands_total 200`, `gavel_fsync_seconds_total 2`, `gavel_disk_stalls_total 1`,
 		`gavel_pebble_disk_bytes{database="state"} 5`, `gavel_pebble_cache_hits_total{database="state"} 6`,
 		`gavel_view_version 9`,
+		`gavel_audit_entries_waiting 3`,
 		`gavel_raft_leader_changes_total{group="1"} 4`, `gavel_raft_refused_commands_total{group="1"} 5`,
 		`gavel_raft_oldest_log_age_seconds{group="1"} 120`, `gavel_raft_propose_seconds_bucket{group="1",le="0.5"} 2`,
 		`gavel_raft_propose_seconds_bucket{group="1",le="+Inf"} 4`, `gavel_raft_propose_seconds_sum{group="1"} 6`,

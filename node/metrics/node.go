@@ -14,6 +14,8 @@ type Node struct {
 	Rebuilt   int // States, at the last start.
 	Reaped    int // Unfinished snapshots, at the last start.
 
+	AuditWaiting int // Entries of the audit log whose outcome is not written yet.
+
 	StateChecks, StateMismatches uint64
 	OldestCall                   time.Duration // Of storage calls under way.
 

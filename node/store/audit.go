@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -24,27 +23,50 @@ type AuditEntry struct {
 	KeyID     string
 	Operation string
 	Method    string
-	Path      string // With its query.
-	Status    int
-	RequestID string
+	Path      string          // With its query.
+	Status    int             // Of the answer; 0 while the request runs, and for ever when its node ended before it was written.
+	RequestID string          // Of the answer.
 	Before    json.RawMessage // What the resource was; empty where it cannot be read by the same path.
 	After     json.RawMessage // What was answered; empty after a deletion.
+	// Withdrawn takes the entry out of the log: what it announced was refused.
+	Withdrawn bool `json:"-"`
 }
 
 // Place is the entry's position in lists.
 func (e *AuditEntry) Place() string { return placeOf(e.Millis, e.ID) }
 
-// Audit writes entries down, and fills in their ids.
+// Bounds of one command of the audit log.
+const (
+	AuditBatch = 200 // BOUND: entries.
+	// AuditCommandMax is how many bytes a command has at most. BOUND: far below what a command may have, so that entries do not
+	// delay the changes that share a Raft log with them.
+	AuditCommandMax = 1 << 20
+)
+
+const attemptLen = 24 // What command.AppendAttempt adds.
+
+// Audit writes entries, and fills in the ids of those without one. Entries that are in the log already are replaced. They may need
+// several commands; after an error any of them may be written, and writing all of them again is right.
 func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
-	records := make([]command.Record, len(entries))
+	var some []command.Record
+	size := command.HeaderLen + attemptLen
 	for i := range entries {
-		e := &entries[i]
-		var entropy [10]byte
-		_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
-		e.ID = ids.Mint(e.Millis, entropy, 0)
-		records[i] = command.Record{Kind: command.RecordAudit, Marketplace: t.marketplace, ID: e.Place(), Value: encoded(e), Expect: command.Any}
+		entries[i].identify()
+		entries[i].bound()
+		next := entries[i].record(t.marketplace)
+		more := len(command.AppendPutRecords(nil, 0, &command.PutRecords{Records: []command.Record{next}})) - command.HeaderLen
+		if len(some) == AuditBatch || len(some) > 0 && size+more > AuditCommandMax {
+			if err := t.putRecords(ctx, some); err != nil {
+				return err
+			}
+			some, size = nil, command.HeaderLen+attemptLen
+		}
+		some, size = append(some, next), size+more
 	}
-	return t.putRecords(ctx, records)
+	if len(some) == 0 {
+		return nil
+	}
+	return t.putRecords(ctx, some)
 }
 
 // AuditLog lists the entries that a filter keeps, newest first.

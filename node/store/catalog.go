@@ -68,8 +68,7 @@ func (t Tenant) restCampaigns(ctx context.Context, vendorID string) error {
 }
 
 func (t Tenant) putRecords(ctx context.Context, records []command.Record) error {
-	cmd := command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records})
-	_, err := t.propose(ctx, t.store.Groups.Meta(), cmd)
+	_, err := t.proposeRecords(ctx, records)
 	return err
 }
 

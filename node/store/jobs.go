@@ -182,7 +182,7 @@ func (t Tenant) Job(ctx context.Context, id ids.UUID) (Job, error) {
 // not as it was read; then the step is for nothing, and the job goes on without it.
 func (t Tenant) StepJob(ctx context.Context, at JobAt, step func(*Job), more ...command.Record) error {
 	records := append(slices.Clone(more), t.stepRecords(&at, step)...)
-	r, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
+	r, err := t.proposeRecords(ctx, records)
 	if r.Refusal == command.Conflict || r.Refusal == command.NotFound {
 		return ErrChanged
 	}

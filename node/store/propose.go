@@ -11,9 +11,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// propose commits a management command and turns a refusal into an error.
+// propose commits a management command, after the audit entry of its request, and turns a refusal into an error.
 func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.Result, error) {
-	raw, err := t.commit(ctx, g, cmd)
+	raw, err := t.commitAudited(ctx, g, cmd)
+	return result(g, raw, err)
+}
+
+// putRecordsOnce is propose of records, which may carry the audit entry themselves: nothing precedes them.
+func (t Tenant) putRecordsOnce(ctx context.Context, records []command.Record) (command.Result, error) {
+	g := t.store.Groups.Meta()
+	raw, err := t.send(ctx, g, command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
+	return result(g, raw, err)
+}
+
+func result(g ids.Group, raw []byte, err error) (command.Result, error) {
 	if err != nil {
 		return command.Result{}, err
 	}
@@ -24,8 +35,8 @@ func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.R
 	return r, refusal(r)
 }
 
-// commit commits a management command, at most once, and returns the machine's answer.
-func (t Tenant) commit(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+// send commits a management command, at most once.
+func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	cmd, err := t.attempt(g, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -117,7 +117,7 @@ func (t Tenant) FillSegment(ctx context.Context, externalID string, action comma
 
 func (t Tenant) commitSegment(ctx context.Context, x *command.CommitSegment) (command.SegmentResult, error) {
 	meta := t.store.Groups.Meta()
-	raw, err := t.commit(ctx, meta, command.AppendCommitSegment(nil, t.now(), x))
+	raw, err := t.commitAudited(ctx, meta, command.AppendCommitSegment(nil, t.now(), x))
 	if err != nil {
 		return command.SegmentResult{}, err
 	}

@@ -226,8 +226,7 @@ func (t Tenant) retry(ctx context.Context, build func() ([]command.Record, error
 		if err != nil || len(records) == 0 {
 			return err
 		}
-		cmd := command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records})
-		r, err := t.propose(ctx, t.store.Groups.Meta(), cmd)
+		r, err := t.proposeRecords(ctx, records)
 		if r.Refusal != command.Conflict && !slices.Contains(stale, r.Refusal) || r.Refusal == command.Done {
 			return err
 		}

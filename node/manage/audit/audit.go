@@ -33,9 +33,9 @@ type Entry struct {
 	KeyID     string          `json:"keyId" doc:"Of the key that made the change."`
 	Operation string          `json:"operation" doc:"Its id in this description."`
 	Method    string          `json:"method"`
-	Path      string          `json:"path"`
-	Status    int             `json:"status"`
-	RequestID string          `json:"requestId,omitempty" doc:"As the caller sent it."`
+	Path      string          `json:"path" doc:"With its query; of more than 2 KiB the beginning."`
+	Status    int             `json:"status" doc:"Of the answer. 0 while the request runs, and for good when its node ended before it noted the answer: then the change may have been made."`
+	RequestID string          `json:"requestId,omitempty" doc:"The X-Request-Id of the answer."`
 	Before    json.RawMessage `json:"before" doc:"What the same path answered before; null where it answers nothing. Secrets are left out, and so is what has more than 4 KiB."`
 	After     json.RawMessage `json:"after" doc:"What the change answered; null after a deletion."`
 }

@@ -55,6 +55,7 @@ type groups struct {
 	broken   atomic.Bool
 	counts   atomic.Bool // Only as many writes as are left succeed.
 	left     atomic.Int64
+	done     atomic.Int64 // Commands that were carried out.
 	mu       sync.Mutex
 	machines map[ids.Group]*member
 }
@@ -91,6 +92,9 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	m.machine.Flush(batch)
 	batch.Commit()
 	m.machine.Committed()
+	if len(result) > 0 && command.Refusal(result[0]) == command.Done {
+		g.done.Add(1)
+	}
 	return result, nil
 }
 

@@ -4,6 +4,7 @@ package managetest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -48,6 +49,8 @@ type World struct {
 	table  *auth.Table
 	now    atomic.Int64
 	log    lockedBuffer
+
+	auditTo atomic.Pointer[func(marketplace uint16, e store.AuditEntry)]
 }
 
 // Start is the time at which worlds begin.
@@ -96,7 +99,12 @@ func NewWith(t testing.TB, c manage.Config) *World {
 		Now: w.Now, Ready: func() string { return "" },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Audit: func(m uint16, e store.AuditEntry) {
-			if err := w.Store.Tenant(m).Audit(context.Background(), []store.AuditEntry{e}); err != nil {
+			if to := w.auditTo.Load(); to != nil {
+				(*to)(m, e)
+				return
+			}
+			err := w.Store.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
+			if err != nil && !errors.Is(err, store.ErrUnavailable) { // On a node it is repeated until there is a leader.
 				panic(err)
 			}
 		},
@@ -221,6 +229,12 @@ func (w *World) Fail(down bool) {
 
 // FailAfter makes every write but the next n fail, until Fail(false).
 func (w *World) FailAfter(n int64) { w.groups.left.Store(n); w.groups.counts.Store(true) }
+
+// AuditTo sends the ends of audit entries somewhere else than into the log at once.
+func (w *World) AuditTo(fn func(marketplace uint16, e store.AuditEntry)) { w.auditTo.Store(&fn) }
+
+// Written is how many commands were carried out so far.
+func (w *World) Written() int64 { return w.groups.done.Load() }
 
 // Break makes every read panic, as a defect would.
 func (w *World) Break() { w.groups.broken.Store(true) }

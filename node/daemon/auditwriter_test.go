@@ -1,0 +1,202 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/raftstore"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
+)
+
+type groups = store.Groups
+
+// bounded are groups that take no larger command than real ones do, and remember the marketplaces that records were written for.
+type bounded struct {
+	groups
+	mu      sync.Mutex
+	largest int
+	turns   []uint16
+}
+
+func (b *bounded) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte, uint64, error) {
+	b.mu.Lock()
+	b.largest = max(b.largest, len(cmd))
+	if c, err := command.Open(cmd); err == nil && c.Op == command.OpPutRecords {
+		if p, err := command.ReadPutRecords(&c); err == nil {
+			b.turns = append(b.turns, p.Records[0].Marketplace)
+		}
+	}
+	b.mu.Unlock()
+	if len(cmd) > raftstore.CommandBytesMax {
+		return nil, 0, raftstore.ErrTooLarge
+	}
+	return b.groups.ProposeAt(ctx, g, cmd)
+}
+
+func bound(w *managetest.World) *bounded {
+	b := &bounded{groups: w.Store.Groups}
+	w.Store.Groups = b
+	return b
+}
+
+func auditLog(t *testing.T, w *managetest.World, marketplace uint16) []store.AuditEntry {
+	t.Helper()
+	got, _, err := w.Store.Tenant(marketplace).AuditLog(t.Context(), store.Page{Limit: 100_000}, func(*store.AuditEntry) bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestNoRequestIDEmptiesTheAuditLog makes 400 changes, a burn of a wallet among them, whose request ids have 15 KB that grow by six
+// as JSON, at one moment: all of them are in the log.
+func TestNoRequestIDEmptiesTheAuditLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := managetest.New(t)
+		watched := bound(w)
+		writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
+		w.AuditTo(writer.add)
+		const changes = 400
+		answered := map[string]bool{}
+		for i := range changes {
+			method, path, body := "PUT", "/public/v1/catalog-search-service/catalogs/vendors", fmt.Sprintf(`{"vendors":[{"id":"v1","name":"V%d"}]}`, i)
+			switch i {
+			case 1:
+				method, path, body = "POST", "/public/v1/billing-service/vendors/v1/balance", `{"balance": 10}`
+			case 2:
+				method, path, body = "POST", "/public/v1/billing-service/vendors/v1/balance/burn", `{"balance": 10}`
+			}
+			r := httptest.NewRequest(method, path, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+			r.Header.Set("X-Request-Id", strings.Repeat("<", 15_000))
+			rec := httptest.NewRecorder()
+			if w.ServeHTTP(rec, r); rec.Code != 200 {
+				t.Fatalf("%s: %d %s", path, rec.Code, rec.Body)
+			}
+			answered[rec.Header().Get("X-Request-Id")] = true
+		}
+		writer.close(t.Context())
+		got := auditLog(t, w, managetest.Main)
+		burns := 0
+		for _, e := range got {
+			if !answered[e.RequestID] || e.Status != 200 {
+				t.Errorf("an entry of request %.100q with status %d", e.RequestID, e.Status)
+			}
+			delete(answered, e.RequestID)
+			if strings.HasSuffix(e.Path, "/burn") {
+				burns++
+			}
+		}
+		if len(got) != changes || burns != 1 {
+			t.Errorf("%d of %d changes are in the log, %d of 1 burns", len(got), changes, burns)
+		}
+		if watched.largest > store.AuditCommandMax {
+			t.Errorf("a command had %d bytes", watched.largest)
+		}
+	})
+}
+
+// TestAuditWriter: what was handed over before the end is in the log, however many hand over at once; afterwards nothing hangs, and
+// what comes then is written all the same.
+func TestAuditWriter(t *testing.T) {
+	w := managetest.New(t)
+	writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
+	var all sync.WaitGroup
+	for m := range uint16(2) {
+		for range 3 {
+			all.Go(func() {
+				for range auditQueue {
+					writer.add(m+1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
+				}
+			})
+		}
+	}
+	all.Wait()
+	writer.close(t.Context())
+	writer.add(2, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "late"})
+	for m := range uint16(2) {
+		if got := auditLog(t, w, m+1); len(got) != 3*auditQueue+int(m) {
+			t.Errorf("marketplace %d has %d entries", m+1, len(got))
+		}
+	}
+}
+
+// TestMarketplacesTakeTurns: beside a marketplace whose queue is full, and whose requests wait for places in it, another's entry is
+// written with the second command at the latest.
+func TestMarketplacesTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := managetest.New(t)
+		watched := bound(w)
+		writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
+		flood := func() { writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"}) }
+		for range 5 * auditQueue {
+			go flood()
+		}
+		synctest.Wait() // All of them are queued or wait. No time has passed, so nothing is written.
+		writer.add(2, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
+		writer.close(t.Context())
+		if len(watched.turns) < 3 || watched.turns[0] != 2 && watched.turns[1] != 2 {
+			t.Errorf("the commands are of marketplaces %v", watched.turns)
+		}
+		if got := len(auditLog(t, w, 1)); got != 5*auditQueue {
+			t.Errorf("%d entries of the flood are in the log, want %d", got, 5*auditQueue)
+		}
+	})
+}
+
+// TestAuditWriterRepeats: entries outlast a minute without a quorum, and each is in the log once. The log of the node says so once.
+func TestAuditWriterRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := managetest.New(t)
+		var said strings.Builder
+		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&said, nil)))
+		w.Fail(true)
+		for range 3 * store.AuditBatch {
+			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
+		}
+		time.Sleep(time.Minute)
+		w.Fail(false)
+		w.FailAfter(1) // One command is carried out, the others fail again.
+		time.Sleep(10 * time.Second)
+		w.Fail(false)
+		time.Sleep(time.Second)
+		if got := len(auditLog(t, w, 1)); got != 3*store.AuditBatch {
+			t.Errorf("%d entries are in the log", got)
+		}
+		writer.close(t.Context())
+		if n := strings.Count(said.String(), "audit_write_failed"); n != 2 || strings.Contains(said.String(), "not_recorded") {
+			t.Errorf("the node says: %s", said.String())
+		}
+	})
+}
+
+// TestAuditWriterWithoutQuorum: a node whose peers have stopped already, too, ends all the same, and says what it could not record.
+func TestAuditWriterWithoutQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := managetest.New(t)
+		var said strings.Builder
+		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&said, nil)))
+		w.Fail(true)
+		for range 3 * store.AuditBatch {
+			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
+		}
+		began := time.Now()
+		writer.close(t.Context())
+		if took := time.Since(began); took > auditDrain+time.Second {
+			t.Errorf("the end took %v", took)
+		}
+		if !strings.Contains(said.String(), "audit_outcomes_not_recorded entries=600") {
+			t.Errorf("the node says: %s", said.String())
+		}
+	})
+}
