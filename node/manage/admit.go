@@ -2,17 +2,12 @@ package manage
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
-	"github.com/gavel-ads/gavel/node/manage/marketplace"
-	"github.com/gavel-ads/gavel/node/manage/modal"
 	"github.com/gavel-ads/gavel/node/store"
 )
-
-const catalogPaths = "/public/v1/catalog-search-service/"
 
 // admitted is who a request comes from.
 type admitted struct {
@@ -32,7 +27,7 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 		}
 		return who, who.Code
 	}
-	client.key, client.catalog = who.ID, strings.HasPrefix(r.URL.Path, catalogPaths)
+	client.key, client.catalog = who.ID, s.routes.of(r).catalog
 	m := s.deps.Tenant(who.Marketplace).Settings()
 	open := m.Ordinal != 0 && !m.Suspended
 	rate := s.managementRate()
@@ -49,15 +44,15 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 	return who, who.Code
 }
 
-// identify finds out who a request comes from. The code is not OK for who is known but came to the wrong door: with a
-// management key to the vendors' dialog, with a token of the dialog to anything else or for another vendor, with the key of a
-// tenant to what is the operator's.
+// identify finds out who a request comes from. The code is not OK for who is known but has the wrong credential for the
+// matched route: a management key for the vendors' dialog, a token of the dialog for anything else or for another vendor, the
+// key of a tenant for what is the operator's.
 func (s *Server) identify(r *http.Request, now time.Time) admitted {
 	var memo auth.Memo
-	text, path := r.Header.Get("Authorization"), r.URL.EscapedPath()
+	text, rt := r.Header.Get("Authorization"), s.routes.of(r)
 	v := s.deps.Keys.Check([]byte(text), auth.Management, now, &memo)
 	switch {
-	case v.Code == apierr.OK && (modal.TakesTokens(path) || strings.HasPrefix(path, marketplace.Base) && v.Marketplace != store.OperatorMarketplace):
+	case v.Code == apierr.OK && !rt.takesKey(v.Marketplace):
 		v.Code = apierr.ForbiddenAPIKey
 		return admitted{Verdict: v}
 	case v.Code != apierr.InvalidAPIKey:
@@ -68,7 +63,7 @@ func (s *Server) identify(r *http.Request, now time.Time) admitted {
 		return admitted{Verdict: v}
 	}
 	who := admitted{auth.Verdict{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}
-	if !modal.Allows(t.Vendor, path) {
+	if !rt.takesToken(t.Vendor, r) {
 		who.Code = apierr.ForbiddenAPIKey
 	}
 	return who

@@ -19,9 +19,19 @@ const (
 // corsHeaders lets browsers call what they are meant to: the vendors' dialog from every origin, unless some are configured,
 // because its pages hold no key; the rest of the management API from the configured origins alone, none by default, because
 // management keys do not belong in browsers. /v2 has rules of its own, in its core.
-func (s *Server) corsHeaders(h http.Header, r *http.Request) {
+//
+// The route is that of the path, under whatever method. Only a path without a route goes by its text: what it is answered
+// with holds nothing that an origin must not read.
+func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
+	if rt == nil {
+		rt = &route{dialog: strings.HasPrefix(r.URL.Path, modal.Base), api: strings.HasPrefix(r.URL.Path, publicV1)}
+		if !rt.api {
+			// A page that mistypes /v2 has to be able to read so.
+			h.Set("Access-Control-Allow-Origin", "*")
+		}
+	}
 	origins := s.config.CORSOrigins
-	if strings.HasPrefix(r.URL.Path, modal.Base) {
+	if rt.dialog {
 		origins = append(slices.Clip(origins), s.config.PageOrigins...)
 		if len(s.config.PageOrigins) == 0 || slices.Contains(s.config.PageOrigins, "*") {
 			h.Set("Access-Control-Allow-Origin", "*")
@@ -29,7 +39,7 @@ func (s *Server) corsHeaders(h http.Header, r *http.Request) {
 			return
 		}
 	}
-	if len(origins) == 0 || !strings.HasPrefix(r.URL.Path, publicV1) {
+	if len(origins) == 0 || !rt.api {
 		return
 	}
 	h.Add("Vary", "Origin")

@@ -32,7 +32,7 @@ func (s *Server) mountDocs() error {
 		if err != nil {
 			return fmt.Errorf("embedded page: %w", err)
 		}
-		s.mux.Handle(page.pattern, static(page.kind, body))
+		s.routes.Handle(page.pattern, static(page.kind, body))
 	}
 	for pattern, data := range map[string]any{
 		"GET /{$}":         struct{ Version, PublicURL string }{s.config.Version, s.config.PublicURL},
@@ -46,7 +46,7 @@ func (s *Server) mountDocs() error {
 		if err != nil {
 			return err
 		}
-		s.mux.Handle(pattern, static("text/html; charset=utf-8", page))
+		s.routes.Handle(pattern, static("text/html; charset=utf-8", page))
 	}
 	return nil
 }

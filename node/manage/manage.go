@@ -130,12 +130,11 @@ type Deps struct {
 type Server struct {
 	config  Config
 	deps    Deps
-	mux     *http.ServeMux
+	routes  *routes
 	api     huma.API
 	proxies proxies
 	limits  *limiter
 	replays *replays
-	names   map[string]string // Operation ids by the mux's patterns.
 	// notified are the operations that webhooks are told of.
 	notified map[string]store.Channel
 	assets   *asset.Service
@@ -153,10 +152,10 @@ func New(c Config, d Deps) (*Server, error) {
 		c.ManagementBody = BodyMax
 	}
 	s := &Server{
-		config: c, deps: d, mux: http.NewServeMux(), proxies: trusted,
+		config: c, deps: d, routes: newRoutes(), proxies: trusted,
 		limits: newLimiter(), replays: newReplays(),
 	}
-	s.api = resource.New(s.mux, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
+	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	s.assets = &asset.Service{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
 		Tenant: func(marketplace uint16) asset.Store { return d.Tenant(marketplace) },
@@ -177,10 +176,10 @@ func New(c Config, d Deps) (*Server, error) {
 		return nil, err
 	}
 	segment.Document(s.api)
-	s.names = operationNames(s.api.OpenAPI())
-	documentV2(s.api)
-	documentFiles(s.api)
 	if err := s.mountPlain(); err != nil {
+		return nil, err
+	}
+	if err := s.routes.describe(s.api.OpenAPI()); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -229,49 +228,33 @@ func Register(api huma.API, now func() time.Time) {
 	user.Register(api)
 }
 
-// operationNames maps the mux's patterns to the ids of the operations behind them, for the metrics: a path would make a
-// label of every id that a client invents.
-func operationNames(api *huma.OpenAPI) map[string]string {
-	names := map[string]string{}
-	for path, item := range api.Paths {
-		for method, op := range map[string]*huma.Operation{
-			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
-		} {
-			if op != nil {
-				names[method+" "+path] = op.OperationID
-			}
-		}
-	}
-	return names
-}
-
 // mountPlain mounts what is no operation of the API.
 func (s *Server) mountPlain() error {
+	documentV2(s.api)
+	documentFiles(s.api)
 	spec, err := s.OpenAPI()
 	if err != nil {
 		return err
 	}
-	s.mux.Handle("GET /openapi.json", static("application/json", spec))
-	s.mux.HandleFunc("GET /readyz", s.ready)
-	s.mux.HandleFunc("GET /healthz", s.v2)
-	s.mux.HandleFunc(segment.UploadRoute, segment.NewUploads(serving.UserHasher, s.problem).Serve)
+	s.routes.Handle("GET /openapi.json", static("application/json", spec))
+	s.routes.HandleFunc("GET /readyz", s.ready)
+	s.routes.HandleFunc("GET /healthz", s.v2)
+	s.routes.HandleFunc(segment.UploadRoute, segment.NewUploads(serving.UserHasher, s.problem).Serve)
 	for _, file := range []struct {
-		route, name string
-		serve       http.HandlerFunc
+		route string
+		serve http.HandlerFunc
 	}{
-		{asset.UploadRoute, "uploadAssetFile", s.assets.Upload},
-		{asset.FileRoute, "getAssetFile", s.assets.File},
-		{offsite.ListRoute, "uploadAudienceList", s.offsite.Upload},
-		{offsite.ExportRoute, "getAudienceList", s.offsite.Export},
+		{asset.UploadRoute, s.assets.Upload}, {asset.FileRoute, s.assets.File},
+		{offsite.ListRoute, s.offsite.Upload}, {offsite.ExportRoute, s.offsite.Export},
 	} {
-		s.mux.HandleFunc(file.route, file.serve)
-		s.names[file.route] = file.name
+		s.routes.HandleFunc(file.route, file.serve)
 	}
 	if s.deps.Metrics != nil {
-		s.mux.Handle("GET /metrics", s.deps.Metrics)
+		s.routes.Handle("GET /metrics", s.deps.Metrics)
 	}
 	for _, pattern := range s.deps.OperatorRoutes {
-		s.mux.Handle(pattern, s.operator(s.deps.Operator))
+		s.routes.Handle(pattern, s.operator(s.deps.Operator))
+		s.routes.byPattern[pattern].credential = resource.OperatorKey
 	}
 	return s.mountDocs()
 }

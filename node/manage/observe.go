@@ -21,45 +21,40 @@ import (
 // The entry goes with the request's context: the store writes it before, or with, the first thing that the request changes
 // (store.AuditRequest), for all operations alike. What was answered is handed over afterwards.
 func (s *Server) observed(a *answer, r *http.Request) {
-	operation, about := s.operation(r)
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || operation == "" {
-		s.mux.ServeHTTP(a, r)
+	rt := s.routes.of(r)
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		rt.serve(a, r)
 		return
 	}
 	var before []byte
-	if about && r.Method != http.MethodPost {
+	if rt.item && r.Method != http.MethodPost {
 		before = s.present(r)
 	}
 	caller := resource.CallerOf(r.Context())
 	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
-		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: operation, Method: r.Method, Path: r.URL.RequestURI(),
+		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
 		RequestID: r.Header.Get(requestIDHeader), Before: kept(before),
 	})
-	s.mux.ServeHTTP(a, r.WithContext(store.WithAudit(r.Context(), record)))
+	rt.serve(a, r.WithContext(store.WithAudit(r.Context(), record)))
 	if entry, write := record.End(a.status, kept(a.body.Bytes())); write && s.deps.Audit != nil {
 		s.deps.Audit(caller.Marketplace, entry)
 	}
 	if a.status < 200 || a.status > 299 {
 		return
 	}
-	s.tell(r.Context(), operation, before, a.body.Bytes())
-}
-
-// operation is the id of the operation that a request is for, and whether its path names a resource and not a list.
-func (s *Server) operation(r *http.Request) (id string, about bool) {
-	_, pattern := s.mux.Handler(r)
-	return s.names[pattern], strings.Contains(pattern, "{")
+	s.tell(r.Context(), rt.operation, before, a.body.Bytes())
 }
 
 // present reads the resource that a request is about to change, by the operation that reads it; nothing where there is none.
 func (s *Server) present(r *http.Request) []byte {
-	read := r.Clone(r.Context())
-	read.Method, read.Body, read.ContentLength = http.MethodGet, http.NoBody, 0
-	if id, _ := s.operation(read); id == "" {
+	reads := s.routes.byPattern[http.MethodGet+" "+s.routes.of(r).path]
+	if reads == nil {
 		return nil
 	}
+	read := r.Clone(r.Context()) // With the path values, whose names are the same in both templates.
+	read.Method, read.Pattern, read.Body, read.ContentLength = http.MethodGet, reads.pattern, http.NoBody, 0
 	void := newAnswer()
-	s.mux.ServeHTTP(void, read)
+	reads.serve(void, read)
 	if void.status != http.StatusOK {
 		return nil
 	}

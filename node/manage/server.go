@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
-	"github.com/gavel-ads/gavel/node/manage/segment"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/upload"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -45,8 +43,6 @@ func (s *Server) HTTP() *http.Server {
 	}
 }
 
-const publicV1 = "/public/v1/"
-
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer drain(r)
@@ -62,56 +58,32 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set(requestIDHeader, id) // Nobody behind here sees what was sent.
 	defer s.recovered(w, r)
 
-	pattern, allow := s.route(r)
-	known := pattern != ""
-	s.corsHeaders(h, r)
+	rt, allow := s.routes.match(r)
+	if rt == nil && allow != "" {
+		s.corsHeaders(h, r, s.routes.beside(r, allow))
+	} else {
+		s.corsHeaders(h, r, rt)
+	}
 	switch {
-	case !known && allow == "":
-		if !strings.HasPrefix(r.URL.Path, publicV1) {
-			// A page that mistypes /v2 has to be able to read so; the answer holds nothing to protect.
-			h.Set("Access-Control-Allow-Origin", "*")
-		}
+	case rt == nil && allow == "":
 		s.refuse(w, apierr.ResourceNotFound, "")
-	case r.Method == http.MethodOptions:
+	case rt == nil && r.Method == http.MethodOptions:
 		h.Set("Allow", allow)
 		w.WriteHeader(http.StatusNoContent)
-	case !known:
+	case rt == nil:
 		h.Set("Allow", allow)
 		s.refuse(w, apierr.MethodNotAllowed, "")
-	case s.names[pattern] != "":
-		s.counted(w, r, s.names[pattern])
+	case rt.operation != "":
+		s.counted(w, r, rt)
 	default:
-		s.mux.ServeHTTP(w, r)
+		rt.serve(w, r)
 	}
-}
-
-// route cleans the path in place and asks the mux what it has there: the pattern of a handler for this method, or only
-// the methods it would serve. The mux never sees a path that it would redirect.
-func (s *Server) route(r *http.Request) (pattern, allow string) {
-	path, _ := serving.SplitTarget([]byte(r.RequestURI))
-	clean, good := serving.AppendCleanPath(nil, path)
-	plain, err := url.PathUnescape(string(clean))
-	if !good || err != nil {
-		return "", ""
-	}
-	r.URL.Path, r.URL.RawPath = plain, string(clean)
-	handler, pattern := s.mux.Handler(r)
-	if pattern != "" {
-		return pattern, ""
-	}
-	// The mux answers with a handler that sets Allow; it is asked into the void.
-	void := newAnswer()
-	handler.ServeHTTP(void, r)
-	if allow = void.header.Get("Allow"); allow != "" {
-		allow += ", OPTIONS"
-	}
-	return "", allow
 }
 
 // counted serves an operation of /public/v1, or an upload or a file, and counts it.
-func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation string) {
-	serve := s.mux.ServeHTTP
-	if strings.HasPrefix(r.URL.Path, publicV1) {
+func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
+	serve := rt.serve
+	if rt.api {
 		serve = s.management
 	}
 	if s.deps.Count == nil {
@@ -124,7 +96,7 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, operation strin
 		if c.status == 0 {
 			c.status = http.StatusInternalServerError // It panics; the answer is written above.
 		}
-		s.deps.Count(operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
+		s.deps.Count(rt.operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
 	}()
 	serve(c, r)
 }
@@ -137,7 +109,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, code, "")
 		return
 	}
-	streams := s.streams(r)
+	streams := s.routes.of(r).streams
 	var body []byte
 	var message string
 	if streams {
@@ -146,6 +118,10 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		r.Body = file
 	} else if body, code, message = s.readBody(r); code != apierr.OK {
 		s.refuse(w, code, message)
+		return
+	}
+	if caller.vendor != "" && !bodyOfVendor(caller.vendor, body) {
+		s.refuse(w, apierr.ForbiddenAPIKey, "")
 		return
 	}
 	ctx, code, message := s.open(r, caller)
@@ -160,12 +136,6 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		s.once(a, r.WithContext(ctx), body)
 	}
 	a.writeTo(w)
-}
-
-// streams says whether an operation reads its body by itself, because it is large and no JSON.
-func (s *Server) streams(r *http.Request) bool {
-	_, pattern := s.mux.Handler(r)
-	return s.names[pattern] == segment.UploadID
 }
 
 // problem answers an error of an operation that is served apart.

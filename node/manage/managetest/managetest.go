@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/offsite"
+	"github.com/gavel-ads/gavel/node/operator"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/bidid"
@@ -108,8 +110,11 @@ func NewWith(t testing.TB, c manage.Config) *World {
 				panic(err)
 			}
 		},
-		Count: func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
-		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
+		Count:   func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
+		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		// Whoever reaches the operator's handler is answered 404 without an error object.
+		Operator: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }), OperatorRoutes: operator.Routes(),
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)

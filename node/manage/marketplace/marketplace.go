@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Base is where the operations are. The door lets keys of the first marketplace in, and no others.
-const Base = "/public/v1/marketplace-service/marketplaces"
+// base is where the operations are. They take keys of the first marketplace and no others (resource.OperatorKey).
+const base = "/public/v1/marketplace-service/marketplaces"
 
 const (
-	one = Base + "/{marketplace_id}"
+	one = base + "/{marketplace_id}"
 	tag = "Operator"
 )
 
@@ -32,8 +32,8 @@ func Register(api huma.API) {
 	op := func(id, method, path string, status int, doc string) resource.Op {
 		return resource.Op{ID: id, Method: method, Path: path, Status: status, Tag: tag, Doc: doc, Key: resource.OperatorKey}
 	}
-	resource.Add(api, op("createMarketplace", http.MethodPost, Base, http.StatusCreated, "Make a marketplace, with its first key of each kind."), create)
-	resource.Add(api, op("listMarketplaces", http.MethodGet, Base, http.StatusOK, "List the marketplaces of the cluster, newest first."), list)
+	resource.Add(api, op("createMarketplace", http.MethodPost, base, http.StatusCreated, "Make a marketplace, with its first key of each kind."), create)
+	resource.Add(api, op("listMarketplaces", http.MethodGet, base, http.StatusOK, "List the marketplaces of the cluster, newest first."), list)
 	resource.Add(api, op("getMarketplace", http.MethodGet, one, http.StatusOK, "Get a marketplace."), get)
 	resource.Add(api, op("patchMarketplace", http.MethodPatch, one, http.StatusOK, "Change, suspend or reactivate a marketplace."), patch)
 	resource.Add(api, op("createMarketplaceKeys", http.MethodPost, one+"/keys", http.StatusCreated, "Make a key of each kind for a marketplace that has lost its own."), createKeys)

@@ -7,7 +7,6 @@ package modal
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -26,7 +25,11 @@ import (
 const (
 	Base    = "/public/v1/modal-service/"
 	vendors = Base + "vendors/"
-	tag     = "Vendor dialog"
+
+	// oneVendor begins the paths that name the vendor of the token.
+	oneVendor = vendors + "{vendor_id}/"
+
+	tag = "Vendor dialog"
 )
 
 // Store is what the dialog needs of a marketplace's store.
@@ -57,15 +60,19 @@ func Register(api huma.API, now func() time.Time) {
 		Doc: "Get a token with which a vendor's page may use the other operations of the dialog, for this vendor and an hour.",
 	}, s.authorize)
 	add := func(id, method, path, doc string) resource.Op {
-		return resource.Op{ID: id, Method: method, Path: path, Tag: tag, Doc: doc, Key: resource.ModalToken}
+		scope := &resource.VendorScope{}
+		if strings.HasPrefix(path, oneVendor) {
+			scope.Path = "vendor_id"
+		}
+		return resource.Op{ID: id, Method: method, Path: path, Tag: tag, Doc: doc, Key: resource.ModalToken, Vendor: scope}
 	}
-	one, campaigns := vendors+"{vendor_id}/", vendors+"{vendor_id}/campaigns"
+	const campaigns = oneVendor + "campaigns"
 	reports := Base + "reporting/campaigns/{campaign_id}"
 	resource.Add(api, add("getModalMarketplace", http.MethodGet, vendors+"marketplace-details", "Get the currency and language of the dialog."), details)
 	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, when there is one."), s.shopCampaign)
-	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, one+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
-	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, one+"products", "Say which products of a page are promoted, and by which campaign."), s.productCampaigns)
-	resource.Add(api, add("promoteModalShop", http.MethodPost, one+"promote-my-shop", "Promote all products of the vendor."), s.promote)
+	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
+	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, oneVendor+"products", "Say which products of a page are promoted, and by which campaign."), s.productCampaigns)
+	resource.Add(api, add("promoteModalShop", http.MethodPost, oneVendor+"promote-my-shop", "Promote all products of the vendor."), s.promote)
 	resource.Add(api, add("createModalCampaign", http.MethodPost, campaigns, "Promote products of the vendor."), s.create)
 	resource.Add(api, add("getModalCampaign", http.MethodGet, campaigns+"/{campaign_id}", "Get a campaign of the vendor."), get)
 	resource.Add(api, add("patchModalCampaign", http.MethodPatch, campaigns+"/{campaign_id}", "Change a campaign of the vendor."), patch)
@@ -74,23 +81,7 @@ func Register(api huma.API, now func() time.Time) {
 	resource.Add(api, add("getModalDailyReport", http.MethodGet, reports+"/daily", "Get the numbers of a campaign of the vendor by day."), daily)
 }
 
-// TakesTokens reports whether a path, as it was sent, is of an operation that asks for a token and not for a key.
-func TakesTokens(escapedPath string) bool {
-	return strings.HasPrefix(escapedPath, Base) && !strings.HasPrefix(escapedPath, Base+"auth/")
-}
-
-// Allows reports whether a vendor's token is good for a path, as it was sent: what names a vendor has to name this one.
-func Allows(vendor, escapedPath string) bool {
-	rest, below := strings.CutPrefix(escapedPath, vendors)
-	first, _, deeper := strings.Cut(rest, "/")
-	if !below || !deeper {
-		return TakesTokens(escapedPath) // The operation itself looks at the token's vendor.
-	}
-	named, err := url.PathUnescape(first)
-	return err == nil && named == vendor
-}
-
-// OneVendor names the vendor in the path. The door has compared it with the token.
+// OneVendor names the vendor in the path. The listener has compared it with the vendor of the token.
 type OneVendor struct {
 	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
 }

@@ -35,10 +35,10 @@ func schemaName(t reflect.Type, hint string) string {
 
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
-		"management": {Type: "http", Scheme: "bearer", Description: "A management key (gavel_mgt_…): Authorization: Bearer <key>."},
-		OperatorKey:  {Type: "http", Scheme: "bearer", Description: "A management key of the marketplace that the cluster was founded with."},
-		ModalToken:   {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token of the vendors' dialog (authorizeModalVendor), good for one vendor and an hour."},
-		"auction":    {Type: "http", Scheme: "bearer", Description: "An auction key (gavel_auc_…): Authorization: Bearer <key>."},
+		ManagementKey: {Type: "http", Scheme: "bearer", Description: "A management key (gavel_mgt_…): Authorization: Bearer <key>."},
+		OperatorKey:   {Type: "http", Scheme: "bearer", Description: "A management key of the marketplace that the cluster was founded with."},
+		ModalToken:    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token of the vendors' dialog (authorizeModalVendor), good for one vendor and an hour."},
+		"auction":     {Type: "http", Scheme: "bearer", Description: "An auction key (gavel_auc_…): Authorization: Bearer <key>."},
 	}
 }
 

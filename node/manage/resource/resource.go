@@ -114,14 +114,33 @@ type Op struct {
 	Status int // Of success; 200 when zero.
 	Tag    string
 	Doc    string // One sentence for the reference.
-	Key    string // What the operation asks for; a management key when empty.
+	Key    string // What the operation asks for; ManagementKey when empty.
+	// Vendor is set for operations that ask for a ModalToken, and for no others.
+	Vendor *VendorScope
 }
 
-// ModalToken is what the operations of the vendors' dialog ask for, by the name of the security scheme.
-const ModalToken = "modal"
+// What operations ask for, by the names of the security schemes.
+const (
+	ManagementKey = "management"
+	ModalToken    = "modal"    // A token of the vendors' dialog.
+	OperatorKey   = "operator" // A management key of the first marketplace: of whoever runs the cluster.
+)
 
-// OperatorKey is what the operations of whoever runs the cluster ask for: a management key of the first marketplace.
-const OperatorKey = "operator"
+// VendorScope says how the requests of an operation are bound to the vendor of the token they come with.
+type VendorScope struct {
+	// Path is the name of the path value that must be the vendor's id. Empty: the request names no vendor, and the operation
+	// reads and changes only what belongs to the vendor of the token (Caller.Vendor).
+	Path string
+}
+
+// vendorScope is where Add keeps the scope of an operation for VendorScopeOf.
+const vendorScope = "vendorScope"
+
+// VendorScopeOf returns how an operation is bound to the vendor of a token; nil: it takes no tokens.
+func VendorScopeOf(op *huma.Operation) *VendorScope {
+	scope, _ := op.Metadata[vendorScope].(*VendorScope)
+	return scope
+}
 
 // Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are
 // answered in the interface's shapes, and the OpenAPI document gets an entry.
@@ -134,8 +153,9 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 		OperationID: op.ID, Method: op.Method, Path: op.Path, DefaultStatus: status, Tags: []string{op.Tag}, Summary: op.Doc,
 		SkipValidateParams: true, SkipValidateBody: true, MaxBodyBytes: -1, // Checked before: see kit.check.
 		BodyReadTimeout: -1, // The body is in memory by now.
-		Security:        []map[string][]string{{cmp.Or(op.Key, "management"): {}}},
+		Security:        []map[string][]string{{cmp.Or(op.Key, ManagementKey): {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
+		Metadata:        map[string]any{vendorScope: op.Vendor},
 	}
 	if op.Method == http.MethodPost {
 		h.Parameters = []*huma.Param{idempotencyKey()}
@@ -196,7 +216,7 @@ func Describe(api huma.API, op Op, body *huma.RequestBody, params []*huma.Param,
 	doc := api.OpenAPI()
 	h := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, Tags: []string{op.Tag}, Summary: op.Doc,
-		Security:    []map[string][]string{{"management": {}}},
+		Security:    []map[string][]string{{ManagementKey: {}}},
 		RequestBody: body, Parameters: params, Responses: responses(doc.Components.Responses, http.StatusOK),
 	}
 	t := reflect.TypeOf(answer)

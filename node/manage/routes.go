@@ -1,0 +1,148 @@
+package manage
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/gavel-ads/gavel/node/manage/modal"
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/manage/segment"
+	"github.com/gavel-ads/gavel/node/serving"
+)
+
+const (
+	publicV1     = "/public/v1/"
+	catalogPaths = "/public/v1/catalog-search-service/"
+)
+
+// route is one method and path template of this listener, with everything that is decided from it. Its members are set while
+// the server is built.
+//
+// INVARIANT: what a request may do, which limit counts it and how it is answered follows from its route and from path values
+// that the mux decoded, never from the text of its path: one path has many spellings.
+type route struct {
+	pattern   string // Method, blank and path template, as the mux has it.
+	method    string
+	path      string // The template.
+	operation string // Id in the description; empty for pages and probes.
+	serve     http.HandlerFunc
+
+	api        bool                  // Of /public/v1: a key is asked for, and the answer is gathered before it is sent.
+	dialog     bool                  // Of the vendors' dialog, which browsers of every origin may call.
+	catalog    bool                  // Counted by the rate limit of the catalog.
+	streams    bool                  // Reads its body by itself, because it is large and not JSON.
+	item       bool                  // The path names one resource and not a list.
+	credential string                // What is asked for, by the name of the security scheme; empty: nothing.
+	vendor     *resource.VendorScope // How a vendor's token is bound to its vendor; nil: tokens are refused.
+}
+
+// routes are all routes. The mux only matches: what is registered with it answers nothing, so its redirects and its plain
+// texts never reach a client.
+type routes struct {
+	mux       *http.ServeMux
+	byPattern map[string]*route
+}
+
+func newRoutes() *routes { return &routes{http.NewServeMux(), map[string]*route{}} }
+
+// HandleFunc adds a route. It panics when the pattern conflicts with another one, as the mux does.
+func (t *routes) HandleFunc(pattern string, serve func(http.ResponseWriter, *http.Request)) {
+	t.mux.HandleFunc(pattern, func(http.ResponseWriter, *http.Request) {})
+	method, path, _ := strings.Cut(pattern, " ")
+	t.byPattern[pattern] = &route{
+		pattern: pattern, method: method, path: path, serve: serve, item: strings.Contains(path, "{"),
+		api: strings.HasPrefix(path, publicV1), dialog: strings.HasPrefix(path, modal.Base), catalog: strings.HasPrefix(path, catalogPaths),
+	}
+}
+
+// Handle adds a route.
+func (t *routes) Handle(pattern string, h http.Handler) { t.HandleFunc(pattern, h.ServeHTTP) }
+
+// ServeHTTP serves a request that was matched.
+func (t *routes) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.of(r).serve(w, r) }
+
+// of returns the route that match found for a request.
+func (t *routes) of(r *http.Request) *route { return t.byPattern[r.Pattern] }
+
+// match brings the path of a request into its canonical spelling, in place, and finds its route. Pattern and path values are
+// those of the request from then on. Without a route it returns the methods that the path has, with OPTIONS; an empty text
+// when nothing is there.
+func (t *routes) match(r *http.Request) (rt *route, allow string) {
+	path, _ := serving.SplitTarget([]byte(r.RequestURI))
+	clean, good := serving.AppendCleanPath(nil, path)
+	plain, canonical, err := canonicalPath(string(clean))
+	if !good || err != nil {
+		return nil, ""
+	}
+	r.URL.Path, r.URL.RawPath = plain, canonical
+	void := newAnswer()
+	t.mux.ServeHTTP(void, r)
+	if void.status == 0 {
+		return t.of(r), ""
+	}
+	if allow = void.header.Get("Allow"); allow != "" {
+		allow += ", OPTIONS"
+	}
+	return nil, allow
+}
+
+// beside returns a route that a matched path has for one of the methods in allow.
+func (t *routes) beside(r *http.Request, allow string) *route {
+	other := r.Clone(r.Context())
+	other.Method, _, _ = strings.Cut(allow, ",")
+	t.mux.ServeHTTP(newAnswer(), other)
+	return t.of(other)
+}
+
+// canonicalPath decodes every segment of a clean path and encodes it again, so that a path has one spelling, which the mux
+// takes as it is. A '/' that was encoded stays data of its segment.
+func canonicalPath(clean string) (plain, canonical string, err error) {
+	segments := strings.Split(clean, "/")
+	for i, segment := range segments {
+		if segments[i], err = url.PathUnescape(segment); err != nil {
+			return "", "", err
+		}
+	}
+	plain = strings.Join(segments, "/")
+	for i, segment := range segments {
+		segments[i] = url.PathEscape(segment)
+	}
+	return plain, strings.Join(segments, "/"), nil
+}
+
+// describe takes over from the description what routes are, and holds them to it. A route of the API that the description
+// does not give a credential would be open, so the server is not built with one.
+func (t *routes) describe(api *huma.OpenAPI) error {
+	for path, item := range api.Paths {
+		for method, op := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,
+			http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
+			rt := t.byPattern[method+" "+path]
+			if op == nil || rt == nil || !rt.api && !rt.item {
+				continue // Served by the core of /v2, or a probe, which is not counted.
+			}
+			rt.operation, rt.streams = op.OperationID, op.OperationID == segment.UploadID
+			rt.vendor = resource.VendorScopeOf(op)
+			for _, requirement := range op.Security {
+				for scheme := range requirement {
+					rt.credential = scheme
+				}
+			}
+		}
+	}
+	for pattern, rt := range t.byPattern {
+		scoped := rt.vendor != nil && (rt.vendor.Path == "" || strings.Contains(rt.path, "{"+rt.vendor.Path+"}"))
+		switch {
+		case rt.api && (rt.operation == "" || rt.credential == ""):
+			return fmt.Errorf("%s: a route of the management API needs an operation and a credential", pattern)
+		case scoped != (rt.credential == resource.ModalToken):
+			return fmt.Errorf("%s: an operation for vendors' tokens, and no other, says where its vendor stands", pattern)
+		}
+	}
+	return nil
+}

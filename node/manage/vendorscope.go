@@ -1,0 +1,108 @@
+package manage
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/node/store"
+)
+
+// takesKey reports whether the route is for management keys of a marketplace.
+func (rt *route) takesKey(marketplace uint16) bool {
+	switch rt.credential {
+	case resource.ManagementKey:
+		return true
+	case resource.OperatorKey:
+		return marketplace == store.OperatorMarketplace
+	default:
+		return false
+	}
+}
+
+// takesToken reports whether a vendor's token may call the route as r does: the route says so, and no path value or query
+// parameter names another vendor. The body is checked when it has been read, by bodyOfVendor.
+func (rt *route) takesToken(vendor string, r *http.Request) bool {
+	if rt.vendor == nil || rt.vendor.Path != "" && r.PathValue(rt.vendor.Path) != vendor {
+		return false
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return false // What is left out when it is read could name a vendor all the same.
+	}
+	for name, values := range query {
+		for _, value := range values {
+			if isVendorName(name) && value != "" && value != vendor {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isVendorName reports whether a query parameter or a member is named like those that hold ids of vendors.
+func isVendorName(name string) bool {
+	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
+	case "vendorid", "vendorids", "vendors":
+		return true
+	}
+	return false
+}
+
+// bodyOfVendor reports whether a JSON body names no vendor but this one, at whatever depth. Operations ignore members that
+// they do not know; a token's body must not name another vendor even there. What is not JSON names nobody, and its operation
+// refuses it.
+func bodyOfVendor(vendor string, body []byte) bool {
+	return !errors.Is(vendorCheck{json.NewDecoder(bytes.NewReader(body)), vendor}.value(false, 0), errOtherVendor)
+}
+
+var errOtherVendor = errors.New("another vendor is named")
+
+// vendorDepthMax is how deep a body is looked into. BOUND: operations refuse bodies that are nested deeper than 32.
+const vendorDepthMax = 32
+
+type vendorCheck struct {
+	*json.Decoder
+	vendor string
+}
+
+// value reads one value. Where ids of vendors are expected, it may be null, the vendor's id or a list of it.
+func (c vendorCheck) value(isVendor bool, depth int) error {
+	token, err := c.Token()
+	if err != nil {
+		return err
+	}
+	delim, nested := token.(json.Delim)
+	switch {
+	case !nested:
+		if isVendor && token != nil && token != any(c.vendor) {
+			return errOtherVendor
+		}
+		return nil
+	case isVendor && delim == '{':
+		return errOtherVendor
+	case depth == vendorDepthMax:
+		return io.ErrUnexpectedEOF
+	}
+	for c.More() {
+		inner := isVendor
+		if delim == '{' {
+			name, err := c.Token()
+			if err != nil {
+				return err
+			}
+			text, _ := name.(string)
+			inner = isVendorName(text)
+		}
+		if err := c.value(inner, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err = c.Token()
+	return err
+}
