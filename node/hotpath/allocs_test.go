@@ -43,11 +43,7 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
 			t.Run(fmt.Sprintf("%s/without lane=%v", op.name, without), func(t *testing.T) {
 				server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: without})
-				most := 1.0 // The connection itself.
-				if without {
-					most = 0
-				}
-				allocates(t, server, stream, requests, op.winners*requests, most)
+				allocates(t, server, stream, requests, op.winners*requests, 1) // The connection itself.
 			})
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/valyala/fasthttp"
 
-	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 )
@@ -146,11 +145,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // handle answers one request.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.heads.take(&ctx.Request.Header)
-	if !unambiguous(&ctx.Request.Header) {
-		s.frames.RefusedFrame()
-		s.refuse(ctx, apierr.BadRequest, "the framing of the request is ambiguous or not supported")
-		return
-	}
 	s.answer(ctx, ctx.Time(), false)
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/gavel-ads/gavel/node/httphead"
 )
 
 // laneConn is a connection that answers plain requests (readPlain) by itself and leaves everything else to fasthttp, whose
@@ -26,13 +28,14 @@ type laneConn struct {
 	try   func(uintptr) bool // tryRead, bound once, because a method value allocates.
 	state atomic.Uint32
 
-	foreign  bool      // The rest of the connection is fasthttp's.
-	l        *lane     // What the requests under way need; nil while there are none.
-	got      int       // What tryRead read,
-	failed   error     // or why it could not.
-	readable time.Time // The deadlines of reads
-	writable time.Time // and of writes as they are set.
-	last     time.Time // When the last request was complete; zero before the first.
+	foreign  bool             // The rest of the connection is fasthttp's.
+	framing  httphead.Checker // Of the requests that fasthttp reads.
+	l        *lane            // What the requests under way need; nil while there are none.
+	got      int              // What tryRead read,
+	failed   error            // or why it could not.
+	readable time.Time        // The deadlines of reads
+	writable time.Time        // and of writes as they are set.
+	last     time.Time        // When the last request was complete; zero before the first.
 }
 
 // What a laneConn does. Only one that waits is closed when the server stops; one that has not sent anything yet has little time
@@ -66,7 +69,7 @@ func newLane() any { return &lane{in: make([]byte, laneBuffer), out: make([]byte
 // lane makes a connection answer plain requests.
 func (s *Server) lane(c net.Conn) net.Conn {
 	if s.withoutLane {
-		return c
+		return &checked{Conn: c, s: s}
 	}
 	l := &laneConn{Conn: c, s: s}
 	if source, ok := c.(syscall.Conn); ok {
@@ -92,14 +95,7 @@ func (c *laneConn) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
-	if c.l == nil {
-		return c.Conn.Read(p)
-	}
-	n := copy(p, c.l.in[c.l.from:c.l.to])
-	if c.l.from += n; c.l.from == c.l.to {
-		c.release()
-	}
-	return n, nil
+	return c.s.readChecked(&c.framing, (*unchecked)(c), p)
 }
 
 // serve answers plain requests. It returns nil when the next bytes are not one, and an error when the connection should be closed

@@ -52,6 +52,8 @@ func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, messa
 		return nil, apierr.PayloadTooLarge, ""
 	case err != nil && zipped: // A cut connection looks the same, but then nobody reads the answer.
 		return nil, apierr.BadRequest, "the body is not gzip"
+	case err != nil && !isGone(err):
+		return nil, apierr.BadRequest, notHTTP // Chunks that are none.
 	case err != nil:
 		return nil, apierr.RequestCanceled, "the body ended early"
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/httphead"
 )
 
 // notHTTP is what the other listener says too.
@@ -28,15 +29,19 @@ func (l jsonListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jsonConn{c, l.door}, nil
+	return &jsonConn{Conn: c, door: l.door}, nil
 }
 
 // jsonConn replaces what net/http writes by itself. INVARIANT: it never takes an answer of a handler for one of those,
 // because handlers set Cache-Control and never 417, and net/http writes the fields in alphabetical order.
 type jsonConn struct {
 	net.Conn
-	door *Server
+	door    *Server
+	framing httphead.Checker
 }
+
+// Read reads what net/http may see: requests whose framing is plain, see httphead.
+func (c *jsonConn) Read(p []byte) (int, error) { return c.framing.Read(c.Conn, p) }
 
 // CloseWrite is looked for by net/http, which ends a connection with it before it stops reading.
 func (c *jsonConn) CloseWrite() error {

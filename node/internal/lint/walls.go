@@ -51,6 +51,7 @@ var walls = []wall{
 	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
+	{room: "node/httphead", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
 		room: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
 		why: "wire turns bytes into engine values, whoever serves them",

@@ -1,0 +1,46 @@
+package hotpath
+
+import (
+	"io"
+	"net"
+
+	"github.com/gavel-ads/gavel/node/httphead"
+)
+
+// checked is a connection that fasthttp reads from its first byte on. Of requests that two readers could take for different
+// ones it reads a refusal in their place, see httphead.
+type checked struct {
+	net.Conn
+	s       *Server
+	framing httphead.Checker
+}
+
+// Read is used by fasthttp.
+func (c *checked) Read(p []byte) (int, error) { return c.s.readChecked(&c.framing, c.Conn, p) }
+
+// readChecked reads what fasthttp may see, and counts what is refused.
+func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte) (int, error) {
+	refused := framing.Refused()
+	n, err := framing.Read(from, p)
+	if framing.Refused() && !refused {
+		s.frames.RefusedFrame()
+	}
+	return n, err
+}
+
+// unchecked is what there is to read of a connection that has become fasthttp's: first the bytes that are here already, from
+// the first request on that is not plain, then those that come.
+type unchecked laneConn
+
+// Read reads them.
+func (u *unchecked) Read(p []byte) (int, error) {
+	c := (*laneConn)(u)
+	if c.l == nil {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.l.in[c.l.from:c.l.to])
+	if c.l.from += n; c.l.from == c.l.to {
+		c.release()
+	}
+	return n, nil
+}
