@@ -1,0 +1,20 @@
+//go:build unix
+
+package limits
+
+import "syscall"
+
+// Files raises the number of files that the process may open to its hard limit, where that is possible, and returns what it is.
+func Files() uint64 {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return filesUnknown
+	}
+	if l.Cur < l.Max {
+		raised := syscall.Rlimit{Cur: l.Max, Max: l.Max}
+		if syscall.Setrlimit(syscall.RLIMIT_NOFILE, &raised) == nil {
+			l.Cur = l.Max
+		}
+	}
+	return uint64(l.Cur) //nolint:unconvert,nolintlint // It is signed on some systems.
+}
