@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -47,15 +48,17 @@ func (q *queue) Close() error {
 type from struct {
 	net.Conn
 	address string
-	closed  int
+	closes  atomic.Int32
 }
 
 func (c *from) RemoteAddr() net.Addr {
 	return &net.TCPAddr{IP: net.ParseIP(c.address), Port: 1}
 }
 
+func (c *from) closed() int32 { return c.closes.Load() }
+
 func (c *from) Close() error {
-	c.closed++
+	c.closes.Add(1)
 	return nil
 }
 
@@ -131,8 +134,8 @@ func TestExhaustionClosesIdleConnections(t *testing.T) {
 		accept(t, l, q, silent)
 		q.results <- syscall.EMFILE
 		accept(t, l, q, &from{address: "10.0.0.3"})
-		if silent.closed == 0 || keyed.closed != 0 {
-			t.Errorf("closed: silent %d, with a key %d", silent.closed, keyed.closed)
+		if silent.closed() == 0 || keyed.closed() != 0 {
+			t.Errorf("closed: silent %d, with a key %d", silent.closed(), keyed.closed())
 		}
 	})
 }
@@ -154,8 +157,8 @@ func TestWhoMakesPlace(t *testing.T) {
 			for _, other := range closed {
 				is = is || other == name
 			}
-			if (c.closed > 0) != is {
-				t.Errorf("%s: %s closed %d times, want %v", when, name, c.closed, is)
+			if (c.closed() > 0) != is {
+				t.Errorf("%s: %s closed %d times, want %v", when, name, c.closed(), is)
 			}
 		}
 	}
@@ -182,8 +185,8 @@ func TestWhoMakesPlace(t *testing.T) {
 	last := &from{address: "10.0.0.99"}
 	q.results <- last
 	_ = q.Close()
-	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) || refused != 1 || last.closed != 1 {
-		t.Errorf("all are served: %v, %d refused, %d closed", err, refused, last.closed)
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) || refused != 1 || last.closed() != 1 {
+		t.Errorf("all are served: %v, %d refused, %d closed", err, refused, last.closed())
 	}
 	want("all are served", "silent", "half", "fifth", "sixth", "idle")
 	if s := l.Stats(); s.Open != 4 || s.Refused != 1 || s.ClosedKeyless != 4 || s.ClosedKeyed != 1 {
@@ -205,8 +208,8 @@ func TestKeyedConnectionsKeepTheirRequest(t *testing.T) {
 	}
 	first.Receive()
 	accept(t, l, q, &from{address: "10.0.0.3"})
-	if a.closed != 0 || b.closed == 0 {
-		t.Errorf("closed: receiving %d, waiting %d", a.closed, b.closed)
+	if a.closed() != 0 || b.closed() == 0 {
+		t.Errorf("closed: receiving %d, waiting %d", a.closed(), b.closed())
 	}
 }
 
@@ -219,7 +222,7 @@ func TestShareOfAnAddress(t *testing.T) {
 	for range 100 {
 		accept(t, l, q, &from{address: "10.0.0.2"})
 	}
-	if other.closed != 0 {
+	if other.closed() != 0 {
 		t.Error("connections of one address closed that of another")
 	}
 	if s := l.Stats(); s.Open != 8 || s.ClosedKeyless != 93 || s.Refused != 0 {
@@ -263,9 +266,19 @@ func TestReportsDoNotAllocate(t *testing.T) {
 func TestPlacesAreFreedOnce(t *testing.T) {
 	q := newQueue()
 	l := New(q, Options{Max: 10})
+	go func() {
+		for range 500 {
+			q.results <- &from{address: "10.0.0.2"}
+		}
+		_ = q.Close()
+	}()
 	var all sync.WaitGroup
-	for range 500 {
-		c := accept(t, l, q, &from{address: "10.0.0.2"})
+	for {
+		accepted, err := l.Accept()
+		if err != nil {
+			break // The queue is empty.
+		}
+		c := accepted.(*Conn)
 		all.Go(func() {
 			c.Receive()
 			if c.Begin() {
