@@ -89,6 +89,7 @@ type Config struct {
 	CheckInterval time.Duration
 	CallLimit     time.Duration // A storage call that takes longer ends the process; at least 100 ms. [5 s]
 	CacheBytes    int64         // Block cache of both databases. [64 MB]
+	OpenFiles     int           // Table files that each of the two databases keeps open, at least 74. [1,000]
 	TailBytes     int           // Decoded newest log entries, all groups together. [64 MB]
 
 	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff: no watch.
@@ -135,6 +136,7 @@ func (c Config) withDefaults() Config {
 	c.CallLimit = or(c.CallLimit, 5*time.Second)
 	c.JoinSettle = or(c.JoinSettle, 10*time.Second)
 	c.CacheBytes = or(c.CacheBytes, 64<<20)
+	c.OpenFiles = or(c.OpenFiles, 1000)
 	c.TailBytes = or(c.TailBytes, 64<<20)
 	c.Ballast = or(c.Ballast, ballastBytes)
 	c.SpaceInterval = or(c.SpaceInterval, time.Second)

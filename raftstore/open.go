@@ -45,7 +45,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	s.state, err = statedb.Open(statedb.Options{
 		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, stateDir), Cache: s.cache, Logger: fatal.NewLogger(s.exit, c.Logger, stateDir), Exit: s.exit,
-		CallLimit: c.CallLimit,
+		CallLimit: c.CallLimit, OpenFiles: c.OpenFiles,
 	})
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Store) openLog() (err error) {
 	s.log, err = pebblelog.Open(pebblelog.Options{
 		FS: c.FS, Dir: c.FS.PathJoin(c.Dir, logDir), WALDir: c.WALDir, GuardPath: c.FS.PathJoin(c.Dir, guardName), ClusterID: s.cluster,
 		Groups: c.Groups, Cache: s.cache, TailBytes: c.TailBytes, Logger: fatal.NewLogger(s.exit, c.Logger, logDir), Exit: s.exit,
-		Watchdog: s.watchdog, CallLimit: c.CallLimit, AcceptLoss: c.AcceptLoss, Former: s.identity.formerIDs(),
+		Watchdog: s.watchdog, CallLimit: c.CallLimit, OpenFiles: c.OpenFiles, AcceptLoss: c.AcceptLoss, Former: s.identity.formerIDs(),
 	})
 	return err
 }

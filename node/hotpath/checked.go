@@ -2,21 +2,9 @@ package hotpath
 
 import (
 	"io"
-	"net"
 
 	"github.com/gavel-ads/gavel/node/httphead"
 )
-
-// checked is a connection that fasthttp reads from its first byte on. Of requests that two readers could take for different
-// ones it reads a refusal in their place, see httphead.
-type checked struct {
-	net.Conn
-	s       *Server
-	framing httphead.Checker
-}
-
-// Read is used by fasthttp.
-func (c *checked) Read(p []byte) (int, error) { return c.s.readChecked(&c.framing, c.Conn, p) }
 
 // readChecked reads what fasthttp may see, and counts what is refused.
 func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte) (int, error) {

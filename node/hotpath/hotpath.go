@@ -10,10 +10,14 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fasthttp"
 
+	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/node/serving"
 )
@@ -41,8 +45,10 @@ type Options struct {
 	ManagementAddr string
 
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
-	Connections                            int
-	HeadMax                                int // Bytes of request line and headers together.
+	Connections                            int // At the same time; see package connections for who makes place at the bound.
+	// Bodies is the budget of bytes of request bodies under way. [no budget]
+	Bodies  *limits.Bytes
+	HeadMax int // Bytes of request line and headers together.
 	// WithoutLane has fasthttp read every request, also those that the listener would read by itself (laneConn).
 	WithoutLane bool
 	// NoDate leaves the Date header out. Its updater is a goroutine that never ends, which tests with a clock of their
@@ -75,7 +81,11 @@ type Server struct {
 	unknownPath string
 	withoutLane bool
 	lanes       lanes
-	heads       heads
+	bodies      *limits.Bytes
+	buffers     sync.Pool // Of *bodyBuffer.
+	partialMax  int64
+	listener    atomic.Pointer[connections.Listener]
+	log         *slog.Logger
 }
 
 // New returns a server that does not listen yet.
@@ -83,7 +93,8 @@ func New(o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
 		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections, withoutLane: o.WithoutLane,
-		lanes: lanes{pool: sync.Pool{New: newLane}},
+		lanes: lanes{pool: sync.Pool{New: newLane}}, bodies: o.Bodies, buffers: sync.Pool{New: newBodyBuffer}, log: o.Log,
+		partialMax: partialMaxOf(o.Bodies),
 		unknownPath: "there is no such path on the auction listener, which serves /v2; " +
 			"/public/v1, the console and /metrics are on the management listener",
 	}
@@ -92,7 +103,9 @@ func New(o Options) *Server {
 	}
 	s.http = Tuned(o, s.handle)
 	s.http.ErrorHandler = s.unreadable
-	s.http.HeaderReceived = s.heads.keep
+	s.http.HeaderReceived = s.inspect
+	s.http.StreamRequestBody = true // The handler reads the body, when it knows that it needs it; see body.go.
+	s.http.ConnState = connState
 	s.http.MaxRequestBodySize = o.Core.BodyMax()
 	return s
 }
@@ -106,8 +119,8 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 		ReadTimeout:  o.ReadTimeout,
 		WriteTimeout: o.WriteTimeout,
 		IdleTimeout:  o.IdleTimeout,
-		// The listener refuses surplus connections in JSON before fasthttp would do it in plain text.
-		Concurrency:        o.Connections + o.Connections/8 + 16,
+		// The listener bounds connections. Those that it closed to take in others may end a little later.
+		Concurrency:        2*o.Connections + 1024,
 		ReadBufferSize:     o.HeadMax,
 		WriteBufferSize:    writeBuffer,
 		MaxRequestBodySize: serving.BodyMax,
@@ -118,18 +131,46 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 		NoDefaultDate:                o.NoDate,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
-		// ReduceMemoryUsage and StreamRequestBody stay off: each costs an allocation per request, and streaming takes the
-		// limit off the body.
+		// ReduceMemoryUsage stays off: it costs an allocation per request.
 		Logger: logger{o.Log},
 	}
 }
 
 // Serve answers on a listener until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	return s.http.Serve(&bounded{
-		Listener: l, open: s.http.GetOpenConnectionsCount, max: int32(s.connections), //nolint:gosec // A count.
-		surplus: s.surplusAnswer, lane: s.lane,
-	})
+	bounded := connections.New(l, connections.Options{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
+	s.listener.Store(bounded)
+	return s.http.Serve(laneListener{bounded, s})
+}
+
+// Connections returns the counters of the listener that is served.
+func (s *Server) Connections() connections.Stats {
+	if l := s.listener.Load(); l != nil {
+		return l.Stats()
+	}
+	return connections.Stats{Max: s.connections}
+}
+
+// laneListener gives fasthttp connections that answer plain requests by themselves.
+type laneListener struct {
+	net.Listener
+	s *Server
+}
+
+// Accept returns the next connection.
+func (l laneListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.s.lane(c), nil
+}
+
+// connState reports to the listener that fasthttp has answered a request.
+func connState(c net.Conn, state fasthttp.ConnState) {
+	if l, ok := c.(*laneConn); ok && state == fasthttp.StateIdle {
+		l.slot.End()
+	}
 }
 
 // ServeConn answers on one connection until it ends.
@@ -144,12 +185,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // handle answers one request.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	s.heads.take(&ctx.Request.Header)
-	s.answer(ctx, ctx.Time(), false)
+	if l, ok := ctx.Conn().(*laneConn); ok && !l.slot.Begin() {
+		return // The connection is closed already.
+	}
+	s.answer(ctx, ctx.Time())
 }
 
-// answer lets the core answer and copies the answer into the response.
-func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time, tooLarge bool) {
+// answer reads the body, where it is needed, lets the core answer and copies the answer into the response.
+func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	h := &ctx.Request.Header
 	sc := s.core.Acquire()
 	sc.Request = serving.Request{
@@ -159,15 +202,28 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time, tooLarge bool) 
 		ContentEncoding: h.PeekCanonical(nameContentEncoding),
 		Origin:          h.PeekCanonical(nameOrigin),
 		RequestHeaders:  h.PeekCanonical(nameRequestHeaders),
-		BodyTooLarge:    tooLarge,
 		UnknownPath:     s.unknownPath,
 	}
-	if !tooLarge {
-		sc.Request.Body = ctx.Request.Body()
+	body := s.readBody(ctx, sc)
+	switch body.outcome {
+	case bodyGone:
+		_ = ctx.Conn().Close() // Nobody waits for an answer.
+	case bodyBroken:
+		s.core.Refuse(sc, apierr.BadRequest, notHTTP)
+	case bodyRead, bodyUnread:
+		s.core.Serve(sc)
 	}
-	s.core.Serve(sc)
-	send(ctx, sc)
+	if body.outcome != bodyRead {
+		s.closeUnread(ctx)
+	}
+	if l, ok := ctx.Conn().(*laneConn); ok && sc.Authenticated() {
+		l.slot.Authenticated()
+	}
+	if body.outcome != bodyGone {
+		send(ctx, sc)
+	}
 	sc.Release(sc.Took())
+	s.releaseBody(&body)
 }
 
 // Header names in the form the parser has brought them to.

@@ -238,7 +238,7 @@ func TestSlowClients(t *testing.T) {
 		"half a head":     "POST /v2/auctions HTTP/1.1\r\nHost: x\r\n",
 		"bare line feeds": "POST /v2/auctions HTTP/1.1\nHost: x\n",
 		"half a body":     "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{",
-		"half a chunk":    "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
+		"half a chunk":    "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + d.AuctionKey + "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,14 +272,12 @@ func TestDrippingBody(t *testing.T) {
 
 func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.Connections = 2 })
-	health := "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
-	for range 2 {
-		c := d.dial(t)
-		_, _ = io.WriteString(c, health)
-		if answer, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || answer.StatusCode != 200 {
-			t.Fatalf("%v, %v", answer, err)
-		}
+	d.Proposer.Block = make(chan struct{})
+	defer close(d.Proposer.Block)
+	for range 2 { // Both are being served.
+		_, _ = io.WriteString(d.dial(t), d.post(d.AuctionKey, "/v2/events", pageviewBody))
 	}
+	d.Proposer.Waiting(2)
 	c := d.dial(t)
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -290,6 +288,8 @@ func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 		t.Errorf("%d %+v", answer.StatusCode, got)
 	}
 }
+
+const pageviewBody = `{"pageviews":[{"id":"1","occurredAt":"2020-01-01T00:00:00Z","opaqueUserId":"u","page":{"type":"home"}}]}`
 
 // Shutdown lets a report that waits for its commit be answered, and refuses to listen meanwhile.
 func TestShutdownLosesNothing(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/connections"
 	"github.com/gavel-ads/gavel/node/httphead"
+	"github.com/gavel-ads/gavel/node/serving"
 )
 
 // laneConn is a connection that answers plain requests (readPlain) by itself and leaves everything else to fasthttp, whose
@@ -24,9 +26,12 @@ import (
 type laneConn struct {
 	net.Conn
 	s     *Server
+	slot  *connections.Conn  // Its place among the connections of the listener; nil without one.
 	raw   syscall.RawConn    // Nil where the connection has no descriptor.
 	try   func(uintptr) bool // tryRead, bound once, because a method value allocates.
 	state atomic.Uint32
+	// unread is set when the connection is to be closed before its other side has sent all of a request.
+	unread atomic.Bool
 
 	foreign  bool             // The rest of the connection is fasthttp's.
 	framing  httphead.Checker // Of the requests that fasthttp reads.
@@ -68,14 +73,15 @@ func newLane() any { return &lane{in: make([]byte, laneBuffer), out: make([]byte
 
 // lane makes a connection answer plain requests.
 func (s *Server) lane(c net.Conn) net.Conn {
-	if s.withoutLane {
-		return &checked{Conn: c, s: s}
-	}
-	l := &laneConn{Conn: c, s: s}
-	if source, ok := c.(syscall.Conn); ok {
+	l := &laneConn{Conn: c, s: s, foreign: s.withoutLane}
+	l.slot, _ = c.(*connections.Conn)
+	if source, ok := c.(syscall.Conn); ok && !s.withoutLane {
 		if raw, err := source.SyscallConn(); err == nil {
 			l.raw, l.try = raw, l.tryRead
 		}
+	}
+	if s.withoutLane {
+		l.state.Store(laneForeign)
 	}
 	s.lanes.enter(l)
 	return l
@@ -109,12 +115,15 @@ func (c *laneConn) serve() error {
 			r, v := readPlain(c.l.in[c.l.from:c.l.to], c.s.http.ReadBufferSize, c.s.http.MaxRequestBodySize, laneBuffer)
 			if v == partial {
 				var err error
-				if r, v, err = c.complete(); err != nil {
+				if r, v, err = c.complete(&r); err != nil {
 					return err
 				}
 			}
 			if v == foreign {
 				return c.flush()
+			}
+			if !c.slot.Begin() {
+				return io.EOF
 			}
 			c.last = time.Now()
 			goesOn := c.answer(&r)
@@ -132,12 +141,14 @@ func (c *laneConn) serve() error {
 
 // begin and pause move between waiting and working. They report whether the connection goes on.
 func (c *laneConn) begin() bool {
+	c.slot.Receive()
 	return c.state.CompareAndSwap(laneWaits, laneBusy) || c.state.CompareAndSwap(laneFresh, laneBusy)
 }
 
 func (c *laneConn) pause() bool {
 	c.l.from, c.l.to = 0, 0
 	c.state.Store(laneWaits)
+	c.slot.End()
 	return !c.s.lanes.stopping.Load() // Whoever stops the server closes those that wait after he has said so.
 }
 
@@ -152,13 +163,22 @@ func (c *laneConn) await() error {
 }
 
 // complete reads on until the request that the buffer begins with is whole, or cannot be a plain one. It may take as long as any
-// request, from its first byte.
-func (c *laneConn) complete() (r plain, v verdict, err error) {
+// request, from its first byte. begun is what is known of the request. One that is refused whatever its body says is fasthttp's as
+// soon as its head is there, and so is every one while too many buffers are held by requests that are not complete.
+func (c *laneConn) complete(begun *plain) (r plain, v verdict, err error) {
 	if err = c.flush(); err != nil {
 		return r, foreign, err
 	}
 	if err = c.SetReadDeadline(time.Now().Add(c.s.http.ReadTimeout)); err != nil {
 		return r, foreign, err
+	}
+	defer c.s.lanes.partial.Add(-1)
+	if c.s.lanes.partial.Add(1) > c.s.partialMax {
+		return r, foreign, nil
+	}
+	checked := begun.size > smallBody
+	if checked && !c.s.wantsPlain(begun) {
+		return r, foreign, nil
 	}
 	l := c.l
 	l.to = copy(l.in, l.in[l.from:l.to])
@@ -171,8 +191,22 @@ func (c *laneConn) complete() (r plain, v verdict, err error) {
 			return r, foreign, nil // What came is fasthttp's, and so is the error when it reads on.
 		}
 		r, v = readPlain(l.in[:l.to], c.s.http.ReadBufferSize, c.s.http.MaxRequestBodySize, laneBuffer)
+		if v == partial && !checked && r.size > smallBody {
+			if checked = true; !c.s.wantsPlain(&r) {
+				return r, foreign, nil
+			}
+		}
 	}
 	return r, v, nil
+}
+
+// wantsPlain reports whether the body of a request, whose head is complete, decides how it is answered.
+func (s *Server) wantsPlain(r *plain) bool {
+	sc := s.core.Acquire()
+	defer sc.Discard()
+	sc.Request = serving.Request{Now: time.Now(), Method: methodPost, Target: r.target, Authorization: r.authorization}
+	_, wants := s.core.NeedsBody(sc)
+	return wants
 }
 
 // read adds at least one byte to what the lane holds. While there is none it holds no memory, where the system allows.
@@ -236,6 +270,9 @@ func (c *laneConn) flush() error {
 
 // Close ends the connection. fasthttp calls it when it is done with it.
 func (c *laneConn) Close() error {
+	if c.unread.Swap(false) {
+		c.discardRest()
+	}
 	c.s.lanes.leave(c)
 	return c.Conn.Close()
 }

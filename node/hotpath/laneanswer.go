@@ -19,6 +19,9 @@ func (c *laneConn) answer(r *plain) (goesOn bool) {
 		ContentEncoding: r.contentEncoding, Origin: r.origin, Body: r.body, UnknownPath: c.s.unknownPath,
 	}
 	c.s.core.Serve(sc)
+	if sc.Authenticated() {
+		c.slot.Authenticated()
+	}
 	goesOn = !c.s.lanes.stopping.Load()
 	c.l.append(sc, c.last, c.s.http.NoDefaultDate, goesOn)
 	sc.Release(sc.Took())

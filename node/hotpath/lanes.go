@@ -9,6 +9,7 @@ import (
 type lanes struct {
 	pool     sync.Pool // Of *lane.
 	stopping atomic.Bool
+	partial  atomic.Int64 // Connections that hold a buffer for a request that is not complete.
 
 	mu  sync.Mutex
 	all map[*laneConn]struct{}

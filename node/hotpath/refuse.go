@@ -13,6 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
+const notHTTP = "the request is not well-formed HTTP"
+
 // unreadable answers a request that fasthttp gave up reading, in JSON like everything else. The server closes the
 // connection afterwards, because nobody knows where the next request would begin.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
@@ -20,26 +22,14 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {
 	case headTooLarge:
-		drain(ctx.Conn(), 0)
 		s.refuse(ctx, apierr.HeadTooLarge, "")
-	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		drain(ctx.Conn(), ctx.Request.Header.ContentLength()-s.http.ReadBufferSize) // What is buffered has been read.
-		if len(ctx.Request.Header.RawHeaders()) == 0 {                              // It came in chunks, and the head is forgotten with what was read of the body.
-			kept := s.heads.take(&ctx.Request.Header)
-			if kept == nil {
-				s.refuse(ctx, apierr.BadRequest, "the body is over the limit of this operation")
-				return
-			}
-			kept.CopyTo(&ctx.Request.Header)
-		}
-		s.answer(ctx, time.Now(), true)
 	case isNet && timeout.Timeout():
 		// Closed without a word. Nobody has asked anything yet: an answer on a connection that was opened in advance would
 		// be taken for the answer to the next request. And a client whose line is slow repeats what got no answer, but
 		// gives up for good on 400.
 		_ = ctx.Conn().Close()
 	default:
-		s.refuse(ctx, apierr.BadRequest, "the request is not well-formed HTTP")
+		s.refuse(ctx, apierr.BadRequest, notHTTP)
 	}
 }
 
@@ -50,57 +40,14 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, code apierr.Code, message stri
 	sc.Request.Now = now
 	s.core.Refuse(sc, code, message)
 	send(ctx, sc)
-	ctx.SetConnectionClose()
+	s.closeUnread(ctx)
 	sc.Release(time.Since(now))
 }
 
-// drainMax is how much of a request that is too large is read and thrown away. BOUND: closing a connection with unread bytes
-// resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
-const drainMax = 16 << 20
-
-// drain reads what is left of a request of which at least so many bytes are still to come. Where the end cannot be
-// seen, a pause is taken for it.
-func drain(c net.Conn, outstanding int) {
-	const pause = 250 * time.Millisecond
-	deadline := time.Now().Add(readTimeout)
-	buffer := make([]byte, 64<<10)
-	for read := 0; read < drainMax && time.Now().Before(deadline); {
-		until := deadline
-		if read >= outstanding {
-			until = time.Now().Add(pause)
-		}
-		_ = c.SetReadDeadline(until)
-		n, err := c.Read(buffer)
-		read += n
-		if err != nil {
-			return
-		}
-	}
-}
-
-// bounded refuses surplus connections with an answer that clients understand.
-type bounded struct {
-	net.Listener
-	open    func() int32
-	max     int32
-	surplus func() []byte // Makes what a connection beyond the bound is answered with.
-	lane    func(net.Conn) net.Conn
-}
-
-// Accept returns the next connection that may be served.
-func (b *bounded) Accept() (net.Conn, error) {
-	for {
-		c, err := b.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if b.open() < b.max {
-			return b.lane(c), nil
-		}
-		_ = c.SetDeadline(time.Now().Add(time.Second))
-		_, _ = c.Write(b.surplus())
-		_ = c.Close()
-	}
+// refuseConn answers a connection for which there is no place.
+func (s *Server) refuseConn(c net.Conn) {
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	_, _ = c.Write(s.surplusAnswer()) // It fits the socket's buffer. The other side may be gone.
 }
 
 // surplusAnswer makes that answer, which is refused like everything else: with a request id, and a Retry-After that does not

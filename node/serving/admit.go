@@ -8,6 +8,22 @@ import (
 
 // admit is what every operation with a key begins with: the key, its marketplace, the size and form of the body.
 func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
+	m, code := sc.authorize(view, r)
+	switch {
+	case code != apierr.OK:
+		return nil, code
+	case r.Overloaded:
+		return nil, sc.refuse(apierr.ServiceUnavailable, "too many bytes of request bodies are under way")
+	case r.BodyTooLarge || len(r.Body) > bodyMax:
+		return nil, sc.refuse(apierr.BadRequest, "the body is over the limit of this operation")
+	case len(r.ContentEncoding) > 0 && !isIdentity(r.ContentEncoding):
+		return nil, sc.refuse(apierr.BadRequest, "Content-Encoding must be identity or absent")
+	}
+	return m, apierr.OK
+}
+
+// authorize checks the key and its marketplace.
+func (sc *Scratch) authorize(view *market.View, r *Request) (*market.Marketplace, apierr.Code) {
 	verdict := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
 	switch verdict.Code {
 	case apierr.OK:
@@ -16,14 +32,10 @@ func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Ma
 	default:
 		return nil, sc.refuse(verdict.Code, "")
 	}
+	sc.authenticated = true
 	m := view.Marketplace(verdict.Marketplace)
-	switch {
-	case m == nil || m.Suspended:
+	if m == nil || m.Suspended {
 		return nil, sc.refuse(apierr.InvalidMarketplace, "")
-	case r.BodyTooLarge || len(r.Body) > bodyMax:
-		return nil, sc.refuse(apierr.BadRequest, "the body is over the limit of this operation")
-	case len(r.ContentEncoding) > 0 && !isIdentity(r.ContentEncoding):
-		return nil, sc.refuse(apierr.BadRequest, "Content-Encoding must be identity or absent")
 	}
 	return m, apierr.OK
 }

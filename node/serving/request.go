@@ -28,6 +28,7 @@ type Request struct {
 
 	Body         []byte
 	BodyTooLarge bool // The body is over Core.BodyMax and was not read to its end.
+	Overloaded   bool // The body was not read to its end, because the budget of bytes under way did not allow it.
 
 	// UnknownPath is this door's text for a path that nobody serves; empty for the general one.
 	UnknownPath string

@@ -40,6 +40,8 @@ type Scratch struct {
 	op     Operation
 	code   apierr.Code
 	broken bool // A panic was caught: what is in here is in no known state.
+
+	authenticated bool // The request had a valid key.
 	// answered is when the answer was ready, where the core had to know; else zero.
 	answered time.Time
 
@@ -112,6 +114,7 @@ func (sc *Scratch) Release(took time.Duration) {
 func (sc *Scratch) begin() {
 	sc.Status, sc.Body, sc.Fields, sc.message = 0, sc.Body[:0], sc.fields[:0], sc.message[:0]
 	sc.answered = time.Time{}
+	sc.authenticated = false
 }
 
 // size estimates the memory a scratch holds on to.

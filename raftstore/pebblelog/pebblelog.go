@@ -39,6 +39,7 @@ type Options struct {
 	Exit       *fatal.Exit
 	Watchdog   *fatal.Watchdog
 	CallLimit  time.Duration // Of one storage call.
+	OpenFiles  int           // Table files that are kept open. [Pebble's default]
 	AcceptLoss bool          // Take the log as it is and write a new guard, where Check would refuse.
 }
 
@@ -86,6 +87,7 @@ func (d *DB) pebbleOptions() *pebble.Options {
 		L0CompactionThreshold: 4,
 		FlushDelayDeleteRange: 10 * time.Second,
 		WALDir:                d.o.WALDir,
+		MaxOpenFiles:          d.o.OpenFiles,
 	}
 	for i := range p.Levels {
 		if i <= 4 {

@@ -30,6 +30,7 @@ type Options struct {
 	Logger    fatal.Logger
 	Exit      *fatal.Exit
 	CallLimit time.Duration // Of one disk operation.
+	OpenFiles int           // Table files that are kept open. [Pebble's default]
 }
 
 // DB is the state database of a node.
@@ -58,6 +59,7 @@ func Open(o Options) (*DB, error) {
 		Logger:                o.Logger,
 		EventListener:         d.listener(&o),
 		MemTableSize:          memTableBytes,
+		MaxOpenFiles:          o.OpenFiles,
 		FlushDelayDeleteRange: 10 * time.Second,
 	}
 	for i := range p.Levels {

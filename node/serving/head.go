@@ -1,0 +1,29 @@
+package serving
+
+import "github.com/gavel-ads/gavel/node/apierr"
+
+// NeedsBody reports whether the body of the request in sc.Request decides how it is answered, and which marketplace its key
+// belongs to. When it reports false, Serve gives the same answer without a body: the path, the method, the key or the marketplace
+// is refused, or the operation takes none. A listener calls it when it has the head of a request whose body is still to come, so
+// that it keeps nothing for a request that is refused anyway. It changes nothing of the scratch that Serve reads.
+func (c *Core) NeedsBody(sc *Scratch) (marketplace uint16, needs bool) {
+	r := &sc.Request
+	t := c.route(sc, r)
+	if t.broken || t.endpoint == nil || t.endpoint == healthEndpoint || !t.endpoint.serves(r.Method) {
+		return 0, false
+	}
+	m, code := sc.authorize(c.View(), r)
+	if code != apierr.OK {
+		return 0, false
+	}
+	return m.Ordinal, true
+}
+
+// Authenticated reports whether the request that was served had a valid key.
+func (sc *Scratch) Authenticated() bool { return sc.authenticated }
+
+// Discard gives back a scratch that only NeedsBody was asked with: nothing is counted.
+func (sc *Scratch) Discard() {
+	sc.Request = Request{}
+	sc.core.scratches.Put(sc)
+}
