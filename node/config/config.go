@@ -52,7 +52,10 @@ type Config struct {
 	BootstrapManagementKey string `help:"First start of a cluster: use this management key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
 
 	Server     Server
+	Auction    Auction
 	Management Management
+	Peer       Peer
+	Memory     Memory
 	CORS       CORS
 	Ratelimit  Ratelimit
 	Limits     Limits
@@ -72,10 +75,26 @@ type Server struct {
 	TrustedProxies []string `help:"Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed." placeholder:"CIDR,…"`
 }
 
+// Auction belongs to the auction listener alone.
+type Auction struct {
+	ConnectionsMax int `help:"Connections of the auction listener at the same time; 0: by the limits of open files and memory. At the bound, connections without a key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
+}
+
+// Peer belongs to the peer port alone.
+type Peer struct {
+	ConnectionsMax int `help:"Connections of the peer port at the same time; 0: by the limit of open files; at least 64. The node opens about as many itself." placeholder:"N" min:"0" max:"1000000"`
+}
+
+// Memory bounds what the process uses.
+type Memory struct {
+	Limit Bytes `help:"Memory that the process should stay under; the limit of the Go runtime and the budgets of requests follow from it. 0: the limit of the control group, else three quarters of the machine's memory; at least 256MiB. GOMEMLIMIT, when set, is kept." placeholder:"SIZE" min:"0B" max:"1024GiB"`
+}
+
 // Management belongs to the management listener alone.
 type Management struct {
-	CORSOrigins []string `help:"Origins that may call /public/v1 from a browser; management keys do not belong there, so none by default." placeholder:"ORIGIN,…"`
-	AgencyAreas []string `help:"Further names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
+	CORSOrigins    []string `help:"Origins that may call /public/v1 from a browser; management keys do not belong there, so none by default." placeholder:"ORIGIN,…"`
+	ConnectionsMax int      `help:"Connections of the management listener at the same time; 0: by the limits of open files and memory. At the bound, connections without a key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
+	AgencyAreas    []string `help:"Further names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
 }
 
 // CORS is for the parts of the interface that browsers call by design: /v2 and the vendor dialog.

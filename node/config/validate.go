@@ -28,6 +28,12 @@ func (c Config) faults() []*Fault {
 	if !nodeID.MatchString(c.NodeID) {
 		add("node_id", "%q is not 1 to 64 letters, digits, dots, dashes or underscores", c.NodeID)
 	}
+	if c.Memory.Limit != 0 && c.Memory.Limit < memoryLimitMin {
+		add("memory.limit", "%s is less than %s: the caches of the store alone need 150MiB", c.Memory.Limit, memoryLimitMin)
+	}
+	if c.Peer.ConnectionsMax != 0 && c.Peer.ConnectionsMax < peerConnectionsMin {
+		add("peer.connections_max", "%d is less than %d: five nodes with a few groups need that many", c.Peer.ConnectionsMax, peerConnectionsMin)
+	}
 	c.checkAddresses(add)
 	c.checkPeers(add)
 	c.checkWeb(add)
@@ -40,6 +46,12 @@ func (c Config) faults() []*Fault {
 	}
 	return faults
 }
+
+// peerConnectionsMin is the least bound of connections of the peer port. BOUND: that of the peer port itself.
+const peerConnectionsMin = 64
+
+// memoryLimitMin is the least limit of memory. BOUND: block cache, memtables and decoded log entries of the store are fixed.
+const memoryLimitMin = 256 * MiB
 
 var nodeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 

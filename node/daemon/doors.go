@@ -104,8 +104,9 @@ func (n *node) readiness() string {
 func (n *node) openAuctions() {
 	door := hotpath.New(hotpath.Options{
 		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
-		HeadMax: int(n.cfg.Limits.RequestHead),
+		HeadMax: int(n.cfg.Limits.RequestHead), Connections: n.resources.shares.AuctionConns, Bodies: n.resources.bodies,
 	})
+	n.resources.auction.Store(door)
 	go func() { n.ended("auction listener", door.Serve(n.auctions)) }()
 	n.push("auction listener", door.Shutdown)
 }
@@ -119,8 +120,9 @@ func (n *node) openManagement() error {
 		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
 		RateManagement: n.cfg.Ratelimit.Management, RateCatalog: n.cfg.Ratelimit.Catalog,
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
+		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Keys: n.feed.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), TellJob: n.tellJob, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Keys: n.feed.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), TellJob: n.tellJob, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.entries.add,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
@@ -131,8 +133,9 @@ func (n *node) openManagement() error {
 	if err != nil {
 		return err
 	}
-	server := door.HTTP()
-	go func() { n.ended("management listener", server.Serve(door.Listener(n.manage))) }()
+	server, listener := door.HTTP(), door.Bounded(n.manage)
+	n.resources.management.Store(listener)
+	go func() { n.ended("management listener", server.Serve(listener)) }()
 	n.push("management listener", func(ctx context.Context) error { return shut(ctx, server) })
 	return nil
 }

@@ -36,6 +36,7 @@ type node struct {
 	cfg       config.Config
 	log       *slog.Logger
 	version   string
+	resources resources
 	topology  ids.Topology
 	feed      *feed
 	raft      *raftstore.Store
@@ -65,7 +66,7 @@ type node struct {
 // then is returned, to be stopped.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{n.bindPorts, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors} {
+	for _, step := range []func(context.Context) error{n.shareOut, n.bindPorts, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}
@@ -159,7 +160,8 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 		},
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
-		CommitTimeout: commitEvery, RPCsInFlight: n.cfg.Raft.RpcsInFlight,
+		CommitTimeout: commitEvery, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
+		PeerConnectionsMax: n.resources.shares.PeerConns,
 	}
 	if n.shared != nil {
 		c.Stream = n.shared.Serve

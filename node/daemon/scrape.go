@@ -25,6 +25,7 @@ func (n *node) scrape() metrics.Node {
 	if n.entries != nil {
 		out.AuditWaiting = n.entries.count()
 	}
+	n.scrapeResources(&out)
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}

@@ -14,7 +14,7 @@ import (
 // are read.
 func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Reads) (manage.Tenant, func() string, error) {
 	session := store.NewSession(ctx, r.Local)
-	if err := n.await(ctx, r.Token); err != nil {
+	if err := n.await(ctx, marketplace, r.Token); err != nil {
 		return nil, nil, err
 	}
 	tenant := n.store.Tenant(marketplace).In(session)
@@ -29,14 +29,22 @@ func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Rea
 	}, nil
 }
 
+// errTokenWaits is returned when too many requests wait already.
+var errTokenWaits = errors.New("too many requests wait for what their X-Gavel-Token stands for")
+
 // await waits until this node has what a token stands for.
-func (n *node) await(ctx context.Context, token string) error {
+func (n *node) await(ctx context.Context, marketplace uint16, token string) error {
 	if token == "" {
 		return nil
 	}
 	t, err := n.cluster.Parse(token)
 	if err != nil {
 		return errors.Join(manage.ErrToken, err)
+	}
+	waits := n.resources.tokenWaits.Lease(marketplace)
+	defer waits.Release()
+	if !waits.Grow(1) {
+		return errTokenWaits
 	}
 	for g, index := range t {
 		if err := n.cluster.WaitApplied(ctx, g, index); err != nil {

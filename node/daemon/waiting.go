@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/connections"
 )
 
 const (
@@ -18,6 +19,9 @@ const (
 	remindEvery = 10 * time.Second
 	// waitingHead bounds what a connection may send before it is answered, and how slowly.
 	waitingHead = 5 * time.Second
+	// waitingConns bounds the connections of a listener until the node is open. BOUND: each is for one short answer, and the files
+	// belong to the store, which is opening.
+	waitingConns = 16
 )
 
 // waiting stands in for both doors until they can open: a node may wait for its peers for as long as they take. It says that
@@ -53,11 +57,12 @@ func newWaiting(log *slog.Logger, url string, ports ...port) *waiting {
 	for _, p := range ports {
 		server := &http.Server{
 			Handler: w, ReadHeaderTimeout: waitingHead, ReadTimeout: waitingHead, WriteTimeout: waitingHead,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: connections.OfHTTP,
 		}
 		w.servers = append(w.servers, server)
 		go func() {
-			if err := server.Serve(loan{p}); !errors.Is(err, http.ErrServerClosed) {
+			bounded := connections.New(loan{p}, connections.Options{Name: "start", Max: waitingConns, Log: log})
+			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("waiting_listener_failed", slog.Any("err", err))
 			}
 		}()

@@ -46,6 +46,7 @@ const (
 	connsPart     = 8        // An eighth of the memory for the connections of the auction listener.
 	auctionMax    = 50_000
 	managementMax = 10_000
+	peerMin       = 64 // BOUND: of the peer port: five nodes with a few groups.
 	peerMax       = 4_096
 
 	bodiesPart = 8 // An eighth of the memory for bodies: what is made of them needs several times as much.
@@ -64,8 +65,8 @@ func Derive(m Machine, s Settings) Shares {
 	out.FilesLow = left < filesLow
 
 	if m.Peers {
-		out.PeerConns = derived(s.Peer, left/8, peerMax)
-		left -= left / 8
+		out.PeerConns = derived(s.Peer, max(left/8, peerMin), peerMax)
+		left = max(left-2*out.PeerConns, 0) // The node opens about as many itself.
 	}
 	byMemory := int(min(max(m.Memory, 0)/connsPart/connMemory, auctionMax))
 	out.ManageConns = derived(s.Management, min(left/4, byMemory/4), managementMax)

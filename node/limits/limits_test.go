@@ -26,7 +26,7 @@ func TestDerive(t *testing.T) {
 		},
 		"1,024 files and 1 GiB": {
 			Machine{Files: 1024, Memory: gib, Peers: true}, Settings{},
-			Shares{128, 441, 147, 84, false, 966367642, 128 << 20, 64 << 20},
+			Shares{128, 378, 126, 84, false, 966367642, 128 << 20, 64 << 20},
 		},
 		"a server": {
 			Machine{Files: 1 << 20, Memory: 64 * gib, Peers: true}, Settings{},
@@ -38,7 +38,7 @@ func TestDerive(t *testing.T) {
 		},
 		"no files": {
 			Machine{Files: 10, Memory: 64 << 20, Peers: true}, Settings{},
-			Shares{74, 8, 8, 8, true, 60397978, 16 << 20, 8 << 20},
+			Shares{74, 8, 8, 64, true, 60397978, 16 << 20, 8 << 20},
 		},
 		"no limit at all": {
 			Machine{Files: math.MaxUint64, Memory: math.MaxInt64 / 2}, Settings{},
@@ -57,9 +57,9 @@ func TestDerive(t *testing.T) {
 
 // However many files there are, what is shared out leaves the store's files alone, once there are enough for it.
 func TestSharesFit(t *testing.T) {
-	for files := uint64(320); files < 1<<20; files += files/10 + 1 {
+	for files := uint64(420); files < 1<<20; files += files/10 + 1 {
 		s := Derive(Machine{Files: files, Memory: 64 * gib, Peers: true}, Settings{})
-		if sum := ownFiles + 2*s.DatabaseFiles + s.AuctionConns + s.ManageConns + s.PeerConns; uint64(sum) > files { //nolint:gosec // Small.
+		if sum := ownFiles + 2*s.DatabaseFiles + s.AuctionConns + s.ManageConns + 2*s.PeerConns; uint64(sum) > files { //nolint:gosec // Small.
 			t.Fatalf("%d files: %d are shared out: %+v", files, sum, s)
 		}
 	}

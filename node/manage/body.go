@@ -2,29 +2,34 @@ package manage
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/limits"
 )
 
 // BodyMax is the most bytes of a JSON body, counted after decompression. BOUND: of the interface.
 const BodyMax = 8 << 20
 
+// bodyWeight is how many bytes of the budget a byte of a body takes. BOUND: values that are parsed take three times as much again.
+const bodyWeight = 4
+
 // drainMax is how much of a body that nobody wants is read and thrown away. BOUND: closing a connection with unread bytes
 // resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
 const drainMax = 16 << 20
 
-// drain reads what is left of a body. A client that waits for 100 Continue has sent nothing if it was not told to.
-func drain(r *http.Request) {
-	if r.Header.Get("Expect") == "" {
+// drain reads what is left of a body, so that the connection can be used again. A client that waits for 100 Continue has sent nothing if it was not told to.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") == "" && w.Header().Get("Connection") != "close" {
 		_, _ = io.CopyN(io.Discard, r.Body, drainMax) // Whatever it was.
 	}
 }
 
-// readBody reads the body of a request whole. Operations that take none ignore it.
-func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, message string) {
+// readBody reads the body of a request whole. Operations that take none ignore it. The lease grows with it.
+func (s *Server) readBody(r *http.Request, lease *limits.Lease) (body []byte, code apierr.Code, message string) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.ContentLength == 0 {
 		return nil, apierr.OK, ""
 	}
@@ -38,6 +43,9 @@ func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, messa
 			return nil, apierr.PayloadTooLarge, ""
 		}
 	case "gzip":
+		if !lease.Grow(gzipMemory) {
+			return nil, apierr.ServiceUnavailable, overloaded
+		}
 		unzip, err := gzip.NewReader(r.Body)
 		if err != nil {
 			return nil, apierr.BadRequest, "the body is not gzip"
@@ -46,10 +54,12 @@ func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, messa
 	default:
 		return nil, apierr.UnsupportedMediaType, "Content-Encoding must be identity or gzip"
 	}
-	body, err := io.ReadAll(io.LimitReader(reader, s.config.ManagementBody+1))
+	body, err := limits.AppendBody(nil, reader, int(s.config.ManagementBody), lease, bodyWeight)
 	switch {
-	case int64(len(body)) > s.config.ManagementBody:
+	case errors.Is(err, limits.ErrTooLarge):
 		return nil, apierr.PayloadTooLarge, ""
+	case errors.Is(err, limits.ErrBudget):
+		return nil, apierr.ServiceUnavailable, overloaded
 	case err != nil && zipped: // A cut connection looks the same, but then nobody reads the answer.
 		return nil, apierr.BadRequest, "the body is not gzip"
 	case err != nil && !isGone(err):
@@ -59,6 +69,11 @@ func (s *Server) readBody(r *http.Request) (body []byte, code apierr.Code, messa
 	}
 	return body, apierr.OK, ""
 }
+
+// gzipMemory is what a decompressor holds.
+const gzipMemory = 48 << 10
+
+const overloaded = "too many bytes of request bodies are under way"
 
 // isJSON accepts application/json and application/*+json with any parameters, and no content type at all.
 func isJSON(contentType string) bool {

@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/agency"
 	"github.com/gavel-ads/gavel/node/manage/apikey"
 	"github.com/gavel-ads/gavel/node/manage/asset"
@@ -95,6 +96,7 @@ type Config struct {
 	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted apart.
 	ManagementBody  int64    // Most bytes of a body, after decompression; 0 means BodyMax.
 	RequestHeadSize int      // Most bytes of request line and headers; 0 means headMax.
+	Connections     int      // At the same time; 0 means connectionsMax.
 }
 
 // Deps are the parts of the node behind this listener.
@@ -108,7 +110,9 @@ type Deps struct {
 	Tenant   func(marketplace uint16) Tenant
 	// Open begins the session of a request: its reads are as new as it demands. token, asked when the request is done,
 	// stands for what it wrote and is empty when it wrote nothing. nil: every request reads what is there, without tokens.
-	Open    func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
+	Open func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
+	// Bodies is the budget of bytes of request bodies under way; nil: there is none.
+	Bodies  *limits.Bytes
 	Metrics http.Handler // GET /metrics
 	// Operator serves OperatorRoutes for callers whose key is of the first marketplace; nil: they are unknown paths.
 	Operator       http.Handler
@@ -141,6 +145,9 @@ type Server struct {
 	offsite  *offsite.Service
 }
 
+// connectionsMax is how many connections are served at the same time. BOUND: each holds about 20 KiB.
+const connectionsMax = 10_000
+
 // New builds the listener's handler. It fails when the configuration names what is no address.
 func New(c Config, d Deps) (*Server, error) {
 	trusted, err := parseProxies(c.TrustedProxies)
@@ -151,6 +158,7 @@ func New(c Config, d Deps) (*Server, error) {
 	if c.ManagementBody == 0 {
 		c.ManagementBody = BodyMax
 	}
+	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
 		config: c, deps: d, routes: newRoutes(), proxies: trusted,
 		limits: newLimiter(), replays: newReplays(),

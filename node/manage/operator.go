@@ -15,9 +15,11 @@ func (s *Server) operator(h http.Handler) http.Handler {
 			code = apierr.ForbiddenAPIKey
 		}
 		if code != apierr.OK {
+			s.unread(w, r)
 			s.refuse(w, code, "")
 			return
 		}
+		authenticated(r)
 		h.ServeHTTP(w, r)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/connections"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/upload"
@@ -40,12 +41,13 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
+		ConnState:   connections.OfHTTP, ConnContext: connContext,
 	}
 }
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer drain(r)
+	defer drain(w, r)
 	if serving.IsV2([]byte(r.RequestURI)) {
 		s.v2(w, r)
 		return
@@ -106,27 +108,35 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	caller, code := s.admit(w.Header(), r)
 	if code != apierr.OK {
+		s.unread(w, r)
 		s.refuse(w, code, "")
+		return
+	}
+	authenticated(r)
+	// The session comes before the body: what waits for other nodes holds nothing.
+	ctx, code, message := s.open(r, caller)
+	if code != apierr.OK {
+		s.unread(w, r)
+		s.refuse(w, code, message)
 		return
 	}
 	streams := s.routes.of(r).streams
 	var body []byte
-	var message string
+	lease := s.deps.Bodies.Lease(caller.Marketplace)
+	defer lease.Release()
 	if streams {
 		file := upload.NewBody(w, r)
 		file.Pace() // The key has been checked.
 		r.Body = file
-	} else if body, code, message = s.readBody(r); code != apierr.OK {
+	} else if body, code, message = s.readBody(r, &lease); code != apierr.OK {
+		if code == apierr.ServiceUnavailable {
+			s.unread(w, r)
+		}
 		s.refuse(w, code, message)
 		return
 	}
 	if caller.vendor != "" && !bodyOfVendor(caller.vendor, body) {
 		s.refuse(w, apierr.ForbiddenAPIKey, "")
-		return
-	}
-	ctx, code, message := s.open(r, caller)
-	if code != apierr.OK {
-		s.refuse(w, code, message)
 		return
 	}
 	a := newAnswer()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
@@ -25,17 +26,30 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		Origin:          header(r, "Origin"),
 		RequestHeaders:  header(r, "Access-Control-Request-Headers"),
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(core.BodyMax())+1))
+	marketplace, needs := needsBody(core, sc, r)
+	lease := s.deps.Bodies.Lease(marketplace)
+	defer lease.Release()
+	var err error
+	if needs {
+		sc.Request.Body, err = limits.AppendBody(nil, r.Body, core.BodyMax(), &lease, v2BodyWeight)
+		sc.Request.BodyTooLarge = errors.Is(err, limits.ErrTooLarge)
+		sc.Request.Overloaded = errors.Is(err, limits.ErrBudget)
+	}
 	h := w.Header()
 	switch {
-	case err == nil:
-		sc.Request.Body, sc.Request.BodyTooLarge = body, len(body) > core.BodyMax()
+	case err == nil || sc.Request.BodyTooLarge || sc.Request.Overloaded:
 		core.Serve(sc)
 	case isGone(err):
 		panic(http.ErrAbortHandler) // Nobody is left to answer.
 	default: // Chunks that are none.
 		core.Refuse(sc, apierr.BadRequest, notHTTP)
 		h.Set("Connection", "close")
+	}
+	if sc.Authenticated() {
+		authenticated(r)
+	}
+	if !needs || sc.Request.Overloaded {
+		s.unread(w, r)
 	}
 
 	for _, f := range sc.Fields {
@@ -48,6 +62,9 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(sc.Body) // The caller may be gone; nobody is left to tell.
 	sc.Release(s.deps.Now().Sub(sc.Request.Now))
 }
+
+// v2BodyWeight is how many bytes of the budget a byte of a body on /v2 takes: ids that are parsed take as much again.
+const v2BodyWeight = 2
 
 // isGone reports whether a body ended early because its caller went away, or did not go on in time.
 func isGone(err error) bool {

@@ -110,7 +110,26 @@ var nodeGauges = []gauge[Node]{
 	{clockOffset.desc(), level, func(n *Node) float64 { return n.ClockOffset.Seconds() }},
 	{clockWrong.desc(), level, func(n *Node) float64 { return flag(n.ClockWrong) }},
 	{auditWaiting.desc(), level, func(n *Node) float64 { return float64(n.AuditWaiting) }},
+	{memoryLimit.desc(), level, func(n *Node) float64 { return float64(n.Memory.Limit) }},
+	{bodyBytes.desc(), level, func(n *Node) float64 { return float64(n.Memory.Bodies) }},
+	{bodyBytesMax.desc(), level, func(n *Node) float64 { return float64(n.Memory.BodiesMax) }},
+	{bodyRefusals.desc(), total, func(n *Node) float64 { return float64(n.Memory.BodyRefusals) }},
 	{viewVersion.desc(), level, func(n *Node) float64 { return float64(n.Market.Version) }},
+}
+
+var listenerGauges = []gauge[Listener]{
+	{connectionsOpen.desc(), level, func(l *Listener) float64 { return float64(l.Open) }},
+	{connectionsMax.desc(), level, func(l *Listener) float64 { return float64(l.Max) }},
+	{acceptFailures.desc(), total, func(l *Listener) float64 { return float64(l.AcceptFailures) }},
+	{connectionsRefused.desc(), total, func(l *Listener) float64 { return float64(l.Refused) }},
+}
+
+var closedDesc = connectionsClosed.desc()
+
+func (l *Listener) collect(to chan<- prometheus.Metric) {
+	report(to, listenerGauges, l, l.Name)
+	to <- counter(closedDesc, l.ClosedKeyless, l.Name, "keyless")
+	to <- counter(closedDesc, l.ClosedKeyed, l.Name, "keyed")
 }
 
 var rejectGauges = []gauge[Reject]{
@@ -134,7 +153,8 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, rejectGauges)
 	describe(to, diskGauges)
 	describe(to, transitGauges)
-	for _, d := range []*prometheus.Desc{proposeDesc, mailsDesc, mailsNewDesc} {
+	describe(to, listenerGauges)
+	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc} {
 		to <- d
 	}
 }
@@ -160,6 +180,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range n.Peers.Rejects {
 		report(to, rejectGauges, &n.Peers.Rejects[i], n.Peers.Rejects[i].Why)
+	}
+	for i := range n.Listeners {
+		n.Listeners[i].collect(to)
 	}
 	if n.Disk.Watched {
 		report(to, diskGauges, &n.Disk)

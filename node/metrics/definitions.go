@@ -107,6 +107,20 @@ var (
 	pebbleCacheMisses = definition{"gavel_pebble_cache_misses_total", "Block cache misses.", []string{"database"}}
 )
 
+// Connections of the listeners, and memory of requests.
+var (
+	connectionsOpen    = definition{"gavel_connections", "Open connections of a listener.", []string{"listener"}}
+	connectionsMax     = definition{"gavel_connections_max", "Bound of the open connections of a listener.", []string{"listener"}}
+	acceptFailures     = definition{"gavel_accept_failures_total", "Calls that should have taken a connection and failed, for want of files mostly; they are repeated.", []string{"listener"}}
+	connectionsRefused = definition{"gavel_connections_refused_total", "Connections refused because every other one was being served.", []string{"listener"}}
+	connectionsClosed  = definition{"gavel_connections_closed_total", "Connections closed to take in new ones at the bound: keyless (no valid key was sent on them), keyed (idle).", []string{"listener", "which"}}
+
+	memoryLimit  = definition{"gavel_memory_limit_bytes", "Memory that the process should stay under; the budgets of requests follow from it.", nil}
+	bodyBytes    = definition{"gavel_body_bytes", "What the bodies of requests under way take of their budget.", nil}
+	bodyBytesMax = definition{"gavel_body_bytes_max", "The budget of the bodies of requests under way.", nil}
+	bodyRefusals = definition{"gavel_body_refusals_total", "Requests refused with 503 because their body did not fit the budget, or the share of their marketplace.", nil}
+)
+
 // The market in memory, read from the node when somebody scrapes.
 var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose outcome is not written yet.", nil}
 

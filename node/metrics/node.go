@@ -22,6 +22,9 @@ type Node struct {
 	Transit []Transit // Where this node carries transfers through.
 	Mails   *Mails    // Nil: none are sent.
 
+	Listeners []Listener
+	Memory    Memory
+
 	ClockOffset time.Duration // Ahead of the median of the members.
 	ClockWrong  bool
 }
@@ -55,6 +58,20 @@ type Durations struct {
 	Cumulative map[float64]uint64
 	Count      uint64
 	Sum        time.Duration
+}
+
+// Listener is a listener and its connections.
+type Listener struct {
+	Name                                string // "auction" or "management".
+	Open, Max                           int
+	AcceptFailures                      uint64
+	Refused, ClosedKeyless, ClosedKeyed uint64
+}
+
+// Memory is what the process may use, and the budget of request bodies under way.
+type Memory struct {
+	Limit, Bodies, BodiesMax int64
+	BodyRefusals             uint64
 }
 
 // Peer is a follower as the leader of a group sees it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/auth"
 	"github.com/gavel-ads/gavel/node/blob"
+	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/offsite"
 	"github.com/gavel-ads/gavel/node/operator"
@@ -42,6 +43,8 @@ type World struct {
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
 	Blobs blob.Store
+	// Bodies is the budget of bodies: 36 MiB for each marketplace, one body of 8 MiB with what is made of it.
+	Bodies *limits.Bytes
 	// Offsite does the jobs. meta is the sandbox; tests may connect more networks before they are used.
 	Offsite *offsite.Service
 
@@ -96,8 +99,10 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	t.Cleanup(func() { _ = files.Close() }) // What tests leave behind goes anyway.
 	w.Blobs = files
 	w.Offsite = w.newOffsite()
+	w.Bodies = limits.NewBytes(1<<30, 36<<20)
 	server, err := manage.New(c, manage.Deps{
-		Core: w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
+		Bodies: w.Bodies,
+		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
 		Now: w.Now, Ready: func() string { return "" },
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Audit: func(m uint16, e store.AuditEntry) {

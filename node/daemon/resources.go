@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync/atomic"
+
+	"github.com/gavel-ads/gavel/node/connections"
+	"github.com/gavel-ads/gavel/node/hotpath"
+	"github.com/gavel-ads/gavel/node/limits"
+	"github.com/gavel-ads/gavel/node/metrics"
+)
+
+// Requests that wait for this node to have what an X-Gavel-Token stands for. BOUND: each is a goroutine and a connection for up to
+// some seconds, and a token says by itself only how far to wait. It is no secret and no right, so one that is made up makes its
+// sender wait in vain; it must not make others wait.
+const (
+	tokenWaitsMax      = 256
+	tokenWaitsOfTenant = 64
+)
+
+// resources are what the process may use, and the budgets that requests share.
+type resources struct {
+	shares     limits.Shares
+	memory     int64
+	bodies     *limits.Bytes
+	tokenWaits *limits.Bytes // Counts requests.
+	auction    atomic.Pointer[hotpath.Server]
+	management atomic.Pointer[connections.Listener]
+}
+
+// shareOut reads what the process may use and shares it out. It comes before everything else: the store asks for its files.
+func (n *node) shareOut(context.Context) error {
+	memory, chosen := int64(n.cfg.Memory.Limit), os.Getenv("GOMEMLIMIT") != ""
+	if memory == 0 {
+		if memory = limits.DefaultMemory("/"); chosen {
+			memory = min(memory, debug.SetMemoryLimit(-1)) // A negative limit only reads it.
+		}
+	}
+	files := limits.Files()
+	s := limits.Derive(limits.Machine{Files: files, Memory: memory, Peers: n.cfg.Clustered()}, limits.Settings{
+		Auction: n.cfg.Auction.ConnectionsMax, Management: n.cfg.Management.ConnectionsMax, Peer: n.cfg.Peer.ConnectionsMax,
+	})
+	if !chosen {
+		debug.SetMemoryLimit(s.Heap)
+	}
+	r := &n.resources
+	r.shares, r.memory, r.bodies = s, memory, limits.NewBytes(s.Bodies, s.PerOwner)
+	r.tokenWaits = limits.NewBytes(tokenWaitsMax, tokenWaitsOfTenant)
+	log := n.log.Info
+	if s.FilesLow {
+		log = n.log.Warn
+	}
+	log("resources_shared", slog.Uint64("open_files", files), slog.Bool("open_files_low", s.FilesLow), slog.Int("database_files", s.DatabaseFiles),
+		slog.Int("auction_connections", s.AuctionConns), slog.Int("management_connections", s.ManageConns), slog.Int("peer_connections", s.PeerConns),
+		slog.Int64("memory_limit", memory), slog.Int64("heap_limit", debug.SetMemoryLimit(-1)), slog.Int64("body_bytes", s.Bodies))
+	return nil
+}
+
+// scrapeResources reads the counters for the metrics.
+func (n *node) scrapeResources(out *metrics.Node) {
+	bodies := n.resources.bodies.Stats()
+	out.Memory = metrics.Memory{Limit: n.resources.memory, Bodies: bodies.Used, BodiesMax: bodies.Max, BodyRefusals: bodies.Refusals}
+	if l := n.resources.auction.Load(); l != nil {
+		out.Listeners = append(out.Listeners, listenerMetrics("auction", l.Connections()))
+	}
+	if l := n.resources.management.Load(); l != nil {
+		out.Listeners = append(out.Listeners, listenerMetrics("management", l.Stats()))
+	}
+}
+
+func listenerMetrics(name string, s connections.Stats) metrics.Listener {
+	return metrics.Listener{
+		Name: name, Open: s.Open, Max: s.Max, AcceptFailures: s.AcceptFailures, Refused: s.Refused,
+		ClosedKeyless: s.ClosedKeyless, ClosedKeyed: s.ClosedKeyed,
+	}
+}
