@@ -69,7 +69,7 @@ func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (a
 	hour := int((t.NowMillis + int64(t.OffsetSeconds)*1000) / 3_600_000 % (7 * 24))
 	hour = (hour + 3*24) % (7 * 24)
 	switch {
-	case !c.Active || c.Status == market.Terminated || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
+	case !c.Active || c.Status == market.Terminated || c.Charge == market.CPA || !b.Active || len(c.Schedule) > 0 && c.Schedule[hour] == 0:
 		return 0, auction.Inactive, true
 	case t.NowMillis < c.StartMillis:
 		return 0, auction.NotStarted, true

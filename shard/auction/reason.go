@@ -5,7 +5,7 @@ type Reason uint8
 
 // The loss reasons, in gate order.
 const (
-	Inactive        Reason = iota // The campaign or the bid is switched off or terminated.
+	Inactive        Reason = iota // The campaign or the bid is switched off or terminated, or its charge type is not charged.
 	NotStarted                    // The campaign starts later.
 	Ended                         // The campaign has ended.
 	NotApproved                   // The campaign awaits review or was rejected.

@@ -31,7 +31,7 @@ func (m *Market) putCampaign(c *Campaign) *Slot {
 	if row.EndMillis == 0 {
 		row.EndMillis = math.MaxInt64
 	}
-	if c.Active && c.Status != Terminated {
+	if c.Active && c.Status != Terminated && c.Charge.Charged() {
 		row.Flags |= CampaignActive
 	}
 	if c.Status == Approved {

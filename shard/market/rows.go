@@ -138,7 +138,7 @@ type CampaignFlags uint8
 
 // The campaign flags.
 const (
-	CampaignActive   CampaignFlags = 1 << iota // Switched on and not terminated.
+	CampaignActive   CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
 	CampaignApproved                           // Passed review.
 	CampaignTermed                             // Has CampaignTerms.
 )

@@ -48,6 +48,10 @@ const (
 	ChargeTypes = 4
 )
 
+// Charged reports whether a win of the charge type is charged. A CPA win is not, because no command charges the purchase
+// that would pay for it: a CPA campaign would win for nothing, so it does not compete.
+func (t ChargeType) Charged() bool { return t != CPA }
+
 // Vendor is a seller. Its account and default wallet follow from its id (ids.AccountOf).
 type Vendor struct {
 	ID            string // 1 to 255 characters, the marketplace's own.

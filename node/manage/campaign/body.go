@@ -31,7 +31,7 @@ type Body struct {
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
-	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA only for listings with budget type total."`
+	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused until a release that charges purchases."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
 	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`

@@ -60,11 +60,8 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 
 // crossed checks the rules that concern more than one member.
 func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) {
-	if b.ChargeType == "CPA" && (b.Budget == nil || b.Budget.Type != "total") {
-		found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "chargeType"))
-	}
-	if b.ChargeType == "CPA" && b.format() != market.Listing {
-		found = append(found, resource.At("value_error", "CPA is for listings", "body", "chargeType"))
+	if !numberOf[market.ChargeType](chargeWords, b.ChargeType).Charged() {
+		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for nothing", "body", "chargeType"))
 	}
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
 		found = append(found, resource.At("value_error", "must be adFormat, whose alias it is", "body", "promotionType", "adFormat"))
