@@ -14,8 +14,8 @@ func presetFaults(c config.Config) (faults []*config.Fault) {
 		setting, key string
 		kind         auth.Kind
 	}{
-		{"bootstrap_auction_key", c.BootstrapAuctionKey, auth.Auction},
-		{"bootstrap_management_key", c.BootstrapManagementKey, auth.Management},
+		{"bootstrap_auction_key", c.BootstrapAuctionKey.Reveal(), auth.Auction},
+		{"bootstrap_management_key", c.BootstrapManagementKey.Reveal(), auth.Management},
 	} {
 		if p.key == "" {
 			continue

@@ -48,8 +48,8 @@ type Config struct {
 	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: as the cluster has, or its founder's number of CPUs says (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
 
 	KeysFile               string `help:"First start of a cluster: write its first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
-	BootstrapAuctionKey    string `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
-	BootstrapManagementKey string `help:"First start of a cluster: use this management key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
+	BootstrapAuctionKey    Secret `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
+	BootstrapManagementKey Secret `help:"First start of a cluster: use this management key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
 
 	Server     Server
 	Auction    Auction
@@ -131,15 +131,15 @@ type Blob struct {
 	Region    string `help:"S3: region of the bucket." placeholder:"NAME"`
 	Bucket    string `help:"S3: the bucket; it may stay private." placeholder:"NAME"`
 	Prefix    string `help:"S3: text before the name of every object, such as gavel/." placeholder:"TEXT"`
-	AccessKey string `help:"S3: access key." placeholder:"KEY" secret:"yes"`
-	SecretKey string `help:"S3: secret key. Prefer the variable: flags show in the process list." placeholder:"KEY" secret:"yes"`
+	AccessKey Secret `help:"S3: access key." placeholder:"KEY"`
+	SecretKey Secret `help:"S3: secret key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
 	Insecure  bool   `help:"S3: plain HTTP, for a service on the same machine."`
 }
 
 // Offsite connects ad networks.
 type Offsite struct {
 	Connectors      []string `help:"Ad networks, each NETWORK=URL of the connector that jobs are handed to, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
-	ConnectorSecret string   `help:"Signs what is sent to connectors, as webhooks are signed." placeholder:"TEXT" secret:"yes"`
+	ConnectorSecret Secret   `help:"Signs what is sent to connectors, as webhooks are signed." placeholder:"TEXT"`
 }
 
 // Webhooks belongs to the notifications that the node sends.
@@ -152,7 +152,7 @@ type SMTP struct {
 	Server   string `help:"Mail server for invitations; empty: no mail is sent, and their links have to be passed on. The same on all nodes." placeholder:"HOST:PORT"`
 	From     string `help:"Sender of mails." placeholder:"ADDRESS"`
 	Username string `help:"Name at the mail server; empty: no authentication." placeholder:"NAME"`
-	Password string `help:"Password at the mail server. Prefer the variable: flags show in the process list." placeholder:"TEXT" secret:"yes"`
+	Password Secret `help:"Password at the mail server. Prefer the variable: flags show in the process list." placeholder:"TEXT"`
 	TLS      string `help:"starttls, tls (from the first byte, mostly port 465), or none (for a server on the same machine)." placeholder:"HOW" oneof:"starttls,tls,none"`
 }
 

@@ -10,10 +10,10 @@ type Fault struct {
 	Where   string // "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups" or "default"; empty when unknown.
 	Key     string // The setting; empty when the fault is no setting's.
 	Problem string // What is wrong, with the value and the limit.
-	Snippet string // Lines of the file with a caret under the place; empty for other origins.
+	Snippet string // The line of the file with a caret under the place, secrets masked; empty for other origins.
 }
 
-// Error gives place, key and problem on one line, and the lines of the file below it.
+// Error gives place, key and problem on one line, and the line of the file below it.
 func (f *Fault) Error() string {
 	var parts []string
 	for _, p := range []string{f.Where, f.Key, f.Problem} {
@@ -21,7 +21,7 @@ func (f *Fault) Error() string {
 			parts = append(parts, p)
 		}
 	}
-	text := strings.Join(parts, ": ")
+	text := withoutUserinfo(strings.Join(parts, ": "))
 	if f.Snippet != "" {
 		text += "\n" + f.Snippet
 	}

@@ -3,12 +3,12 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/printer"
 	"github.com/goccy/go-yaml/token"
 )
 
@@ -19,13 +19,14 @@ import (
 // through the same parse as flags and variables.
 type reader struct {
 	name   string
+	lines  []string
 	into   *Loaded
 	faults []*Fault
 }
 
 // readYAML takes the settings of a file. Keys outside of Config, repeated keys, and values of a wrong shape are faults.
 func (l *Loaded) readYAML(name string, text []byte) []*Fault {
-	r := reader{name: name, into: l}
+	r := reader{name: name, lines: strings.Split(string(text), "\n"), into: l}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return []*Fault{r.syntax(err)}
@@ -46,10 +47,13 @@ func (l *Loaded) readYAML(name string, text []byte) []*Fault {
 
 func (r *reader) syntax(err error) *Fault {
 	if e, ok := errors.AsType[yaml.Error](err); ok && e.GetToken() != nil {
-		return r.at(e.GetToken()).fault("", e.GetMessage())
+		return r.at(e.GetToken(), "").fault("", quoted.ReplaceAllString(e.GetMessage(), `"`+mask+`"`))
 	}
-	return &Fault{Where: r.name, Problem: err.Error()}
+	return &Fault{Where: r.name, Problem: "the file is not YAML"}
 }
+
+// quoted matches what a syntax error repeats of the file, which may be a secret; a single character is none.
+var quoted = regexp.MustCompile(`"[^"]{2,}"`)
 
 // mapping reads the keys of the top level (section "") or of one section.
 func (r *reader) mapping(node ast.Node, section string) {
@@ -83,6 +87,9 @@ func (r *reader) mapping(node ast.Node, section string) {
 
 func (r *reader) unknown(at *token.Token, section, name string) {
 	problem := fmt.Sprintf("unknown key %q", name)
+	if !mistyped.MatchString(name) {
+		problem = "unknown key " + mask
+	}
 	if section != "" {
 		problem += " in " + section
 	}
@@ -109,7 +116,7 @@ func (r *reader) value(s *Setting, node ast.Node) {
 		text, ok = r.scalar(s, n)
 	}
 	if ok {
-		r.faults = r.into.take(s, text, r.at(node.GetToken()), r.faults)
+		r.faults = r.into.take(s, text, r.at(node.GetToken(), s.Key), r.faults)
 	}
 }
 
@@ -145,14 +152,14 @@ func (r *reader) scalar(s *Setting, node ast.Node) (string, bool) {
 }
 
 func (r *reader) fault(at *token.Token, key, problem string) {
-	r.faults = append(r.faults, r.at(at).fault(key, problem))
+	r.faults = append(r.faults, r.at(at, key).fault(key, problem))
 }
 
-func (r *reader) at(t *token.Token) Origin {
+func (r *reader) at(t *token.Token, key string) Origin {
 	if t == nil || t.Position == nil {
 		return Origin{Name: r.name}
 	}
-	return Origin{Name: fmt.Sprintf("%s:%d:%d", r.name, t.Position.Line, t.Position.Column), token: t}
+	return Origin{Name: fmt.Sprintf("%s:%d:%d", r.name, t.Position.Line, t.Position.Column), snippet: r.snippet(t, key)}
 }
 
 func (r *reader) setting(key string) *Setting {
@@ -164,32 +171,39 @@ func (r *reader) setting(key string) *Setting {
 	return nil
 }
 
-// snippet prints the lines before a token, its own, and a caret under it.
-func snippet(t *token.Token) string {
-	if t == nil {
+// snippet prints the line of a token and a caret under it. Lines around it are not printed: they may hold secrets, also
+// under a misspelt key or as a part of a longer text, which no list of names finds.
+func (r *reader) snippet(t *token.Token, key string) string {
+	at := t.Position.Line - 1
+	if at < 0 || at >= len(r.lines) {
 		return ""
 	}
-	var p printer.Printer
-	var kept []string
-	for line := range strings.Lines(p.PrintErrorToken(t, false)) {
-		line = masked(strings.TrimRight(line, "\n"))
-		kept = append(kept, line)
-		if strings.TrimLeft(line, " ") == "^" {
-			break // What follows the mistake does not explain it.
-		}
-	}
-	return strings.Join(kept, "\n")
+	head := fmt.Sprintf("> %2d | ", t.Position.Line)
+	return head + r.shown(r.lines[at], key) + "\n" + strings.Repeat(" ", len(head)+max(0, t.Position.Column-1)) + "^"
 }
 
-// masked hides the value of a secret that stands in the lines around a mistake.
-func masked(line string) string {
-	for _, s := range Settings() {
-		if before, _, found := strings.Cut(line, s.Key+":"); found && s.Secret {
-			return before + s.Key + ": " + mask
-		}
+// shown is a line of the file as it may be printed. Its value is shown where the line says nothing but a setting that is no
+// secret; of any other line the key alone is.
+func (r *reader) shown(line, key string) string {
+	line = strings.TrimRight(line, " \t\r")
+	name, value, isPair := strings.Cut(line, ":")
+	s := r.setting(key)
+	own := s != nil && !s.Secret && key[strings.LastIndexByte(key, '.')+1:] == strings.TrimSpace(name)
+	switch {
+	case own && !strings.ContainsAny(value, "{#|>"):
+		return withoutUserinfo(line)
+	case isPair && word.MatchString(name):
+		return name + ": " + mask
 	}
-	return line
+	return line[:len(line)-len(strings.TrimLeft(line, " "))] + mask
 }
+
+// mistyped matches what may be the name of a setting with a mistake in it. What is longer or has digits may be a secret
+// that stands where a key belongs.
+var mistyped = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
+
+// word matches what can be a key and is no value.
+var word = regexp.MustCompile(`^ *[a-z_]+$`)
 
 func isSection(name string) bool {
 	for _, s := range Settings() {

@@ -5,14 +5,13 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml/token"
 )
 
 // Origin says where a value came from.
 type Origin struct {
-	Name  string       // "default", "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups".
-	token *token.Token // In the file, for the caret.
+	Name string // "default", "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups".
+
+	snippet string // Of the file; see reader.snippet.
 }
 
 // Input is everything Load reads. Members left out are empty, except Defaults.
@@ -81,20 +80,16 @@ func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*
 	return faults
 }
 
-// place writes where the values of faults came from. The line of a secret is named and not shown.
+// place writes where the values of faults came from.
 func (l *Loaded) place(faults []*Fault) []*Fault {
 	for i, f := range faults {
-		from := l.Origin(f.Key)
-		if isSecret(f.Key) {
-			from.token = nil
-		}
-		faults[i] = from.fault(f.Key, f.Problem)
+		faults[i] = l.Origin(f.Key).fault(f.Key, f.Problem)
 	}
 	return faults
 }
 
 func (o Origin) fault(key, problem string) *Fault {
-	return &Fault{Where: o.Name, Key: key, Problem: problem, Snippet: snippet(o.token)}
+	return &Fault{Where: o.Name, Key: key, Problem: problem, Snippet: o.snippet}
 }
 
 func fileName(in Input, env map[string]string) string {

@@ -9,20 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// mask stands for a secret that is set.
-const mask = "********"
-
 // WriteSources prints every key with its effective value and where it came from, one per line. Secrets are masked.
 func (l *Loaded) WriteSources(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tVALUE\tSOURCE")
 	for _, s := range Settings() {
-		value := s.text(&l.Config)
-		switch {
-		case value == "":
+		value := withoutUserinfo(s.text(&l.Config))
+		if value == "" {
 			value = `""`
-		case s.Secret:
-			value = mask
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", s.Key, value, l.Origin(s.Key).Name)
 	}
@@ -43,7 +37,7 @@ func (l *Loaded) WriteYAML(w io.Writer) error {
 		if section != "" {
 			indent, name = "  ", strings.TrimPrefix(s.Key, section+".")
 		}
-		value := yamlText(&s, s.text(&l.Config))
+		value := yamlText(&s, withoutUserinfo(s.text(&l.Config)))
 		fmt.Fprintf(&b, "%s# %s\n", indent, s.Help)
 		if s.Secret || s.Key == "config" || value == "" {
 			indent += "# "

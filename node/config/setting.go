@@ -2,7 +2,6 @@ package config
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +19,7 @@ type Setting struct {
 	Default     string // Default as text; empty when there is none.
 	Bool        bool   // A flag without a value.
 	List        bool   // Comma-separated in a flag or variable, a sequence in YAML.
-	Secret      bool   // Never printed.
+	Secret      bool   // The field is a Secret: never printed.
 
 	index    []int // Of the field, for reflect.Value.FieldByIndex.
 	min, max int64 // Of numbers, sizes and durations; min > max: unbounded.
@@ -59,7 +58,7 @@ func walk(t reflect.Type, index []int, section string, all *[]Setting) {
 			Default:     format(defaults.FieldByIndex(at)),
 			Bool:        f.Type.Kind() == reflect.Bool,
 			List:        f.Type.Kind() == reflect.Slice,
-			Secret:      f.Tag.Get("secret") != "",
+			Secret:      f.Type == reflect.TypeFor[Secret](),
 			index:       at, min: 0, max: -1,
 		}
 		s.bound(f)
@@ -137,9 +136,4 @@ func limit(t reflect.Type, bound int64) string {
 		v.SetInt(bound)
 		return format(v)
 	}
-}
-
-// isSecret reports whether the value of a key must not be shown.
-func isSecret(key string) bool {
-	return slices.ContainsFunc(Settings(), func(s Setting) bool { return s.Key == key && s.Secret })
 }

@@ -205,8 +205,8 @@ func (c Config) checkBlob(add func(key, problem string, args ...any)) {
 	for _, s := range []struct{ key, value string }{
 		{"blob.endpoint", c.Blob.Endpoint},
 		{"blob.bucket", c.Blob.Bucket},
-		{"blob.access_key", c.Blob.AccessKey},
-		{"blob.secret_key", c.Blob.SecretKey},
+		{"blob.access_key", c.Blob.AccessKey.Reveal()},
+		{"blob.secret_key", c.Blob.SecretKey.Reveal()},
 	} {
 		if s.value == "" {
 			add(s.key, "the s3 driver needs it")

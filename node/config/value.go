@@ -82,6 +82,8 @@ func parse(v reflect.Value, text string) error {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
 		*p = text
+	case *Secret:
+		*p = Secret(text)
 	case *bool:
 		b, err := strconv.ParseBool(text)
 		if err != nil {

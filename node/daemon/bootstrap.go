@@ -37,11 +37,11 @@ type firstCommand struct {
 // file whose keys do not work: neither after a crash in between, nor when two nodes led one after the other and both made a
 // command.
 func (n *node) prepareFirst() (*firstCommand, error) {
-	auction, err := firstKey(auth.Auction, n.cfg.BootstrapAuctionKey)
+	auction, err := firstKey(auth.Auction, n.cfg.BootstrapAuctionKey.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap_auction_key: %w", err)
 	}
-	management, err := firstKey(auth.Management, n.cfg.BootstrapManagementKey)
+	management, err := firstKey(auth.Management, n.cfg.BootstrapManagementKey.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap_management_key: %w", err)
 	}

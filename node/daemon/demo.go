@@ -32,7 +32,7 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("fill the demo market: %w", err)
 	}
-	key := n.cfg.BootstrapAuctionKey // In a cluster another node may have made the first keys.
+	key := n.cfg.BootstrapAuctionKey.Reveal() // In a cluster another node may have made the first keys.
 	if n.feed.keys.Check([]byte("Bearer "+key), auth.Auction, began, new(auth.Memo)).Code != apierr.OK {
 		if key, err = demoKey(ctx, tenant, n.first); err != nil {
 			return err

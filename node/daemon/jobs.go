@@ -66,7 +66,7 @@ func (n *node) offsite() *offsite.Service {
 			connectors[c.Network] = offsite.Sandbox{Now: time.Now}
 			continue
 		}
-		connectors[c.Network] = offsite.Webhook{URL: c.URL, Secret: n.cfg.Offsite.ConnectorSecret, Out: outbound.New(n.cfg.Webhooks.Development)}
+		connectors[c.Network] = offsite.Webhook{URL: c.URL, Secret: n.cfg.Offsite.ConnectorSecret.Reveal(), Out: outbound.New(n.cfg.Webhooks.Development)}
 	}
 	public := n.cfg.PublicURL(n.manage.Addr().String())
 	return &offsite.Service{

@@ -18,7 +18,7 @@ func (n *node) mails() (jobs.Lane, bool) {
 	if c.Server == "" {
 		return jobs.Lane{}, false
 	}
-	sender := mail.New(mail.Config{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password, TLS: c.TLS})
+	sender := mail.New(mail.Config{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password.Reveal(), TLS: c.TLS})
 	public := n.cfg.PublicURL(n.manage.Addr().String())
 	return jobs.Mails(func(ctx context.Context, t store.Tenant, i *store.Invitation) (bool, error) {
 		shop := t.Settings().Name

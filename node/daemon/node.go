@@ -126,7 +126,7 @@ func (n *node) openBlobs(context.Context) error {
 	if c.Driver == "s3" {
 		bucket, err := blob.OpenS3(blob.S3Config{
 			Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix,
-			AccessKey: c.AccessKey, SecretKey: c.SecretKey, Insecure: c.Insecure,
+			AccessKey: c.AccessKey.Reveal(), SecretKey: c.SecretKey.Reveal(), Insecure: c.Insecure,
 		})
 		n.blobs = bucket
 		return err
