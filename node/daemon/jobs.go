@@ -20,7 +20,7 @@ func (n *node) startJobs() {
 	out := outbound.New(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
-		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now)},
+		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now, n.log)},
 	}
 	if lane, configured := n.mails(); configured {
 		runner.Lanes = append(runner.Lanes, lane)

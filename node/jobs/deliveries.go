@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/outbound"
@@ -13,8 +14,8 @@ import (
 const deliveriesAtOnce = 16
 
 // Deliveries is the lane that sends notifications: at least once, each until it is taken, refused for good, or was tried
-// often enough.
-func Deliveries(out *outbound.Client, now func() time.Time) Lane {
+// often enough. The whole cause of a failure is logged; the owner of the webhook is shown its outbound.Reason.
+func Deliveries(out *outbound.Client, now func() time.Time, log *slog.Logger) Lane {
 	return Lane{Kind: store.DueDelivery, AtOnce: deliveriesAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
 		at, err := t.DeliveryAt(ctx, d.ID)
 		if err != nil {
@@ -30,20 +31,21 @@ func Deliveries(out *outbound.Client, now func() time.Time) Lane {
 		if ctx.Err() != nil {
 			return ctx.Err() // The attempt was cut off: it does not count.
 		}
+		if attempted := !errors.Is(failed, outbound.ErrStale) && !errors.Is(failed, outbound.ErrDeleted); failed != nil && attempted {
+			log.Warn("delivery_failed", slog.Int("marketplace", int(t.Marketplace())), slog.String("webhook", at.Webhook.String()),
+				slog.String("delivery", at.ID.String()), slog.Int("attempt", at.Attempts+1), slog.Bool("permanent", outbound.Permanent(failed)), slog.Any("err", failed))
+		}
 		return t.StepDelivery(ctx, at, func(x *store.Delivery) { settle(x, failed, now()) })
 	}}
 }
 
-// errStale ends a notification that waited too long for somebody to send it.
-var errStale = errors.New("not sent within 10 minutes")
-
 func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *store.DeliveryAt, now time.Time) error {
 	if now.UnixMilli()-at.CreatedMillis > store.DeliveryStale.Milliseconds() {
-		return errors.Join(outbound.ErrRefused, errStale)
+		return outbound.ErrStale
 	}
 	hook, err := t.Webhook(ctx, at.Webhook)
 	if errors.Is(err, store.ErrNotFound) {
-		return errors.Join(outbound.ErrRefused, errors.New("the webhook was deleted"))
+		return outbound.ErrDeleted
 	}
 	if err != nil {
 		return err
@@ -58,7 +60,7 @@ func settle(x *store.Delivery, failed error, now time.Time) {
 		x.Done, x.Delivered, x.Reason = true, true, ""
 		return
 	}
-	x.Reason = failed.Error()
+	x.Reason = outbound.Reason(failed)
 	if outbound.Permanent(failed) || x.Attempts > store.DeliveryAttempts {
 		x.Done = true
 		return

@@ -2,8 +2,12 @@ package jobs
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"net/textproto"
 
+	"github.com/gavel-ads/gavel/node/outbound"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -20,9 +24,21 @@ func Mails(send func(ctx context.Context, t store.Tenant, i *store.Invitation) (
 		permanent, failed := send(ctx, t, &i)
 		reason := ""
 		if failed != nil {
-			reason = failed.Error()
+			reason = mailReason(failed)
 			log.Warn("mail_not_sent", slog.String("invitation", i.ID.String()), slog.Int("attempt", i.Mail.Attempts), slog.Bool("permanent", permanent), slog.Any("err", failed))
 		}
 		return t.EndMail(context.WithoutCancel(ctx), i.ID, reason, permanent)
 	}}
+}
+
+// mailReason is what a marketplace is shown of a failure: the mail server is the operator's, and neither its address nor its
+// text is the marketplace's to know.
+func mailReason(failed error) string {
+	if answer, ok := errors.AsType[*textproto.Error](failed); ok {
+		return fmt.Sprintf("the mail server answered %d", answer.Code)
+	}
+	if reason := outbound.Reason(failed); reason != outbound.ReasonOther {
+		return reason
+	}
+	return "the mail server did not take the letter"
 }

@@ -93,9 +93,9 @@ func (c *Client) Post(ctx context.Context, target, secret string, body []byte) e
 	case status >= 200 && status < 300:
 		return nil
 	case status >= 500 || status == http.StatusTooManyRequests:
-		return fmt.Errorf("the receiver answered %d", status)
+		return answered{status, false}
 	default:
-		return fmt.Errorf("%w with %d", ErrRefused, status)
+		return answered{status, true}
 	}
 }
 

@@ -3,8 +3,10 @@ package invitation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http/httptest"
+	"net/textproto"
 	"strings"
 	"testing"
 	"time"
@@ -67,11 +69,11 @@ func TestLetters(t *testing.T) {
 	round(0)
 	w.Pass(10 * time.Minute)
 	do("POST", "invitation-service/invitations", invite)
-	failure, permanent = errors.New("550 nobody"), true
+	failure, permanent = fmt.Errorf("10.0.0.9:25: %w", &textproto.Error{Code: 550, Msg: "nobody at 10.0.0.9"}), true
 	round(1)
 	w.Pass(2 * time.Hour)
 	round(0)
-	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"status":"failed","attempts":1,"error":"550 nobody"`) {
+	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"status":"failed","attempts":1,"error":"the mail server answered 550"`) {
 		t.Error(body)
 	}
 }

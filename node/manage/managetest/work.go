@@ -31,7 +31,7 @@ func (w *World) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
 		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
-		Lanes: []jobs.Lane{jobs.Uploads(), w.Offsite.Lane(), jobs.Deliveries(outbound.New(true), w.Now)},
+		Lanes: []jobs.Lane{jobs.Uploads(), w.Offsite.Lane(), jobs.Deliveries(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
 	}
 }
 

@@ -93,7 +93,7 @@ type Delivery struct {
 	Channel   string          `json:"channel"`
 	Status    string          `json:"status" enum:"pending,delivered,failed"`
 	Attempts  int             `json:"attempts"`
-	Reason    string          `json:"reason,omitempty" doc:"Of the last failure."`
+	Reason    string          `json:"reason,omitempty" doc:"What kind of failure the last one was; the operator's log has the whole cause."`
 	Body      resource.Object `json:"body" doc:"As it was sent."`
 	CreatedAt resource.Time   `json:"createdAt"`
 	UpdatedAt resource.Time   `json:"updatedAt"`
@@ -214,7 +214,7 @@ func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
 			status = "failed"
 		}
 		out.Body.Deliveries[i] = Delivery{
-			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: d.Reason, Body: resource.Object(d.Body),
+			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: outbound.Shown(d.Reason), Body: resource.Object(d.Body),
 			CreatedAt: resource.Time(d.CreatedMillis), UpdatedAt: resource.Time(d.UpdatedMillis),
 		}
 	}

@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"encoding/json"
 	"io"
+	stdlog "log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -188,3 +189,37 @@ func TestNobodyListens(t *testing.T) {
 		t.Errorf("logged: %s", text)
 	}
 }
+
+// TestReasonsNameNoAddress: what is shown of a failed delivery is its kind. What a name resolved to, and which port refused,
+// is in the node's log alone.
+func TestReasonsNameNoAddress(t *testing.T) {
+	closed := newReceiver(t, 200)
+	closed.Close()
+	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	t.Cleanup(cut.Close)
+	secure := httptest.NewTLSServer(http.NotFoundHandler()) // With a certificate that nobody knows.
+	t.Cleanup(secure.Close)
+	secure.Config.ErrorLog = quiet
+	for _, c := range []struct{ url, want, cause string }{
+		{closed.URL, "connection refused", "dial tcp 127.0.0.1:"},
+		{cut.URL, "connection closed", "EOF"},
+		{secure.URL, "the TLS handshake failed", "certificate"},
+		{newReceiver(t, 503).URL, "the receiver answered 503", "503"},
+		{newReceiver(t, 404).URL, "the receiver refused with 404", "404"},
+	} {
+		w := world(t)
+		hook := call(t, w, "POST", base, `{"url":"`+c.url+`","channel":"asset:status"}`, 201)
+		asset(t, w)
+		w.Work(t)
+		at := log(t, w, hook)[0].(map[string]any)
+		if at["reason"] != c.want || at["attempts"] != 1.0 {
+			t.Errorf("%s: %v, want the reason %q", c.url, at, c.want)
+		}
+		if !strings.Contains(w.Log(), "delivery_failed") || !strings.Contains(w.Log(), c.cause) {
+			t.Errorf("%s: the log does not name the cause %q:\n%s", c.url, c.cause, w.Log())
+		}
+	}
+}
+
+// quiet drops what a server says of a failed handshake.
+var quiet = stdlog.New(io.Discard, "", 0)

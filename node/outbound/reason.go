@@ -1,0 +1,102 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"slices"
+	"syscall"
+)
+
+// Reasons that an owner of a webhook is shown. They tell what kind of failure it was and no more: the text of an error of
+// the network names the addresses that a name resolved to, the node's own, and its resolver, with which somebody could
+// map the network behind the node by naming addresses and reading the reasons.
+const (
+	ReasonForbidden  = "the address is not public"
+	ReasonTimeout    = "timeout"
+	ReasonRefused    = "connection refused"
+	ReasonReset      = "connection closed"
+	ReasonUnroutable = "no route to the receiver"
+	ReasonName       = "the name cannot be resolved"
+	ReasonTLS        = "the TLS handshake failed"
+	ReasonStale      = "not sent within 10 minutes"
+	ReasonDeleted    = "the webhook was deleted"
+	ReasonOther      = "the delivery failed"
+)
+
+// Errors of a notification that ends without an attempt.
+var (
+	ErrStale   = fmt.Errorf("%w: %s", ErrRefused, ReasonStale)
+	ErrDeleted = fmt.Errorf("%w: %s", ErrRefused, ReasonDeleted)
+)
+
+// answered is the status of an answer that is not 2xx.
+type answered struct {
+	status int
+	final  bool // Repeating changes nothing.
+}
+
+func (a answered) Error() string {
+	if a.final {
+		return fmt.Sprintf("%v with %d", ErrRefused, a.status)
+	}
+	return fmt.Sprintf("the receiver answered %d", a.status)
+}
+
+// Is makes a final answer an ErrRefused.
+func (a answered) Is(target error) bool { return a.final && target == ErrRefused }
+
+// Reason returns what the owner of a webhook is shown of an error of Post: a text of this file, or the status of an
+// answer. The error itself is for the log of the node.
+func Reason(err error) string {
+	if a, ok := errors.AsType[answered](err); ok {
+		return a.Error()
+	}
+	for _, row := range []struct {
+		is     error
+		reason string
+	}{
+		{ErrStale, ReasonStale}, {ErrDeleted, ReasonDeleted}, {ErrForbidden, ReasonForbidden}, {context.DeadlineExceeded, ReasonTimeout},
+		{syscall.ECONNREFUSED, ReasonRefused}, {syscall.ECONNRESET, ReasonReset}, {syscall.EPIPE, ReasonReset}, {io.EOF, ReasonReset},
+		{io.ErrUnexpectedEOF, ReasonReset}, {syscall.ENETUNREACH, ReasonUnroutable}, {syscall.EHOSTUNREACH, ReasonUnroutable},
+	} {
+		if errors.Is(err, row.is) {
+			return row.reason
+		}
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return ReasonTimeout
+	}
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return ReasonName
+	}
+	if isTLS(err) {
+		return ReasonTLS
+	}
+	return ReasonOther
+}
+
+func isTLS(err error) bool {
+	_, verified := errors.AsType[*tls.CertificateVerificationError](err)
+	_, header := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	return verified || header || alert
+}
+
+var ofStatus = regexp.MustCompile(`^the receiver (answered|refused with) [0-9]{3}$`)
+
+// Shown returns a stored reason as it may be shown. Releases that stored the error itself leave such texts in the log of
+// deliveries for a day.
+func Shown(reason string) string {
+	own := []string{
+		"", ReasonForbidden, ReasonTimeout, ReasonRefused, ReasonReset, ReasonUnroutable, ReasonName, ReasonTLS, ReasonStale, ReasonDeleted,
+	}
+	if slices.Contains(own, reason) || ofStatus.MatchString(reason) {
+		return reason
+	}
+	return ReasonOther
+}
