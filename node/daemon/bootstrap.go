@@ -2,10 +2,8 @@ package daemon
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/auth"
@@ -100,33 +98,4 @@ func newSecrets() command.Secrets {
 	}
 	s.Token = []command.TokenKey{token}
 	return s
-}
-
-// pendingKeys is the name of a keys file whose keys may not count.
-func pendingKeys(path string) string { return path + ".pending" }
-
-// writeKeys writes a keys file, readable by its owner only, and syncs it.
-func writeKeys(path string, keys *FirstKeys) error {
-	text, err := json.MarshalIndent(keys, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("keys_file: %w", err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("keys_file: %w", errors.Join(err, os.Remove(path)))
-	}
-	return nil
-}
-
-func readKeys(path string) (*FirstKeys, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	keys := &FirstKeys{}
-	return keys, json.Unmarshal(text, keys)
 }

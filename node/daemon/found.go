@@ -129,7 +129,7 @@ func (n *node) settleKeys(marketplace ids.UUID) error {
 		return nil
 	case err == nil && keys.Marketplace == marketplace.String():
 		err = os.Rename(pending, n.cfg.KeysFile)
-	default: // Also one that was torn: nothing of it was ever proposed.
+	case err == nil || errors.Is(err, errTorn): // Nothing of a torn one was ever proposed.
 		err = os.Remove(pending)
 	}
 	if err != nil {

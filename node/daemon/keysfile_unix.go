@@ -1,0 +1,20 @@
+//go:build unix
+
+package daemon
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const (
+	noFollow = syscall.O_NOFOLLOW // A symbolic link is an error.
+	noWait   = syscall.O_NONBLOCK // A pipe that nobody writes to does not stop the start.
+)
+
+// ownedAlone reports whether a file belongs to this user and has one name.
+func ownedAlone(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int64(s.Uid) == int64(os.Geteuid()) && s.Nlink == 1
+}
