@@ -11,11 +11,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// CreateCampaign stores a campaign with its bids and fills in what Gavel assigns: ids, times, wallet and group.
+// CreateCampaign stores a campaign with its bids and fills in what Gavel assigns: ids, times, wallet and group. Of a campaign
+// that has an id already, a repeat changes nothing.
 // ErrAlreadyExists means that its ExternalID is taken.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
-	c.ID = t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
+	if c.ID.IsZero() {
+		c.ID = t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, c.VendorID)))
+	}
 	c.Marketplace, c.Group = t.marketplace, t.groupOf(c.VendorID)
 	c.CreatedMillis, c.UpdatedMillis = now, now
 	if c.Wallet.IsZero() {

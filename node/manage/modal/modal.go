@@ -38,6 +38,7 @@ type Store interface {
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
 	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
+	CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*store.CampaignState) bool) error
 	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)

@@ -3,6 +3,7 @@ package modal
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"unicode/utf8"
 
@@ -45,10 +46,13 @@ func (s service) running(ctx context.Context) ([]store.CampaignState, error) {
 		VendorID: resource.CallerOf(ctx).Vendor, Format: new(market.Listing), Limit: campaignsMax,
 	})
 	now := s.now().UnixMilli()
-	all = slices.DeleteFunc(all, func(c store.CampaignState) bool {
-		return c.Status == market.Rejected || c.EndMillis != 0 && c.EndMillis <= now
-	})
+	all = slices.DeleteFunc(all, func(c store.CampaignState) bool { return isOver(&c, now) })
 	return all, resource.Of(err)
+}
+
+// isOver reports whether a campaign promotes nothing, now or later.
+func isOver(c *store.CampaignState, nowMillis int64) bool {
+	return c.Status == market.Rejected || c.Status == market.Terminated || c.EndMillis != 0 && c.EndMillis <= nowMillis
 }
 
 // shop is the running campaign of the vendor's shop.
@@ -81,8 +85,8 @@ func (s service) shopCampaign(ctx context.Context, _ *struct{}) (*shopOutput, er
 	return &shopOutput{Shop{true, &a.Body}}, nil
 }
 
-// promote makes the campaign of the vendor's shop: a bid on every active product that there is now. Two at the same moment
-// both find that there is none.
+// promote makes the campaign of the vendor's shop: a bid on every active product that there is now. Of two at the same
+// moment one makes it, and the other is refused.
 func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
 	if in.Body.EndDate != nil && int64(*in.Body.EndDate) <= now {
@@ -93,7 +97,7 @@ func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, er
 		return nil, err
 	}
 	if _, exists, err := s.shop(ctx); err != nil || exists {
-		return nil, orRefuse(err, apierr.AlreadyExists, "the shop is promoted already")
+		return nil, orRefuse(err, apierr.AlreadyExists, promotedAlready)
 	}
 	products, _, err := st.Products(ctx, store.Page{Limit: bidsMax}, nil, vendor.ID)
 	if err != nil {
@@ -113,8 +117,14 @@ func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, er
 		return nil, err
 	}
 	own(ctx, &m, &c)
-	return &nullOutput{}, resource.Of(st.CreateCampaign(ctx, &c, bids))
+	err = st.CreateShopCampaign(ctx, &c, bids, func(c *store.CampaignState) bool { return isOver(c, now) })
+	if errors.Is(err, store.ErrAlreadyExists) {
+		err = resource.Refuse(apierr.AlreadyExists, promotedAlready)
+	}
+	return &nullOutput{}, resource.Of(err)
 }
+
+const promotedAlready = "the shop is promoted already"
 
 func orRefuse(err error, code apierr.Code, message string) error {
 	if err != nil {
