@@ -115,7 +115,7 @@ func makeDirs(c *Config) error {
 		paths = append(paths, c.WALDir)
 	}
 	for _, path := range paths {
-		if err := c.FS.MkdirAll(path, 0o755); err != nil {
+		if err := c.FS.MkdirAll(path, 0o700); err != nil {
 			return err
 		}
 		if err := syncDir(c.FS, c.FS.PathDir(path)); err != nil {

@@ -66,7 +66,11 @@ func (c *backupCommand) Run(p *process) error {
 // back, and renamed.
 func writeWhole(path string, write, verify func(*os.File) error) error {
 	temporary := path + ".partial"
-	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	// A file that lies there keeps its mode and whoever has it open, so it is not written to.
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ const (
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
+	makeFilesPrivate()
 	p := &process{out: os.Stdout, err: os.Stderr, environ: os.Environ(), terminal: isTerminal(os.Stdout), start: daemon.Run}
 	return p.run(os.Args[1:])
 }

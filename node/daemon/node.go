@@ -66,7 +66,9 @@ type node struct {
 // then is returned, to be stopped.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
-	for _, step := range []func(context.Context) error{n.shareOut, n.bindPorts, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors} {
+	for _, step := range []func(context.Context) error{
+		n.shareOut, n.bindPorts, n.narrowDirs, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors,
+	} {
 		if err := step(ctx); err != nil {
 			return n, err
 		}

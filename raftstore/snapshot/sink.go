@@ -27,7 +27,7 @@ func (s *Store) Create(version raft.SnapshotVersion, index, term uint64, c raft.
 	if err := s.fs.RemoveAll(k.tmp); err != nil {
 		return nil, err
 	}
-	if err := s.fs.MkdirAll(k.tmp, 0o755); err != nil {
+	if err := s.fs.MkdirAll(k.tmp, 0o700); err != nil {
 		return nil, err
 	}
 	f, err := s.fs.Create(s.fs.PathJoin(k.tmp, stateName), vfs.WriteCategoryUnspecified)

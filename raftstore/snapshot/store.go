@@ -59,7 +59,7 @@ type file struct {
 // Open opens or creates the store in a directory and deletes unfinished snapshots.
 func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 	s := &Store{fs: fs, dir: dir, logger: logger}
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	names, err := fs.List(dir)

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package cli
+
+// makeFilesPrivate does nothing: other systems have no modes.
+func makeFilesPrivate() {}

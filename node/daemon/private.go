@@ -1,0 +1,84 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+)
+
+// Modes of what a node keeps: charges, hashes of keys, the cluster's secrets and what vendors uploaded are for its user
+// alone. New files get them from the mask that the process sets at its start (cli).
+const (
+	privateDir  = fs.FileMode(0o700)
+	privateFile = fs.FileMode(0o600)
+)
+
+// narrowDirs makes the directories of the node, and narrows what an earlier release or somebody else left wider.
+func (n *node) narrowDirs(context.Context) error {
+	dirs := []string{n.cfg.DataDir}
+	if n.cfg.Blob.Driver == "local" && n.cfg.Blob.Dir != "" {
+		dirs = append(dirs, n.cfg.Blob.Dir)
+	}
+	for _, dir := range dirs {
+		if err := narrow(dir, n.log); err != nil {
+			return fmt.Errorf("modes of %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// narrow gives a directory and all below the modes of this file. Symbolic links are neither followed nor changed. What
+// belongs to somebody else, such as the root of a mounted disk, cannot be narrowed, which is logged and no error: the
+// operator has to do it.
+func narrow(dir string, log *slog.Logger) error {
+	if err := os.MkdirAll(dir, privateDir); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	narrowed, left, example, wide := 0, 0, "", fs.FileMode(0)
+	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+			return nil // Somebody else's, as lost+found is; or deleted meanwhile.
+		case err != nil:
+			return err
+		case e.Type()&fs.ModeSymlink != 0:
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil //nolint:nilerr // Deleted meanwhile.
+		}
+		want := privateFile
+		if e.IsDir() {
+			want = privateDir
+		}
+		if info.Mode().Perm()&^want == 0 {
+			return nil
+		}
+		if example == "" {
+			example, wide = path, info.Mode().Perm()
+		}
+		if err := root.Chmod(path, info.Mode().Perm()&want); err != nil {
+			left++
+			return nil //nolint:nilerr // Counted and logged.
+		}
+		narrowed++
+		return nil
+	})
+	where := []any{slog.String("dir", dir), slog.String("example", example), slog.String("mode", wide.String())}
+	if narrowed > 0 {
+		log.Warn("data_directory_narrowed", append(where, slog.Int("paths", narrowed))...)
+	}
+	if left > 0 {
+		log.Error("data_directory_not_narrowed", append(where, slog.Int("paths", left),
+			slog.String("do", "chown these paths to the user of this process, or chmod them to 0700 and 0600"))...)
+	}
+	return errors.Join(err, root.Close())
+}
