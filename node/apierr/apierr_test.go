@@ -43,6 +43,9 @@ func interfaceTable(t *testing.T, path string) map[string][]int {
 	return statuses
 }
 
+// added are codes that Gavel has beyond the decisions. The copy of the table has them, so they are described in one place.
+var added = map[string][]int{"limit_exceeded": {409}}
+
 func TestTableIsTheInterface(t *testing.T) {
 	paths := []string{"testdata/errcodes.md"}
 	// The decisions themselves, of which testdata holds a copy of the table: beside the repository where they are at hand, or
@@ -65,6 +68,13 @@ func TestTableIsTheInterface(t *testing.T) {
 	}
 	for _, path := range paths {
 		theirs := interfaceTable(t, path)
+		if path == live {
+			for code, statuses := range added {
+				if theirs[code] == nil {
+					theirs[code] = statuses
+				}
+			}
+		}
 		for code, statuses := range theirs {
 			if !slices.Equal(ours[code], statuses) {
 				t.Errorf("%s: %s has status %v, the interface says %v", path, code, ours[code], statuses)

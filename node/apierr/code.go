@@ -80,6 +80,7 @@ const (
 	DifferentCurrencies
 	EqualFromAndTo
 	AlreadyExists
+	LimitExceeded
 	MethodNotAllowed
 	PayloadTooLarge
 	UnsupportedMediaType
@@ -169,6 +170,7 @@ var table = [Codes]row{
 	DifferentCurrencies:            {"different_currencies", 400, "the accounts have different currencies"},
 	EqualFromAndTo:                 {"equal_from_and_to", 400, "the two accounts of a transfer must differ"},
 	AlreadyExists:                  {"already_exists", 409, "a unique value is taken"},
+	LimitExceeded:                  {"limit_exceeded", 409, "the marketplace or the vendor has as many of these as it may have"},
 	MethodNotAllowed:               {"method_not_allowed", 405, "the path does not serve this method"},
 	PayloadTooLarge:                {"payload_too_large", 413, "the body is over its limit"},
 	UnsupportedMediaType:           {"unsupported_media_type", 415, "the content type or encoding is not accepted"},

@@ -59,6 +59,7 @@ type Config struct {
 	CORS       CORS
 	Ratelimit  Ratelimit
 	Limits     Limits
+	Quotas     Quotas
 	Explain    Explain
 	Blob       Blob
 	Offsite    Offsite
@@ -114,6 +115,24 @@ type Limits struct {
 	EventBody      Bytes `help:"Largest body of an event request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
 	ManagementBody Bytes `help:"Largest body of a management request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
 	RequestHead    Bytes `help:"Largest request line and headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
+}
+
+// Quotas bounds what one marketplace, or one vendor of it, can store. The node that takes a request decides by its own, so
+// they are the same on all nodes of a cluster.
+//
+// BOUND: the defaults are beyond any shop that was met, and keep one tenant from the memory of the others: ten million bids
+// take about 0.8 GB on every node.
+type Quotas struct {
+	Campaigns       int   `help:"Campaigns of a marketplace that are not terminated; 0: no limit. The same on all nodes, as all of quotas." placeholder:"N" min:"0" max:"100000000"`
+	VendorCampaigns int   `help:"Campaigns of a vendor that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
+	Bids            int   `help:"Bids of a marketplace, of campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	VendorBids      int   `help:"Bids of a vendor, of campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	Products        int   `help:"Products in the catalog of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	Assets          int   `help:"Assets of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
+	AssetBytes      Bytes `help:"Bytes of the uploaded files of a marketplace's assets; 0: no limit. The last file may go beyond it." placeholder:"SIZE" min:"0B" max:"1048576GiB"`
+	Segments        int   `help:"Audience segments of a marketplace; lists count all of them." placeholder:"N" min:"1" max:"100000"`
+	Webhooks        int   `help:"Webhooks of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"10000"`
+	Keys            int   `help:"Active API keys of each kind of a marketplace." placeholder:"N" min:"2" max:"1000"`
 }
 
 // Explain says how much is kept of what became of the bids in live auctions.
@@ -196,6 +215,10 @@ func Default() Config {
 			EventBody:      1 * MiB,
 			ManagementBody: 8 * MiB,
 			RequestHead:    16 * KiB,
+		},
+		Quotas: Quotas{
+			Campaigns: 1_000_000, VendorCampaigns: 100_000, Bids: 20_000_000, VendorBids: 5_000_000, Products: 20_000_000,
+			Assets: 1_000_000, AssetBytes: 1024 * GiB, Segments: 10_000, Webhooks: 100, Keys: 20,
 		},
 		Explain: Explain{Sample: 1_000},
 		Blob:    Blob{Driver: "local", Region: "us-east-1"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/node/config"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/raftstore"
 	"github.com/gavel-ads/gavel/shard"
@@ -36,4 +37,12 @@ func (z *zones) location(marketplace uint16) *time.Location {
 	zone := store.Zone(m.TimeZone)
 	z.byName.Store(m.TimeZone, zone)
 	return zone
+}
+
+// limitsOf is what marketplaces and vendors may have.
+func limitsOf(q *config.Quotas) store.Limits {
+	return store.Limits{
+		Campaigns: q.Campaigns, VendorCampaigns: q.VendorCampaigns, Bids: q.Bids, VendorBids: q.VendorBids, Products: q.Products,
+		Assets: q.Assets, AssetBytes: int64(q.AssetBytes), Segments: q.Segments, Webhooks: q.Webhooks, Keys: q.Keys,
+	}
 }

@@ -18,6 +18,7 @@ import (
 type feed struct {
 	*market.Market
 	keys      *auth.Table
+	bytes     store.AssetBytes
 	secrets   atomic.Pointer[secrets]
 	externals externals
 	assetURL  string      // Base of the addresses of assets.
@@ -33,6 +34,7 @@ type secrets struct {
 // PutRecord takes API keys and what decides which ads may be shown; other records are read from durable state when somebody
 // asks for them.
 func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
+	f.bytes.PutRecord(kind, marketplace, id, value)
 	if kind != command.RecordAPIKey {
 		store.TellCreative(f.Market, f.assetURL, kind, marketplace, id, value)
 		return
@@ -60,6 +62,7 @@ func (f *feed) Reset(g ids.Group, meta bool) {
 	f.Market.Reset(g, meta)
 	if meta {
 		f.keys.Reset()
+		f.bytes.Reset()
 		f.secrets.Store(nil)
 	}
 }

@@ -117,7 +117,10 @@ func (n *node) openState(ctx context.Context) error {
 		},
 	})
 	n.feed.keys.Fence(n.cluster.KeysCurrent)
-	n.store = &store.Store{Groups: n.cluster, Now: time.Now, View: n.feed.View, Mails: n.cfg.SMTP.Server != ""}
+	n.store = &store.Store{
+		Groups: n.cluster, Now: time.Now, View: n.feed.View, Mails: n.cfg.SMTP.Server != "",
+		Usage: n.feed.Usage, AssetBytes: &n.feed.bytes, Limits: limitsOf(&n.cfg.Quotas),
+	}
 	return nil
 }
 

@@ -82,6 +82,9 @@ func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error
 	x.UpdatedMillis = x.CreatedMillis
 	var more []command.Record
 	if x.ExternalURL == "" {
+		if err := t.admitFile(); err != nil {
+			return err
+		}
 		x.Address = address
 		x.newForm(x.CreatedMillis)
 		more = append(more, t.uploadDue(x))
@@ -89,9 +92,9 @@ func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error
 		x.Status = AssetPendingApproval
 		t.approveByItself(x)
 	}
-	stored, err := assets.add(ctx, t, []Asset{*x}, more...)
+	stored, err := assets.addWithin(ctx, t, t.store.Limits.Assets, []Asset{*x}, more...)
 	if err != nil {
-		return err
+		return limited(err, "assets", t.store.Limits.Assets)
 	}
 	*x = stored[0]
 	return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // CreateCampaign stores a campaign with its bids and fills in what Gavel assigns: ids, times, wallet and group. Of a campaign
-// that has an id already, a repeat changes nothing.
+// that has an id already, a repeat changes nothing. *Limit where vendor or marketplace have as many as they may have.
 // ErrAlreadyExists means that its ExternalID is taken.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
@@ -27,9 +27,14 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	if err := t.freeExternalID(c); err != nil {
 		return err
 	}
+	release, err := t.admit(c.VendorID, market.Usage{Campaigns: 1, Bids: len(bids)})
+	if err != nil {
+		return err
+	}
+	defer release()
 	t.stamp(ctx, c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
-	_, err := t.propose(ctx, c.Group, cmd)
+	_, err = t.propose(ctx, c.Group, cmd)
 	return err
 }
 
@@ -75,6 +80,15 @@ func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
 
 // AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign.
 func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
+	c, err := t.Campaign(ctx, campaign)
+	if err != nil {
+		return err
+	}
+	release, err := t.admit(c.VendorID, market.Usage{Bids: len(bids)})
+	if err != nil {
+		return err
+	}
+	defer release()
 	t.stamp(ctx, campaign, bids, t.now())
 	return t.putBids(ctx, campaign, bids)
 }

@@ -81,8 +81,13 @@ func (t Tenant) PutCategories(ctx context.Context, c []market.Category) error {
 
 // PutProducts adds or replaces products, all or nothing.
 func (t Tenant) PutProducts(ctx context.Context, products []market.Product) error {
+	release, err := t.admitProducts(products)
+	if err != nil {
+		return err
+	}
+	defer release()
 	p := command.PutProducts{Marketplace: t.marketplace, Products: products}
-	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutProducts(nil, t.now(), &p))
+	_, err = t.propose(ctx, t.store.Groups.Meta(), command.AppendPutProducts(nil, t.now(), &p))
 	return err
 }
 

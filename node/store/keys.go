@@ -12,18 +12,24 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// KeysMax is how many active keys of one kind a marketplace may have, enough to rotate without a gap.
-const KeysMax = 20
+// KeysMax is how many active keys of one kind a marketplace may have by default, enough to rotate without a gap, and of the
+// first keys of a cluster always. BOUND: KeysListed of both kinds are listed, so no setting allows more.
+const (
+	KeysMax    = 20
+	KeysListed = 2_000
+)
 
-// CreateKey makes an API key and returns its text, which is not stored. ErrTooMany beyond KeysMax of a kind.
+// CreateKey makes an API key and returns its text, which is not stored. *Limit beyond those that a marketplace may have.
 func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expiresMillis int64) (Key, string, error) {
 	made, err := auth.Generate(kind.auth(), rand.Reader)
 	if err != nil {
 		return Key{}, "", err
 	}
 	record := made.Record(name, t.marketplace, t.now(), expiresMillis)
-	if err := t.putRecords(ctx, []command.Record{KeyRecord(&record)}); err != nil {
-		return Key{}, "", err
+	stored := KeyRecord(&record)
+	stored.Max = t.store.Limits.Keys
+	if err := t.putRecords(ctx, []command.Record{stored}); err != nil {
+		return Key{}, "", limited(err, "active keys of a kind", stored.Max)
 	}
 	return keyOf(&record), made.String(), nil
 }
@@ -82,7 +88,7 @@ func (t Tenant) key(id string) (Key, error) {
 // Keys lists the API keys, newest first.
 func (t Tenant) Keys(context.Context) ([]Key, error) {
 	records, err := read(t, t.store.Groups.Meta(), func(b shard.Books) []shard.StoredRecord {
-		all, _ := b.Records(command.RecordAPIKey, t.marketplace, "", 2*KeysMax)
+		all, _ := b.Records(command.RecordAPIKey, t.marketplace, "", KeysListed)
 		return all
 	})
 	if err != nil {

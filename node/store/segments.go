@@ -41,11 +41,8 @@ func (t Tenant) Segment(_ context.Context, externalID string) (Segment, error) {
 	return at.thing, err
 }
 
-// segmentCountMax bounds the segments of a marketplace. BOUND: lists count all of them.
-const segmentCountMax = 10_000
-
 // PutSegments stores segments, each in the place of the one with its external id, all or nothing, and fills in ids and
-// times. The users of a segment stay, unless it becomes dynamic. ErrTooMany beyond 10,000 segments.
+// times. The users of a segment stay, unless it becomes dynamic. *Limit beyond those that a marketplace may have.
 func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	row := t.mintRow(ctx, len(all))
 	var drained []string
@@ -67,11 +64,12 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 				continue
 			}
 			fresh := segments.recordsOfNew(t, x)
-			fresh[0].Max = segmentCountMax
+			fresh[0].Max = t.store.Limits.Segments
 			records = append(records, fresh...)
 		}
 		return records, nil
 	}, command.AlreadyExists, command.NotFound)
+	err = limited(err, "segments", t.store.Limits.Segments)
 	for _, id := range drained {
 		if err == nil {
 			err = t.drainSegment(ctx, id)

@@ -129,9 +129,16 @@ func (s shelf[T]) recordsOfNew(t Tenant, thing *T) []command.Record {
 // add stores new things with further records, all or nothing. ErrAlreadyExists when a name is taken. A repeat under the
 // same idempotency key, and so with the same ids, is answered with what the first time stored.
 func (s shelf[T]) add(ctx context.Context, t Tenant, things []T, more ...command.Record) ([]T, error) {
+	return s.addWithin(ctx, t, 0, things, more...)
+}
+
+// addWithin is add where the marketplace may have at most so many things; 0: any number. ErrTooMany beyond it.
+func (s shelf[T]) addWithin(ctx context.Context, t Tenant, most int, things []T, more ...command.Record) ([]T, error) {
 	records := slices.Clone(more)
 	for i := range things {
-		records = append(records, s.recordsOfNew(t, &things[i])...)
+		fresh := s.recordsOfNew(t, &things[i])
+		fresh[0].Max = most
+		records = append(records, fresh...)
 	}
 	err := t.putRecords(ctx, records)
 	if !errors.Is(err, ErrAlreadyExists) {

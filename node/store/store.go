@@ -46,9 +46,16 @@ type Store struct {
 	// View is the market as auctions see it now; the store takes marketplace settings from it.
 	View func() *market.View
 
+	// Usage is what a marketplace and a vendor of it have now, and AssetBytes what the files of a marketplace take, as this
+	// node knows them; they are held against Limits. nil: nothing is.
+	Usage      func(marketplace uint16, vendorID string) (whole, own market.Usage)
+	AssetBytes *AssetBytes
+	Limits     Limits
+
 	// Mails says that somebody sends letters: then invitations queue one.
 	Mails bool
 
+	reserved reserved
 	settings sync.Mutex // Held while a marketplace's settings are changed.
 }
 

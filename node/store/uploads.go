@@ -10,6 +10,9 @@ import (
 
 // NewUpload makes a new form for an asset whose file did not come. Older forms stop working.
 func (t Tenant) NewUpload(ctx context.Context, id ids.UUID) (Asset, error) {
+	if err := t.admitFile(); err != nil {
+		return Asset{}, err
+	}
 	return t.moveAsset(ctx, id, []AssetStatus{AssetPendingUpload, AssetUploadError}, func(x *Asset) []command.Record {
 		if x.ExternalURL != "" {
 			panic("store: an external asset never waits for a file")
@@ -22,6 +25,9 @@ func (t Tenant) NewUpload(ctx context.Context, id ids.UUID) (Asset, error) {
 // BeginUpload spends the nonce of a form: of two uploads with one form, at most one passes. ErrWrongState for a form that
 // was used, replaced or is not wanted any more.
 func (t Tenant) BeginUpload(ctx context.Context, id ids.UUID, object, nonce string) (Asset, error) {
+	if err := t.admitFile(); err != nil {
+		return Asset{}, err
+	}
 	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
 		if x.Status != AssetPendingUpload || x.Nonce == "" || x.Nonce != nonce || x.Object() != object {
 			return nil, ErrWrongState

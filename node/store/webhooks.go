@@ -49,9 +49,9 @@ var webhooks = shelf[Webhook]{command.RecordWebhook, command.RecordWebhookIndex,
 func (t Tenant) CreateWebhook(ctx context.Context, x *Webhook) error {
 	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
 	x.UpdatedMillis = x.CreatedMillis
-	stored, err := webhooks.add(ctx, t, []Webhook{*x})
+	stored, err := webhooks.addWithin(ctx, t, t.store.Limits.Webhooks, []Webhook{*x})
 	if err != nil {
-		return err
+		return limited(err, "webhooks", t.store.Limits.Webhooks)
 	}
 	*x = stored[0]
 	return nil

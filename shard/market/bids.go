@@ -120,6 +120,7 @@ func (m *Market) appendBid(product uint32, row BidRow) {
 	r.Bids++
 	r.room--
 	m.bids.at(r.block, r.Bids)[r.Bids-1] = row
+	m.countBid(row.Campaign, 1)
 	m.bids.live++
 	m.dirty = true
 	if r.Bids == 1 {
@@ -158,6 +159,7 @@ func (m *Market) removeBid(product uint32, at int) {
 		m.repost(product, m.postings(r.Marketplace, rows[at].Terms), nil)
 	}
 	m.forgetPredicate(rows[at])
+	m.countBid(rows[at].Campaign, -1)
 	m.dropAd(rows[at].Ad)
 	rows[at] = rows[len(rows)-1]
 	r.Campaign = rows[0].Campaign

@@ -37,10 +37,14 @@ func (m *Market) putCampaign(c *Campaign) *Slot {
 	if c.Status == Approved {
 		row.Flags |= CampaignApproved
 	}
+	if c.Status != Terminated && c.Group != supposedGroup {
+		row.Flags |= CampaignCounted
+	}
 	if m.setTerms(i, c) {
 		row.Flags |= CampaignTermed
 	}
-	if *m.campaigns.at(i) != row {
+	if old := m.campaigns.at(i); *old != row {
+		m.countCampaign(i, &row, old.Flags, row.Flags)
 		*m.campaigns.edit(i, m.edition) = row
 		m.dirty = true
 	}
@@ -95,7 +99,9 @@ func (m *Market) dropCampaigns(g ids.Group) {
 	}
 	for _, i := range m.byGroup[g] {
 		if i != 0 {
-			m.campaigns.edit(i, m.edition).Flags = 0
+			row := m.campaigns.edit(i, m.edition)
+			m.countCampaign(i, row, row.Flags, 0)
+			row.Flags = 0
 		}
 	}
 }

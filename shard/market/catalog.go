@@ -90,6 +90,7 @@ func (m *Market) setProduct(i uint32, flags ProductFlags, quality uint32, detail
 		return
 	}
 	m.dirty = true
+	m.countProduct(r.Marketplace, r.Flags, flags)
 	r = m.products.edit(i, m.edition)
 	if before := categoriesIn(m.details.at(r.details)); !slices.Equal(before, categoriesIn(detail)) {
 		m.unlist(i)

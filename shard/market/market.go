@@ -62,6 +62,7 @@ type Market struct {
 	ads        ads
 	brands     rows[uint32] // By product: the row of its brand's name, 0 none. As long as the last product with a brand.
 	bids       bidArena
+	usage      usage
 	details    wordArena
 	predicates wordArena
 	words      []uint32 // Reused while a list is put together.

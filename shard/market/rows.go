@@ -141,6 +141,7 @@ const (
 	CampaignActive   CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
 	CampaignApproved                           // Passed review.
 	CampaignTermed                             // Has CampaignTerms.
+	CampaignCounted                            // Not terminated and not supposed; see Usage.
 )
 
 // categoryRow is one interned category id.

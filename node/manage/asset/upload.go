@@ -131,6 +131,9 @@ func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, f
 }
 
 func ofBegin(err error) *refusal {
+	if limit, ok := errors.AsType[*store.Limit](err); ok {
+		return &refusal{apierr.LimitExceeded, limit.Error()}
+	}
 	switch {
 	case err == nil:
 		return nil

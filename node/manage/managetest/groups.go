@@ -23,10 +23,12 @@ type feed struct {
 	*market.Market
 	keys    *auth.Table
 	keyring atomic.Pointer[bidid.Keyring]
+	bytes   store.AssetBytes
 }
 
 // PutRecord takes API keys and what decides which ads may be shown.
 func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
+	f.bytes.PutRecord(kind, marketplace, id, value)
 	switch {
 	case kind != command.RecordAPIKey:
 		store.TellCreative(f.Market, PublicURL, kind, marketplace, id, value)

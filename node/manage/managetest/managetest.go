@@ -74,7 +74,10 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	w.now.Store(Start.UnixMilli())
 	f := &feed{Market: market.New(1), keys: w.table}
 	w.groups = newGroups(t, f)
-	w.Store = &store.Store{Groups: w.groups, Now: w.Now, View: f.View}
+	w.Store = &store.Store{
+		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
+		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // What a script meets; tests set others.
+	}
 	w.found(t)
 
 	duplicate := [32]byte{1}

@@ -115,6 +115,9 @@ func Of(err error) error {
 	if _, ok := errors.AsType[*Problem](err); ok || err == nil {
 		return err
 	}
+	if limit, ok := errors.AsType[*store.Limit](err); ok {
+		return Refuse(apierr.LimitExceeded, limit.Error())
+	}
 	code := apierr.InternalServerError
 	for _, row := range storeErrors {
 		if errors.Is(err, row.err) {
@@ -141,7 +144,7 @@ var storeErrors = []struct {
 
 // OfLimit is Of for an operation that may meet a limit, which the message names.
 func OfLimit(err error, message string) error {
-	if errors.Is(err, store.ErrTooMany) {
+	if _, own := errors.AsType[*store.Limit](err); !own && errors.Is(err, store.ErrTooMany) {
 		return Refuse(apierr.InvalidOperation, message)
 	}
 	return Of(err)

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Limits bounds what one marketplace, or one vendor of it, can store, so that no tenant takes the memory or the disk of the
+// others. Zero members do not bound. Every node decides what it is asked by its own, so they have to be equal on all nodes.
+//
+// Records (assets, segments, webhooks, keys) are counted by the state machine when it writes them, exactly. Campaigns, bids,
+// products and bytes are counted by each node as it learns of them, and what its own requests are about to add counts
+// already. So one node never goes beyond a limit; several nodes at the same moment can, by what they decide within one
+// commit.
+type Limits struct {
+	Campaigns, VendorCampaigns int // Not terminated.
+	Bids, VendorBids           int // Not deleted, of such campaigns.
+	Products                   int
+	Assets                     int
+	AssetBytes                 int64 // Of uploaded files. Checked before each file, so the last one may go beyond it.
+	Segments                   int
+	Webhooks                   int
+	Keys                       int // Active, of each kind.
+}
+
+// Limit is a refusal because of one of the Limits.
+type Limit struct {
+	What   string // "campaigns".
+	Vendor bool   // The limit is each vendor's, not the marketplace's.
+	Max    int64
+}
+
+// Error names the limit.
+func (l *Limit) Error() string {
+	of := "a marketplace"
+	if l.Vendor {
+		of = "a vendor"
+	}
+	return fmt.Sprintf("%s has at most %d %s here; delete what is not needed, or ask the operator for more", of, l.Max, l.What)
+}
+
+// Unwrap makes it an ErrTooMany.
+func (l *Limit) Unwrap() error { return ErrTooMany }
+
+// limited names the limit of an ErrTooMany that the state machine answered.
+func limited(err error, what string, most int) error {
+	if errors.Is(err, ErrTooMany) {
+		return &Limit{What: what, Max: int64(most)}
+	}
+	return err
+}
+
+// reserved is what requests of this node are about to add.
+type reserved struct {
+	mu  sync.Mutex
+	all map[owner]market.Usage
+}
+
+// owner is a marketplace, or with a name a vendor of it.
+type owner struct {
+	marketplace uint16
+	vendorID    string
+}
+
+// admit reserves what a request is about to add for a vendor, or without one for the marketplace, until release. A *Limit
+// when that would be too much.
+func (t Tenant) admit(vendorID string, more market.Usage) (release func(), err error) {
+	s := t.store
+	if s.Usage == nil {
+		return func() {}, nil
+	}
+	s.reserved.mu.Lock()
+	defer s.reserved.mu.Unlock()
+	whole, own := s.Usage(t.marketplace, vendorID)
+	all, vendor := owner{t.marketplace, ""}, owner{t.marketplace, vendorID}
+	whole, own = add(whole, s.reserved.all[all]), add(own, s.reserved.all[vendor])
+	l := &s.Limits
+	for _, x := range []struct {
+		what           string
+		vendor         bool
+		used, add, max int
+	}{
+		{"campaigns", false, whole.Campaigns, more.Campaigns, l.Campaigns},
+		{"bids", false, whole.Bids, more.Bids, l.Bids},
+		{"products", false, whole.Products, more.Products, l.Products},
+		{"campaigns", true, own.Campaigns, more.Campaigns, l.VendorCampaigns},
+		{"bids", true, own.Bids, more.Bids, l.VendorBids},
+	} {
+		if x.max > 0 && x.add > 0 && x.used+x.add > x.max && (!x.vendor || vendorID != "") {
+			return nil, &Limit{What: x.what, Vendor: x.vendor, Max: int64(x.max)}
+		}
+	}
+	s.reserved.change(all, vendor, more, 1)
+	return func() {
+		s.reserved.mu.Lock()
+		defer s.reserved.mu.Unlock()
+		s.reserved.change(all, vendor, more, -1)
+	}, nil
+}
+
+// change adds to what is reserved, or takes it back. REQUIRES: mu is held.
+func (r *reserved) change(all, vendor owner, more market.Usage, sign int) {
+	if r.all == nil {
+		r.all = map[owner]market.Usage{}
+	}
+	more = market.Usage{Campaigns: sign * more.Campaigns, Bids: sign * more.Bids, Products: sign * more.Products}
+	for i, o := range []owner{all, vendor} {
+		if i == 1 && vendor == all {
+			break
+		}
+		if r.all[o] = add(r.all[o], more); r.all[o] == (market.Usage{}) {
+			delete(r.all, o)
+		}
+	}
+}
+
+func add(a, b market.Usage) market.Usage {
+	return market.Usage{Campaigns: a.Campaigns + b.Campaigns, Bids: a.Bids + b.Bids, Products: a.Products + b.Products}
+}
+
+// admitProducts is admit for products, of which some may be there already and only be replaced. They are looked up only
+// where all of them together would be too many.
+func (t Tenant) admitProducts(products []market.Product) (release func(), err error) {
+	release, err = t.admit("", market.Usage{Products: len(products)})
+	if !errors.Is(err, ErrTooMany) {
+		return release, err
+	}
+	fresh, err := read(t, t.store.Groups.Meta(), func(b shard.Books) int {
+		seen := make(map[string]bool, len(products))
+		for i := range products {
+			if _, known := b.Product(t.marketplace, products[i].ID); !known {
+				seen[products[i].ID] = true
+			}
+		}
+		return len(seen)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.admit("", market.Usage{Products: fresh})
+}
+
+// admitFile refuses a file of a marketplace whose files have all the bytes that they may have.
+func (t Tenant) admitFile() error {
+	most := t.store.Limits.AssetBytes
+	if t.store.AssetBytes == nil || most == 0 || t.store.AssetBytes.Used(t.marketplace) < most {
+		return nil
+	}
+	return &Limit{What: "bytes of assets", Max: most}
+}
+
+// AssetBytes counts the bytes of the assets of each marketplace, as a node learns of their records. The zero value is ready.
+// It is safe for concurrent use.
+type AssetBytes struct {
+	mu    sync.Mutex
+	sizes map[assetKey]int64
+	used  map[uint16]int64
+}
+
+type assetKey struct {
+	marketplace uint16
+	id          string
+}
+
+// PutRecord takes the record of an asset; a nil value deletes it. Other records are ignored.
+func (b *AssetBytes) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
+	if kind != command.RecordAsset {
+		return
+	}
+	size := int64(0)
+	if value != nil {
+		size = decoded[Asset](value).Size
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := assetKey{marketplace, id}
+	if b.sizes == nil {
+		b.sizes, b.used = map[assetKey]int64{}, map[uint16]int64{}
+	}
+	b.used[marketplace] += size - b.sizes[key]
+	b.sizes[key] = size
+	if size == 0 {
+		delete(b.sizes, key)
+	}
+}
+
+// Reset forgets everything.
+func (b *AssetBytes) Reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sizes, b.used = nil, nil
+}
+
+// Used returns the bytes of a marketplace's assets.
+func (b *AssetBytes) Used(marketplace uint16) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.used[marketplace]
+}
