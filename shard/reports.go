@@ -81,27 +81,26 @@ type BidCell struct {
 	rollup.Counters
 }
 
-// CampaignBidCells gives the counters of a campaign per cell in [from, to) and bid, oldest first.
-func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32) (all []BidCell) {
+// CampaignBidCells calls fn with the counters of a campaign per cell in [from, to) and bid, oldest first. OWNERSHIP: a BidCell is
+// valid until fn returns.
+func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*BidCell)) {
+	var ordinal uint32 // Of the campaign; 0 when it lies in another group.
+	targets := map[uint32]string{}
 	b.scanCampaignCells(campaign, from, to, func(cell, bid uint32, c *rollup.Counters) {
-		all = append(all, BidCell{Cell: cell, Bid: bid, Counters: *c})
-	})
-	if len(all) == 0 {
-		return nil
-	}
-	c, found := b.Campaign(campaign)
-	if !found {
-		return all
-	}
-	targets := make(map[uint32]string)
-	for i := range all {
-		bid := all[i].Bid
-		if _, known := targets[bid]; !known {
-			targets[bid] = b.targetOf(c.Ordinal, bid)
+		if len(targets) == 0 {
+			if c, found := b.Campaign(campaign); found {
+				ordinal = c.Ordinal
+			}
 		}
-		all[i].Target = targets[bid]
-	}
-	return all
+		target, known := targets[bid]
+		if !known {
+			if ordinal != 0 {
+				target = b.targetOf(ordinal, bid)
+			}
+			targets[bid] = target
+		}
+		fn(&BidCell{Cell: cell, Bid: bid, Target: target, Counters: *c})
+	})
 }
 
 func (b Books) targetOf(campaign, bid uint32) string {
@@ -120,32 +119,39 @@ func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounter
 	return all
 }
 
-// ProductsSold calls fn with the purchases of every product of a marketplace that has any in [from, to), each product's
-// oldest first. It goes from product to product, so what lies outside of the cells costs one step for each product.
-func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
-	at := appendU16([]byte{tableProductCell}, marketplace)
-	for end := after(at); ; {
-		product, found := b.productAt(at, end)
-		if !found {
-			return
-		}
-		cells := b.ProductCells(marketplace, product, from, to)
-		for i := range cells {
-			fn(product, &cells[i])
-		}
-		own := keyProductCell(nil, marketplace, []byte(product), 0)
-		at = after(own[:len(own)-4])
-	}
-}
+// besideMax is how many records outside of the cells ProductsSold reads one after the other before it seeks: a seek costs about
+// as much as that many steps.
+const besideMax = 16
 
-// productAt is the product of the first cell at or after a key.
-func (b Books) productAt(at, end []byte) (product string, found bool) {
-	b.R.Scan(at, end, func(key, _ []byte) bool {
-		const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
-		product, found = string(key[head:len(key)-tail]), true
-		return false
-	})
-	return product, found
+// ProductsSold calls fn with the purchases of every product of a marketplace that has any in [from, to), each product's
+// oldest first. It reads the products in one pass and seeks only over many records that lie outside of the cells.
+func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
+	const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
+	at := appendU16([]byte{tableProductCell}, marketplace)
+	product := ""
+	for end := after(at); at != nil; {
+		start, beside := at, 0
+		at = nil
+		b.R.Scan(start, end, func(key, value []byte) bool {
+			id, cell := key[head:len(key)-tail], binary.BigEndian.Uint32(key[len(key)-tail:])
+			if cell >= from && cell < to {
+				if beside = 0; product != string(id) {
+					product = string(id)
+				}
+				c := CellCounters{Cell: cell}
+				mustCounters(&c.Counters, value)
+				fn(product, &c)
+				return true
+			}
+			if beside++; beside < besideMax {
+				return true
+			}
+			if at = keyProductCell(nil, marketplace, id, from); cell >= to {
+				at = after(at[:len(at)-tail])
+			}
+			return false
+		})
+	}
 }
 
 // ProductCells gives the purchases of a product per cell in [from, to) that has any, oldest first.
@@ -176,12 +182,16 @@ func (b Books) FreeCounters(marketplace uint16, from, to uint32) (sum rollup.Cou
 func (b Books) scanCells(from, to []byte, fn func(key []byte, c *rollup.Counters)) {
 	var c rollup.Counters
 	b.R.Scan(from, to, func(key, value []byte) bool {
-		if err := c.Decode(value); err != nil {
-			panic("shard: stored counters: " + err.Error())
-		}
+		mustCounters(&c, value)
 		fn(key, &c)
 		return true
 	})
+}
+
+func mustCounters(c *rollup.Counters, stored []byte) {
+	if err := c.Decode(stored); err != nil {
+		panic("shard: stored counters: " + err.Error())
+	}
 }
 
 // Journal calls fn for every journal line from number seq on, in order, until fn returns false.

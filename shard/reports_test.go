@@ -35,11 +35,12 @@ func TestReportsByCellBidAndProduct(t *testing.T) {
 	b := r.Books()
 
 	text := ""
-	for _, x := range b.CampaignBidCells(campaign(1, "v", 1).ID, 4, 12) {
-		text += fmt.Sprintf("%d %d(%s):%d ", x.Cell, x.Bid, x.Target, x.Clicks)
-	}
+	cells := func(x *shard.BidCell) { text += fmt.Sprintf("%d %d(%s):%d ", x.Cell, x.Bid, x.Target, x.Clicks) }
+	b.CampaignBidCells(campaign(1, "v", 1).ID, 4, 12, cells)
 	expect(t, "per cell and bid", text, "4 1(p1):1 4 7():1 8 1(p1):1 ")
-	expect(t, "of an unknown campaign", len(b.CampaignBidCells(campaign(1, "v", 2).ID, 0, math.MaxUint32)), 0)
+	text = ""
+	b.CampaignBidCells(campaign(1, "v", 2).ID, 0, math.MaxUint32, cells)
+	expect(t, "of an unknown campaign", text, "")
 
 	text = ""
 	for _, x := range b.FreeCells(1, 4, 12) {

@@ -61,6 +61,7 @@ type Config struct {
 	Limits     Limits
 	Quotas     Quotas
 	Explain    Explain
+	Background Background
 	Blob       Blob
 	Offsite    Offsite
 	Webhooks   Webhooks
@@ -138,6 +139,13 @@ type Quotas struct {
 // Explain says how much is kept of what became of the bids in live auctions.
 type Explain struct {
 	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent, and record the request for forecasts; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
+}
+
+// Background bounds reports, explanations and forecasts, which run beside auctions. Each node counts alone.
+type Background struct {
+	PerMarketplace int           `help:"Reports, explanations and forecasts of a marketplace that run at a time; others wait." placeholder:"N" min:"1" max:"64"`
+	PerNode        int           `help:"Reports, explanations and forecasts of all marketplaces that run at a time." placeholder:"N" min:"1" max:"64"`
+	CPUPerMinute   time.Duration `help:"CPU time that the reports, explanations and forecasts of a marketplace may take in a minute." placeholder:"DURATION" min:"100ms" max:"1h"`
 }
 
 // Blob says where uploaded files are kept: in a directory of this machine, with copies on a majority of the nodes of a cluster,
@@ -221,8 +229,10 @@ func Default() Config {
 			Assets: 1_000_000, AssetBytes: 1024 * GiB, Segments: 10_000, Webhooks: 100, Keys: 20,
 		},
 		Explain: Explain{Sample: 1_000},
-		Blob:    Blob{Driver: "local", Region: "us-east-1"},
-		SMTP:    SMTP{TLS: "starttls"},
+		// A marketplace takes a quarter of one CPU at most; four requests hold what they gather in some hundred MB.
+		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second},
+		Blob:       Blob{Driver: "local", Region: "us-east-1"},
+		SMTP:       SMTP{TLS: "starttls"},
 		Raft: Raft{
 			SnapshotInterval:  time.Minute,
 			SnapshotThreshold: 50_000,

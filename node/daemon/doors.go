@@ -126,7 +126,7 @@ func (n *node) openManagement() error {
 		Count:  n.metrics.ManagementRequest,
 		Audit:  n.entries.add,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
-		Open:   n.openSession,
+		Open:   n.openSession, Background: n.long,
 
 		Operator: operator.Handler(operations{n}, n.cfg.PublicURL(n.manage.Addr().String())), OperatorRoutes: operator.Routes(),
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/cluster"
 	"github.com/gavel-ads/gavel/node/config"
@@ -47,6 +48,7 @@ type node struct {
 	shared    *blob.Shared // What blobs is, where several nodes keep files in their directories.
 	metrics   *metrics.Metrics
 	core      *serving.Core
+	long      *background.Scheduler // Reports, explanations and forecasts.
 	auctions  port
 	manage    port
 	waiting   *waiting // Until the doors are open.
@@ -225,6 +227,9 @@ func (n *node) periods(now time.Time) []command.Periods {
 // buildCore makes the core of /v2 that both doors share.
 func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
+	limits := background.Defaults
+	limits.PerMarketplace, limits.PerNode, limits.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
+	n.long = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.feed.keys, View: n.feed.View, Topology: n.topology, Proposer: n.cluster,

@@ -6,6 +6,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/jobs"
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/raftstore"
@@ -26,6 +27,12 @@ func (n *node) scrape() metrics.Node {
 		out.AuditWaiting = n.entries.count()
 	}
 	n.scrapeResources(&out)
+	for _, kind := range []background.Kind{background.Report, background.Explain, background.Forecast} {
+		s := n.long.Stats(kind)
+		out.Background = append(out.Background, metrics.Background{
+			Kind: kind.String(), Running: s.Running, Waiting: s.Waiting, Refused: s.Refused, CPU: s.CPU,
+		})
+	}
 	if s := n.raft.Space(); s.Watched {
 		out.Disk = metrics.Disk{Watched: true, Free: s.Free, Reserve: s.Reserve, Low: s.Low}
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage/agency"
@@ -128,6 +129,8 @@ type Deps struct {
 	Audit func(marketplace uint16, e store.AuditEntry)
 	// Count counts a management request; nil counts nothing. The operation is one of the description.
 	Count func(operation, status string, took time.Duration)
+	// Background runs reports, explanations and forecasts; nil runs them at once.
+	Background *background.Scheduler
 }
 
 // Server answers every request of the listener.

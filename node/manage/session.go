@@ -27,7 +27,7 @@ type tokenKey struct{}
 
 // open begins the session of an admitted request. Only reads may be content with less than everything.
 func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code, string) {
-	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor}
+	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor, Background: s.deps.Background}
 	if s.deps.Open == nil {
 		caller.Tenant = s.deps.Tenant(v.Marketplace)
 		return resource.WithCaller(r.Context(), caller), apierr.OK, ""

@@ -71,6 +71,13 @@ var transitGauges = []gauge[Transit]{
 	{transitOldest.desc(), level, func(t *Transit) float64 { return t.Oldest.Seconds() }},
 }
 
+var backgroundGauges = []gauge[Background]{
+	{backgroundRunning.desc(), level, func(b *Background) float64 { return float64(b.Running) }},
+	{backgroundWaiting.desc(), level, func(b *Background) float64 { return float64(b.Waiting) }},
+	{backgroundRefused.desc(), total, func(b *Background) float64 { return float64(b.Refused) }},
+	{backgroundCPU.desc(), total, func(b *Background) float64 { return b.CPU.Seconds() }},
+}
+
 var (
 	proposeDesc  = raftPropose.desc()
 	mailsDesc    = mailsTotal.desc()
@@ -154,6 +161,7 @@ func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, diskGauges)
 	describe(to, transitGauges)
 	describe(to, listenerGauges)
+	describe(to, backgroundGauges)
 	for _, d := range []*prometheus.Desc{closedDesc, proposeDesc, mailsDesc, mailsNewDesc} {
 		to <- d
 	}
@@ -189,6 +197,9 @@ func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	for i := range n.Transit {
 		report(to, transitGauges, &n.Transit[i], strconv.Itoa(int(n.Transit[i].Marketplace)))
+	}
+	for i := range n.Background {
+		report(to, backgroundGauges, &n.Background[i], n.Background[i].Kind)
 	}
 	if n.Mails != nil {
 		n.Mails.collect(to)

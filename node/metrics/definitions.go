@@ -121,6 +121,14 @@ var (
 	bodyRefusals = definition{"gavel_body_refusals_total", "Requests refused with 503 because their body did not fit the budget, or the share of their marketplace.", nil}
 )
 
+// Reports, explanations and forecasts, read from the node when somebody scrapes.
+var (
+	backgroundRunning = definition{"gavel_background_running", "Requests of a kind that run beside auctions: report, explain, forecast.", []string{"kind"}}
+	backgroundWaiting = definition{"gavel_background_waiting", "Requests of a kind that wait until they may run.", []string{"kind"}}
+	backgroundRefused = definition{"gavel_background_refused_total", "Requests of a kind that were refused: too many were waiting, one waited too long, or the CPU time of the marketplace was used up.", []string{"kind"}}
+	backgroundCPU     = definition{"gavel_background_cpu_seconds_total", "CPU time that requests of a kind took.", []string{"kind"}}
+)
+
 // The market in memory, read from the node when somebody scrapes.
 var auditWaiting = definition{"gavel_audit_entries_waiting", "Entries of the audit log whose outcome is not written yet.", nil}
 

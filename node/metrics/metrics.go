@@ -73,6 +73,14 @@ func (m *Metrics) Stripe() *Stripe {
 	return &m.stripes[(m.nextStripe.Add(1)-1)%stripeCount]
 }
 
+// Answered is how many requests on /v2 were answered with success. It only grows.
+func (m *Metrics) Answered() (n uint64) {
+	for operation := range m.layout.v.Operations {
+		n += sum(m.stripes, m.layout.requests+operation*len(m.layout.v.Codes))
+	}
+	return n
+}
+
 // management counts the requests of the control plane, where a map look-up per request costs nothing that matters.
 type management struct {
 	requests *prometheus.CounterVec

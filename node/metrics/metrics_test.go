@@ -178,6 +178,7 @@ func TestNodeMetrics(t *testing.T) {
 			Transit: []metrics.Transit{{Marketplace: 3, Transfers: 2, Micros: 5_000_000, Oldest: 9 * time.Second}},
 			Mails:   &metrics.Mails{Queued: 5, Sent: 3, Retried: 2, Failed: 1},
 			Market:  metrics.Market{Version: 9}, AuditWaiting: 3,
+			Background: []metrics.Background{{Kind: "report", Running: 1, Waiting: 2, Refused: 3, CPU: 4 * time.Second}},
 		}
 	})
 	m.ManagementRequest("list_campaigns", "200", time.Millisecond)
@@ -200,6 +201,8 @@ func TestNodeMetrics(t *testing.T) {
 		`gavel_transfers_in_transit{marketplace="3"} 2`, `gavel_transfers_in_transit_micros{marketplace="3"} 5e+06`,
 		`gavel_transfers_in_transit_oldest_seconds{marketplace="3"} 9`,
 		`gavel_mails_queued_total 5`, `gavel_mails_total{result="sent"} 3`, `gavel_mails_total{result="retried"} 2`, `gavel_mails_total{result="failed"} 1`,
+		`gavel_background_running{kind="report"} 1`, `gavel_background_waiting{kind="report"} 2`,
+		`gavel_background_refused_total{kind="report"} 3`, `gavel_background_cpu_seconds_total{kind="report"} 4`,
 		`gavel_management_requests_total{operation="list_campaigns",status="200"} 1`,
 	)
 }
@@ -212,6 +215,7 @@ func TestConventions(t *testing.T) {
 			Groups:    []metrics.Group{{OldestEntry: 1, Peers: make([]metrics.Peer, 1)}},
 			Databases: make([]metrics.Database, 1), Peers: metrics.Peers{Rejects: make([]metrics.Reject, 1)},
 			Disk: metrics.Disk{Watched: true}, Transit: make([]metrics.Transit, 1), Mails: &metrics.Mails{},
+			Background: make([]metrics.Background, 1),
 		}
 	})
 	m.ManagementRequest("x", "200", 0)

@@ -22,8 +22,9 @@ type Node struct {
 	Transit []Transit // Where this node carries transfers through.
 	Mails   *Mails    // Nil: none are sent.
 
-	Listeners []Listener
-	Memory    Memory
+	Listeners  []Listener
+	Memory     Memory
+	Background []Background // By kind.
 
 	ClockOffset time.Duration // Ahead of the median of the members.
 	ClockWrong  bool
@@ -87,6 +88,14 @@ type Transit struct {
 	Transfers   int
 	Micros      int64
 	Oldest      time.Duration
+}
+
+// Background is what runs of a kind of long requests beside auctions.
+type Background struct {
+	Kind             string
+	Running, Waiting int
+	Refused          uint64
+	CPU              time.Duration
 }
 
 // Mails are letters: those that came up for the first time, and attempts by what became of them.

@@ -1,18 +1,17 @@
 package serving
 
 import (
+	"context"
 	cryptorand "crypto/rand"
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/wire"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
 	"github.com/gavel-ads/gavel/shard/market"
 )
-
-// explainersMax is how many explanations may run at a time. BOUND: each may look at every bid of a large marketplace.
-const explainersMax = 4
 
 // ExplainOperations are the operations whose bodies can be explained, by the last part of their paths.
 var ExplainOperations = []string{"auctions", "sponsored-brand", "travel"}
@@ -34,22 +33,21 @@ func parserOf(operation string) parser {
 // no effect: no number is taken that a live auction could have, nothing is counted, and the tokens of its winners are
 // neither shown nor made with a key that anybody knows. A body that the operation would refuse is refused with the same
 // code and message.
-func (c *Core) Explain(marketplace uint16, operation string, body []byte, now time.Time) (e Explanation, code apierr.Code, message string) {
-	if c.explaining.Add(1) > explainersMax {
-		c.explaining.Add(-1)
-		return e, apierr.ServiceUnavailable, "too many auctions are being explained"
-	}
-	defer c.explaining.Add(-1)
-
+//
+// It may look at every bid of a large marketplace, and steps the background.Work of its context. err is that of a step; then there is
+// no explanation.
+func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (
+	e Explanation, code apierr.Code, message string, err error,
+) {
 	view, secret := c.View(), c.Secret()
 	m := view.Marketplace(marketplace)
 	switch {
 	case secret == nil:
-		return e, apierr.ServiceUnavailable, ""
+		return e, apierr.ServiceUnavailable, "", nil
 	case m == nil || m.Suspended:
-		return e, apierr.InvalidMarketplace, ""
+		return e, apierr.InvalidMarketplace, "", nil
 	case len(body) > c.AuctionBodyMax:
-		return e, apierr.BadRequest, "the body is over the limit of this operation"
+		return e, apierr.BadRequest, "the body is over the limit of this operation", nil
 	}
 	x := explainer{core: c, view: view, marketplace: m, candidatesMax: explainedMax}
 	x.ticket = auction.Ticket{
@@ -59,9 +57,10 @@ func (c *Core) Explain(marketplace uint16, operation string, body []byte, now ti
 		x.ticket.Stale = &x.stale
 	}
 	if code = x.parse(operation, body, secret); code != apierr.OK {
-		return e, code, string(x.fault.AppendMessage(nil))
+		return e, code, string(x.fault.AppendMessage(nil)), nil
 	}
-	return x.explain(operation), apierr.OK, ""
+	e, err = x.explain(ctx, operation)
+	return e, apierr.OK, "", err
 }
 
 // explainer explains one request, live or asked for.
@@ -91,20 +90,29 @@ func (x *explainer) parse(operation string, body []byte, secret *[32]byte) apier
 	return apierr.OK
 }
 
-// explain holds the auctions and gathers the fates. REQUIRES: parse returned OK.
-func (x *explainer) explain(operation string) Explanation {
-	e := Explanation{
+// explain holds the auctions and gathers the fates, in steps of one bid. REQUIRES: parse returned OK.
+func (x *explainer) explain(ctx context.Context, operation string) (e Explanation, err error) {
+	e = Explanation{
 		At: time.UnixMilli(x.ticket.NowMillis).UTC().Format(timeFormat), Operation: operation, Auctions: make([]ExplainedAuction, len(x.request.Auctions)),
 	}
+	work := background.Of(ctx)
 	gathered := make([]gathering, len(x.request.Auctions))
 	x.ticket.Signer = bidid.NewSigner(nobodysKeys())
-	auction.Explain(x.view, &x.ticket, &x.request, &x.results, &x.scratch, func(i int, f *auction.Fate) {
+	auction.Explain(x.view, &x.ticket, &x.request, &x.results, &x.scratch, func(i int, f *auction.Fate) bool {
 		gathered[i].add(x, i, f)
+		err = work.Step(ctx)
+		return err == nil
 	})
 	for i := range gathered {
+		if err == nil {
+			err = work.Step(ctx)
+		}
+		if err != nil {
+			return Explanation{}, err
+		}
 		e.Auctions[i] = gathered[i].auction(x, i)
 	}
-	return e
+	return e, nil
 }
 
 // nobodysKeys is a keyring whose tokens no node accepts.

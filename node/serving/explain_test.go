@@ -1,7 +1,9 @@
 package serving_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,9 +17,9 @@ import (
 
 func explained(t *testing.T, core *serving.Core, operation, body string) serving.Explanation {
 	t.Helper()
-	e, code, message := core.Explain(servingtest.Marketplace, operation, []byte(body), time.UnixMilli(servingtest.NowMillis))
-	if code != apierr.OK {
-		t.Fatalf("%s: %s %s", body, code, message)
+	e, code, message, err := core.Explain(t.Context(), servingtest.Marketplace, operation, []byte(body), time.UnixMilli(servingtest.NowMillis))
+	if code != apierr.OK || err != nil {
+		t.Fatalf("%s: %s %s %v", body, code, message, err)
 	}
 	return e
 }
@@ -106,14 +108,26 @@ func TestExplainRefuses(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 1})
 	f := func(marketplace uint16, body string, want apierr.Code) {
 		t.Helper()
-		if _, code, message := node.Core.Explain(marketplace, "auctions", []byte(body), time.UnixMilli(servingtest.NowMillis)); code != want {
-			t.Errorf("%.80s: %s %s, want %s", body, code, message, want)
+		_, code, message, err := node.Core.Explain(t.Context(), marketplace, "auctions", []byte(body), time.UnixMilli(servingtest.NowMillis))
+		if code != want || err != nil {
+			t.Errorf("%.80s: %s %s %v, want %s", body, code, message, err, want)
 		}
 	}
 	f(servingtest.Marketplace, `{}`, apierr.MissingAuctions)
 	f(servingtest.Marketplace, ` `, apierr.EmptyRequest)
 	f(servingtest.Marketplace, strings.Repeat(" ", serving.BodyMax+1), apierr.BadRequest)
 	f(servingtest.Suspended, auctionBody, apierr.InvalidMarketplace)
+}
+
+// An explanation whose caller is gone ends.
+func TestExplainStops(t *testing.T) {
+	node := servingtest.New(servingtest.Spec{Bids: 10})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	e, _, _, err := node.Core.Explain(ctx, servingtest.Marketplace, "auctions", []byte(auctionBody), time.UnixMilli(servingtest.NowMillis))
+	if !errors.Is(err, context.Canceled) || e.Auctions != nil {
+		t.Errorf("%+v, %v", e, err)
+	}
 }
 
 // The ring holds the newest requests of a marketplace, as they were answered, and no more than its bound.

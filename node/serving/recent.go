@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"sync"
@@ -67,7 +68,11 @@ func (r *recent) explain(x *explainer, operation string, secret *[32]byte) {
 	if x.parse(operation, r.body, secret) != apierr.OK {
 		return
 	}
-	k := kept{x.marketplace.Ordinal, x.explain(operation)}
+	explanation, err := x.explain(context.Background(), operation)
+	if err != nil {
+		panic("serving: an explanation that nobody stops was stopped: " + err.Error())
+	}
+	k := kept{x.marketplace.Ordinal, explanation}
 	if cap(r.body) > scratchMax {
 		r.body = nil
 	}

@@ -2,6 +2,7 @@ package serving_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -17,9 +19,9 @@ import (
 
 func replay(t *testing.T, core *serving.Core, s *market.Supposition) serving.Replay {
 	t.Helper()
-	r, code := core.Replay(context.Background(), servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
-	if code != apierr.OK {
-		t.Fatal(code)
+	r, code, err := core.Replay(context.Background(), servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
+	if code != apierr.OK || err != nil {
+		t.Fatal(code, err)
 	}
 	return r
 }
@@ -128,8 +130,8 @@ func TestReplayOfLittle(t *testing.T) {
 	if r := replay(t, core, s); r.Requests != 1 || r.Omitted != 1 {
 		t.Errorf("after a large one: %+v", r)
 	}
-	if r, code := core.Replay(context.Background(), servingtest.Suspended, s, time.Now()); code != apierr.OK || r.Requests != 0 {
-		t.Errorf("another marketplace sees %+v, %v", r, code)
+	if r, code, err := core.Replay(context.Background(), servingtest.Suspended, s, time.Now()); code != apierr.OK || err != nil || r.Requests != 0 {
+		t.Errorf("another marketplace sees %+v, %v, %v", r, code, err)
 	}
 
 	body := strings.Replace(auctionBody, "{", "{"+strings.Repeat(" ", 200<<10), 1)
@@ -147,7 +149,37 @@ func TestReplayOfLittle(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, code := core.Replay(ctx, servingtest.Marketplace, s, time.Now()); code != apierr.RequestCanceled {
-		t.Error(code)
+	if _, _, err := core.Replay(ctx, servingtest.Marketplace, s, time.Now()); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// A replay takes so much CPU time and no more. It goes back from the newest request, and says from when on it has all.
+func TestReplayIsBounded(t *testing.T) {
+	node, core := recording(1)
+	for range 30 {
+		if a := ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody); a.status != 201 {
+			t.Fatal(a.body)
+		}
+	}
+	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	// Every look at this clock takes 100 ms: each step does, and the scheduler around each slice.
+	var clock time.Time
+	limits := background.Defaults
+	limits.Run = time.Hour
+	scheduler := background.New(background.Config{Limits: limits, Now: func() time.Time {
+		clock = clock.Add(100 * time.Millisecond)
+		return clock
+	}})
+	var r serving.Replay
+	err := scheduler.Run(t.Context(), servingtest.Marketplace, background.Forecast, func(ctx context.Context) (err error) {
+		r, _, err = core.Replay(ctx, servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
+		return err
+	})
+	if err != nil || r.Requests < 5 || r.Requests > 28 || !r.From.Equal(time.UnixMilli(servingtest.NowMillis)) || r.Omitted != 0 {
+		t.Errorf("%d of 30 requests since %v, %v", r.Requests, r.From, err)
+	}
+	if whole := replay(t, core, s); whole.Requests != 30 || !whole.From.Before(r.From) {
+		t.Errorf("%d requests since %v", whole.Requests, whole.From)
 	}
 }

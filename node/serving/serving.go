@@ -72,7 +72,6 @@ type Core struct {
 	scratches     sync.Pool
 	auctionNumber atomic.Uint64 // Next auction number that no Scratch has reserved.
 	eventsRunning atomic.Int64
-	explaining    atomic.Int64
 	recent        *recent // Nil: no live auctions are kept.
 	tape          *tape   // Nil: as recent.
 }

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/rollup"
@@ -72,8 +71,8 @@ func millisOf(place string) (int64, bool) {
 //
 // BOUND: it looks from the newest day backwards, at twice as many days each time, until the page is full, so memory holds
 // the lines of a page and at most twice as many days as it needed.
-func (t Tenant) Interactions(_ context.Context, q *Interactions) ([]Interaction, bool, error) {
-	campaigns, err := t.campaignRefs("")
+func (t Tenant) Interactions(ctx context.Context, q *Interactions) ([]Interaction, bool, error) {
+	campaigns, err := t.campaignRefs(ctx, "")
 	if err != nil {
 		return nil, false, err
 	}
@@ -88,7 +87,7 @@ func (t Tenant) Interactions(_ context.Context, q *Interactions) ([]Interaction,
 		if start.Before(q.From) {
 			start = q.From
 		}
-		got, err := l.between(start, end)
+		got, err := l.between(ctx, start, end)
 		if err != nil {
 			return nil, false, err
 		}
@@ -126,24 +125,46 @@ func (l *lines) day(at time.Time) time.Time {
 func (l *lines) next(at time.Time) time.Time { return l.day(at).AddDate(0, 0, 1) }
 
 // between makes the lines of a span whose inner ends are starts of days, those after the page's start.
-func (l *lines) between(start, end time.Time) ([]Interaction, error) {
+func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interaction, error) {
 	l.rows = map[string]*Interaction{}
 	span := cells{cellFrom(start), cellFrom(end)}
-	if err := l.tenant.allGroups(func(b shard.Books) { l.shown(b, span) }); err != nil {
+	if err := l.tenant.allGroups(ctx, func(b *longBooks) { l.shown(b, span) }); err != nil {
 		return nil, err
 	}
 	if l.query.By != ByCampaign {
-		if err := l.bought(span); err != nil {
+		if err := l.bought(ctx, span); err != nil {
 			return nil, err
 		}
 	}
-	all := make([]Interaction, 0, len(l.rows))
-	for _, place := range slices.Sorted(maps.Keys(l.rows)) {
-		if place > l.query.After {
-			all = append(all, *l.rows[place])
+	places, err := l.first(ctx)
+	all := make([]Interaction, len(places))
+	for i, place := range places {
+		all[i] = *l.rows[place]
+	}
+	return all, err
+}
+
+// first are the first positions after the page's start in order, one more than the page takes. It never sorts more than twice
+// as many, so that no sort takes longer than a slice whatever the number of rows.
+func (l *lines) first(ctx context.Context) (places []string, err error) {
+	work, most := background.Of(ctx), l.query.Limit+1
+	cut := func() {
+		slices.Sort(places)
+		places = places[:min(len(places), most)]
+	}
+	for place := range l.rows {
+		if err := work.Step(ctx); err != nil {
+			return nil, err
+		}
+		if place <= l.query.After {
+			continue
+		}
+		if places = append(places, place); len(places) >= 2*most {
+			cut()
 		}
 	}
-	return all, nil
+	cut()
+	return places, nil
 }
 
 // cellFrom numbers the first cell that begins at an instant or later.
@@ -156,20 +177,27 @@ func cellFrom(at time.Time) uint32 {
 }
 
 // shown adds what campaigns have in a group.
-func (l *lines) shown(b shard.Books, span cells) {
+func (l *lines) shown(b *longBooks, span cells) {
 	for i := range l.campaigns {
+		if b.ended() {
+			return
+		}
 		c := &l.campaigns[i]
-		all := b.CampaignBidCells(c.id, span.from, span.to)
-		for j := range all {
-			x := &all[j]
-			switch line := (Interaction{VendorID: c.vendor}); {
-			case l.query.By == ByCampaign:
+		line := Interaction{VendorID: c.vendor}
+		if l.query.By == ByProduct {
+			b.CampaignBidCells(c.id, span.from, span.to, func(x *shard.BidCell) {
+				if x.Bid != 0 { // Events that named the campaign by its external id belong to no product.
+					line.Product = x.Target
+					l.add(line, x.Cell, shown(&x.Counters))
+				}
+			})
+			continue
+		}
+		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
+			if l.query.By == ByCampaign {
 				line.Campaign = c.id
 				l.add(line, x.Cell, &x.Counters)
-			case l.query.By == ByVendor:
-				l.add(line, x.Cell, shown(&x.Counters))
-			case x.Bid != 0: // Events that named the campaign by its external id belong to no product.
-				line.Product = x.Target
+			} else {
 				l.add(line, x.Cell, shown(&x.Counters))
 			}
 		}
@@ -177,13 +205,13 @@ func (l *lines) shown(b shard.Books, span cells) {
 }
 
 // bought adds the purchases of all products.
-func (l *lines) bought(span cells) error {
+func (l *lines) bought(ctx context.Context, span cells) error {
 	type sale struct {
 		product string
 		shard.CellCounters
 	}
 	var sales []sale
-	err := l.tenant.allGroups(func(b shard.Books) {
+	err := l.tenant.allGroups(ctx, func(b *longBooks) {
 		b.ProductsSold(l.tenant.marketplace, span.from, span.to, func(product string, c *shard.CellCounters) {
 			sales = append(sales, sale{product, *c})
 		})
@@ -191,21 +219,21 @@ func (l *lines) bought(span cells) error {
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(sales, func(a, b sale) int { return cmp.Compare(a.product, b.product) })
-	_, err = read(l.tenant, l.tenant.store.Groups.Meta(), func(b shard.Books) bool {
+	return l.tenant.readLong(ctx, l.tenant.store.Groups.Meta(), func(b *longBooks) {
 		for i := range sales {
+			if b.ended() {
+				return
+			}
 			line := Interaction{VendorID: l.seller(b, sales[i].product)}
 			if l.query.By == ByProduct {
 				line.Product = sales[i].product
 			}
 			l.add(line, sales[i].Cell, &sales[i].Counters)
 		}
-		return true
 	})
-	return err
 }
 
-func (l *lines) seller(b shard.Books, product string) string {
+func (l *lines) seller(b *longBooks, product string) string {
 	seller, known := l.sellers[product]
 	if !known {
 		if p, found := b.Product(l.tenant.marketplace, product); found {

@@ -83,13 +83,15 @@ func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bo
 		return nil, err
 	}
 	y := t.tallyOf(daily)
-	err = t.eachBidCell("", span, func(_ *campaignRef, x *shard.BidCell) {
-		if x.Bid != 0 && x.Target == id {
-			y.add(x.Cell, shown(&x.Counters))
-		}
+	err = t.eachCampaign(ctx, "", func(b *longBooks, c *campaignRef) {
+		b.CampaignBidCells(c.id, span.from, span.to, func(x *shard.BidCell) {
+			if x.Bid != 0 && x.Target == id {
+				y.add(x.Cell, shown(&x.Counters))
+			}
+		})
 	})
 	if err == nil {
-		err = t.eachSale([]string{id}, span, y)
+		err = t.eachSale(ctx, []string{id}, span, y)
 	}
 	if err == nil && len(y.rows) == 0 {
 		_, err = t.Product(ctx, id)
@@ -104,13 +106,17 @@ func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily boo
 		return nil, err
 	}
 	y := t.tallyOf(daily)
-	err = t.eachBidCell(id, span, func(_ *campaignRef, x *shard.BidCell) { y.add(x.Cell, shown(&x.Counters)) })
+	err = t.eachCampaign(ctx, id, func(b *longBooks, c *campaignRef) {
+		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
+			y.add(x.Cell, shown(&x.Counters))
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	own, err := t.soldOnlyBy(id)
+	own, err := t.soldOnlyBy(ctx, id)
 	if err == nil {
-		err = t.eachSale(own, span, y)
+		err = t.eachSale(ctx, own, span, y)
 	}
 	if err == nil && len(y.rows) == 0 {
 		_, err = t.Vendor(ctx, id)
@@ -118,30 +124,40 @@ func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily boo
 	return y.sorted(), err
 }
 
-// MarketplaceNumbers are the numbers of all campaigns and of all events that named none.
-func (t Tenant) MarketplaceNumbers(_ context.Context, d Dates, daily bool) ([]Numbers, error) {
+// MarketplaceNumbers are the numbers of all campaigns and of all events that named none. Sold is filled if byProduct says so:
+// only then are the counters of products read, of which there may be very many.
+func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduct bool) ([]Numbers, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
 	y := t.tallyOf(daily)
-	err = t.eachBidCell("", span, func(_ *campaignRef, x *shard.BidCell) { y.add(x.Cell, &x.Counters) })
+	err = t.eachCampaign(ctx, "", func(b *longBooks, c *campaignRef) {
+		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
+			y.add(x.Cell, &x.Counters)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	err = t.allGroups(func(b shard.Books) {
+	err = t.allGroups(ctx, func(b *longBooks) {
 		for _, c := range b.FreeCells(t.marketplace, span.from, span.to) {
 			y.add(c.Cell, &c.Counters)
 		}
-		b.ProductsSold(t.marketplace, span.from, span.to, y.sold)
+		if byProduct {
+			b.ProductsSold(t.marketplace, span.from, span.to, y.sold)
+		}
 	})
 	return y.sorted(), err
 }
 
 // eachSale adds the purchases of products, which lie in any group.
-func (t Tenant) eachSale(products []string, span cells, y *tally) error {
-	return t.allGroups(func(b shard.Books) {
+func (t Tenant) eachSale(ctx context.Context, products []string, span cells, y *tally) error {
+	return t.allGroups(ctx, func(b *longBooks) {
 		for _, id := range products {
+			if b.ended() {
+				return
+			}
 			for _, c := range b.ProductCells(t.marketplace, id, span.from, span.to) {
 				y.add(c.Cell, &c.Counters)
 				y.sold(id, &c)
@@ -156,25 +172,25 @@ type campaignRef struct {
 	vendor string
 }
 
-// eachBidCell calls fn with the counters of all campaigns of a vendor, or of all vendors, terminated campaigns included. A
+// eachCampaign calls fn in every group with all campaigns of a vendor, or of all vendors, terminated campaigns included. A
 // campaign's events lie in its own group, except for those that named it by its external id: they lie in any.
-func (t Tenant) eachBidCell(vendor string, span cells, fn func(*campaignRef, *shard.BidCell)) error {
-	campaigns, err := t.campaignRefs(vendor)
+func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longBooks, *campaignRef)) error {
+	campaigns, err := t.campaignRefs(ctx, vendor)
 	if err != nil {
 		return err
 	}
-	return t.allGroups(func(b shard.Books) {
+	return t.allGroups(ctx, func(b *longBooks) {
 		for i := range campaigns {
-			all := b.CampaignBidCells(campaigns[i].id, span.from, span.to)
-			for j := range all {
-				fn(&campaigns[i], &all[j])
+			if b.ended() {
+				return
 			}
+			fn(b, &campaigns[i])
 		}
 	})
 }
 
-func (t Tenant) campaignRefs(vendor string) (refs []campaignRef, err error) {
-	err = t.allGroups(func(b shard.Books) {
+func (t Tenant) campaignRefs(ctx context.Context, vendor string) (refs []campaignRef, err error) {
+	err = t.allGroups(ctx, func(b *longBooks) {
 		for _, status := range []*market.Status{nil, new(market.Terminated)} {
 			const all = 1 << 30
 			campaigns, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendor, Status: status}, 0, all)
@@ -188,10 +204,10 @@ func (t Tenant) campaignRefs(vendor string) (refs []campaignRef, err error) {
 }
 
 // soldOnlyBy are the products of a vendor that no other vendor sells.
-func (t Tenant) soldOnlyBy(vendor string) ([]string, error) {
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) (own []string) {
+func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, err error) {
+	err = t.readLong(ctx, t.store.Groups.Meta(), func(b *longBooks) {
 		const step = 1_000
-		for after, more := "", true; more; {
+		for after, more := "", true; more && !b.ended(); {
 			var products []market.Product
 			products, more = b.ProductsOf(t.marketplace, vendor, after, step)
 			for i := range products {
@@ -201,8 +217,8 @@ func (t Tenant) soldOnlyBy(vendor string) ([]string, error) {
 				}
 			}
 		}
-		return own
 	})
+	return own, err
 }
 
 // sellerOf is who sells a product when it is only one, else empty.
@@ -211,14 +227,4 @@ func sellerOf(p *market.Product) string {
 		return ""
 	}
 	return p.Vendors[0]
-}
-
-// allGroups asks every group, one after the other.
-func (t Tenant) allGroups(ask func(shard.Books)) error {
-	for _, g := range t.store.Groups.Groups() {
-		if _, err := read(t, g, func(b shard.Books) bool { ask(b); return true }); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -104,11 +104,11 @@ func pages(t *testing.T, tenant store.Tenant, q store.Interactions, limit int) (
 func TestNumbersAgree(t *testing.T) {
 	w, tenant := busy(t)
 	d := store.Dates{From: "2026-03-14", To: "2026-03-18"}
-	whole := sumOf(tenant.MarketplaceNumbers(t.Context(), d, false))
+	whole := sumOf(tenant.MarketplaceNumbers(t.Context(), d, false, true))
 	if whole.Impressions != 48 || whole.Purchases != 48 || whole.PurchaseQuantity != 8*(1+2+3+4+5+6) || whole.PurchaseAmount != 10_000*8*21 {
 		t.Fatalf("the marketplace has %+v", whole)
 	}
-	if days := sumOf(tenant.MarketplaceNumbers(t.Context(), d, true)); days != whole {
+	if days := sumOf(tenant.MarketplaceNumbers(t.Context(), d, true, false)); days != whole {
 		t.Errorf("days add up to %+v, the sum is %+v", days, whole)
 	}
 

@@ -35,7 +35,7 @@ func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
 }
 
 // runAll holds all auctions. With each it also explains them; without, that costs one comparison for each auction.
-func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate)) {
+func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate) bool) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)
 	s.begin(v, t, req, settings)
@@ -49,8 +49,8 @@ func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, 
 			continue
 		}
 		s.run(i, out, t.Seq+uint64(i)) //nolint:gosec // at most AuctionsMax.
-		if each != nil {
-			s.explain(i, out, each)
+		if each != nil && !s.explain(i, out, each) {
+			break
 		}
 	}
 	s.end()

@@ -45,35 +45,38 @@ type Fate struct {
 
 // Explain is Run that tells, after each auction, the fate of every bid that could have competed: every one that the result
 // counts as lost, and the winners. The results are those that Run gives for the same arguments and balances. It changes
-// nothing, and it is slow: each bid goes through its gates a second time.
+// nothing, and it is slow: each bid goes through its gates a second time. It ends early when each returns false; then the
+// results are not complete.
 //
 // OWNERSHIP: a Fate is valid until each returns.
-func Explain(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch, each func(auction int, f *Fate)) {
+func Explain(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch, each func(auction int, f *Fate) bool) {
 	sc.runAll(v, t, req, res, each)
 }
 
-// explain tells the fates of auction i, which was just held.
-func (s *Scratch) explain(i int, out *Result, each func(int, *Fate)) {
+// explain tells the fates of auction i, which was just held, as long as each returns true.
+func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 	byKey := make(map[uint64]int, len(s.candidates))
 	for at := range s.candidates {
 		byKey[s.candidates[at].key] = at
 	}
-	tell := func(h *hit, b *market.BidRow) {
+	tell := func(h *hit, b *market.BidRow) bool {
 		f := s.fate(h, b)
 		at, stood := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
 		if stood {
 			s.stood(&f, at, out)
 		}
 		s.needs(&f, h, b, stood, out)
-		each(i, &f)
+		return each(i, &f)
 	}
 	if s.place != nil {
 		bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 		for j := range bids {
 			at, _ := s.rowSeen.get(uint64(s.v.Ad(&bids[j]).Entity))
-			tell(&s.hits[at], &bids[j])
+			if !tell(&s.hits[at], &bids[j]) {
+				return false
+			}
 		}
-		return
+		return true
 	}
 	for at := range s.hits {
 		h := &s.hits[at]
@@ -83,12 +86,12 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *Fate)) {
 		r := s.v.ProductRow(h.row)
 		bids := s.v.Bids(r)
 		for j := range bids {
-			if !s.searched || s.invited(h, r, &bids[j]) {
-				tell(h, &bids[j])
+			if (!s.searched || s.invited(h, r, &bids[j])) && !tell(h, &bids[j]) {
+				return false
 			}
 		}
 	}
-	s.explainExternal(i, out, byKey, each)
+	return s.explainExternal(i, out, byKey, each)
 }
 
 // fate runs a bid's gates again and notes their numbers.
@@ -154,9 +157,9 @@ func (s *Scratch) stood(f *Fate, at int, out *Result) {
 }
 
 // explainExternal tells the fates of the request's own bids.
-func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *Fate)) {
+func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *Fate) bool) bool {
 	if !s.a.HasProducts {
-		return
+		return true
 	}
 	for j := range s.a.External {
 		b := &s.a.External[j]
@@ -175,6 +178,9 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 		if at, stood := byKey[externalKey|uint64(j)]; stood { //nolint:gosec // at most ExternalBidsMax.
 			s.stood(&f, at, out)
 		}
-		each(i, &f)
+		if !each(i, &f) {
+			return false
+		}
 	}
+	return true
 }

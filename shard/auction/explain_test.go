@@ -17,15 +17,16 @@ func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auct
 	var res auction.Results
 	told := make([][auction.Reasons]uint32, len(queries))
 	fates := make([][]auction.Fate, len(queries))
-	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.Fate) {
+	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.Fate) bool {
 		fates[i] = append(fates[i], *f)
 		if !f.Won {
 			told[i][f.Reason]++
-			return
+			return true
 		}
 		if w := res.Results[i].Winners[f.Rank-1]; w.Price != f.Price || w.Campaign != f.Campaign {
 			t.Errorf("%s auction %d: rank %d is told as %+v", name, i, f.Rank, f)
 		}
+		return true
 	})
 	for i, q := range queries {
 		x := &res.Results[i]
@@ -86,8 +87,9 @@ func TestExplain(t *testing.T) {
 	v := s.m.View()
 	var res auction.Results
 	all := map[string]auction.Fate{}
-	auction.Explain(v, ticket(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.Fate) {
+	auction.Explain(v, ticket(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.Fate) bool {
 		all[s.names[string(f.Campaign[:])]] = *f
+		return true
 	})
 	if f := all["a"]; !f.Won || f.Rank != 1 || f.Price != 500_001 || f.Amount != 2_000_000 || string(f.Vendor.Bytes) != "anna" || string(f.Target.Bytes) != "p" {
 		t.Errorf("the winner: %+v", f)
@@ -99,5 +101,18 @@ func TestExplain(t *testing.T) {
 	}
 	if f := all["c"]; f.Won || f.Reason != auction.Reserve || f.Reserve != 100_000 || f.Needed < 2_000_000 || f.Needed > 2_000_001 {
 		t.Errorf("the one at the reserve price: %+v", f)
+	}
+
+	// Who has heard enough ends it: no bid and no auction follows.
+	for enough := 1; enough <= len(all)+1; enough++ {
+		told := 0
+		two := requestFor(v, 1, query{slots: 1, products: []string{"p"}}, query{slots: 1, products: []string{"p"}})
+		auction.Explain(v, ticket(100, 1), two, &res, new(auction.Scratch), func(int, *auction.Fate) bool {
+			told++
+			return told < enough
+		})
+		if told != enough {
+			t.Errorf("%d fates were told after %d were enough", told, enough)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -25,7 +26,7 @@ const (
 
 // Core holds auctions and explains them.
 type Core interface {
-	Explain(marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string)
+	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
 }
 
@@ -43,7 +44,7 @@ type service struct {
 func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
-		ID: "explainAuctions", Method: http.MethodPost, Path: base + "/explain", Tag: tag,
+		ID: "explainAuctions", Method: http.MethodPost, Path: base + "/explain", Tag: tag, Background: background.Explain,
 		Doc: "Hold the auctions of a body of /v2 without effect, and tell what became of every bid. A body that /v2 would refuse is " +
 			"refused in the same words.",
 	}, s.explain)
@@ -71,7 +72,10 @@ type (
 
 func (s service) explain(ctx context.Context, in *explainInput) (*explainOutput, error) {
 	operation := cmp.Or(in.Operation, serving.ExplainOperations[0])
-	e, code, message := s.core.Explain(resource.CallerOf(ctx).Marketplace, operation, in.Body, s.now())
+	e, code, message, err := s.core.Explain(ctx, resource.CallerOf(ctx).Marketplace, operation, in.Body, s.now())
+	if err != nil {
+		return nil, resource.Of(err)
+	}
 	if code != apierr.OK {
 		return nil, resource.Refuse(code, message)
 	}

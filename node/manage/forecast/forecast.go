@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
 	"github.com/gavel-ads/gavel/node/store"
@@ -34,7 +35,7 @@ const (
 
 // Core replays.
 type Core interface {
-	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code)
+	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code, error)
 }
 
 // Store is what forecasts need of a marketplace's store.
@@ -43,7 +44,7 @@ type Store interface {
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
 	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
-	MarketplaceNumbers(ctx context.Context, d store.Dates, daily bool) ([]store.Numbers, error)
+	MarketplaceNumbers(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.Numbers, error)
 }
 
 type service struct {
@@ -55,7 +56,7 @@ type service struct {
 func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
-		ID: "forecastCampaign", Method: http.MethodGet, Path: "/public/v1/campaign-service/campaigns/{campaign_id}/forecast", Tag: "Campaigns",
+		ID: "forecastCampaign", Method: http.MethodGet, Path: "/public/v1/campaign-service/campaigns/{campaign_id}/forecast", Tag: "Campaigns", Background: background.Forecast,
 		Doc: "Forecast a campaign from the auctions that this node recorded last: what would it win of them, as it stands now, against what " +
 			"others bid now? It runs in the forecast whatever its dates, status and switch say, and without restrictions; so create one that is " +
 			"switched off to forecast it first.",
@@ -95,7 +96,10 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 		b.Amount = max(1, min(b.Amount, amountMax)*money.Micros(in.BidPercent)/100)
 	}
 	now := s.now()
-	replay, code := s.core.Replay(ctx, resource.CallerOf(ctx).Marketplace, &supposition, now)
+	replay, code, err := s.core.Replay(ctx, resource.CallerOf(ctx).Marketplace, &supposition, now)
+	if err != nil {
+		return nil, resource.Of(err)
+	}
 	if code != apierr.OK {
 		return nil, resource.Refuse(code, "")
 	}
@@ -119,7 +123,7 @@ func ratesOf(ctx context.Context, st Store, m *market.Marketplace, campaign ids.
 	if own.Impressions >= ownMin {
 		return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, nil
 	}
-	all, err := st.MarketplaceNumbers(ctx, days, false)
+	all, err := st.MarketplaceNumbers(ctx, days, false, false)
 	if err != nil {
 		return rates{}, err
 	}

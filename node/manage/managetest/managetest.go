@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/blob"
 	"github.com/gavel-ads/gavel/node/limits"
 	"github.com/gavel-ads/gavel/node/manage"
@@ -70,6 +71,13 @@ func New(t testing.TB) *World {
 // NewWith builds a world with a configuration.
 func NewWith(t testing.TB, c manage.Config) *World {
 	t.Helper()
+	return NewBackground(t, c, nil)
+}
+
+// NewBackground is NewWith where a scheduler decides when reports, explanations and forecasts run. REQUIRES: they run one at a
+// time, because a read of a group locks it.
+func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *World {
+	t.Helper()
 	w := &World{Keys: map[string]string{}, table: auth.NewTable()}
 	w.now.Store(Start.UnixMilli())
 	f := &feed{Market: market.New(1), keys: w.table}
@@ -106,7 +114,7 @@ func NewWith(t testing.TB, c manage.Config) *World {
 	server, err := manage.New(c, manage.Deps{
 		Bodies: w.Bodies,
 		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
-		Now: w.Now, Ready: func() string { return "" },
+		Now: w.Now, Ready: func() string { return "" }, Background: b,
 		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
 		Audit: func(m uint16, e store.AuditEntry) {
 			if to := w.auditTo.Load(); to != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/auth"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -69,6 +70,10 @@ func Register(api huma.API, now func() time.Time) {
 	}
 	const campaigns = oneVendor + "campaigns"
 	reports := Base + "reporting/campaigns/{campaign_id}"
+	long := func(op resource.Op) resource.Op {
+		op.Background = background.Report
+		return op
+	}
 	resource.Add(api, add("getModalMarketplace", http.MethodGet, vendors+"marketplace-details", "Get the currency and language of the dialog."), details)
 	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, when there is one."), s.shopCampaign)
 	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
@@ -78,8 +83,8 @@ func Register(api huma.API, now func() time.Time) {
 	resource.Add(api, add("getModalCampaign", http.MethodGet, campaigns+"/{campaign_id}", "Get a campaign of the vendor."), get)
 	resource.Add(api, add("patchModalCampaign", http.MethodPatch, campaigns+"/{campaign_id}", "Change a campaign of the vendor."), patch)
 	resource.Add(api, add("deleteModalCampaign", http.MethodDelete, campaigns+"/{campaign_id}", "End a campaign of the vendor; its reports stay."), remove)
-	resource.Add(api, add("getModalReport", http.MethodGet, reports, "Get the numbers of a campaign of the vendor."), report)
-	resource.Add(api, add("getModalDailyReport", http.MethodGet, reports+"/daily", "Get the numbers of a campaign of the vendor by day."), daily)
+	resource.Add(api, long(add("getModalReport", http.MethodGet, reports, "Get the numbers of a campaign of the vendor.")), report)
+	resource.Add(api, long(add("getModalDailyReport", http.MethodGet, reports+"/daily", "Get the numbers of a campaign of the vendor by day.")), daily)
 }
 
 // OneVendor names the vendor in the path. The listener has compared it with the vendor of the token.

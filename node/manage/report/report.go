@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -32,7 +33,7 @@ type Store interface {
 	CampaignProducts(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
 	ProductNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
 	VendorNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
-	MarketplaceNumbers(ctx context.Context, d store.Dates, daily bool) ([]store.Numbers, error)
+	MarketplaceNumbers(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.Numbers, error)
 	Interactions(ctx context.Context, q *store.Interactions) ([]store.Interaction, bool, error)
 	CompleteThrough() time.Time
 	CursorKey() [32]byte
@@ -49,7 +50,7 @@ func Register(api huma.API) {
 }
 
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
-	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc}, serve)
+	resource.Add(api, resource.Op{ID: id, Method: http.MethodGet, Path: path, Tag: tag, Doc: doc, Background: background.Report}, serve)
 }
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }

@@ -117,8 +117,8 @@ func (in *MarketplaceInput) scope() []string {
 	return []string{"marketplace", in.StartDate, in.EndDate}
 }
 
-func (*MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
-	rows, err := st.MarketplaceNumbers(ctx, d, daily)
+func (in *MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
+	rows, err := st.MarketplaceNumbers(ctx, d, daily, in.PurchaseCountByProduct)
 	return rows, resource.Of(err)
 }
 

@@ -11,10 +11,12 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/store"
 )
 
@@ -49,6 +51,9 @@ type Problem struct {
 	Message    string // Empty stands for the code's own text.
 	Violations []Violation
 	Cause      error // For the log only, never for the caller.
+	// RetryAfter is when the request may be repeated, rounded up to seconds. Zero stands for the code's own: 1 to 3 seconds of a
+	// 503, and nothing of any other.
+	RetryAfter time.Duration
 }
 
 // Refuse returns an error with one code.
@@ -92,6 +97,9 @@ func (p *Problem) GetStatus() int {
 
 // GetHeaders returns what the answer carries beside its body; huma asks for it.
 func (p *Problem) GetHeaders() http.Header {
+	if p.RetryAfter > 0 {
+		return http.Header{"Retry-After": {strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10)}}
+	}
 	if p.GetStatus() != http.StatusServiceUnavailable {
 		return nil
 	}
@@ -126,6 +134,9 @@ func Of(err error) error {
 	}
 	if errors.Is(err, context.Canceled) {
 		code = apierr.RequestCanceled
+	}
+	if errors.Is(err, background.ErrTooLong) {
+		return err // inBackground makes the answer.
 	}
 	return &Problem{Code: code, Cause: err}
 }

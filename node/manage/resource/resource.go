@@ -21,6 +21,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 )
 
 // Caller is who sent a request, as the door found out from its key. Tenant is the store of the key's marketplace: nothing
@@ -30,6 +31,8 @@ type Caller struct {
 	KeyID       string
 	Vendor      string // Only of a token of the vendors' dialog, which KeyID asked for: whose it is.
 	Tenant      any
+	// Background runs operations that may take long; nil runs them at once.
+	Background *background.Scheduler
 }
 
 type callerKey struct{}
@@ -117,6 +120,9 @@ type Op struct {
 	Key    string // What the operation asks for; ManagementKey when empty.
 	// Vendor is set for operations that ask for a ModalToken, and for no others.
 	Vendor *VendorScope
+	// Background is set of an operation that may take long: it runs when it is its turn, beside auctions, and steps the
+	// background.Work of its context in its loops.
+	Background background.Kind
 }
 
 // What operations ask for, by the names of the security schemes.
@@ -163,7 +169,7 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	if op.Method == http.MethodGet {
 		h.Parameters = consistency()
 	}
-	huma.Register(api, h, serve)
+	huma.Register(api, h, inBackground(op.Background, serve))
 	nullable(api.OpenAPI().Components.Schemas, reflect.TypeFor[O](), map[reflect.Type]bool{})
 }
 

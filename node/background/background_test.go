@@ -1,0 +1,318 @@
+package background
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// bench is a Scheduler in a bubble, with one turn and a CPU whose time passes only when work says so.
+type bench struct {
+	*Scheduler
+	worked  atomic.Int64 // Nanoseconds.
+	traffic atomic.Uint64
+	wait    sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[uint16]int
+	most    map[uint16]int // That ran at a time; 0 is all marketplaces.
+	order   []string
+}
+
+func newBench(l Limits) *bench {
+	b := &bench{running: map[uint16]int{}, most: map[uint16]int{}}
+	b.Scheduler = New(Config{
+		Limits: l, Traffic: b.traffic.Load,
+		Now: func() time.Time { return time.Now().Add(time.Duration(b.worked.Load())) },
+	})
+	b.turns = make(chan struct{}, 1)
+	return b
+}
+
+var small = Limits{
+	PerMarketplace: 2, PerNode: 3, Waiting: 4, Wait: 10 * time.Second, Budget: 15 * time.Second, Window: time.Minute, Run: 40 * time.Second,
+}
+
+// start runs work that takes so many steps of 100 µs; between two steps it may block, as if it read from a disk.
+func (b *bench) start(t *testing.T, marketplace uint16, name string, steps int, block time.Duration) {
+	b.wait.Go(func() {
+		err := b.Run(t.Context(), marketplace, Report, func(ctx context.Context) error {
+			b.enter(marketplace, name, 1)
+			defer b.enter(marketplace, "", -1)
+			for range steps {
+				time.Sleep(block)
+				if err := b.step(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if refused, ok := errors.AsType[*Refused](err); ok {
+			b.enter(marketplace, fmt.Sprintf("%s refused own=%t", name, refused.Own), 0)
+		} else if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (b *bench) enter(marketplace uint16, name string, delta int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range []uint16{0, marketplace} {
+		b.running[m] += delta
+		b.most[m] = max(b.most[m], b.running[m])
+	}
+	if name != "" {
+		b.order = append(b.order, name)
+	}
+}
+
+// step is 100 µs of work.
+func (b *bench) step(ctx context.Context) error {
+	b.worked.Add(int64(100 * time.Microsecond))
+	return Of(ctx).Step(ctx)
+}
+
+func TestAtMostSoManyRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := small
+		l.Waiting = 5
+		b := newBench(l)
+		for i := range 5 {
+			for marketplace := range uint16(3) {
+				b.start(t, marketplace+1, fmt.Sprint(marketplace+1), 3+i, time.Millisecond)
+			}
+		}
+		b.wait.Wait()
+		if b.most[0] != 3 || b.most[1] > 2 || b.most[2] > 2 || b.most[3] > 2 || len(b.order) != 15 {
+			t.Errorf("%v ran at a time, begun %v", b.most, b.order)
+		}
+		if s := b.Stats(Report); s.Running != 0 || s.Waiting != 0 || s.Refused != 0 || s.CPU <= 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A marketplace that asks for much does not delay another one by more than one of its requests.
+func TestPlacesGoRoundByMarketplace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := small
+		l.PerNode, l.PerMarketplace = 1, 1
+		b := newBench(l)
+		for i := range 5 {
+			b.start(t, 1, fmt.Sprint("a", i), 20, time.Millisecond)
+			synctest.Wait()
+		}
+		b.start(t, 2, "b0", 20, time.Millisecond)
+		synctest.Wait()
+		b.start(t, 2, "b1", 20, time.Millisecond)
+		b.wait.Wait()
+		if got, want := strings.Join(b.order, " "), "a0 a1 b0 a2 b1 a3 a4"; got != want {
+			t.Errorf("ran %s, want %s", got, want)
+		}
+	})
+}
+
+// Two marketplaces that compute without end get the same CPU time, whatever the number of their requests.
+func TestTurnsAreShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(small)
+		var steps [3]atomic.Int64
+		var begun atomic.Int64
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for _, marketplace := range []uint16{1, 2} {
+			b.wait.Go(func() {
+				_ = b.Run(ctx, marketplace, Explain, func(ctx context.Context) error {
+					begun.Add(1)
+					for {
+						if begun.Load() == 2 && steps[marketplace].Add(1) == 10_000 {
+							cancel()
+						}
+						time.Sleep(100 * time.Microsecond) // In a bubble nobody is ever late for a turn.
+						if err := Of(ctx).Step(ctx); err != nil {
+							return err
+						}
+					}
+				})
+			})
+		}
+		b.wait.Wait()
+		if a, c := steps[1].Load(), steps[2].Load(); min(a, c) < 9_900 {
+			t.Errorf("%d and %d steps", a, c)
+		}
+	})
+}
+
+// Whoever is gone or has run too long gets no further slice.
+func TestStoppedWithinASlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(small)
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		work := func(ctx context.Context) error {
+			for {
+				if steps++; steps == 1_005 {
+					cancel()
+				}
+				if err := b.step(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		if err := b.Run(ctx, 1, Report, work); !errors.Is(err, context.Canceled) || steps > 1_005+int(slice/(100*time.Microsecond)) {
+			t.Errorf("%d steps, %v", steps, err)
+		}
+		if err := b.Run(ctx, 1, Report, work); !errors.Is(err, context.Canceled) || steps > 1_015 {
+			t.Errorf("it began: %d steps, %v", steps, err)
+		}
+		b.traffic.Add(1) // So that pauses let time pass.
+		err := b.Run(t.Context(), 1, Report, func(ctx context.Context) error {
+			for {
+				b.traffic.Add(1)
+				if err := b.step(ctx); err != nil {
+					if again := b.step(ctx); !errors.Is(again, ErrTooLong) {
+						t.Errorf("after the end: %v", again)
+					}
+					return err
+				}
+			}
+		})
+		if !errors.Is(err, ErrTooLong) {
+			t.Error(err)
+		}
+	})
+}
+
+// A marketplace may overdraw its budget once, and then has to wait until it has refilled; another one does not.
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(small)
+		heavy := func(ctx context.Context) error {
+			for range 200 {
+				b.worked.Add(int64(100 * time.Millisecond))
+				if err := Of(ctx).Step(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		ask := func(marketplace uint16) (refused *Refused) {
+			t.Helper()
+			err := b.Run(t.Context(), marketplace, Forecast, func(context.Context) error { return nil })
+			if err != nil && !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			return refused
+		}
+		if err := b.Run(t.Context(), 1, Forecast, heavy); err != nil { // 20 s, of which 5 s refill meanwhile.
+			t.Fatal(err)
+		}
+		refused := ask(1)
+		if refused == nil || !refused.Own || refused.After < 5*time.Second || refused.After > 8*time.Second {
+			t.Fatalf("%+v", refused)
+		}
+		if other := ask(2); other != nil {
+			t.Errorf("another marketplace: %v", other)
+		}
+		time.Sleep(refused.After)
+		if refused = ask(1); refused != nil {
+			t.Errorf("after the wait: %v", refused)
+		}
+		if s := b.Stats(Forecast); s.Refused != 1 || s.CPU != 20*time.Second {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// Waiting is bounded in number and time, and who is refused learns whose work is the reason.
+func TestWaitingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(small)
+		for i := range 3 { // The node is full with two of marketplace 1 and one of 2.
+			b.start(t, uint16(1+i/2), "", 1, 12*time.Second)
+		}
+		synctest.Wait()
+		began := time.Now()
+		for i := range 5 {
+			b.start(t, 1, fmt.Sprint("a", i), 1, 0)
+			synctest.Wait()
+		}
+		b.start(t, 3, "c", 1, 0)
+		synctest.Wait()
+		if got := strings.Join(b.order, " "); got != "a4 refused own=true" || b.Stats(Report).Waiting != 5 {
+			t.Errorf("%s, %+v", got, b.Stats(Report))
+		}
+		time.Sleep(small.Wait)
+		synctest.Wait()
+		if took := time.Since(began); took != small.Wait || b.Stats(Report).Waiting != 0 {
+			t.Errorf("after %v: %+v", took, b.Stats(Report))
+		}
+		b.wait.Wait()
+		if got := strings.Join(b.order, " "); strings.Count(got, "refused own=true") != 5 || !strings.Contains(got, "c refused own=false") {
+			t.Error(got)
+		}
+	})
+}
+
+// While there is traffic, work takes a third of the time; without, it does not pause.
+func TestPausesWhileThereIsTraffic(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(small)
+			began := time.Now()
+			if err := b.Run(t.Context(), 1, Report, func(ctx context.Context) error {
+				for range 1_000 {
+					if busy {
+						b.traffic.Add(1)
+					}
+					if err := b.step(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want := time.Duration(0)
+			if busy {
+				want = rests * 100 * time.Millisecond
+			}
+			if paused := time.Since(began); paused != want {
+				t.Errorf("traffic %t: paused for %v, want %v", busy, paused, want)
+			}
+		})
+	}
+}
+
+// Without a Scheduler, and for work of no kind, there is only the context.
+func TestWithoutScheduler(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var s *Scheduler
+	if err := s.Run(ctx, 1, Report, func(ctx context.Context) error { return Of(ctx).Step(ctx) }); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := New(Config{Limits: small}).Run(ctx, 1, None, func(ctx context.Context) error { return Of(ctx).Step(ctx) }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	b.ReportAllocs()
+	_ = New(Config{Limits: small}).Run(b.Context(), 1, Report, func(ctx context.Context) error {
+		w := Of(ctx)
+		for b.Loop() {
+			if err := w.Step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

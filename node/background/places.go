@@ -1,0 +1,115 @@
+package background
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// grant gives free places to waiting requests, one to each marketplace in turn. LOCKS: mu is held.
+func (s *Scheduler) grant() {
+	for i := 0; i < len(s.waiting) && s.running < s.config.PerNode; {
+		marketplace := s.waiting[i]
+		m := s.marketplaces[marketplace]
+		if m.running >= s.config.PerMarketplace {
+			i++
+			continue
+		}
+		r := m.queue[0]
+		s.dequeue(m, marketplace, 0)
+		if len(m.queue) > 0 { // To the end: the others come first.
+			at := slices.Index(s.waiting, marketplace)
+			s.waiting = append(slices.Delete(s.waiting, at, at+1), marketplace)
+		}
+		if refused := s.overdrawn(m); refused != nil {
+			r.refused = s.refuse(r, refused)
+		} else {
+			m.running++
+			s.running++
+			s.stats[r.kind].Running++
+		}
+		close(r.decided)
+	}
+}
+
+// dequeue takes a request out of its queue. LOCKS: mu is held.
+func (s *Scheduler) dequeue(m *share, marketplace uint16, at int) {
+	s.stats[m.queue[at].kind].Waiting--
+	m.queue = slices.Delete(m.queue, at, at+1)
+	if len(m.queue) == 0 {
+		s.waiting = slices.DeleteFunc(s.waiting, func(other uint16) bool { return other == marketplace })
+	}
+}
+
+// withdraw takes a request back that waits no longer, refused with a reason if there is one. It reports false when the
+// request was decided meanwhile.
+func (s *Scheduler) withdraw(m *share, marketplace uint16, r *request, why *Refused) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.Index(m.queue, r)
+	if at < 0 {
+		return false
+	}
+	s.dequeue(m, marketplace, at)
+	if why != nil {
+		r.refused = s.refuse(r, why)
+	}
+	return true
+}
+
+// late is why a request got no place in time.
+func (s *Scheduler) late(m *share) *Refused {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.running >= s.config.PerMarketplace {
+		return &Refused{Own: true, After: s.config.Wait, Why: fmt.Sprintf(
+			"%d reports, explanations and forecasts of this marketplace are running, which is the most", s.config.PerMarketplace)}
+	}
+	return &Refused{After: s.config.Wait, Why: "this node is busy with reports, explanations and forecasts"}
+}
+
+// overdrawn refuses when the budget of a marketplace is used up. LOCKS: mu is held.
+func (s *Scheduler) overdrawn(m *share) *Refused {
+	s.refill(m)
+	over := m.spent - s.config.Budget
+	if over < 0 {
+		return nil
+	}
+	// Until a tenth of the budget is there again: a request that came at once would use up the first millisecond of it.
+	after := time.Duration(float64(over+s.config.Budget/10) * float64(s.config.Window) / float64(s.config.Budget))
+	return &Refused{Own: true, After: after, Why: fmt.Sprintf(
+		"the CPU time of this marketplace for reports, explanations and forecasts, %s in %s, is used up", s.config.Budget, s.config.Window)}
+}
+
+// refill takes off what is spent what the time since brings. LOCKS: mu is held.
+func (s *Scheduler) refill(m *share) {
+	now := s.config.Now()
+	back := float64(now.Sub(m.at)) * float64(s.config.Budget) / float64(s.config.Window)
+	m.spent = max(0, m.spent-time.Duration(back))
+	m.at = now
+}
+
+// refuse counts a refusal. LOCKS: mu is held.
+func (s *Scheduler) refuse(r *request, why *Refused) *Refused {
+	s.stats[r.kind].Refused++
+	return why
+}
+
+// spend charges a marketplace for a slice.
+func (s *Scheduler) spend(m *share, kind Kind, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refill(m)
+	m.spent += took
+	s.stats[kind].CPU += took
+}
+
+// leave gives a place back.
+func (s *Scheduler) leave(m *share, kind Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.running--
+	s.running--
+	s.stats[kind].Running--
+	s.grant()
+}

@@ -1,0 +1,109 @@
+package manage_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/node/background"
+	"github.com/gavel-ads/gavel/node/manage"
+	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Reports, explanations and forecasts wait for their turn. When it does not come in time, what the marketplace itself has
+// running is answered with 429, and what others have with 503; both say when to come again. Other operations do not wait.
+func TestLongRequestsTakeTurns(t *testing.T) {
+	limits := background.Defaults
+	limits.PerMarketplace, limits.PerNode, limits.Wait = 1, 2, 1500*time.Microsecond
+	s := background.New(background.Config{Limits: limits})
+	w := managetest.NewBackground(t, manage.Config{}, s)
+	campaign := created(t, w)
+	ask := func(method, path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+		rec := httptest.NewRecorder()
+		w.ServeHTTP(rec, r)
+		return rec
+	}
+	long := func(want int, code string) {
+		t.Helper()
+		const days = "?start_date=2026-03-01&end_date=2026-03-31"
+		for _, o := range [][3]string{
+			{"GET", "/public/v1/reporting-service/marketplace" + days},
+			{"GET", "/public/v1/reporting-service/marketplace/daily" + days},
+			{"GET", "/public/v1/reporting-service/campaigns/" + campaign + days},
+			{"GET", "/public/v1/reporting-service/interactions?start_date=2026-03-01T00:00:00Z&end_date=2026-03-31T00:00:00Z"},
+			{"POST", "/public/v1/auctions/explain", `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`},
+			{"GET", "/public/v1/campaign-service/campaigns/" + campaign + "/forecast"},
+		} {
+			rec := ask(o[0], o[1], o[2])
+			if rec.Code != want || !strings.Contains(rec.Body.String(), code) {
+				t.Errorf("%s: %d %s, want %d", o[1], rec.Code, rec.Body, want)
+			}
+			if after := rec.Header().Get("Retry-After"); (after != "") != (want >= 400) || want >= 400 && after != "1" {
+				t.Errorf("%s: Retry-After %q of a %d", o[1], after, rec.Code)
+			}
+		}
+	}
+	long(http.StatusOK, "")
+	release := occupy(t, s, managetest.Main)
+	long(http.StatusTooManyRequests, `"too_many_requests"`)
+	if rec := ask("GET", "/public/v1/campaign-service/campaigns/"+campaign, ""); rec.Code != http.StatusOK {
+		t.Errorf("another operation: %d %s", rec.Code, rec.Body)
+	}
+	release()
+	for i := range uint16(2) {
+		defer occupy(t, s, 100+i)()
+	}
+	long(http.StatusServiceUnavailable, `"service_unavailable"`)
+	if n := s.Stats(background.Report).Refused; n != 8 {
+		t.Errorf("%d refused reports", n)
+	}
+}
+
+// A client that is gone gets no answer, and its report reads nothing.
+func TestLongRequestsEndWithTheirClient(t *testing.T) {
+	w := managetest.NewBackground(t, manage.Config{}, background.New(background.Config{Limits: background.Defaults}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := httptest.NewRequestWithContext(ctx, "GET", "/public/v1/reporting-service/marketplace?start_date=2026-03-01&end_date=2026-03-31", http.NoBody)
+	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	if rec.Code != 499 || !strings.Contains(rec.Body.String(), "request_canceled") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// occupy takes a place of a marketplace until it is released.
+func occupy(t *testing.T, s *background.Scheduler, marketplace uint16) (release func()) {
+	t.Helper()
+	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer close(ended)
+		_ = s.Run(ctx, marketplace, background.Explain, func(ctx context.Context) error {
+			time.Sleep(2 * time.Millisecond) // Longer than a slice.
+			cancel()
+			_ = background.Of(ctx).Step(ctx) // It has a place and no turn from now on.
+			close(begun)
+			<-end
+			return nil
+		})
+	}()
+	<-begun
+	return func() { close(end); <-ended }
+}
+
+func created(t *testing.T, w *managetest.World) string {
+	t.Helper()
+	c := &market.Campaign{VendorID: "v1", Name: "c", Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved}
+	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, nil); err != nil {
+		t.Fatal(err)
+	}
+	return c.ID.String()
+}
