@@ -140,6 +140,7 @@ func (m *Machine) purge() {
 	}
 	m.purgeAdjusts()
 	m.purgeStaged(hour)
+	m.purgeUnknown()
 }
 
 func (m *Machine) drop(k *bucket) {

@@ -172,7 +172,8 @@ func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord,
 	countEvent(m.cell(key), r, charged)
 	for i := range r.Items {
 		item := &r.Items[i]
-		m.key = keyProductCell(m.key[:0], marketplace, item.ProductID, r.Cell)
+		product := m.countedAs(marketplace, r, item)
+		m.key = keyProductCell(m.key[:0], marketplace, product, r.Cell)
 		counters := m.cell(m.key)
 		counters.Purchases++
 		counters.Purchase(item.Quantity, item.UnitPrice)

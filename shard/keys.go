@@ -50,7 +50,8 @@ const (
 	tableTransit      = 0x20 // marketplace u16, transfer id -> nothing; while it is under way, in the sender's group.
 	tableEntry        = 0x21 // account id, line descending -> the other account, description.
 	tableEmptied      = 0x22 // marketplace u16, wallet id, number u32 -> when; until somebody was told.
-	tableEnd          = 0x23
+	tableUnknown      = 0x23 // marketplace u16, day u32, product -> nothing.
+	tableEnd          = 0x24
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -137,6 +138,11 @@ func keyProductCell(dst []byte, marketplace uint16, product []byte, cell uint32)
 
 func keyFreeCell(dst []byte, marketplace uint16, cell uint32) []byte {
 	return appendU32(appendU16(append(dst, tableFreeCell), marketplace), cell)
+}
+
+// prefixUnknown starts the keys of the unknown products that count for themselves on a day.
+func prefixUnknown(dst []byte, marketplace uint16, day uint32) []byte {
+	return appendU32(appendU16(append(dst, tableUnknown), marketplace), day)
 }
 
 // prefixSegment starts the keys of a segment.

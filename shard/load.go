@@ -185,6 +185,8 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		return l.takeSegment(key, value)
 	case tableStaged:
 		return l.takeStaged(key, value)
+	case tableUnknown:
+		return l.takeUnknown(rest, hash)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

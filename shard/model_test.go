@@ -36,8 +36,9 @@ const modelRounds = 10
 func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardtest.Step) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := shardtest.NewGenerator(func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) })
-		single := open(t, shardtest.NewKV())
-		batched := open(t, shardtest.NewKV())
+		g.Model.UnknownMax = unknownMax
+		single := openFew(t, shardtest.NewKV())
+		batched := openFew(t, shardtest.NewKV())
 		if newest {
 			step := g.Newest()
 			check(t, step.Check(single.Do(step.Command)))
@@ -67,9 +68,9 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "then") {
 			case 0:
-				batched = open(t, batched.KV) // A restart.
+				batched = openFew(t, batched.KV) // A restart.
 			case 1:
-				batched = open(t, single.KV.Copy()) // A snapshot of the other, installed on an empty node.
+				batched = openFew(t, single.KV.Copy()) // A snapshot of the other, installed on an empty node.
 			case 2:
 				check(t, batched.Machine.Load(batched.KV)) // A snapshot installed under a running machine.
 			}
@@ -79,6 +80,17 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 			}
 		}
 	})
+}
+
+// unknownMax is how many unknown products count for themselves in these tests.
+const unknownMax = 2
+
+// openFew is open with so few unknown products.
+func openFew(t fataler, kv *shardtest.KV) *shardtest.Replica {
+	t.Helper()
+	r := open(t, kv)
+	r.Machine.LimitUnknownProducts(unknownMax)
+	return r
 }
 
 type fataler interface {

@@ -87,6 +87,8 @@ type Machine struct {
 	attempts     attempts
 	dedup        dedup
 	cells        cells
+	unknown      map[unknownDay]unknowns
+	unknownMax   int // UnknownProductsMax; only tests have a smaller one.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -143,7 +145,7 @@ type wallet struct {
 // New returns the machine of a group; meta says whether it carries the marketplaces, records and the catalog. A group 0
 // carries nothing else. Load must be called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
-	m := &Machine{group: group, meta: meta, feed: feed}
+	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax}
 	m.forget()
 	return m
 }
@@ -164,6 +166,7 @@ func (m *Machine) forget() {
 	m.attempts = newAttempts()
 	m.dedup = newDedup()
 	m.cells = newCells()
+	m.unknown = make(map[unknownDay]unknowns)
 	m.dirtyCampaigns, m.dirtyWallets = nil, nil
 }
 

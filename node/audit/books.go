@@ -26,7 +26,7 @@ const (
 	tableJournal      = 0x1a
 	tableTransfer     = 0x1e
 	tableEntry        = 0x21
-	tableLast         = 0x22
+	tableLast         = 0x23
 )
 
 // keyBytes are the lengths of the keys that are read; others are hashed only.

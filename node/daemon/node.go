@@ -247,6 +247,7 @@ func (n *node) buildCore(context.Context) error {
 		},
 		Location:         n.zones().location,
 		CatalogPrice:     n.store.CatalogPrice,
+		Level:            n.cluster.Level,
 		ExternalCampaign: n.feed.externals.resolve,
 		Stale:            n.freshness.Stale,
 		Frequency:        n.feed,

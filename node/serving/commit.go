@@ -64,6 +64,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 	var others sync.WaitGroup
 	for i := range es.shares {
 		s := &es.shares[i]
+		c.suit(s)
 		s.cmd = command.AppendEvents(s.cmd, r.Now.UnixMilli(), &command.Events{
 			Marketplace: es.marketplace, Records: s.records,
 		})
@@ -89,6 +90,18 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 		}
 	}
 	return result
+}
+
+// suit leaves out of a share what its group cannot read before every node runs this version.
+func (c *Core) suit(s *share) {
+	if c.Level != nil && c.Level(s.group) >= command.LevelProducts {
+		return
+	}
+	for i := range s.records {
+		for j := range s.records[i].Items {
+			s.records[i].Items[j].Unknown = false
+		}
+	}
 }
 
 func (c *Core) commit(s *share) {

@@ -54,7 +54,7 @@ func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
 	es := &sc.event
-	es.begin(c, m, secret)
+	es.begin(c, view, m, secret)
 	es.batch.Body = r.Body
 	if code = wire.ParseEvents(&es.batch, r.Now.UnixMilli(), &sc.fault); code != apierr.OK {
 		if e := es.forged(keyring, r.Now.UnixMilli(), &sc.fault); e != nil {

@@ -346,3 +346,20 @@ func (discard) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, erro
 	}
 	return command.AppendEventResults(nil, make([]command.EventResult, opened.Count)), nil
 }
+
+// A purchase says which of its products the catalog does not have, once the group can read it.
+func TestUnknownProductsAreMarked(t *testing.T) {
+	for _, level := range []command.Level{command.LevelWallets, command.LevelProducts} {
+		node := servingtest.New(servingtest.Spec{Bids: 10})
+		deps := node.Deps
+		deps.Level = func(ids.Group) command.Level { return level }
+		body := fmt.Sprintf(`{"purchases":[{"id":"1",%s,"items":[{"productId":"p-0000001","quantity":1,"unitPrice":1},{"productId":"invented","unitPrice":1}]}]}`, occurred)
+		if a := ask(serving.New(deps), "POST", "/v2/events", node.AuctionKey, body); a.status != 200 {
+			t.Fatal(a.body)
+		}
+		items := node.Proposer.Committed[0].Events.Records[0].Items
+		if want := level == command.LevelProducts; items[0].Unknown || items[1].Unknown != want {
+			t.Errorf("level %d: %+v", level, items)
+		}
+	}
+}

@@ -23,6 +23,7 @@ type eventScratch struct {
 	seen   []uint64 // The beginnings of the keys, by event.
 
 	core        *Core
+	view        *market.View
 	marketplace uint16
 	location    *time.Location
 	hasher      hasher
@@ -31,8 +32,8 @@ type eventScratch struct {
 // placed says where event i of the batch went: record position of share.
 type placed struct{ share, position int }
 
-func (es *eventScratch) begin(c *Core, m *market.Marketplace, secret *[32]byte) {
-	es.core, es.marketplace, es.location = c, m.Ordinal, time.UTC
+func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace, secret *[32]byte) {
+	es.core, es.view, es.marketplace, es.location = c, view, m.Ordinal, time.UTC
 	if location := c.Location(m.Ordinal); location != nil {
 		es.location = location
 	}
@@ -41,7 +42,7 @@ func (es *eventScratch) begin(c *Core, m *market.Marketplace, secret *[32]byte) 
 
 // forget drops every reference to the body of the last report, so that the pool does not keep bodies alive.
 func (es *eventScratch) forget() {
-	es.batch.Body = nil
+	es.batch.Body, es.view = nil, nil
 	clear(es.batch.Events)
 	clear(es.batch.Items)
 	clear(es.items)
@@ -146,6 +147,7 @@ func (es *eventScratch) purchase(e *event.Event) []command.PurchaseItem {
 		}
 		es.items = append(es.items, command.PurchaseItem{
 			ProductID: item.ProductID, VendorID: item.VendorID, Quantity: item.Quantity, UnitPrice: price,
+			Unknown: !es.view.InCatalog(es.marketplace, item.ProductID),
 		})
 	}
 	return es.items[first:len(es.items):len(es.items)]

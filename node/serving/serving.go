@@ -17,6 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/metrics"
 	"github.com/gavel-ads/gavel/shard/auction"
 	"github.com/gavel-ads/gavel/shard/bidid"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -40,6 +41,8 @@ type Deps struct {
 	Location func(marketplace uint16) *time.Location
 	// CatalogPrice is the price of a product that a purchase names without one, 0 when unknown.
 	CatalogPrice func(marketplace uint16, product []byte) money.Micros
+	// Level is the feature level that a group has reached; nil: none.
+	Level func(ids.Group) command.Level
 	// ExternalCampaign is the campaign with an external id, zero when unknown.
 	ExternalCampaign func(marketplace uint16, id []byte) ids.UUID
 	// Stale adds the raft groups whose balances are too old to sell from at a time, and reports whether there are any; nil:

@@ -84,6 +84,9 @@ type PurchaseItem struct {
 	VendorID  []byte
 	Quantity  int64
 	UnitPrice money.Micros
+	// Unknown says that the marketplace's catalog did not have the product when the event came. A command with such an item needs
+	// LevelProducts.
+	Unknown bool
 }
 
 // Bootstrap is the first command of a cluster. Applied to a group that has a marketplace already, it does nothing.

@@ -94,6 +94,12 @@ var (
 			},
 		},
 	}}
+	someUnknown = Events{Marketplace: 1, Records: []EventRecord{
+		{Key: [16]byte{1}, Kind: event.Purchase, Items: []PurchaseItem{{ProductID: []byte("p"), Quantity: 1}}},
+		{Key: [16]byte{2}, Kind: event.Purchase, Items: []PurchaseItem{
+			8: {ProductID: []byte("u"), Quantity: 1, Unknown: true}, 9: {ProductID: []byte("p"), Quantity: 1},
+		}},
+	}}
 	// commands holds one example of every command, with a function that reads it back.
 	commands = []struct {
 		name string
@@ -104,6 +110,7 @@ var (
 		{"noop", AppendNoop(nil, now), nil, func(*Command) (any, error) { return nil, nil }},
 		example("advance", AppendAdvance, Advance{Periods: []Periods{{1, 20_777, 2_968, 24_311}, {2, 1, 2, 3}}}, ReadAdvance),
 		example("events", AppendEvents, someEvents, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
+		example("events of unknown products", AppendEvents, someUnknown, func(c *Command) (e Events, err error) { err = ReadEvents(c, &e); return e, err }),
 		example("bootstrap", AppendBootstrap, Bootstrap{
 			Marketplace: someMarketplace, Keys: someRecords,
 			Secrets: Secrets{Duplicate: [32]byte{1}, Token: []TokenKey{{1, [16]byte{2}}, {3, [16]byte{4}}}, Cursor: [32]byte{5}},

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -18,8 +19,12 @@ const (
 	hasExternal = 1 << iota
 	hasEntity
 	hasItems
+	hasUnknown // Of version 2: after the items, a bit for each of them says that it is unknown.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
+
+// unknownVersion is the version of an Events command with unknown products.
+const unknownVersion = 2
 
 // AppendEvents appends an Events command.
 func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
@@ -27,6 +32,9 @@ func AppendEvents(dst []byte, nowMillis int64, e *Events) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, e.Marketplace)
 	for i := range e.Records {
 		dst = appendEventRecord(dst, &e.Records[i])
+		if hasUnknownItem(&e.Records[i]) {
+			dst[at] = unknownVersion
+		}
 	}
 	return seal(dst, at)
 }
@@ -41,6 +49,9 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	}
 	if len(r.Items) > 0 {
 		flags |= hasItems
+	}
+	if hasUnknownItem(r) {
+		flags |= hasUnknown
 	}
 	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.Placement)
 	dst = append(dst, r.Key[:]...)
@@ -70,7 +81,44 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 			dst = AppendMoney(dst, item.UnitPrice)
 		}
 	}
+	if flags&hasUnknown != 0 {
+		dst = appendUnknown(dst, r.Items)
+	}
 	return dst
+}
+
+func hasUnknownItem(r *EventRecord) bool {
+	return slices.ContainsFunc(r.Items, func(item PurchaseItem) bool { return item.Unknown })
+}
+
+func appendUnknown(dst []byte, items []PurchaseItem) []byte {
+	first := len(dst)
+	dst = append(dst, make([]byte, (len(items)+7)/8)...)
+	for i := range items {
+		if items[i].Unknown {
+			dst[first+i/8] |= 1 << (i % 8)
+		}
+	}
+	return dst
+}
+
+// readUnknown reads which items are unknown: at least one is, and no bit is set beyond the items.
+func readUnknown(d *Decoder, items []PurchaseItem) {
+	some := false
+	for first := 0; first < len(items); first += 8 {
+		bits := d.U8()
+		for i := range min(8, len(items)-first) {
+			items[first+i].Unknown = bits>>i&1 != 0
+			some = some || items[first+i].Unknown
+			bits &^= 1 << i
+		}
+		if bits != 0 {
+			d.Fail()
+		}
+	}
+	if !some {
+		d.Fail()
+	}
 }
 
 // ReadEvents reads an Events command into e, reusing what e holds: a warm e costs no allocation.
@@ -83,13 +131,21 @@ func ReadEvents(c *Command, e *Events) error {
 		e.Records = append(e.Records[:cap(e.Records)], make([]EventRecord, n-cap(e.Records))...)
 	}
 	e.Records = e.Records[:n]
+	flags, some := byte(eventFlags), c.Version < unknownVersion
+	if c.Version >= unknownVersion {
+		flags |= hasUnknown
+	}
 	for i := range e.Records {
-		readEventRecord(&d, &e.Records[i])
+		readEventRecord(&d, &e.Records[i], flags)
+		some = some || hasUnknownItem(&e.Records[i])
+	}
+	if !some { // There is one way to write a command.
+		d.Fail()
 	}
 	return d.Err()
 }
 
-func readEventRecord(d *Decoder, r *EventRecord) {
+func readEventRecord(d *Decoder, r *EventRecord, known byte) {
 	items := r.Items[:0]
 	flags := d.U8()
 	*r = EventRecord{
@@ -106,7 +162,7 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 		Price:          d.Price(),
 		UserHash:       d.U64(),
 	}
-	if d.U16() != 0 || flags&^eventFlags != 0 {
+	if d.U16() != 0 || flags&^known != 0 {
 		d.Fail()
 	}
 	if flags&hasExternal != 0 {
@@ -122,6 +178,9 @@ func readEventRecord(d *Decoder, r *EventRecord) {
 				ProductID: d.Bytes(), VendorID: d.Bytes(), Quantity: d.I64(), UnitPrice: d.Price(),
 			})
 		}
+	}
+	if flags&hasUnknown != 0 {
+		readUnknown(d, items)
 	}
 	r.Items = items
 }

@@ -28,15 +28,18 @@ const (
 	// LevelWallets brings further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that move to
 	// another wallet, and the news of a wallet that was emptied (wallets.go).
 	LevelWallets
+	// LevelProducts lets an event say which of its products are in no catalog, so that a group bounds how many of them it counts
+	// one by one.
+	LevelProducts
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelWallets
+const LevelNewest = LevelProducts
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.
 var encodings = [...][]Level{
-	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone}, OpBootstrap: {LevelNone},
+	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone, LevelProducts}, OpBootstrap: {LevelNone},
 	OpPutMarketplace: {LevelNone, LevelAds}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
 	OpPutProducts: {LevelNone, LevelAds}, OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone},
 	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds, LevelWallets}, OpPutBids: {LevelNone, LevelAds},

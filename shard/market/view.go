@@ -79,6 +79,12 @@ func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyOffered
 	return 0, false
 }
 
+// InCatalog reports whether a marketplace's catalog has a product.
+func (v *View) InCatalog(marketplace uint16, id []byte) bool {
+	row, ok := v.Product(marketplace, v.hash(seedOf(v.seed, marketplace), id), id, false)
+	return ok && v.IsProduct(row, marketplace, id) && v.products.at(row).Flags&ProductKnown != 0
+}
+
 // HashOf returns the hash of a product's id as a request has it.
 func (v *View) HashOf(row uint32) uint64 {
 	r := v.products.at(row)

@@ -119,6 +119,11 @@ func (m *Model) compareCatalog(b shard.Books, fail func(string, ...any)) {
 				fail("product counts %+v, not %+v", got, want)
 			}
 		}
+		for _, id := range append(unknownIDs(), shard.OtherProduct) {
+			if got, want := b.ProductCounters(marketplace, id, 0, math.MaxUint32), m.CountProduct(marketplace, id); got != want {
+				fail("product %s counts %+v, not %+v", id, got, want)
+			}
+		}
 		categories += b.CategoryCount(marketplace)
 		tree, _ := b.Categories(marketplace, "", math.MaxInt)
 		for _, got := range tree {

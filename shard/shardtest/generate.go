@@ -148,11 +148,19 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 			r.Items = append(r.Items, command.PurchaseItem{
 				ProductID: fmt.Append(nil, "p", i), Quantity: int64(1 + g.dice(3, "quantity")), UnitPrice: g.amount("item price"),
 			})
+			if g.Model.Level >= command.LevelProducts && g.dice(2, "unknown") == 0 {
+				all := unknownIDs()
+				item := &r.Items[i]
+				item.ProductID, item.Unknown = []byte(all[g.dice(len(all), "which unknown")]), true
+			}
 		}
 	}
 	g.sent = append(g.sent, sent{marketplace, r})
 	return r
 }
+
+// unknownIDs are the products that are in no catalog.
+func unknownIDs() []string { return []string{"u0", "u1", "u2", "u3", "u4"} }
 
 // withToken puts what a token says into a record. Few tokens live at a time, so that several events report one.
 func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {

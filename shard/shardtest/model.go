@@ -2,7 +2,9 @@ package shardtest
 
 import (
 	"math/big"
+	"slices"
 
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -27,7 +29,10 @@ type Model struct {
 	Records      map[Name]Record
 	Categories   map[Name]market.Category
 	Products     map[Name]market.Product
+	// UnknownMax is how many products of no catalog count for themselves on a day of a marketplace.
+	UnknownMax int
 
+	unknown map[unknownDay]map[string]bool
 	seen    map[seenKey]bool
 	adjusts map[ids.UUID]adjust
 	bids    uint32
@@ -90,6 +95,11 @@ type seenKey struct {
 	key    [16]byte
 }
 
+type unknownDay struct {
+	market uint16
+	day    int64
+}
+
 type adjust struct {
 	hour    int64
 	balance *big.Int
@@ -102,6 +112,7 @@ func NewModel() *Model {
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
 		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product),
 		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]adjust),
+		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 	}
 }
 
@@ -136,8 +147,28 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	case !r.ExternalCampaign.IsZero():
 		counted.Campaign, counted.Bid = r.ExternalCampaign, 0
 	}
+	counted.Items = m.countedItems(marketplace, &r)
 	m.Events = append(m.Events, counted)
 	return outcome
+}
+
+// countedItems are the items of an event with the products that they count for.
+func (m *Model) countedItems(marketplace uint16, r *command.EventRecord) []command.PurchaseItem {
+	items := slices.Clone(r.Items)
+	at := unknownDay{marketplace, r.OccurredMillis / (24 * hourMillis)}
+	for i := range items {
+		id := string(items[i].ProductID)
+		switch known := m.unknown[at]; {
+		case !items[i].Unknown || known[id]:
+		case len(known) >= m.UnknownMax:
+			items[i].ProductID = []byte(shard.OtherProduct)
+		case known == nil:
+			m.unknown[at] = map[string]bool{id: true}
+		default:
+			known[id] = true
+		}
+	}
+	return items
 }
 
 func (m *Model) charge(c *Campaign, r *command.EventRecord, charged *big.Int) command.EventResult {

@@ -95,6 +95,7 @@ func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Worl
 		Secret:           func() *[32]byte { return &duplicate },
 		Location:         func(m uint16) *time.Location { return store.Zone(f.View().Marketplace(m).TimeZone) },
 		CatalogPrice:     w.Store.CatalogPrice,
+		Level:            func(ids.Group) command.Level { return command.LevelNewest },
 		Frequency:        f,
 		ExplainEvery:     1,
 		Suppose:          f.Suppose,

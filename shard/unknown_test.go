@@ -1,0 +1,70 @@
+package shard_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/gavel-ads/gavel/shard"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/event"
+	"github.com/gavel-ads/gavel/shard/shardtest"
+)
+
+// invented is a purchase of products that no catalog has, at a time.
+func invented(id byte, at int64, products ...string) command.EventRecord {
+	r := bought(id, uint32(at/900_000), products...)
+	r.OccurredMillis, r.Bucket = at, event.BucketOf(at)
+	for i := range r.Items {
+		r.Items[i].Unknown = true
+	}
+	return r
+}
+
+// So many unknown products of a marketplace and day count for themselves, and the rest as one; what a restart, a snapshot or a
+// batch lies between does not matter. Products of the catalog are not bounded, and no purchase is lost.
+func TestUnknownProductsAreBounded(t *testing.T) {
+	const day = 24 * 3_600_000
+	r := openFew(t, shardtest.NewKV())
+	r.Do(setFeature(command.LevelNewest))
+	sold := func(marketplace uint16) (text string) {
+		r.Books().ProductsSold(marketplace, 0, math.MaxUint32, func(product string, c *shard.CellCounters) {
+			text += fmt.Sprintf("%s:%d ", product, c.Purchases)
+		})
+		return text
+	}
+	report(t, r, benchNow, invented(1, benchNow, "a", "b", "c"), bought(2, uint32(benchNow/900_000), "known", "more"))
+	expect(t, "the third of three", sold(1), "a:1 b:1 more:1 known:1 other:1 ")
+	r = openFew(t, r.KV.Copy())
+	report(t, r, benchNow, invented(3, benchNow, "b", "d", "e"))
+	expect(t, "after a restart", sold(1), "a:1 b:2 more:1 known:1 other:3 ")
+	report(t, r, benchNow, invented(4, benchNow-day, "d", "a"))
+	expect(t, "of the day before", r.Books().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
+	expect(t, "purchases of no campaign", r.Books().FreeCounters(1, 0, math.MaxUint32).Purchases, int64(4))
+	total := int64(0)
+	r.Books().ProductsSold(1, 0, math.MaxUint32, func(_ string, c *shard.CellCounters) { total += c.Purchases })
+	expect(t, "items", total, int64(3+2+3+2))
+
+	// What the machine remembers of a day goes when none of its events counts any more; what was counted stays.
+	before := r.KV.Len()
+	later := benchNow + event.CountMillis + 2*int64(day)
+	r.Do(command.AppendAdvance(nil, later, &command.Advance{}))
+	again := openFew(t, r.KV)
+	expect(t, "digest after a restart", again.Machine.Digest(), r.Machine.Digest())
+	if gone := before - r.KV.Len(); gone < 4 {
+		t.Errorf("%d records were dropped, of 4 unknown products and their events", gone)
+	}
+	expect(t, "still counted", r.Books().ProductCounters(1, "b", 0, math.MaxUint32).Purchases, int64(2))
+}
+
+// Below the level a command with unknown products is refused, and the old encoding counts all of them.
+func TestUnknownProductsNeedTheirLevel(t *testing.T) {
+	r := openFew(t, shardtest.NewKV())
+	cmd := command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{invented(1, benchNow, "a")}})
+	if needs, known := command.Needs(cmd); needs != command.LevelProducts || !known {
+		t.Errorf("it needs level %d", needs)
+	}
+	expect(t, "refused", result(t, r.Do(cmd)).Refusal, command.TooEarly)
+	report(t, r, benchNow, bought(2, uint32(benchNow/900_000), "a", "b", "c", "d"))
+	expect(t, "the fourth", r.Books().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
+}
