@@ -6,7 +6,13 @@
 // bytes are looked at before.
 package httphead
 
-import "io"
+import (
+	"errors"
+	"io"
+)
+
+// ErrRefused is what a connection returns behind a refusal. It is not io.EOF, which fasthttp takes for the end of trailers.
+var ErrRefused = errors.New("the framing of a request was refused")
 
 // Checker follows one connection. It is a state machine over single bytes and keeps nothing of a request but its length and
 // encoding, so requests in pieces and pipelined ones need no memory. The zero value is at the beginning of a request.
@@ -86,7 +92,7 @@ const (
 	host
 )
 
-// Read reads from a connection as the server should read it. It returns io.EOF behind a refusal.
+// Read reads from a connection as the server should read it. It returns ErrRefused behind a refusal.
 func (c *Checker) Read(from io.Reader, p []byte) (int, error) {
 	if c.refused {
 		return c.readRefusal(p)
@@ -103,7 +109,7 @@ func (c *Checker) Read(from io.Reader, p []byte) (int, error) {
 
 func (c *Checker) readRefusal(p []byte) (int, error) {
 	if c.rest == "" {
-		return 0, io.EOF
+		return 0, ErrRefused
 	}
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
