@@ -59,7 +59,7 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	case command.OpBootstrap:
 		return only(m.meta, c, command.ReadBootstrap, m.bootstrap)
 	case command.OpPutMarketplace:
-		return decoded(c, command.ReadPutMarketplace, m.putMarketplace)
+		return decoded(c, command.ReadPutMarketplace, m.replaceMarketplace)
 	case command.OpPutRecords:
 		return only(m.meta, c, command.ReadPutRecords, m.putRecords)
 	case command.OpPutCategories:
@@ -76,6 +76,10 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return only(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
 	case command.OpPutBids:
 		return only(m.data(), c, command.ReadPutBids, m.putBids)
+	case command.OpPatchBid:
+		return only(m.data(), c, command.ReadPatchBid, m.patchBid)
+	case command.OpPatchProducts:
+		return only(m.meta, c, command.ReadPatchProducts, m.patchProducts)
 	case command.OpStageSegment:
 		return only(m.meta, c, command.ReadStageSegment, m.stageSegment)
 	case command.OpOpenAccount:

@@ -123,10 +123,37 @@ func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
 	}
 	old.Amount, old.Active, old.Deleted = b.Amount, b.Active, b.Deleted
 	old.Location, old.Triggers, old.UpdatedMillis = b.Location, b.Triggers, b.UpdatedMillis
-	if old.Deleted {
+	m.storeBid(c, &old)
+}
+
+// storeBid stores a bid that was changed or deleted.
+func (m *Machine) storeBid(c *campaign, b *market.Bid) {
+	if b.Deleted {
 		c.bids--
 	}
-	m.put(keyBid(nil, c.Ordinal, old.Ordinal), command.AppendBid(nil, &old))
-	m.feed.PutBid(&c.Campaign, &old)
+	m.put(keyBid(nil, c.Ordinal, b.Ordinal), command.AppendBid(nil, b))
+	m.feed.PutBid(&c.Campaign, b)
 	m.changed = true
+}
+
+// patchBid changes members of a bid. Members that it does not name stay as they are, whatever the proposer has seen.
+func (m *Machine) patchBid(p *command.PatchBid) command.Result {
+	c := m.campaignOf(p.Marketplace, p.Campaign)
+	if c == nil {
+		return refused(command.NotFound, 0)
+	}
+	if c.Status == market.Terminated {
+		return refused(command.WrongState, 0)
+	}
+	b, found := m.bidOf(c, p.Bid)
+	if !found || b.Deleted {
+		return refused(command.NotFound, 0)
+	}
+	p.Change(&b)
+	b.UpdatedMillis = m.state.now
+	m.storeBid(c, &b)
+	if b.Deleted {
+		m.keepCampaign(c)
+	}
+	return command.Result{}
 }

@@ -58,9 +58,7 @@ func (b Books) Marketplace(ordinal uint16) (x market.Marketplace, found bool) {
 	if !found {
 		return x, false
 	}
-	d := command.NewDecoder(stored)
-	x = d.Marketplace()
-	return must(x, d.Err()), true
+	return mustMarketplace(stored), true
 }
 
 // Secrets returns the cluster's keys.

@@ -74,7 +74,8 @@ func (m *Machine) keepCampaign(c *campaign) {
 	m.put(keyCampaign(nil, c.Ordinal), appendCampaign(nil, c))
 }
 
-// patchCampaign changes a campaign. Terminated is final; terminating again is a repeat and changes nothing.
+// patchCampaign changes a campaign, unless members that the change is built on have changed meanwhile. Terminated is final;
+// terminating again is a repeat and changes nothing.
 func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {
@@ -85,6 +86,9 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 			return command.Result{}
 		}
 		return refused(command.WrongState, 0)
+	}
+	if p.Expect != command.ExpectCampaign(&c.Campaign, p.Expect.Members) {
+		return refused(command.Conflict, 0)
 	}
 	before, wallet := c.budget, c.wallet
 	if p.Wallet != nil {

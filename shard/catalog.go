@@ -91,6 +91,36 @@ func (m *Machine) putProducts(p *command.PutProducts) command.Result {
 	return command.Result{}
 }
 
+// patchProducts changes members of products, all or nothing. Members that are not named stay as they are, whatever the
+// proposer has seen.
+func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
+	after := make(map[string]market.Product, len(p.Products))
+	for i := range p.Products {
+		patch := &p.Products[i]
+		x, staged := after[patch.ID]
+		if !staged {
+			stored, found := m.get(keyCatalog(nil, tableProduct, p.Marketplace, patch.ID))
+			if !found {
+				return refused(command.NotFound, i)
+			}
+			x = mustProduct(stored)
+		}
+		if patch.Change(&x) != nil || slices.ContainsFunc(x.Vendors, func(v string) bool { return len(v) > textMax }) {
+			return refused(command.Invalid, i)
+		}
+		x.UpdatedMillis = m.state.now
+		after[patch.ID] = x
+	}
+	put := command.PutProducts{Marketplace: p.Marketplace}
+	for i := range p.Products { // In the order of the command: that of a map is another one on every replica.
+		if x, waits := after[p.Products[i].ID]; waits {
+			put.Products = append(put.Products, x)
+			delete(after, x.ID)
+		}
+	}
+	return m.putProducts(&put)
+}
+
 // moveVendors changes under which vendors a product is listed.
 //
 // INVARIANT: a product that is stored has an entry under each of its vendors, and no other: so nothing has to be read of
@@ -150,6 +180,12 @@ func mustProduct(b []byte) market.Product {
 	d := command.NewDecoder(b)
 	p := d.Product()
 	return must(p, d.Err())
+}
+
+func mustMarketplace(b []byte) market.Marketplace {
+	d := command.NewDecoder(b)
+	x := d.Marketplace()
+	return must(x, d.Err())
 }
 
 func mustBid(b []byte) market.Bid {

@@ -25,6 +25,20 @@ func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
 	return m.putMarketplace(&b.Marketplace)
 }
 
+// replaceMarketplace replaces the settings of a marketplace, unless they are not those that the proposer has read.
+func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
+	if p.Expect != 0 {
+		stored, found := m.get(keyMarketplace(nil, p.Marketplace.Ordinal))
+		if !found {
+			return refused(command.NotFound, 0)
+		}
+		if now := mustMarketplace(stored); command.VersionOfMarketplace(&now) != p.Expect {
+			return refused(command.Conflict, 0)
+		}
+	}
+	return m.putMarketplace(&p.Marketplace)
+}
+
 // putMarketplace replaces the settings of a marketplace. Data groups keep them too, because the billing mode decides
 // what is charged; only the meta group tells the auctions.
 func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {

@@ -376,7 +376,7 @@ func TestFindsForgeries(t *testing.T) {
 		}, "is remembered with"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := written(t, 2, 400, false)
+			n := written(t, 2, 1200, false) // So long that whatever is forged is in it, in whatever order the generator draws.
 			n.edit(t, true, x.change)
 			r := n.audit(t)
 			found := false

@@ -77,8 +77,10 @@ func (c *Command) bids(d *Decoder) []market.Bid {
 	return all
 }
 
-// walletVersion is the version of a PatchCampaign that moves the campaign to another wallet.
-const walletVersion = 3
+const (
+	walletVersion = 3 // Of a PatchCampaign that moves the campaign to another wallet.
+	expectVersion = 4 // Of a PatchCampaign with an Expectation.
+)
 
 // Members of a PatchCampaign, one bit each.
 const (
@@ -105,58 +107,77 @@ func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
 	dst, at := begin(dst, OpPatchCampaign, nowMillis, 0)
 	dst = append(dst, p.Campaign[:]...)
 	dst = binary.LittleEndian.AppendUint16(dst, p.Marketplace)
-	dst = binary.LittleEndian.AppendUint16(dst, patchMask(p))
-	if p.Name != nil {
+	mask := patchMask(p)
+	switch {
+	case p.Expect.Members != 0:
+		dst[at] = expectVersion
+		dst = binary.LittleEndian.AppendUint16(dst, p.Expect.Members)
+		dst = binary.LittleEndian.AppendUint64(dst, p.Expect.Version)
+	case mask >= patchWallet:
+		dst[at] = walletVersion
+	case mask >= patchProducts:
+		dst[at] = moreVersion
+	}
+	dst = binary.LittleEndian.AppendUint16(dst, mask)
+	return seal(appendPatch(dst, p, mask), at)
+}
+
+// appendPatch appends the members of a mask. REQUIRES: the patch has them.
+func appendPatch(dst []byte, p *PatchCampaign, mask uint16) []byte {
+	if mask&patchName != 0 {
 		dst = AppendText(dst, *p.Name)
 	}
-	if p.Active != nil {
+	if mask&patchActive != 0 {
 		dst = AppendBool(dst, *p.Active)
 	}
-	if p.StartMillis != nil {
+	if mask&patchStart != 0 {
 		dst = AppendMillis(dst, *p.StartMillis)
 	}
-	if p.EndMillis != nil {
+	if mask&patchEnd != 0 {
 		dst = AppendMillis(dst, *p.EndMillis)
 	}
-	if p.Budget != nil {
+	if mask&patchBudget != 0 {
 		dst = AppendMoney(dst, *p.Budget)
 	}
-	if p.Period != nil {
+	if mask&patchPeriod != 0 {
 		dst = append(dst, byte(*p.Period))
 	}
-	if p.TargetROASMilli != nil {
+	if mask&patchROAS != 0 {
 		dst = binary.LittleEndian.AppendUint32(dst, *p.TargetROASMilli)
 	}
-	if p.Status != nil {
+	if mask&patchStatus != 0 {
 		dst = append(dst, byte(*p.Status))
 	}
-	if p.StatusUpdatedBy != nil {
+	if mask&patchStatusBy != 0 {
 		dst = AppendText(dst, *p.StatusUpdatedBy)
 	}
-	if p.Price != nil {
+	if mask&patchPrice != 0 {
 		dst = append(dst, byte(*p.Price))
 	}
-	if p.Document != nil {
+	if mask&patchDocument != 0 {
 		dst = AppendBytes(dst, p.Document)
 	}
-	if p.Products != nil {
+	return appendPatchMore(dst, p, mask)
+}
+
+// appendPatchMore appends the later members of a patch.
+func appendPatchMore(dst []byte, p *PatchCampaign, mask uint16) []byte {
+	if mask&patchProducts != 0 {
 		dst = appendTexts(dst, *p.Products)
 	}
-	if p.Segments != nil {
+	if mask&patchSegments != 0 {
 		dst = appendSegmentRules(dst, p.Segments)
 	}
-	if p.Schedule != nil {
+	if mask&patchSchedule != 0 {
 		dst = appendSchedule(dst, *p.Schedule)
 	}
-	if p.Caps != nil {
+	if mask&patchCaps != 0 {
 		dst = appendCaps(dst, *p.Caps)
 	}
-	if p.Wallet != nil {
+	if mask&patchWallet != 0 {
 		dst = append(dst, p.Wallet[:]...)
-		dst[at] = walletVersion
-		return seal(dst, at)
 	}
-	return sealMore(dst, at, patchMask(p) >= patchProducts)
+	return dst
 }
 
 func patchMask(p *PatchCampaign) uint16 {
@@ -172,6 +193,11 @@ func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
 	d := NewDecoder(c.body)
 	p.Campaign = d.UUID()
 	p.Marketplace = d.U16()
+	if c.Version >= expectVersion {
+		if p.Expect = (Expectation{Members: d.U16(), Version: d.U64()}); p.Expect.Members == 0 {
+			d.Fail()
+		}
+	}
 	mask := d.U16()
 	if c.Version < walletVersion && mask >= patchWallet || c.Version < moreVersion && mask >= patchProducts {
 		d.Fail()

@@ -36,6 +36,8 @@ const (
 	OpOpenAccount       // A further wallet of a vendor, or a ledger account.
 	OpTransfer          // A step of a transfer between two accounts.
 	OpForgetEmptied     // Somebody was told that a wallet is empty.
+	OpPatchBid          // Changes members of one bid.
+	OpPatchProducts     // Changes members of products, all or nothing.
 )
 
 // Advance moves a group's clock. Periods lists the current local periods of marketplaces; a period never goes back.
@@ -135,8 +137,11 @@ type CreateCampaign struct {
 
 // PatchCampaign replaces what a PATCH may change. Nil leaves a member.
 type PatchCampaign struct {
-	Campaign        ids.UUID
-	Marketplace     uint16
+	Campaign    ids.UUID
+	Marketplace uint16
+	// Expect is what the proposer has seen of the campaign and built the change on. When it is no longer so, the command is
+	// refused as Conflict and changes nothing.
+	Expect          Expectation
 	Name            *string
 	Active          *bool
 	StartMillis     *int64

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/event"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -115,7 +116,7 @@ var (
 			Marketplace: someMarketplace, Keys: someRecords,
 			Secrets: Secrets{Duplicate: [32]byte{1}, Token: []TokenKey{{1, [16]byte{2}}, {3, [16]byte{4}}}, Cursor: [32]byte{5}},
 		}, ReadBootstrap),
-		example("put marketplace", AppendPutMarketplace, someMarketplace, ReadPutMarketplace),
+		example("put marketplace", AppendPutMarketplace, someMarketplace, readSettings),
 		example("put records", AppendPutRecords, PutRecords{someRecords}, ReadPutRecords),
 		example("put categories", AppendPutCategories, PutCategories{Marketplace: 1, Categories: []market.Category{
 			{ID: "c1", ParentID: "c0", Name: "Shoes", Document: []byte("{}"), CreatedMillis: 1, UpdatedMillis: 2},
@@ -140,7 +141,7 @@ var (
 			Status: new(market.Terminated), StatusUpdatedBy: new("me"), Price: new(market.FirstPrice), Document: []byte{},
 		}, ReadPatchCampaign),
 		example("put bids", AppendPutBids, PutBids{Campaign: ids.UUID{1}, Marketplace: 2, Bids: someBids}, ReadPutBids),
-		example("put marketplace, later members", AppendPutMarketplace, laterMarketplace, ReadPutMarketplace),
+		example("put marketplace, later members", AppendPutMarketplace, laterMarketplace, readSettings),
 		example("put products, later members", AppendPutProducts, PutProducts{Marketplace: 1, Products: []market.Product{
 			{ID: "p1", Active: true, Brand: "acme"}, {ID: "p2"},
 		}}, ReadPutProducts),
@@ -160,6 +161,25 @@ var (
 		}, ReadTransfer),
 		example("forget emptied", AppendForgetEmptied, ForgetEmptied{1, ids.UUID{2}, 3}, ReadForgetEmptied),
 		example("commit segment", AppendCommitSegment, CommitSegment{1, "s-1", ids.UUID{2}, 3, SegmentReplace}, ReadCommitSegment),
+		example("patch campaign, expectation", AppendPatchCampaign, PatchCampaign{
+			Campaign: ids.UUID{1}, Marketplace: 2, Expect: ExpectCampaign(&someCampaign, MembersDates|MembersStatus|MembersDocument),
+			EndMillis: new(int64(3)), Wallet: &ids.UUID{3},
+		}, ReadPatchCampaign),
+		example("replace marketplace", AppendReplaceMarketplace, PutMarketplace{someMarketplace, VersionOfMarketplace(&laterMarketplace)}, ReadPutMarketplace),
+		example("replace marketplace, members of more.go", AppendReplaceMarketplace, PutMarketplace{laterMarketplace, 1}, ReadPutMarketplace),
+		example("patch bid", AppendPatchBid, PatchBid{
+			Campaign: ids.UUID{1}, Marketplace: 2, Bid: ids.UUID{3}, Amount: new(money.Micros(4)), Active: new(false), Location: new("Paris"),
+			Triggers: &laterBids[0].Triggers,
+		}, ReadPatchBid),
+		example("delete bid", AppendPatchBid, PatchBid{Campaign: ids.UUID{1}, Marketplace: 2, Bid: ids.UUID{3}, Delete: true}, ReadPatchBid),
+		example("patch products", AppendPatchProducts, PatchProducts{Marketplace: 1, Products: []ProductPatch{
+			{
+				ID: "p1", Name: new("Shoe"), Vendors: &[]string{"v1"}, Categories: new([]string(nil)), Brand: new("acme"), Active: new(false),
+				Quality: new(uint32(5)), Price: new(money.Micros(6)), Attributes: &[]string{"a:b"}, Promotions: &[]string{"sale"},
+				Document: []document.Member{{Name: "name", Value: []byte(`"Shoe"`)}, {Name: "ean", Value: []byte(`"1"`)}},
+			},
+			{ID: "p2"},
+		}}, ReadPatchProducts),
 		example("attempt", func(dst []byte, millis int64, x *attempted) []byte {
 			return AppendAttempt(AppendPatchCampaign(dst, millis, &x.PatchCampaign), x.Attempt)
 		}, attempted{PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2, Active: new(true)}, Attempt{[16]byte{3}, 4}},
@@ -170,6 +190,11 @@ var (
 			}),
 	}
 )
+
+func readSettings(c *Command) (market.Marketplace, error) {
+	p, err := ReadPutMarketplace(c)
+	return p.Marketplace, err
+}
 
 type attempted struct {
 	PatchCampaign

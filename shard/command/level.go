@@ -31,20 +31,26 @@ const (
 	// LevelProducts lets an event say which of its products are in no catalog, so that a group bounds how many of them it counts
 	// one by one.
 	LevelProducts
+	// LevelVersions lets management writes of two nodes to the same campaign, bid, product or settings both hold: changes of
+	// members are applied member by member, and what is built on values that were read is refused when they have changed
+	// (versions.go).
+	LevelVersions
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelProducts
+const LevelNewest = LevelVersions
 
 // encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever in a log has to be read for ever.
 var encodings = [...][]Level{
 	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone, LevelProducts}, OpBootstrap: {LevelNone},
-	OpPutMarketplace: {LevelNone, LevelAds}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
+	OpPutMarketplace: {LevelNone, LevelAds, LevelVersions}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
 	OpPutProducts: {LevelNone, LevelAds}, OpDeleteCatalog: {LevelNone}, OpAdjustWallet: {LevelNone},
-	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds, LevelWallets}, OpPutBids: {LevelNone, LevelAds},
+	OpCreateCampaign: {LevelNone, LevelAds}, OpPatchCampaign: {LevelNone, LevelAds, LevelWallets, LevelVersions},
+	OpPutBids:    {LevelNone, LevelAds},
 	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
 	OpOpenAccount: {LevelWallets}, OpTransfer: {LevelWallets}, OpForgetEmptied: {LevelWallets},
+	OpPatchBid: {LevelVersions}, OpPatchProducts: {LevelVersions},
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

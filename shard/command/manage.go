@@ -73,10 +73,15 @@ func AppendPutMarketplace(dst []byte, nowMillis int64, m *market.Marketplace) []
 }
 
 // ReadPutMarketplace reads a PutMarketplace.
-func ReadPutMarketplace(c *Command) (m market.Marketplace, err error) {
+func ReadPutMarketplace(c *Command) (p PutMarketplace, err error) {
 	d := c.decoder()
-	m = d.Marketplace()
-	return m, d.Err()
+	if c.Version >= settingsVersion {
+		if p.Expect = d.U64(); p.Expect == 0 {
+			d.Fail()
+		}
+	}
+	p.Marketplace = d.Marketplace()
+	return p, d.Err()
 }
 
 // AppendPutRecords appends a PutRecords.

@@ -231,14 +231,7 @@ func AppendBid(dst []byte, b *market.Bid) []byte {
 	dst = appendState(dst, b.Active, bidMore(b) != 0)
 	dst = AppendBool(dst, b.Deleted)
 	dst = AppendText(dst, b.Location)
-	dst = binary.AppendUvarint(dst, uint64(len(b.Triggers)))
-	for _, t := range b.Triggers {
-		dst = append(dst, byte(t.Kind))
-		dst = AppendText(dst, t.Value)
-		if t.Kind.IsKeyword() {
-			dst = appendTexts(dst, t.Words)
-		}
-	}
+	dst = appendTriggers(dst, b.Triggers)
 	dst = AppendMillis(dst, b.CreatedMillis)
 	dst = AppendMillis(dst, b.UpdatedMillis)
 	return appendBidMore(dst, b)
@@ -258,10 +251,33 @@ func (d *Decoder) Bid() (b market.Bid) {
 	if d.plain {
 		kinds = uint8(market.TriggerCategories) + 1
 	}
+	b.Triggers = d.triggers(kinds)
+	b.CreatedMillis = d.I64()
+	b.UpdatedMillis = d.I64()
+	if more {
+		d.bidMore(&b)
+	}
+	return b
+}
+
+func appendTriggers(dst []byte, all []market.Trigger) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(all)))
+	for _, t := range all {
+		dst = append(dst, byte(t.Kind))
+		dst = AppendText(dst, t.Value)
+		if t.Kind.IsKeyword() {
+			dst = appendTexts(dst, t.Words)
+		}
+	}
+	return dst
+}
+
+// triggers reads what appendTriggers wrote: nil for none.
+func (d *Decoder) triggers(kinds uint8) (all []market.Trigger) {
 	if n := d.Count(triggerMinLen); n > 0 {
-		b.Triggers = make([]market.Trigger, n)
-		for i := range b.Triggers {
-			t := &b.Triggers[i]
+		all = make([]market.Trigger, n)
+		for i := range all {
+			t := &all[i]
 			t.Kind = market.TriggerKind(d.Enum(kinds))
 			t.Value = d.Text()
 			if t.Kind.IsKeyword() {
@@ -269,12 +285,7 @@ func (d *Decoder) Bid() (b market.Bid) {
 			}
 		}
 	}
-	b.CreatedMillis = d.I64()
-	b.UpdatedMillis = d.I64()
-	if more {
-		d.bidMore(&b)
-	}
-	return b
+	return all
 }
 
 // AppendSecrets appends s.

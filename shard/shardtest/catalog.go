@@ -1,6 +1,7 @@
 package shardtest
 
 import (
+	"encoding/json"
 	"maps"
 
 	"github.com/gavel-ads/gavel/shard/command"
@@ -78,6 +79,39 @@ func (m *Model) PutProducts(p *command.PutProducts) command.Result {
 		if old, found := m.Products[name]; found {
 			x.CreatedMillis = old.CreatedMillis
 		}
+		m.Products[name] = x
+	}
+	return command.Result{}
+}
+
+// PatchProducts applies a PatchProducts that changes names, prices, vendors and the document member "name".
+func (m *Model) PatchProducts(p *command.PatchProducts) command.Result {
+	for i := range p.Products {
+		if _, found := m.Products[Name{Market: p.Marketplace, ID: p.Products[i].ID}]; !found {
+			return refuse(command.NotFound, i)
+		}
+	}
+	for _, patch := range p.Products {
+		name := Name{Market: p.Marketplace, ID: patch.ID}
+		x := m.Products[name]
+		document := map[string]json.RawMessage{}
+		if len(x.Document) > 0 {
+			_ = json.Unmarshal(x.Document, &document) // Written below, or by the generator.
+		}
+		for _, member := range patch.Document {
+			document[member.Name] = member.Value
+		}
+		x.Document, _ = json.Marshal(document)
+		if patch.Name != nil {
+			x.Name = *patch.Name
+		}
+		if patch.Price != nil {
+			x.Price = *patch.Price
+		}
+		if patch.Vendors != nil {
+			x.Vendors = *patch.Vendors
+		}
+		x.UpdatedMillis = m.Now
 		m.Products[name] = x
 	}
 	return command.Result{}

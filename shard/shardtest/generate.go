@@ -32,6 +32,7 @@ type Generator struct {
 	made  []command.CreateCampaign
 	token []token
 	tried []tried
+	seen  []market.Campaign // As they were when somebody read them.
 }
 
 type sent struct {
@@ -84,7 +85,7 @@ func (g *Generator) Step() Step {
 		g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.events, g.adjust, g.adjust, g.create, g.create, g.patch, g.bids,
 		g.advance, g.advance, g.marketplace, g.records, g.categories, g.products, g.remove, g.feature,
 		g.repeat, g.repeat, g.late,
-		g.account, g.transfer, g.transfer, g.transfer, g.forget,
+		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts,
 	}
 	return g.attempt(kinds[g.dice(len(kinds), "command")]())
 }

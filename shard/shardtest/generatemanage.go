@@ -3,8 +3,10 @@ package shardtest
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -77,7 +79,61 @@ func (g *Generator) patch() Step {
 	if g.Model.Level >= command.LevelWallets && g.dice(4, "patch wallet") == 0 {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
 	}
-	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p)}
+	seen := g.expect(&p)
+	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
+}
+
+// expect lets a patch be built on a campaign as it is now, or as it was at an earlier patch.
+func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
+	c := g.Model.campaign(p.Marketplace, p.Campaign)
+	if c == nil || g.Model.Level < command.LevelVersions || g.dice(2, "expectation") == 0 {
+		return nil
+	}
+	if g.dice(2, "patch start") == 0 {
+		p.StartMillis = new(g.now)
+	}
+	if g.dice(2, "patch document") == 0 {
+		p.Document = fmt.Appendf(nil, `{"n":%d}`, g.dice(3, "document"))
+	}
+	g.seen = append(g.seen, c.Campaign)
+	seen = &g.seen[len(g.seen)-1]
+	if g.dice(2, "read before") == 0 {
+		for i := range g.seen {
+			if g.seen[i].ID == c.ID {
+				seen = &g.seen[i]
+				break
+			}
+		}
+	}
+	members := [...]uint16{command.MembersDates, command.MembersStatus, command.MembersDocument}
+	p.Expect = command.ExpectCampaign(seen, members[g.dice(3, "member")]|members[g.dice(3, "another member")])
+	return seen
+}
+
+// patchBid changes members of a bid, sometimes of another campaign's.
+func (g *Generator) patchBid() Step {
+	if g.Model.Level < command.LevelVersions {
+		return g.bids()
+	}
+	g.seq++
+	p := command.PatchBid{Bid: g.id('b', g.seq)}
+	p.Campaign, p.Marketplace = g.campaign()
+	if c := g.Model.campaign(p.Marketplace, p.Campaign); c != nil && len(c.Bids) > 0 && g.dice(6, "unknown bid") > 0 {
+		p.Bid = c.Bids[g.dice(len(c.Bids), "which bid")].ID
+	}
+	switch g.dice(5, "member of a bid") {
+	case 0:
+		p.Amount = new(g.amount("bid"))
+	case 1:
+		p.Active, p.Amount = new(g.dice(2, "active") == 0), new(g.amount("bid"))
+	case 2:
+		p.Location = new(fmt.Sprint("l", g.dice(2, "location")))
+	case 3:
+		p.Triggers = &[]market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprint("p", g.dice(3, "trigger"))}}
+	case 4:
+		p.Delete = true
+	}
+	return Step{Name: "patch bid", Command: command.AppendPatchBid(nil, g.now, &p), Result: g.Model.PatchBid(&p)}
 }
 
 func (g *Generator) bids() Step {
@@ -114,6 +170,14 @@ func (g *Generator) advance() Step {
 
 func (g *Generator) marketplace() Step {
 	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.dice(4, "post") == 0}
+	if g.Model.Level >= command.LevelVersions && g.dice(2, "settings were read") == 0 {
+		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.dice(3, "were post") == 0}
+		return Step{
+			Name:    "replace marketplace",
+			Command: command.AppendReplaceMarketplace(nil, g.now, &command.PutMarketplace{Marketplace: x, Expect: command.VersionOfMarketplace(&seen)}),
+			Result:  g.Model.ReplaceMarketplace(x, seen),
+		}
+	}
 	return Step{Name: "marketplace", Command: command.AppendPutMarketplace(nil, g.now, &x), Result: g.Model.Marketplace(x)}
 }
 
@@ -167,6 +231,27 @@ func (g *Generator) products() Step {
 		})
 	}
 	return Step{Name: "products", Command: command.AppendPutProducts(nil, g.now, &p), Result: g.Model.PutProducts(&p)}
+}
+
+func (g *Generator) patchProducts() Step {
+	if g.Model.Level < command.LevelVersions {
+		return g.products()
+	}
+	p := command.PatchProducts{Marketplace: g.market()}
+	for range 1 + g.dice(2, "products") {
+		x := command.ProductPatch{ID: fmt.Sprint("p", g.dice(5, "product"))}
+		switch g.dice(3, "member of a product") {
+		case 0:
+			name := fmt.Sprint("n", g.dice(3, "name"))
+			x.Name, x.Document = &name, []document.Member{{Name: "name", Value: strconv.AppendQuote(nil, name)}}
+		case 1:
+			x.Price = new(g.amount("price"))
+		case 2:
+			x.Vendors = &[]string{g.vendor()}
+		}
+		p.Products = append(p.Products, x)
+	}
+	return Step{Name: "patch products", Command: command.AppendPatchProducts(nil, g.now, &p), Result: g.Model.PatchProducts(&p)}
 }
 
 func (g *Generator) remove() Step {

@@ -2,6 +2,7 @@ package shardtest
 
 import (
 	"math/big"
+	"reflect"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -225,8 +226,9 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 	return command.Result{FirstOrdinal: first}
 }
 
-// Patch applies a PatchCampaign that changes state, budget, period or activity.
-func (m *Model) Patch(p *command.PatchCampaign) command.Result {
+// Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the campaign as its
+// proposer has read it, when the command has an expectation.
+func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.Result {
 	c := m.campaign(p.Marketplace, p.Campaign)
 	if c == nil {
 		return refuse(command.NotFound, 0)
@@ -237,6 +239,9 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 		return refuse(command.WrongState, 0)
 	}
+	if seen != nil && changed(seen, &c.Campaign, p.Expect.Members) {
+		return refuse(command.Conflict, 0)
+	}
 	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
 	if p.Wallet != nil {
 		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
@@ -245,6 +250,12 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		}
 		m.Wallets[w.ID] = w
 		c.Campaign.Wallet = w.ID
+	}
+	if p.StartMillis != nil {
+		c.StartMillis = *p.StartMillis
+	}
+	if p.Document != nil {
+		c.Document = p.Document
 	}
 	if p.Active != nil {
 		c.Active = *p.Active
@@ -270,4 +281,53 @@ func (m *Model) Patch(p *command.PatchCampaign) command.Result {
 		m.tell(c)
 	}
 	return command.Result{}
+}
+
+// changed compares the members of a campaign that an expectation can name here one by one.
+func changed(seen, now *market.Campaign, members uint16) bool {
+	return members&command.MembersDates != 0 && (seen.StartMillis != now.StartMillis || seen.EndMillis != now.EndMillis) ||
+		members&command.MembersStatus != 0 && seen.Status != now.Status ||
+		members&command.MembersDocument != 0 && string(seen.Document) != string(now.Document)
+}
+
+// PatchBid applies a PatchBid.
+func (m *Model) PatchBid(p *command.PatchBid) command.Result {
+	c := m.campaign(p.Marketplace, p.Campaign)
+	if c == nil {
+		return refuse(command.NotFound, 0)
+	}
+	if c.Status == market.Terminated {
+		return refuse(command.WrongState, 0)
+	}
+	b := m.bid(p.Bid)
+	if b == nil || b.Deleted || !slices.Contains(c.Bids, b) {
+		return refuse(command.NotFound, 0)
+	}
+	if p.Amount != nil {
+		b.Amount = *p.Amount
+	}
+	if p.Active != nil {
+		b.Active = *p.Active
+	}
+	if p.Location != nil {
+		b.Location = *p.Location
+	}
+	if p.Triggers != nil {
+		b.Triggers = *p.Triggers
+	}
+	b.Deleted = p.Delete
+	b.UpdatedMillis = m.Now
+	return command.Result{}
+}
+
+// ReplaceMarketplace applies a PutMarketplace whose proposer has read seen.
+func (m *Model) ReplaceMarketplace(x, seen market.Marketplace) command.Result {
+	now := m.Marketplaces[x.Ordinal]
+	if now == nil {
+		return refuse(command.NotFound, 0)
+	}
+	if !reflect.DeepEqual(*now, seen) {
+		return refuse(command.Conflict, 0)
+	}
+	return m.Marketplace(x)
 }
