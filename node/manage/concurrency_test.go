@@ -16,10 +16,15 @@ const catalogs = "/public/v1/catalog-search-service/catalogs"
 
 // send calls an operation and gives its answer.
 func send(w *managetest.World, method, path, body string) (status int, answer map[string]any) {
+	return sendTo(w.Server, w, method, path, body)
+}
+
+// sendTo calls an operation of one of the nodes.
+func sendTo(node http.Handler, w *managetest.World, method, path, body string) (status int, answer map[string]any) {
 	r := httptest.NewRequest(method, "/public/v1"+strings.TrimPrefix(path, "/public/v1"), strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
 	rec := httptest.NewRecorder()
-	w.ServeHTTP(rec, r)
+	node.ServeHTTP(rec, r)
 	_ = json.Unmarshal(rec.Body.Bytes(), &answer) // A 204 has none.
 	return rec.Code, answer
 }

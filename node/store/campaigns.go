@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -67,7 +68,54 @@ func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid,
 	}
 }
 
-// PatchCampaign changes a campaign. ErrNotFound for another marketplace's, ErrWrongState on a terminated one.
+// ChangeCampaign changes a campaign by what change makes of it as it is now. When the members that the change is built on are
+// changed by somebody else meanwhile, on whatever node, change is asked again with the campaign as it is then: at most attempts
+// times, and then ErrChanged. An error of change is returned as it is. ErrNotFound for another marketplace's campaign, ErrWrongState
+// on a terminated one.
+func (t Tenant) ChangeCampaign(
+	ctx context.Context, id ids.UUID, change func(now *CampaignState) (*command.PatchCampaign, error),
+) error {
+	return untilUnchanged(func() error {
+		now, err := t.Campaign(ctx, id)
+		if err != nil {
+			return err
+		}
+		p, err := change(&now)
+		if err != nil {
+			return err
+		}
+		merges, err := t.merges(t.groupOfCampaign(id))
+		if err != nil {
+			return err
+		}
+		if merges {
+			p.Expect = command.ExpectCampaign(&now.Campaign, builtOn(p))
+		}
+		err = t.PatchCampaign(ctx, p)
+		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated meanwhile: change says what that means.
+			return ErrChanged
+		}
+		return err
+	})
+}
+
+// builtOn names the members that the rules about the members of a patch depend on. A new rule that connects members has a line
+// here; members without one are independent of all others, and changes of them hold in whatever order they come.
+func builtOn(p *command.PatchCampaign) (members uint16) {
+	if p.StartMillis != nil || p.EndMillis != nil { // The end is after the start.
+		members |= command.MembersDates
+	}
+	if p.Status != nil { // What was reviewed does not become pending again.
+		members |= command.MembersStatus
+	}
+	if p.Document != nil { // It is replaced whole, and the filters, the schedule and the caps follow from it.
+		members |= command.MembersDocument
+	}
+	return members
+}
+
+// PatchCampaign changes members of a campaign to values that depend on no other member, whatever they were. ErrNotFound for another
+// marketplace's, ErrWrongState on a terminated one.
 func (t Tenant) PatchCampaign(ctx context.Context, p *command.PatchCampaign) error {
 	p.Marketplace = t.marketplace
 	_, err := t.propose(ctx, t.groupOfCampaign(p.Campaign), command.AppendPatchCampaign(nil, t.now(), p))
@@ -93,10 +141,26 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	return t.putBids(ctx, campaign, bids)
 }
 
-// ReplaceBid replaces amount, state, triggers and location of a bid, or deletes it.
-func (t Tenant) ReplaceBid(ctx context.Context, campaign ids.UUID, b market.Bid) error {
+// PatchBid changes members of a bid, or deletes it. Members that the patch does not name stay as they are when it is applied.
+// ErrNotFound for a deleted bid, ErrWrongState when the campaign is terminated.
+func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
+	p.Marketplace = t.marketplace
+	g := t.groupOfCampaign(p.Campaign)
+	merges, err := t.merges(g)
+	if err != nil {
+		return err
+	}
+	if merges {
+		_, err := t.propose(ctx, g, command.AppendPatchBid(nil, t.now(), p))
+		return err
+	}
+	b, err := t.Bid(ctx, p.Campaign, p.Bid)
+	if err != nil {
+		return err
+	}
+	p.Change(&b)
 	b.UpdatedMillis = t.now()
-	return t.putBids(ctx, campaign, []market.Bid{b})
+	return t.putBids(ctx, p.Campaign, []market.Bid{b})
 }
 
 func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {

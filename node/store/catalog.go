@@ -91,6 +91,36 @@ func (t Tenant) PutProducts(ctx context.Context, products []market.Product) erro
 	return err
 }
 
+// PatchProducts changes members of products, one after the other, all or nothing. Members that a patch does not name stay as they
+// are when it is applied. A *Refused with ErrNotFound names the first that does not exist.
+func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatch) error {
+	merges, err := t.merges(t.store.Groups.Meta())
+	if err != nil {
+		return err
+	}
+	if merges {
+		p := command.PatchProducts{Marketplace: t.marketplace, Products: patches}
+		_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPatchProducts(nil, t.now(), &p))
+		return err
+	}
+	changed := map[string]market.Product{}
+	all := make([]market.Product, len(patches))
+	for i := range patches {
+		x, known := changed[patches[i].ID]
+		if !known {
+			if x, err = t.Product(ctx, patches[i].ID); err != nil {
+				return &Refused{Index: i, Err: err}
+			}
+		}
+		if err := patches[i].Change(&x); err != nil {
+			return err
+		}
+		x.UpdatedMillis = t.now()
+		changed[x.ID], all[i] = x, x
+	}
+	return t.PutProducts(ctx, all)
+}
+
 // DeleteProducts removes products; unknown ids are ignored. Bids on them lose from then on.
 func (t Tenant) DeleteProducts(ctx context.Context, ids []string) error {
 	return t.deleteCatalog(ctx, &command.DeleteCatalog{Products: ids})

@@ -134,9 +134,6 @@ type JobAt struct {
 	version uint64
 }
 
-// ErrChanged means that somebody else has written a job since it was read.
-var ErrChanged = errors.New("the job was changed by another worker")
-
 // newJob fills in what a new job has. due is when the leader looks at it first.
 func (t Tenant) newJob(ctx context.Context, x *Job, due int64) []command.Record {
 	x.ID, x.Status, x.CreatedMillis, x.UpdatedMillis = t.mint(ctx, 0), JobNotStarted, t.now(), t.now()
@@ -238,7 +235,7 @@ func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error)
 			return t.Job(ctx, id)
 		}
 	}
-	return Job{}, ErrUnavailable
+	return Job{}, ErrChanged
 }
 
 // ForgetJob deletes a job whose time is over.

@@ -64,9 +64,6 @@ func (t Tenant) attempt(g ids.Group, cmd []byte) ([]byte, error) {
 	return command.AppendAttempt(cmd, a), nil
 }
 
-// errConflict is a record whose version is not the one that was read.
-var errConflict = fmt.Errorf("%w: the resource changed meanwhile", ErrUnavailable)
-
 // refusal maps what the state machine answered to an error of this room.
 func refusal(r command.Result) error {
 	switch r.Refusal {
@@ -77,7 +74,7 @@ func refusal(r command.Result) error {
 	case command.AlreadyExists:
 		return &Refused{Index: r.Index, Err: ErrAlreadyExists}
 	case command.Conflict:
-		return errConflict
+		return ErrChanged
 	case command.WrongState:
 		return &Refused{Index: r.Index, Err: ErrWrongState}
 	case command.InsufficientBalance:

@@ -54,12 +54,10 @@ func TestWhatIsDeliveredAgainBringsNothingBack(t *testing.T) {
 	}
 	change := func(by store.Tenant, name string, price money.Micros, users ...uint64) {
 		t.Helper()
-		b := bids[0]
-		b.Amount = price
 		_, settings := by.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.Name = name; return nil })
 		_, segment := by.FillSegment(t.Context(), "s", command.SegmentReplace, users)
 		err := errors.Join(
-			settings, segment, by.ReplaceBid(t.Context(), c.ID, b),
+			settings, segment, by.PatchBid(t.Context(), &command.PatchBid{Campaign: c.ID, Bid: bids[0].ID, Amount: &price}),
 			by.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Name: &name}),
 			by.PutVendors(t.Context(), []market.Vendor{{ID: "v1", Name: name}}),
 			by.PutCategories(t.Context(), []market.Category{{ID: "c", Name: name}}),

@@ -20,29 +20,44 @@ func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
 	return one(t, g, func(b shard.Books) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
 }
 
-// ChangeSettings rewrites the settings. The meta group has them first, because auctions take them from there; then every
-// data group, because the billing mode decides what is charged. If it fails halfway, repeating it, any later change, or
-// the next start of a node brings the groups to what the meta group has.
+// ChangeSettings rewrites the settings by what change makes of them as they are now. The meta group has them first, because auctions
+// take them from there; then every data group, because the billing mode decides what is charged. If it fails halfway, repeating it,
+// any later change, or the next start of a node brings the groups to what the meta group has.
 //
-// Changes on one node wait for one another. Two on different nodes at the same moment: the later wins whole.
+// Settings are written whole, and only over those that were read: when somebody else has changed them meanwhile, on whatever node,
+// change is asked again, at most attempts times, and then ErrChanged.
 func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error) {
-	t.store.settings.Lock()
-	defer t.store.settings.Unlock()
-	before, err := t.StoredSettings(ctx)
+	var before market.Marketplace
+	err := untilUnchanged(func() (err error) {
+		if before, err = t.StoredSettings(ctx); err != nil {
+			return err
+		}
+		after := before
+		if err := change(&after); err != nil || reflect.DeepEqual(before, after) {
+			return err
+		}
+		after.UpdatedMillis = max(t.now(), before.UpdatedMillis+1)
+		return t.replaceSettings(ctx, &before, &after)
+	})
 	if err != nil {
 		return before, err
 	}
-	after := before
-	if err := change(&after); err != nil {
-		return before, err
-	}
-	if !reflect.DeepEqual(before, after) {
-		after.UpdatedMillis = max(t.now(), before.UpdatedMillis+1)
-		if err := t.putSettings(ctx, t.store.Groups.Meta(), &after); err != nil {
-			return before, err
-		}
-	}
 	return t.AnnounceSettings(ctx)
+}
+
+// replaceSettings writes settings to the meta group over those that were read.
+func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marketplace) error {
+	g := t.store.Groups.Meta()
+	merges, err := t.merges(g)
+	if err != nil {
+		return err
+	}
+	if !merges {
+		return t.putSettings(ctx, g, after)
+	}
+	p := command.PutMarketplace{Marketplace: *after, Expect: command.VersionOfMarketplace(before)}
+	_, err = t.propose(ctx, g, command.AppendReplaceMarketplace(nil, t.now(), &p))
+	return err
 }
 
 // AnnounceSettings brings every group to what the meta group has: after a change, and at every start. It ends when the meta group had the same before and after, so

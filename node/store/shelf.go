@@ -155,12 +155,6 @@ func (s shelf[T]) addWithin(ctx context.Context, t Tenant, most int, things []T,
 	return stored, nil
 }
 
-// attempts bounds how often a change starts again because another was faster.
-const attempts = 16
-
-// errChanged means that somebody changed the thing between reading and writing it.
-var errChanged = errors.New("the resource changed meanwhile")
-
 // change rewrites the thing that a key leads to. A change of the name moves the index entry with it; ErrAlreadyExists
 // when the new name is taken. fn may run several times.
 func (s shelf[T]) change(ctx context.Context, t Tenant, key string, fn func(*T)) (T, error) {
@@ -238,7 +232,7 @@ func (t Tenant) retry(ctx context.Context, build func() ([]command.Record, error
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, errChanged)
+	return ErrChanged
 }
 
 func encoded[T any](thing *T) []byte {

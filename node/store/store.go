@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/gavel-ads/gavel/shard"
@@ -23,6 +22,7 @@ var (
 	ErrTooMany             = errors.New("too many")
 	ErrCycle               = errors.New("category cycle")
 	ErrUnavailable         = errors.New("not available right now") // No leader, overload, or an unknown outcome.
+	ErrChanged             = errors.New("changed meanwhile")       // By somebody else, since it was read; nothing was written.
 )
 
 // Groups are the raft groups as the store uses them.
@@ -56,7 +56,6 @@ type Store struct {
 	Mails bool
 
 	reserved reserved
-	settings sync.Mutex // Held while a marketplace's settings are changed.
 }
 
 // Tenant returns the store bound to one marketplace.

@@ -189,7 +189,7 @@ func (t Tenant) ForgetDelivery(ctx context.Context, at DeliveryAt) error {
 
 // changed tells a lost race from other failures.
 func changed(err error) error {
-	if errors.Is(err, errConflict) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrNotFound) {
 		return ErrChanged
 	}
 	return err

@@ -27,6 +27,7 @@ type Store interface {
 	Settings() market.Marketplace
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	CampaignsAfter(ctx context.Context, p store.Page) ([]store.CampaignState, bool, error)
+	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
 	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	BidRange(ctx context.Context) (store.BidRange, error)
@@ -145,10 +146,14 @@ func present(ctx context.Context, in *OneCampaign) (store.CampaignState, error) 
 	if err != nil {
 		return c, resource.Of(err)
 	}
+	return c, notDeleted(&c)
+}
+
+func notDeleted(c *store.CampaignState) error {
 	if c.Status == market.Terminated {
-		return c, resource.Refuse(apierr.ResourceNotFound, "")
+		return resource.Refuse(apierr.ResourceNotFound, "")
 	}
-	return c, nil
+	return nil
 }
 
 func get(ctx context.Context, in *OneCampaign) (*output, error) {
@@ -160,15 +165,14 @@ func get(ctx context.Context, in *OneCampaign) (*output, error) {
 }
 
 func patch(ctx context.Context, in *patchInput) (*output, error) {
-	c, err := present(ctx, &in.OneCampaign)
+	st := storeOf(ctx)
+	err := st.ChangeCampaign(ctx, resource.ParseUUID(in.ID), func(now *store.CampaignState) (*command.PatchCampaign, error) {
+		if err := notDeleted(now); err != nil {
+			return nil, err
+		}
+		return in.Body.command(now, st.Settings().CurrencyExponent)
+	})
 	if err != nil {
-		return nil, err
-	}
-	p, err := in.Body.command(&c, storeOf(ctx).Settings().CurrencyExponent)
-	if err != nil {
-		return nil, err
-	}
-	if err := storeOf(ctx).PatchCampaign(ctx, p); err != nil {
 		return nil, resource.Of(err)
 	}
 	return get(ctx, &in.OneCampaign)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/h3"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
@@ -233,7 +234,6 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if found = append(f.found, found...); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	defer s.bids.lock(resource.ParseUUID(in.BidID))()
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
 		return nil, resource.Of(err)
@@ -246,17 +246,9 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
 	t = termsOf(&c.Campaign, &m)
-	if in.Body.Amount != nil {
-		b.Amount = minor(*in.Body.Amount, t.exponent)
-	}
-	b.Active = isTrue(in.Body.IsActive, b.Active)
-	if in.Body.Location != "" {
-		b.Location = in.Body.Location
-	}
-	if triggers != nil {
-		b.Triggers = t.triggers(triggers, b.Target)
-	}
-	if err := st.ReplaceBid(ctx, in.id(), b); err != nil {
+	p := in.Body.command(&t, b.Target, triggers)
+	p.Campaign, p.Bid = c.ID, b.ID
+	if err := st.PatchBid(ctx, p); err != nil {
 		return nil, resource.Of(err)
 	}
 	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // With its new time.
@@ -265,13 +257,26 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	return &bidOutput{bidOf(&c.Campaign, &b, t.exponent)}, nil
 }
 
+// command is the change in the engine's terms. The default triggers follow from what never changes: the target and the terms.
+func (b *BidPatchBody) command(t *terms, target string, triggers []market.Trigger) *command.PatchBid {
+	p := &command.PatchBid{Active: b.IsActive}
+	if b.Amount != nil {
+		p.Amount = new(minor(*b.Amount, t.exponent))
+	}
+	if b.Location != "" {
+		p.Location = &b.Location
+	}
+	if triggers != nil {
+		p.Triggers = new(t.triggers(triggers, target))
+	}
+	return p
+}
+
 func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {
 	st := storeOf(ctx)
-	defer s.bids.lock(resource.ParseUUID(in.BidID))()
 	b, err := st.Bid(ctx, in.id(), resource.ParseUUID(in.BidID))
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	b.Deleted = true
-	return nil, resource.Of(st.ReplaceBid(ctx, in.id(), b))
+	return nil, resource.Of(st.PatchBid(ctx, &command.PatchBid{Campaign: in.id(), Bid: b.ID, Delete: true}))
 }

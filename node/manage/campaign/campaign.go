@@ -37,11 +37,12 @@ type Store interface {
 	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)
+	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
 	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
 	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
 	Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, error)
 	AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error
-	ReplaceBid(ctx context.Context, campaign ids.UUID, b market.Bid) error
+	PatchBid(ctx context.Context, p *command.PatchBid) error
 	Slot(ctx context.Context, named string) (store.Slot, error)
 	PlacementNamed(ctx context.Context, externalID string) (store.Placement, error)
 	Template(ctx context.Context, id ids.UUID) (store.Template, error)
@@ -51,15 +52,11 @@ type Store interface {
 }
 
 // service holds what the operations need beside the caller's store.
-type service struct {
-	now       func() time.Time
-	bids      *locks
-	campaigns *locks // Of their documents.
-}
+type service struct{ now func() time.Time }
 
 // Register mounts the campaign operations.
 func Register(api huma.API, now func() time.Time) {
-	s := service{now: now, bids: new(locks), campaigns: new(locks)}
+	s := service{now: now}
 	add(api, "createCampaign", http.MethodPost, http.StatusCreated, "", "Create a campaign with its bids.", s.create)
 	add(api, "listCampaigns", http.MethodGet, http.StatusOK, "", "List campaigns, newest first.", s.list)
 	add(api, "getCampaign", http.MethodGet, http.StatusOK, "/{campaign_id}", "Read a campaign.", s.get)

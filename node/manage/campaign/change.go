@@ -69,37 +69,38 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	return &listOutput{List{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
 }
 
-// patch changes a campaign. A change is checked against what the campaign is now; two changes at the same moment both
-// hold, member by member, and of one member the later.
+// patch changes a campaign. A change is checked against what the campaign is when it is applied: two changes at the same moment, on
+// whatever nodes, both hold, member by member, and of one member the later.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
-	st := storeOf(ctx)
-	defer s.campaigns.lock(in.id())()
-	now, err := st.Campaign(ctx, in.id())
+	err := storeOf(ctx).ChangeCampaign(ctx, in.id(), func(now *store.CampaignState) (*command.PatchCampaign, error) {
+		return in.Body.check(ctx, now)
+	})
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	if found := in.Body.crossed(&now); len(found) > 0 {
+	return s.answer(ctx, in.id())
+}
+
+// check checks a change against the campaign and returns it in the engine's terms.
+func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*command.PatchCampaign, error) {
+	if found := b.crossed(now); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	if err := in.Body.allowed(ctx, &now); err != nil {
+	if err := b.allowed(ctx, now); err != nil {
 		return nil, err
 	}
-	found, err := in.Body.filters().unknown(ctx)
+	found, err := b.filters().unknown(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	p := in.Body.command(&now, st.Settings().CurrencyExponent)
-	p.Marketplace = resource.CallerOf(ctx).Marketplace
+	p := b.command(now, storeOf(ctx).Settings().CurrencyExponent)
 	if p.Status != nil {
 		p.StatusUpdatedBy = new(updatedBy(ctx))
 	}
-	if err := st.PatchCampaign(ctx, p); err != nil {
-		return nil, resource.Of(err)
-	}
-	return s.answer(ctx, in.id())
+	return p, nil
 }
 
 // crossed checks the rules that concern more than one member, with the campaign's own for those that stay.

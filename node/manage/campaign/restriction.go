@@ -86,27 +86,26 @@ func restrictionOf(c *store.CampaignState, r *restriction, marketplace ids.UUID)
 	}
 }
 
-// restrict rewrites the restrictions of a campaign; change returns the one that it made or changed.
+// restrict rewrites the restrictions of a campaign; change returns the one that it made or changed, and may be asked several times.
 func (s service) restrict(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
 	st := storeOf(ctx)
-	defer s.campaigns.lock(id)()
-	c, err := st.Campaign(ctx, id)
+	var out restrictionOutput
+	err := st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
+		d := decodeDocument(now.Document)
+		r, err := change(&d)
+		if err != nil {
+			return nil, err
+		}
+		if now.Status == market.Terminated {
+			return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+		}
+		out.Body = restrictionOf(now, r, st.Settings().ID)
+		return &command.PatchCampaign{Campaign: id, Document: d.encode(), Caps: new(d.caps())}, nil
+	})
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	d := decodeDocument(c.Document)
-	r, err := change(&d)
-	if err != nil {
-		return nil, err
-	}
-	if c.Status == market.Terminated {
-		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
-	}
-	p := command.PatchCampaign{Campaign: id, Marketplace: resource.CallerOf(ctx).Marketplace, Document: d.encode(), Caps: new(d.caps())}
-	if err := st.PatchCampaign(ctx, &p); err != nil {
-		return nil, resource.Of(err)
-	}
-	return &restrictionOutput{restrictionOf(&c, r, st.Settings().ID)}, nil
+	return &out, nil
 }
 
 func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*restrictionOutput, error) {

@@ -4,13 +4,13 @@ package catalog
 import (
 	"context"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -22,6 +22,7 @@ const (
 // Store is what the catalog needs of a marketplace's store.
 type Store interface {
 	PutProducts(ctx context.Context, p []market.Product) error
+	PatchProducts(ctx context.Context, p []command.ProductPatch) error
 	Product(ctx context.Context, id string) (market.Product, error)
 	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
 	DeleteProducts(ctx context.Context, ids []string) error
@@ -38,20 +39,15 @@ type Store interface {
 }
 
 // service holds what the operations need beside the caller's store.
-type service struct {
-	now func() time.Time
-	// products is held exclusively from reading products to writing them changed, and shared while they are replaced or
-	// deleted: so a change never undoes another write. It orders the requests of this node.
-	products *sync.RWMutex
-}
+type service struct{ now func() time.Time }
 
 // Register mounts the catalog operations.
 func Register(api huma.API, now func() time.Time) {
-	s := service{now: now, products: new(sync.RWMutex)}
+	s := service{now: now}
 	add(api, "putProducts", http.MethodPut, "/products", "Add or replace products by id.", s.putProducts)
-	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", s.patchProducts)
+	add(api, "patchProducts", http.MethodPatch, "/products", "Change members of products.", patchProducts)
 	add(api, "listProducts", http.MethodGet, "/products", "List products by id.", listProducts)
-	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", s.deleteProducts)
+	add(api, "deleteProducts", http.MethodDelete, "/products", "Delete products; unknown ids are ignored.", deleteProducts)
 	add(api, "getProduct", http.MethodGet, "/products/{id}", "Read a product.", getProduct)
 
 	add(api, "putVendors", http.MethodPut, "/vendors", "Add or replace vendors; a first upsert opens the vendor's account.", s.putVendors)

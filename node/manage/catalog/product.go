@@ -7,6 +7,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -47,18 +48,16 @@ func (s service) putProducts(ctx context.Context, in *productsInput) (*resource.
 			continue
 		}
 		all[i] = b.product()
-		found = append(found, tooMany(&all[i], i)...)
+		found = append(found, tooMany(all[i].Attributes, all[i].Promotions, i)...)
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	s.products.RLock()
-	defer s.products.RUnlock()
 	return s.store(ctx, all)
 }
 
-func tooMany(p *market.Product, i int) []resource.Violation {
-	if len(p.Attributes) <= attributesMax && len(p.Promotions) <= attributesMax {
+func tooMany(attributes, promotions []string, i int) []resource.Violation {
+	if len(attributes) <= attributesMax && len(promotions) <= attributesMax {
 		return nil
 	}
 	return []resource.Violation{resource.At("too_long", "must have at most "+strconv.Itoa(attributesMax)+" values", "body", "products", i, "metadata")}
@@ -83,40 +82,46 @@ func metadataTooLong(list string, i int) resource.Violation {
 	return resource.At("too_long", "must have at most 8 KiB", "body", list, i, "metadata")
 }
 
-func (s service) patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
+// patchProducts changes members of products. The changes are applied to the products as they are then, member by member, so that
+// two at the same moment both hold, on whatever nodes.
+func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
 	st := storeOf(ctx)
-	s.products.Lock()
-	defer s.products.Unlock()
-	changed := map[string]ProductBody{} // A product may come twice; the second change builds on the first.
-	all := make([]market.Product, len(in.Body.Products))
+	all := make([]command.ProductPatch, len(in.Body.Products))
 	var found []resource.Violation
 	for i := range in.Body.Products {
 		patch := &in.Body.Products[i]
-		b, ok := changed[patch.ID]
-		if !ok {
-			p, err := st.Product(ctx, patch.ID)
-			if errors.Is(err, store.ErrNotFound) {
-				found = append(found, resource.At("resource_not_found", "is unknown", "body", "products", i, "id"))
-				continue
-			}
-			if err != nil {
-				return nil, resource.Of(err)
-			}
-			b = bodyOf(&p)
-		}
-		if len(patch.Metadata) > metadataLen {
+		_, err := st.Product(ctx, patch.ID)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			found = append(found, unknownProduct(i))
+		case err != nil:
+			return nil, resource.Of(err)
+		case len(patch.Metadata) > metadataLen:
 			found = append(found, metadataTooLong("products", i))
-			continue
+		default:
+			all[i] = patch.command()
+			found = append(found, tooMany(given(all[i].Attributes), given(all[i].Promotions), i)...)
 		}
-		patch.apply(&b)
-		changed[patch.ID] = b
-		all[i] = b.product()
-		found = append(found, tooMany(&all[i], i)...)
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	return s.store(ctx, all)
+	err := st.PatchProducts(ctx, all)
+	if r, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrNotFound) { // Deleted meanwhile.
+		return nil, resource.Invalid(unknownProduct(r.Index))
+	}
+	return done(err)
+}
+
+func unknownProduct(i int) resource.Violation {
+	return resource.At("resource_not_found", "is unknown", "body", "products", i, "id")
+}
+
+func given(list *[]string) []string {
+	if list == nil {
+		return nil
+	}
+	return *list
 }
 
 func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {
@@ -151,12 +156,10 @@ func each[A, B any](from []A, f func(A) B) []B {
 	return to
 }
 
-func (s service) deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error) {
+func deleteProducts(ctx context.Context, in *deleteInput) (*resource.Done, error) {
 	ids, err := in.ids()
 	if err != nil {
 		return nil, err
 	}
-	s.products.RLock()
-	defer s.products.RUnlock()
 	return done(storeOf(ctx).DeleteProducts(ctx, ids))
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/gavel-ads/gavel/node/manage/resource"
+	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/document"
 	"github.com/gavel-ads/gavel/shard/market"
 	"github.com/gavel-ads/gavel/shard/money"
 )
@@ -58,37 +60,49 @@ type ProductPatch struct {
 	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
 }
 
-// apply changes the members that the patch has.
-func (p *ProductPatch) apply(b *ProductBody) {
-	set(&b.Name, p.Name)
+// command is the change in the engine's terms. The values are those that a whole product with these members would have, and the
+// members of its document are written as product writes them.
+func (p *ProductPatch) command() command.ProductPatch {
+	whole := ProductBody{Active: p.Active, Price: p.Price, QualityScore: p.QualityScore, Brand: p.Brand, Metadata: p.Metadata}
+	x := whole.product()
+	c := command.ProductPatch{ID: p.ID, Name: p.Name, Active: p.Active}
 	if p.Vendors != nil {
-		b.Vendors = p.Vendors
+		c.Vendors = &p.Vendors
 	}
 	if p.Categories != nil {
-		b.Categories = p.Categories
+		c.Categories = &p.Categories
+	}
+	if p.Brand != nil {
+		c.Brand = &x.Brand
+	}
+	if p.Price != nil {
+		c.Price = &x.Price
+	}
+	if p.QualityScore != nil {
+		c.Quality = &x.Quality
 	}
 	if p.Metadata != nil {
-		b.Metadata = p.Metadata
+		c.Attributes, c.Promotions = &x.Attributes, &x.Promotions
+		write(&c, "metadata", &p.Metadata)
 	}
-	keep(&b.Description, p.Description)
-	keep(&b.Brand, p.Brand)
-	keep(&b.ImageURL, p.ImageURL)
-	keep(&b.Price, p.Price)
-	keep(&b.Active, p.Active)
-	keep(&b.EAN, p.EAN)
-	keep(&b.QualityScore, p.QualityScore)
-	keep(&b.GlobalID, p.GlobalID)
+	write(&c, "name", p.Name)
+	write(&c, "vendors", c.Vendors)
+	write(&c, "categories", c.Categories)
+	write(&c, "description", p.Description)
+	write(&c, "brand", p.Brand)
+	write(&c, "imageURL", p.ImageURL)
+	write(&c, "price", whole.Price)
+	write(&c, "active", p.Active)
+	write(&c, "ean", p.EAN)
+	write(&c, "quality_score", p.QualityScore)
+	write(&c, "globalId", p.GlobalID)
+	return c
 }
 
-func set[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
-}
-
-func keep[T any](to **T, from *T) {
-	if from != nil {
-		*to = from
+// write adds a member of the document to a change that has it.
+func write[T any](c *command.ProductPatch, name string, value *T) {
+	if value != nil {
+		c.Document = append(c.Document, document.Member{Name: name, Value: mustMarshal(value)})
 	}
 }
 
@@ -133,9 +147,10 @@ func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
 // bodyOf reads the document back. A product that came another way than through this API, such as the demo's, has none.
 func bodyOf(p *market.Product) ProductBody {
 	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
-	if len(p.Document) == 0 {
+	if len(p.Document) == 0 || p.Price != 0 { // A document without a price may be one that a change of other members began.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, p.Price))}
-	} else {
+	}
+	if len(p.Document) > 0 {
 		if err := json.Unmarshal(p.Document, &b); err != nil {
 			panic("stored product " + p.ID + " is not JSON: " + err.Error())
 		}

@@ -55,6 +55,7 @@ type groups struct {
 	ids.Topology
 	down     atomic.Bool
 	broken   atomic.Bool
+	before   atomic.Pointer[func()]
 	counts   atomic.Bool // Only as many writes as are left succeed.
 	left     atomic.Int64
 	done     atomic.Int64 // Commands that were carried out.
@@ -84,6 +85,9 @@ func newGroups(t testing.TB, f shard.Feed) *groups {
 func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, error) {
 	if g.down.Load() || g.counts.Load() && g.left.Add(-1) < 0 {
 		return nil, store.ErrUnavailable
+	}
+	if first := g.before.Swap(nil); first != nil {
+		(*first)()
 	}
 	runtime.Gosched() // On a node a commit takes a while, and other requests run meanwhile.
 	g.mu.Lock()

@@ -49,12 +49,14 @@ type World struct {
 	// Offsite does the jobs. meta is the sandbox; tests may connect more networks before they are used.
 	Offsite *offsite.Service
 
-	core   *serving.Core
-	counts sync.Map // "operation status" to true.
-	groups *groups
-	table  *auth.Table
-	now    atomic.Int64
-	log    lockedBuffer
+	core       *serving.Core
+	counts     sync.Map // "operation status" to true.
+	config     manage.Config
+	background *background.Scheduler
+	groups     *groups
+	table      *auth.Table
+	now        atomic.Int64
+	log        lockedBuffer
 
 	auditTo atomic.Pointer[func(marketplace uint16, e store.AuditEntry)]
 }
@@ -112,17 +114,32 @@ func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Worl
 	w.Blobs = files
 	w.Offsite = w.newOffsite()
 	w.Bodies = limits.NewBytes(1<<30, 36<<20)
-	server, err := manage.New(c, manage.Deps{
+	w.config, w.background = c, b
+	w.Server = w.listener(t, w.Store)
+	return w
+}
+
+// Node is another listener on the same state, as another node of a cluster has: it shares nothing else with the first.
+func (w *World) Node(t testing.TB) *manage.Server {
+	t.Helper()
+	return w.listener(t, &store.Store{
+		Groups: w.groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
+	})
+}
+
+func (w *World) listener(t testing.TB, s *store.Store) *manage.Server {
+	t.Helper()
+	server, err := manage.New(w.config, manage.Deps{
 		Bodies: w.Bodies,
 		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
-		Now: w.Now, Ready: func() string { return "" }, Background: b,
-		Tenant: func(m uint16) manage.Tenant { return w.Store.Tenant(m) },
+		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
+		Tenant: func(m uint16) manage.Tenant { return s.Tenant(m) },
 		Audit: func(m uint16, e store.AuditEntry) {
 			if to := w.auditTo.Load(); to != nil {
 				(*to)(m, e)
 				return
 			}
-			err := w.Store.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
+			err := s.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
 			if err != nil && !errors.Is(err, store.ErrUnavailable) { // On a node it is repeated until there is a leader.
 				panic(err)
 			}
@@ -136,9 +153,11 @@ func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Worl
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Server = server
-	return w
+	return server
 }
+
+// Before lets do run right before the next command is applied: after its proposer has read what it is built on.
+func (w *World) Before(do func()) { w.groups.before.Store(&do) }
 
 // Now is the world's clock.
 func (w *World) Now() time.Time { return time.UnixMilli(w.now.Load()) }

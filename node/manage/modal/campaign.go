@@ -116,10 +116,18 @@ func price(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 // find returns a campaign of the token's vendor that is not ended by its deletion.
 func find(ctx context.Context, id string) (store.CampaignState, error) {
 	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(id))
-	if err == nil && (c.VendorID != resource.CallerOf(ctx).Vendor || c.Status == market.Terminated) {
-		err = store.ErrNotFound
+	if err == nil {
+		err = isOwn(ctx, &c)
 	}
 	return c, resource.Of(err)
+}
+
+// isOwn refuses campaigns that are not the token's vendor's, or are deleted: for the vendor there is none.
+func isOwn(ctx context.Context, c *store.CampaignState) error {
+	if c.VendorID != resource.CallerOf(ctx).Vendor || c.Status == market.Terminated {
+		return store.ErrNotFound
+	}
+	return nil
 }
 
 func get(ctx context.Context, in *oneCampaign) (*output, error) {
@@ -131,12 +139,22 @@ func get(ctx context.Context, in *oneCampaign) (*output, error) {
 }
 
 func patch(ctx context.Context, in *patchInput) (*output, error) {
-	c, err := find(ctx, in.CampaignID)
+	st, id := storeOf(ctx), resource.ParseUUID(in.CampaignID)
+	err := st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
+		if err := isOwn(ctx, now); err != nil {
+			return nil, err
+		}
+		return in.Body.command(now, st.Settings().CurrencyExponent)
+	})
 	if err != nil {
-		return nil, err
+		return nil, resource.Of(err)
 	}
-	b := &in.Body
-	p := command.PatchCampaign{Campaign: c.ID, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
+	return answer(ctx, id)
+}
+
+// command is the change in the engine's terms.
+func (b *PatchBody) command(c *store.CampaignState, exponent uint8) (*command.PatchCampaign, error) {
+	p := &command.PatchCampaign{Campaign: c.ID, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
 	start, end := c.StartMillis, c.EndMillis
 	if b.StartDate != nil {
 		start = int64(*b.StartDate)
@@ -151,15 +169,12 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 		p.Name = &b.Name
 	}
 	if b.Budget != nil && b.Budget.Amount != nil {
-		p.Budget = new(minor(*b.Budget.Amount, storeOf(ctx).Settings().CurrencyExponent))
+		p.Budget = new(minor(*b.Budget.Amount, exponent))
 	}
 	if b.Budget != nil && b.Budget.Type != "" {
 		p.Period = new(periodOf(b.Budget.Type))
 	}
-	if err := storeOf(ctx).PatchCampaign(ctx, &p); err != nil {
-		return nil, resource.Of(err)
-	}
-	return answer(ctx, c.ID)
+	return p, nil
 }
 
 // Null is the answer of operations that answer null: the dialog reads every answer as JSON.

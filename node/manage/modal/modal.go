@@ -40,6 +40,7 @@ type Store interface {
 	Products(ctx context.Context, p store.Page, ids []string, vendorID string) ([]market.Product, bool, error)
 	CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error
 	CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*store.CampaignState) bool) error
+	ChangeCampaign(ctx context.Context, id ids.UUID, change func(*store.CampaignState) (*command.PatchCampaign, error)) error
 	PatchCampaign(ctx context.Context, p *command.PatchCampaign) error
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	Campaigns(ctx context.Context, f store.CampaignFilter) ([]store.CampaignState, bool, error)

@@ -138,8 +138,15 @@ func Of(err error) error {
 	if errors.Is(err, background.ErrTooLong) {
 		return err // inBackground makes the answer.
 	}
-	return &Problem{Code: code, Cause: err}
+	message := ""
+	if errors.Is(err, store.ErrChanged) {
+		message = changedMessage
+	}
+	return &Problem{Code: code, Message: message, Cause: err}
 }
+
+// changedMessage is the text for a change that was started again and again because others were faster.
+const changedMessage = "other requests changed the resource at the same time, so this change was not made; read the resource and repeat it"
 
 var storeErrors = []struct {
 	err  error
@@ -148,6 +155,7 @@ var storeErrors = []struct {
 	{store.ErrNotFound, apierr.ResourceNotFound},
 	{store.ErrAlreadyExists, apierr.AlreadyExists},
 	{store.ErrWrongState, apierr.InvalidOperation},
+	{store.ErrChanged, apierr.InvalidOperation},
 	{store.ErrTooMany, apierr.InvalidOperation},
 	{store.ErrInsufficientBalance, apierr.InsufficientBalance},
 	{store.ErrUnavailable, apierr.ServiceUnavailable},
