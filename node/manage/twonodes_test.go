@@ -9,6 +9,7 @@ import (
 
 	"github.com/gavel-ads/gavel/node/manage"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
+	"github.com/gavel-ads/gavel/shard/command"
 )
 
 // twoNodes are two listeners that share nothing but the replicated state, with a campaign and a product in it.
@@ -21,8 +22,10 @@ type twoNodes struct {
 
 const someProducts = catalogs + "/products"
 
-func newTwoNodes(t *testing.T) *twoNodes {
-	n := &twoNodes{T: t, w: managetest.New(t)}
+func newTwoNodes(t *testing.T) *twoNodes { return twoNodesOf(t, managetest.New(t)) }
+
+func twoNodesOf(t *testing.T, w *managetest.World) *twoNodes {
+	n := &twoNodes{T: t, w: w}
 	n.nodes = [2]*manage.Server{n.w.Server, n.w.Node(t)}
 	n.must(0, http.MethodPut, catalogs+"/vendors", `{"vendors":[{"id":"v","name":"V"}]}`)
 	n.must(0, http.MethodPut, someProducts, `{"products":[{"id":"p","name":"P","vendors":["v"],"categories":["c"]}]}`)
@@ -245,5 +248,29 @@ func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// As long as a node of an older version is in the cluster, changes are made in the old way, one after the other.
+func TestChangesOfTwoNodesBeforeTheirLevel(t *testing.T) {
+	n := twoNodesOf(t, managetest.NewAt(t, command.LevelVersions-1))
+	n.must(0, http.MethodPatch, n.bid, `{"amount":7}`)
+	n.must(1, http.MethodPatch, n.bid, `{"isActive":false}`)
+	n.must(0, http.MethodPatch, n.campaign, `{"endDate":"2026-07-01T00:00:00Z","isActive":false}`)
+	n.must(1, http.MethodPatch, n.campaign, schedule(7))
+	n.must(0, http.MethodPatch, someProducts, `{"products":[{"id":"p","price":3},{"id":"p","name":"Q"}]}`)
+	n.must(1, http.MethodPatch, someProducts, `{"products":[{"id":"p","vendors":["w"]}]}`)
+	n.must(0, http.MethodPatch, settingsPath, `{"autoApproveAssets":true}`)
+	for path, all := range map[string][]string{
+		n.bid:        {"amount:7 ", "isActive:false "},
+		n.campaign:   {"endDate:2026-07-01", "isActive:false ", "hours:[7 7"},
+		someProducts: {"price:3 ", "name:Q ", "vendors:[w]"},
+		settingsPath: {"autoApproveAssets:true"},
+	} {
+		for _, want := range all {
+			if got := n.state(path); !strings.Contains(got, want) {
+				t.Errorf("%s is lost: %s", want, got)
+			}
+		}
 	}
 }

@@ -73,12 +73,23 @@ func New(t testing.TB) *World {
 // NewWith builds a world with a configuration.
 func NewWith(t testing.TB, c manage.Config) *World {
 	t.Helper()
-	return NewBackground(t, c, nil)
+	return build(t, c, nil, command.LevelNewest)
 }
 
 // NewBackground is NewWith where a scheduler decides when reports, explanations and forecasts run. REQUIRES: they run one at a
 // time, because a read of a group locks it.
 func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *World {
+	t.Helper()
+	return build(t, c, b, command.LevelNewest)
+}
+
+// NewAt builds a world whose groups are at a feature level, as in a cluster that has nodes of an older version.
+func NewAt(t testing.TB, level command.Level) *World {
+	t.Helper()
+	return build(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000}, nil, level)
+}
+
+func build(t testing.TB, c manage.Config, b *background.Scheduler, level command.Level) *World {
 	t.Helper()
 	w := &World{Keys: map[string]string{}, table: auth.NewTable()}
 	w.now.Store(Start.UnixMilli())
@@ -88,7 +99,7 @@ func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Worl
 		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
 		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // What a script meets; tests set others.
 	}
-	w.found(t)
+	w.found(t, level)
 
 	duplicate := [32]byte{1}
 	w.core = serving.New(serving.Deps{
@@ -97,7 +108,7 @@ func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Worl
 		Secret:           func() *[32]byte { return &duplicate },
 		Location:         func(m uint16) *time.Location { return store.Zone(f.View().Marketplace(m).TimeZone) },
 		CatalogPrice:     w.Store.CatalogPrice,
-		Level:            func(ids.Group) command.Level { return command.LevelNewest },
+		Level:            func(ids.Group) command.Level { return level },
 		Frequency:        f,
 		ExplainEvery:     1,
 		Suppose:          f.Suppose,
@@ -178,7 +189,7 @@ func (w *World) Counted(operation, status string) bool {
 func (w *World) Log() string { return w.log.String() }
 
 // found makes the marketplaces, their keys, the cluster's secrets, and starts the clocks of the groups.
-func (w *World) found(t testing.TB) {
+func (w *World) found(t testing.TB, level command.Level) {
 	t.Helper()
 	now := w.now.Load()
 	b := command.Bootstrap{
@@ -226,7 +237,7 @@ func (w *World) found(t testing.TB) {
 		periods = append(periods, command.Periods{Marketplace: m + 1, Day: day, Week: (day + 3) / 7, Month: uint32(at.Year()*12 + int(at.Month()))})
 	}
 	for _, g := range w.groups.Groups() {
-		w.must(t, g, command.AppendSetFeature(nil, now, command.SetFeature{Level: command.LevelNewest}))
+		w.must(t, g, command.AppendSetFeature(nil, now, command.SetFeature{Level: level}))
 		if _, err := w.groups.Propose(t.Context(), g, command.AppendAdvance(nil, now, &command.Advance{Periods: periods})); err != nil {
 			t.Fatal(err)
 		}
