@@ -168,7 +168,7 @@ func TestConformanceKeyLimits(t *testing.T) {
 		}
 		last, _ = r.member("keyId").(string)
 	}
-	if r := create(`{"kind":"auction","name":"n"}`); r.status != 409 || r.errCode() != "invalid_operation" {
+	if r := create(`{"kind":"auction","name":"n"}`); r.status != 409 || r.errCode() != "limit_exceeded" {
 		t.Errorf("key 21: %d %s", r.status, r.body)
 	}
 	s.manage(204, "DELETE", "key-service/keys/"+last, "")

@@ -307,7 +307,7 @@ var elsewhere = map[apierr.Code]string{
 	apierr.PurchaseItemQuantity: "events",
 	apierr.InvalidOperation:     "management", apierr.InvalidVendor: "management", apierr.AccountUniqueViolation: "management",
 	apierr.InvalidLedgerAccount: "management", apierr.InsufficientBalance: "management", apierr.DifferentCurrencies: "management",
-	apierr.EqualFromAndTo: "management", apierr.AlreadyExists: "management", apierr.PayloadTooLarge: "management",
+	apierr.EqualFromAndTo: "management", apierr.AlreadyExists: "management", apierr.LimitExceeded: "management", apierr.PayloadTooLarge: "management",
 	apierr.UnsupportedMediaType: "management", apierr.TooManyRequests: "management",
 }
 
