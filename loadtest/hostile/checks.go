@@ -44,16 +44,9 @@ func (rep *report) judge(o options, kinds []attack.Kind) {
 func (rep *report) checkProcess() check {
 	c := check{Name: "the process never ends", Exercised: int64(rep.Samples)}
 	if rep.Ended != "" {
-		c.Violation = cmp.Or(rep.Killed, "it ended by itself") + "; " + lastLines(rep.Ended)
+		c.Violation = cmp.Or(rep.Killed, "it ended by itself") + "; " + rep.Ended
 	}
 	return c
-}
-
-// lastLines shortens what a process said last: its two last lines, where the reason of an end stands.
-func lastLines(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	last := strings.Join(lines[max(0, len(lines)-2):], "; ")
-	return last[max(0, len(last)-400):]
 }
 
 func (rep *report) checkMemory(o options) check {

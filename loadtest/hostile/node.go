@@ -129,16 +129,38 @@ func (n *node) await(ctx context.Context) error {
 func (n *node) ended() string {
 	select {
 	case <-n.exited:
-		return fmt.Sprintf("%v; its last lines: %s", n.cmd.ProcessState, n.lastLines())
+		return fmt.Sprintf("%v: %s", n.cmd.ProcessState, n.lastLines())
 	default:
 		return ""
 	}
 }
 
-// lastLines is the end of the log; what cannot be read explains nothing.
+const (
+	logMax  = 4 << 20 // BOUND: bytes of the end of a log that are searched: a dump of stacks has them.
+	lineMax = 600     // BOUND: bytes of a line in the report.
+)
+
+// lastLines is what the node wrote about its end; what cannot be read explains nothing.
 func (n *node) lastLines() string {
 	text, _ := os.ReadFile(n.log)
-	return string(text[max(0, len(text)-1_500):])
+	return lastLines(string(text[max(0, len(text)-logMax):]))
+}
+
+// lastLines finds the lines in which a process says why it ends, and takes the last two lines when there is none.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	var said []string
+	for _, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "gavel: ") ||
+			strings.Contains(line, "the process ends") {
+			said = append(said, line[:min(len(line), lineMax)])
+		}
+	}
+	if len(said) == 0 {
+		said = lines[max(0, len(lines)-2):]
+	}
+	last := strings.Join(said[max(0, len(said)-2):], "; ")
+	return last[max(0, len(last)-2*lineMax):]
 }
 
 // stop ends the process: gently, and after stopMax by force.
