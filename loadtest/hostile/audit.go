@@ -14,7 +14,8 @@ import (
 
 const (
 	auditPatience = 30 * time.Second // BOUND: how long an entry may come after its change.
-	auditPagesMax = 2_000            // BOUND: twice the entries that a marketplace keeps, in pages of 100.
+	auditPage     = "50"             // An entry of the attackers has up to 100 KB, and an answer is read up to 8 MiB.
+	auditPagesMax = 4_000            // BOUND: twice the entries that a marketplace keeps.
 )
 
 // audited compares the changes that were acknowledged with the audit log of their marketplace and returns those without an entry. Each
@@ -48,7 +49,7 @@ func auditNames(ctx context.Context, api *attack.Client) (map[string]bool, error
 	found := map[string]bool{}
 	cursor := ""
 	for range auditPagesMax {
-		query := url.Values{"limit": {"100"}, "operation": {"patchCampaign"}}
+		query := url.Values{"limit": {auditPage}, "operation": {"patchCampaign"}}
 		if cursor != "" {
 			query.Set("next_page", cursor)
 		}

@@ -23,8 +23,8 @@ const (
 	publicPath     = "/public/v1"
 )
 
-// bystander is an honest tenant beside the attackers: every few seconds it changes a campaign, uploads a file and uploads a segment. A 503
-// is repeated as a client does, with new material where the old is spent.
+// bystander is an honest tenant beside the attackers: every few seconds it changes a campaign, uploads a file and uploads a segment. What is
+// answered 503 or 429 or cut off is repeated as a client does, with a new form where the old is spent.
 type bystander struct {
 	tenant attack.Tenant
 	manage string
@@ -101,8 +101,8 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 		if ctx.Err() != nil {
 			return // The run is over; this try says nothing.
 		}
-		busy := err == nil && (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests)
-		if !busy || time.Since(begin) > throughMax-time.Second {
+		repeatable := err != nil || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
+		if !repeatable || time.Since(begin) > throughMax-time.Second {
 			d.Failed++
 			if d.First == "" {
 				d.First = fmt.Sprintf("status %d after %v, %v", status, time.Since(begin).Round(time.Millisecond), err)

@@ -177,7 +177,7 @@ func (rep *report) text(w io.Writer) {
 			line("\t\t  %.200s", e)
 		}
 	}
-	line("\nhonest tenant\ttried\tunder attack\tfailed\trepeated after 503 or 429\tthe first failure")
+	line("\nhonest tenant\ttried\tunder attack\tfailed\trepeated\tthe first failure")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Bystander)) {
 		b := rep.Bystander[kind]
 		line("%s\t%d\t%d\t%d\t%d\t%s", kind, b.Tried, b.Attacked, b.Failed, b.Repeated, b.First)

@@ -59,7 +59,7 @@ func NewClient(address, key string, from *Sources) *Client {
 // Close closes the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Call sends one request and returns the status and the beginning of the answer. Headers are names and values in turn.
+// Call sends one request and returns the status and the answer. Headers are names and values in turn.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte, headers ...string) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -79,6 +79,9 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, hea
 		return 0, nil, err
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
+	if len(answer) == answerMax {
+		err = fmt.Errorf("%s %s: the answer has %d bytes or more", method, path, answerMax)
+	}
 	return resp.StatusCode, answer, errors.Join(err, resp.Body.Close())
 }
 
