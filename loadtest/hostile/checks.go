@@ -82,8 +82,11 @@ func (rep *report) checkLatency(o options) check {
 	case len(ratios) == 0:
 	case len(ratios) < len(rep.Pairs):
 		c.Violation = fmt.Sprintf("only %d of %d pairs were measured", len(ratios), len(rep.Pairs))
+	case rep.First.P99 > calmMax:
+		c.Violation = fmt.Sprintf("p99 before the first attack is %v, above %v: the machine cannot take the rate, so nothing was compared", rep.First.P99, calmMax)
 	case rep.Calm.P99 > calmMax:
-		c.Violation = fmt.Sprintf("p99 without attackers is %v, above %v: the machine cannot take the rate, so nothing was compared", rep.Calm.P99, calmMax)
+		c.Violation = fmt.Sprintf("p99 without attackers is %v, above %v, and %v before the first attack: the attacks last in it, so nothing was compared",
+			rep.Calm.P99, calmMax, rep.First.P99)
 	default:
 		m := median(ratios)
 		c.Note = fmt.Sprintf("median of the pairs %.2f, of the bare server in the same seconds %.2f; all windows together %.2f",

@@ -23,7 +23,7 @@ func goodReport() *report {
 	}
 	rep := &report{
 		Samples: 100, PeakRSS: 500 << 20, PeakFiles: 900, Auctions: map[int]int64{201: 10}, EventBodies: map[int]int64{200: 2},
-		Calm: q(time.Millisecond), Attacked: q(2 * time.Millisecond), Events: 10, EventsRead: true,
+		First: q(time.Millisecond), Calm: q(time.Millisecond), Attacked: q(2 * time.Millisecond), Events: 10, EventsRead: true,
 		Audits:    []auditLine{{Marketplace: "changes", Changes: 5, Read: true}, {Marketplace: bystanderName, Changes: 5, Read: true}},
 		Bystander: map[string]*through{"change": {Tried: 2, Attacked: 1}, "file": {Tried: 2, Attacked: 1}, "segment": {Tried: 2, Attacked: 1}},
 	}
@@ -71,7 +71,8 @@ func TestEachViolationIsFound(t *testing.T) {
 		{"two slow pairs", func(r *report) { r.Pairs[0].Ratio, r.Pairs[2].Ratio = 2.1, 2.1 }, "p99 of auctions at most 2 times that without attackers"},
 		{"a pair without latencies", func(r *report) { r.Pairs[1].Ratio = 0 }, "p99 of auctions at most 2 times that without attackers"},
 		{"no pair", func(r *report) { r.Pairs = nil }, "p99 of auctions at most 2 times that without attackers"},
-		{"a machine too slow for the rate", func(r *report) { r.Calm.P99 = time.Second }, "p99 of auctions at most 2 times that without attackers"},
+		{"a machine too slow for the rate", func(r *report) { r.First.P99 = time.Second }, "p99 of auctions at most 2 times that without attackers"},
+		{"attacks that last", func(r *report) { r.Calm.P99 = time.Second }, "p99 of auctions at most 2 times that without attackers"},
 		{"an auction answered 503", func(r *report) { r.Auctions[503] = 1 }, "every auction is answered with success"},
 		{"an auction not answered", func(r *report) { r.Auctions[0] = 1 }, "every auction is answered with success"},
 		{"a wrong answer", func(r *report) { r.Refused = []string{"rank 2, want 1"} }, "every auction is answered with success"},

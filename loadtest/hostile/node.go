@@ -66,7 +66,9 @@ func startNode(ctx context.Context, o options, dir string) (*node, error) {
 		"--peer-certificate", filepath.Join(certificates, "n1.crt"), "--peer-key", filepath.Join(certificates, "n1.key"),
 		"--peer-authority", filepath.Join(certificates, "ca.crt"))
 	n.cmd.Env = append(os.Environ(), "GAVEL_BOOTSTRAP_AUCTION_KEY="+n.auctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+n.managementKey, limit)
-	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // It does not outlive a run that is killed.
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{
+		Pdeathsig: syscall.SIGKILL, Setpgid: true, // It does not outlive a run that is killed, and signals of a terminal are for the run.
+	}
 	log, err := os.Create(n.log)
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ type report struct {
 	Refused               []string      // The first answers that were wrong or refusals.
 	Checked               int64         // Answers decoded and checked in full.
 	Lag                   time.Duration // p99 of how late idle workers of the storefront woke.
+	First                 quantiles     // Of the window before the first attack.
 	Calm, Attacked        quantiles     // All windows together.
 	Pairs                 []pair
 
@@ -116,6 +117,7 @@ func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 		all[k][0].Merge(&t.latency[i])
 		all[k][1].Merge(&b.latency[i])
 	}
+	rep.First = quantilesOf(&t.latency[0], &b.latency[0])
 	rep.Calm, rep.Attacked = quantilesOf(&all[0][0], &all[0][1]), quantilesOf(&all[1][0], &all[1][1])
 }
 

@@ -167,6 +167,9 @@ func (r *run) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil {
+		return errors.New("the run was interrupted, so nothing is judged")
+	}
 	r.rep.Ended = r.node.ended()
 	r.finish(ctx, total, before)
 	r.rep.LoadAfter = loadAverage()

@@ -83,13 +83,16 @@ func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.P
 		if wait := time.Until(intended); wait > 0 {
 			time.Sleep(wait)
 			t.lag.Record(time.Since(intended))
+		} else if late := -wait; late > answerMax {
+			s.giveUp(t, due, late)
+			continue
 		}
 		if !w.Next(&r) {
 			return
 		}
 		status, answer, err := c.Post(r.Path, r.Body)
-		if at := windowAt(s.windows, due); r.Path == scenarios.AuctionsPath && due >= s.windows[at].Counted {
-			t.latency[at].Record(time.Since(intended))
+		if r.Path == scenarios.AuctionsPath {
+			s.record(t, due, time.Since(intended))
 		}
 		if err != nil {
 			status = 0
@@ -103,6 +106,22 @@ func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.P
 			w.Answer(&r, answer)
 		}
 	}
+}
+
+// record counts the latency of an auction in the window in which it was due.
+func (s *storefront) record(t *tally, due, took time.Duration) {
+	if at := windowAt(s.windows, due); due >= s.windows[at].Counted {
+		t.latency[at].Record(took)
+	}
+}
+
+// giveUp counts an auction that no connection was free to send within answerMax, as one without an answer: its shopper has left. Without
+// it the backlog of a window with attackers would be sent in the windows behind it, and be taken for their latency.
+func (s *storefront) giveUp(t *tally, due, late time.Duration) {
+	s.sent.Add(1)
+	s.failed.Add(1)
+	t.auctions[0]++
+	s.record(t, due, late)
 }
 
 // checkEvery is how often an answer is decoded and checked in full.

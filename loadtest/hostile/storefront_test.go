@@ -1,0 +1,75 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gavel-ads/gavel/loadtest/arrival"
+	"github.com/gavel-ads/gavel/loadtest/scenarios"
+)
+
+// answers is a scenario whose requests are all answered at once; it counts them.
+type answers struct{ asked int }
+
+func (*answers) Prepare(context.Context, *scenarios.Env) error { return nil }
+func (a *answers) Worker(int) scenarios.Worker                 { return a }
+func (a *answers) Next(r *scenarios.Request) bool {
+	*r = scenarios.Request{Path: scenarios.EventsPath, Clicks: 1}
+	if a.asked++; a.asked%2 == 0 {
+		*r = scenarios.Request{Path: scenarios.AuctionsPath}
+	}
+	return true
+}
+func (*answers) Answer(*scenarios.Request, []byte) {}
+func (*answers) Close()                            {}
+func (a *answers) Post(path string, _ []byte) (int, []byte, error) {
+	if path == scenarios.EventsPath && a.asked%4 == 1 {
+		return 503, nil, nil
+	}
+	return 200, []byte("{}"), nil
+}
+
+func storefrontOf(t *testing.T, a *answers, start time.Time) *storefront {
+	t.Helper()
+	plan, err := arrival.Parse("1000", 200*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &storefront{
+		plan: plan, windows: []window{{End: time.Minute}}, scenario: a, start: start,
+		dial: func() (scenarios.Poster, error) { return a, nil },
+	}
+}
+
+// Each request of the plan is counted once, and what was not acknowledged is repeated until it is.
+func TestStorefrontCountsEachRequestOnce(t *testing.T) {
+	a := &answers{}
+	s := storefrontOf(t, a, time.Now())
+	got, err := s.run(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.auctions[200] != 100 || got.events[200] != 50 || got.events[503] != 50 || got.latency[0].Count() != 100 || got.acked.Clicks != 50 {
+		t.Errorf("auctions %v, events %v, %d latencies, %+v", got.auctions, got.events, got.latency[0].Count(), got.acked)
+	}
+	a.asked = 0 // From now on everything is taken.
+	if n, err := got.settle(t.Context(), s.dial); err != nil || n != 50 || got.acked.Clicks != 100 {
+		t.Errorf("%d settled, %v, %+v", n, err, got.acked)
+	}
+}
+
+// What no connection was free for is an auction without an answer, in the window in which it was due, and is not sent.
+func TestStorefrontGivesUpWhatIsTooLate(t *testing.T) {
+	a := &answers{}
+	s := storefrontOf(t, a, time.Now().Add(-2*answerMax))
+	got, err := s.run(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.asked != 0 || got.auctions[0] != 200 || got.latency[0].Count() != 200 || got.latency[0].Min() < answerMax {
+		t.Errorf("%d sent, auctions %v, %d latencies from %v", a.asked, got.auctions, got.latency[0].Count(), got.latency[0].Min())
+	}
+}
