@@ -21,11 +21,22 @@ const bodyWeight = 4
 // resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
 const drainMax = 16 << 20
 
-// drain reads what is left of a body, so that the connection can be used again. A client that waits for 100 Continue has sent nothing if it was not told to.
+// drain reads what is left of a body and throws it away, so that the connection can be used again. Behind a refusal that closes the
+// connection it sends the answer first, and reads on only so that its sender, who may write all before reading, gets it; the
+// deadline of unread bounds that, and the connection gives way to a new one meanwhile. A client that waits for 100 Continue has
+// sent nothing if it was not told to.
 func drain(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Expect") == "" && w.Header().Get("Connection") != "close" {
-		_, _ = io.CopyN(io.Discard, r.Body, drainMax) // Whatever it was.
+	if r.Header.Get("Expect") != "" {
+		return
 	}
+	if w.Header().Get("Connection") == "close" {
+		of := connOf(r)
+		if of == nil || http.NewResponseController(w).Flush() != nil {
+			return // Nobody is there who sends.
+		}
+		of.End()
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, drainMax) // Whatever it was.
 }
 
 // readBody reads the body of a request whole. Operations that take none ignore it. The lease grows with it.

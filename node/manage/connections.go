@@ -32,15 +32,18 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, of)
 }
 
-// authenticated reports to the listener that a request had a valid key.
-func authenticated(r *http.Request) {
+// connOf is the connection of a request; nil in tests without a listener, where its methods do nothing.
+func connOf(r *http.Request) *connections.Conn {
 	of, _ := r.Context().Value(connKey{}).(*connections.Conn)
-	of.Authenticated()
+	return of
 }
 
+// authenticated reports to the listener that a request had a valid key.
+func authenticated(r *http.Request) { connOf(r).Authenticated() }
+
 // unread is called before the answer to a request whose body is not read, because its sender has no right to it or the node has no
-// memory for it: the connection is closed behind the answer, and what still comes is not waited for. Small bodies are read and
-// thrown away, so that the connection stays.
+// memory for it: the connection is closed behind the answer, and what still comes is thrown away for unreadPatience at most. Small
+// bodies are read and thrown away, so that the connection stays.
 func (s *Server) unread(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength >= 0 && r.ContentLength <= unreadSmall && r.Header.Get("Expect") == "" {
 		return
