@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
@@ -18,34 +18,43 @@ const (
 	auditPagesMax = 4_000            // BOUND: twice the entries that a marketplace keeps.
 )
 
-// audited compares the changes that were acknowledged with the audit log of their marketplace and returns those without an entry. Each
-// change wrote a name of its own, which its entry keeps.
-func audited(ctx context.Context, n *node, t attack.Tenant, marks []string) (missing []string, err error) {
+// audited compares the changes that were acknowledged with the audit log of their marketplace. It returns those without an entry, and how
+// many entries do not say what was answered. Each change has a mark of its own in its address, which its entry keeps.
+func audited(ctx context.Context, n *node, t attack.Tenant, marks []string) (missing []string, unanswered int, err error) {
 	api := attack.NewClient(n.manage, t.ManagementKey, attack.NewSources(0))
 	defer api.Close()
 	for deadline := time.Now().Add(auditPatience); ; {
-		found, err := auditNames(ctx, api)
+		found, err := auditEntries(ctx, api)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		missing = missingFrom(found, marks)
-		if len(missing) == 0 || time.Now().After(deadline) {
-			return missing, nil
+		missing, unanswered = compareMarks(found, marks)
+		if len(missing)+unanswered == 0 || time.Now().After(deadline) {
+			return missing, unanswered, nil
 		}
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
-			return missing, ctx.Err()
+			return missing, unanswered, ctx.Err()
 		}
 	}
 }
 
-func missingFrom(found map[string]bool, marks []string) []string {
-	return slices.DeleteFunc(slices.Clone(marks), func(m string) bool { return found[m] })
+// compareMarks returns the marks without an entry, and counts those whose entry does not hold the name that was answered.
+func compareMarks(found map[string]bool, marks []string) (missing []string, unanswered int) {
+	for _, m := range marks {
+		if named, has := found[m]; !has {
+			missing = append(missing, m)
+		} else if !named {
+			unanswered++
+		}
+	}
+	return missing, unanswered
 }
 
-// auditNames reads the whole log, page by page, and returns the names that changes of campaigns left behind.
-func auditNames(ctx context.Context, api *attack.Client) (map[string]bool, error) {
+// auditEntries reads the whole log, page by page, and returns the marks of its changes of campaigns, with whether the entry holds the
+// name that the change left behind.
+func auditEntries(ctx context.Context, api *attack.Client) (map[string]bool, error) {
 	found := map[string]bool{}
 	cursor := ""
 	for range auditPagesMax {
@@ -59,7 +68,8 @@ func auditNames(ctx context.Context, api *attack.Client) (map[string]bool, error
 		}
 		var page struct {
 			Entries []struct {
-				After struct{ Name string }
+				Path  string
+				After *struct{ Name string }
 			}
 			HasMore  bool
 			NextPage string
@@ -68,7 +78,8 @@ func auditNames(ctx context.Context, api *attack.Client) (map[string]bool, error
 			return nil, err
 		}
 		for _, e := range page.Entries {
-			found[e.After.Name] = true
+			_, mark, _ := strings.Cut(e.Path, "?mark=")
+			found[mark] = found[mark] || e.After != nil && e.After.Name == mark
 		}
 		if !page.HasMore {
 			break

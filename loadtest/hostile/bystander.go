@@ -123,7 +123,7 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 
 func (b *bystander) change(ctx context.Context) (int, error) {
 	mark := fmt.Sprintf("mark-%d", b.count)
-	status, _, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign, fmt.Appendf(nil, `{"name":%q}`, mark),
+	status, _, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign+"?mark="+mark, fmt.Appendf(nil, `{"name":%q}`, mark),
 		"X-Request-Id", mark)
 	if err == nil && status/100 == 2 {
 		b.marks = append(b.marks, mark)

@@ -143,7 +143,7 @@ func (rep *report) checkAudit(kinds []attack.Kind) check {
 	var notes []string
 	for _, a := range rep.Audits {
 		c.Exercised += int64(a.Changes)
-		notes = append(notes, fmt.Sprintf("%s: %d changes, %d lost", a.Marketplace, a.Changes, a.Lost))
+		notes = append(notes, fmt.Sprintf("%s: %d changes, %d lost, %d entries without their answer", a.Marketplace, a.Changes, a.Lost, a.Unanswered))
 		switch {
 		case !a.Read:
 			c.Violation = fmt.Sprintf("the log of %s could not be read: %s", a.Marketplace, a.Note)

@@ -158,7 +158,7 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 		}
 		for i := from; i < min(from+perPage, entries); i++ {
 			if i != 77 && i != 249 {
-				page.Entries = append(page.Entries, map[string]any{"after": map[string]any{"name": fmt.Sprintf("mark-%d", i)}})
+				page.Entries = append(page.Entries, map[string]any{"path": fmt.Sprintf("/campaigns/c?mark=mark-%d", i), "after": afterOf(i)})
 			}
 		}
 		page.HasMore, page.NextPage = from+perPage < entries, strconv.Itoa(from+perPage)
@@ -166,7 +166,7 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 	}))
 	defer server.Close()
 	api := attack.NewClient(server.Listener.Addr().String(), "key", attack.NewSources(0))
-	found, err := auditNames(t.Context(), api)
+	found, err := auditEntries(t.Context(), api)
 	if err != nil || len(found) != entries-2 {
 		t.Fatalf("%d found, %v", len(found), err)
 	}
@@ -174,8 +174,19 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 	for i := range entries {
 		marks = append(marks, fmt.Sprintf("mark-%d", i))
 	}
-	missing := missingFrom(found, marks)
-	if !slices.Equal(missing, []string{"mark-77", "mark-249"}) {
-		t.Errorf("missing are %v", missing)
+	missing, unanswered := compareMarks(found, marks)
+	if !slices.Equal(missing, []string{"mark-77", "mark-249"}) || unanswered != 2 {
+		t.Errorf("missing are %v, %d have no answer", missing, unanswered)
 	}
+}
+
+// afterOf is what an entry says of the answer: two of them do not have it.
+func afterOf(i int) any {
+	switch i {
+	case 5:
+		return nil
+	case 6:
+		return map[string]any{"omittedBytes": 5_000}
+	}
+	return map[string]any{"name": fmt.Sprintf("mark-%d", i)}
 }

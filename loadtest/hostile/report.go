@@ -99,6 +99,7 @@ type auditLine struct {
 	Changes     int // Answered with 2xx.
 	Read        bool
 	Lost        int
+	Unanswered  int      // Entries that do not say what was answered.
 	Some        []string `json:",omitempty"`
 	Note        string   `json:",omitempty"`
 }

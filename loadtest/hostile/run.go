@@ -292,11 +292,11 @@ func (r *run) audits(ctx context.Context) {
 	}
 	for name, written := range marks {
 		a := auditLine{Marketplace: name, Changes: len(written)}
-		missing, err := audited(ctx, r.node, r.tenants[name], written)
+		missing, unanswered, err := audited(ctx, r.node, r.tenants[name], written)
 		if err != nil {
 			a.Note = err.Error()
 		}
-		a.Read, a.Lost = err == nil, len(missing)
+		a.Read, a.Lost, a.Unanswered = err == nil, len(missing), unanswered
 		a.Some = missing[:min(len(missing), 5)]
 		r.rep.Audits = append(r.rep.Audits, a)
 	}

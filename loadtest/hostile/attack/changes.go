@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// changes renames campaigns by the hundreds at once, each with an X-Request-Id of 15 KB. Each change writes a name that no other writes,
-// so that its entry can be found in the audit log.
+// changes renames campaigns by the hundreds at once, each with an X-Request-Id of 15 KB. Each change has a mark of
+// its own as its name and in its address, so that its entry can be found in the audit log.
 type changes struct {
 	campaigns []string
 	count     int
@@ -55,7 +55,7 @@ func (c *changes) Attack(ctx context.Context, e *Env) error {
 // change renames the campaign. A request that was begun is waited for also when the window ends: its outcome has to be known.
 func (e *Env) change(ctx context.Context, campaign, mark string) {
 	id := strings.Repeat("<", requestIDBytes-len(mark)) + mark // JSON writes six bytes for each of them.
-	status, _, err := e.API.Call(context.WithoutCancel(ctx), "PATCH", public+"/campaign-service/campaigns/"+campaign,
+	status, _, err := e.API.Call(context.WithoutCancel(ctx), "PATCH", public+"/campaign-service/campaigns/"+campaign+"?mark="+mark,
 		fmt.Appendf(nil, `{"name":%q}`, mark), "X-Request-Id", id)
 	e.Tally.Add("sent", 1)
 	e.Tally.answered(status, err)
@@ -72,7 +72,7 @@ func (e *Env) change(ctx context.Context, campaign, mark string) {
 
 // short makes the change with an id of 60 characters.
 func (e *Env) short(ctx context.Context, campaign, mark string) {
-	status, _, err := e.API.Call(context.WithoutCancel(ctx), "PATCH", public+"/campaign-service/campaigns/"+campaign,
+	status, _, err := e.API.Call(context.WithoutCancel(ctx), "PATCH", public+"/campaign-service/campaigns/"+campaign+"?mark="+mark,
 		fmt.Appendf(nil, `{"name":%q}`, mark), "X-Request-Id", strings.Repeat("x", 60))
 	e.Tally.Add("sent with a short id", 1)
 	if err == nil && status/100 == 2 {
