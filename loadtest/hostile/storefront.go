@@ -37,7 +37,8 @@ func newTally(windows int) *tally {
 }
 
 // storefront sends an open-loop plan for the whole run: a request is due at its time whatever became of those before, and its latency
-// counts from then.
+// counts from then. Auctions and events have connections of their own, as in a shop, where no shopper waits for a report: an event takes
+// a commit, and on shared connections the latency of auctions would be that of commits.
 type storefront struct {
 	plan     arrival.Plan
 	windows  []window
@@ -46,26 +47,48 @@ type storefront struct {
 	start    time.Time
 
 	next, sent, failed atomic.Int64
+	events             chan scenarios.Request // Due and not sent yet.
 }
 
+const (
+	reporters    = 4      // Connections that report events, for each that sends auctions.
+	eventBacklog = 50_000 // BOUND: bodies that wait for a connection, of some 500 bytes.
+)
+
+// run sends the plan with so many connections for auctions, and some more for events.
 func (s *storefront) run(ctx context.Context, workers int) (*tally, error) {
-	total := newTally(len(s.windows))
-	all := make([]*tally, workers)
-	failures := make([]error, workers)
-	var group sync.WaitGroup
+	s.events = make(chan scenarios.Request, eventBacklog)
+	senders := make([]func(scenarios.Poster, *tally), 0, workers*(1+reporters))
+	var auctions sync.WaitGroup
+	auctions.Add(workers)
 	for i := range workers {
+		senders = append(senders, func(c scenarios.Poster, t *tally) { s.work(ctx, s.scenario.Worker(i), c, t) })
+	}
+	for range workers * reporters {
+		senders = append(senders, s.report)
+	}
+	all := make([]*tally, len(senders))
+	failures := make([]error, len(senders))
+	var group sync.WaitGroup
+	for i, send := range senders {
 		all[i] = newTally(len(s.windows))
 		group.Go(func() {
+			if i < workers {
+				defer auctions.Done()
+			}
 			c, err := s.dial()
 			if err != nil {
 				failures[i] = err
 				return
 			}
 			defer c.Close()
-			s.work(ctx, s.scenario.Worker(i), c, all[i])
+			send(c, all[i])
 		})
 	}
+	auctions.Wait()
+	close(s.events)
 	group.Wait()
+	total := newTally(len(s.windows))
 	for _, t := range all {
 		total.add(t)
 	}
@@ -90,21 +113,48 @@ func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.P
 		if !w.Next(&r) {
 			return
 		}
-		status, answer, err := c.Post(r.Path, r.Body)
-		if r.Path == scenarios.AuctionsPath {
-			s.record(t, due, time.Since(intended))
+		if r.Path == scenarios.EventsPath {
+			s.hand(&r, t)
+			continue
 		}
-		if err != nil {
-			status = 0
-		}
-		s.sent.Add(1)
-		if status/100 != 2 {
-			s.failed.Add(1)
-		}
-		t.take(&r, status, answer)
+		status, answer := s.post(c, &r, t)
+		s.record(t, due, time.Since(intended))
 		if status/100 == 2 {
 			w.Answer(&r, answer)
 		}
+	}
+}
+
+// post sends one request and counts its outcome; status 0 is no answer.
+func (s *storefront) post(c scenarios.Poster, r *scenarios.Request, t *tally) (status int, answer []byte) {
+	status, answer, err := c.Post(r.Path, r.Body)
+	if err != nil {
+		status = 0
+	}
+	s.sent.Add(1)
+	if status/100 != 2 {
+		s.failed.Add(1)
+	}
+	t.take(r, status, answer)
+	return status, answer
+}
+
+// hand gives a body of events to those who report. One for which there is no room was never sent, so its outcome is known.
+func (s *storefront) hand(r *scenarios.Request, t *tally) {
+	kept := *r
+	kept.Body = append([]byte(nil), r.Body...)
+	select {
+	case s.events <- kept:
+	default:
+		s.failed.Add(1)
+		t.events[0]++
+	}
+}
+
+// report sends events until all are sent.
+func (s *storefront) report(c scenarios.Poster, t *tally) {
+	for r := range s.events {
+		s.post(c, &r, t)
 	}
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,8 +12,12 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
-// answers is a scenario whose requests are all answered at once; it counts them.
-type answers struct{ asked int }
+// answers is a scenario whose requests are answered at once: every second body of events with 503, unless all are to be taken.
+type answers struct {
+	asked  int
+	events atomic.Int64
+	take   atomic.Bool
+}
 
 func (*answers) Prepare(context.Context, *scenarios.Env) error { return nil }
 func (a *answers) Worker(int) scenarios.Worker                 { return a }
@@ -26,7 +31,7 @@ func (a *answers) Next(r *scenarios.Request) bool {
 func (*answers) Answer(*scenarios.Request, []byte) {}
 func (*answers) Close()                            {}
 func (a *answers) Post(path string, _ []byte) (int, []byte, error) {
-	if path == scenarios.EventsPath && a.asked%4 == 1 {
+	if path == scenarios.EventsPath && !a.take.Load() && a.events.Add(1)%2 == 1 {
 		return 503, nil, nil
 	}
 	return 200, []byte("{}"), nil
@@ -55,7 +60,7 @@ func TestStorefrontCountsEachRequestOnce(t *testing.T) {
 	if got.auctions[200] != 100 || got.events[200] != 50 || got.events[503] != 50 || got.latency[0].Count() != 100 || got.acked.Clicks != 50 {
 		t.Errorf("auctions %v, events %v, %d latencies, %+v", got.auctions, got.events, got.latency[0].Count(), got.acked)
 	}
-	a.asked = 0 // From now on everything is taken.
+	a.take.Store(true)
 	if n, err := got.settle(t.Context(), s.dial); err != nil || n != 50 || got.acked.Clicks != 100 {
 		t.Errorf("%d settled, %v, %+v", n, err, got.acked)
 	}

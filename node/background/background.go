@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 )
@@ -76,11 +75,11 @@ type Config struct {
 // Scheduler decides when work runs. It is safe for concurrent use. A nil Scheduler runs everything at once.
 //
 // Two things are shared out. A place is the right to run at all; waiting requests get free places in turn by marketplace,
-// so one that sends a hundred requests delays another by one. A turn is the right to use a CPU for one slice; there is one
-// fewer than the process has CPUs, and at least one, so that auctions always find a CPU that runs none of this.
+// so one that sends a hundred requests delays another by one. A turn is the right to use a CPU for one slice; see turns. Every
+// other management request takes one too, for as long as it computes (Turn).
 type Scheduler struct {
 	config Config
-	turns  chan struct{} // A turn is taken by sending.
+	turns  *turns
 
 	mu           sync.Mutex
 	running      int
@@ -91,6 +90,8 @@ type Scheduler struct {
 
 // share is what a marketplace has and has used.
 type share struct {
+	marketplace uint16
+
 	running int
 	queue   []*request // Oldest first.
 	spent   time.Duration
@@ -118,8 +119,7 @@ func New(c Config) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
-	turns := max(1, runtime.GOMAXPROCS(0)-1)
-	return &Scheduler{config: c, turns: make(chan struct{}, turns), marketplaces: make(map[uint16]*share)}
+	return &Scheduler{config: c, turns: newTurns(c.Traffic, c.Now), marketplaces: make(map[uint16]*share)}
 }
 
 // Run runs work for a marketplace when it is its turn. work gets a context whose Work it has to step in its loops; Run
@@ -155,7 +155,7 @@ func (s *Scheduler) admit(ctx context.Context, marketplace uint16, kind Kind) (*
 	s.mu.Lock()
 	m := s.marketplaces[marketplace]
 	if m == nil {
-		m = &share{at: s.config.Now()}
+		m = &share{marketplace: marketplace, at: s.config.Now()}
 		s.marketplaces[marketplace] = m
 	}
 	r := &request{kind: kind, decided: make(chan struct{})}

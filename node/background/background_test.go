@@ -31,7 +31,7 @@ func newBench(l Limits) *bench {
 		Limits: l, Traffic: b.traffic.Load,
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.worked.Load())) },
 	})
-	b.turns = make(chan struct{}, 1)
+	b.turns.busy, b.turns.idle = 1, 1
 	return b
 }
 

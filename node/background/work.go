@@ -64,15 +64,10 @@ func (w *Work) Busy() time.Duration {
 	return w.busy
 }
 
-// begin waits for a turn. Turns are handed out in the order in which they were asked for.
+// begin waits for a turn.
 func (w *Work) begin(ctx context.Context) error {
-	if ctx.Err() != nil { // Before the select, which would choose at random.
-		return context.Cause(ctx)
-	}
-	select {
-	case w.scheduler.turns <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := w.scheduler.turns.take(ctx, w.share.marketplace); err != nil {
+		return err
 	}
 	w.turn = true
 	runtime.Gosched() // With the turn, so that work that waits for one is never passed by.
@@ -86,7 +81,7 @@ func (w *Work) end() {
 		return
 	}
 	w.turn = false
-	<-w.scheduler.turns
+	w.scheduler.turns.give()
 	took := w.scheduler.config.Now().Sub(w.began)
 	w.busy += took
 	w.scheduler.spend(w.share, w.kind, took)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/connections"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/serving"
@@ -113,6 +114,11 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	authenticated(r)
+	streams := s.routes.of(r).streams
+	if !streams { // A stream waits for its sender most of the time.
+		turn := s.deps.Background.NewTurn(caller.Marketplace)
+		r = r.WithContext(background.WithTurn(r.Context(), turn))
+	}
 	// The session comes before the body: what waits for other nodes holds nothing.
 	ctx, code, message := s.open(r, caller)
 	if code != apierr.OK {
@@ -120,7 +126,6 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, code, message)
 		return
 	}
-	streams := s.routes.of(r).streams
 	var body []byte
 	lease := s.deps.Bodies.Lease(caller.Marketplace)
 	defer lease.Release()

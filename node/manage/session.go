@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 )
 
@@ -61,6 +62,13 @@ func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) 
 
 // serve runs the operation and hands out the token of what it wrote.
 func (s *Server) serve(a *answer, r *http.Request) {
+	// What the request computes from here on takes turns with other requests, so that auctions find a CPU.
+	turn := background.TurnOf(r.Context())
+	if turn.Take(r.Context()) != nil {
+		s.refuse(a, apierr.RequestCanceled, "")
+		return
+	}
+	defer turn.Give()
 	s.observed(a, r)
 	if token, ok := r.Context().Value(tokenKey{}).(func() string); ok {
 		if text := token(); text != "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -41,7 +42,9 @@ func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
+	resume := background.Waiting(ctx)
 	raw, index, err := t.store.Groups.ProposeAt(ctx, g, cmd)
+	resume()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/gavel-ads/gavel/node/background"
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
@@ -53,7 +54,10 @@ func (t Tenant) Fresh(g ids.Group) error {
 	if fresh {
 		return nil
 	}
-	if err := t.store.Groups.Barrier(s.ctx, g); err != nil {
+	resume := background.Waiting(s.ctx)
+	err := t.store.Groups.Barrier(s.ctx, g)
+	resume()
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()

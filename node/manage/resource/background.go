@@ -17,6 +17,7 @@ func inBackground[I, O any](kind background.Kind, serve func(context.Context, *I
 	}
 	return func(ctx context.Context, in *I) (out *O, err error) {
 		caller := CallerOf(ctx)
+		defer background.Waiting(ctx)() // The work takes turns of its own, slice by slice.
 		err = caller.Background.Run(ctx, caller.Marketplace, kind, func(ctx context.Context) error {
 			out, err = serve(ctx, in)
 			return err

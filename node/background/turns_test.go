@@ -1,0 +1,154 @@
+package background
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fixture is a Scheduler in a bubble with one turn, and the order in which requests got it.
+type fixture struct {
+	*Scheduler
+
+	mu    sync.Mutex
+	order []string
+}
+
+func (f *fixture) note(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.order = append(f.order, name)
+}
+
+func newFixture() *fixture {
+	f := &fixture{Scheduler: New(Config{Limits: Defaults})}
+	f.turns.busy, f.turns.idle = 1, 1
+	return f
+}
+
+// ask takes a turn for a request, as one goroutine, and keeps it for so long.
+func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep time.Duration) {
+	turn := f.NewTurn(marketplace)
+	if turn.Take(ctx) != nil {
+		f.note(name + " gone")
+		return
+	}
+	f.note(name)
+	time.Sleep(keep)
+	turn.Give()
+}
+
+// One request computes at a time, and a marketplace that sends many delays another by one request.
+func TestTurnsGoRoundByMarketplace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		for _, r := range []struct {
+			marketplace uint16
+			name        string
+		}{{1, "a0"}, {1, "a1"}, {1, "a2"}, {1, "a3"}, {2, "b0"}, {2, "b1"}, {3, "c0"}} {
+			go f.ask(t.Context(), r.marketplace, r.name, time.Millisecond)
+			synctest.Wait()
+		}
+		began := time.Now()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := strings.Join(f.order, " "), "a0 a1 b0 c0 a2 b1 a3"; got != want || time.Since(began) != time.Second {
+			t.Errorf("turns of %s, want %s", got, want)
+		}
+	})
+}
+
+// A request that ends while it waits leaves no turn behind, whether it got one at that moment or not.
+func TestTurnsOfRequestsThatEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		ctx, cancel := context.WithCancel(t.Context())
+		go f.ask(t.Context(), 1, "a", time.Millisecond)
+		synctest.Wait()
+		for _, name := range []string{"b", "c"} {
+			go f.ask(ctx, 2, name, time.Millisecond)
+			synctest.Wait()
+		}
+		go f.ask(t.Context(), 3, "d", time.Millisecond)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got, want := strings.Join(f.order, " "), "a b gone c gone d"; got != want && got != "a c gone b gone d" {
+			t.Errorf("turns of %s, want %s", got, want)
+		}
+		if f.turns.taken != 0 || len(f.turns.order) != 0 || len(f.turns.queues) != 0 {
+			t.Errorf("%d taken, %v waiting", f.turns.taken, f.turns.queues)
+		}
+	})
+}
+
+// A request that waits for a commit keeps nobody from a CPU, and goes on when a turn is free, or after resumeMax.
+func TestWaitingGivesTheTurnBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture()
+		turn := f.NewTurn(1)
+		ctx := WithTurn(t.Context(), turn)
+		if err := turn.Take(ctx); err != nil {
+			t.Fatal(err)
+		}
+		resume := Waiting(ctx)
+		go f.ask(t.Context(), 2, "b", 10*time.Second)
+		synctest.Wait()
+		began := time.Now()
+		resume()
+		if took := time.Since(began); len(f.order) != 1 || took != resumeMax || turn.held {
+			t.Errorf("%v, went on after %v, held %t", f.order, took, turn.held)
+		}
+		turn.Give() // Of a turn that is not held: nothing.
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err := turn.Take(ctx); err != nil || !turn.held || f.turns.taken != 1 {
+			t.Errorf("%v, held %t, %d taken", err, turn.held, f.turns.taken)
+		}
+		Waiting(ctx)()
+		if !turn.held || f.turns.taken != 1 {
+			t.Errorf("after waiting for nothing: held %t, %d taken", turn.held, f.turns.taken)
+		}
+	})
+}
+
+// With traffic there is one turn fewer than without.
+func TestTurnsFollowTraffic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		traffic := uint64(0)
+		f := newTurns(func() uint64 { return traffic }, time.Now)
+		f.busy, f.idle = 1, 2
+		limit := func(want int) {
+			t.Helper()
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if got := f.limit(); got != want {
+				t.Errorf("%d turns, want %d", got, want)
+			}
+		}
+		limit(2)
+		traffic++
+		limit(2) // It is not looked at before the window is over.
+		time.Sleep(trafficWindow)
+		limit(1)
+		time.Sleep(trafficWindow)
+		limit(2)
+	})
+}
+
+// Without a Scheduler nobody waits.
+func TestNoTurns(t *testing.T) {
+	var s *Scheduler
+	turn := s.NewTurn(1)
+	ctx := WithTurn(t.Context(), turn)
+	if err := turn.Take(ctx); err != nil {
+		t.Error(err)
+	}
+	Waiting(ctx)()
+	turn.Give()
+}
