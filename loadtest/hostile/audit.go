@@ -40,20 +40,21 @@ func audited(ctx context.Context, n *node, t attack.Tenant, marks []string) (mis
 	}
 }
 
-// compareMarks returns the marks without an entry, and counts those whose entry does not hold the name that was answered.
+// compareMarks returns the marks without an entry, and counts those whose entry does not say that the change was made.
 func compareMarks(found map[string]bool, marks []string) (missing []string, unanswered int) {
 	for _, m := range marks {
-		if named, has := found[m]; !has {
+		if answered, has := found[m]; !has {
 			missing = append(missing, m)
-		} else if !named {
+		} else if !answered {
 			unanswered++
 		}
 	}
 	return missing, unanswered
 }
 
-// auditEntries reads the whole log, page by page, and returns the marks of its changes of campaigns, with whether the entry holds the
-// name that the change left behind.
+// auditEntries reads the whole log, page by page, and returns the marks of its changes of campaigns, with whether the entry says that the
+// change was answered 2xx. What was answered is not compared: it is the campaign as it was read after the change, and may have the name
+// of a later one.
 func auditEntries(ctx context.Context, api *attack.Client) (map[string]bool, error) {
 	found := map[string]bool{}
 	cursor := ""
@@ -68,8 +69,8 @@ func auditEntries(ctx context.Context, api *attack.Client) (map[string]bool, err
 		}
 		var page struct {
 			Entries []struct {
-				Path  string
-				After *struct{ Name string }
+				Path   string
+				Status int
 			}
 			HasMore  bool
 			NextPage string
@@ -79,7 +80,7 @@ func auditEntries(ctx context.Context, api *attack.Client) (map[string]bool, err
 		}
 		for _, e := range page.Entries {
 			_, mark, _ := strings.Cut(e.Path, "?mark=")
-			found[mark] = found[mark] || e.After != nil && e.After.Name == mark
+			found[mark] = found[mark] || e.Status/100 == 2
 		}
 		if !page.HasMore {
 			break

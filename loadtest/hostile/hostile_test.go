@@ -146,7 +146,8 @@ func TestStatusOfAProcess(t *testing.T) {
 	}
 }
 
-// The audit log is read over all its pages, and what it lacks is named.
+// The audit log is read over all its pages, and what it lacks is named. An entry has no answer when its status says so, whatever name
+// the campaign had when the answer was made.
 func TestMissingAuditEntriesAreFound(t *testing.T) {
 	const entries, perPage = 250, 100
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -158,7 +159,7 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 		}
 		for i := from; i < min(from+perPage, entries); i++ {
 			if i != 77 && i != 249 {
-				page.Entries = append(page.Entries, map[string]any{"path": fmt.Sprintf("/campaigns/c?mark=mark-%d", i), "after": afterOf(i)})
+				page.Entries = append(page.Entries, entryOf(i))
 			}
 		}
 		page.HasMore, page.NextPage = from+perPage < entries, strconv.Itoa(from+perPage)
@@ -180,13 +181,21 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 	}
 }
 
-// afterOf is what an entry says of the answer: two of them do not have it.
-func afterOf(i int) any {
+// entryOf is an entry of the log: two of them do not say that the change was made. One more leaves out what was answered, and one
+// has the name of a later change.
+func entryOf(i int) map[string]any {
+	e := map[string]any{
+		"path": fmt.Sprintf("/campaigns/c?mark=mark-%d", i), "status": 200, "after": map[string]any{"name": fmt.Sprintf("mark-%d", i)},
+	}
 	switch i {
 	case 5:
-		return nil
+		e["status"], e["after"] = 0, nil
 	case 6:
-		return map[string]any{"omittedBytes": 5_000}
+		e["status"] = 503
+	case 7:
+		e["after"] = map[string]any{"omittedBytes": 5_000}
+	case 8:
+		e["after"] = map[string]any{"name": "mark-48"}
 	}
-	return map[string]any{"name": fmt.Sprintf("mark-%d", i)}
+	return e
 }
