@@ -67,4 +67,9 @@ func TestChangesAtTheSameMomentBothHold(t *testing.T) {
 			t.Fatalf("round %d: %s, want %s", i, got, want)
 		}
 	}
+	for _, e := range auditLog(t, w) { // Also of those that were checked again, and proposed more than once.
+		if e.Status/100 != 2 {
+			t.Errorf("the entry of %s %s says %d", e.Method, e.Path, e.Status)
+		}
+	}
 }

@@ -35,14 +35,28 @@ func (s *Server) observed(a *answer, r *http.Request) {
 		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
 		RequestID: r.Header.Get(requestIDHeader), Before: kept(before),
 	})
-	rt.serve(a, r.WithContext(store.WithAudit(r.Context(), record)))
-	if entry, write := record.End(a.status, kept(a.body.Bytes())); write && s.deps.Audit != nil {
-		s.deps.Audit(caller.Marketplace, entry)
-	}
+	s.audited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)
 	if a.status < 200 || a.status > 299 {
 		return
 	}
 	s.tell(r.Context(), rt.operation, before, a.body.Bytes())
+}
+
+// audited serves a change and hands over how it ended, also when it panics: its client is answered 500 then, and the node goes on.
+func (s *Server) audited(a *answer, r *http.Request, record *store.AuditRequest) {
+	returned := false
+	defer func() {
+		status, after := a.status, kept(a.body.Bytes())
+		if !returned {
+			record.Doubt()
+			status, after = http.StatusInternalServerError, nil
+		}
+		if entry, write := record.End(status, after); write && s.deps.Audit != nil {
+			s.deps.Audit(resource.CallerOf(r.Context()).Marketplace, entry)
+		}
+	}()
+	s.routes.of(r).serve(a, r)
+	returned = true
 }
 
 // present reads the resource that a request is about to change, by the operation that reads it; nothing where there is none.

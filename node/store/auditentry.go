@@ -66,6 +66,9 @@ func auditOf(ctx context.Context) *AuditRequest {
 	return a
 }
 
+// Doubt says that nobody knows what the request changed, because its handler did not return.
+func (a *AuditRequest) Doubt() { a.note(func() { a.changed = true }) }
+
 // End returns the entry as it has to be written now, with what the request was answered. write is false when nothing has to be:
 // the request was refused and changed nothing. A request that was refused after a part of it was done has an entry with the
 // refusal. LOCKS: no command of the request runs any more.
