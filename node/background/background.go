@@ -6,9 +6,11 @@
 package background
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -66,6 +68,8 @@ func (r *Refused) Error() string { return r.Why }
 // Config is what a Scheduler is made of.
 type Config struct {
 	Limits
+	// CPUs is how many the process may use; 0 is GOMAXPROCS.
+	CPUs int
 	// Traffic counts the auctions and events that the node has answered; nil: there are none. Work pauses after each slice
 	// during which it moved.
 	Traffic func() uint64
@@ -119,7 +123,7 @@ func New(c Config) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
-	return &Scheduler{config: c, turns: newTurns(c.Traffic, c.Now), marketplaces: make(map[uint16]*share)}
+	return &Scheduler{config: c, turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), c.Traffic, c.Now), marketplaces: make(map[uint16]*share)}
 }
 
 // Run runs work for a marketplace when it is its turn. work gets a context whose Work it has to step in its loops; Run

@@ -2,7 +2,6 @@ package background
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -14,14 +13,20 @@ const (
 	// resumeMax is how long a request waits to go on after it has waited for something else. BOUND: it may hold what another
 	// request waits for with a turn, as two requests with one Idempotency-Key do; then one runs more than there are turns.
 	resumeMax = time.Second
+	// restMin is a use of a turn that is too short to be followed by a rest, and restMax bounds a rest. BOUND: one request that
+	// computes for a second must not keep all others from computing for another one.
+	restMin, restMax = 200 * time.Microsecond, 100 * time.Millisecond
 )
 
 // turns share out the CPUs that management requests use. The Go runtime knows no priorities: ten requests that each parse
 // megabytes of JSON would let every auction wait in line behind ten time slices of 10 ms. While the node answers auctions or
 // events there is one turn fewer than the process has CPUs, and at least one; otherwise there are as many as CPUs.
 //
-// Whoever waits gets a turn in the order of marketplaces, one after the other, and within a marketplace in the order of
-// asking. So a marketplace with a hundred requests delays one of another marketplace by one request.
+// With traffic, a turn rests after each use for as long as it was used, so that management requests take half of those CPUs.
+//
+// Requests that go on come before those that begin: what they still have to do is little, and they hold memory. Those that
+// begin get a turn in the order of marketplaces, one after the other, and within a marketplace in the order of asking. So a
+// marketplace with a hundred requests delays one of another marketplace by one request.
 type turns struct {
 	busy, idle int // How many there are with traffic and without.
 	traffic    func() uint64
@@ -29,6 +34,7 @@ type turns struct {
 
 	mu      sync.Mutex
 	taken   int
+	begun   []chan struct{}            // Of requests that have waited for something else; they come first, in the order of asking.
 	queues  map[uint16][]chan struct{} // Of those who wait; a turn is given by closing.
 	order   []uint16                   // Marketplaces with a queue, the next one first.
 	counted uint64                     // Of traffic, at the time of sampled.
@@ -36,27 +42,31 @@ type turns struct {
 	moving  bool // There was traffic in the window before.
 }
 
-func newTurns(traffic func() uint64, now func() time.Time) *turns {
-	cpus := runtime.GOMAXPROCS(0)
+func newTurns(cpus int, traffic func() uint64, now func() time.Time) *turns {
 	return &turns{busy: max(1, cpus-1), idle: cpus, traffic: traffic, now: now, queues: map[uint16][]chan struct{}{}}
 }
 
-// take waits for a turn. An error is that of ctx, and then there is none.
-func (t *turns) take(ctx context.Context, marketplace uint16) error {
+// take waits for a turn, of a request that begins or one that goes on. An error is that of ctx, and then there is none.
+func (t *turns) take(ctx context.Context, marketplace uint16, begun bool) error {
 	if ctx.Err() != nil { // Before the select, which would choose at random.
 		return context.Cause(ctx)
 	}
 	t.mu.Lock()
-	if len(t.order) == 0 && t.taken < t.limit() {
+	if (begun || len(t.order) == 0) && len(t.begun) == 0 && t.taken < t.limit() {
 		t.taken++
 		t.mu.Unlock()
 		return nil
 	}
 	given := make(chan struct{})
-	if len(t.queues[marketplace]) == 0 {
+	switch {
+	case begun:
+		t.begun = append(t.begun, given)
+	case len(t.queues[marketplace]) == 0:
 		t.order = append(t.order, marketplace)
+		fallthrough
+	default:
+		t.queues[marketplace] = append(t.queues[marketplace], given)
 	}
-	t.queues[marketplace] = append(t.queues[marketplace], given)
 	t.mu.Unlock()
 	select {
 	case <-given:
@@ -71,6 +81,10 @@ func (t *turns) take(ctx context.Context, marketplace uint16) error {
 func (t *turns) withdraw(marketplace uint16, given chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if at := slices.Index(t.begun, given); at >= 0 {
+		t.begun = slices.Delete(t.begun, at, at+1)
+		return
+	}
 	at := slices.Index(t.queues[marketplace], given)
 	if at < 0 {
 		t.taken--
@@ -92,8 +106,25 @@ func (t *turns) give() {
 	t.pass()
 }
 
+// giveAfter gives a turn back that was used for so long, with traffic after a rest.
+func (t *turns) giveAfter(used time.Duration) {
+	t.mu.Lock()
+	rests := used >= restMin && t.limit() < t.idle
+	t.mu.Unlock()
+	if rests {
+		time.AfterFunc(min(used, restMax), t.give)
+		return
+	}
+	t.give()
+}
+
 // pass gives free turns to those who wait. LOCKS: mu is held.
 func (t *turns) pass() {
+	for len(t.begun) > 0 && t.taken < t.limit() {
+		t.taken++
+		close(t.begun[0])
+		t.begun = t.begun[1:]
+	}
 	for len(t.order) > 0 && t.taken < t.limit() {
 		m := t.order[0]
 		t.order = t.order[1:]
@@ -125,6 +156,8 @@ type Turn struct {
 	turns       *turns
 	marketplace uint16
 	held        bool
+	begun       bool // It was held before.
+	since       time.Time
 }
 
 // NewTurn returns the turn of a request, not taken yet. That of a nil Scheduler is nil.
@@ -140,10 +173,10 @@ func (t *Turn) Take(ctx context.Context) error {
 	if t == nil || t.held {
 		return ctx.Err()
 	}
-	if err := t.turns.take(ctx, t.marketplace); err != nil {
+	if err := t.turns.take(ctx, t.marketplace, t.begun); err != nil {
 		return err
 	}
-	t.held = true
+	t.held, t.begun, t.since = true, true, t.turns.now()
 	return nil
 }
 
@@ -151,7 +184,7 @@ func (t *Turn) Take(ctx context.Context) error {
 func (t *Turn) Give() {
 	if t != nil && t.held {
 		t.held = false
-		t.turns.give()
+		t.turns.giveAfter(t.turns.now().Sub(t.since))
 	}
 }
 

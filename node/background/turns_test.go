@@ -121,8 +121,7 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 func TestTurnsFollowTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := uint64(0)
-		f := newTurns(func() uint64 { return traffic }, time.Now)
-		f.busy, f.idle = 1, 2
+		f := newTurns(2, func() uint64 { return traffic }, time.Now)
 		limit := func(want int) {
 			t.Helper()
 			f.mu.Lock()
@@ -151,4 +150,35 @@ func TestNoTurns(t *testing.T) {
 	}
 	Waiting(ctx)()
 	turn.Give()
+}
+
+// With traffic a turn rests for as long as it was used, at most restMax; without traffic, and after a short use, it does not.
+func TestTurnsRest(t *testing.T) {
+	for _, c := range []struct {
+		traffic    bool
+		used, want time.Duration
+	}{
+		{true, 10 * time.Millisecond, 10 * time.Millisecond}, {true, time.Second, restMax}, {true, restMin - 1, 0}, {false, 10 * time.Millisecond, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			traffic := uint64(0)
+			s := New(Config{Limits: Defaults, Traffic: func() uint64 { traffic++; return traffic }})
+			s.turns.busy, s.turns.idle = 1, 2
+			if !c.traffic {
+				s.turns.traffic = func() uint64 { return 0 }
+				s.turns.idle = 1
+			}
+			time.Sleep(trafficWindow)
+			first, second := s.NewTurn(1), s.NewTurn(1)
+			if err := first.Take(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(c.used)
+			first.Give()
+			began := time.Now()
+			if err := second.Take(t.Context()); err != nil || time.Since(began) != c.want {
+				t.Errorf("%+v: the next got it after %v, %v", c, time.Since(began), err)
+			}
+		})
+	}
 }

@@ -66,7 +66,7 @@ func (w *Work) Busy() time.Duration {
 
 // begin waits for a turn.
 func (w *Work) begin(ctx context.Context) error {
-	if err := w.scheduler.turns.take(ctx, w.share.marketplace); err != nil {
+	if err := w.scheduler.turns.take(ctx, w.share.marketplace, false); err != nil {
 		return err
 	}
 	w.turn = true

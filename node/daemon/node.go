@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -199,7 +198,7 @@ func topologyOf(cfg config.Config) (ids.Topology, error) {
 	if err != nil || len(groups) > 0 {
 		return topologyFrom(groups), err
 	}
-	return ids.Topology{DataGroups: cfg.DataGroups(runtime.GOMAXPROCS(0))}, nil
+	return ids.Topology{DataGroups: cfg.DataGroups(cpus())}, nil
 }
 
 // topologyFrom is the topology that has these groups: a single one is meta and data in one.
@@ -229,7 +228,7 @@ func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
 	limits := background.Defaults
 	limits.PerMarketplace, limits.PerNode, limits.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.long = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered})
+	n.long = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus()})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.feed.keys, View: n.feed.View, Topology: n.topology, Proposer: n.cluster,

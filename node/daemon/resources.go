@@ -33,6 +33,7 @@ type resources struct {
 
 // shareOut reads what the process may use and shares it out. It comes before everything else: the store asks for its files.
 func (n *node) shareOut(context.Context) error {
+	useThreads()
 	memory, chosen := int64(n.cfg.Memory.Limit), os.Getenv("GOMEMLIMIT") != ""
 	if memory == 0 {
 		if memory = limits.DefaultMemory("/"); chosen {
