@@ -149,6 +149,8 @@ func (rep *report) checkAudit(kinds []attack.Kind) check {
 			c.Violation = fmt.Sprintf("the log of %s could not be read: %s", a.Marketplace, a.Note)
 		case a.Lost > 0:
 			c.Violation = fmt.Sprintf("%d of %d changes of %s have no entry, such as %s", a.Lost, a.Changes, a.Marketplace, strings.Join(a.Some, ", "))
+		case a.Unanswered > 0: // The node never ended, so every outcome was there to be written.
+			c.Violation = fmt.Sprintf("%d of %d entries of %s do not say what was answered", a.Unanswered, a.Changes, a.Marketplace)
 		case a.Changes > 0:
 			read++
 		}

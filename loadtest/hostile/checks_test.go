@@ -82,6 +82,7 @@ func TestEachViolationIsFound(t *testing.T) {
 		{"reports not read", func(r *report) { r.EventsRead = false }, "no acknowledged event is lost"},
 		{"no event", func(r *report) { r.Events = 0 }, "no acknowledged event is lost"},
 		{"an audit entry lost", func(r *report) { r.Audits[0].Lost = 1 }, "no audit entry is lost"},
+		{"an audit entry without its answer", func(r *report) { r.Audits[0].Unanswered = 1 }, "no audit entry is lost"},
 		{"an audit log not read", func(r *report) { r.Audits[1].Read = false }, "no audit entry is lost"},
 		{"no audited change", func(r *report) { r.Audits[0].Changes = 0 }, "no audit entry is lost"},
 		{"only one audit log", func(r *report) { r.Audits = r.Audits[1:] }, "no audit entry is lost"},

@@ -46,11 +46,9 @@ func newTurns(cpus int, traffic func() uint64, now func() time.Time) *turns {
 	return &turns{busy: max(1, cpus-1), idle: cpus, traffic: traffic, now: now, queues: map[uint16][]chan struct{}{}}
 }
 
-// take waits for a turn, of a request that begins or one that goes on. An error is that of ctx, and then there is none.
+// take waits for a turn, of a request that begins or one that goes on. A free one is given also when ctx has ended: a client
+// that has closed its sending side may still read. An error is that of ctx, and then there is no turn.
 func (t *turns) take(ctx context.Context, marketplace uint16, begun bool) error {
-	if ctx.Err() != nil { // Before the select, which would choose at random.
-		return context.Cause(ctx)
-	}
 	t.mu.Lock()
 	if (begun || len(t.order) == 0) && len(t.begun) == 0 && t.taken < t.limit() {
 		t.taken++
@@ -171,7 +169,7 @@ func (s *Scheduler) NewTurn(marketplace uint16) *Turn {
 // Take waits until the request may use a CPU. An error is that of ctx, and then it may not.
 func (t *Turn) Take(ctx context.Context) error {
 	if t == nil || t.held {
-		return ctx.Err()
+		return nil
 	}
 	if err := t.turns.take(ctx, t.marketplace, t.begun); err != nil {
 		return err

@@ -66,6 +66,9 @@ func (w *Work) Busy() time.Duration {
 
 // begin waits for a turn.
 func (w *Work) begin(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := w.scheduler.turns.take(ctx, w.share.marketplace, false); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type laneConn struct {
 	// unread is set when the connection is to be closed before its other side has sent all of a request.
 	unread atomic.Bool
 
+	keyed    bool             // A request on it had a valid key.
 	foreign  bool             // The rest of the connection is fasthttp's.
 	framing  httphead.Checker // Of the requests that fasthttp reads.
 	l        *lane            // What the requests under way need; nil while there are none.
@@ -176,8 +177,8 @@ func (c *laneConn) complete(begun *plain) (r plain, v verdict, err error) {
 	if c.s.lanes.partial.Add(1) > c.s.partialMax {
 		return r, foreign, nil
 	}
-	checked := begun.size > smallBody
-	if checked && !c.s.wantsPlain(begun) {
+	checked := c.keyed || begun.size > smallBody
+	if checked && !c.wants(begun) {
 		return r, foreign, nil
 	}
 	l := c.l
@@ -192,7 +193,7 @@ func (c *laneConn) complete(begun *plain) (r plain, v verdict, err error) {
 		}
 		r, v = readPlain(l.in[:l.to], c.s.http.ReadBufferSize, c.s.http.MaxRequestBodySize, laneBuffer)
 		if v == partial && !checked && r.size > smallBody {
-			if checked = true; !c.s.wantsPlain(&r) {
+			if checked = true; !c.wants(&r) {
 				return r, foreign, nil
 			}
 		}
@@ -200,12 +201,17 @@ func (c *laneConn) complete(begun *plain) (r plain, v verdict, err error) {
 	return r, v, nil
 }
 
-// wantsPlain reports whether the body of a request, whose head is complete, decides how it is answered.
-func (s *Server) wantsPlain(r *plain) bool {
-	sc := s.core.Acquire()
+// wants reports whether the body of a request, whose head is complete, decides how it is answered. A connection on which a key was
+// valid before is not asked for it twice: its next body is at most laneBuffer, and then the request is refused all the same.
+func (c *laneConn) wants(r *plain) bool {
+	if c.keyed {
+		return true
+	}
+	core := c.s.core
+	sc := core.Acquire()
 	defer sc.Discard()
 	sc.Request = serving.Request{Now: time.Now(), Method: methodPost, Target: r.target, Authorization: r.authorization}
-	_, wants := s.core.NeedsBody(sc)
+	_, wants := core.NeedsBody(sc)
 	return wants
 }
 

@@ -19,7 +19,8 @@ func (c *laneConn) answer(r *plain) (goesOn bool) {
 		ContentEncoding: r.contentEncoding, Origin: r.origin, Body: r.body, UnknownPath: c.s.unknownPath,
 	}
 	c.s.core.Serve(sc)
-	if sc.Authenticated() {
+	if !c.keyed && sc.Authenticated() {
+		c.keyed = true
 		c.slot.Authenticated()
 	}
 	goesOn = !c.s.lanes.stopping.Load()
