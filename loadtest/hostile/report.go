@@ -34,6 +34,7 @@ type report struct {
 	PeakFiles int
 
 	Auctions, EventBodies map[int]int64 // Answers by status; 0: none.
+	EventsUnsent          int64         // Bodies for which no connection was free.
 	Refused               []string      // The first answers that were wrong or refusals.
 	Checked               int64         // Answers decoded and checked in full.
 	Lag                   time.Duration // p99 of how late idle workers of the storefront woke.
@@ -107,6 +108,7 @@ type auditLine struct {
 // fill takes over what was measured.
 func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 	rep.Auctions, rep.EventBodies, rep.Refused, rep.Checked, rep.Lag = t.auctions, t.events, t.refused, t.checked, t.lag.Quantile(.99)
+	rep.EventsUnsent = t.unsent
 	rep.Bystander, rep.BystanderChange = by.done, by.changes.Max()
 	var all [2][2]latency.Histogram // Without and with attackers; of auctions and of the bare server.
 	for i, w := range windows {
@@ -196,7 +198,8 @@ func (rep *report) text(w io.Writer) {
 	}
 	row("all, without", rep.Calm, 1, 1)
 	row("all, attacked", rep.Attacked, ratio(rep.Attacked.P99, rep.Calm.P99), ratio(rep.Attacked.BareP99, rep.Calm.BareP99))
-	line("\nauctions answered %s; bodies of events answered %s; %d answers checked in full", statuses(rep.Auctions), statuses(rep.EventBodies), rep.Checked)
+	line("\nauctions answered %s; bodies of events answered %s, %d not sent because no connection was free; %d answers checked in full",
+		statuses(rep.Auctions), statuses(rep.EventBodies), rep.EventsUnsent, rep.Checked)
 	line("\ncheck\texercised\tresult\t")
 	for _, c := range rep.Checks {
 		result := "holds"

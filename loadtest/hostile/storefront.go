@@ -25,6 +25,7 @@ type tally struct {
 	lag      latency.Histogram // How late idle workers woke: the generator's own error.
 	auctions map[int]int64     // Answers to auctions by status; 0 is none.
 	events   map[int]int64     // As above, to bodies of events.
+	unsent   int64             // Bodies of events for which no connection was free; see eventBacklog.
 	acked    verify.Acknowledged
 	others   int64
 	unknown  []scenarios.Request // Bodies to be repeated until they are acknowledged. Copies.
@@ -146,8 +147,7 @@ func (s *storefront) hand(r *scenarios.Request, t *tally) {
 	select {
 	case s.events <- kept:
 	default:
-		s.failed.Add(1)
-		t.events[0]++
+		t.unsent++
 	}
 }
 
@@ -241,6 +241,7 @@ func (t *tally) add(o *tally) {
 	t.acked.Impressions += o.acked.Impressions
 	t.acked.Clicks += o.acked.Clicks
 	t.others += o.others
+	t.unsent += o.unsent
 	t.checked += o.checked
 	t.unknown = append(t.unknown, o.unknown...)
 	for _, what := range o.refused {
