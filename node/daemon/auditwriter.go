@@ -50,7 +50,7 @@ func newAuditWriter(s *store.Store, log *slog.Logger) *auditWriter {
 		waiting: map[uint16][]store.AuditEntry{},
 	}
 	a.space = sync.NewCond(&a.mu)
-	a.writing, a.abandon = context.WithCancel(context.Background()) //nolint:gosec // stop calls it.
+	a.writing, a.abandon = context.WithCancel(context.Background()) //nolint:gosec // close calls it.
 	go a.run()
 	return a
 }
