@@ -17,8 +17,6 @@ const (
 	// RequestStepsMax bounds all contents and schemas of one request. BOUND: about a tenth of a second of one core, or
 	// 5,000 creatives of 100 steps.
 	RequestStepsMax = 500_000
-	// schemaShare is how many bytes of a schema count as one step when it is compiled.
-	schemaShare = 1
 )
 
 // Reasons to refuse a content or a request because of its cost.
@@ -37,9 +35,9 @@ type Budget struct {
 func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, left: RequestStepsMax} }
 
 // Form makes a form of a schema that Check has accepted. It fails with ErrRequestWork when the request has spent its budget, and with
-// the error of the request's context.
+// the error of the request's context. Each byte of the schema counts as one step.
 func (b *Budget) Form(schema []byte) (*Form, error) {
-	if err := b.spend(len(schema) / schemaShare); err != nil {
+	if err := b.spend(len(schema)); err != nil {
 		return nil, err
 	}
 	return New(schema)
