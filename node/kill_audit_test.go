@@ -19,9 +19,9 @@ const faultsMax = 20
 // REQUIRES: no outcome is unknown.
 func (c *crash) audit(when string) {
 	c.t.Helper()
-	faults := c.compareBooks()
-	faults = append(faults, c.resend(c.history.unaudited())...)
-	c.report(when, faults)
+	differences := c.compareBooks()
+	lost := c.resend(c.history.unaudited())
+	c.report(when, append(lost, differences...))
 }
 
 // finalAudit resends the whole history: what was there after one kill has to be there after all of them.
@@ -31,6 +31,8 @@ func (c *crash) finalAudit() {
 	c.report("at the end, all bodies resent", append(faults, c.compareBooks()...))
 }
 
+// report ends the test when there are faults. It prints the first faultsMax, so lost events, the gravest, come first: one
+// loss can make more differences than are printed.
 func (c *crash) report(when string, faults []string) {
 	c.t.Helper()
 	if len(faults) == 0 {
