@@ -1,5 +1,5 @@
-# Everything a person or a CI runs here is a target; .ci/run calls make test and nothing else.
-# Needs: Go. With a node of 20 or newer and npm on the path, make test also runs the published clients.
+# Everything a person or a CI runs here is a target; .ci/run calls make test and make test-all.
+# Needs: Go. With a node of 20 or newer and npm on the path, make test-all also runs the published clients.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -67,8 +67,14 @@ cluster: build ## Three nodes on this machine with the demo market; prints a cur
 	wait
 
 .PHONY: test
-test: format vet clients world ## Everything a change must pass: format, vet, all tests, the published clients, five simulated hours, three minutes of nemesis.
-	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./...
+test: format vet ## What a change must pass before it is shown to others: format, vet, and the tests that take seconds. Needs no root.
+	@go test -short -timeout $(TIMEOUT) ./... | grep -v 'no test files'
+
+.PHONY: test-all
+test-all: format vet clients world lint ## Everything: all tests, published clients, five simulated hours, three minutes of nemesis, race detector, some planted bugs.
+	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep -v 'no test files'
+	@$(MAKE) race
+	@PLANTED=today go test -count=1 -timeout 0 -run '^Test' -v ./planted | grep -E '^ *(---|ok|FAIL|panic)|planted_test.go'
 
 # The nemesis and the tests of real disks are skipped without a word where they are not possible: go test shows no skips.
 .PHONY: world
@@ -122,8 +128,8 @@ planted: ## Plant each bug of planted/*.patch in a copy of the tree; a test must
 	@PLANTED=$(PLANTED) go test -count=1 -timeout 0 -run '^TestPlanted$$' -v ./planted | grep -v '^=== '
 
 .PHONY: race
-race: ## All tests under the race detector (needs a C compiler).
-	@CGO_ENABLED=1 go test -race -timeout 30m ./...
+race: ## The tests of make test under the race detector (needs a C compiler).
+	@CGO_ENABLED=1 go test -race -short -timeout 30m ./... | grep -v 'no test files'
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME=10s.
@@ -184,7 +190,7 @@ check: lint format vet ## What a reviewer runs: tidy, go fix, lint, vet, tests.
 	@go mod tidy -diff
 	@go fix -diff ./...
 	@if command -v govulncheck >/dev/null; then govulncheck ./...; else echo "SKIPPED: govulncheck is not installed."; fi
-	@$(MAKE) test
+	@$(MAKE) test-all
 
 .PHONY: fix
 fix: ## Format, modernize, tidy.
