@@ -17,8 +17,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// audit has every stopped node's directory recomputed from its journal by gavel check, and compares that with what the
-// cluster reported while it ran.
+// audit runs gavel check on the data directory of every stopped node, which recomputes everything from the journal, and compares the
+// result with what the cluster reported while it ran.
 func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
 	v := check.Verdict{Check: "offline audit of every node equals the report"}
 	for _, n := range r.w.Nodes {
@@ -42,7 +42,7 @@ func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
 	return v
 }
 
-// audited is what is used of the auditor's report.
+// audited is the part of the output of gavel check that is compared.
 type audited struct {
 	Campaigns []struct {
 		ID                                      string
@@ -56,7 +56,7 @@ type audited struct {
 	}
 }
 
-// compareAudit holds the audit of one node against the cluster's last reports.
+// compareAudit compares the audit of one node with the last reports of the cluster.
 func compareAudit(text []byte, h *history.History, books *check.Books) (compared int, faults []string) {
 	var a audited
 	if err := json.Unmarshal(text, &a); err != nil {
@@ -81,7 +81,7 @@ func compareAudit(text []byte, h *history.History, books *check.Books) (compared
 		compared++
 	}
 	for _, c := range campaigns {
-		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal's books", c.Name))
+		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal", c.Name))
 	}
 	balances := map[string]shop.Micros{}
 	for _, w := range a.Wallets {

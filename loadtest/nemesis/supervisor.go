@@ -16,83 +16,84 @@ import (
 )
 
 const (
-	// restartAfter is how long the supervisor waits before it starts a process again that ended by itself.
+	// restartDelay is how long the supervisor waits before it starts a process again that ended by itself.
 	restartAfter = 500 * time.Millisecond
 	lookEvery    = 50 * time.Millisecond
-	// graceAfter is how long after a fault of the disk an exit still counts as its consequence.
+	// exitAllowedAfter is how long after a fault of the disk an exit still counts as its consequence.
 	graceAfter = 15 * time.Second
 )
 
-// keeper is the supervisor of a data centre: it starts again what died, knows which node is ready, and tells a death that a
-// fault explains from one that nothing does.
+// supervisor starts processes again that have ended, knows which node is ready, and tells an exit by design from a finding.
 //
-// A fault takes hold of a node before it does something that ends or stops the process, and lets go afterwards. A node is
-// "down" from the first hold until it was seen ready after the last one; what it answers meanwhile is nobody's promise.
+// A fault acquires a node before it does something that ends or stops the process, and releases it afterwards. A node is "down" from
+// the first acquisition until it was seen ready after the last release; no promise covers what it answers meanwhile.
 //
-// An end that no fault brought about is judged by rule: a node whose storage hangs or fails has to end itself, with exit 70
-// and a reason, and may do so while a fault of ours is at its disk, for the reasons that this fault is one for, and when this
-// machine's own disk hung at that moment, which the witness knows. Every other end is a finding.
+// An exit that no owner caused is by design in three cases, each with exit code 70 and a reason: the node must start anew whatever is
+// done to it; an injected fault of its disk allows this reason (a node whose storage hangs or fails has to end itself); or the disk
+// probe saw this machine's own disk hang just before. Every other exit is a finding.
 type keeper struct {
 	w       *world.World
 	h       *history.History
 	witness *witness
-	note    func(format string, a ...any) // For whoever watches.
+	note    func(format string, a ...any) // Prints progress for a person.
 	nodes   []*kept
 }
 
+// supervisedNode is a node with what the supervisor knows of it.
 type kept struct {
 	number int
 	node   *world.Node
 	ready  atomic.Bool
 
-	mu      sync.Mutex
+	mu      sync.Mutex // LOCKS: everything below.
 	custody custody
-	hits    int // Faults that disturb the node.
+	hits    int // How many faults disturb the node now.
 	excuses []excuse
 	down    *history.Span
-	exits   int // By itself, as a fault of ours demanded.
-	stalls  int // By itself, because this machine's disk hung.
+	exits   int // How often it ended itself as an injected fault allows.
+	stalls  int // How often it ended itself because this machine's disk hung.
 }
 
-// excuse expects that the process ends by itself until some time, for one of these reasons.
+// allowedExit allows the process to end itself for one of these reasons, until some time.
 type excuse struct {
 	until   time.Time
 	reasons []string
 }
 
-// custody is who keeps a process from being started, and which process was ended by those who did. The supervisor hears of
-// an end after whoever waited for it, who may have let go again by then: so a rolling restart once looked like a node that
-// had ended by itself, in peace.
+// ownership counts the faults that keep a process from being started, and records which process ended while it was owned. The
+// supervisor learns of an exit later than the fault that waited for it, which may have released the node by then; without the
+// record the end of a rolling restart would look like an exit of the node's own.
 type custody struct {
 	holds int
-	ended <-chan struct{} // Of the last process that ended in custody.
+	ended <-chan struct{} // The exit channel of the last process that ended while it was owned.
 }
 
+// acquire adds an owner.
 func (c *custody) hold() { c.holds++ }
 
-// letGo reports whether this was the last hold; exited is closed when the process has ended.
+// release removes an owner and reports whether it was the last one; exited is closed when the process has ended.
 func (c *custody) letGo(exited <-chan struct{}) (last bool) {
 	c.holds--
 	select {
 	case <-exited:
 		c.ended = exited
-	default: // It lives, or another fault's end has started it.
+	default: // The process runs, or the release of another fault has started it.
 	}
 	return c.holds == 0
 }
 
-// explains reports whether the end of a process is the doing of whoever held it.
+// caused reports whether an owner caused the end of a process.
 func (c *custody) explains(exited <-chan struct{}) bool { return c.holds > 0 || c.ended == exited }
 
-func newKeeper(w *world.World, h *history.History, eye *witness, note func(format string, a ...any)) *keeper {
-	k := &keeper{w: w, h: h, witness: eye, note: note}
+func newKeeper(w *world.World, h *history.History, probe *witness, note func(format string, a ...any)) *keeper {
+	k := &keeper{w: w, h: h, witness: probe, note: note}
 	for i, n := range w.Nodes {
 		k.nodes = append(k.nodes, &kept{number: i, node: n})
 	}
 	return k
 }
 
-// run starts every node and looks after all of them until the context ends.
+// run starts every node and supervises all of them until the context ends. It returns at once.
 func (k *keeper) run(ctx context.Context) error {
 	for _, n := range k.nodes {
 		if err := n.node.Start(); err != nil {
@@ -106,14 +107,14 @@ func (k *keeper) run(ctx context.Context) error {
 
 func (k *keeper) isReady(node int) bool { return k.nodes[node].ready.Load() }
 
-// watch keeps the node's readiness, and ends its down time when it is ready and undisturbed.
+// watch polls the readiness of a node, and ends its down time when it is ready and no fault disturbs it.
 func (k *keeper) watch(ctx context.Context, n *kept) {
 	for ctx.Err() == nil {
 		asked := k.h.Now()
 		ready := n.node.Ready(ctx)
 		n.ready.Store(ready)
 		n.mu.Lock()
-		// The question has to come after the last fault's end: a node that was ready before says nothing about after.
+		// The request must have been sent after the last fault ended: that a node was ready before says nothing about after.
 		if ready && n.down != nil && n.hits == 0 && asked > n.down.Until {
 			span := *n.down
 			span.Until = k.h.Now()
@@ -125,7 +126,7 @@ func (k *keeper) watch(ctx context.Context, n *kept) {
 	}
 }
 
-// supervise starts the process again when it ended and nobody holds it.
+// supervise starts the process again when it has ended and no fault owns it.
 func (k *keeper) supervise(ctx context.Context, n *kept) {
 	for ctx.Err() == nil {
 		exited := n.node.Exited()
@@ -152,10 +153,10 @@ func (k *keeper) supervise(ctx context.Context, n *kept) {
 	}
 }
 
-// noticeLag is how long before the supervisor notices an end the node may have stopped to answer: it writes its stacks first.
+// exitNoticeDelay is how long before the supervisor notices an exit the node may have stopped answering: it writes its stacks first.
 const noticeLag = time.Second
 
-// ended judges an end that the supervisor saw.
+// handleExit decides whether an exit that the supervisor saw is by design or a finding.
 func (k *keeper) ended(n *kept, exited <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -171,10 +172,10 @@ func (k *keeper) ended(n *kept, exited <-chan struct{}) {
 	switch {
 	case end.byDesign(anew):
 		n.exits++
-		k.note("%s ended itself to begin anew: %s", n.node.ID, end.reason)
+		k.note("%s ended itself to start anew: %s", n.node.ID, end.reason)
 	case slices.ContainsFunc(n.excuses, func(x excuse) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
 		n.exits++
-		k.note("%s ended itself, as the fault of its disk demands: %s", n.node.ID, end.reason)
+		k.note("%s ended itself, as the fault of its disk requires: %s", n.node.ID, end.reason)
 	case end.byDesign(hangs) && k.witness.saw(now):
 		n.stalls++
 		k.note("%s ended itself, and this machine's disk hung: %s", n.node.ID, end.reason)
@@ -184,7 +185,7 @@ func (k *keeper) ended(n *kept, exited <-chan struct{}) {
 	}
 }
 
-// disturb begins or prolongs the down time. REQUIRES: n.mu is held.
+// disturb begins the down time of a node, or adds a disturbance to it. REQUIRES: n.mu is held.
 func (k *keeper) disturb(n *kept, why string) {
 	n.hits++
 	if n.down == nil {
@@ -192,7 +193,8 @@ func (k *keeper) disturb(n *kept, why string) {
 	}
 }
 
-// hit says that a fault disturbs a node; over ends that. Between them and until it is ready the node is down.
+// beginDisturbance records that a fault disturbs a node, and endDisturbance that it does no longer. From the first call until it is ready
+// after the last one the node is down.
 func (k *keeper) hit(node int, why string) {
 	n := k.nodes[node]
 	n.mu.Lock()
@@ -200,6 +202,7 @@ func (k *keeper) hit(node int, why string) {
 	k.disturb(n, why)
 }
 
+// endDisturbance is the counterpart of beginDisturbance.
 func (k *keeper) over(node int) {
 	n := k.nodes[node]
 	n.mu.Lock()
@@ -208,7 +211,7 @@ func (k *keeper) over(node int) {
 	n.down.Until = k.h.Now()
 }
 
-// excuse expects that the process ends by itself for one of these reasons, until some time from now.
+// allowExit allows the process to end itself for one of these reasons, for so long from now on.
 func (k *keeper) excuse(node int, length time.Duration, reasons []string) {
 	n := k.nodes[node]
 	n.mu.Lock()
@@ -218,7 +221,7 @@ func (k *keeper) excuse(node int, length time.Duration, reasons []string) {
 	n.excuses = append(n.excuses, excuse{now.Add(length), reasons})
 }
 
-// hold keeps the supervisor from starting the process; letGo ends that and starts it.
+// acquire keeps the supervisor from starting the process. The last release ends that, and starts the process if it ended meanwhile.
 func (k *keeper) hold(node int, why string) {
 	n := k.nodes[node]
 	n.mu.Lock()
@@ -227,6 +230,7 @@ func (k *keeper) hold(node int, why string) {
 	k.disturb(n, why)
 }
 
+// release is the counterpart of acquire. It returns the error of starting the process.
 func (k *keeper) letGo(node int) error {
 	n := k.nodes[node]
 	n.mu.Lock()
@@ -240,7 +244,7 @@ func (k *keeper) letGo(node int) error {
 	return n.node.Start()
 }
 
-// allReady waits until every node is ready and none is down.
+// allReady waits until every node is ready and none is down. Its error names the others when the context ends.
 func (k *keeper) allReady(ctx context.Context) error {
 	for {
 		missing := k.missing()
@@ -253,6 +257,7 @@ func (k *keeper) allReady(ctx context.Context) error {
 	}
 }
 
+// notReady names the nodes that are down or not ready.
 func (k *keeper) missing() string {
 	var all []string
 	for _, n := range k.nodes {
@@ -265,7 +270,7 @@ func (k *keeper) missing() string {
 	return strings.Join(all, " ")
 }
 
-// stop takes hold of every node for good and ends it in peace.
+// stop acquires every node for good and ends its process with SIGTERM.
 func (k *keeper) stop() {
 	for i := range k.nodes {
 		k.hold(i, "end of the run")
@@ -283,7 +288,7 @@ func (k *keeper) stop() {
 	group.Wait()
 }
 
-// wait waits, and reports whether the context still lives.
+// wait waits for a duration. It returns false at once when the context ends.
 func wait(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -14,39 +14,40 @@ import (
 
 const (
 	witnessEvery = 100 * time.Millisecond
-	// hungAfter is how long a sync of the spare disk takes when a storage call of a node may well take the five seconds of its
+	// hungAfter is the duration of a sync of the spare disk from which on a storage call of a node may well take the 5 s of its
 	// watchdog: such a call waits for the syncs of others before its own, and writes more.
 	hungAfter = 2 * time.Second
-	// hungBefore is how long before an end such a sync may have come back.
+	// hungBefore is how long before an exit such a sync may have returned to explain it.
 	hungBefore = 10 * time.Second
-	hungMax    = 1_000 // BOUND: of the syncs that are remembered.
-	// stallAfter is how long a sync takes, and lateAfter how much too late a sleep ends, when the machine hangs: the
-	// slowest sync of three minutes beside builds took 58 ms. Such a stretch is nobody's write gap.
+	hungMax    = 1_000 // BOUND: the number of such syncs that are kept.
+	// stallAfter is the duration of a sync, and lateAfter the delay of the end of a sleep, from which on the machine counts as hung:
+	// the slowest sync in three minutes beside builds took 58 ms. Such an interval is no node's write gap.
 	stallAfter = 250 * time.Millisecond
 	lateAfter  = 100 * time.Millisecond
-	stallsMax  = 50_000 // BOUND: of the stretches that are noted.
+	stallsMax  = 50_000 // BOUND: the number of intervals that are recorded.
 )
 
-// witness syncs a small file on a disk of its own, which is like the nodes', and beside that sleeps for short. When a node
-// says that its disk hung and no fault of ours was at it, this tells whether the machine's disk hung; and what the machine
-// hung is taken from every write gap before it is held against its bound.
+// diskProbe measures when the machine itself hangs: it syncs a small file on a spare disk that is like the nodes', and beside that sleeps
+// for short times. When a node ends itself because its disk hung and no fault was injected there, the probe says whether the machine's
+// disk hung. The time in which the machine hung is subtracted from every write gap before the gap is compared with its bound.
 type witness struct {
 	h       *history.History
 	mu      sync.Mutex
-	under   time.Time // Since when a sync is under way; zero: none.
+	under   time.Time // When the running sync began; zero: none runs.
 	hung    []stretch
 	slowest time.Duration
 }
 
+// interval is an interval in which a sync ran.
 type stretch struct{ from, until time.Time }
 
-// run syncs until the context ends.
+// run syncs a file in a directory until the context ends. Its error is that of the file.
 func (w *witness) run(ctx context.Context, dir string) error {
 	f, err := os.Create(filepath.Join(dir, "witness"))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // Nobody wants its content.
+	defer func() { _ = f.Close() }() // Its content does not matter.
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { w.sleep(ctx) })
@@ -64,7 +65,7 @@ func (w *witness) run(ctx context.Context, dir string) error {
 	return nil
 }
 
-// sleep notes when a sleep ends late: then the processors had no time for it, nor for anybody else.
+// sleep records when a sleep ends late: the processors had no time for this process then, nor for the nodes.
 func (w *witness) sleep(ctx context.Context) {
 	for begun := w.h.Now(); wait(ctx, witnessEvery); {
 		now := w.h.Now()
@@ -75,6 +76,7 @@ func (w *witness) sleep(ctx context.Context) {
 	}
 }
 
+// recordStall records an interval in which the machine hung.
 func (w *witness) stalled(s history.Stall) {
 	w.h.With(func(h *history.History) {
 		if len(h.Stalls) < stallsMax {
@@ -104,7 +106,7 @@ func (w *witness) end(now time.Time) {
 	}
 }
 
-// saw reports whether this machine's disk hung just before now.
+// hungRecently reports whether this machine's disk hangs now or hung within hungBefore before now.
 func (w *witness) saw(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -119,7 +121,7 @@ func (w *witness) saw(now time.Time) bool {
 	return false
 }
 
-// worst is the slowest sync.
+// slowestSync is the duration of the slowest sync.
 func (w *witness) worst() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
