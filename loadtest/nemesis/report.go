@@ -55,7 +55,7 @@ type faultLine struct {
 }
 
 // evaluate runs every check on the history and sums up the run. Without a final state the checks that need one are left out.
-func (r *run) judge(books *check.Books) *report {
+func (r *run) judge(final *check.Books) *report {
 	h := r.h
 	check.Measure(h)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
@@ -64,9 +64,9 @@ func (r *run) judge(books *check.Books) *report {
 		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack),
 	}
 	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
-	if books != nil {
-		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
-		rep.money(h, books)
+	if final != nil {
+		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final))
+		rep.money(h, final)
 	}
 	if r.audits != nil {
 		rep.Checks = append(rep.Checks, *r.audits)
@@ -98,7 +98,7 @@ func (r *run) judge(books *check.Books) *report {
 }
 
 // countCharges counts how many reported tokens were charged and how many were not.
-func (rep *report) money(h *history.History, books *check.Books) {
+func (rep *report) money(h *history.History, final *check.Books) {
 	reported := map[*history.Token]bool{}
 	for _, b := range h.Bodies {
 		for _, e := range b.Events {
@@ -107,7 +107,7 @@ func (rep *report) money(h *history.History, books *check.Books) {
 			}
 		}
 	}
-	for _, r := range books.Reports {
+	for _, r := range final.Reports {
 		rep.Charged += r.Charged[0] + r.Charged[1]
 	}
 	rep.Clipped = int64(len(reported)) - rep.Charged

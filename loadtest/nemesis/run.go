@@ -76,11 +76,11 @@ func perform(ctx context.Context, o options, out io.Writer) (_ *report, err erro
 		stop()
 		err = errors.Join(err, r.w.Close())
 	}()
-	books, err := r.play(ctx, live, stop)
+	final, err := r.play(ctx, live, stop)
 	if err != nil {
 		return nil, fmt.Errorf("%w; logs in %s", err, r.dir)
 	}
-	report := r.judge(books)
+	report := r.judge(final)
 	return report, r.archive(report)
 }
 
@@ -204,7 +204,7 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 	r.say("resolving unknown outcomes, reading the final state")
 	settling, cancel := context.WithTimeout(ctx, settleMax)
 	defer cancel()
-	books, err := r.clients.Settle(settling)
+	final, err := r.clients.Settle(settling)
 	if err != nil { // That the final state cannot be read is a finding; all other checks are made without it.
 		r.h.Finding(fmt.Sprintf("reports, budgets and balances cannot be read at the end: %.2000s", err.Error()))
 		return nil, ctx.Err()
@@ -216,7 +216,7 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 	}
 	r.keeper.stop()
 	stop()
-	result := r.audit(ctx, books)
+	result := r.audit(ctx, final)
 	r.audits = &result
-	return books, nil
+	return final, nil
 }
