@@ -31,7 +31,7 @@ func (b *Bound) bindsAt(f *history.Fault, nodes int) bool {
 	return together <= (nodes-1)/2
 }
 
-// hundred is the least number of faults that have a 99th percentile.
+// p99FaultsMin is the least number of faults that have a 99th percentile.
 const hundred = 100
 
 // Writable compares write gaps with their bounds, for faults without another beside them that left a majority. The time in which the machine
