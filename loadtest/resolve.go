@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
-// settleMax bounds how long one unknown outcome is repeated.
+// resolveMax bounds how long one unknown outcome is repeated.
 const settleMax = time.Minute
 
 // resolveUnknown repeats every body of unknown outcome, unchanged and with the same event ids, until it is acknowledged. It returns how many

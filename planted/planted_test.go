@@ -137,7 +137,7 @@ func TestPlanted(t *testing.T) {
 }
 
 // baselineRuns holds the run of each test on the tree without a bug.
-var sounds sync.Map // [2]string: *soundness
+var sounds sync.Map // Keys are [2]string (package and test), values *baselineRun.
 
 // baselineRun is the run of one test on the tree without a bug.
 type soundness struct {

@@ -87,7 +87,7 @@ func (b *bystander) run(ctx context.Context, start time.Time, windows []window) 
 	}
 }
 
-// try repeats an operation until it succeeds, is refused, or throughMax has passed, and counts it.
+// try repeats an operation until it succeeds, is refused, or attemptMax has passed, and counts it.
 func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, error)) {
 	d := b.done[kind]
 	begin := time.Now()

@@ -251,7 +251,7 @@ func (t *tally) add(o *tally) {
 	}
 }
 
-// settleMax bounds how long all unknown outcomes together are repeated.
+// resolveMax bounds how long all unknown outcomes together are repeated.
 const settleMax = 2 * time.Minute
 
 // resolveUnknown repeats every body of unknown outcome, unchanged, until it is acknowledged. It returns how many were.

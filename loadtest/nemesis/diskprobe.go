@@ -42,22 +42,22 @@ type witness struct {
 type stretch struct{ from, until time.Time }
 
 // run syncs a file in a directory until the context ends. Its error is that of the file.
-func (w *witness) run(ctx context.Context, dir string) error {
-	f, err := os.Create(filepath.Join(dir, "witness"))
+func (p *witness) run(ctx context.Context, dir string) error {
+	f, err := os.Create(filepath.Join(dir, "probe"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // Its content does not matter.
 	var group sync.WaitGroup
 	defer group.Wait()
-	group.Go(func() { w.sleep(ctx) })
+	group.Go(func() { p.sleep(ctx) })
 	for wait(ctx, witnessEvery) {
-		w.begin(time.Now())
+		p.begin(time.Now())
 		_, err := f.WriteAt(make([]byte, 4<<10), 0)
 		if err == nil {
 			err = f.Sync()
 		}
-		w.end(time.Now())
+		p.end(time.Now())
 		if err != nil {
 			return err
 		}
@@ -66,54 +66,54 @@ func (w *witness) run(ctx context.Context, dir string) error {
 }
 
 // sleep records when a sleep ends late: the processors had no time for this process then, nor for the nodes.
-func (w *witness) sleep(ctx context.Context) {
-	for begun := w.h.Now(); wait(ctx, witnessEvery); {
-		now := w.h.Now()
+func (p *witness) sleep(ctx context.Context) {
+	for begun := p.h.Now(); wait(ctx, witnessEvery); {
+		now := p.h.Now()
 		if now-begun >= witnessEvery+lateAfter {
-			w.stalled(history.Stall{From: begun + witnessEvery, Until: now, What: "processors"})
+			p.stalled(history.Stall{From: begun + witnessEvery, Until: now, What: "processors"})
 		}
 		begun = now
 	}
 }
 
 // recordStall records an interval in which the machine hung.
-func (w *witness) stalled(s history.Stall) {
-	w.h.With(func(h *history.History) {
+func (p *witness) stalled(s history.Stall) {
+	p.h.With(func(h *history.History) {
 		if len(h.Stalls) < stallsMax {
 			h.Stalls = append(h.Stalls, s)
 		}
 	})
 }
 
-func (w *witness) begin(now time.Time) {
-	w.mu.Lock()
-	w.under = now
-	w.mu.Unlock()
+func (p *witness) begin(now time.Time) {
+	p.mu.Lock()
+	p.under = now
+	p.mu.Unlock()
 }
 
-func (w *witness) end(now time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	took := now.Sub(w.under)
-	w.slowest = max(w.slowest, took)
-	if took >= hungAfter && len(w.hung) < hungMax {
-		w.hung = append(w.hung, stretch{w.under, now})
+func (p *witness) end(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	took := now.Sub(p.under)
+	p.slowest = max(p.slowest, took)
+	if took >= hungAfter && len(p.hung) < hungMax {
+		p.hung = append(p.hung, stretch{p.under, now})
 	}
-	w.under = time.Time{}
+	p.under = time.Time{}
 	if took >= stallAfter {
-		until := w.h.Now()
-		w.stalled(history.Stall{From: until - took, Until: until, What: "disk"})
+		until := p.h.Now()
+		p.stalled(history.Stall{From: until - took, Until: until, What: "disk"})
 	}
 }
 
 // hungRecently reports whether this machine's disk hangs now or hung within hungBefore before now.
-func (w *witness) saw(now time.Time) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.under.IsZero() && now.Sub(w.under) >= hungAfter {
+func (p *witness) saw(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.under.IsZero() && now.Sub(p.under) >= hungAfter {
 		return true
 	}
-	for _, s := range w.hung {
+	for _, s := range p.hung {
 		if now.Sub(s.until) <= hungBefore {
 			return true
 		}
@@ -122,8 +122,8 @@ func (w *witness) saw(now time.Time) bool {
 }
 
 // slowestSync is the duration of the slowest sync.
-func (w *witness) worst() time.Duration {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.slowest
+func (p *witness) worst() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.slowest
 }

@@ -86,40 +86,40 @@ func (c *custody) letGo(exited <-chan struct{}) (last bool) {
 func (c *custody) explains(exited <-chan struct{}) bool { return c.holds > 0 || c.ended == exited }
 
 func newKeeper(w *world.World, h *history.History, probe *witness, note func(format string, a ...any)) *keeper {
-	k := &keeper{w: w, h: h, witness: probe, note: note}
+	s := &keeper{w: w, h: h, witness: probe, note: note}
 	for i, n := range w.Nodes {
-		k.nodes = append(k.nodes, &kept{number: i, node: n})
+		s.nodes = append(s.nodes, &kept{number: i, node: n})
 	}
-	return k
+	return s
 }
 
 // run starts every node and supervises all of them until the context ends. It returns at once.
-func (k *keeper) run(ctx context.Context) error {
-	for _, n := range k.nodes {
+func (s *keeper) run(ctx context.Context) error {
+	for _, n := range s.nodes {
 		if err := n.node.Start(); err != nil {
 			return err
 		}
-		go k.watch(ctx, n)
-		go k.supervise(ctx, n)
+		go s.watch(ctx, n)
+		go s.supervise(ctx, n)
 	}
 	return nil
 }
 
-func (k *keeper) isReady(node int) bool { return k.nodes[node].ready.Load() }
+func (s *keeper) isReady(node int) bool { return s.nodes[node].ready.Load() }
 
 // watch polls the readiness of a node, and ends its down time when it is ready and no fault disturbs it.
-func (k *keeper) watch(ctx context.Context, n *kept) {
+func (s *keeper) watch(ctx context.Context, n *kept) {
 	for ctx.Err() == nil {
-		asked := k.h.Now()
+		asked := s.h.Now()
 		ready := n.node.Ready(ctx)
 		n.ready.Store(ready)
 		n.mu.Lock()
 		// The request must have been sent after the last fault ended: that a node was ready before says nothing about after.
 		if ready && n.down != nil && n.hits == 0 && asked > n.down.Until {
 			span := *n.down
-			span.Until = k.h.Now()
+			span.Until = s.h.Now()
 			n.down = nil
-			k.h.With(func(h *history.History) { h.Down = append(h.Down, span) })
+			s.h.With(func(h *history.History) { h.Down = append(h.Down, span) })
 		}
 		n.mu.Unlock()
 		wait(ctx, lookEvery)
@@ -127,7 +127,7 @@ func (k *keeper) watch(ctx context.Context, n *kept) {
 }
 
 // supervise starts the process again when it has ended and no fault owns it.
-func (k *keeper) supervise(ctx context.Context, n *kept) {
+func (s *keeper) supervise(ctx context.Context, n *kept) {
 	for ctx.Err() == nil {
 		exited := n.node.Exited()
 		select {
@@ -135,12 +135,12 @@ func (k *keeper) supervise(ctx context.Context, n *kept) {
 			return
 		case <-exited:
 		}
-		k.ended(n, exited)
+		s.ended(n, exited)
 		wait(ctx, restartAfter)
 		n.mu.Lock()
 		if n.custody.holds == 0 && n.node.Exited() == exited && ctx.Err() == nil {
 			if err := n.node.Start(); err != nil {
-				k.h.Finding(fmt.Sprintf("%s cannot be started: %v", n.node.ID, err))
+				s.h.Finding(fmt.Sprintf("%s cannot be started: %v", n.node.ID, err))
 			}
 		}
 		held := n.node.Exited() == exited
@@ -157,63 +157,63 @@ func (k *keeper) supervise(ctx context.Context, n *kept) {
 const noticeLag = time.Second
 
 // handleExit decides whether an exit that the supervisor saw is by design or a finding.
-func (k *keeper) ended(n *kept, exited <-chan struct{}) {
+func (s *keeper) ended(n *kept, exited <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ready.Store(false)
 	if n.custody.explains(exited) {
 		return
 	}
-	k.disturb(n, "exit")
+	s.disturb(n, "exit")
 	n.hits--
-	n.down.From = min(n.down.From, k.h.Now()-noticeLag)
-	n.down.Until = k.h.Now()
+	n.down.From = min(n.down.From, s.h.Now()-noticeLag)
+	n.down.Until = s.h.Now()
 	now, end := time.Now(), readEnding(n.node.End(), n.node.Log)
 	switch {
 	case end.byDesign(anew):
 		n.exits++
-		k.note("%s ended itself to start anew: %s", n.node.ID, end.reason)
+		s.note("%s ended itself to start anew: %s", n.node.ID, end.reason)
 	case slices.ContainsFunc(n.excuses, func(x excuse) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
 		n.exits++
-		k.note("%s ended itself, as the fault of its disk requires: %s", n.node.ID, end.reason)
-	case end.byDesign(hangs) && k.witness.saw(now):
+		s.note("%s ended itself, as the fault of its disk requires: %s", n.node.ID, end.reason)
+	case end.byDesign(hangs) && s.witness.saw(now):
 		n.stalls++
-		k.note("%s ended itself, and this machine's disk hung: %s", n.node.ID, end.reason)
+		s.note("%s ended itself, and this machine's disk hung: %s", n.node.ID, end.reason)
 	default:
-		k.h.Finding(fmt.Sprintf("%s ended by itself at %v: %v", n.node.ID, k.h.Now(), end))
-		k.note("%s ENDED BY ITSELF: %v", n.node.ID, end)
+		s.h.Finding(fmt.Sprintf("%s ended by itself at %v: %v", n.node.ID, s.h.Now(), end))
+		s.note("%s ENDED BY ITSELF: %v", n.node.ID, end)
 	}
 }
 
 // disturb begins the down time of a node, or adds a disturbance to it. REQUIRES: n.mu is held.
-func (k *keeper) disturb(n *kept, why string) {
+func (s *keeper) disturb(n *kept, why string) {
 	n.hits++
 	if n.down == nil {
-		n.down = &history.Span{Node: n.number, From: k.h.Now(), Why: why}
+		n.down = &history.Span{Node: n.number, From: s.h.Now(), Why: why}
 	}
 }
 
 // beginDisturbance records that a fault disturbs a node, and endDisturbance that it does no longer. From the first call until it is ready
 // after the last one the node is down.
-func (k *keeper) hit(node int, why string) {
-	n := k.nodes[node]
+func (s *keeper) hit(node int, why string) {
+	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	k.disturb(n, why)
+	s.disturb(n, why)
 }
 
 // endDisturbance is the counterpart of beginDisturbance.
-func (k *keeper) over(node int) {
-	n := k.nodes[node]
+func (s *keeper) over(node int) {
+	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hits--
-	n.down.Until = k.h.Now()
+	n.down.Until = s.h.Now()
 }
 
 // allowExit allows the process to end itself for one of these reasons, for so long from now on.
-func (k *keeper) excuse(node int, length time.Duration, reasons []string) {
-	n := k.nodes[node]
+func (s *keeper) excuse(node int, length time.Duration, reasons []string) {
+	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
@@ -222,21 +222,21 @@ func (k *keeper) excuse(node int, length time.Duration, reasons []string) {
 }
 
 // acquire keeps the supervisor from starting the process. The last release ends that, and starts the process if it ended meanwhile.
-func (k *keeper) hold(node int, why string) {
-	n := k.nodes[node]
+func (s *keeper) hold(node int, why string) {
+	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.custody.hold()
-	k.disturb(n, why)
+	s.disturb(n, why)
 }
 
 // release is the counterpart of acquire. It returns the error of starting the process.
-func (k *keeper) letGo(node int) error {
-	n := k.nodes[node]
+func (s *keeper) letGo(node int) error {
+	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.hits--
-	n.down.Until = k.h.Now()
+	n.down.Until = s.h.Now()
 	exited := n.node.Exited()
 	if last := n.custody.letGo(exited); !last || n.custody.ended != exited {
 		return nil
@@ -245,9 +245,9 @@ func (k *keeper) letGo(node int) error {
 }
 
 // allReady waits until every node is ready and none is down. Its error names the others when the context ends.
-func (k *keeper) allReady(ctx context.Context) error {
+func (s *keeper) allReady(ctx context.Context) error {
 	for {
-		missing := k.missing()
+		missing := s.missing()
 		if missing == "" {
 			return nil
 		}
@@ -258,9 +258,9 @@ func (k *keeper) allReady(ctx context.Context) error {
 }
 
 // notReady names the nodes that are down or not ready.
-func (k *keeper) missing() string {
+func (s *keeper) missing() string {
 	var all []string
-	for _, n := range k.nodes {
+	for _, n := range s.nodes {
 		n.mu.Lock()
 		if n.down != nil || !n.ready.Load() {
 			all = append(all, n.node.ID)
@@ -271,17 +271,17 @@ func (k *keeper) missing() string {
 }
 
 // stop acquires every node for good and ends its process with SIGTERM.
-func (k *keeper) stop() {
-	for i := range k.nodes {
-		k.hold(i, "end of the run")
+func (s *keeper) stop() {
+	for i := range s.nodes {
+		s.hold(i, "end of the run")
 	}
 	var group sync.WaitGroup
-	for _, n := range k.nodes {
+	for _, n := range s.nodes {
 		group.Go(func() {
 			if err := n.node.Terminate(drainMax); err != nil {
-				k.h.Finding(err.Error())
+				s.h.Finding(err.Error())
 			} else if !n.node.End().Success() {
-				k.h.Finding(fmt.Sprintf("%s ended on SIGTERM: %v", n.node.ID, readEnding(n.node.End(), n.node.Log)))
+				s.h.Finding(fmt.Sprintf("%s ended on SIGTERM: %v", n.node.ID, readEnding(n.node.End(), n.node.Log)))
 			}
 		})
 	}
