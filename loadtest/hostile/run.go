@@ -55,7 +55,8 @@ func perform(ctx context.Context, o options, stderr io.Writer) (rep *report, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r := &run{o: o, stderr: stderr, windows: windowsOf(o.length, o.pairs), rep: &report{Options: summary(o), LoadBefore: loadAverage()}}
-	r.say = func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, "hostile: "+format+"\n", a...) } // A failed write of progress does not matter.
+	// A failed write of progress does not matter.
+	r.say = func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, "hostile: "+format+"\n", a...) }
 	if r.kinds, err = attack.Named(o.only); err != nil {
 		return nil, err
 	}
@@ -219,7 +220,8 @@ func (r *run) send(ctx context.Context, attackers *attackerProcess) (total *tall
 
 // attacks sends an order to the process of the attackers at the beginning of each window with attackers.
 func (r *run) attacks(ctx context.Context, attackers *attackerProcess, start time.Time) error {
-	stop := context.AfterFunc(ctx, func() { _ = attackers.cmd.Process.Signal(syscall.SIGTERM) }) // The process then ends its window and returns its results.
+	// On SIGTERM the process ends its window and returns its results.
+	stop := context.AfterFunc(ctx, func() { _ = attackers.cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 	for _, w := range r.windows {
 		if !w.Attack {

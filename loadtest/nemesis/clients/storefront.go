@@ -154,7 +154,8 @@ func (s *storefront) behave() []*history.Event {
 	case p < 12:
 		return []*history.Event{seen, clicked, clicked} // The body has one event twice.
 	case p < 15:
-		return []*history.Event{seen, clicked, s.event(history.Click, token), s.event(history.Impression, token)} // The second pair has new ids and the same token.
+		// The second pair has new ids and the same token.
+		return []*history.Event{seen, clicked, s.event(history.Click, token), s.event(history.Impression, token)}
 	}
 	return []*history.Event{seen, clicked}
 }
