@@ -115,7 +115,7 @@ func TestUsage(t *testing.T) {
 func TestProcessCPUOfThisProcess(t *testing.T) {
 	before := ownCPU()
 	for ownCPU()-before < 50*time.Millisecond {
-		runtime.Gosched() // Burns CPU, whatever else runs on the machine.
+		runtime.Gosched() // The loop uses CPU time, whatever else runs on the machine.
 	}
 	got, err := processCPU(os.Getpid())
 	if err != nil {
