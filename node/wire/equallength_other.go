@@ -9,6 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
+// equalLengthIDs is equalLengthIDsGeneric followed by the prefetch of the words that the lookups of its ids read first.
 func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.Sieve) int {
 	n := evenIDsPlain(ids, src, seed, at, length)
 	if n > 0 {
