@@ -34,7 +34,7 @@ func TestCheckAnswerNoticesWrongWinners(t *testing.T) {
 		"the wrong order":    answer(bids[1], bids[0], bids[2], bids[3]),
 		"the wrong winner":   answer(bids[0], bids[1], bids[2], bids[5]),
 		"one winner twice":   answer(bids[0], bids[0], bids[1], bids[2]),
-		"a foreign winner":   answer(bids[0], bids[1], bids[2], 7),
+		"an unknown winner":  answer(bids[0], bids[1], bids[2], 7),
 		"no result":          `{"results":[]}`,
 		"no JSON":            `{"results":`,
 		"a token cut short":  strings.Replace(answer(bids[:4]...), "tt", "t", 1),

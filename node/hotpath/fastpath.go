@@ -245,7 +245,7 @@ func (c *laneConn) read() error {
 func (c *laneConn) tryRead(fd uintptr) bool {
 	c.acquire()
 	c.got, c.failed = readNow(fd, c.l.in[c.l.to:])
-	if c.failed == errNothing { //nolint:errorlint // It is made in readNow.
+	if c.failed == errWouldBlock { //nolint:errorlint // It is made in readNow.
 		if c.l.to == 0 {
 			c.release()
 		}

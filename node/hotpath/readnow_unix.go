@@ -5,7 +5,7 @@ package hotpath
 import "syscall"
 
 // errWouldBlock is the error of readNow when nothing has been received.
-const errNothing = syscall.EAGAIN
+const errWouldBlock = syscall.EAGAIN
 
 // readNow reads what has been received. REQUIRES: the descriptor is in non-blocking mode.
 func readNow(fd uintptr, p []byte) (n int, err error) {

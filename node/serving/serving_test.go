@@ -236,7 +236,7 @@ func TestBodyRules(t *testing.T) {
 		{"gzip events", "/v2/events", `{"clicks":[]}`, "bad_request", encoding("gzip"), 400},
 		{"auctions at the limit", "/v2/auctions", pad(4 << 20), "", nil, 201},
 		{"auctions over the limit", "/v2/auctions", pad(4<<20 + 1), "bad_request", nil, 400},
-		{"auctions cut off by the door", "/v2/auctions", "", "bad_request", tooLarge, 400},
+		{"auctions cut off by the listener", "/v2/auctions", "", "bad_request", tooLarge, 400},
 		{"events over the limit", "/v2/events", pad(1<<20 + 1), "bad_request", nil, 400},
 		{"no auctions", "/v2/auctions", "", "empty_request", nil, 400},
 		{"no events", "/v2/events", "", "empty_request", nil, 400},

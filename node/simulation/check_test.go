@@ -115,7 +115,7 @@ func (h *history) books(node int, b shard.Books) {
 	}
 }
 
-// checkJournal checks the lines of a journal and sums them up independently of the state machine. Every line must be somebody's
+// checkJournal checks the lines of a journal and sums them up independently of the state machine. Every line must be a client's
 // attempt. A token and a deposit have one line each, a transfer its sides (transferHistory). No prepaid wallet may be below
 // zero after any line. No campaign may spend more than its budget: for a total budget, what its manager asked for; for all
 // budgets, what the journal records, from the feature level on at which it does.

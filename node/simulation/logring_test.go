@@ -70,7 +70,7 @@ func threads() string {
 	all = all[:runtime.Stack(all, true)]
 	var b strings.Builder
 	for stack := range strings.SplitSeq(string(all), "\n\n") {
-		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot(", "(*Store).Close(", "simulation_test.(*world)"} {
+		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot(", "(*Store).Close(", "simulation_test.(*environment)"} {
 			if strings.Contains(stack, call) {
 				b.WriteString(stack + "\n\n")
 				break

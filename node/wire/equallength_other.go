@@ -10,8 +10,8 @@ import (
 )
 
 // equalLengthIDs is equalLengthIDsGeneric followed by the prefetch of the words that the lookups of its ids read first.
-func evenIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.Sieve) int {
-	n := evenIDsPlain(ids, src, seed, at, length)
+func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.Sieve) int {
+	n := equalLengthIDsGeneric(ids, src, seed, at, length)
 	if n > 0 {
 		sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), n)
 	}

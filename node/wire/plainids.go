@@ -40,7 +40,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 		}
 		if end-start == length && length >= 8 && length <= 16 && src[pos] == '"' {
 			free := ids[len(ids):min(cap(ids), from+most)]
-			n := evenIDs(free, src, seed, pos, length, s.sieve)
+			n := equalLengthIDs(free, src, seed, pos, length, s.sieve)
 			ids = ids[:len(ids)+n]
 			pos += n * (length + len(`"",`))
 			s.pos = pos - 1
@@ -57,7 +57,7 @@ func (s *scanner) ahead(id *auction.ID) { s.sieve.Prefetch(&id.Hash, 0, 1) }
 // and returns how many it read. The position of the next id then does not depend on the bytes of this one, so the
 // processor works on several ids at a time, and the two words that are tested for plain text are also the input of the
 // hash. The last id of an array is not read. REQUIRES: src[at] is the opening quote of the first id.
-func evenIDsPlain(ids []auction.ID, src []byte, seed uint64, at, length int) int {
+func equalLengthIDsGeneric(ids []auction.ID, src []byte, seed uint64, at, length int) int {
 	const link = '"' | ','<<8 | '"'<<16 // The three bytes between two ids.
 	for n := range ids {
 		end := at + 1 + length

@@ -41,7 +41,7 @@ func TestRunsOfIDs(t *testing.T) {
 func readIDs(list string) (read []string, code apierr.Code) {
 	req := auction.Request{Seed: 5, Body: []byte(`{"auctions":[{"type":"listings","slots":1,"products":{"ids":[` + list + `]}}]}`)}
 	var f Fault
-	for range 2 { // The second time there is room for all ids.
+	for range 2 { // The second time the slice is large enough for all ids.
 		code = ParseAuctions(&req, &f)
 	}
 	for i := range req.Auctions {
@@ -66,28 +66,28 @@ func TestUnusual(t *testing.T) {
 
 // FuzzEqualLengthIDs compares the reader in assembly with the one in Go: both must read the same ids and stop at the same
 // place for every text.
-func FuzzEvenIDs(f *testing.F) {
+func FuzzEqualLengthIDs(f *testing.F) {
 	f.Add([]byte(`"12345678","abcdefgh","ABCD!FGH","x"]`), uint8(8), uint8(5), uint64(7))
 	f.Add([]byte("\"123456789012\",\"12345678\x8012\",\"1234567\\9012\","), uint8(12), uint8(3), uint64(0))
 	f.Fuzz(func(t *testing.T, src []byte, length, most uint8, seed uint64) {
 		if len(src) == 0 || src[0] != '"' {
 			return
 		}
-		compareEvenIDs(t, src, 8+int(length%9), int(most), seed)
+		compareEqualLengthIDs(t, src, 8+int(length%9), int(most), seed)
 	})
 }
 
-func compareEvenIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
+func compareEqualLengthIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
 	t.Helper()
 	got, want := make([]auction.ID, most), make([]auction.ID, most)
-	n := evenIDs(got, src, seed, 0, length, market.Sieve{})
-	if m := evenIDsPlain(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
+	n := equalLengthIDs(got, src, seed, 0, length, market.Sieve{})
+	if m := equalLengthIDsGeneric(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
 		t.Fatalf("%q, length %d, at most %d: %d %v, want %d %v", src, length, most, n, got, m, want)
 	}
 	return n
 }
 
-func TestEvenIDsAgree(t *testing.T) {
+func TestEqualLengthIDsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	read := 0
 	for range 20_000 {
@@ -104,7 +104,7 @@ func TestEvenIDsAgree(t *testing.T) {
 		for range r.IntN(2) { // One byte becomes a random one.
 			src[1+r.IntN(len(src)-1)] = byte(r.Uint32())
 		}
-		read += compareEvenIDs(t, src[:1+r.IntN(len(src))], length, most, r.Uint64())
+		read += compareEqualLengthIDs(t, src[:1+r.IntN(len(src))], length, most, r.Uint64())
 	}
 	if read < 20_000 {
 		t.Errorf("only %d ids were read", read)
