@@ -23,8 +23,9 @@ const chargeBytes = 64
 
 // system is a cluster under measurement.
 type system struct {
-	commit  func(entry []byte) error // Commits an entry through the leader; it returns when the entry is durable on a majority and applied at the leader.
-	entries func() uint64            // Returns the number of entries in the leader's log so far.
+	// commit commits an entry through the leader. It returns when the entry is durable on a majority and applied at the leader.
+	commit  func(entry []byte) error
+	entries func() uint64 // Returns the number of entries in the leader's log so far.
 	close   func()
 }
 

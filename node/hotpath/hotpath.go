@@ -29,7 +29,7 @@ const (
 	idleTimeout  = 60 * time.Second // The time between two requests of a connection.
 
 	// headMax is the limit of a request head in bytes. It is the size of fasthttp's read buffer.
-	headMax     = 16 << 10 // BOUND: set by the interface; each connection that fasthttp serves has one until it ends.
+	headMax     = 16 << 10 // BOUND: set by the interface; each connection has one until it ends.
 	writeBuffer = 16 << 10 // It holds most answers, so that they are sent with one write.
 
 	// connectionsMax is how many connections are served at the same time. BOUND: each occupies about 40 KiB.
