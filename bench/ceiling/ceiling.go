@@ -1,9 +1,9 @@
-// Command ceiling says how close the auction path comes to an HTTP handler that does nothing.
+// Command ceiling measures how close the auction path comes to an HTTP handler that does nothing.
 //
 // It runs two servers with the same options: a bare fasthttp handler, which reads each body and answers with a constant of
 // the size, status and header fields of Gavel's answer, and Gavel's auction listener with a million bids loaded. Both get
-// the same requests, alternately, in one run. What counts is CPU time of the server process per request, user and system:
-// wall clock and throughput depend on what else the machine does, and on the generator.
+// the same requests, alternately, in one run. It compares the CPU time of the server process per request, user and system:
+// wall clock time and throughput depend on the other work of the machine and on the generator.
 //
 //	go run ./bench/ceiling         prints a table
 //	JSON=1 go run ./bench/ceiling  prints only {"cases":{"1x4":{"ratio":…,"allocs":…},…}}
@@ -22,7 +22,7 @@ import (
 
 const (
 	bids        = 1_000_000
-	rounds      = 6 // Of each server and shape, alternating.
+	rounds      = 6 // The rounds of each server and shape; they alternate between the servers.
 	roundTime   = 500 * time.Millisecond
 	warmUpTime  = 300 * time.Millisecond
 	connections = 16
@@ -32,12 +32,12 @@ const (
 
 // options are the flags.
 type options struct {
-	role    string // Empty: the tool itself; else one of its servers.
+	role    string // Empty for the tool itself, or the name of the server that this process is.
 	profile string
 	only    string
 	rival   string
 
-	// How Gavel's server is changed; a rival's is not.
+	// These change Gavel's server and not the rival's.
 	withoutLane bool
 	explain     int
 }
@@ -47,9 +47,9 @@ func main() {
 	flag.StringVar(&o.role, "role", "", "used by the tool itself, to start its servers")
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Gavel's server to this file")
 	flag.StringVar(&o.only, "only", "", "measure this shape alone, such as 1x50")
-	flag.StringVar(&o.rival, "rival", "", "another build of this tool, or self, whose Gavel is measured in the same rounds")
-	flag.BoolVar(&o.withoutLane, "without-lane", false, "have Gavel read all requests with fasthttp")
-	flag.IntVar(&o.explain, "explain", 0, "have Gavel keep one request in so many explained")
+	flag.StringVar(&o.rival, "rival", "", "another build of this tool, or self, whose Gavel server is measured in the same rounds")
+	flag.BoolVar(&o.withoutLane, "without-lane", false, "turn off Gavel's fast path, so that fasthttp reads all requests")
+	flag.IntVar(&o.explain, "explain", 0, "explain one auction request in so many in Gavel; 0 explains none")
 	flag.Parse()
 	if err := run(o); err != nil {
 		fmt.Fprintln(os.Stderr, "ceiling:", err)
@@ -90,7 +90,7 @@ func run(o options) error {
 	return printTable(os.Stdout, results, pinned)
 }
 
-// start starts the servers, in the order of their positions.
+// start starts the servers in the order of their indexes.
 func start(o options) (servers []*child, err error) {
 	self, err := os.Executable()
 	if err != nil {

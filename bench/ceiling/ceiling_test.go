@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
-// The check before the measurement lets nothing pass but the right winners in the right order.
+// TestCheckAnswerNoticesWrongWinners checks that only the right winners in the right order are accepted.
 func TestCheckAnswerNoticesWrongWinners(t *testing.T) {
 	bids := []int{1, 2, 3, 4, 5, 6}
 	slices.SortFunc(bids, func(a, b int) int { return cmp.Compare(servingtest.Amount(b), servingtest.Amount(a)) })
@@ -34,19 +34,20 @@ func TestCheckAnswerNoticesWrongWinners(t *testing.T) {
 		"the wrong order":    answer(bids[1], bids[0], bids[2], bids[3]),
 		"the wrong winner":   answer(bids[0], bids[1], bids[2], bids[5]),
 		"one winner twice":   answer(bids[0], bids[0], bids[1], bids[2]),
-		"a foreign winner":   answer(bids[0], bids[1], bids[2], 7),
+		"an unknown winner":  answer(bids[0], bids[1], bids[2], 7),
 		"no result":          `{"results":[]}`,
 		"no JSON":            `{"results":`,
 		"a token cut short":  strings.Replace(answer(bids[:4]...), "tt", "t", 1),
 		"ranks out of order": strings.Replace(answer(bids[:4]...), `"rank":2`, `"rank":3`, 1),
 	} {
 		if err := checkAnswer(asked, []byte(wrong)); err == nil {
-			t.Errorf("%s was taken for right", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }
 
-// Requests have the shape their name says, with the stated share of ids that have a bid, and differ from each other.
+// TestRequestsHaveTheirShape checks that requests have the number of auctions and ids of their shape, the right share of ids
+// with a bid, and different bodies.
 func TestRequestsHaveTheirShape(t *testing.T) {
 	for _, s := range shapes {
 		all := s.requests("key")

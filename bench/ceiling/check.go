@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// checksMax is how many answers of a shape are checked before it is measured, so that nobody ever reads the speed of
-// wrong answers.
+// checksMax is how many answers of a shape are checked before it is measured, so that the speed of wrong answers is never
+// reported.
 const checksMax = 200
 
 // checkAnswers compares answers with a naive model and returns how many it compared and their average size.
@@ -29,8 +29,8 @@ func checkAnswers(c *client, requests []request) (checked, averageSize int, err 
 	return checked, total / checked, nil
 }
 
-// checkAnswer: the winners of an auction are the products with the highest bids, each once, best first. Which of two
-// equal bids wins is for the engine to say, so amounts are compared and not ids.
+// checkAnswer checks that the winners of an auction are the products with the highest bids, each once, best first. The engine
+// decides which of two equal bids wins, so amounts are compared and not ids.
 func checkAnswer(r request, body []byte) error {
 	var answer struct {
 		Results []struct {

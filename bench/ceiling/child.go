@@ -37,19 +37,19 @@ func startChild(binary string, args ...string) (c *child, err error) {
 	return c, nil
 }
 
-// stop ends the process, which happens when its input ends.
+// stop closes the input of the process, which makes it exit, and waits for it.
 func (c *child) stop() {
 	_ = c.in.Close()
 	_ = c.process.Wait()
 }
 
-// usage is what a server process has used up.
+// usage is the CPU time and the number of heap allocations of a server process.
 type usage struct {
 	cpuNanos int64
 	mallocs  uint64
 }
 
-// ask sends a line and returns what the server has used so far.
+// ask sends a line and returns the server's usage so far.
 func (c *child) ask(line string) (u usage, err error) {
 	if _, err = io.WriteString(c.in, line+"\n"); err == nil {
 		_, err = fmt.Fscanln(c.out, &u.cpuNanos, &u.mallocs)

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// client is one connection that sends a request and waits for its answer, again and again.
+// client is one connection that repeatedly sends a request and waits for its answer.
 type client struct {
 	conn net.Conn
 	in   *bufio.Reader
-	next int // Of the shape's requests.
+	next int // The index of the next request.
 }
 
 func dial(addr string, first int) (*client, error) {
@@ -28,8 +28,8 @@ func dial(addr string, first int) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10), next: first}, nil
 }
 
-// exchange sends a request and returns the body of its answer, which is valid until the next one. It reads no more of
-// HTTP than the two servers write.
+// exchange sends a request and returns the body of its answer, which is valid until the next call. It understands only the
+// HTTP that the two servers write.
 func (c *client) exchange(raw []byte) ([]byte, error) {
 	if _, err := c.conn.Write(raw); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func newLoad(addr string, requests []request) (*load, error) {
 			return nil, err
 		}
 		l.clients = append(l.clients, c)
-		if _, err = c.exchange(requests[c.next].bytes); err != nil { // A connection that says nothing for long is closed.
+		if _, err = c.exchange(requests[c.next].bytes); err != nil { // A connection without a request would be closed.
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (l *load) close() {
 	}
 }
 
-// run sends requests for a while and returns how many were answered.
+// run sends requests for a time and returns how many were answered.
 func (l *load) run(d time.Duration) (answered int64, err error) {
 	var stop atomic.Bool
 	timer := time.AfterFunc(d, func() { stop.Store(true) })

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Positions of the servers.
+// The indexes of the servers.
 const (
 	bareServer = iota
 	gavelServer
-	rivalServer // Perhaps.
+	rivalServer // It exists only with -rival.
 )
 
-// result is what one shape gave.
+// result is the result of one shape.
 type result struct {
 	shape
 	cpu            [][]float64 // CPU nanoseconds per request, by server and round.
-	allocs         float64     // Heap allocations per request of Gavel.
-	requestBytes   int         // Sizes of the first request's body and, on average, of the answers.
-	answerBytes    int
-	checked        int
-	requestsServed int64
+	allocs         float64     // Gavel's heap allocations per request.
+	requestBytes   int         // The size of the first request.
+	answerBytes    int         // The average size of the answers' bodies.
+	checked        int         // How many answers were compared with the model.
+	requestsServed int64       // How many requests Gavel answered in all rounds.
 }
 
 // measure runs one shape on all servers, alternately.
@@ -72,7 +72,7 @@ func measure(s shape, servers []*child) (result, error) {
 	return r, nil
 }
 
-// round is what one server used in one round.
+// round is the usage of one server in one round.
 type round struct {
 	usage
 	answered int64

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// pin binds every thread of this process to one CPU and reports whether it could. Threads that start later inherit it from
-// the one that starts them; the second pass is for those that started during the first.
+// pin binds every thread of this process to one CPU and reports whether that succeeded. A thread that starts later inherits
+// the binding from the one that starts it; the second pass covers threads that started during the first.
 func pin(cpu int) bool {
 	if runtime.NumCPU() < 2 {
 		return false

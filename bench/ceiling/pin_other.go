@@ -2,5 +2,5 @@
 
 package main
 
-// pin does nothing where the scheduler takes no orders.
+// pin does nothing on systems other than Linux and returns false.
 func pin(int) bool { return false }

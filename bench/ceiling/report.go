@@ -8,18 +8,18 @@ import (
 	"text/tabwriter"
 )
 
-// printTable prints the results for people. A goal that was missed is printed as missed.
+// printTable prints the results as a table, with "met" or "missed" for each goal.
 func printTable(w io.Writer, results []result, pinned bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "auctions x ids\tbytes in\tbytes out\tbare µs\tgavel µs\tratio\trounds\tgoal\t\tallocs\tanswers checked\t")
 	for _, r := range results {
 		low, high := r.spread(bareServer, gavelServer)
-		ratio, verdict := r.ratio(bareServer, gavelServer), "met"
+		ratio, outcome := r.ratio(bareServer, gavelServer), "met"
 		if ratio < r.goal {
-			verdict = "missed"
+			outcome = "missed"
 		}
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.1f\t%.1f\t%.2f\t%.2f-%.2f\t%.2f\t%s\t%.4f\t%d\t\n", r.name(), r.requestBytes, r.answerBytes,
-			median(r.cpu[bareServer])/1000, median(r.cpu[gavelServer])/1000, ratio, low, high, r.goal, verdict, r.allocs, r.checked)
+			median(r.cpu[bareServer])/1000, median(r.cpu[gavelServer])/1000, ratio, low, high, r.goal, outcome, r.allocs, r.checked)
 		if len(r.cpu) > rivalServer {
 			low, high = r.spread(rivalServer, gavelServer)
 			fmt.Fprintf(t, "rival\t\t\t\t%.1f\t%.2f\t%.2f-%.2f\t\t\t\t\t\n", median(r.cpu[rivalServer])/1000,
@@ -38,15 +38,15 @@ func printTable(w io.Writer, results []result, pinned bool) error {
 	return err
 }
 
-// printJSON prints the results for programs.
+// printJSON prints the results as a JSON object.
 func printJSON(w io.Writer, results []result) error {
-	type figures struct {
+	type shapeResult struct {
 		Ratio  float64 `json:"ratio"`
 		Allocs float64 `json:"allocs"`
 	}
-	cases := map[string]figures{}
+	cases := map[string]shapeResult{}
 	for _, r := range results {
-		cases[r.name()] = figures{Ratio: rounded(r.ratio(bareServer, gavelServer), 1000), Allocs: rounded(r.allocs, 10_000)}
+		cases[r.name()] = shapeResult{Ratio: rounded(r.ratio(bareServer, gavelServer), 1000), Allocs: rounded(r.allocs, 10_000)}
 	}
 	return json.NewEncoder(w).Encode(map[string]any{"cases": cases})
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
-// serve is the life of a server process: it says where it listens and with which key, then answers the tool's questions
-// on standard input until that ends.
+// serve is a server process. It prints its address and the key, then answers each line on standard input with its usage,
+// until the input ends.
 func serve(o options, out io.Writer) (err error) {
 	pin(serverCPU)
 	if o.profile != "" {
@@ -54,7 +54,7 @@ func serve(o options, out io.Writer) (err error) {
 		go func() { _ = hotpath.Tuned(hotpath.Options{}, bareHandler(&answer)).Serve(l) }()
 	}
 	runtime.GC()
-	if _, err = hugepages.Collapse(); err != nil { // As a node does before it opens.
+	if _, err = hugepages.Collapse(); err != nil { // A node does this too before it accepts requests.
 		return err
 	}
 	fmt.Fprintln(out, l.Addr(), key)
@@ -74,7 +74,7 @@ func serve(o options, out io.Writer) (err error) {
 	return in.Err()
 }
 
-// bareHandler is the least an HTTP server can do for such a request: take in the body, send one of the same size.
+// bareHandler does the least that an HTTP server can do for such a request: it reads the body and sends one of the same size.
 func bareHandler(answer *atomic.Pointer[[]byte]) fasthttp.RequestHandler {
 	fields := [][2][]byte{
 		{[]byte("Content-Type"), []byte("application/json")},
@@ -97,7 +97,7 @@ func bareHandler(answer *atomic.Pointer[[]byte]) fasthttp.RequestHandler {
 	}
 }
 
-// printUsage tells CPU time (user and system, nanoseconds) and heap allocations of this process so far.
+// printUsage prints the CPU time (user and system, in nanoseconds) and the heap allocations of this process so far.
 func printUsage(out io.Writer) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

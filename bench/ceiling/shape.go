@@ -8,12 +8,12 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
-// shape is one kind of request: how many auctions, of how many product ids, how many of which somebody bids on.
+// shape is one kind of request: the number of auctions, of product ids per auction, and of ids that have a bid.
 type shape struct {
 	auctions, ids int
-	withBid       int // Ids with a bid, in percent.
-	bodies        int // Different bodies. Few bodies would keep every row they touch in the cache.
-	goal          float64
+	withBid       int     // The ids with a bid, in percent.
+	bodies        int     // The number of different bodies. With few bodies every row they read would stay in the cache.
+	goal          float64 // The least ratio.
 }
 
 var shapes = []shape{
@@ -27,13 +27,13 @@ const slots = 4
 
 func (s shape) name() string { return fmt.Sprintf("%dx%d", s.auctions, s.ids) }
 
-// request is one request as it goes over the wire, and what it asks for.
+// request is one request as it is sent, and the bids that it asks for.
 type request struct {
 	bytes    []byte
-	auctions [][]int // The bids behind the ids, by auction.
+	auctions [][]int // The bids of the ids, by auction.
 }
 
-// requests draws the requests of a shape. Ids are nine characters; those without a bid are unknown to the market.
+// requests returns random requests of a shape. Ids have nine characters; those without a bid are unknown to the market.
 func (s shape) requests(key string) []request {
 	random := rand.New(rand.NewPCG(uint64(s.auctions), uint64(s.ids))) //nolint:gosec // Small numbers.
 	all := make([]request, s.bodies)

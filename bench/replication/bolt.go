@@ -14,7 +14,7 @@ var (
 	bucketStable = []byte("stable")
 )
 
-// boltStore is a raft log on bbolt with an fsync for every batch, as raft-boltdb is, which does not build with raft v1.8.0.
+// boltStore is a raft log on bbolt with an fsync for every batch, like raft-boltdb, which does not build with raft v1.8.0.
 type boltStore struct{ db *bbolt.DB }
 
 func openBolt(path string) (boltStore, error) {
@@ -45,7 +45,7 @@ func (s boltStore) end(last bool) (index uint64, err error) {
 	})
 }
 
-// FirstIndex implements raft.LogStore, like all below, and raft.StableStore.
+// FirstIndex and the methods below implement raft.LogStore and raft.StableStore.
 func (s boltStore) FirstIndex() (uint64, error) { return s.end(false) }
 
 func (s boltStore) LastIndex() (uint64, error) { return s.end(true) }
@@ -101,7 +101,7 @@ func (s boltStore) Get(k []byte) (v []byte, err error) {
 }
 
 func (s boltStore) SetUint64(k []byte, n uint64) error {
-	v, _ := json.Marshal(n) // Cannot fail.
+	v, _ := json.Marshal(n) // Marshalling a number cannot fail.
 	return s.Set(k, v)
 }
 

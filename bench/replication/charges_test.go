@@ -23,8 +23,9 @@ const chargeBytes = 64
 
 // system is a cluster under measurement.
 type system struct {
-	commit  func(entry []byte) error // Through the leader; returns when it is durable on a majority and applied there.
-	entries func() uint64            // In the leader's log so far.
+	// commit commits an entry through the leader. It returns when the entry is durable on a majority and applied at the leader.
+	commit  func(entry []byte) error
+	entries func() uint64 // Returns the number of entries in the leader's log so far.
 	close   func()
 }
 
@@ -138,7 +139,7 @@ func listen(t testing.TB, nodes int) (all []net.Listener, addresses []string) {
 	return all, addresses
 }
 
-// logStore is what raft needs of a log.
+// logStore is a log as raft uses it.
 type logStore interface {
 	raft.LogStore
 	raft.StableStore
@@ -169,7 +170,7 @@ func bolt(t testing.TB, dir string) logStore {
 	return s
 }
 
-// fsm counts bytes.
+// fsm is the state machine of plain raft. It counts bytes.
 type fsm struct{ n uint64 }
 
 func (f *fsm) Apply(l *raft.Log) any {
@@ -179,7 +180,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) { return nil, os.ErrInvalid }
 func (f *fsm) Restore(r io.ReadCloser) error       { return r.Close() }
 
-// onLog is plain hashicorp/raft, with the settings that raftstore has, on a log store.
+// onLog returns a system of plain hashicorp/raft on a log store, with raftstore's settings.
 func onLog(open func(testing.TB, string) logStore) func(testing.TB, int) system {
 	return func(t testing.TB, nodes int) system {
 		var servers raft.Configuration

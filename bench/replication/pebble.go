@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 )
 
-// pebbleStore is raftstore's log with its guard, and nothing else of raftstore: raft gets each entry as the caller made it.
+// pebbleStore is raftstore's log with its tail guard and nothing else of raftstore: raft gets each entry as the caller made
+// it.
 type pebbleStore struct {
 	*pebblelog.Log
 	db       *pebblelog.DB
@@ -43,7 +44,7 @@ func openPebble(dir string) (pebbleStore, error) {
 	return s, s.Log.Check(0)
 }
 
-// Close closes what is open.
+// Close closes the log, if it was opened, the cache and the watchdog.
 func (s pebbleStore) Close() error {
 	var err error
 	if s.db != nil {

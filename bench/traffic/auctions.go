@@ -5,8 +5,9 @@ import (
 	"strconv"
 )
 
-// Auctions draws bodies of POST /v2/auctions over the products of one market. Products are Zipf(1.1) by popularity, as
-// page views of shops are, and their order on the popularity scale is shuffled by the seed.
+// Auctions generates bodies of POST /v2/auctions over the products of one market. The popularity of products has the
+// distribution Zipf(1.1), as page views of shops do, and the seed shuffles the order of popularity. It must not be used by
+// several goroutines at the same time.
 type Auctions struct {
 	products []string
 	r        *rand.Rand
@@ -14,7 +15,8 @@ type Auctions struct {
 	seen     map[int]struct{}
 }
 
-// NewAuctions returns a generator of its own stream. REQUIRES: at least one product; ids need no JSON escapes.
+// NewAuctions returns a generator that uses one stream of the seed. REQUIRES: there is at least one product, and ids need no
+// JSON escapes.
 func NewAuctions(products []string, seed, stream uint64) *Auctions {
 	r := New(seed, stream)
 	shuffled := append([]string(nil), products...)
@@ -42,8 +44,8 @@ func (a *Auctions) Append(dst []byte, n, ids, slots int) []byte {
 	return append(dst, `]}`...)
 }
 
-// appendIDs draws different products by popularity. Popular products come up again and again, so after as many misses
-// as ids it walks on to the neighbour of the one drawn: the work stays linear in ids.
+// appendIDs appends different random products by popularity. Popular products are drawn repeatedly, so after a few misses it
+// draws uniformly, and after more it takes the next product that is free. BOUND: that bounds the misses per id.
 func (a *Auctions) appendIDs(dst []byte, ids int) []byte {
 	clear(a.seen)
 	ids = min(ids, len(a.products))
@@ -73,7 +75,7 @@ func (a *Auctions) appendIDs(dst []byte, ids int) []byte {
 	return dst
 }
 
-// free returns the first product not taken at p or behind it, around the end.
+// free returns the first product at or after p that is not taken, and continues at the start after the last one.
 func (a *Auctions) free(p int) int {
 	for {
 		if _, taken := a.seen[p]; !taken {

@@ -5,7 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// LogNormal draws exp(N(mu, sigma)): bids, budgets and prices of shops have this shape.
+// LogNormal returns a random value of the lognormal distribution exp(N(mu, sigma)), which bids, budgets and prices of shops
+// follow.
 func LogNormal(r *rand.Rand, mu, sigma float64) float64 {
 	return math.Exp(mu + sigma*r.NormFloat64())
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Events builds a body of POST /v2/events member by member. The zero value is ready; Reset starts the next body.
+// Events builds a body of POST /v2/events event by event. Reset begins a body.
 //
-// The four arrays are written in any order but each in one go: REQUIRES that a kind is not taken up again after another
-// was begun, since JSON objects must not repeat a member.
+// REQUIRES: all events of one kind are added one after the other, because JSON objects must not repeat a member. The order
+// of the kinds is free.
 type Events struct {
 	body    []byte
 	kind    string
@@ -16,21 +16,21 @@ type Events struct {
 	written int
 }
 
-// Reset begins a new body and keeps the memory of the last.
+// Reset begins a new body and reuses the memory of the last one.
 func (e *Events) Reset() {
 	e.body = append(e.body[:0], '{')
 	e.kind, e.open, e.written = "", false, 0
 }
 
-// Len is the number of events in the body.
+// Len returns the number of events in the body.
 func (e *Events) Len() int { return e.written }
 
 // Event is one impression or click with a token, or a page view or purchase without one. No member may need a JSON escape.
 type Event struct {
 	ID            []byte
 	User          []byte
-	ResolvedBidID []byte // Empty: none.
-	Occurred      []byte // As AppendTime writes it.
+	ResolvedBidID []byte // The token; empty if there is none.
+	Occurred      []byte // The time in the format of AppendTime.
 }
 
 // Impression appends an impression.
@@ -65,7 +65,7 @@ func (e *Events) Purchase(ev *Event, product string, quantity, unitPriceMinor in
 	e.end()
 }
 
-// Body closes the body and returns it; the next call has to be Reset. OWNERSHIP: valid until then.
+// Body ends the body and returns it. REQUIRES: the next call is Reset. OWNERSHIP: the slice is valid until then.
 func (e *Events) Body() []byte {
 	if e.open {
 		e.body = append(e.body, ']')

@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 )
 
-// MarketSpec says how large a market is. Zero members take the default of Small.
+// MarketSpec is the size of a market. A member that is not positive takes the value of Small.
 type MarketSpec struct {
 	Products, Vendors, Categories, Campaigns int
-	BidsPerCampaign                          int // BOUND: 500, what one campaign creation may carry.
+	BidsPerCampaign                          int // BOUND: 500, the most that a request that creates a campaign may contain.
 }
 
-// Small is a market that a node takes in a few seconds under the management rate limits.
+// Small is a market that can be created in a few seconds under the management rate limits.
 var Small = MarketSpec{Products: 10_000, Vendors: 50, Categories: 40, Campaigns: 100, BidsPerCampaign: 100}
 
 // Market is a catalog and its campaigns. INVARIANT: every campaign bids on products of its own vendor only, at most
@@ -47,8 +47,9 @@ type Bid struct {
 	AmountMinor int64
 }
 
-// NewMarket draws a market. Prices are lognormal around 25.00, bids lognormal(ln 0.80, 0.71) per click, budgets a
-// lognormal(ln 20, 1.5) number of clicks and at least 5 of them, all in hundredths; product categories are Zipf(1.1).
+// NewMarket returns a random market. Prices are lognormal around 25.00, bids lognormal(ln 0.80, 0.71) per click, budgets pay
+// for a lognormal(ln 20, 1.5) number of clicks and at least for 5; all amounts are in hundredths. Product categories have the
+// distribution Zipf(1.1).
 func NewMarket(spec MarketSpec, seed uint64) *Market {
 	spec = spec.withDefaults()
 	r := New(seed, 1)
@@ -103,6 +104,5 @@ func (s MarketSpec) withDefaults() MarketSpec {
 	return s
 }
 
-// minor turns a drawn amount in major units into whole hundredths, at least 1. It is where a made-up number becomes
-// money; nothing is ever computed with it in floating point afterwards.
+// minor converts a random amount in major units into whole hundredths, at least 1. After it, amounts are never floats.
 func minor(major float64) int64 { return max(1, int64(math.Round(major*100))) }

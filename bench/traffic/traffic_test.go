@@ -124,7 +124,8 @@ func TestEventBodiesAreJSON(t *testing.T) {
 	}
 }
 
-// The draws are seeded, so the mean is a constant of the code: the tolerance is for the law, not for luck.
+// TestTheLogNormalHasItsMean compares the mean of seeded values with the mean of the distribution. The result is the same in
+// every run, so the tolerance is only for the finite number of values.
 func TestTheLogNormalHasItsMean(t *testing.T) {
 	const draws = 200_000
 	mean := func(draw func() float64) float64 {

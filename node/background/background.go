@@ -1,6 +1,6 @@
-// Package background bounds the work that one management request may cause and that no rate limit of requests bounds:
-// reports, explanations and forecasts. Such work waits for its turn, runs in short slices beside auctions, ends within a
-// slice of the end of its context, and is paid from a budget of its marketplace.
+// Package background bounds the CPU time of management requests that a rate limit of requests does not bound: reports,
+// explanations and forecasts. Such work waits for a permit, runs in short slices beside auctions, ends within a slice of the
+// end of its context, and uses a budget of CPU time of its marketplace.
 //
 // DESIGN.md has the reasons for the numbers.
 package background
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// Kind is what work is for, as metrics name it.
+// Kind is the purpose of work. Its names are label values of metrics.
 type Kind uint8
 
-// The kinds. None is work that is not bounded here.
+// The kinds. Work of the kind None is not bounded.
 const (
 	None Kind = iota
 	Report
@@ -34,18 +34,19 @@ func (k Kind) String() string { return kindNames[k] }
 
 // Limits are the bounds of a Scheduler. All must be positive.
 type Limits struct {
-	PerMarketplace int           // How many requests of a marketplace run at a time.
-	PerNode        int           // How many run at a time in all. BOUND: of the memory that running requests hold.
-	Waiting        int           // How many requests of a marketplace may wait.
-	Wait           time.Duration // How long one waits at most.
-	// Budget is the CPU time that a marketplace has per Window. It refills evenly. A request begins while any of it is
-	// left, so that also one that needs more can be served, and what it takes beyond is missing from the next ones.
+	PerMarketplace int           // How many requests of a marketplace run at the same time.
+	PerNode        int           // How many requests run at the same time on the node. BOUND: it bounds the memory of running requests.
+	Waiting        int           // How many requests of a marketplace may wait for a permit.
+	Wait           time.Duration // How long a request waits for a permit at most.
+	// Budget is the CPU time that a marketplace has per Window. It refills evenly. A request begins while any of it is left,
+	// so that a request that needs more can be served too; later requests wait until the excess has been refilled.
 	Budget, Window time.Duration
 	Run            time.Duration // How long a request runs at most, its pauses included.
 }
 
-// Defaults are the limits of a node. BOUND: 4 requests that run hold what four reports gather; 16 that wait are a page of a
-// dashboard; 10 s of waiting and 40 s of running end before the management listener gives up writing, after 60 s.
+// Defaults are the limits of a node. BOUND: 4 running requests occupy the memory of four reports; 16 waiting requests are
+// those of a dashboard page; 10 s of waiting and 40 s of running end before the write timeout of the management listener,
+// 60 s.
 var Defaults = Limits{
 	PerMarketplace: 2, PerNode: 4, Waiting: 16, Wait: 10 * time.Second,
 	Budget: 15 * time.Second, Window: time.Minute, Run: 40 * time.Second,
@@ -54,61 +55,62 @@ var Defaults = Limits{
 // ErrTooLong is returned by Step when a request has run for Limits.Run.
 var ErrTooLong = errors.New("the request was stopped because it ran for too long")
 
-// Refused is the error of Run when work was not begun.
+// Refused is the error of Run when the scheduler refuses to begin the work.
 type Refused struct {
-	// Own says that the marketplace's own work or budget is the reason; otherwise it is the work of the whole node.
+	// Own reports whether the marketplace's own work or budget is the reason; otherwise it is the work of the whole node.
 	Own   bool
-	After time.Duration // When it is worth to ask again. Always positive.
-	Why   string
+	After time.Duration // After this time a new attempt may succeed. Always positive.
+	Why   string        // The reason, for the client.
 }
 
-// Error says why.
+// Error returns the reason.
 func (r *Refused) Error() string { return r.Why }
 
-// Config is what a Scheduler is made of.
+// Config is the configuration of a Scheduler.
 type Config struct {
 	Limits
-	// CPUs is how many the process may use; 0 is GOMAXPROCS.
+	// CPUs is the number of CPUs that the process may use; 0 means GOMAXPROCS.
 	CPUs int
-	// Traffic counts the auctions and events that the node has answered; nil: there are none. Work pauses after each slice
-	// during which it moved.
+	// Traffic returns the number of auctions and events requests that the node has answered; nil means that there are none.
+	// Work pauses after each slice during which the number has changed.
 	Traffic func() uint64
-	Now     func() time.Time // With a monotonic reading. Nil is time.Now.
+	Now     func() time.Time // A clock with a monotonic reading; nil means time.Now.
 }
 
-// Scheduler decides when work runs. It is safe for concurrent use. A nil Scheduler runs everything at once.
+// Scheduler decides when work runs. It is safe for concurrent use. A nil Scheduler runs all work immediately.
 //
-// Two things are shared out. A place is the right to run at all; waiting requests get free places in turn by marketplace,
-// so one that sends a hundred requests delays another by one. A turn is the right to use a CPU for one slice; see turns. Every
-// other management request takes one too, for as long as it computes (Turn).
+// It gives out permits and turns. A permit is the right to run at all. Free permits go to the marketplaces with waiting
+// requests in rotation, so one that sends a hundred requests delays the requests of another by one. A turn is the right to
+// use a CPU for one slice; see turns. All other management requests take a turn too while they compute (Turn).
 type Scheduler struct {
 	config Config
 	turns  *turns
 
 	mu           sync.Mutex
 	running      int
-	marketplaces map[uint16]*share // BOUND: 65,536 marketplaces, of 100 bytes.
-	waiting      []uint16          // Marketplaces with waiting requests, the next to get a place first.
+	marketplaces map[uint16]*share // BOUND: 65,536 marketplaces of 100 bytes.
+	waiting      []uint16          // The marketplaces with waiting requests; the first gets the next permit.
 	stats        [Kinds]Stats
 }
 
-// share is what a marketplace has and has used.
+// usage is the running and waiting work of a marketplace and the CPU time that it has used.
 type share struct {
 	marketplace uint16
 
 	running int
-	queue   []*request // Oldest first.
-	spent   time.Duration
-	at      time.Time // When spent was last reduced by what has refilled.
+	queue   []*request    // Oldest first.
+	spent   time.Duration // The used CPU time that has not been refilled yet.
+	at      time.Time     // The time up to which spent was refilled.
 }
 
+// request is a request that waits for a permit.
 type request struct {
 	kind    Kind
-	decided chan struct{} // Closed when it got a place or was refused.
+	decided chan struct{} // Closed when the request has a permit or was refused.
 	refused *Refused
 }
 
-// Stats are the counts of a kind.
+// Stats are the counters of a kind.
 type Stats struct {
 	Running, Waiting int
 	Refused          uint64
@@ -126,8 +128,8 @@ func New(c Config) *Scheduler {
 	return &Scheduler{config: c, turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), c.Traffic, c.Now), marketplaces: make(map[uint16]*share)}
 }
 
-// Run runs work for a marketplace when it is its turn. work gets a context whose Work it has to step in its loops; Run
-// returns what work returns, a *Refused when it was not begun, or the error of ctx.
+// Run waits for a permit and runs work for a marketplace. work gets a context with a Work that it must step in its loops. Run
+// returns the error of work, a *Refused if the work was not begun, or the cause of the end of ctx.
 func (s *Scheduler) Run(ctx context.Context, marketplace uint16, kind Kind, work func(context.Context) error) error {
 	if s == nil || kind == None {
 		return work(ctx)
@@ -147,14 +149,14 @@ func (s *Scheduler) Run(ctx context.Context, marketplace uint16, kind Kind, work
 	return work(context.WithValue(ctx, workKey{}, w))
 }
 
-// Stats returns the counts of a kind.
+// Stats returns the counters of a kind.
 func (s *Scheduler) Stats(kind Kind) Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stats[kind]
 }
 
-// admit waits for a place.
+// acquire waits for a permit.
 func (s *Scheduler) admit(ctx context.Context, marketplace uint16, kind Kind) (*share, error) {
 	s.mu.Lock()
 	m := s.marketplaces[marketplace]
@@ -165,7 +167,7 @@ func (s *Scheduler) admit(ctx context.Context, marketplace uint16, kind Kind) (*
 	r := &request{kind: kind, decided: make(chan struct{})}
 	if len(m.queue) >= s.config.Waiting {
 		err := s.refuse(r, &Refused{Own: true, After: s.config.Wait, Why: fmt.Sprintf(
-			"%d reports, explanations and forecasts of this marketplace are waiting, which is the most", s.config.Waiting)})
+			"%d reports, explanations and forecasts of this marketplace are waiting, which is the limit", s.config.Waiting)})
 		s.mu.Unlock()
 		return nil, err
 	}

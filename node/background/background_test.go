@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// bench is a Scheduler in a bubble, with one turn and a CPU whose time passes only when work says so.
+// testScheduler is a Scheduler in a synctest bubble with one turn. Its CPU time advances only by worked.
 type bench struct {
 	*Scheduler
-	worked  atomic.Int64 // Nanoseconds.
+	worked  atomic.Int64 // In nanoseconds.
 	traffic atomic.Uint64
 	wait    sync.WaitGroup
 
 	mu      sync.Mutex
 	running map[uint16]int
-	most    map[uint16]int // That ran at a time; 0 is all marketplaces.
+	most    map[uint16]int // The most that ran at the same time, by marketplace; 0 is all marketplaces.
 	order   []string
 }
 
@@ -39,7 +39,7 @@ var small = Limits{
 	PerMarketplace: 2, PerNode: 3, Waiting: 4, Wait: 10 * time.Second, Budget: 15 * time.Second, Window: time.Minute, Run: 40 * time.Second,
 }
 
-// start runs work that takes so many steps of 100 µs; between two steps it may block, as if it read from a disk.
+// start runs work of so many steps of 100 µs. Before each step it blocks for a time, as if it read from a disk.
 func (b *bench) start(t *testing.T, marketplace uint16, name string, steps int, block time.Duration) {
 	b.wait.Go(func() {
 		err := b.Run(t.Context(), marketplace, Report, func(ctx context.Context) error {
@@ -99,7 +99,7 @@ func TestAtMostSoManyRun(t *testing.T) {
 	})
 }
 
-// A marketplace that asks for much does not delay another one by more than one of its requests.
+// TestPermitsRotateByMarketplace checks that a marketplace with many requests delays another one by at most one of them.
 func TestPlacesGoRoundByMarketplace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := small
@@ -119,7 +119,7 @@ func TestPlacesGoRoundByMarketplace(t *testing.T) {
 	})
 }
 
-// Two marketplaces that compute without end get the same CPU time, whatever the number of their requests.
+// TestTurnsAreShared checks that two marketplaces that compute without end get the same CPU time.
 func TestTurnsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(small)
@@ -135,7 +135,7 @@ func TestTurnsAreShared(t *testing.T) {
 						if begun.Load() == 2 && steps[marketplace].Add(1) == 10_000 {
 							cancel()
 						}
-						time.Sleep(100 * time.Microsecond) // In a bubble nobody is ever late for a turn.
+						time.Sleep(100 * time.Microsecond) // Sleeping lets the other goroutine ask for a turn in time.
 						if err := Of(ctx).Step(ctx); err != nil {
 							return err
 						}
@@ -150,7 +150,7 @@ func TestTurnsAreShared(t *testing.T) {
 	})
 }
 
-// Whoever is gone or has run too long gets no further slice.
+// TestStoppedWithinASlice checks that work ends within a slice when its context is cancelled or it has run for too long.
 func TestStoppedWithinASlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(small)
@@ -172,7 +172,7 @@ func TestStoppedWithinASlice(t *testing.T) {
 		if err := b.Run(ctx, 1, Report, work); !errors.Is(err, context.Canceled) || steps > 1_015 {
 			t.Errorf("it began: %d steps, %v", steps, err)
 		}
-		b.traffic.Add(1) // So that pauses let time pass.
+		b.traffic.Add(1) // With traffic work pauses, and the clock of the bubble advances.
 		err := b.Run(t.Context(), 1, Report, func(ctx context.Context) error {
 			for {
 				b.traffic.Add(1)
@@ -190,7 +190,8 @@ func TestStoppedWithinASlice(t *testing.T) {
 	})
 }
 
-// A marketplace may overdraw its budget once, and then has to wait until it has refilled; another one does not.
+// TestBudget checks that a request may overdraw the budget of its marketplace, that the next ones are refused until the
+// budget is refilled, and that another marketplace is not affected.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(small)
@@ -211,7 +212,7 @@ func TestBudget(t *testing.T) {
 			}
 			return refused
 		}
-		if err := b.Run(t.Context(), 1, Forecast, heavy); err != nil { // 20 s, of which 5 s refill meanwhile.
+		if err := b.Run(t.Context(), 1, Forecast, heavy); err != nil { // It uses 20 s, and 5 s are refilled meanwhile.
 			t.Fatal(err)
 		}
 		refused := ask(1)
@@ -231,11 +232,11 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// Waiting is bounded in number and time, and who is refused learns whose work is the reason.
+// TestWaitingIsBounded checks that waiting is bounded in number and time, and that a refusal says whose work is the reason.
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(small)
-		for i := range 3 { // The node is full with two of marketplace 1 and one of 2.
+		for i := range 3 { // Two requests of marketplace 1 and one of 2 have all permits.
 			b.start(t, uint16(1+i/2), "", 1, 12*time.Second)
 		}
 		synctest.Wait()
@@ -261,7 +262,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	})
 }
 
-// While there is traffic, work takes a third of the time; without, it does not pause.
+// TestPausesWhileThereIsTraffic checks that work uses a third of the time while there is traffic, and does not pause without.
 func TestPausesWhileThereIsTraffic(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -291,7 +292,7 @@ func TestPausesWhileThereIsTraffic(t *testing.T) {
 	}
 }
 
-// Without a Scheduler, and for work of no kind, there is only the context.
+// TestWithoutScheduler checks that without a Scheduler, and for the kind None, work runs with its context alone.
 func TestWithoutScheduler(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var s *Scheduler

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// fixture is a Scheduler in a bubble with one turn, and the order in which requests got it.
+// fixture is a Scheduler in a synctest bubble with one turn, and the order in which requests got it.
 type fixture struct {
 	*Scheduler
 
@@ -29,7 +29,7 @@ func newFixture() *fixture {
 	return f
 }
 
-// ask takes a turn for a request, as one goroutine, and keeps it for so long.
+// ask takes a turn for a request and keeps it for a time.
 func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep time.Duration) {
 	turn := f.NewTurn(marketplace)
 	if turn.Take(ctx) != nil {
@@ -41,7 +41,8 @@ func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep
 	turn.Give()
 }
 
-// One request computes at a time, and a marketplace that sends many delays another by one request.
+// TestTurnsRotateByMarketplace checks that one request computes at a time, and that a marketplace with many requests delays
+// another by one of them.
 func TestTurnsGoRoundByMarketplace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -61,7 +62,8 @@ func TestTurnsGoRoundByMarketplace(t *testing.T) {
 	})
 }
 
-// A request that ends while it waits leaves no turn behind, whether it got one at that moment or not.
+// TestTurnsOfRequestsThatEnd checks that no turn is lost when a request ends while it waits, also if it gets one at that
+// moment.
 func TestTurnsOfRequestsThatEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -87,7 +89,8 @@ func TestTurnsOfRequestsThatEnd(t *testing.T) {
 	})
 }
 
-// A request that waits for a commit keeps nobody from a CPU, and goes on when a turn is free, or after resumeMax.
+// TestWaitingGivesTheTurnBack checks that a request that waits for a commit has no turn, and that it continues when a turn
+// is free, or after resumeMax.
 func TestWaitingGivesTheTurnBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
@@ -104,7 +107,7 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 		if took := time.Since(began); len(f.order) != 1 || took != resumeMax || turn.held {
 			t.Errorf("%v, went on after %v, held %t", f.order, took, turn.held)
 		}
-		turn.Give() // Of a turn that is not held: nothing.
+		turn.Give() // The turn is not held, so this has no effect.
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if err := turn.Take(ctx); err != nil || !turn.held || f.turns.taken != 1 {
@@ -117,7 +120,7 @@ func TestWaitingGivesTheTurnBack(t *testing.T) {
 	})
 }
 
-// With traffic there is one turn fewer than without.
+// TestTurnsFollowTraffic checks that there is one turn fewer while there is traffic.
 func TestTurnsFollowTraffic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		traffic := uint64(0)
@@ -132,7 +135,7 @@ func TestTurnsFollowTraffic(t *testing.T) {
 		}
 		limit(2)
 		traffic++
-		limit(2) // It is not looked at before the window is over.
+		limit(2) // The traffic is not read again before the window is over.
 		time.Sleep(trafficWindow)
 		limit(1)
 		time.Sleep(trafficWindow)
@@ -140,7 +143,7 @@ func TestTurnsFollowTraffic(t *testing.T) {
 	})
 }
 
-// Without a Scheduler nobody waits.
+// TestNoTurns checks that without a Scheduler no request waits.
 func TestNoTurns(t *testing.T) {
 	var s *Scheduler
 	turn := s.NewTurn(1)
@@ -152,7 +155,8 @@ func TestNoTurns(t *testing.T) {
 	turn.Give()
 }
 
-// With traffic a turn rests for as long as it was used, at most restMax; without traffic, and after a short use, it does not.
+// TestTurnsRest checks that with traffic a turn is free again only after the time for which it was used, at most restMax, and
+// that without traffic, or after a short use, it is free at once.
 func TestTurnsRest(t *testing.T) {
 	for _, c := range []struct {
 		traffic    bool

@@ -7,40 +7,42 @@ import (
 )
 
 const (
-	// slice is how long work runs without looking up. An auction that finds every CPU taken waits for at most one slice.
+	// slice is how long work runs before it gives its turn back. An auction that finds all CPUs busy waits for at most one
+	// slice.
 	slice = time.Millisecond
-	// rests is how many times the length of a slice work pauses after it while there is traffic: it takes a third of one
-	// CPU then, and a slice that took longer is followed by a longer pause.
+	// pauseFactor is the length of the pause after a slice, as a multiple of the slice, while there is traffic. So work uses a
+	// third of one CPU, and a slice that took longer is followed by a longer pause.
 	rests = 2
 )
 
 type workKey struct{}
 
-// Work is running work. It belongs to one goroutine. A nil Work has no slices and knows only its context.
+// Work is running work. It must be used by one goroutine. A nil Work has no slices; its Step only checks the context.
 type Work struct {
 	scheduler *Scheduler
 	share     *share
 	kind      Kind
-	turn      bool // It holds one.
-	began     time.Time
-	traffic   uint64        // At the beginning of the slice.
-	busy      time.Duration // Of the slices that have ended.
+	turn      bool          // The work has a turn.
+	began     time.Time     // The begin of the slice.
+	traffic   uint64        // The number of answered requests at the begin of the slice.
+	busy      time.Duration // The sum of the slices that have ended.
 }
 
-// Of returns the work that a context belongs to, or nil.
+// Of returns the Work of a context, or nil.
 func Of(ctx context.Context) *Work {
 	w, _ := ctx.Value(workKey{}).(*Work)
 	return w
 }
 
-// Step is called in every loop, at most a millisecond of work apart. When the slice is over it lets auctions and other work
-// run before it returns. An error ends the work: the context's, or ErrTooLong. After an error the work has no turn.
+// Step must be called in every loop of the work, at most a millisecond of computing apart. When the slice is over, it lets
+// auctions and other work run before it returns. After an error the work must end; it has no turn then. The error is the
+// cause of the end of the context, which is ErrTooLong if the work has run for Limits.Run.
 func (w *Work) Step(ctx context.Context) error {
 	if w == nil {
 		return ctx.Err()
 	}
 	if !w.turn {
-		return context.Cause(ctx) // It was stopped before.
+		return context.Cause(ctx) // An earlier call has returned an error.
 	}
 	took := w.scheduler.config.Now().Sub(w.began)
 	if took < slice {
@@ -56,7 +58,7 @@ func (w *Work) Step(ctx context.Context) error {
 	return w.begin(ctx)
 }
 
-// Busy is how much CPU time the work took so far, the slice under way not counted.
+// Busy returns the CPU time that the work has used without the current slice.
 func (w *Work) Busy() time.Duration {
 	if w == nil {
 		return 0
@@ -64,7 +66,7 @@ func (w *Work) Busy() time.Duration {
 	return w.busy
 }
 
-// begin waits for a turn.
+// beginSlice waits for a turn.
 func (w *Work) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -73,12 +75,12 @@ func (w *Work) begin(ctx context.Context) error {
 		return err
 	}
 	w.turn = true
-	runtime.Gosched() // With the turn, so that work that waits for one is never passed by.
+	runtime.Gosched() // It is called with the turn, so that no other work can take the turn out of order.
 	w.began, w.traffic = w.scheduler.config.Now(), w.scheduler.config.Traffic()
 	return nil
 }
 
-// end gives the turn back, and charges the slice.
+// endSlice gives the turn back and charges the slice to the marketplace.
 func (w *Work) end() {
 	if !w.turn {
 		return

@@ -10,18 +10,20 @@ import (
 	"time"
 )
 
-// Pauses after an Accept that failed for want of files or memory. BOUND: the first is short because the connection that was
-// closed for it mostly suffices; the last keeps a process that is out of files from using a CPU for nothing.
+// The pauses after an Accept that failed for lack of file descriptors or memory grow from the first to the second. BOUND: the
+// first is short, because the connection that was closed usually suffices; the second keeps a process without free descriptors
+// from using a whole CPU.
 const (
 	acceptPauseMin = 5 * time.Millisecond
 	acceptPauseMax = time.Second
 )
 
-// logEvery is how often a repeated failure is logged at most.
+// logEvery is the least time between two log lines of a repeated failure.
 const logEvery = 10 * time.Second
 
-// Accept returns the next connection that has a place. It returns an error only when the listener cannot go on: lack of files or
-// memory is waited out, and a connection that ended in the queue is skipped.
+// Accept returns the next connection that is not refused. It returns an error only when the listener cannot continue: after a
+// failure for lack of file descriptors or memory it waits and tries again, and it skips a connection that was aborted before
+// it was accepted.
 func (l *Listener) Accept() (net.Conn, error) {
 	pause := time.Duration(0)
 	for {
@@ -49,7 +51,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// exhausted reports whether a call failed because the process or the system has no files or no memory left.
+// exhausted reports whether a call failed because the process or the system has no file descriptors or no memory left.
 func exhausted(err error) bool {
 	for _, errno := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
@@ -71,6 +73,7 @@ func (l *Listener) wait(pause time.Duration) bool {
 	}
 }
 
+// acceptFailed counts and logs a failure of Accept that is repeated.
 func (l *Listener) failed(err error) {
 	l.failures.Add(1)
 	if seldom(&l.failureLogged, time.Now()) {
@@ -79,13 +82,14 @@ func (l *Listener) failed(err error) {
 	}
 }
 
-// seldom reports whether logEvery has passed since it last said so.
+// logDue reports whether logEvery has passed since it last returned true for the same last.
 func seldom(last *atomic.Int64, now time.Time) bool {
 	was := last.Load()
 	return now.Unix()-was >= int64(logEvery/time.Second) && last.CompareAndSwap(was, now.Unix())
 }
 
-// sourceOf is what the share of an address counts: an IPv4 address, or the /64 of an IPv6 address, which one machine has whole.
+// sourceOf returns the prefix for which connections of one source are counted: an IPv4 address, or the /64 of an IPv6 address,
+// because one machine usually has a whole /64.
 func sourceOf(a net.Addr) netip.Prefix {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -98,7 +102,7 @@ func sourceOf(a net.Addr) netip.Prefix {
 	}
 	prefix, err := ip.WithZone("").Prefix(bits)
 	if err != nil {
-		return netip.Prefix{} // An address without a family: all of them are one source.
+		return netip.Prefix{} // All addresses without a family count as one source.
 	}
 	return prefix
 }

@@ -9,35 +9,36 @@ import (
 	"syscall"
 )
 
-// Conn is an accepted connection. Its server reports what it does: Receive when bytes of a request came, Begin before the request
-// is served, Authenticated when it has a valid key, and End when it is answered. They take an atomic operation each and allocate
-// nothing. A nil Conn takes every call and does nothing, for connections that no Listener accepted.
+// Conn is an accepted connection. Its server reports its progress: Receive when bytes of a request have come, Begin before the
+// request is served, Authenticated when it has a valid key, and End when it is answered. Each call costs about one atomic
+// operation and allocates nothing. On a nil Conn, which stands for a connection that no Listener accepted, these four do
+// nothing, and Begin returns true.
 type Conn struct {
 	net.Conn
 	l        *Listener
 	source   netip.Prefix
 	state    atomic.Uint32
-	keyed    atomic.Bool   // Written under Listener.mu.
-	place    *list.Element // In keyless or keyed; nil once it is in neither. LOCKS: Listener.mu.
-	bySource *list.Element // In sources, while it has no key. LOCKS: Listener.mu.
+	keyed    atomic.Bool   // A request had a valid key. Written under Listener.mu.
+	place    *list.Element // Its element in keyless or keyed; nil when it was removed. LOCKS: Listener.mu.
+	bySource *list.Element // Its element in sources while it has no key. LOCKS: Listener.mu.
 }
 
-// The states of a connection, in the order in which they are worth keeping.
+// The states of a connection, from the one that is closed first.
 const (
-	waiting   uint32 = iota // For the first bytes of a request.
-	receiving               // A request that is not complete.
-	serving
-	gone // Closed for another connection, or by its server.
+	waiting   uint32 = iota // No request has begun.
+	receiving               // A request has begun and is not complete.
+	serving                 // A request is being served.
+	gone                    // The connection was closed in favour of another one, or by its server.
 )
 
-// Receive reports that bytes of a request came.
+// Receive reports that bytes of a request have come.
 func (c *Conn) Receive() {
 	if c != nil {
 		c.state.CompareAndSwap(waiting, receiving)
 	}
 }
 
-// Begin reports that a request is about to be served. It returns false when the connection was closed for another one.
+// Begin reports that a request is about to be served. It returns false if the connection was closed in favour of another one.
 func (c *Conn) Begin() bool {
 	if c == nil {
 		return true
@@ -52,7 +53,7 @@ func (c *Conn) Begin() bool {
 	}
 }
 
-// End reports that what was served is answered, and that the connection waits for its next request.
+// End reports that the request is answered and the connection waits for its next one.
 func (c *Conn) End() {
 	if c == nil {
 		return
@@ -80,7 +81,7 @@ func (c *Conn) Authenticated() {
 	c.place = c.l.keyed.PushBack(c)
 }
 
-// Close closes the connection and frees its place.
+// Close closes the connection and removes it from its listener.
 func (c *Conn) Close() error {
 	c.state.Store(gone)
 	c.l.mu.Lock()
@@ -89,7 +90,7 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends the sending side, as net/http does before it stops reading.
+// CloseWrite closes the sending side, if the connection supports that. net/http calls it before it stops reading.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -97,7 +98,7 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// SyscallConn gives access to the descriptor, where there is one.
+// SyscallConn returns the connection's file descriptor, or errors.ErrUnsupported if it has none.
 func (c *Conn) SyscallConn() (syscall.RawConn, error) {
 	if source, ok := c.Conn.(syscall.Conn); ok {
 		return source.SyscallConn()

@@ -1,5 +1,6 @@
-// Package connections bounds how many connections a listener serves at the same time, so that connections on which nothing is
-// asked can neither use up the files of the process nor keep out those with a valid key.
+// Package connections bounds how many connections a listener has open at the same time. At the bound it closes connections
+// without requests in favour of new ones, so that they can neither use up the file descriptors of the process nor keep out
+// clients with a valid key.
 package connections
 
 import (
@@ -12,20 +13,21 @@ import (
 	"time"
 )
 
-// Options are what New needs.
+// Options are the options of New.
 type Options struct {
-	Name string // Of the listener, in log lines.
-	Max  int    // Connections at the same time, at least 1.
-	// Refuse answers a connection for which no place could be made, before it is closed; it must not block. [nothing is sent]
+	Name string // The name of the listener in log lines.
+	Max  int    // How many connections may be open at the same time, at least 1.
+	// Refuse answers a connection that is refused, before it is closed. It must not block. [nothing is sent]
 	Refuse func(net.Conn)
 	Log    *slog.Logger // [discards]
 }
 
-// Listener accepts connections up to a bound. At the bound the next one takes the place of the oldest connection without a key
-// that is not being served, else of a connection with a key that waits for its next request. A connection whose request is being
-// served is never closed for that; where all are, the new one is refused.
+// Listener accepts connections up to a bound. At the bound a new connection replaces the oldest connection without a key whose
+// request is not being served, or else an idle connection with a key. A connection with a key is one on which a request had
+// a valid key. A connection whose request is being served is never closed for a new one; if there are only such, the new
+// connection is refused.
 //
-// The server reports what a connection does through Conn.Receive, Begin, Authenticated and End.
+// The server reports the progress of a connection through Conn.Receive, Begin, Authenticated and End.
 type Listener struct {
 	net.Listener
 	o      Options
@@ -34,29 +36,30 @@ type Listener struct {
 
 	mu      sync.Mutex
 	open    int
-	keyless list.List // Of *Conn, the oldest first.
-	keyed   list.List // Of *Conn, those that were last found busy at the end.
-	sources map[netip.Prefix]*list.List
+	keyless list.List                   // The connections without a key, as *Conn, oldest first.
+	keyed   list.List                   // The connections with a key; pick moves those that it finds busy to the end.
+	sources map[netip.Prefix]*list.List // The connections without a key by source address.
 
 	failures, refused           atomic.Uint64
 	closedKeyless, closedKeyed  atomic.Uint64
-	failureLogged, refusalNoted atomic.Int64 // Unix seconds.
+	failureLogged, refusalNoted atomic.Int64 // The times of the last log lines, in Unix seconds.
 }
 
 // Stats are the counters of a listener. Totals only grow.
 type Stats struct {
 	Open, Max                  int
 	AcceptFailures             uint64 // Accept calls that failed and were repeated.
-	Refused                    uint64 // New connections, because every other one was being served.
-	ClosedKeyless, ClosedKeyed uint64 // Connections closed to take in new ones.
+	Refused                    uint64 // New connections that were refused because all others were being served.
+	ClosedKeyless, ClosedKeyed uint64 // Connections without and with a key that were closed in favour of new ones.
 }
 
-// sourceShare is the part of the bound that connections without a key from one address may have before they only replace each
-// other. BOUND: a quarter, so that one machine cannot close the connections of all others that have not sent their key yet. It
-// never refuses anybody, so behind a load balancer, where all clients have one address, nothing changes.
+// sourceShare limits the connections without a key from one address: with more than Max/sourceShare of them a new one
+// replaces one from the same address. BOUND: a quarter, so that one machine cannot make the listener close the connections
+// of all others that have not sent their key yet. It never refuses a connection, so it does no harm behind a load balancer,
+// where all clients have one address.
 const sourceShare = 4
 
-// scanMax is how many connections are looked at for one that can be closed. BOUND: the listener is locked meanwhile, some 10 us.
+// scanMax is how many connections pick examines. BOUND: the listener is locked meanwhile, for some 10 us.
 const scanMax = 256
 
 // New bounds a listener. REQUIRES: o.Max > 0.
@@ -67,7 +70,7 @@ func New(l net.Listener, o Options) *Listener {
 	return &Listener{Listener: l, o: o, done: make(chan struct{}), sources: map[netip.Prefix]*list.List{}}
 }
 
-// Close stops listening. Accepted connections stay.
+// Close stops listening. It does not close accepted connections.
 func (l *Listener) Close() error {
 	l.closed.Do(func() { close(l.done) })
 	return l.Listener.Close()
@@ -84,7 +87,7 @@ func (l *Listener) Stats() Stats {
 	}
 }
 
-// admit registers a connection and reports whether there is a place for it.
+// register adds a connection, at the bound in place of another one. It reports false if the connection must be refused.
 func (l *Listener) admit(c *Conn) bool {
 	l.mu.Lock()
 	var victim *Conn
@@ -108,7 +111,7 @@ func (l *Listener) admit(c *Conn) bool {
 	return true
 }
 
-// makeRoom closes one connection without a key, if there is one, to give its file back.
+// freeDescriptor closes one connection without a key, if there is one, to free its file descriptor.
 func (l *Listener) makeRoom() {
 	l.mu.Lock()
 	victim := l.pick(&l.keyless, receiving)
@@ -119,7 +122,7 @@ func (l *Listener) makeRoom() {
 	l.end(victim)
 }
 
-// victim chooses the connection that is closed for one from source; nil: there is none. LOCKS: mu is held.
+// victim returns the connection that is closed in favour of a new one from source, or nil if there is none. LOCKS: mu is held.
 func (l *Listener) victim(source netip.Prefix) *Conn {
 	if of := l.sources[source]; of != nil && of.Len() > l.o.Max/sourceShare {
 		if c := l.pick(of, receiving); c != nil {
@@ -132,8 +135,8 @@ func (l *Listener) victim(source netip.Prefix) *Conn {
 	return l.pick(&l.keyed, waiting)
 }
 
-// pick takes the first connection of a list whose state is at most busiest, and marks it closed. Those that it passes go to the
-// end of the list, so that the next call does not look at them again. LOCKS: mu is held.
+// pick returns the first connection of a list whose state is at most busiest, and marks it as closed. It moves the
+// connections before it to the end of the list, so that the next call does not examine them again. LOCKS: mu is held.
 func (l *Listener) pick(from *list.List, busiest uint32) *Conn {
 	for range min(from.Len(), scanMax) {
 		c := from.Front().Value.(*Conn) //nolint:forcetypeassert // The lists hold nothing else.
@@ -147,7 +150,7 @@ func (l *Listener) pick(from *list.List, busiest uint32) *Conn {
 	return nil
 }
 
-// remove forgets a connection; a second call does nothing. LOCKS: mu is held.
+// remove removes a connection from all lists. A second call does nothing. LOCKS: mu is held.
 func (l *Listener) remove(c *Conn) {
 	if c.place == nil {
 		return
@@ -170,7 +173,7 @@ func (l *Listener) removeSource(c *Conn) {
 	c.bySource = nil
 }
 
-// end closes a connection that was chosen, if there is one.
+// closeVictim closes and counts a connection that pick returned. c may be nil.
 func (l *Listener) end(c *Conn) {
 	if c == nil {
 		return
@@ -180,10 +183,10 @@ func (l *Listener) end(c *Conn) {
 	} else {
 		l.closedKeyless.Add(1)
 	}
-	_ = c.Conn.Close() // Its server sees that and closes it again.
+	_ = c.Conn.Close() // Its server gets an error and calls Close again.
 }
 
-// refuse answers a connection for which there is no place.
+// refuse answers and closes a connection beyond the bound.
 func (l *Listener) refuse(c net.Conn) {
 	l.refused.Add(1)
 	if seldom(&l.refusalNoted, time.Now()) {
@@ -193,5 +196,5 @@ func (l *Listener) refuse(c net.Conn) {
 	if l.o.Refuse != nil {
 		l.o.Refuse(c)
 	}
-	_ = c.Close() // Nobody waits for it.
+	_ = c.Close() // An error does not matter.
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// queue is a listener whose connections and errors are put in by the test.
+// queue is a listener whose connections and errors come from the test.
 type queue struct {
 	net.Listener
 	results chan any
@@ -44,7 +44,7 @@ func (q *queue) Close() error {
 	return nil
 }
 
-// from is a connection from an address that records that it was closed.
+// from is a connection from an address. It counts how often it was closed.
 type from struct {
 	net.Conn
 	address string
@@ -72,7 +72,8 @@ func accept(t *testing.T, l *Listener, q *queue, c *from) *Conn {
 	return got.(*Conn)
 }
 
-// Lack of files or memory and connections that ended in the queue are waited out; other errors end the listener.
+// TestAcceptGoesOn checks that Accept continues after lack of files or memory and after aborted connections, and returns other
+// errors.
 func TestAcceptGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := errors.New("broken")
@@ -93,7 +94,8 @@ func TestAcceptGoesOn(t *testing.T) {
 	})
 }
 
-// A listener that is closed during the pause after a failure returns, and the pause is bounded.
+// TestAcceptPauseEnds checks that Accept returns when the listener is closed during the pause after a failure, and that the
+// pause is bounded.
 func TestAcceptPauseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var results []any
@@ -124,7 +126,8 @@ func TestAcceptPauseEnds(t *testing.T) {
 	})
 }
 
-// Without a file for a new connection, the oldest one without a key gives its own.
+// TestExhaustionClosesIdleConnections checks that the oldest connection without a key is closed when there is no file
+// descriptor for a new one.
 func TestExhaustionClosesIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue()
@@ -140,7 +143,7 @@ func TestExhaustionClosesIdleConnections(t *testing.T) {
 	})
 }
 
-// The order in which connections make place for new ones.
+// TestOrderOfReplacement checks the order in which connections are closed in favour of new ones.
 func TestWhoMakesPlace(t *testing.T) {
 	q := newQueue()
 	var refused int
@@ -194,7 +197,8 @@ func TestWhoMakesPlace(t *testing.T) {
 	}
 }
 
-// A connection with a key whose next request is coming is not closed, one that was answered may be.
+// TestKeyedConnectionsKeepTheirRequest checks that a connection with a key whose next request has begun is not closed, while
+// an idle one is.
 func TestKeyedConnectionsKeepTheirRequest(t *testing.T) {
 	q := newQueue()
 	l := New(q, Options{Max: 2})
@@ -213,7 +217,8 @@ func TestKeyedConnectionsKeepTheirRequest(t *testing.T) {
 	}
 }
 
-// An address with more than its share of connections without a key replaces its own before those of others.
+// TestShareOfAnAddress checks that a new connection from an address with more than its share of connections without a key
+// replaces one of the same address.
 func TestShareOfAnAddress(t *testing.T) {
 	q := newQueue()
 	l := New(q, Options{Max: 8})
@@ -232,7 +237,7 @@ func TestShareOfAnAddress(t *testing.T) {
 		accept(t, l, q, &from{address: "2001:db8::1"})
 	}
 	if n := len(l.sources); n > 8 {
-		t.Errorf("%d sources are remembered", n)
+		t.Errorf("%d sources are stored", n)
 	}
 }
 
@@ -246,7 +251,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// What a server reports allocates nothing, and a connection that no listener accepted takes every call.
+// TestReportsDoNotAllocate checks that the reports of a server allocate nothing, also on a nil Conn.
 func TestReportsDoNotAllocate(t *testing.T) {
 	q := newQueue()
 	c := accept(t, New(q, Options{Max: 1}), q, &from{address: "10.0.0.1"})
@@ -262,7 +267,8 @@ func TestReportsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// Connections end from both sides at any time; each frees its place once.
+// TestConnectionsAreRemovedOnce checks that a connection is removed from its listener exactly once, when the listener and the
+// server close it at any time.
 func TestPlacesAreFreedOnce(t *testing.T) {
 	q := newQueue()
 	l := New(q, Options{Max: 10})

@@ -5,14 +5,15 @@ import (
 	"net/http"
 )
 
-// OfHTTP is the ConnState of an http.Server on a Listener: it reports what becomes of connections. net/http calls a request
-// active once its head was read. REQUIRES: the listener is the one that the server accepts from, without another around it.
+// HTTPConnState is the ConnState hook of an http.Server whose connections a Listener accepts: it reports the server's
+// progress to them. net/http calls a connection active when it has read the head of a request. REQUIRES: the server accepts
+// from the Listener itself, not from one that wraps it.
 func OfHTTP(c net.Conn, state http.ConnState) {
 	of, ok := c.(*Conn)
 	switch {
 	case !ok:
 	case state == http.StateActive:
-		of.Begin() // A connection that was closed for another one fails by itself.
+		of.Begin() // If the connection was closed in favour of another one, the server gets an error from it.
 	case state == http.StateIdle:
 		of.End()
 	}

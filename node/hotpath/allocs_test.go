@@ -16,22 +16,22 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
-// TestAuctionsDoNotAllocate is the promise the hot path is built around: a warm node answers a request of 5 auctions with
-// 100 ids each, out of a million bids, without a single heap allocation, from the bytes on the connection to the bytes
-// back, server included. So it does for banners, sponsored brands and travel, with users, caps, schedules and segments.
+// TestAuctionsDoNotAllocate checks the main promise of the hot path: a warm node answers a request of 5 auctions with 100 ids
+// each, out of a million bids, without a heap allocation, from the bytes on the connection to the bytes back, server
+// included. The same holds for banners, sponsored brands and travel, with users, caps, schedules and segments.
 func TestAuctionsDoNotAllocate(t *testing.T) {
 	const (
 		bids     = 1_000_000
 		requests = 16
 	)
 	node := servingtest.New(servingtest.Spec{Bids: bids, Kinds: true})
-	// Live auctions are sampled, though none of those that are measured here.
+	// Sampling is on, but the rate is so low that no measured auction is sampled.
 	node.Deps.ExplainEvery = 1 << 40
 	core := serving.New(node.Deps)
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, op := range []struct {
 		name, path string
-		winners    int // At least, in one request.
+		winners    int // The least number of winners in one request.
 		body       func() []byte
 	}{
 		{"listings", "/v2/auctions", 10, func() []byte { return listings(random, bids) }},
@@ -41,15 +41,15 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 	} {
 		for _, without := range []bool{false, true} {
 			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
-			t.Run(fmt.Sprintf("%s/without lane=%v", op.name, without), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/without fast path=%v", op.name, without), func(t *testing.T) {
 				server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: without})
-				allocates(t, server, stream, requests, op.winners*requests, 1) // The connection itself.
+				allocates(t, server, stream, requests, op.winners*requests, 1) // The connection itself is one allocation.
 			})
 		}
 	}
 }
 
-// allocates counts the allocations of the requests in the stream, on a connection of their own.
+// allocates checks the number of allocations of the requests in the stream, on a new connection.
 func allocates(t *testing.T, server *hotpath.Server, stream []byte, requests, winners int, most float64) {
 	conn := &memoryConn{}
 	serve := func() {
@@ -75,7 +75,7 @@ func allocates(t *testing.T, server *hotpath.Server, stream []byte, requests, wi
 	}
 }
 
-// pipelined returns requests as a client sends them one after the other without waiting.
+// pipelined returns requests that a client sends one after the other without waiting for answers.
 func pipelined(key, path string, requests int, body func() []byte) []byte {
 	var stream bytes.Buffer
 	for range requests {
@@ -87,7 +87,7 @@ func pipelined(key, path string, requests int, body func() []byte) []byte {
 	return stream.Bytes()
 }
 
-// auctions makes a body of five.
+// auctions returns a body of five auctions.
 func auctions(element func(*bytes.Buffer)) []byte {
 	var body bytes.Buffer
 	body.WriteString(`{"auctions":[`)
@@ -131,7 +131,7 @@ func brands(random *rand.Rand) []byte {
 	})
 }
 
-// travel makes auctions of hotels and of flights, with products and without.
+// travel returns a body of auctions of hotels and of flights, with products and without.
 func travel(random *rand.Rand) []byte {
 	return auctions(func(body *bytes.Buffer) {
 		n := random.IntN(200)
@@ -147,7 +147,7 @@ func travel(random *rand.Rand) []byte {
 	})
 }
 
-// memoryConn is a connection whose other side has sent everything already and never gets tired of reading.
+// memoryConn is a connection in memory. The client has sent everything already, and writing never blocks.
 type memoryConn struct {
 	in  bytes.Reader
 	out []byte

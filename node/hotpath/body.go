@@ -12,14 +12,16 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// smallBody is a body that is read with its head, whatever becomes of the request. BOUND: 8 KiB, which fasthttp reads before it
-// calls a handler. It spares clients with a wrong key or path a new connection for each request.
+// smallBody is the size in bytes up to which a body is read even if the answer does not depend on it. BOUND: 8 KiB, which
+// fasthttp reads before it calls a handler. So a client with a wrong key or path does not need a new connection for each
+// request.
 const smallBody = 8 << 10
 
 const (
-	// bodyWeight is how many bytes of the budget a byte of a body takes. BOUND: ids that are parsed take as much again.
+	// bodyWeight is how many bytes of the budget a byte of a body takes. BOUND: the parsed ids take as much memory again.
 	bodyWeight = 2
-	// bufferKeptMax is the memory above which the buffer of a body is not pooled. BOUND: one large body must not pin it.
+	// bufferKeptMax is the size in bytes above which the buffer of a body is not pooled. BOUND: one large body must not pin
+	// memory.
 	bufferKeptMax = 256 << 10
 
 	contentLengthChunked = -1
@@ -32,8 +34,9 @@ type bodyBuffer struct{ b []byte }
 
 func newBodyBuffer() any { return &bodyBuffer{make([]byte, 0, 2*smallBody)} }
 
-// partialMaxOf is how many connections of the fast path may hold a buffer for a request that is not complete: a quarter of the
-// budget of bodies. Further requests take the way through fasthttp, whose buffers grow with what arrives.
+// incompleteMaxOf returns how many connections of the fast path may have a buffer for an incomplete request. BOUND: the
+// buffers take at most a quarter of the budget of bodies. Further requests are read by fasthttp, whose buffers grow with what
+// is received.
 func partialMaxOf(bodies *limits.Bytes) int64 {
 	if bodies == nil {
 		return connectionsMax
@@ -41,9 +44,9 @@ func partialMaxOf(bodies *limits.Bytes) int64 {
 	return max(1, bodies.Stats().Max/4/laneBuffer)
 }
 
-// inspect looks at the head of a request before anything is done about its body. Where the body cannot change the answer, because
-// path, method or key are refused, it is not read: to fasthttp such a request has no body and is the last of its connection.
-// fasthttp calls it when it has read a head.
+// inspect decides whether the body of a request is read. fasthttp calls it when it has read the head. If the answer does not
+// depend on the body, because path, method or key are refused, inspect changes the head so that for fasthttp the request has
+// no body and is the last of its connection.
 func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestConfig) {
 	length := h.ContentLength()
 	expects := len(h.PeekBytes(nameExpect)) > 0
@@ -59,18 +62,18 @@ func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestC
 	return unchanged
 }
 
-// wants reports whether the body of a request decides how it is answered.
+// needsBody reports whether the answer to a request depends on its body.
 func (s *Server) wants(h *fasthttp.RequestHeader) bool {
 	sc := s.core.Acquire()
 	defer sc.Discard()
 	sc.Request = serving.Request{
 		Now: time.Now(), Method: h.Method(), Target: h.RequestURI(), Authorization: h.PeekCanonical(nameAuthorization),
 	}
-	_, wants := s.core.NeedsBody(sc)
-	return wants
+	_, needs := s.core.NeedsBody(sc)
+	return needs
 }
 
-// body is what became of the body of a request, and what has to be given back when the request is answered.
+// body is the result of reading the body of a request, with the resources that are released when the request is answered.
 type body struct {
 	outcome bodyOutcome
 	buffer  *bodyBuffer
@@ -80,18 +83,19 @@ type body struct {
 type bodyOutcome uint8
 
 const (
-	bodyRead   bodyOutcome = iota // To its end, or there is none.
-	bodyUnread                    // Not to its end: the answer does not need it. The connection cannot be used again.
-	bodyBroken                    // Its framing is wrong.
-	bodyGone                      // It did not come in time, or its sender has gone.
+	bodyRead   bodyOutcome = iota // It was read to its end, or there is none.
+	bodyUnread                    // It was not read to its end, because the answer does not need it. The connection cannot be used again.
+	bodyBroken                    // Its framing is invalid.
+	bodyGone                      // It was not received in time.
 )
 
-// readBody reads the body of a request that needs one into sc.Request, or sets there why it was not read.
+// readBody reads the body into sc.Request if the answer depends on it. If the body is too large or does not fit the budget,
+// it sets BodyTooLarge or Overloaded there.
 func (s *Server) readBody(ctx *fasthttp.RequestCtx, sc *serving.Scratch) (b body) {
 	h := &ctx.Request.Header
 	stream, length := ctx.RequestBodyStream(), h.ContentLength()
 	switch {
-	case length == 0 && h.ConnectionClose(): // Perhaps inspect decided so.
+	case length == 0 && h.ConnectionClose(): // inspect may have set both, so there may be a body that is not read.
 		b.outcome = bodyUnread
 		return b
 	case stream == nil:
@@ -145,7 +149,7 @@ func (s *Server) releaseBody(b *body) {
 	}
 }
 
-// closeUnread has the connection closed after the answer, and what still comes of its request thrown away before.
+// closeUnread makes the connection close after the answer. Before it closes, the rest of its request is read and discarded.
 func (s *Server) closeUnread(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
 	if l, ok := ctx.Conn().(*laneConn); ok {
@@ -153,8 +157,9 @@ func (s *Server) closeUnread(ctx *fasthttp.RequestCtx) {
 	}
 }
 
-// Bounds of what is thrown away of a request that is answered before it was sent to its end. BOUND: closing a connection with unread
-// bytes resets it, and the client may lose the answer that says why; a larger or slower request is not worth the courtesy.
+// These bound how much is read and discarded of a request that was answered before it was received completely, in bytes and
+// time. BOUND: closing a connection with unread bytes resets it, and the client may lose the answer with the reason. A
+// larger or slower request is not worth the effort.
 const (
 	discardMax     = 16 << 20
 	discardTimeout = readTimeout
@@ -162,8 +167,8 @@ const (
 
 var discards = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
-// discardRest ends the sending side and throws away what the other side still sends. The connection counts as one that waits
-// meanwhile: it is closed when a new one needs its place.
+// discardRest closes the sending side and discards what the client still sends. Meanwhile the connection counts as idle, so
+// that it can be closed in favour of a new one.
 func (c *laneConn) discardRest() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
@@ -175,7 +180,7 @@ func (c *laneConn) discardRest() {
 	for read := 0; read < discardMax; {
 		n, err := c.Conn.Read(buffer[:])
 		if read += n; err != nil {
-			return // io.EOF: all has come.
+			return // After io.EOF the client has sent everything.
 		}
 	}
 }

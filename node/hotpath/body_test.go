@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 )
 
-// A request that is refused by its head is answered before its body comes: nothing waits for it.
+// TestRefusalsDoNotWaitForTheBody checks that a request that is refused by its head is answered before its body is sent.
 func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		d := open(t, func(o *hotpath.Options) { o.ReadTimeout, o.WithoutLane = time.Hour, without })
@@ -34,10 +34,10 @@ func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 			"too large":           {"POST /v2/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + d.AuctionKey + "\r\nContent-Length: 4194305", 400},
 			"ambiguous":           {"POST /v2/events HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 1000000", 400},
 		} {
-			t.Run(fmt.Sprintf("%s/without lane=%v", name, without), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/without fast path=%v", name, without), func(t *testing.T) {
 				c := d.dial(t)
 				if name == "too large" {
-					tc.head += "\r\n\r\n" + strings.Repeat(" ", 8<<10) // Which the server reads first.
+					tc.head += "\r\n\r\n" + strings.Repeat(" ", 8<<10) // The server reads the first 8 KiB in any case.
 				} else {
 					tc.head += "\r\n\r\n"
 				}
@@ -54,7 +54,7 @@ func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	}
 }
 
-// What comes behind a request that was answered without its body is no request.
+// TestUnreadBodiesAreNoRequests checks that the body of a request that was answered without it is not read as a request.
 func TestUnreadBodiesAreNoRequests(t *testing.T) {
 	d := open(t, nil)
 	for _, head := range []string{
@@ -70,7 +70,8 @@ func TestUnreadBodiesAreNoRequests(t *testing.T) {
 	}
 }
 
-// Announced bodies take no memory: 300 heads that announce 4 MiB each, with a key and without, in Content-Length.
+// TestAnnouncedBodiesTakeNoMemory checks that 300 heads that announce bodies of 4 MiB each, with a key and without, make the
+// server allocate little.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	for name, key := range map[string]bool{"with a key": true, "without a key": false} {
 		t.Run(name, func(t *testing.T) {
@@ -87,13 +88,13 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 				_, _ = io.WriteString(c, head+"\r\n"+strings.Repeat(" ", 8<<10))
 				all = append(all, c)
 			}
-			if !key { // All of them are answered, so all of them were read.
+			if !key { // When all of them are answered, the server has read all of them.
 				for _, c := range all {
 					if answer, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || answer.StatusCode != 401 {
 						t.Fatal(answer, err)
 					}
 				}
-			} else { // Connections are accepted in order, and each is served by a goroutine of its own: give them a while.
+			} else { // Connections are accepted in order, and each has a goroutine, which needs some time to read the head.
 				for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline) && allocated()-before < n<<20; {
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -111,7 +112,8 @@ func allocated() uint64 {
 	return m.TotalAlloc
 }
 
-// Bodies that do not fit the budget are refused with 503 and the connection is closed; what was taken is given back.
+// TestBudgetOfBodies checks that a body that does not fit the budget is refused with 503, that the connection is closed, and
+// that its bytes are returned to the budget.
 func TestBudgetOfBodies(t *testing.T) {
 	bodies := limits.NewBytes(300<<10, 300<<10)
 	d := open(t, func(o *hotpath.Options) { o.Bodies = bodies })
@@ -134,7 +136,7 @@ func TestBudgetOfBodies(t *testing.T) {
 	}
 	for deadline := time.Now().Add(5 * time.Second); bodies.Stats().Used > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%+v: not everything was given back", bodies.Stats())
+			t.Fatalf("%+v: not all bytes were returned", bodies.Stats())
 		}
 	}
 	if s := bodies.Stats(); s.Refusals != 3 {
@@ -142,7 +144,8 @@ func TestBudgetOfBodies(t *testing.T) {
 	}
 }
 
-// More silent connections than the listener serves do not keep out a request with a key, and one that has a key stays.
+// TestSilentConnectionsAreReplaced opens more silent connections than the listener serves. A new connection with a key is
+// still served, and an older one that had a valid key is not closed.
 func TestSilentConnectionsMakePlace(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.Connections, o.ReadTimeout, o.IdleTimeout = 16, time.Hour, time.Hour })
 	kept := d.dial(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is refused for its framing is the corpus of node/httphead, which runs against both listeners.
+// The corpus of refused framings is in node/httphead. It runs against both listeners.
 
 const smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
 

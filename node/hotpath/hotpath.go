@@ -1,8 +1,8 @@
-// Package hotpath is the auction listener: fasthttp in front of the core of /v2, with what concerns HTTP itself (framing,
-// timeouts, sizes, connections) and nothing else. What a request is answered with is decided in node/serving, and is the
-// same on the management listener.
+// Package hotpath is the auction listener: fasthttp, with a fast path for plain requests below it, in front of the core of
+// /v2. It handles HTTP itself (framing, timeouts, sizes, connections) and nothing else. Package serving decides on the
+// answer, which is the same on the management listener.
 //
-// See DESIGN.md for the options and for what the server in use does not refuse by itself.
+// DESIGN.md describes the options, and what this package adds because fasthttp does not do it.
 package hotpath
 
 import (
@@ -22,37 +22,37 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// Limits of the listener where Options leaves them open.
+// Default limits of the listener.
 const (
-	readTimeout  = 2 * time.Second // A whole request, from its first byte.
+	readTimeout  = 2 * time.Second // The time for a whole request, from its first byte.
 	writeTimeout = 5 * time.Second
-	idleTimeout  = 60 * time.Second // Between two requests of a connection.
+	idleTimeout  = 60 * time.Second // The time between two requests of a connection.
 
-	// headMax is the limit of a request head: it is the size of a connection's read buffer.
-	headMax     = 16 << 10 // BOUND: the interface's; each connection holds one for life.
-	writeBuffer = 16 << 10 // One write for most answers.
+	// headMax is the limit of a request head in bytes. It is the size of fasthttp's read buffer.
+	headMax     = 16 << 10 // BOUND: set by the interface; each connection has one until it ends.
+	writeBuffer = 16 << 10 // It holds most answers, so that they are sent with one write.
 
-	// connectionsMax is how many connections are served at the same time. BOUND: each holds about 40 KiB.
+	// connectionsMax is how many connections are served at the same time. BOUND: each occupies about 40 KiB.
 	connectionsMax = 50_000
 )
 
-// Options are what a Server needs. Zero members of the limits take the defaults.
+// Options are the dependencies and limits of a Server. A limit that is zero takes its default.
 type Options struct {
 	Core    *serving.Core
 	Metrics *metrics.Metrics
 	Log     *slog.Logger
-	// ManagementAddr is where the other listener is, told to clients that ask here for what is there.
+	// ManagementAddr is the address of the management listener. The answer to an unknown path names it. [omitted]
 	ManagementAddr string
 
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
-	Connections                            int // At the same time; see package connections for who makes place at the bound.
-	// Bodies is the budget of bytes of request bodies under way. [no budget]
+	Connections                            int // How many connections may be open; see package connections for what happens at the bound.
+	// Bodies is the budget of bytes of request bodies in memory. [no budget]
 	Bodies  *limits.Bytes
-	HeadMax int // Bytes of request line and headers together.
-	// WithoutLane has fasthttp read every request, also those that the listener would read by itself (laneConn).
+	HeadMax int // The limit of request line and headers together, in bytes.
+	// WithoutFastPath turns the fast path off: fasthttp reads every request.
 	WithoutLane bool
-	// NoDate leaves the Date header out. Its updater is a goroutine that never ends, which tests with a clock of their
-	// own cannot have.
+	// NoDate leaves the Date header out. fasthttp updates it in a goroutine that never ends, which tests in a synctest bubble
+	// cannot have.
 	NoDate bool
 }
 
@@ -82,8 +82,8 @@ type Server struct {
 	withoutLane bool
 	lanes       lanes
 	bodies      *limits.Bytes
-	buffers     sync.Pool // Of *bodyBuffer.
-	partialMax  int64
+	buffers     sync.Pool // It holds *bodyBuffer.
+	partialMax  int64     // How many connections of the fast path may have a buffer for an incomplete request.
 	listener    atomic.Pointer[connections.Listener]
 	log         *slog.Logger
 }
@@ -104,14 +104,14 @@ func New(o Options) *Server {
 	s.http = Tuned(o, s.handle)
 	s.http.ErrorHandler = s.unreadable
 	s.http.HeaderReceived = s.inspect
-	s.http.StreamRequestBody = true // The handler reads the body, when it knows that it needs it; see body.go.
+	s.http.StreamRequestBody = true // The handler reads the body, and only if the answer depends on it; see body.go.
 	s.http.ConnState = connState
 	s.http.MaxRequestBodySize = o.Core.BodyMax()
 	return s
 }
 
-// Tuned returns a fasthttp server with the listener's options around any handler, so that a benchmark can compare with
-// a handler that does nothing under the same conditions.
+// Tuned returns a fasthttp server with the listener's options and another handler. Benchmarks use it to compare with a
+// handler that does nothing under the same conditions.
 func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 	o = o.withDefaults()
 	return &fasthttp.Server{
@@ -119,7 +119,8 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 		ReadTimeout:  o.ReadTimeout,
 		WriteTimeout: o.WriteTimeout,
 		IdleTimeout:  o.IdleTimeout,
-		// The listener bounds connections. Those that it closed to take in others may end a little later.
+		// Package connections bounds connections. This bound is higher, because a connection that was closed in favour of a new
+		// one may end a little later.
 		Concurrency:        2*o.Connections + 1024,
 		ReadBufferSize:     o.HeadMax,
 		WriteBufferSize:    writeBuffer,
@@ -131,19 +132,19 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 		NoDefaultDate:                o.NoDate,
 		DisablePreParseMultipartForm: true,
 		SecureErrorLogMessage:        true,
-		// ReduceMemoryUsage stays off: it costs an allocation per request.
+		// ReduceMemoryUsage is off, because it costs an allocation per request.
 		Logger: logger{o.Log},
 	}
 }
 
-// Serve answers on a listener until Shutdown, then returns nil.
+// Serve accepts and serves connections until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	bounded := connections.New(l, connections.Options{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
 	s.listener.Store(bounded)
 	return s.http.Serve(laneListener{bounded, s})
 }
 
-// Connections returns the counters of the listener that is served.
+// Connections returns the connection counters of the listener that Serve was called with.
 func (s *Server) Connections() connections.Stats {
 	if l := s.listener.Load(); l != nil {
 		return l.Stats()
@@ -151,7 +152,7 @@ func (s *Server) Connections() connections.Stats {
 	return connections.Stats{Max: s.connections}
 }
 
-// laneListener gives fasthttp connections that answer plain requests by themselves.
+// fastPathListener returns connections to fasthttp that answer plain requests themselves.
 type laneListener struct {
 	net.Listener
 	s *Server
@@ -173,17 +174,17 @@ func connState(c net.Conn, state fasthttp.ConnState) {
 	}
 }
 
-// ServeConn answers on one connection until it ends.
+// ServeConn serves one connection until it ends.
 func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(s.lane(c)) }
 
-// Shutdown stops listening, lets every request that has begun finish and its answer be sent, closes the connections and
-// returns. When ctx ends before that, it returns the context's error.
+// Shutdown stops listening, waits until every request that has begun is answered, closes the connections and returns. If ctx
+// ends before that, it returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.lanes.stop()
 	return s.http.ShutdownWithContext(ctx)
 }
 
-// handle answers one request.
+// handle answers one request that fasthttp has read.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	if l, ok := ctx.Conn().(*laneConn); ok && !l.slot.Begin() {
 		return // The connection is closed already.
@@ -191,7 +192,7 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 	s.answer(ctx, ctx.Time())
 }
 
-// answer reads the body, where it is needed, lets the core answer and copies the answer into the response.
+// answer reads the body if the answer depends on it, calls the core and copies the answer into the response.
 func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	h := &ctx.Request.Header
 	sc := s.core.Acquire()
@@ -207,7 +208,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	body := s.readBody(ctx, sc)
 	switch body.outcome {
 	case bodyGone:
-		_ = ctx.Conn().Close() // Nobody waits for an answer.
+		_ = ctx.Conn().Close() // The client has disconnected or is too slow, so it gets no answer.
 	case bodyBroken:
 		s.core.Refuse(sc, apierr.BadRequest, notHTTP)
 	case bodyRead, bodyUnread:
@@ -226,7 +227,7 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	s.releaseBody(&body)
 }
 
-// Header names in the form the parser has brought them to.
+// Header names in the canonical form that fasthttp stores.
 var (
 	nameAuthorization   = []byte("Authorization")
 	nameRequestID       = []byte("X-Request-Id")
@@ -235,7 +236,8 @@ var (
 	nameRequestHeaders  = []byte("Access-Control-Request-Headers")
 )
 
-// send copies an answer. SetBody copies too: the response is written after the scratch has gone to the next request.
+// send copies an answer into the response. SetBody copies too, because the response is written after the scratch has been
+// released.
 func send(ctx *fasthttp.RequestCtx, sc *serving.Scratch) {
 	ctx.Response.SetStatusCode(sc.Status)
 	for i := range sc.Fields {

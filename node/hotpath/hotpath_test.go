@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving/servingtest"
 )
 
-// door is a listener on loopback with a small market behind it.
+// testServer is a server on loopback with a small market.
 type door struct {
 	*servingtest.Node
 	server *hotpath.Server
@@ -61,7 +61,7 @@ func (d *door) dial(t *testing.T) net.Conn {
 	return c
 }
 
-// exchange sends raw bytes on a connection of their own and returns everything that comes back until it is closed.
+// exchange sends raw bytes on a new connection and returns everything that is received until it is closed.
 func (d *door) exchange(t *testing.T, raw string) string {
 	t.Helper()
 	c := d.dial(t)
@@ -86,7 +86,7 @@ func readRefusal(t *testing.T, r io.Reader) refusal {
 	t.Helper()
 	var members map[string]string
 	if err := json.NewDecoder(r).Decode(&members); err != nil || len(members) != 4 {
-		t.Fatalf("the body is no error object of four members: %v, %v", members, err)
+		t.Fatalf("the body is not an error object of four members: %v, %v", members, err)
 	}
 	return refusal{members["errCode"], members["docUrl"], members["message"], members["error"]}
 }
@@ -176,7 +176,7 @@ func TestOversizeBodyIsAnsweredAndNotReset(t *testing.T) {
 	d := open(t, nil)
 	for _, tc := range []struct{ name, key, errCode string }{
 		{"with a key", d.AuctionKey, "bad_request"},
-		{"without a key", "none", "invalid_api_key"}, // The key is checked before the size.
+		{"without a key", "none", "invalid_api_key"}, // The key is checked before the body size.
 	} {
 		c := d.dial(t)
 		sent := make(chan error, 1)
@@ -230,7 +230,8 @@ func TestOversizeHeadIs431InJSON(t *testing.T) {
 	}
 }
 
-// Slow clients lose their connection within the read timeout and are told nothing: they have not asked yet.
+// TestSlowClients checks that the connection of a slow client is closed after the read timeout without an answer, because the
+// client has not sent a complete request.
 func TestSlowClients(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.ReadTimeout = 300 * time.Millisecond })
 	for name, sent := range map[string]string{
@@ -252,7 +253,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// A body that drips does not extend the time it has.
+// TestDrippingBody checks that a body that is sent slowly does not extend its read timeout.
 func TestDrippingBody(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.ReadTimeout = 200 * time.Millisecond })
 	c := d.dial(t)
@@ -266,15 +267,16 @@ func TestDrippingBody(t *testing.T) {
 		}
 	}()
 	if _, err := io.ReadAll(c); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the connection stays open as long as something drips")
+		t.Error("the connection stays open as long as bytes are sent slowly")
 	}
 }
 
 func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
+	// Both allowed connections are busy when the third comes.
 	d := open(t, func(o *hotpath.Options) { o.Connections = 2 })
 	d.Proposer.Block = make(chan struct{})
 	defer close(d.Proposer.Block)
-	for range 2 { // Both are being served.
+	for range 2 {
 		_, _ = io.WriteString(d.dial(t), d.post(d.AuctionKey, "/v2/events", pageviewBody))
 	}
 	d.Proposer.Waiting(2)
@@ -291,7 +293,8 @@ func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 
 const pageviewBody = `{"pageviews":[{"id":"1","occurredAt":"2020-01-01T00:00:00Z","opaqueUserId":"u","page":{"type":"home"}}]}`
 
-// Shutdown lets a report that waits for its commit be answered, and refuses to listen meanwhile.
+// TestShutdownLosesNothing checks that Shutdown waits for the answer of an events request that waits for its commit, and that
+// no new connection is accepted meanwhile.
 func TestShutdownLosesNothing(t *testing.T) {
 	d := open(t, nil)
 	d.Proposer.Block = make(chan struct{})

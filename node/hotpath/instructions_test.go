@@ -19,12 +19,13 @@ import (
 )
 
 // budgets are the processor's instructions for one request, from the bytes on the connection to the bytes back, counted by
-// callgrind. Counts do not see what memory costs, but they are the same on a busy machine, to three parts in a thousand. Who
-// makes the path longer has to change the number, and says why; who makes it shorter changes it too, so that it stays short.
-// Processors differ by two parts in a hundred, by what the standard library chooses for them: these are the larger ones seen.
+// callgrind. Counts do not include the cost of memory accesses, but they repeat to 0.3 % on a busy machine. A change that
+// makes the path longer must change the number and give a reason; one that makes it shorter changes it too, so that the path
+// stays short. Counts differ by 2 % between processors, because the standard library chooses code for them; the numbers are
+// the larger ones seen.
 var budgets = []struct {
-	auctions, ids, withBid int // As in bench/ceiling; the last in percent.
-	passes                 int // That are counted: so many that what the runtime does by chance, a million instructions, does not show.
+	auctions, ids, withBid int // As in bench/ceiling. withBid is the percentage of the ids that have a bid.
+	passes                 int // How many passes are counted: enough that the runtime's million of varying instructions does not matter.
 	instructions           float64
 }{
 	{1, 4, 50, 120, 21_200},
@@ -34,9 +35,9 @@ var budgets = []struct {
 }
 
 const (
-	budgetOf        = "go1.26" // Another compiler has other budgets.
-	budgetTolerance = 0.02     // Above; also for what valgrind makes of other processors.
-	countedRequests = 64       // In a pass. Each shape gets one to warm up, the one that is counted its passes more.
+	budgetOf        = "go1.26" // The budgets hold for this compiler.
+	budgetTolerance = 0.02     // By how much a count may exceed its budget, because valgrind emulates other processors differently.
+	countedRequests = 64       // The requests of a pass. Every shape has one pass to warm up; the counted shape has passes more.
 	countedEnv      = "GAVEL_COUNTED_SHAPE"
 )
 
@@ -60,7 +61,7 @@ func TestInstructions(t *testing.T) {
 
 var collected = regexp.MustCompile(`Collected : (\d+)`)
 
-// countInstructions runs TestCounted with one shape in a process of its own.
+// countInstructions runs TestCounted with one shape in a new process under callgrind.
 func countInstructions(t *testing.T, valgrind string, shape int) float64 {
 	t.Helper()
 	self, err := os.Executable()
@@ -78,7 +79,7 @@ func countInstructions(t *testing.T, valgrind string, shape int) float64 {
 	return n
 }
 
-// TestCounted is what is counted.
+// TestCounted sends the requests whose instructions TestInstructions counts.
 func TestCounted(t *testing.T) {
 	counted, err := strconv.Atoi(os.Getenv(countedEnv))
 	if err != nil {
@@ -110,7 +111,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// ceilingBody makes a body as bench/ceiling does.
+// ceilingBody returns a body like those of bench/ceiling.
 func ceilingBody(random *rand.Rand, auctions, ids, withBid, bids int) []byte {
 	body := []byte(`{"auctions":[`)
 	for a := range auctions {

@@ -5,16 +5,16 @@ import (
 	"encoding/binary"
 )
 
-// verdict says what the bytes that a connection begins with are.
+// parseResult is the result of parsing the first bytes of a connection's buffer.
 type verdict uint8
 
 const (
-	foreign verdict = iota // Not a plain request, or not surely: fasthttp's.
-	partial                // Perhaps the beginning of one.
-	whole
+	foreign verdict = iota // The bytes are not known to be a plain request, so fasthttp must read them.
+	partial                // The bytes may be the beginning of a plain request.
+	whole                  // The bytes begin with a complete plain request.
 )
 
-// plain is a request in the one form that nearly all clients send, read where it lies.
+// plainRequest is a request in the form that nearly all clients send. Its slices alias the buffer.
 type plain struct {
 	target          []byte
 	authorization   []byte
@@ -22,22 +22,22 @@ type plain struct {
 	contentEncoding []byte
 	origin          []byte
 	body            []byte
-	size            int // Of head and body.
+	size            int // The number of bytes of head and body.
 }
 
-// The paths of plain requests, each with what the request line ends in.
+// plainTargets are the paths of plain requests, each with the end of the request line.
 var plainTargets = []string{
 	"/v2/auctions HTTP/1.1\r\n", "/v2/events HTTP/1.1\r\n", "/v2/auctions/sponsored-brand HTTP/1.1\r\n", "/v2/auctions/travel HTTP/1.1\r\n",
 }
 
 const plainMethod = "POST "
 
-// readPlain reads the request that b begins with.
+// parsePlain parses the request at the begin of b.
 //
-// It knows one form of head: lines that end in CR LF, names of token characters, values of printable ASCII, one Host, one
-// Content-Length in plain digits. Everything that could change where the body ends or whether the connection stays open,
-// that comes twice, or that is merely odd, is foreign: nothing is refused here, and nothing accepted that fasthttp
-// would read otherwise (FuzzPlain). A request whose size is over sizeMax is foreign too.
+// It accepts one form of head: lines that end in CR LF, names of token characters, values of printable ASCII, one Host, one
+// Content-Length in plain digits. For a field that could change where the body ends or whether the connection stays open,
+// for one that comes twice, and for anything unusual it returns fallback. So it refuses nothing, and accepts nothing that
+// fasthttp would read differently (FuzzPlain). It also returns fallback for a request of more than sizeMax bytes.
 func readPlain(b []byte, headMax, bodyMax, sizeMax int) (r plain, v verdict) {
 	at, v := r.readLine(b)
 	if v != whole {
@@ -88,7 +88,7 @@ func readPlain(b []byte, headMax, bodyMax, sizeMax int) (r plain, v verdict) {
 	return r, whole
 }
 
-// readLine reads the request line and returns where the next one begins.
+// readLine parses the request line and returns the position of the next line.
 func (r *plain) readLine(b []byte) (next int, v verdict) {
 	if len(b) < len(plainMethod) || string(b[:len(plainMethod)]) != plainMethod {
 		if len(b) < len(plainMethod) && string(b) == plainMethod[:len(b)] {
@@ -126,7 +126,7 @@ const (
 	foreignField
 )
 
-// fieldOf finds a name, in whatever case.
+// fieldOf returns the field of a name in any case. Names that do not matter are otherField.
 func fieldOf(name []byte) fields {
 	switch len(name) {
 	case 2:
@@ -153,16 +153,17 @@ func fieldOf(name []byte) fields {
 	return otherField
 }
 
-func one(name []byte, want string, is fields) fields {
+// fieldIf returns field if name is want in any case, and otherField if not. want is in lower case.
+func one(name []byte, want string, field fields) fields {
 	for i := range len(want) {
 		if c := name[i]; c != want[i] && (c < 'A' || c > 'Z' || c|0x20 != want[i]) {
 			return otherField
 		}
 	}
-	return is
+	return field
 }
 
-// keep takes the value of a field and reports whether it is as simple as it should be.
+// setField stores the value of a field and reports whether the value has the plain form.
 func (r *plain) keep(f fields, value []byte, length *int) bool {
 	switch f {
 	case hostField:
@@ -179,12 +180,13 @@ func (r *plain) keep(f fields, value []byte, length *int) bool {
 		r.contentEncoding = value
 	case originField:
 		r.origin = value
-	case otherField, foreignField: // Never kept.
+	case otherField, foreignField: // parsePlain does not store these.
 	}
 	return true
 }
 
-// plainHost: a name or an address with perhaps a port. Whatever else a host may be is for somebody else to judge.
+// plainHost reports whether a host consists of the characters of names, IPv4 addresses and ports. fasthttp reads requests with
+// any other host.
 func plainHost(value []byte) bool {
 	for _, c := range value {
 		if !(c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '.' || c == '-' || c == '_' || c == ':') {
@@ -194,7 +196,7 @@ func plainHost(value []byte) bool {
 	return len(value) > 0
 }
 
-// digits reads a length. BOUND: seven digits, ten million; what is longer is too long for any operation.
+// parseLength parses a Content-Length. BOUND: seven digits, ten million; a longer body is too long for every operation.
 func digits(value []byte, length *int) bool {
 	if len(value) == 0 || len(value) > 7 || value[0] == '0' && len(value) > 1 {
 		return false
@@ -210,7 +212,7 @@ func digits(value []byte, length *int) bool {
 	return true
 }
 
-// trim cuts blanks off both ends. There are no tabs.
+// trim removes blanks at both ends. Plain values contain no tabs.
 func trim(value []byte) []byte {
 	for len(value) > 0 && value[0] == ' ' {
 		value = value[1:]
@@ -221,25 +223,25 @@ func trim(value []byte) []byte {
 	return value
 }
 
-// printable reports whether all bytes are printable ASCII, blanks included and tabs not, eight at a time.
+// printable reports whether all bytes are printable ASCII, blanks included and tabs not. It tests eight bytes at a time.
 func printable(line []byte) bool {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	odd := uint64(0)
+	unusual := uint64(0)
 	for ; len(line) >= 8; line = line[8:] {
 		w := binary.LittleEndian.Uint64(line)
-		// Bytes above 0x7f have their top bit, those below 0x20 get it by the subtraction, 0x7f by the addition. A borrow or a
-		// carry from a neighbour only happens where that one is marked.
-		odd |= (w | (w - 0x20*ones) | (w + ones)) & highs
+		// Bytes above 0x7f have their top bit set, bytes below 0x20 get it by the subtraction, and 0x7f by the addition. A borrow
+		// or carry can come only from a byte that is marked itself.
+		unusual |= (w | (w - 0x20*ones) | (w + ones)) & highs
 	}
 	for _, c := range line {
 		if c < 0x20 || c > 0x7e {
 			return false
 		}
 	}
-	return odd == 0
+	return unusual == 0
 }
 
-// token reports whether all bytes may stand in a name.
+// isToken reports whether all bytes are allowed in a field name.
 func token(name []byte) bool {
 	for _, c := range name {
 		if !tokens[c] {
@@ -249,6 +251,7 @@ func token(name []byte) bool {
 	return true
 }
 
+// tokenBytes are the bytes of a token of RFC 9110, section 5.6.2.
 var tokens = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0

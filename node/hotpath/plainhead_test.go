@@ -13,7 +13,7 @@ import (
 
 const plainMost = 1 << 20
 
-// A request in the form of the published clients.
+// usual is a request in the form that the published clients send.
 const usual = "POST /v2/auctions HTTP/1.1\r\nHost: gavel.example:8080\r\nAuthorization: Bearer k\r\nContent-Type: application/json\r\n" +
 	"Accept: application/json, */*;q=0.1\r\nUser-Agent: node\r\nX-Request-Id: r-1\r\nOrigin: https://shop.example\r\n" +
 	"Connection: keep-alive\r\nContent-Encoding: identity\r\nContent-Length: 4\r\n\r\nbody"
@@ -21,7 +21,7 @@ const usual = "POST /v2/auctions HTTP/1.1\r\nHost: gavel.example:8080\r\nAuthori
 func TestReadPlain(t *testing.T) {
 	r, v := readPlain([]byte(usual+"more"), headMax, plainMost, plainMost)
 	if v != whole || r.size != len(usual) {
-		t.Fatalf("verdict %d, size %d of %d", v, r.size, len(usual))
+		t.Fatalf("result %d, size %d of %d", v, r.size, len(usual))
 	}
 	for _, field := range []struct {
 		got  []byte
@@ -38,9 +38,9 @@ func TestReadPlain(t *testing.T) {
 			t.Errorf("%q, want %q", field.got, field.want)
 		}
 	}
-	for n := range len(usual) { // What may become a plain request is waited for.
+	for n := range len(usual) { // Every beginning of a plain request is incomplete.
 		if _, v = readPlain([]byte(usual[:n]), headMax, plainMost, plainMost); v != partial {
-			t.Fatalf("the first %d bytes: verdict %d", n, v)
+			t.Fatalf("the first %d bytes: result %d", n, v)
 		}
 	}
 }
@@ -95,23 +95,23 @@ func TestForeign(t *testing.T) {
 			t.Fatalf("%s changes nothing", name)
 		}
 		if _, v := readPlain([]byte(text), headMax, plainMost, plainMost); v != foreign {
-			t.Errorf("%s: verdict %d", name, v)
+			t.Errorf("%s: result %d", name, v)
 		}
 	}
 	if _, v := readPlain([]byte(usual), headMax, plainMost, len(usual)-1); v != foreign {
-		t.Errorf("a request that is too large altogether: verdict %d", v)
+		t.Errorf("a request that is too large altogether: result %d", v)
 	}
 }
 
-// passes reports whether the check of the framing passes a request.
+// passes reports whether the framing check accepts a request.
 func passes(b []byte) bool {
 	var framing httphead.Checker
 	n, err := framing.Read(bytes.NewReader(b), make([]byte, len(b)))
 	return n == len(b) && err == nil && !framing.Refused()
 }
 
-// FuzzPlain holds what is taken for a plain request against fasthttp and the check of its framing: they must read the same request out of
-// the same bytes, want nothing before its body, and keep the connection.
+// FuzzPlain compares requests that parsePlain accepts with fasthttp and the framing check: they must read the same request
+// from the same bytes, not wait before the body, and keep the connection open.
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte(usual))
 	for _, line := range []string{

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-var errNothing = errors.New("nothing to read now")
+var errWouldBlock = errors.New("nothing to read now")
 
-// readNow is not used where connections have no descriptors of this kind.
+// readNow is not supported on this platform, so connections are read with their Read method.
 func readNow(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -4,10 +4,10 @@ package hotpath
 
 import "syscall"
 
-// errNothing: there is nothing to read now.
-const errNothing = syscall.EAGAIN
+// errWouldBlock is the error of readNow when nothing has been received.
+const errWouldBlock = syscall.EAGAIN
 
-// readNow reads what is there. REQUIRES: the descriptor does not block.
+// readNow reads what has been received. REQUIRES: the descriptor is in non-blocking mode.
 func readNow(fd uintptr, p []byte) (n int, err error) {
 	for {
 		n, err = syscall.Read(int(fd), p) //nolint:gosec // A descriptor.

@@ -15,8 +15,8 @@ import (
 
 const notHTTP = "the request is not well-formed HTTP"
 
-// unreadable answers a request that fasthttp gave up reading, in JSON like everything else. The server closes the
-// connection afterwards, because nobody knows where the next request would begin.
+// answerReadError answers a request that fasthttp could not read, in JSON like all errors. The server closes the connection
+// afterwards, because it is not known where the next request would begin.
 func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	_, headTooLarge := errors.AsType[*fasthttp.ErrSmallBuffer](err)
 	timeout, isNet := errors.AsType[net.Error](err)
@@ -24,16 +24,16 @@ func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case headTooLarge:
 		s.refuse(ctx, apierr.HeadTooLarge, "")
 	case isNet && timeout.Timeout():
-		// Closed without a word. Nobody has asked anything yet: an answer on a connection that was opened in advance would
-		// be taken for the answer to the next request. And a client whose line is slow repeats what got no answer, but
-		// gives up for good on 400.
+		// The connection is closed without an answer. The client has sent no request yet: an answer on a connection that was
+		// opened in advance would be taken for the answer to the next request. And a client with a slow line repeats a request
+		// without an answer, but does not repeat one that was answered with 400.
 		_ = ctx.Conn().Close()
 	default:
 		s.refuse(ctx, apierr.BadRequest, notHTTP)
 	}
 }
 
-// refuse answers an error and has the connection closed.
+// refuse answers with an error and makes the connection close.
 func (s *Server) refuse(ctx *fasthttp.RequestCtx, code apierr.Code, message string) {
 	now := time.Now()
 	sc := s.core.Acquire()
@@ -44,14 +44,14 @@ func (s *Server) refuse(ctx *fasthttp.RequestCtx, code apierr.Code, message stri
 	sc.Release(time.Since(now))
 }
 
-// refuseConn answers a connection for which there is no place.
+// refuseConn answers a connection beyond the bound.
 func (s *Server) refuseConn(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(time.Second))
-	_, _ = c.Write(s.surplusAnswer()) // It fits the socket's buffer. The other side may be gone.
+	_, _ = c.Write(s.surplusAnswer()) // It fits the socket's buffer, so Write does not block. The client may have disconnected.
 }
 
-// surplusAnswer makes that answer, which is refused like everything else: with a request id, and a Retry-After that does not
-// bring all of them back together.
+// surplusAnswer returns the answer to a connection beyond the bound. It has a request id and a random Retry-After like every
+// 503, so that the clients do not repeat their requests together.
 func (s *Server) surplusAnswer() []byte {
 	sc := s.core.Acquire()
 	defer sc.Release(0)
@@ -66,8 +66,7 @@ func (s *Server) surplusAnswer() []byte {
 	return append(answer, sc.Body...)
 }
 
-// logger is where fasthttp reports connections that went wrong. That is everyday business on the internet, so it is told
-// only to those who look for it.
+// logger receives fasthttp's reports of failed connections. They are common on the internet, so it logs them at level debug.
 type logger struct{ *slog.Logger }
 
 // Printf logs one report.

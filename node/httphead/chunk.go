@@ -1,8 +1,8 @@
 package httphead
 
-// stepChunk takes a byte of what stands around the bytes of chunks: sizes in hexadecimal digits, extensions, which nobody
-// reads, and line ends, which are CR LF here. Behind the last chunk comes the empty line at once: a trailer would be a header
-// field for one reader and nothing for another.
+// stepChunk processes a byte of the lines around chunks: sizes in hexadecimal digits, extensions, which the node does not use,
+// and line ends, which must be CR LF. After the last chunk an empty line must follow: one reader would treat a trailer as
+// a header field, and another would ignore it.
 func (c *Checker) stepChunk(b byte) bool {
 	switch c.state {
 	case sizeStart, inSize:
@@ -46,8 +46,8 @@ func (c *Checker) stepChunk(b byte) bool {
 	}
 }
 
-// stepAfterSize takes a byte behind the digits of a size: blanks, then the line end. Not an extension, which net/http does not
-// take there.
+// stepAfterSize processes a byte after the digits of a size: blanks, then the line end. It refuses an extension after blanks,
+// because net/http does.
 func (c *Checker) stepAfterSize(b byte) bool {
 	switch {
 	case b == '\r':

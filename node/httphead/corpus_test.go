@@ -14,10 +14,10 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// listener is one of those that the corpus runs against.
+// listener is a listener that the corpus runs against.
 type listener struct{ name, addr string }
 
-// listeners are both listeners of a node, and the auction listener without its fast path, in front of one core.
+// listeners starts both listeners of a node, and the auction listener without its fast path, with one core.
 func listeners(t *testing.T, w *managetest.World) []listener {
 	t.Helper()
 	var all []listener
@@ -27,7 +27,7 @@ func listeners(t *testing.T, w *managetest.World) []listener {
 			t.Fatal(err)
 		}
 		done := make(chan struct{})
-		go func() { defer close(done); _ = serve(l) }() // It ends with what Shutdown makes it end with.
+		go func() { defer close(done); _ = serve(l) }() // After Shutdown the error does not matter.
 		t.Cleanup(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
@@ -49,7 +49,7 @@ func listeners(t *testing.T, w *managetest.World) []listener {
 	return all
 }
 
-// exchange sends raw bytes on a connection of their own, in pieces, and returns what comes back until it is closed.
+// exchange sends raw bytes in pieces on a new connection and returns what is received until it is closed.
 func exchange(t *testing.T, l listener, pieces ...string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", l.addr)
@@ -60,19 +60,19 @@ func exchange(t *testing.T, l listener, pieces ...string) string {
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	for _, piece := range pieces {
 		if _, err := io.WriteString(c, piece); err != nil {
-			break // It was refused before; the answer says so.
+			break // The connection was closed after a refusal, which the answer shows.
 		}
 	}
 	_ = c.(*net.TCPConn).CloseWrite()
-	answer, _ := io.ReadAll(c) // A reset behind the answer is no matter.
+	answer, _ := io.ReadAll(c) // A reset after the answer does not matter.
 	return string(answer)
 }
 
-// statuses are those of the answers, without 100.
+// statuses returns the statuses of the answers without 100.
 func statuses(answer string) string {
 	var all []string
 	for line := range strings.SplitSeq(answer, "\r\n") {
-		// An answer to HTTP/1.0 may have that version. A body without a line feed stands before the status line behind it.
+		// The version of an answer may be 1.0. After a body without a line feed the next status line begins inside a line.
 		if i := strings.Index(line, "HTTP/1."); i >= 0 && len(line) >= i+12 && line[i+9:i+12] != "100" {
 			all = append(all, line[i+9:i+12])
 		}
@@ -82,7 +82,8 @@ func statuses(answer string) string {
 
 const next = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: next\r\n\r\n"
 
-// TestFramingCorpus: both listeners answer every framing with the same status, and agree on where the next request begins.
+// TestFramingCorpus checks that both listeners answer every framing with the same status, and agree on where the next
+// request begins.
 func TestFramingCorpus(t *testing.T) {
 	w := managetest.New(t)
 	all := listeners(t, w)
@@ -108,7 +109,7 @@ func TestFramingCorpus(t *testing.T) {
 func refusedInJSON(t *testing.T, l listener, answer string) {
 	t.Helper()
 	if strings.Contains(answer, "X-Request-Id: next") {
-		t.Errorf("%s: the bytes behind the request were served as another one", l.name)
+		t.Errorf("%s: the bytes after the request were served as another one", l.name)
 	}
 	for _, part := range []string{"Connection: close\r\n", "\r\nContent-Type: application/json\r\n", `{"errCode":"bad_request"`} {
 		if !strings.Contains(answer, part) {
@@ -117,8 +118,8 @@ func refusedInJSON(t *testing.T, l listener, answer string) {
 	}
 }
 
-// TestFramingOfTheManagementAPI: what is refused on /v2 is refused in front of the management API too, also behind a good
-// request on the same connection, whose answer comes first and whole.
+// TestFramingOfTheManagementAPI checks that framings that are refused on /v2 are refused for the management API too, also
+// after a valid request on the same connection, whose answer comes first and complete.
 func TestFramingOfTheManagementAPI(t *testing.T) {
 	w := managetest.New(t)
 	all := listeners(t, w)

@@ -1,7 +1,7 @@
 package httphead
 
-// stepField takes a byte of a header line, or of the empty line that ends the head. A line may end in LF alone, which all
-// servers take for an end; a CR anywhere else is refused.
+// stepField processes a byte of a header line, or of the empty line that ends the head. A line may end in LF alone, which all
+// servers accept as an end. A CR anywhere else is refused.
 func (c *Checker) stepField(b byte) bool {
 	switch c.state {
 	case lineStart:
@@ -12,7 +12,7 @@ func (c *Checker) stepField(b byte) bool {
 			c.state = headEnd
 			return true
 		case !isToken(b):
-			return false // A folded line, or one without a name.
+			return false // The line is folded, or has no name.
 		}
 		c.state, c.nameLen, c.valueLen, c.field = inName, 0, 0, 0
 		return c.keepName(b)
@@ -37,6 +37,7 @@ func (c *Checker) stepField(b byte) bool {
 	}
 }
 
+// addNameByte stores a byte of a field name in lower case. It returns true.
 func (c *Checker) keepName(b byte) bool {
 	if c.nameLen < nameMax {
 		c.name[c.nameLen] = lower(b)
@@ -45,8 +46,8 @@ func (c *Checker) keepName(b byte) bool {
 	return true
 }
 
-// stepValue takes a byte of a value. Only values of fields that are looked at are kept; of those a blank inside and more than
-// valueMax bytes are refused, because none that is good has them.
+// stepValue processes a byte of a value. It stores only the values that are checked. In these it refuses a blank inside and
+// more than valueMax bytes, because no accepted value has them.
 func (c *Checker) stepValue(b byte) bool {
 	switch {
 	case b == '\n':
@@ -57,7 +58,7 @@ func (c *Checker) stepValue(b byte) bool {
 	case c.field == 0:
 		return true
 	case c.field == host:
-		c.valueLen = 1 // It has one.
+		c.valueLen = 1 // A Host must only not be empty.
 		return true
 	case isBlank(b):
 		c.blank = true
@@ -70,7 +71,7 @@ func (c *Checker) stepValue(b byte) bool {
 	return true
 }
 
-// endField judges a header line that is complete.
+// endField checks a complete header line.
 func (c *Checker) endField() bool {
 	c.state = lineStart
 	value := c.value[:c.valueLen]
@@ -96,7 +97,7 @@ func (c *Checker) endField() bool {
 	return true
 }
 
-// readLength takes plain digits.
+// readLength parses a length of plain digits into c.length and reports whether it is valid.
 func (c *Checker) readLength(digits []byte) bool {
 	if len(digits) == 0 || len(digits) > lengthDigits {
 		return false
@@ -110,7 +111,7 @@ func (c *Checker) readLength(digits []byte) bool {
 	return true
 }
 
-// endHead goes on with the body.
+// endHead changes the state after the head: to a body of chunks, to a body with a length, or to the next request.
 func (c *Checker) endHead() bool {
 	switch {
 	case c.seen&transferEncoding != 0:
@@ -123,7 +124,8 @@ func (c *Checker) endHead() bool {
 	return true
 }
 
-// fieldOf finds a field by its name in lower case and the length of that.
+// fieldOf returns the field of a name in lower case, or 0 for fields that are not checked. length is the full length of the
+// name, of which name may be only the beginning.
 func fieldOf(name []byte, length int) field {
 	if length > nameMax {
 		return 0
@@ -141,7 +143,7 @@ func fieldOf(name []byte, length int) field {
 	return 0
 }
 
-// isToken is tchar of RFC 9110, section 5.6.2.
+// isToken reports whether b is a tchar of RFC 9110, section 5.6.2.
 func isToken(b byte) bool {
 	switch {
 	case b >= '0' && b <= '9', b|0x20 >= 'a' && b|0x20 <= 'z':

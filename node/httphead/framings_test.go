@@ -8,8 +8,8 @@ import (
 // framing is one request of the corpus. Each is followed by another request, "next".
 type framing struct {
 	name, raw string
-	want      string // Statuses of the answers: "400" is refused and closed, "200 200" lets the next request be served.
-	// management is what the management listener answers, where that differs; why says the reason.
+	want      string // The statuses of the answers: after "400" the connection is closed, "200 200" includes the next request.
+	// management are the statuses of the management listener where they differ. why is the reason.
 	management, why string
 }
 
@@ -21,7 +21,7 @@ const (
 	chunked = "Transfer-Encoding: chunked\r\n"
 )
 
-// corpus is every framing that was ever read in two ways, and the plain ones beside them.
+// corpus returns every framing that two readers were ever found to read differently, and the plain ones.
 func corpus(key string) []framing {
 	line := "POST /v2/events HTTP/1.1\r\n"
 	auth := "Host: x\r\nAuthorization: Bearer " + key + "\r\n"

@@ -1,9 +1,9 @@
-// Package httphead follows the framing of HTTP/1 requests on a connection, in front of the server that reads them, and refuses
-// what two readers of the same bytes could take for different requests. Both listeners of the node use it, so they agree.
+// Package httphead checks the framing of HTTP/1 requests on a connection before the server reads them. It refuses bytes that
+// two readers could parse as different requests (request smuggling). Both listeners of the node use it, so they agree.
 //
-// A server that has parsed a request has forgotten most of what makes it ambiguous: net/http drops a Content-Length beside a
-// Transfer-Encoding, merges equal lengths, unfolds lines; fasthttp keeps trailers as if they had been in the head. So the
-// bytes are looked at before.
+// The bytes are checked before parsing, because a parsed request no longer shows what made it ambiguous: net/http drops a
+// Content-Length beside a Transfer-Encoding, merges equal lengths and unfolds lines; fasthttp keeps trailers as if they had
+// been in the head.
 package httphead
 
 import (
@@ -11,51 +11,53 @@ import (
 	"io"
 )
 
-// ErrRefused is what a connection returns behind a refusal. It is not io.EOF, which fasthttp takes for the end of trailers.
+// ErrRefused is the error of Checker.Read after a refusal. It is not io.EOF, because fasthttp takes that for the end of
+// trailers.
 var ErrRefused = errors.New("the framing of a request was refused")
 
-// Checker follows one connection. It is a state machine over single bytes and keeps nothing of a request but its length and
-// encoding, so requests in pieces and pipelined ones need no memory. The zero value is at the beginning of a request.
+// Checker checks one connection. It is a state machine over single bytes and stores nothing of a request but its length and
+// encoding, so it needs no memory for requests in pieces or for pipelined ones. The zero value is at the beginning of a
+// request.
 //
-// INVARIANT: where it believes that a request ends, every server must: it passes one plain Content-Length, or one
-// "Transfer-Encoding: chunked" of HTTP/1.1, or neither, never both, and of chunks the strict form. What it does not pass it
-// replaces by refusal, which no server takes for the rest of a request. So the server refuses the request by itself, in its
-// order and its words: a Checker writes nothing, and an answer that is under way is not disturbed.
+// INVARIANT: every server finds the end of a request where Checker finds it: Checker passes one plain Content-Length, or one
+// "Transfer-Encoding: chunked" of HTTP/1.1, or neither, never both, and chunks only in the strict form. It replaces the first
+// byte that it does not pass, and all later ones, by refusal, which no server reads as the rest of a request. So the server
+// itself refuses the request after its earlier answers: Checker writes nothing and cannot disturb an answer.
 //
-// One goroutine may use it at a time.
+// It must not be used by several goroutines at the same time.
 type Checker struct {
 	state   state
 	refused bool
-	rest    string // Of refusal, what was not read yet.
+	rest    string // The part of refusal that was not read yet.
 
-	// Of the head.
-	tail      [8]byte // The last bytes of the request line.
-	chunkable bool    // The version is HTTP/1.1.
+	// These fields belong to the head.
+	tail      [8]byte // The last eight bytes of the request line.
+	chunkable bool    // The version is HTTP/1.1, so chunks are allowed.
 	name      [nameMax]byte
 	nameLen   int
 	field     field
 	value     [valueMax]byte
 	valueLen  int
-	blank     bool // Blanks were seen behind the value.
-	seen      field
-	length    int64 // Bytes of the body, or of the chunk, that are still to come.
+	blank     bool  // A blank came after the value.
+	seen      field // The fields that came.
+	length    int64 // How many bytes of the body, or of the chunk, have not come yet.
 
-	// Of a chunk.
+	// These fields belong to a chunk: the number of digits of its size, and the number of bytes of its extension.
 	digits, extension int
 }
 
-// refusal is what a server reads in place of the bytes that are not passed on. Wherever it begins, a line is malformed: the one
-// that it ends, or the second one, which has no colon. It is no size of a chunk and no end of one, and lines around chunks must
-// not end in LF alone, so it ends no extension.
+// refusal is what a server reads in place of the bytes that are not passed on. Wherever it begins, a line is malformed: the
+// one that it ends, or the second one, which has no colon. It is neither the size nor the end of a chunk, and it ends no
+// chunk extension, because lines around chunks must not end in LF alone.
 const refusal = "\x00\n\x00\n\n"
 
 const (
 	nameMax  = len("transfer-encoding")
-	valueMax = 24 // BOUND: more than the longest value that is read, which is a length.
+	valueMax = 24 // BOUND: in bytes; the longest value that is compared is a length.
 
-	lengthDigits   = 18      // BOUND: what an int64 holds.
-	sizeDigits     = 15      // BOUND: the same, in hexadecimal.
-	extensionBytes = 1 << 10 // BOUND: extensions of a chunk mean nothing to us.
+	lengthDigits   = 18      // BOUND: numbers of so many digits fit an int64.
+	sizeDigits     = 15      // BOUND: the same in hexadecimal.
+	extensionBytes = 1 << 10 // BOUND: in bytes; the node does not use chunk extensions.
 )
 
 type state uint8
@@ -64,25 +66,25 @@ const (
 	beforeRequest state = iota // Empty lines are skipped.
 	requestLine
 	lineStart
-	headEnd // Behind the CR of the empty line.
+	headEnd // After the CR of the empty line.
 	inName
 	beforeValue
 	inValue
-	valueEnd // Behind a CR.
+	valueEnd // After the CR of a header line.
 	fixedBody
 	sizeStart
 	inSize
-	afterSize // Blanks.
+	afterSize // In blanks after the size of a chunk.
 	inExtension
-	sizeEnd // Behind the CR.
+	sizeEnd // After the CR of the size line.
 	inChunk
 	chunkCR
 	chunkLF
-	lastCR // Of the line behind the last chunk: trailers are refused.
+	lastCR // Before the CR of the line after the last chunk, which must be empty: trailers are refused.
 	lastLF
 )
 
-// field is a header field that is looked at.
+// field is a header field whose value is checked. Other fields are 0.
 type field uint8
 
 const (
@@ -92,7 +94,8 @@ const (
 	host
 )
 
-// Read reads from a connection as the server should read it. It returns ErrRefused behind a refusal.
+// Read reads from a connection into p and checks the bytes. In place of refused bytes it returns refusal, and after that
+// ErrRefused.
 func (c *Checker) Read(from io.Reader, p []byte) (int, error) {
 	if c.refused {
 		return c.readRefusal(p)
@@ -116,10 +119,10 @@ func (c *Checker) readRefusal(p []byte) (int, error) {
 	return n, nil
 }
 
-// Refused reports whether something was refused.
+// Refused reports whether a byte was refused.
 func (c *Checker) Refused() bool { return c.refused }
 
-// pass returns how many of the next bytes may pass.
+// check returns how many of the next bytes are accepted. If it is less than len(b), the byte after them is refused.
 func (c *Checker) pass(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		if c.state == fixedBody || c.state == inChunk {
@@ -137,7 +140,7 @@ func (c *Checker) pass(b []byte) int {
 	return len(b)
 }
 
-// endOfBytes goes on behind a body or a chunk.
+// endBytes changes the state after the last byte of a body or a chunk.
 func (c *Checker) endOfBytes() {
 	if c.state == inChunk {
 		c.state = chunkCR
@@ -146,7 +149,7 @@ func (c *Checker) endOfBytes() {
 	c.state = beforeRequest
 }
 
-// step takes one byte of a head or of what stands around chunks, and reports whether it may pass.
+// step processes one byte of a head or of the lines around chunks, and reports whether it is accepted.
 func (c *Checker) step(b byte) bool {
 	switch c.state {
 	case sizeStart, inSize, afterSize, inExtension, sizeEnd, chunkCR, chunkLF, lastCR, lastLF:
@@ -164,7 +167,7 @@ func (c *Checker) step(b byte) bool {
 	}
 }
 
-// stepLine takes a byte of the request line. Only its end is looked at; method and target are the server's business.
+// stepLine processes a byte of the request line. It checks only the version at its end; the server checks method and target.
 func (c *Checker) stepLine(b byte) bool {
 	if b != '\n' {
 		if b != '\r' {

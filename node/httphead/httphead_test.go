@@ -13,8 +13,8 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// follow gives bytes to a Checker, as many at a time as asked for, and returns what a server would read, and where requests
-// end in it.
+// follow reads b through a Checker, atOnce bytes at a time. It returns what a server would read, and the ends of the
+// requests in it.
 func follow(b []byte, atOnce int) (read []byte, ends []int, c *Checker) {
 	c = &Checker{}
 	from := bytes.NewReader(b)
@@ -51,7 +51,7 @@ func TestRequestsPassUnchanged(t *testing.T) {
 	}
 }
 
-// TestRefusalReplacesTheRest: what was read before stays, the refusal follows, then nothing.
+// TestRefusalReplacesTheRest checks that the bytes before a refused one are passed, then refusal follows, then nothing.
 func TestRefusalReplacesTheRest(t *testing.T) {
 	for _, atOnce := range []int{1, 2, 5, 1000} {
 		read, _, c := follow([]byte(length+head+"A B: c\r\n\r\n"+length), atOnce)
@@ -61,22 +61,23 @@ func TestRefusalReplacesTheRest(t *testing.T) {
 	}
 }
 
-// TestNoAllocation: a connection is followed without memory of its own.
+// TestNoAllocation checks that a Checker allocates nothing.
 func TestNoAllocation(t *testing.T) {
 	var c Checker
 	from, p := strings.NewReader(""), make([]byte, 256)
 	if n := testing.AllocsPerRun(100, func() {
 		from.Reset(chunks)
 		if n, _ := c.Read(from, p); n != len(chunks) {
-			t.Fatal("it does not pass")
+			t.Fatal("a valid request is refused")
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-// FuzzChecker holds a Checker against both servers' readers: in what it passes, a request that they take ends where it
-// believes. Where it refuses, they refuse what they read in place. It does not matter in which pieces the bytes come.
+// FuzzChecker compares a Checker with the readers of both servers. A request that it passes and that they accept must have the
+// same end for all. Where it refuses, they must refuse the bytes that it returns instead. The result must not depend on the
+// pieces in which the bytes come.
 func FuzzChecker(f *testing.F) {
 	for _, s := range []string{
 		length, chunks, length + chunks + length, head + "A: b\r\n c\r\n\r\n", head + "Content-Length: 1\r\nContent-Length: 1\r\n\r\na",
@@ -102,12 +103,12 @@ func FuzzChecker(f *testing.F) {
 			from = end
 		}
 		if c.Refused() && wholeForNetHTTP(read[from:]) {
-			t.Errorf("net/http takes what was refused: %q", read[from:])
+			t.Errorf("net/http accepts what was refused: %q", read[from:])
 		}
 	})
 }
 
-// endsForNetHTTP reports whether net/http takes a request, whose bytes must then be all that it reads.
+// endsForNetHTTP reports whether net/http accepts a request. It then must read all bytes of the request and no more.
 func endsForNetHTTP(t *testing.T, request []byte) bool {
 	in := bufio.NewReader(io.MultiReader(bytes.NewReader(request), iotest.ErrReader(io.ErrClosedPipe)))
 	r, err := http.ReadRequest(in)
@@ -132,7 +133,7 @@ func endsForFasthttp(t *testing.T, request []byte) bool {
 		return false
 	}
 	if r.MayContinue() {
-		return true // It has not read the body yet.
+		return true // fasthttp has not read the body yet.
 	}
 	if in.Buffered() != 0 {
 		t.Errorf("fasthttp leaves %d bytes of %q", in.Buffered(), request)
@@ -140,7 +141,7 @@ func endsForFasthttp(t *testing.T, request []byte) bool {
 	return true
 }
 
-// wholeForNetHTTP reports whether net/http finds a whole request at the beginning.
+// wholeForNetHTTP reports whether net/http finds a complete request at the beginning.
 func wholeForNetHTTP(b []byte) bool {
 	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(b)))
 	if err != nil {

@@ -9,19 +9,22 @@ import (
 	"syscall"
 )
 
-// From linux/mman.h. MADV_COLLAPSE came with Linux 6.1; older systems refuse it and leave the work to khugepaged.
+// These values are from linux/mman.h. MADV_COLLAPSE exists since Linux 6.1; older systems refuse it, and khugepaged collapses
+// pages over time.
 const (
 	madvHugepage = 14
 	madvCollapse = 25
 )
 
-// Advise marks all writable anonymous memory of the process, the Go heap above all, as worth huge pages. What is touched from
-// now on gets them at once, what was touched before gets them from the system by and by. Memory that is mapped later is
-// not marked: whoever grows calls it again. It costs microseconds, and does nothing where transparent huge pages are off.
+// Advise asks for huge pages for all writable anonymous memory of the process, mainly the Go heap. Memory that is touched for
+// the first time afterwards gets them at once, other memory gets them from the system over time. Memory that is mapped later
+// is not covered, so the caller repeats the call when the heap has grown. It costs microseconds, and has no effect if
+// transparent huge pages are off. The error is that of reading /proc/self/maps.
 func Advise() (Stats, error) { return each(false) }
 
-// Collapse is Advise, and has what is there already moved into huge pages before it returns: about half a second for a gigabyte.
-// It also fills the holes in them, so that the process takes as much memory as its heap has been large.
+// Collapse does what Advise does, and also moves existing memory into huge pages before it returns, which takes about half a
+// second for a gigabyte. It fills the unused parts of these pages too, so the process then occupies as much memory as its
+// heap had at its largest.
 func Collapse() (Stats, error) { return each(true) }
 
 func each(collapse bool) (s Stats, err error) {
@@ -36,7 +39,7 @@ func each(collapse bool) (s Stats, err error) {
 	}
 	for _, r := range regions {
 		if madvise(r.from, r.to-r.from, madvHugepage) != 0 {
-			continue // Gone meanwhile, or the system knows no huge pages.
+			continue // The region was unmapped meanwhile, or the system has no huge pages.
 		}
 		s.Regions++
 		for at := r.from; collapse && at < r.to; at += Block {
@@ -50,17 +53,17 @@ func each(collapse bool) (s Stats, err error) {
 	return s, nil
 }
 
-// madvise is harmless on whatever address: it changes how memory is kept and not what is in it.
+// madvise is harmless for any address: these two advices change the pages of memory and not its content.
 func madvise(at, size uintptr, advice uintptr) syscall.Errno {
 	_, _, errno := syscall.Syscall(syscall.SYS_MADVISE, at, size, advice)
 	return errno
 }
 
-// region is a run of whole blocks.
+// region is a range of addresses that begins and ends at multiples of Block.
 type region struct{ from, to uintptr }
 
-// read finds the regions of private, anonymous, writable memory in a list of mappings (proc_pid_maps(5)). BOUND: of a thousand
-// mappings; a process has dozens.
+// parseMaps returns the regions of private, anonymous, writable memory in a list of mappings (proc_pid_maps(5)). BOUND: at
+// most a thousand regions; a process has dozens.
 func read(maps io.Reader) (all []region, err error) {
 	in := bufio.NewScanner(maps)
 	for in.Scan() && len(all) < 1000 {

@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is in the memory stays, whatever the system makes of the advice.
+// TestCollapseKeepsTheMemory checks that the content of memory is unchanged, whether or not the system collapses it.
 func TestCollapseKeepsTheMemory(t *testing.T) {
 	memory := make([]uint64, 8*Block/int(unsafe.Sizeof(uint64(0))))
 	for i := range memory {

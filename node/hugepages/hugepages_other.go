@@ -2,8 +2,8 @@
 
 package hugepages
 
-// Advise does nothing: what Linux is asked for here, other systems do unasked or not at all.
+// Advise does nothing on systems other than Linux: they use huge pages without advice or not at all.
 func Advise() (Stats, error) { return Stats{}, nil }
 
-// Collapse does nothing either.
+// Collapse does nothing on systems other than Linux.
 func Collapse() (Stats, error) { return Stats{}, nil }

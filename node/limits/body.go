@@ -5,18 +5,19 @@ import (
 	"io"
 )
 
-// ErrBudget is returned when the budget of bytes does not allow a body to be read on.
+// ErrBudget is returned when the budget of bytes does not allow more of a body to be read.
 var ErrBudget = errors.New("too many bytes of request bodies are under way")
 
-// ErrTooLarge is returned for a body that is longer than it may be.
+// ErrTooLarge is returned for a body that is longer than its limit.
 var ErrTooLarge = errors.New("the body is over its limit")
 
-// bodyStep is the first size of a body's buffer. BOUND: small bodies need no second one.
+// bodyStep is the first size of a body's buffer, in bytes. BOUND: small bodies need no second allocation.
 const bodyStep = 16 << 10
 
-// AppendBody appends a body to dst, which grows with what arrives and never by what was announced. It reads at most most bytes
-// and returns ErrTooLarge when there are more. The lease grows with the buffer, weight bytes for each of its bytes, because what
-// is made of a body takes memory too; ErrBudget says that it could not. The buffer is returned with every error.
+// AppendBody reads a body and appends it to dst. The buffer grows with the bytes received and not with the announced length.
+// It reads at most most bytes and returns ErrTooLarge if there are more. The lease grows with the buffer by weight bytes for
+// each of its bytes, because parsing a body takes memory too; if the budget does not allow that, it returns ErrBudget. Other
+// errors are those of the reader. It returns the buffer with every error.
 func AppendBody(dst []byte, from io.Reader, most int, lease *Lease, weight int64) ([]byte, error) {
 	if !lease.Grow(weight * int64(cap(dst))) {
 		return dst, ErrBudget

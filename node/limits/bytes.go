@@ -2,8 +2,9 @@ package limits
 
 import "sync"
 
-// Bytes is a budget of memory that requests under way share: so many bytes in all, and so many of one owner. Nobody waits for
-// it: what does not fit is refused. It is safe for concurrent use. A nil Bytes allows everything.
+// Bytes is a budget of bytes that the requests in progress share. It bounds the sum of all leases and the sum of one
+// marketplace's leases. It never blocks: a lease that does not fit is refused. It is safe for concurrent use. A nil Bytes
+// allows everything.
 type Bytes struct {
 	max, perOwner int64
 
@@ -19,9 +20,9 @@ type BytesStats struct {
 	Refusals  uint64
 }
 
-// NewBytes returns a budget of so many bytes, of which one owner may have perOwner.
-func NewBytes(most, perOwner int64) *Bytes {
-	return &Bytes{max: most, perOwner: perOwner, owners: map[uint16]int64{}}
+// NewBytes returns a budget of most bytes, of which one marketplace may use perMarketplace.
+func NewBytes(most, perMarketplace int64) *Bytes {
+	return &Bytes{max: most, perOwner: perMarketplace, owners: map[uint16]int64{}}
 }
 
 // Stats reads the counters.
@@ -34,40 +35,40 @@ func (b *Bytes) Stats() BytesStats {
 	return BytesStats{Used: b.used, Max: b.max, Refusals: b.refusals}
 }
 
-func (b *Bytes) tryAcquire(owner uint16, n int64) bool {
+func (b *Bytes) tryAcquire(marketplace uint16, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+n > b.max || b.owners[owner]+n > b.perOwner {
+	if b.used+n > b.max || b.owners[marketplace]+n > b.perOwner {
 		b.refusals++
 		return false
 	}
 	b.used += n
-	b.owners[owner] += n
+	b.owners[marketplace] += n
 	return true
 }
 
-func (b *Bytes) release(owner uint16, n int64) {
+func (b *Bytes) release(marketplace uint16, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	if b.owners[owner] -= n; b.owners[owner] == 0 {
-		delete(b.owners, owner)
+	if b.owners[marketplace] -= n; b.owners[marketplace] == 0 {
+		delete(b.owners, marketplace)
 	}
 }
 
-// Lease is what one request has of a budget. The zero Lease has nothing and is of no budget: it allows everything.
+// Lease is the bytes of a budget that one request uses. The zero Lease belongs to no budget and allows everything.
 // REQUIRES: Release is called when the request ends.
 type Lease struct {
 	of    *Bytes
-	owner uint16 // The number of a marketplace.
+	owner uint16 // The ordinal of a marketplace.
 	n     int64
 }
 
-// Lease begins a lease of an owner, without any bytes.
-func (b *Bytes) Lease(owner uint16) Lease { return Lease{of: b, owner: owner} }
+// Lease returns a lease of 0 bytes for a marketplace.
+func (b *Bytes) Lease(marketplace uint16) Lease { return Lease{of: b, owner: marketplace} }
 
-// Grow makes the lease n bytes large, if it is smaller, and reports whether the budget allowed it. The lease is unchanged when
-// it did not.
+// Grow increases the lease to n bytes, if it is smaller, and reports whether the budget allowed that. If not, the lease is
+// unchanged.
 func (l *Lease) Grow(n int64) bool {
 	if n <= l.n || l.of == nil {
 		return true
@@ -79,7 +80,7 @@ func (l *Lease) Grow(n int64) bool {
 	return true
 }
 
-// Release gives everything back.
+// Release returns all bytes of the lease to the budget. It may be called more than once.
 func (l *Lease) Release() {
 	if l.of != nil && l.n > 0 {
 		l.of.release(l.owner, l.n)

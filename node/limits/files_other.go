@@ -2,5 +2,5 @@
 
 package limits
 
-// Files is how many files the process may open, which this system does not tell.
+// Files returns a cautious limit of open files, because this system does not report one.
 func Files() uint64 { return filesUnknown }

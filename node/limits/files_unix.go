@@ -4,7 +4,7 @@ package limits
 
 import "syscall"
 
-// Files raises the number of files that the process may open to its hard limit, where that is possible, and returns what it is.
+// Files raises the limit of open files of the process to its hard limit, if possible, and returns the limit.
 func Files() uint64 {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

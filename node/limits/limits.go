@@ -1,63 +1,66 @@
-// Package limits shares out what the process may use, files and memory, among its parts: connections of each listener, files of the
-// store, and bytes of requests under way.
+// Package limits divides the files and the memory that the process may use among its parts: the connections of each listener,
+// the files of the databases, and the bytes of request bodies in memory.
 package limits
 
-// Machine is what the process may use.
+// Machine is the files and the memory that the process may use.
 type Machine struct {
-	Files  uint64 // RLIMIT_NOFILE.
-	Memory int64  // Bytes that the process should stay under.
-	Peers  bool   // The peer port is open.
+	Files  uint64 // The limit of open files (RLIMIT_NOFILE).
+	Memory int64  // The bytes of memory that the process should not exceed.
+	Peers  bool   // The peer listener is open.
 }
 
-// Settings replace derived numbers; zero members are derived.
+// Settings are configured numbers of connections. Each replaces the derived number if it is not 0.
 type Settings struct {
-	Auction, Management, Peer int // Connections.
+	Auction, Management, Peer int
 }
 
 // Shares are the bounds of the parts of a node.
 type Shares struct {
-	DatabaseFiles                        int // Of each of the two databases.
-	AuctionConns, ManageConns, PeerConns int
-	// FilesLow is set when fewer files are left for connections than a node in production needs.
+	DatabaseFiles                        int // The open table files of each of the two databases.
+	AuctionConns, ManageConns, PeerConns int // The connections of each listener.
+	// FilesLow is set if fewer files are left for connections than a node in production needs.
 	FilesLow bool
 
-	Heap     int64 // The soft limit of the Go runtime.
-	Bodies   int64 // Bytes of request bodies under way on both listeners.
-	PerOwner int64 // The most of Bodies that one marketplace may have.
+	Heap     int64 // The memory limit of the Go runtime, in bytes.
+	Bodies   int64 // The bytes of request bodies in memory, of both listeners together.
+	PerOwner int64 // The bytes of Bodies that one marketplace may use.
 }
 
-// Files that are set aside before connections get any.
+// Files that are reserved before the rest is divided among connections.
 const (
-	// ownFiles is for standard streams, listeners, the logs and locks of both databases, snapshots that are written and sent, uploads,
-	// backups, and calls to mail servers, webhooks, ad networks and buckets. BOUND: 96 of them are in use at the same time at most.
+	// ownFiles is the number of files for standard streams, listeners, the logs and locks of both databases, snapshots that are
+	// written and sent, uploads, backups, and calls to mail servers, webhooks, ad networks and buckets. BOUND: at most 96 of
+	// them are open at the same time.
 	ownFiles = 96
-	// A database keeps at least 74 table files open whatever it is told (Pebble's minimum of 64, and 10), and 1,000 by default.
+	// A database keeps at least 74 table files open whatever limit is set (Pebble's minimum of 64, and 10), and 1,000 by
+	// default.
 	databaseFilesMin, databaseFilesMax = 74, 1000
 	databases                          = 2
-	// filesLow is what should be left for connections. BOUND: a storefront with a few hundred connections.
+	// filesLow is the number of files for connections below which FilesLow is set. BOUND: a storefront has a few hundred
+	// connections.
 	filesLow = 512
-	// connsMin is what a listener gets however few files there are: then Accept waits for files.
+	// connsMin is the least number of connections of a listener. If there are not enough files for them, Accept waits for files.
 	connsMin = 8
 )
 
-// Memory that is set aside for connections, and the parts of it.
+// Memory of connections and bodies. A constant named Part divides the memory: a listener's connections get 1/connsPart of it.
 const (
-	connMemory    = 64 << 10 // Of a connection with its buffers: 40 KiB were counted, and the stack of its goroutine.
-	connsPart     = 8        // An eighth of the memory for the connections of the auction listener.
+	connMemory    = 64 << 10 // Bytes of a connection: 40 KiB of buffers, as measured, and the stack of its goroutine.
+	connsPart     = 8        // For the connections of the auction listener.
 	auctionMax    = 50_000
 	managementMax = 10_000
-	peerMin       = 64 // BOUND: of the peer port: five nodes with a few groups.
+	peerMin       = 64 // BOUND: connections of five nodes with a few groups.
 	peerMax       = 4_096
 
-	bodiesPart = 8 // An eighth of the memory for bodies: what is made of them needs several times as much.
+	bodiesPart = 8 // For bodies. Parsing them takes several times as much memory.
 	bodiesMin  = 16 << 20
 	bodiesMax  = 4 << 30
-	ownerPart  = 2 // One marketplace leaves half of that to the others.
+	ownerPart  = 2 // One marketplace may use half of the bytes for bodies.
 
-	heapPart = 10 // A tenth stays for what the runtime does not count: the program itself, and its lag behind the limit.
+	heapPart = 10 // Outside of the heap limit: the program itself, and how far the runtime exceeds the limit for a time.
 )
 
-// Derive shares out a machine. It has no effects.
+// Derive computes the bounds of a node's parts. It has no effects.
 func Derive(m Machine, s Settings) Shares {
 	files := int(min(m.Files, 1<<30)) //nolint:gosec // Bounded.
 	out := Shares{DatabaseFiles: min(max(files/8, databaseFilesMin), databaseFilesMax)}
@@ -66,7 +69,7 @@ func Derive(m Machine, s Settings) Shares {
 
 	if m.Peers {
 		out.PeerConns = derived(s.Peer, max(left/8, peerMin), peerMax)
-		left = max(left-2*out.PeerConns, 0) // The node opens about as many itself.
+		left = max(left-2*out.PeerConns, 0) // The node itself opens about as many connections to peers.
 	}
 	byMemory := int(min(max(m.Memory, 0)/connsPart/connMemory, auctionMax))
 	out.ManageConns = derived(s.Management, min(left/4, byMemory/4), managementMax)
@@ -78,6 +81,7 @@ func Derive(m Machine, s Settings) Shares {
 	return out
 }
 
+// derived returns the configured number if it is set, or else the share, which is at least connsMin and at most most.
 func derived(set, share, most int) int {
 	if set > 0 {
 		return set

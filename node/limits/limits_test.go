@@ -55,12 +55,12 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// However many files there are, what is shared out leaves the store's files alone, once there are enough for it.
+// TestSharesFit checks that all shares together do not exceed the number of files, if there are at least 420.
 func TestSharesFit(t *testing.T) {
 	for files := uint64(420); files < 1<<20; files += files/10 + 1 {
 		s := Derive(Machine{Files: files, Memory: 64 * gib, Peers: true}, Settings{})
 		if sum := ownFiles + 2*s.DatabaseFiles + s.AuctionConns + s.ManageConns + 2*s.PeerConns; uint64(sum) > files { //nolint:gosec // Small.
-			t.Fatalf("%d files: %d are shared out: %+v", files, sum, s)
+			t.Fatalf("%d files: the shares are %d: %+v", files, sum, s)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func TestBytesFromManySides(t *testing.T) {
 	}
 }
 
-// The buffer of a body follows what has come, and so does its lease.
+// TestBodiesGrowWithWhatArrives checks that the buffer of a body and its lease grow with the bytes received.
 func TestBodiesGrowWithWhatArrives(t *testing.T) {
 	const most = 4 << 20
 	for _, size := range []int{0, 1, bodyStep - 1, bodyStep, bodyStep + 1, 100_000, most - 1, most} {

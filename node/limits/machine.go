@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// filesUnknown stands for a limit of files that the system does not tell.
+// filesUnknown is the number of files to assume if the system does not report a limit.
 const filesUnknown = 1024
 
-// memoryUnknown stands for a machine that does not tell its memory.
+// memoryUnknown is the number of bytes to assume if the system does not report its memory.
 const memoryUnknown = 4 << 30
 
-// machinePart is the part of a machine's memory that a process without a limit of its own takes for its limit: three quarters, the rest
-// is for the system and its page cache, which the databases read through.
+// A process without a memory limit of its own may use machinePartOf/machineParts of the machine's memory: three quarters. The
+// rest is for the system and its page cache, through which the databases read.
 const machinePartOf, machineParts = 3, 4
 
-// DefaultMemory is what memory.limit is when it is not set: the limit of the process's control group, else three quarters of the
-// machine's memory. root is the root of the file system.
+// DefaultMemory returns the default of the setting memory.limit in bytes: the limit of the process's control group, or else
+// three quarters of the machine's memory. root is the root of the file system.
 func DefaultMemory(root string) int64 {
 	machine := meminfo(filepath.Join(root, "proc/meminfo"))
 	limit := int64(math.MaxInt64)
@@ -37,9 +37,10 @@ func DefaultMemory(root string) int64 {
 	return machine / machineParts * machinePartOf
 }
 
-// groups are the directories below the control file systems that limit this process: its own group and those above.
+// groups returns the directories below the control group file systems that may limit this process: those of its own groups
+// and of all groups above them.
 func groups(file string) []string {
-	text, _ := os.ReadFile(file) // Absent where there are no control groups.
+	text, _ := os.ReadFile(file) // The file does not exist if there are no control groups.
 	all := []string{"", "memory"}
 	for line := range strings.Lines(string(text)) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -57,7 +58,7 @@ func groups(file string) []string {
 	return all
 }
 
-// number reads a file with one number; the largest one where there is none, such as for "max".
+// number reads a file that contains one number. It returns math.MaxInt64 if there is no file or no number, such as "max".
 func number(file string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -70,13 +71,13 @@ func number(file string) int64 {
 	return n
 }
 
-// meminfo reads the memory of the machine.
+// meminfo returns the memory of the machine in bytes, or math.MaxInt64 if it is not known.
 func meminfo(file string) int64 {
-	text, _ := os.ReadFile(file) // Absent on other systems than Linux.
+	text, _ := os.ReadFile(file) // The file exists only on Linux.
 	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if len(words) == 3 && words[0] == "MemTotal:" {
-			if n, err := strconv.ParseInt(words[1], 10, 64); err == nil {
+		columns := strings.Fields(line)
+		if len(columns) == 3 && columns[0] == "MemTotal:" {
+			if n, err := strconv.ParseInt(columns[1], 10, 64); err == nil {
 				return n << 10
 			}
 		}

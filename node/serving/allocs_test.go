@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Neither an auction nor a refusal allocates, whatever the configuration of origins and however the path is written.
+// TestAnswersDoNotAllocate checks that neither an auction nor a refusal allocates, with any configuration of origins and
+// for clean and unclean paths.
 func TestAnswersDoNotAllocate(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	deps := node.Deps

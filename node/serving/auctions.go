@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The three operations that hold auctions differ in how their bodies are read, and in nothing else.
+// The three operations on auctions differ only in the parser of their bodies.
 
 func (c *Core) auctions(sc *Scratch, r *Request) apierr.Code {
 	return c.hold(sc, r, "auctions")
@@ -20,11 +20,11 @@ func (c *Core) brands(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r
 
 func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, "travel") }
 
-// parser reads a body of auctions.
+// parser parses a body of auctions.
 type parser func(*auction.Request, *wire.Fault) apierr.Code
 
-// hold answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the same
-// market; it takes no lock, waits for nothing and changes nothing but counters.
+// runAuctions answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the
+// same market. It takes no lock, does not block and changes nothing but counters.
 func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
@@ -68,7 +68,8 @@ func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code
 	return apierr.OK
 }
 
-// nameUsers names the users of auctions as events and segments do. Storefronts send one user in all auctions of a request.
+// hashUsers sets the user hash of each auction, the same hash that events and segments use. It hashes equal ids in a row
+// once, because storefronts send one user in all auctions of a request.
 func nameUsers(req *auction.Request, h *hasher) {
 	var last []byte
 	var hash uint64
@@ -84,7 +85,7 @@ func nameUsers(req *auction.Request, h *hasher) {
 	}
 }
 
-// offset is what the marketplace's time zone adds to UTC, in seconds.
+// offset returns the offset of the marketplace's time zone from UTC, in seconds.
 func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
 	if m.TimeZone == "" || m.TimeZone == "UTC" {
 		return 0
@@ -97,7 +98,7 @@ func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
 	return int32(seconds) //nolint:gosec // At most a day.
 }
 
-// fence takes the campaigns of stale groups out of the auctions that follow.
+// excludeStale excludes the campaigns of groups that are stale at a time from the auctions that follow.
 func (sc *Scratch) fence(c *Core, at time.Time) {
 	sc.stale = auction.Groups{}
 	if c.Stale != nil && c.Stale(at, &sc.stale) {
@@ -105,8 +106,9 @@ func (sc *Scratch) fence(c *Core, at time.Time) {
 	}
 }
 
-// outdated reports, when the answer is ready to be sent, whether a group turned stale while it was made: the process may
-// have been stopped in between for any time. Then the auctions run again without it. BOUND: each time with one group less.
+// becameStale is called when the answer is ready. It reports whether another group has become stale since the auctions
+// began, because the process may have been stopped in between for any time. Then the auctions run again without the
+// campaigns of that group. BOUND: each repetition has at least one group less.
 func (sc *Scratch) outdated(c *Core) bool {
 	sc.answered = time.Now()
 	if c.Stale == nil {

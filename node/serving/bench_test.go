@@ -23,7 +23,7 @@ func clicks(node *servingtest.Node) string {
 	return `{"clicks":[` + strings.Join(all, ",") + `]}`
 }
 
-// BenchmarkEvents measures a report without its commit, which the proposer of the fixture stands in for.
+// BenchmarkEvents measures an events request without its commit, which the proposer of the fixture replaces.
 func BenchmarkEvents(b *testing.B) {
 	for _, groups := range []int{1, 4} {
 		b.Run(fmt.Sprintf("clicks=50/groups=%d", groups), func(b *testing.B) {
@@ -35,7 +35,7 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-// BenchmarkAuctions answers auctions without a sample of live ones, and with one in a thousand kept.
+// BenchmarkAuctions answers auctions with sampling off, and with one request in a thousand sampled.
 func BenchmarkAuctions(b *testing.B) {
 	for _, every := range []int{0, 1_000} {
 		b.Run(fmt.Sprintf("every=%d", every), func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// share is what one raft group stores of a report.
+// share is the part of an events request that one raft group stores.
 type share struct {
 	group    ids.Group
 	records  []command.EventRecord
@@ -20,10 +20,10 @@ type share struct {
 	err      error
 }
 
-// errAnswer says that the machine's answer does not fit its command: a defect.
+// errAnswer reports that the state machine's answer does not match its command, which is a defect.
 var errAnswer = errors.New("the answer does not fit the command")
 
-// add puts a record into the share of its group.
+// add appends a record to the share of its group.
 func (es *eventScratch) add(group ids.Group, r *command.EventRecord) {
 	i := 0
 	for i < len(es.shares) && es.shares[i].group != group {
@@ -37,7 +37,7 @@ func (es *eventScratch) add(group ids.Group, r *command.EventRecord) {
 	s.records = append(s.records, *r)
 }
 
-// grow begins the share of another group in the memory of an earlier report.
+// grow adds an empty share for a group. It reuses the memory of an earlier request's share.
 func (es *eventScratch) grow(group ids.Group) {
 	if len(es.shares) < cap(es.shares) {
 		es.shares = es.shares[:len(es.shares)+1]
@@ -49,7 +49,7 @@ func (es *eventScratch) grow(group ids.Group) {
 	s.records, s.cmd, s.outcomes = s.records[:0], s.cmd[:0], s.outcomes[:0]
 }
 
-// outcome is what became of event i of the batch.
+// outcome returns the outcome of event i of the batch. REQUIRES: all shares are committed.
 func (es *eventScratch) outcome(i int) command.Outcome {
 	p := es.places[i]
 	return es.shares[p.share].outcomes[p.position].Outcome
@@ -57,8 +57,8 @@ func (es *eventScratch) outcome(i int) command.Outcome {
 
 // commitEvents proposes every share to its group, all at the same time, and waits for all of them.
 //
-// The wait does not end when the caller goes away or the node begins to stop: the events are on their way, and an answer
-// costs less than a repetition. The proposer bounds it.
+// The wait does not end when the caller disconnects or the node begins to stop: the events are already proposed, and an
+// answer costs less than a repetition. BOUND: the proposer bounds the wait.
 func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 	es := &sc.event
 	var others sync.WaitGroup
@@ -71,7 +71,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 		if i < len(es.shares)-1 {
 			others.Go(func() { c.commit(s) })
 		} else {
-			c.commit(s) // The last, mostly the only one, needs no goroutine.
+			c.commit(s) // The last share, usually the only one, needs no goroutine.
 		}
 	}
 	others.Wait()
@@ -92,7 +92,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 	return result
 }
 
-// suit leaves out of a share what its group cannot read before every node runs this version.
+// removeUnsupported removes the values from a share that its group cannot read until every node runs this version.
 func (c *Core) suit(s *share) {
 	if c.Level != nil && c.Level(s.group) >= command.LevelProducts {
 		return
@@ -115,7 +115,7 @@ func (c *Core) commit(s *share) {
 	}
 }
 
-// size estimates the memory that is held on to.
+// size estimates the memory that an eventScratch occupies, in bytes.
 func (es *eventScratch) size() int {
 	const (
 		eventSize  = 256

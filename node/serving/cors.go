@@ -21,11 +21,11 @@ var (
 	valueExposeHeaders = []byte("X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After")
 )
 
-const requestHeadersMax = 1 << 10 // BOUND: of names echoed in a preflight.
+const requestHeadersMax = 1 << 10 // BOUND: bytes of header names that the answer to a preflight echoes.
 
-// cors decides who may call from a browser. Storefronts do, from origins nobody knows beforehand, so every origin may
-// unless the configuration lists some. Credentials are never allowed: keys travel in a header that scripts set.
-type cors struct{ origins [][]byte } // Empty: every origin.
+// cors decides which origins may call from a browser. The origins of storefronts are not known beforehand, so every origin
+// may call unless the configuration lists some. Credentials are never allowed: scripts send the key in a header.
+type cors struct{ origins [][]byte } // Empty means every origin.
 
 func newCORS(origins []string) cors {
 	if slices.Contains(origins, "*") {
@@ -38,7 +38,7 @@ func newCORS(origins []string) cors {
 	return c
 }
 
-// append adds the CORS fields. Errors carry them too, or a browser hides the error from the page.
+// append adds the CORS fields to an answer. Errors have them too, because otherwise a browser hides the error from the page.
 func (c cors) append(sc *Scratch, r *Request, op Operation) {
 	switch {
 	case len(c.origins) == 0:
@@ -67,7 +67,7 @@ func (c cors) listed(origin []byte) bool {
 	return slices.ContainsFunc(c.origins, func(o []byte) bool { return bytes.Equal(o, origin) })
 }
 
-// tokens reports whether text is a comma-separated list of header names, which is safe to send back.
+// isTokenList reports whether text is a comma-separated list of header names, which is safe to send back.
 func tokens(text []byte) bool {
 	if len(text) == 0 || len(text) > requestHeadersMax {
 		return false
@@ -88,7 +88,7 @@ func tokens(text []byte) bool {
 	return true
 }
 
-// tokenByte reports whether c may stand in a token of RFC 9110, section 5.6.2.
+// tokenByte reports whether c is allowed in a token of RFC 9110, section 5.6.2.
 func tokenByte(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
 }

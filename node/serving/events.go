@@ -9,16 +9,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// eventsRunningMax is how many event reports may wait for their commit at the same time. BOUND: each holds its body and a
-// connection; when commits are that far behind, it is better for clients to hear so and to come back.
+// eventsRunningMax is how many events requests may wait for their commit at the same time. BOUND: each occupies its body
+// and a connection; when commits are that far behind, an immediate 503 with Retry-After is better for the clients.
 const eventsRunningMax = 4096
 
-// events answers POST /v2/events: 200 after every event of the body is committed, or the first thing that is wrong with
-// the body, or 503.
+// events answers POST /v2/events: 200 after every event of the body is committed, or the first violation in the body, or
+// 503.
 //
-// INVARIANT: nothing is proposed before the whole body is found good, so an invalid body leaves no trace. Of a good body
-// that is answered with 503 some groups may have committed their share and others not; the client repeats the body, the
-// groups that know its events answer as before, and nothing counts twice.
+// INVARIANT: nothing is proposed before the whole body is checked, so an invalid body leaves no trace. When a valid body is
+// answered with 503, some groups may have committed their share and others not. The client repeats the body, the groups
+// that know its events answer as before, and nothing counts twice.
 func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
 	if c.eventsRunning.Add(1) > eventsRunningMax {
 		c.eventsRunning.Add(-1)
@@ -40,8 +40,8 @@ func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
 	return apierr.OK
 }
 
-// prepareEvents turns the body into one share of records per raft group. It reads only, so a panic in it costs one
-// request; from commitEvents on nothing is caught.
+// prepareEvents turns the body into one share of records per raft group. It only reads, so a panic in it costs one request;
+// from commitEvents on panics are not recovered.
 func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 	defer sc.caught(&code)
 	view := c.View()
@@ -70,7 +70,7 @@ func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 	return apierr.OK
 }
 
-// countEvents counts what a group committed. It runs for every share that was committed, whatever became of the others.
+// countEvents counts the events that a group committed. It runs for every share that was committed, even if others failed.
 func (sc *Scratch) countEvents(s *share) {
 	for i := range s.outcomes {
 		o := &s.outcomes[i]
@@ -91,7 +91,7 @@ func wantsDetail(r *Request) bool {
 	return false
 }
 
-// appendDetail appends the status of every event, in the order of the body: recorded, duplicate (the first version stands)
+// appendDetail appends the status of every event, in the order of the body: recorded, duplicate (the first version counts)
 // or late (too old to count).
 func (es *eventScratch) appendDetail(dst []byte) []byte {
 	next := 0
@@ -128,7 +128,7 @@ func statusOf(o command.Outcome) string {
 	}
 }
 
-// appendQuoted appends text as a JSON string. REQUIRES: valid UTF-8, which the parser has made sure of.
+// appendQuoted appends text as a JSON string. REQUIRES: text is valid UTF-8; the parser has checked that.
 func appendQuoted(dst, text []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

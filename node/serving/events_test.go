@@ -26,7 +26,7 @@ func pageview(id string) string {
 	return fmt.Sprintf(`{"pageviews":[{"id":%q,%s,"page":{"type":"home"}}]}`, id, occurred)
 }
 
-// token mints what an auction would have given a winner.
+// token returns the token that an auction would have given to a winner.
 func token(node *servingtest.Node, p bidid.Payload) string {
 	p.Node, p.Epoch, p.Weight = 1, 1, 65535
 	if p.Marketplace == 0 {
@@ -53,14 +53,14 @@ func scrape(t *testing.T, node *servingtest.Node) string {
 func TestRecordsOfAReport(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
 	won := bidid.Payload{Charge: market.CPC, Shard: 6, Placement: 3, Campaign: 70, Bid: 71, Price: 250_000}
-	foreign := bidid.Payload{External: true, Shard: 9, ProductHash: 1}
+	externalBid := bidid.Payload{External: true, Shard: 9, ProductHash: 1}
 	body := fmt.Sprintf(`{
 		"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"entity":{"type":"product","id":"p-9"},"resolvedBidId":""}],
 		"clicks":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"externalCampaignId":%[3]q},
 			{"id":"3",%[1]s,"resolvedBidId":%[4]q},{"id":"4",%[1]s,"externalCampaignId":"unknown"}],
 		"purchases":[{"id":"1",%[1]s,"items":[{"productId":"a","quantity":2,"unitPrice":1.5},{"productId":"b"},{"productId":"c","unitPrice":0}]}],
 		"pageviews":[{"id":"1",%[1]s,"page":{"type":"home"}}]}`,
-		occurred, token(node, won), servingtest.ExternalID, token(node, foreign))
+		occurred, token(node, won), servingtest.ExternalID, token(node, externalBid))
 	a := ask(node.Core, "POST", "/v2/events", node.AuctionKey, body)
 	if a.status != 200 || a.body != "{}" {
 		t.Fatalf("%d %s", a.status, a.body)
@@ -118,7 +118,8 @@ func TestRecordsOfAReport(t *testing.T) {
 	}
 }
 
-// A repeat meets its first version also when the campaign with the event's externalCampaignId was made in between.
+// TestAnExternalCampaignDoesNotChooseTheGroup checks that a repeated event goes to the group of its first version also when
+// the campaign with the event's externalCampaignId was created in between.
 func TestAnExternalCampaignDoesNotChooseTheGroup(t *testing.T) {
 	for i := range 20 {
 		groups := map[ids.Group]bool{}
@@ -136,7 +137,7 @@ func TestAnExternalCampaignDoesNotChooseTheGroup(t *testing.T) {
 	}
 }
 
-// One group gets one command, whatever the number of its events.
+// TestOneCommandPerGroup checks that a group gets one command for all events of a request.
 func TestOneCommandPerGroup(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
 	var views []string
@@ -229,7 +230,8 @@ func TestEmptyArraysNeedNoCommit(t *testing.T) {
 	}
 }
 
-// A proposer whose answers do not fit is a defect: nobody may be told that events are safe.
+// TestUnreadableAnswerIsA500 checks that events are not acknowledged if the state machine's answer does not match the
+// command, which is a defect.
 func TestUnreadableAnswerIsA500(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	for name, reply := range map[string][]byte{
@@ -244,7 +246,8 @@ func TestUnreadableAnswerIsA500(t *testing.T) {
 	}
 }
 
-// Beyond the bound of waiting reports, the next is told to come back, and afterwards all is as before.
+// TestWaitingReportsAreBounded checks that a request beyond the bound of waiting events requests is answered with 503, and
+// that all waiting requests are answered in the end.
 func TestWaitingReportsAreBounded(t *testing.T) {
 	const bound = 4096
 	node := servingtest.New(servingtest.Spec{Bids: 10})
@@ -253,13 +256,13 @@ func TestWaitingReportsAreBounded(t *testing.T) {
 	for i := range bound {
 		all.Go(func() {
 			if a := ask(node.Core, "POST", "/v2/events", node.AuctionKey, pageview(fmt.Sprint(i))); a.status != 200 {
-				t.Errorf("report %d: %d %s", i, a.status, a.body)
+				t.Errorf("request %d: %d %s", i, a.status, a.body)
 			}
 		})
 	}
 	node.Proposer.Waiting(bound)
 	if a := ask(node.Core, "POST", "/v2/events", node.AuctionKey, pageview("one more")); a.status != 503 || a.errCode(t) != "service_unavailable" {
-		t.Errorf("the report beyond the bound: %d %s", a.status, a.body)
+		t.Errorf("the request beyond the bound: %d %s", a.status, a.body)
 	}
 	if a := ask(node.Core, "POST", "/v2/auctions", node.AuctionKey, auctionBody); a.status != 201 {
 		t.Errorf("auctions wait for events: %d", a.status)
@@ -271,7 +274,7 @@ func TestWaitingReportsAreBounded(t *testing.T) {
 	}
 }
 
-// The rollup cell is the start of the local hour, wherever the zone and its summer time put it.
+// TestCells checks that the rollup cell is the start of the local hour in zones with odd offsets and with summer time.
 func TestCells(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	for _, tc := range []struct{ zone, occurred, start string }{
@@ -336,7 +339,7 @@ type fixedReply []byte
 
 func (r fixedReply) Propose(_ context.Context, _ ids.Group, _ []byte) ([]byte, error) { return r, nil }
 
-// discard answers as if every record were new, and remembers none.
+// discard answers as if every record were new, and stores none.
 type discard struct{}
 
 func (discard) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, error) {
@@ -347,7 +350,8 @@ func (discard) Propose(_ context.Context, _ ids.Group, cmd []byte) ([]byte, erro
 	return command.AppendEventResults(nil, make([]command.EventResult, opened.Count)), nil
 }
 
-// A purchase says which of its products the catalog does not have, once the group can read it.
+// TestUnknownProductsAreMarked checks that the record of a purchase marks products that the catalog does not have, if the
+// feature level of the group allows it.
 func TestUnknownProductsAreMarked(t *testing.T) {
 	for _, level := range []command.Level{command.LevelWallets, command.LevelProducts} {
 		node := servingtest.New(servingtest.Spec{Bids: 10})

@@ -29,13 +29,13 @@ func parserOf(operation string) parser {
 	}
 }
 
-// Explain holds the auctions of a body, as the operation would at this moment, and tells what became of every bid. It has
-// no effect: no number is taken that a live auction could have, nothing is counted, and the tokens of its winners are
-// neither shown nor made with a key that anybody knows. A body that the operation would refuse is refused with the same
-// code and message.
+// Explain runs the auctions of a body as the operation would at the time now, and returns the outcome of every bid with its
+// reason. It has no effect: it uses no number that a live auction could have, counts nothing, and makes the tokens of the
+// winners with a key that is thrown away and does not return them. A body that the operation would refuse is refused with
+// the same code and message.
 //
-// It may look at every bid of a large marketplace, and steps the background.Work of its context. err is that of a step; then there is
-// no explanation.
+// It may read every bid of a large marketplace, and steps the background.Work of its context. err is the error of a step;
+// then there is no explanation.
 func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (
 	e Explanation, code apierr.Code, message string, err error,
 ) {
@@ -63,15 +63,15 @@ func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string
 	return e, apierr.OK, "", err
 }
 
-// explainer explains one request, live or asked for.
+// explainer explains one request: a sampled one, or the body of a call of Explain. Replay uses it too.
 type explainer struct {
 	core          *Core
 	view          *market.View
 	marketplace   *market.Marketplace
-	candidatesMax int // That an auction shows.
+	candidatesMax int // How many candidates of an auction are listed at most, winners excepted.
 
 	ticket  auction.Ticket
-	stale   auction.Groups // What ticket.Stale points to, if anything.
+	stale   auction.Groups // The target of ticket.Stale, unless that is nil.
 	request auction.Request
 	results auction.Results
 	scratch auction.Scratch
@@ -90,7 +90,7 @@ func (x *explainer) parse(operation string, body []byte, secret *[32]byte) apier
 	return apierr.OK
 }
 
-// explain holds the auctions and gathers the fates, in steps of one bid. REQUIRES: parse returned OK.
+// explain runs the auctions and gathers the explanation of each bid, in steps of one bid. REQUIRES: parse returned OK.
 func (x *explainer) explain(ctx context.Context, operation string) (e Explanation, err error) {
 	e = Explanation{
 		At: time.UnixMilli(x.ticket.NowMillis).UTC().Format(timeFormat), Operation: operation, Auctions: make([]ExplainedAuction, len(x.request.Auctions)),
@@ -115,9 +115,9 @@ func (x *explainer) explain(ctx context.Context, operation string) (e Explanatio
 	return e, nil
 }
 
-// nobodysKeys is a keyring whose tokens no node accepts.
+// throwawayKeyring returns a keyring with a random key. No node accepts its tokens.
 func nobodysKeys() *bidid.Keyring {
 	k := bidid.Key{ID: 1}
-	_, _ = cryptorand.Read(k.Key[:]) // Never fails: the runtime ends the process instead.
+	_, _ = cryptorand.Read(k.Key[:]) // Read never returns an error: the runtime ends the process instead.
 	return bidid.NewKeyring([]bidid.Key{k})
 }

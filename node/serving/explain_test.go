@@ -24,7 +24,7 @@ func explained(t *testing.T, core *serving.Core, operation, body string) serving
 	return e
 }
 
-// counted are the lines of the metrics that requests move.
+// counted returns the lines of the metrics that requests change.
 func counted(t *testing.T, node *servingtest.Node) string {
 	t.Helper()
 	var lines []string
@@ -41,7 +41,8 @@ func counted(t *testing.T, node *servingtest.Node) string {
 	return strings.Join(lines, "\n")
 }
 
-// An explanation has the winners and the losers that the live auction has, and counts nothing.
+// TestExplanationsAgreeWithAuctions checks that an explanation has the winners and losers of the live auction, and changes
+// no counter.
 func TestExplanationsAgreeWithAuctions(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
 	for operation, body := range map[string]string{
@@ -119,7 +120,7 @@ func TestExplainRefuses(t *testing.T) {
 	f(servingtest.Suspended, auctionBody, apierr.InvalidMarketplace)
 }
 
-// An explanation whose caller is gone ends.
+// TestExplainStops checks that an explanation ends when its context is cancelled.
 func TestExplainStops(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -130,7 +131,8 @@ func TestExplainStops(t *testing.T) {
 	}
 }
 
-// The ring holds the newest requests of a marketplace, as they were answered, and no more than its bound.
+// TestRecentAuctions checks that the ring has the newest requests of a marketplace with their answers, and not more than
+// its bound.
 func TestRecentAuctions(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 100})
 	if all, every := node.Core.Recent(servingtest.Marketplace); all != nil || every != 0 {
@@ -160,21 +162,21 @@ func TestRecentAuctions(t *testing.T) {
 	}
 }
 
-// One request in ten is kept, give or take.
+// TestRecentAuctionsAreSampled checks that about one request in ten is sampled.
 func TestRecentAuctionsAreDrawn(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	node.Deps.ExplainEvery = 10
 	core := serving.New(node.Deps)
-	drawn := 0
+	sampled := 0
 	for range 2_000 {
 		if ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody); serving.RecentIsBusy(core) {
-			drawn++
+			sampled++
 			serving.WaitRecent(core)
 		}
 	}
 	all, _ := core.Recent(servingtest.Marketplace)
-	if len(all) == 0 || drawn > 1_000 {
-		t.Errorf("%d drawn, %d kept", drawn, len(all))
+	if len(all) == 0 || sampled > 1_000 {
+		t.Errorf("%d sampled, %d kept", sampled, len(all))
 	}
 }
 

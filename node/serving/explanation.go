@@ -14,20 +14,21 @@ import (
 
 const (
 	timeFormat = "2006-01-02T15:04:05.000Z"
-	// explainedMax is how many candidates an auction shows. BOUND: of an answer.
+	// explainedMax is how many candidates of an auction are listed. BOUND: it bounds the size of an answer.
 	explainedMax = 1_000
-	// gatheredMax is how many candidates are gathered before the best are chosen. BOUND: of memory; winners are always among them.
+	// gatheredMax is how many candidates are gathered before the best are chosen. BOUND: it bounds memory. Winners are
+	// gathered beyond it.
 	gatheredMax = 20_000
 )
 
-// Explanation is one request for auctions and what became of every bid that could have competed.
+// Explanation is one request for auctions with the outcome of every bid that could have competed.
 type Explanation struct {
 	At        string             `json:"at" format:"date-time"`
 	Operation string             `json:"operation" enum:"auctions,sponsored-brand,travel"`
 	Auctions  []ExplainedAuction `json:"auctions"`
 }
 
-// ExplainedAuction is one of its auctions.
+// ExplainedAuction is one auction of an Explanation.
 type ExplainedAuction struct {
 	ResultType string            `json:"resultType"`
 	Bucket     int               `json:"placementId,omitempty" doc:"The experiment bucket that the request named."`
@@ -39,7 +40,7 @@ type ExplainedAuction struct {
 	Omitted    int               `json:"omitted" doc:"Losers that are not listed."`
 }
 
-// Candidate is a bid and what decided its fate. Amounts are minor units, fractions included.
+// Candidate is a bid with its outcome and the values that decided it. Amounts are in minor units and may have fractions.
 type Candidate struct {
 	Outcome      string      `json:"outcome" enum:"won,lost"`
 	Rank         int         `json:"rank,omitempty" doc:"Of a winner."`
@@ -47,7 +48,7 @@ type Candidate struct {
 	Reason       string      `json:"reason,omitempty" doc:"Of a loser: the first gate that it failed."`
 	CampaignID   string      `json:"campaignId,omitempty" doc:"Absent for external demand."`
 	BidID        string      `json:"bidId,omitempty" doc:"Absent for external demand."`
-	BidNumber    uint32      `json:"-"` // Ordinal in the campaign's group, from which the management listener finds the id.
+	BidNumber    uint32      `json:"-"` // The bid's ordinal in the campaign's group, by which the management API finds its id.
 	VendorID     string      `json:"vendorId,omitempty"`
 	DemandSource string      `json:"demandSource,omitempty" doc:"Of external demand."`
 	DemandBid    *uint32     `json:"demandBid,omitempty" doc:"Of external demand: the position among the auction's external bids, from 0."`
@@ -75,12 +76,13 @@ type Rival struct {
 	Score float64     `json:"score"`
 }
 
-// gathering is what is known of one auction while its fates come in, in no order.
+// gathering collects the candidates of one auction, which the engine reports in no particular order.
 type gathering struct {
 	all     []gathered
 	omitted int
 }
 
+// gathered is a candidate with the values by which candidates are ordered.
 type gathered struct {
 	Candidate
 
@@ -121,7 +123,7 @@ func (g *gathering) add(x *explainer, i int, f *auction.Fate) {
 	g.all = append(g.all, gathered{c, f.Won, f.ScoreHi, f.ScoreLo, f.Reason})
 }
 
-// bounded leaves out an amount that stands for no bound.
+// bounded formats an amount. It returns an empty text for math.MaxInt64, which means that there is no bound.
 func bounded(m money.Micros, minor func(money.Micros) json.Number) json.Number {
 	if m == math.MaxInt64 {
 		return ""
@@ -129,7 +131,8 @@ func bounded(m money.Micros, minor func(money.Micros) json.Number) json.Number {
 	return minor(m)
 }
 
-// auction orders the candidates: winners by rank; losers by score, then by how far they came, then by the bid.
+// auction returns the explained auction with its candidates in order: winners by rank, then losers by score, then by the
+// number of gates that they passed, then by the bid.
 func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 	result, asked := &x.results.Results[i], &x.request.Auctions[i]
 	slices.SortFunc(g.all, func(a, b gathered) int {
@@ -179,7 +182,7 @@ func microsPerMinor(exponent uint8) int64 {
 	return per
 }
 
-// minorUnits writes an amount in minor units, exactly.
+// minorUnits formats an amount in minor units exactly, as a decimal without trailing zeros.
 func minorUnits(m money.Micros, exponent uint8) string {
 	per := microsPerMinor(exponent)
 	whole, rest := int64(m)/per, int64(m)%per
@@ -193,15 +196,16 @@ func minorUnits(m money.Micros, exponent uint8) string {
 			text = "-0"
 		}
 	}
-	digits := strconv.FormatInt(per+rest, 10)[1:] // With leading zeros.
+	digits := strconv.FormatInt(per+rest, 10)[1:] // Adding per keeps the leading zeros of rest.
 	for digits[len(digits)-1] == '0' {
 		digits = digits[:len(digits)-1]
 	}
 	return text + "." + digits
 }
 
-// score makes one number of the two halves: minor units of a bid of quality 1, where one charge type competes. What differs
-// below its precision is in order all the same.
+// score converts the two halves of a score into one number. Where all competing bids have one charge type, it is the bid of
+// quality 1 with the same score, in minor units. Scores that differ below the precision of a float are ordered by their
+// halves.
 func score(hi, lo uint64, exponent uint8) float64 {
 	return (float64(hi)*(1<<64) + float64(lo)) / (1 << 60) / float64(microsPerMinor(exponent))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Header names and values of answers, as bytes made once.
+// Header names and values of answers. They are byte slices made once, so that an answer allocates nothing.
 var (
 	nameContentType   = []byte("Content-Type")
 	nameCacheControl  = []byte("Cache-Control")
@@ -23,7 +23,8 @@ var (
 	valuesRetrySecond = [...][]byte{[]byte("1"), []byte("2"), []byte("3")}
 )
 
-// fieldsMax is how many header fields an answer can have. BOUND: 4 always, 7 for CORS, 3 that depend on the code.
+// fieldsMax is how many header fields an answer can have. BOUND: 4 that every answer has, 7 for CORS, 3 that depend on the
+// code.
 const fieldsMax = 14
 
 func (sc *Scratch) add(name, value []byte) { sc.Fields = append(sc.Fields, Field{name, value}) }
@@ -47,13 +48,13 @@ func (sc *Scratch) finish(c *Core, r *Request, t target, op Operation, code apie
 	sc.add(nameCacheControl, valueNoStore)
 	sc.add(nameOptions, valueNoSniff)
 	sc.add(nameRequestID, sc.requestID(r))
-	if t.onV2 || t.endpoint == nil { // A page that mistypes the path has to be able to read so.
+	if t.onV2 || t.endpoint == nil { // Without CORS fields a page could not read the 404 of a misspelt path.
 		c.cors.append(sc, r, op)
 	}
 	sc.op, sc.code = op, code
 }
 
-// requestID echoes the caller's id when it is one, else mints a UUIDv7.
+// requestID returns the caller's request id if it is valid, or else a new UUIDv7.
 func (sc *Scratch) requestID(r *Request) []byte {
 	if validRequestID(r.RequestID) {
 		return r.RequestID
@@ -69,7 +70,7 @@ func (sc *Scratch) requestID(r *Request) []byte {
 	return sc.minted
 }
 
-const requestIDMax = 64 // BOUND: the interface's.
+const requestIDMax = 64 // BOUND: set by the interface, in bytes.
 
 func validRequestID(id []byte) bool {
 	if len(id) == 0 || len(id) > requestIDMax {

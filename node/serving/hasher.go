@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// hasher makes the keyed hashes under which ids are stored. The state holds no id of a user or an event, only these, and
-// nobody without the cluster's secret can make two ids collide or test a guess.
+// hasher makes the keyed hashes under which ids are stored. The replicated state holds only these hashes and no id of a
+// user or an event. Without the cluster's secret nobody can make two ids collide or test a guess.
 //
-// A hash is SHA-256 over secret, purpose, marketplace, array and text, cut short. Cutting it takes away what a plain
-// prefix key lacks against HMAC (extending a hash needs the whole of it), at half the cost. The secret never changes and
-// is not a token key: rotating those must not let a click charge again.
+// A hash is SHA-256 over secret, purpose, marketplace, array and text, truncated to half or less. Truncation removes the
+// weakness of a key as plain prefix against HMAC, because extending a hash needs all of it, and the cost is half of
+// HMAC's. The secret never changes and is not a token key: rotating token keys must not let a click be charged again.
 type hasher struct {
 	secret      *[32]byte
 	marketplace uint16
-	input       []byte // Reused.
+	input       []byte // The buffer of the hash input, reused.
 }
 
 func (h *hasher) sum(purpose byte, kind event.Kind, text []byte) [sha256.Size]byte {
@@ -29,19 +29,19 @@ func (h *hasher) sum(purpose byte, kind event.Kind, text []byte) [sha256.Size]by
 	return sha256.Sum256(h.input)
 }
 
-// event is the idempotency key of an event: (marketplace, array, id).
+// event returns the idempotency key of an event, which depends on marketplace, array and id.
 func (h *hasher) event(kind event.Kind, id []byte) [16]byte {
 	s := h.sum('e', kind, id)
 	return [16]byte(s[:16])
 }
 
-// charge is the key under which a token is charged at most once per interaction.
+// charge returns the key under which a token is charged at most once per interaction.
 func (h *hasher) charge(interaction event.Kind, token []byte) [16]byte {
 	s := h.sum('c', interaction, token)
 	return [16]byte(s[:16])
 }
 
-// user is the key of a user, never 0, which stands for none.
+// user returns the hash of a user. It is never 0, because 0 means no user.
 func (h *hasher) user(id []byte) uint64 {
 	s := h.sum('u', 0, id)
 	return max(1, binary.LittleEndian.Uint64(s[:8]))
@@ -49,8 +49,8 @@ func (h *hasher) user(id []byte) uint64 {
 
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
 
-// UserHash is the key of a user in a marketplace: what events, auctions and segments know of an opaqueUserId. secret is
-// command.Secrets.Duplicate.
+// UserHash returns the hash of an opaqueUserId in a marketplace, by which events, auctions and segments identify the user.
+// It is never 0. secret is command.Secrets.Duplicate.
 func UserHash(secret *[32]byte, marketplace uint16, id []byte) uint64 {
 	h := hasher{secret: secret, marketplace: marketplace}
 	return h.user(id)

@@ -2,10 +2,10 @@ package serving
 
 import "github.com/gavel-ads/gavel/node/apierr"
 
-// NeedsBody reports whether the body of the request in sc.Request decides how it is answered, and which marketplace its key
-// belongs to. When it reports false, Serve gives the same answer without a body: the path, the method, the key or the marketplace
-// is refused, or the operation takes none. A listener calls it when it has the head of a request whose body is still to come, so
-// that it keeps nothing for a request that is refused anyway. It changes nothing of the scratch that Serve reads.
+// NeedsBody reports whether the answer to the request in sc.Request depends on its body, and to which marketplace its key
+// belongs. If it reports false, Serve gives the same answer without a body: the path, the method, the key or the
+// marketplace is refused, or the operation takes no body. A listener calls it when it has the head of a request and not yet
+// the body, so that it stores nothing for a request that is refused anyway. It changes nothing that Serve reads.
 func (c *Core) NeedsBody(sc *Scratch) (marketplace uint16, needs bool) {
 	r := &sc.Request
 	t := c.route(sc, r)
@@ -22,7 +22,7 @@ func (c *Core) NeedsBody(sc *Scratch) (marketplace uint16, needs bool) {
 // Authenticated reports whether the request that was served had a valid key.
 func (sc *Scratch) Authenticated() bool { return sc.authenticated }
 
-// Discard gives back a scratch that only NeedsBody was asked with: nothing is counted.
+// Discard returns a scratch to the pool that was used only for NeedsBody. No request is counted.
 func (sc *Scratch) Discard() {
 	sc.Request = Request{}
 	sc.core.scratches.Put(sc)

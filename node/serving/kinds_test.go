@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The three operations of auctions answer with their own result types; each refuses the bodies of the others.
+// TestKindsOfAuctions checks that the three operations on auctions answer with their own result types, and that each refuses
+// the bodies of the others.
 func TestKindsOfAuctions(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Kinds: true})
 	banners := fmt.Sprintf(`{"auctions":[{"type":"banners","slots":2,"slotId":%q}]}`, servingtest.Slot)
@@ -42,7 +43,8 @@ func TestKindsOfAuctions(t *testing.T) {
 	}
 }
 
-// An auction names its user as that user's events do, so that caps and segments meet.
+// TestUsersOfAuctionsAreThoseOfEvents checks that an auction and an event hash a user alike, so that caps and segments
+// apply to that user.
 func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{})
 	a := ask(node.Core, "POST", "/v2/events", node.AuctionKey,
@@ -76,22 +78,22 @@ func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 		return strings.Count(a.body, "resolvedBidId") == 2
 	}
 	if !wins(`"ann"`) || !wins(`"bob"`) {
-		t.Fatal("somebody is capped before anything happened")
+		t.Fatal("a user is capped before the first exposure")
 	}
 	day := uint32(servingtest.NowMillis / 86_400_000)
 	node.Market.Met(capped, &market.Meeting{User: records[0].UserHash, Interaction: market.CapImpressions, Day: day})
 	if wins(`"ann"`) {
-		t.Error("the cap lets ann through")
+		t.Error("the cap does not stop ann")
 	}
 	if wins(`"\u0061nn"`) {
-		t.Error("the cap lets ann through when her name has an escape")
+		t.Error("the cap does not stop ann when her id has an escape")
 	}
 	if !wins(`"bob"`) {
 		t.Error("ann's cap stops bob")
 	}
 }
 
-// A campaign's schedule is read in the marketplace's time zone.
+// TestSchedulesFollowTheTimeZone checks that a campaign's schedule is in the marketplace's time zone.
 func TestSchedulesFollowTheTimeZone(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{})
 	zone := time.FixedZone("half past", 5*3600+1800)
@@ -120,7 +122,7 @@ func TestSchedulesFollowTheTimeZone(t *testing.T) {
 	}
 }
 
-// In H3 mode a location has to be a cell.
+// TestLocationsAreCellsInH3Mode checks that in H3 mode a location must be an H3 cell.
 func TestLocationsAreCellsInH3Mode(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{})
 	body := `{"auctions":[{"type":"listings","slots":1,"category":"c","geoTargeting":"Berlin"}]}`

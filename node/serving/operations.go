@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// Operation is what a request asked for, as metrics name it.
+// Operation is the operation that a request asked for. Its names are label values of metrics.
 type Operation uint8
 
 // The operations.
 const (
-	OpUnknown Operation = iota // A path that nobody serves.
+	OpUnknown Operation = iota // The path has no endpoint.
 	OpAuctions
 	OpBrands
 	OpTravel
@@ -28,7 +28,7 @@ const (
 
 var operationNames = [operations]string{"unknown", "auctions", "sponsored_brand", "travel", "events", "health", "preflight"}
 
-// successStatus is the status of an operation that went well. For OpUnknown nothing goes well.
+// successStatus is the status of an operation that succeeded. OpUnknown never succeeds.
 var successStatus = [operations]int{
 	http.StatusNotFound, http.StatusCreated, http.StatusCreated, http.StatusCreated, http.StatusOK, http.StatusOK, http.StatusNoContent,
 }
@@ -36,7 +36,8 @@ var successStatus = [operations]int{
 // String returns the operation's name.
 func (o Operation) String() string { return operationNames[o] }
 
-// NewMetrics returns the metrics of a node, with the words of the rooms that own them as label values.
+// NewMetrics returns the metrics of a node. The label values are the names of codes, reasons, kinds and outcomes in the
+// packages that define them.
 func NewMetrics() *metrics.Metrics {
 	v := metrics.Vocabulary{Operations: operationNames[:]}
 	for c := range apierr.Codes {

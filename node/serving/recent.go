@@ -11,31 +11,32 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Bounds of what is kept of live auctions. BOUND: 50 × 5 × 50 candidates of about 400 bytes are 5 MB at the very worst.
+// Bounds of the ring of explanations. BOUND: 50 × 5 × 50 candidates of about 400 bytes are 5 MB in the worst case.
 const (
 	recentMax           = 50 // Requests.
-	recentCandidatesMax = 50 // Of one auction.
+	recentCandidatesMax = 50 // Candidates of one auction.
 )
 
-// recent is a ring of live requests, drawn by lot, with what became of every bid. A request that is drawn only copies its
-// body; it is explained by a goroutine of its own, at most one at a time, from the very view it was answered from. The
-// balances may have moved in between by what other requests did in these microseconds.
+// recent is a ring of explanations of randomly sampled live requests. The goroutine of a sampled request only copies its
+// body; another goroutine explains it, at most one at a time, from the same view that it was answered from. Balances may
+// have changed in the microseconds in between.
 type recent struct {
-	every uint64 // One request in so many, on average.
+	every uint64 // On average one request in every is sampled.
 	busy  atomic.Bool
-	body  []byte // OWNERSHIP: of whoever has set busy.
+	body  []byte // OWNERSHIP: it belongs to the goroutine that has set busy.
 
 	mu   sync.Mutex
 	ring []kept // Oldest first.
 }
 
+// keptExplanation is an explanation in the ring with its marketplace.
 type kept struct {
 	marketplace uint16
 	explanation Explanation
 }
 
-// drawn reports whether this request is one of those that are kept. The gaps are drawn, so that no rhythm of the traffic
-// hides a part of it.
+// sampled reports whether this request is sampled. The gaps between samples have random lengths, so that requests that
+// come at regular intervals are sampled like all others.
 func (sc *Scratch) drawn(r *recent) bool {
 	if sc.undrawn > 0 {
 		sc.undrawn--
@@ -45,10 +46,10 @@ func (sc *Scratch) drawn(r *recent) bool {
 	return true
 }
 
-// keep has the request explained that was just answered.
+// explainAsync starts the explanation of the request that was just answered, unless an earlier one is still running.
 func (r *recent) keep(sc *Scratch, view *market.View, m *market.Marketplace, operation string, secret *[32]byte) {
 	if !r.busy.CompareAndSwap(false, true) {
-		return // The one before is not done yet.
+		return
 	}
 	r.body = append(r.body[:0], sc.request.Body...)
 	x := &explainer{core: sc.core, view: view, marketplace: m, candidatesMax: recentCandidatesMax, ticket: sc.ticket, stale: sc.stale}
@@ -61,7 +62,7 @@ func (r *recent) keep(sc *Scratch, view *market.View, m *market.Marketplace, ope
 func (r *recent) explain(x *explainer, operation string, secret *[32]byte) {
 	defer r.busy.Store(false)
 	defer func() {
-		if cause := recover(); cause != nil { // It only reads: the next one may go better.
+		if cause := recover(); cause != nil { // An explanation only reads, so a panic costs nothing else.
 			x.core.Log.Error("explanation_panicked", slog.Any("cause", cause))
 		}
 	}()
@@ -70,7 +71,7 @@ func (r *recent) explain(x *explainer, operation string, secret *[32]byte) {
 	}
 	explanation, err := x.explain(context.Background(), operation)
 	if err != nil {
-		panic("serving: an explanation that nobody stops was stopped: " + err.Error())
+		panic("serving: an explanation without a deadline was stopped: " + err.Error())
 	}
 	k := kept{x.marketplace.Ordinal, explanation}
 	if cap(r.body) > scratchMax {
@@ -84,8 +85,8 @@ func (r *recent) explain(x *explainer, operation string, secret *[32]byte) {
 	r.ring = append(r.ring, k)
 }
 
-// Recent returns what is kept of the live auctions of a marketplace, newest first, and one in how many requests that is;
-// 0 when none are.
+// Recent returns the explanations of the sampled live auctions of a marketplace, newest first, and the sampling rate: on
+// average one request in every is sampled, 0 when sampling is off.
 func (c *Core) Recent(marketplace uint16) (all []Explanation, every uint64) {
 	if c.recent == nil {
 		return nil, 0
@@ -100,7 +101,7 @@ func (c *Core) Recent(marketplace uint16) (all []Explanation, every uint64) {
 	return all, c.recent.every
 }
 
-// newRecent returns a ring for one request in every, nil for 0.
+// newRecent returns a ring for a sampling rate, or nil for 0.
 func newRecent(every int) *recent {
 	if every <= 0 {
 		return nil

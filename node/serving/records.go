@@ -14,13 +14,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// eventScratch is the memory of one event report.
+// eventScratch is the memory of one events request.
 type eventScratch struct {
 	batch  event.Batch
 	items  []command.PurchaseItem
-	shares []share // By first touch; the spare ones behind len keep their memory.
-	places []placed
-	seen   []uint64 // The beginnings of the keys, by event.
+	shares []share  // One per group, in the order of their first events. Those between len and cap keep their memory.
+	places []placed // The position of the record of each event.
+	seen   []uint64 // The first eight bytes of the key of each event.
 
 	core        *Core
 	view        *market.View
@@ -29,7 +29,7 @@ type eventScratch struct {
 	hasher      hasher
 }
 
-// placed says where event i of the batch went: record position of share.
+// recordPosition is the position of an event's record: the index of its share, and the index of the record in the share.
 type placed struct{ share, position int }
 
 func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace, secret *[32]byte) {
@@ -40,7 +40,7 @@ func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace,
 	es.hasher.secret, es.hasher.marketplace = secret, m.Ordinal
 }
 
-// forget drops every reference to the body of the last report, so that the pool does not keep bodies alive.
+// clearBody removes every reference to the body of the last request, so that the pool does not keep bodies alive.
 func (es *eventScratch) forget() {
 	es.batch.Body, es.view = nil, nil
 	clear(es.batch.Events)
@@ -53,10 +53,10 @@ func (es *eventScratch) forget() {
 	es.shares, es.places, es.seen = es.shares[:0], es.places[:0], es.seen[:0]
 }
 
-// place makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
-// the group of the token's shard, where its campaign is and is charged; any other to a group fixed by its id, also when an
-// external id ties it to a campaign: a repeat must meet its first version, and that id may have become known, or
-// another campaign's, in between. Reports ask every group.
+// addEvent makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
+// the group of the token's shard, where its campaign is and is charged. Any other event goes to a group that its id
+// determines, also when an external id names its campaign: a repeated event must go to the group of its first version, and
+// the external id may have become known, or name another campaign, in between. Reports ask every group.
 func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Event, nowMillis int64) apierr.Code {
 	r := command.EventRecord{
 		Key: es.hasher.event(e.Kind, e.ID), Kind: e.Kind,
@@ -88,8 +88,9 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 	return apierr.OK
 }
 
-// repeated returns where the first event of this report with a key went, nil when there is none yet, and notes the key. A
-// repeat becomes its first version again, so that it meets it: with another token or time it would go elsewhere.
+// repeated returns the position of the first record of this request with a key, or nil if there is none yet, and stores the
+// key. A repeated event takes the record of its first version, so that it is found to be a duplicate: with another token or
+// time it would go to another group or hour.
 func (es *eventScratch) repeated(key *[16]byte) *placed {
 	begin := binary.LittleEndian.Uint64(key[:])
 	es.seen = append(es.seen, begin)
@@ -101,19 +102,20 @@ func (es *eventScratch) repeated(key *[16]byte) *placed {
 	return nil
 }
 
-// open reads an event's token. A token from the future is none of ours: no clock of the cluster is that far ahead.
+// open opens an event's token and reports whether it is authentic. A token that was issued more than
+// event.FutureMillisMax after nowMillis is not: no clock of the cluster is that far ahead.
 func (es *eventScratch) open(keyring *bidid.Keyring, e *event.Event, nowMillis int64) (bidid.Payload, bool) {
 	p, authentic := keyring.Open(es.marketplace, e.ResolvedBidID)
 	return p, authentic && p.IssuedMillis <= nowMillis+event.FutureMillisMax
 }
 
-// forged returns the first event before a fault whose token is not authentic: the parser knows no keys, and the first
-// violation is the answer. Nil: the fault is the first.
+// forged returns the first event before a fault whose token is not authentic, or nil if there is none. The parser has no
+// keys, so it cannot find such an event, and the first violation must be answered.
 func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *wire.Fault) *event.Event {
 	for i := range es.batch.Events {
 		e := &es.batch.Events[i]
 		if !fault.Follows(e) {
-			return nil // Events are in the interface's order.
+			return nil // Events are in the interface's order, so all others come after the fault too.
 		}
 		if len(e.ResolvedBidID) == 0 {
 			continue
@@ -125,8 +127,8 @@ func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *w
 	return nil
 }
 
-// resolve fills in what the token says. The token alone decides campaign, price and charge type. A bid from another
-// source (external) is counted under no campaign and never charged.
+// resolve sets the fields of a record that come from its token. The token alone decides campaign, price and charge type.
+// A bid of external demand is counted under no campaign and never charged.
 func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *event.Event) {
 	r.ChargeKey = es.hasher.charge(e.Kind, e.ResolvedBidID)
 	r.Bucket = hourOf(p.IssuedMillis)
@@ -153,7 +155,7 @@ func (es *eventScratch) purchase(e *event.Event) []command.PurchaseItem {
 	return es.items[first:len(es.items):len(es.items)]
 }
 
-// refuseToken refuses an event for its resolvedBidId. Why it is not authentic is not said.
+// refuseToken refuses an event for its resolvedBidId. The message does not say why the token is not authentic.
 func (sc *Scratch) refuseToken(e *event.Event) apierr.Code {
 	sc.message = append(sc.message[:0], e.Kind.String()...)
 	sc.message = append(sc.message, '[')
@@ -162,17 +164,17 @@ func (sc *Scratch) refuseToken(e *event.Event) apierr.Code {
 	return apierr.InvalidResolvedBidID
 }
 
-// hourOf returns Unix time / 3600, the bucket in which an id is remembered; 0 before 1970.
+// hourOf returns the hour of a time since 1970, which is the bucket in which an idempotency key is stored; 0 before 1970.
 func hourOf(millis int64) uint32 {
-	return uint32(max(0, millis) / 3_600_000) //nolint:gosec // Until the year 491,936.
+	return uint32(max(0, millis) / 3_600_000) //nolint:gosec // It fits until the year 491,936.
 }
 
-// cellOf returns the rollup cell of a time: the start of its local hour, as Unix time / 900. Zones differ from UTC by
-// quarters of an hour, so cells of that size name the start of any local hour exactly.
+// cellOf returns the rollup cell of a time: the start of its local hour in quarters of an hour since 1970. Time zones
+// differ from UTC by multiples of a quarter, so a cell represents the start of any local hour exactly.
 func cellOf(millis int64, location *time.Location) uint32 {
 	seconds := max(0, millis) / 1000
 	_, offset := time.Unix(seconds, 0).In(location).Zone()
 	local := seconds + int64(offset)
 	start := seconds - (local%3600+3600)%3600
-	return uint32(max(0, start) / rollup.CellSeconds) //nolint:gosec // Until the year 124,000.
+	return uint32(max(0, start) / rollup.CellSeconds) //nolint:gosec // It fits until the year 124,000.
 }

@@ -14,33 +14,35 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Replay is how a supposed campaign did in the recorded auctions.
+// Replay is the result of a supposed campaign in the recorded auctions.
 type Replay struct {
-	From, To time.Time // All requests in between had the same chance to be recorded.
-	Every    uint64    // One in so many was; 0: this node records none.
-	Requests int
-	Auctions int
-	Omitted  int // Drawn requests whose bodies were too large to keep, or are no longer valid.
-	// Won are the requests in which the campaign won something.
+	From, To time.Time // All requests in this period had the same chance to be recorded.
+	Every    uint64    // On average one request in Every was recorded; 0 if this node records none.
+	Requests int       // The requests that were run again.
+	Auctions int       // The auctions of these requests.
+	Omitted  int       // The sampled requests whose bodies were too large to record, or are no longer valid.
+	// Won has one element for each request in which the campaign won.
 	Won []Won
 }
 
-// Won is what a campaign won in the auctions of one request.
+// Won is the result of a campaign in the auctions of one request.
 type Won struct {
 	Wins int
 	Paid money.Micros // The sum of the prices, each for the interaction that is charged.
 }
 
-// replayBusyMax is how much CPU time one replay takes. BOUND: a third of what a marketplace has in a minute by default, and what a
-// slow machine needs for a thousand requests; the interval of a forecast from a thousand is little wider than from ten thousand.
+// replayBusyMax is how much CPU time one replay takes at most. BOUND: a third of what a marketplace has in a minute by
+// default, and what a slow machine needs for a thousand requests; the confidence interval of a forecast from a thousand
+// requests is little wider than from ten thousand.
 const replayBusyMax = 5 * time.Second
 
-// Replay holds the recorded auctions of a marketplace once more, in a market where the supposition holds, and tells what its
-// campaign wins. They are held by the engine that held them first, under their numbers and at their times, by what
-// competitors bid and have left now. It has no effect.
+// Replay runs the recorded auctions of a marketplace again, in a market in which the supposition holds, and returns what the
+// supposed campaign wins. The engine runs them with their original numbers and times, but with the current bids and
+// balances of the competitors. It has no effect.
 //
-// It goes from the newest request backwards, steps the background.Work of its context with each, and ends when that has taken
-// replayBusyMax: then From is later. err is that of a step.
+// It begins with the newest request and goes backwards, steps the background.Work of its context with each, and ends when
+// the work has used replayBusyMax of CPU time; then From is later. err is the error of a step, and then r is empty. The
+// code is ServiceUnavailable if the marketplace or the cluster's secret is not known yet.
 func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (r Replay, code apierr.Code, err error) {
 	if c.tape == nil || c.Suppose == nil {
 		return Replay{From: now, To: now}, apierr.OK, nil
@@ -72,12 +74,12 @@ func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.Supposi
 	return r, apierr.OK, nil
 }
 
-// replay holds the auctions of one recorded request, and adds what the campaign wins.
+// replay runs the auctions of one recorded request and adds the campaign's wins to r.
 func (x *explainer) replay(recorded *recorded, signer *bidid.Signer, secret *[32]byte, own *[ids.TextLen]byte, r *Replay) {
 	x.ticket = recorded.ticket
 	x.ticket.Signer = signer
 	if len(recorded.body) == 0 || x.parse(recorded.operation, recorded.body, secret) != apierr.OK {
-		r.Omitted++ // It was too large to keep, or the settings were changed since.
+		r.Omitted++ // The body was too large to record, or the marketplace's settings have changed so that it is refused.
 		return
 	}
 	r.Requests++
@@ -87,7 +89,7 @@ func (x *explainer) replay(recorded *recorded, signer *bidid.Signer, secret *[32
 	}
 }
 
-// wins holds the auctions and adds up what a campaign wins.
+// wins runs the auctions and sums up what a campaign wins.
 func (x *explainer) wins(campaign *[ids.TextLen]byte) (w Won) {
 	auction.Run(x.view, &x.ticket, &x.request, &x.results, &x.scratch)
 	for i := range x.results.Results {

@@ -26,7 +26,7 @@ func replay(t *testing.T, core *serving.Core, s *market.Supposition) serving.Rep
 	return r
 }
 
-// recording is a core that records every request, its clock's beginning an hour ago.
+// recording returns a core that samples one request in every and began to answer an hour before the fixture's clock.
 func recording(every int) (*servingtest.Node, *serving.Core) {
 	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
 	node.Deps.ExplainEvery, node.Deps.Suppose = every, node.Market.Suppose
@@ -34,8 +34,8 @@ func recording(every int) (*servingtest.Node, *serving.Core) {
 	return node, serving.New(node.Deps)
 }
 
-// A campaign that is supposed wins in the recorded auctions what the same campaign wins when it is really there and the same
-// requests come again.
+// TestReplayEqualsWhatWouldHaveBeen checks that a supposed campaign wins in a replay what the same campaign wins if it
+// really exists and the same requests come again.
 func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 	node, core := recording(1)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -67,8 +67,8 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 
-	// The naive way: the campaign is put into the market, and the storefront counts its winners. A token has the price, but
-	// an explanation shows it.
+	// The reference adds the campaign to the market, repeats the requests and counts the campaign's winners. Only the token
+	// of a winner has the price, so the price comes from an explanation.
 	c := s.Campaign
 	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.SupposedID, 300, 1, true, market.Approved
 	slot := node.Market.PutCampaign(&c)
@@ -107,7 +107,8 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 	}
 }
 
-// Without a recording there is nothing to tell, and what is recorded is bounded and of one marketplace.
+// TestReplayOfLittle checks that a replay without recorded requests is empty, that recorded requests belong to one
+// marketplace, and that their number and size are bounded.
 func TestReplayOfLittle(t *testing.T) {
 	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	node, core := recording(0)
@@ -154,7 +155,8 @@ func TestReplayOfLittle(t *testing.T) {
 	}
 }
 
-// A replay takes so much CPU time and no more. It goes back from the newest request, and says from when on it has all.
+// TestReplayIsBounded checks that a replay ends when it has used its CPU time. It has run the newest requests, and From is
+// the time since which it has run all.
 func TestReplayIsBounded(t *testing.T) {
 	node, core := recording(1)
 	for range 30 {
@@ -163,7 +165,7 @@ func TestReplayIsBounded(t *testing.T) {
 		}
 	}
 	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
-	// Every look at this clock takes 100 ms: each step does, and the scheduler around each slice.
+	// Every reading of this clock advances it by 100 ms. Each step reads it, and the scheduler around each slice.
 	var clock time.Time
 	limits := background.Defaults
 	limits.Run = time.Hour

@@ -2,18 +2,18 @@ package serving
 
 import "time"
 
-// The interface's limits of bodies on /v2, where Deps leaves them open.
+// These are the interface's limits of bodies on /v2. They apply where Deps does not set others.
 const (
-	// BodyMax bounds the body of an auction request, the largest there is.
+	// BodyMax bounds the body of an auction request, the largest of all, in bytes.
 	BodyMax = 4 << 20 // BOUND: 50,000 product ids fit.
-	// eventsBodyMax bounds the body of an event report.
+	// eventsBodyMax bounds the body of an events request, in bytes.
 	eventsBodyMax = 1 << 20 // BOUND: 200 events fit many times over.
 )
 
-// Request is what a door knows of a request. All slices belong to the door.
+// Request is an HTTP request as a listener passes it to the core. OWNERSHIP: all slices belong to the listener.
 type Request struct {
-	// Now is when the request began, read once by the door. It is the time of its auctions and events, and what its
-	// duration is measured from.
+	// Now is the time at which the request began, read once by the listener. It is the time of the request's auctions and
+	// events, and its duration is measured from it.
 	Now    time.Time
 	Method []byte
 	// Target is the request target as it was sent: path and query, or an absolute URI whose host is ignored.
@@ -28,9 +28,9 @@ type Request struct {
 
 	Body         []byte
 	BodyTooLarge bool // The body is over Core.BodyMax and was not read to its end.
-	Overloaded   bool // The body was not read to its end, because the budget of bytes under way did not allow it.
+	Overloaded   bool // The body was not read to its end, because the budget of bytes in transit was used up.
 
-	// UnknownPath is this door's text for a path that nobody serves; empty for the general one.
+	// UnknownPath is the listener's message for a path that has no endpoint; empty for the general message.
 	UnknownPath string
 }
 

@@ -6,13 +6,13 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// endpoint is one path of /v2, with what it serves.
+// endpoint is one path of this core with its operation.
 type endpoint struct {
 	op     Operation
-	method string // HEAD is served where GET is.
+	method string // If it is GET, HEAD is allowed too.
 	allow  []byte
 	handle func(*Core, *Scratch, *Request) apierr.Code
-	onV2   bool // Browsers may call it: CORS headers on every answer.
+	onV2   bool // Browsers may call it, so every answer has CORS header fields.
 }
 
 func (e *endpoint) serves(method []byte) bool {
@@ -45,15 +45,16 @@ func lookup(path []byte) *endpoint {
 	}
 }
 
-// target is where a request goes.
+// target is the parsed request target.
 type target struct {
-	endpoint *endpoint // nil: nobody serves the path.
+	endpoint *endpoint // Nil when the path has no endpoint.
 	query    []byte
 	onV2     bool
-	broken   bool // The path is none: net/http, in front of the other listener, refuses it before any handler.
+	broken   bool // The path is not valid. On the management listener net/http refuses such a request before any handler.
 }
 
-// route finds the endpoint. Clients send clean paths, so those are looked up as they are; only others are cleaned.
+// route finds the endpoint of a request. It first looks up the path as it is, because clients send clean paths, and cleans
+// it only if that finds nothing.
 func (c *Core) route(sc *Scratch, r *Request) target {
 	path, query := SplitTarget(r.Target)
 	if e := lookup(path); e != nil {
@@ -88,16 +89,16 @@ func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20
 
 func onV2(clean []byte) bool { return bytes.HasPrefix(clean, []byte("/v2/")) }
 
-// IsV2 reports whether a request target lies below /v2/ under the path rule, so that a door with other paths knows which
-// requests are the core's.
+// IsV2 reports whether a request target is below /v2/ under the path rule. A listener that serves other paths too uses it to
+// find the requests of the core.
 func IsV2(requestTarget []byte) bool {
 	path, _ := SplitTarget(requestTarget)
 	clean, _ := AppendCleanPath(nil, path)
 	return onV2(clean)
 }
 
-// SplitTarget returns path and query of a request target. The scheme and host of an absolute target are ignored, and a
-// fragment, which no client should send, is cut off.
+// SplitTarget returns path and query of a request target. It ignores the scheme and host of an absolute target, and removes
+// a fragment, which clients should not send.
 func SplitTarget(t []byte) (path, query []byte) {
 	if len(t) > 0 && t[0] != '/' {
 		if i := bytes.Index(t, []byte("://")); i >= 0 {
@@ -113,9 +114,9 @@ func SplitTarget(t []byte) (path, query []byte) {
 	return path, query
 }
 
-// AppendCleanPath is the one path rule of both listeners. It appends the path with runs of '/' collapsed, still encoded,
-// and reports whether a resource may exist there: not below a segment "." or "..", in whatever encoding. A trailing slash
-// stays and makes another path. Nothing is ever redirected, because clients repeat a redirected POST as a GET.
+// AppendCleanPath is the path rule of both listeners. It appends the path with runs of '/' collapsed, without decoding it,
+// and reports whether a resource may exist there: no segment may be "." or "..", in any encoding. A trailing slash stays
+// and makes another path. Nothing is ever redirected, because clients repeat a redirected POST as a GET.
 func AppendCleanPath(dst, path []byte) (clean []byte, good bool) {
 	good = len(path) > 0 && path[0] == '/'
 	for len(path) > 0 {
@@ -137,7 +138,7 @@ func AppendCleanPath(dst, path []byte) (clean []byte, good bool) {
 	return dst, good
 }
 
-// dots reports whether a segment is one or two dots, each plain or as %2e.
+// isDotSegment reports whether a segment is one or two dots, each plain or encoded as %2e.
 func dots(segment []byte) bool {
 	n := 0
 	for ; len(segment) > 0; n++ {

@@ -17,20 +17,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Scratch is the memory of one request at a time: what it is parsed into, what its auctions work in, and its answer. It is
-// pooled, so that a request allocates nothing once the pool is warm.
+// Scratch is the memory of one request at a time: the parsed request, the working memory of its auctions, and its answer.
+// It is pooled, so that a request allocates nothing once the pool is warm.
 //
-// It also carries what is dear to make and good for many requests: a token signer, a random source, the keys it verified
-// last, and a block of auction numbers that no other Scratch has.
+// It also keeps objects that are expensive to make and serve many requests: a token signer, a random source, the keys it
+// verified last, and a block of auction numbers that no other Scratch has.
 //
-// OWNERSHIP: between Acquire and Release it belongs to the caller. Status, Body and Fields alias it and are dead after
-// Release.
-// INVARIANT: nothing that a request left here is visible to the next one, which may be another tenant's: the parsers reset
-// every element they use, and a scratch whose request panicked is thrown away.
+// OWNERSHIP: between Acquire and Release it belongs to the caller. Status, Body and Fields alias it and must not be used
+// after Release.
+// INVARIANT: no value of one request is visible to the next, which may belong to another tenant: the parsers reset every
+// element they use, and a scratch whose request panicked is not returned to the pool.
 type Scratch struct {
-	Request Request // Set by the door.
+	Request Request // Set by the listener.
 	Status  int
-	Body    []byte // Empty only with 204.
+	Body    []byte // Empty only with status 204.
 	Fields  []Field
 
 	core   *Core
@@ -39,10 +39,10 @@ type Scratch struct {
 	random *rand.ChaCha8
 	op     Operation
 	code   apierr.Code
-	broken bool // A panic was caught: what is in here is in no known state.
+	broken bool // The request panicked, so the state of this scratch is unknown.
 
 	authenticated bool // The request had a valid key.
-	// answered is when the answer was ready, where the core had to know; else zero.
+	// answered is the time at which the answer was ready. It is zero for operations that do not read it.
 	answered time.Time
 
 	fields  [fieldsMax]Field
@@ -54,29 +54,29 @@ type Scratch struct {
 	results auction.Results
 	auction auction.Scratch
 	ticket  auction.Ticket
-	stale   auction.Groups // What ticket.Stale points to, if anything.
+	stale   auction.Groups // The target of ticket.Stale, unless that is nil.
 	fault   wire.Fault
-	hasher  hasher         // Of the users of auctions.
-	keyring *bidid.Keyring // What signer signs with.
+	hasher  hasher         // Hashes the users of auctions.
+	keyring *bidid.Keyring // The keyring that signer uses.
 	signer  bidid.Signer
-	// Auction numbers reserved for this scratch: next and up to before end.
+	// The auction numbers from numberNext to numberEnd-1 are reserved for this scratch.
 	numberNext, numberEnd uint64
-	undrawn               uint64 // Requests until the next that is kept for explanation.
+	undrawn               uint64 // The number of requests before the next one that is sampled.
 
 	event eventScratch
 }
 
-// scratchMax is the memory above which a scratch is dropped instead of pooled. BOUND: one hostile body must not pin
+// scratchMax is the size in bytes above which a scratch is dropped instead of pooled. BOUND: one hostile body must not pin
 // memory; requests of up to 4,096 ids stay far below.
 const scratchMax = 512 << 10
 
-// numberBlock is how many auction numbers a scratch reserves at a time, so that the shared counter is touched once in
-// hundreds of requests. Numbers of a dropped scratch are lost; 48 bits last for thousands of years of that.
+// numberBlock is how many auction numbers a scratch reserves at a time, so that the shared counter is written once in
+// hundreds of requests. The numbers of a dropped scratch are lost; 48 bits last for thousands of years nevertheless.
 const numberBlock = 4096
 
 func newScratch(c *Core) *Scratch {
 	var seed [32]byte
-	_, _ = cryptorand.Read(seed[:]) // Never fails: the runtime ends the process instead.
+	_, _ = cryptorand.Read(seed[:]) // Read never returns an error: the runtime ends the process instead.
 	sc := &Scratch{
 		core: c, stripe: c.Metrics.Stripe(), random: rand.NewChaCha8(seed),
 		Body: make([]byte, 0, 8<<10), path: make([]byte, 0, 256),
@@ -91,7 +91,7 @@ func newScratch(c *Core) *Scratch {
 // Acquire returns a scratch for one request.
 func (c *Core) Acquire() *Scratch { return c.scratches.Get().(*Scratch) } //nolint:forcetypeassert // The pool's New.
 
-// Took is how long the answer took since Request.Now. It reads the clock only where the core has not.
+// Took returns the time from Request.Now to the answer. It reads the clock only if the core has not done so.
 func (sc *Scratch) Took() time.Duration {
 	if sc.answered.IsZero() {
 		return time.Since(sc.Request.Now)
@@ -99,14 +99,15 @@ func (sc *Scratch) Took() time.Duration {
 	return sc.answered.Sub(sc.Request.Now)
 }
 
-// Release counts the answered request and gives the scratch back. took is how long it was since Request.Now.
+// Release counts the answered request and returns the scratch to the pool. took is the request's duration, counted from
+// Request.Now.
 func (sc *Scratch) Release(took time.Duration) {
 	sc.stripe.Request(int(sc.op), int(sc.code), took)
-	sc.Request = Request{} // What it refers to is the door's.
+	sc.Request = Request{} // Its slices belong to the listener.
 	if sc.broken || sc.size() > scratchMax {
 		return
 	}
-	sc.request.Body, sc.request.Sieve = nil, market.Sieve{} // Of a view that may go.
+	sc.request.Body, sc.request.Sieve = nil, market.Sieve{} // The filter would keep an old view in memory.
 	sc.event.forget()
 	sc.core.scratches.Put(sc)
 }
@@ -117,17 +118,17 @@ func (sc *Scratch) begin() {
 	sc.authenticated = false
 }
 
-// size estimates the memory a scratch holds on to.
+// size estimates the memory that a scratch occupies, in bytes.
 func (sc *Scratch) size() int {
 	const (
-		idSize     = 64 // 16 of its own; the rest is what the engine keeps for every id that may win.
+		idSize     = 64 // The id itself has 16 bytes; the engine keeps the rest for every id that may win.
 		winnerSize = 384
 
 		variationSize = 16
 	)
 	n := cap(sc.Body) + cap(sc.path) + cap(sc.message) + cap(sc.request.Arena) + sc.event.size()
 	auctions, results := sc.request.Auctions[:cap(sc.request.Auctions)], sc.results.Results[:cap(sc.results.Results)]
-	for i := range auctions { // By index: the elements are hundreds of bytes.
+	for i := range auctions { // By index, because the elements have hundreds of bytes.
 		n += idSize*cap(auctions[i].Products) + 4*cap(auctions[i].Quality) + variationSize*cap(auctions[i].Variations)
 	}
 	for i := range results {
@@ -136,19 +137,19 @@ func (sc *Scratch) size() int {
 	return n
 }
 
-// refuse keeps the text of a refusal for finish; an empty one stands for the code's own.
+// refuse stores the message of a refusal for finish and returns the code. An empty message means the code's own one.
 func (sc *Scratch) refuse(code apierr.Code, message string) apierr.Code {
 	sc.message = append(sc.message[:0], message...)
 	return code
 }
 
-// refuseFault does the same for a violation that the parser found.
+// refuseFault stores the message of a violation that the parser found and returns the code.
 func (sc *Scratch) refuseFault(code apierr.Code) apierr.Code {
 	sc.message = sc.fault.AppendMessage(sc.message[:0])
 	return code
 }
 
-// refusal makes the answer of a refusal.
+// refusal writes the answer of a refusal: its body, and the header fields that depend on the code.
 func (sc *Scratch) refusal(c *Core, code apierr.Code) {
 	sc.Body = apierr.Append(sc.Body[:0], code, sc.message, c.PublicURL)
 	switch code {
@@ -158,14 +159,14 @@ func (sc *Scratch) refusal(c *Core, code apierr.Code) {
 	case apierr.ForbiddenAPIKey:
 		sc.stripe.Forbidden()
 	case apierr.ServiceUnavailable:
-		// Jittered, so that clients that were refused together do not come back together.
+		// The value is random, so that clients that were refused together do not repeat their requests together.
 		sc.add(nameRetryAfter, valuesRetrySecond[sc.random.Uint64()%uint64(len(valuesRetrySecond))])
-	default: // The others say everything in their body.
+	default: // The other codes need no header field.
 	}
 }
 
-// caught turns a panic of a read path into an answer. It is deferred where a request only reads: there a defect costs one
-// request. Nothing on the way to the ledger is caught.
+// recoverPanic turns a panic into an answer of 500. It is deferred only where a request reads and changes nothing, so that
+// a defect there costs one request. Panics after an event was proposed are not recovered.
 func (sc *Scratch) caught(code *apierr.Code) {
 	cause := recover()
 	if cause == nil {
@@ -177,7 +178,7 @@ func (sc *Scratch) caught(code *apierr.Code) {
 	*code = sc.refuse(apierr.InternalServerError, "")
 }
 
-// numbers reserves n auction numbers and returns the first.
+// numbers returns the first of n consecutive auction numbers that belong to the caller.
 func (sc *Scratch) numbers(n int) uint64 {
 	if sc.numberNext+uint64(n) > sc.numberEnd { //nolint:gosec // At most 5.
 		sc.numberEnd = sc.core.auctionNumber.Add(numberBlock)

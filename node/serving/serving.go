@@ -1,8 +1,8 @@
-// Package serving is the core of /v2: everything between a request's bytes and its answer's bytes that does not depend on
-// the HTTP server in front. Both doors (node/hotpath and node/manage) call Core.Serve with the same values and send what
-// it leaves in the Scratch, so the two listeners cannot differ.
+// Package serving is the core of the /v2 operations: everything between a request's bytes and its answer's bytes that does
+// not depend on the HTTP server in front of it. Both listeners (node/hotpath and node/manage) call Core.Serve with the same
+// values and send the answer that it leaves in the Scratch, so the two listeners cannot differ.
 //
-// See DESIGN.md for the order of checks and what is promised.
+// DESIGN.md describes the order of checks and the promises of the package.
 package serving
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Proposer commits a command in a raft group and returns the machine's answer. An error means that the command was not
-// applied or that nobody knows; it may be proposed again.
+// Proposer commits a command in a raft group and returns the state machine's answer. After an error the command was not
+// applied, or its outcome is unknown; in both cases it may be proposed again.
 type Proposer interface {
 	Propose(ctx context.Context, group ids.Group, cmd []byte) (result []byte, err error)
 }
@@ -33,50 +33,51 @@ type Proposer interface {
 type Deps struct {
 	Keys     *auth.Table
 	View     func() *market.View
-	Keyring  func() *bidid.Keyring // Opens and signs tokens; nil before the first start of the cluster is through.
-	Secret   func() *[32]byte      // Keys the hashes of event ids, tokens and users (command.Secrets.Duplicate); nil as above.
+	Keyring  func() *bidid.Keyring // The keys that open and sign tokens; nil until the cluster's first start has completed.
+	Secret   func() *[32]byte      // The key of the hashes of event ids, tokens and users (command.Secrets.Duplicate); nil as above.
 	Topology ids.Topology
 	Proposer Proposer
-	// Location is the time zone of a marketplace; nil is UTC.
+	// Location returns the time zone of a marketplace; nil means UTC.
 	Location func(marketplace uint16) *time.Location
-	// CatalogPrice is the price of a product that a purchase names without one, 0 when unknown.
+	// CatalogPrice returns the price of a product that a purchase names without a price, or 0 when it is unknown.
 	CatalogPrice func(marketplace uint16, product []byte) money.Micros
-	// Level is the feature level that a group has reached; nil: none.
+	// Level returns the feature level that a group has reached. Without the function every group is at the lowest level.
 	Level func(ids.Group) command.Level
-	// ExternalCampaign is the campaign with an external id, zero when unknown.
+	// ExternalCampaign returns the campaign with an external id, or the zero id when it is unknown.
 	ExternalCampaign func(marketplace uint16, id []byte) ids.UUID
-	// Stale adds the raft groups whose balances are too old to sell from at a time, and reports whether there are any; nil:
-	// never.
+	// Stale adds to into the raft groups whose balances are too old at a time to spend from, and reports whether there are
+	// any. Without the function no group is ever stale.
 	Stale func(at time.Time, into *auction.Groups) bool
-	// Frequency counts for frequency caps; nil: they do not apply.
+	// Frequency counts exposures for frequency caps. Without it caps do not apply.
 	Frequency auction.FrequencyCounter
 
 	Metrics   *metrics.Metrics
 	Log       *slog.Logger
-	Node      uint16 // Number of this node, part of every token,
-	Epoch     uint32 // and of its start: always growing.
-	PublicURL string // server.public_url without a final slash, for links to the documentation.
+	Node      uint16 // The number of this node. It is part of every token.
+	Epoch     uint32 // The number of this start of the node, which grows with every start. It is part of every token.
+	PublicURL string // The setting server.public_url without a final slash, for links to the documentation.
 	// CORSOrigins are the origins that browsers may call from; empty or "*" is every origin.
 	CORSOrigins []string
 	// AuctionBodyMax and EventBodyMax bound the bodies, in bytes; 0 is the interface's limit.
 	AuctionBodyMax, EventBodyMax int
-	// ExplainEvery keeps one auction request in so many, explained for Recent and recorded for Replay; 0 keeps none.
+	// ExplainEvery is the sampling rate: on average one auction request in ExplainEvery is explained for Recent and recorded
+	// for Replay. 0 turns sampling off.
 	ExplainEvery int
-	// Suppose is the view of a market in which a supposition holds; nil: Replay has nothing to tell.
+	// Suppose returns the view of a market in which a supposition holds. Without it Replay finds no requests.
 	Suppose func(*market.Supposition) *market.View
-	// Started is when this core began to answer: what Replay extrapolates from begins there.
+	// Started is the time at which this core began to answer. Replay extrapolates from requests since then.
 	Started time.Time
 }
 
-// Core answers /v2 and /healthz. It is safe for concurrent use; each request brings a Scratch of its own.
+// Core answers /v2 and /healthz. It is safe for concurrent use; each request uses a Scratch of its own.
 type Core struct {
 	Deps
 	cors          cors
 	scratches     sync.Pool
-	auctionNumber atomic.Uint64 // Next auction number that no Scratch has reserved.
-	eventsRunning atomic.Int64
-	recent        *recent // Nil: no live auctions are kept.
-	tape          *tape   // Nil: as recent.
+	auctionNumber atomic.Uint64 // The next auction number that no Scratch has reserved.
+	eventsRunning atomic.Int64  // Events requests that are being answered.
+	recent        *recent       // Nil when sampling is off.
+	tape          *tape         // The recorder; nil when sampling is off.
 }
 
 // New returns the core of a node.
@@ -95,23 +96,23 @@ func New(d Deps) *Core {
 	return c
 }
 
-// BodyMax is how much of a body a door reads before it gives up and sets BodyTooLarge.
+// BodyMax returns how many bytes of a body a listener reads before it stops and sets BodyTooLarge.
 func (c *Core) BodyMax() int { return max(c.AuctionBodyMax, c.EventBodyMax) }
 
-// Serve answers the request in sc.Request: it sets Status, Body and Fields of sc. It never fails; what goes wrong is an
-// answer.
+// Serve answers the request in sc.Request: it sets Status, Body and Fields of sc. It returns no error, because every
+// failure is an answer.
 //
 // The order of the checks is the interface's: path, method, key, body size, syntax, field rules, state.
 // OWNERSHIP: the slices of the request and of the answer are valid until sc is released; nothing of either is kept.
 func (c *Core) Serve(sc *Scratch) {
-	r := &sc.Request // Part of the scratch, because a value of the door's would escape to the heap with every request.
+	r := &sc.Request // The request is part of the scratch, because a value on the listener's stack would escape to the heap.
 	sc.begin()
 	t := c.route(sc, r)
 	op, code := c.dispatch(sc, r, t)
 	sc.finish(c, r, t, op, code)
 }
 
-// Refuse answers a request that the door itself refuses, before anything of it could be routed.
+// Refuse answers a request that the listener itself refuses before it can be routed.
 func (c *Core) Refuse(sc *Scratch, code apierr.Code, message string) {
 	sc.begin()
 	sc.finish(c, &sc.Request, target{onV2: true}, OpUnknown, sc.refuse(code, message))
@@ -132,7 +133,7 @@ func (c *Core) dispatch(sc *Scratch, r *Request, t target) (Operation, apierr.Co
 	return t.endpoint.op, t.endpoint.handle(c, sc, r)
 }
 
-// health answers GET /healthz: the process runs and its door is open. It needs no key and reads no state.
+// health answers GET /healthz: the process runs and the listener accepts requests. It needs no key and reads no state.
 func (c *Core) health(sc *Scratch, _ *Request) apierr.Code {
 	sc.Body = append(sc.Body[:0], `{"status":"ok"}`...)
 	return apierr.OK

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// answer is what a door would send.
+// answer is the answer that a listener would send.
 type answer struct {
 	status int
 	fields map[string]string
@@ -68,7 +68,7 @@ func TestPaths(t *testing.T) {
 		"http://elsewhere.example/v2/auctions":  201,
 		"http://elsewhere.example//v2/auctions": 201,
 		"//v2//auctions///sponsored-brand?x":    400,
-		"/v2/auctions/travel":                   400, // Known: the body is not.
+		"/v2/auctions/travel":                   400, // The path has an endpoint, which refuses the body.
 		"/v2/auctions/travel/":                  404,
 		"/v2/auctions/Travel":                   404,
 		"/v2/auctions/":                         404,
@@ -85,7 +85,7 @@ func TestPaths(t *testing.T) {
 		"/v2/%2e/auctions":                      404,
 		"/v2/%2E%2e/v2/auctions":                404,
 		"/v2/.%2e/v2/auctions":                  404,
-		"/v2/%61uctions":                        404, // Decoded only inside path parameters, of which there are none.
+		"/v2/%61uctions":                        404, // Only path parameters are decoded, and /v2 has none.
 		"/v2%2Fauctions":                        404,
 		"/v2/auctions%00":                       404,
 		"/v2/auctions;x":                        404,
@@ -236,7 +236,7 @@ func TestBodyRules(t *testing.T) {
 		{"gzip events", "/v2/events", `{"clicks":[]}`, "bad_request", encoding("gzip"), 400},
 		{"auctions at the limit", "/v2/auctions", pad(4 << 20), "", nil, 201},
 		{"auctions over the limit", "/v2/auctions", pad(4<<20 + 1), "bad_request", nil, 400},
-		{"auctions cut off by the door", "/v2/auctions", "", "bad_request", tooLarge, 400},
+		{"auctions cut off by the listener", "/v2/auctions", "", "bad_request", tooLarge, 400},
 		{"events over the limit", "/v2/events", pad(1<<20 + 1), "bad_request", nil, 400},
 		{"no auctions", "/v2/auctions", "", "empty_request", nil, 400},
 		{"no events", "/v2/events", "", "empty_request", nil, 400},
@@ -282,7 +282,7 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// Two tenants share the pool: what one left in a scratch must not reach the other.
+// TestScratchCarriesNothingOver checks that values of one tenant's request in a pooled scratch do not affect another's.
 func TestScratchCarriesNothingOver(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	rich := `{"auctions":[{"type":"listings","slots":5,"products":{"ids":["p-0000001","p-0000002"],"qualityScores":[1,1]},"device":"mobile"},` +
@@ -329,7 +329,7 @@ func TestConfiguredBodyLimits(t *testing.T) {
 	deps.AuctionBodyMax, deps.EventBodyMax = 200, 100
 	core := serving.New(deps)
 	if core.BodyMax() != 200 {
-		t.Errorf("doors read %d bytes", core.BodyMax())
+		t.Errorf("listeners read %d bytes", core.BodyMax())
 	}
 	for _, tc := range []struct {
 		path   string

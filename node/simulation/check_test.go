@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// check holds every replica against the history. REQUIRES: nothing is broken any more and no client waits.
+// check compares every replica with the history. REQUIRES: all faults are healed and no client waits.
 func (w *world) check() {
 	w.stopClocks()
 	var level bool
-	for range 30 { // The cluster compares digests on its own now and then, which is an entry.
+	for range 30 { // The cluster itself compares digests now and then, which adds an entry.
 		if level = w.level(); level {
 			break
 		}
@@ -34,7 +34,7 @@ func (w *world) check() {
 			continue
 		}
 		for _, h := range w.groups {
-			_ = store.Group(h.group).Read(func(r raftstore.Reader) error { // Fails when the store is closed, which it is not.
+			_ = store.Group(h.group).Read(func(r raftstore.Reader) error { // It fails only if the store is closed.
 				b := shard.Books{R: r}
 				if err := b.Audit(); err != nil {
 					w.t.Errorf("node %d, group %d: %v", i, h.group, err)
@@ -60,7 +60,7 @@ func (w *world) stopClocks() {
 	}
 }
 
-// level waits until every member has everything, and reports whether all stand at the same entry of every group.
+// caughtUp waits until every member has caught up, and reports whether all are at the same entry of every group.
 func (w *world) level() bool {
 	for _, id := range w.raftGroups() {
 		if !w.levelIn(id) {
@@ -101,7 +101,7 @@ func (w *world) levelIn(id uint16) bool {
 	return true
 }
 
-// books compares the books of one node with everything that was tried and answered.
+// checkReplica compares the state of one node with everything that was attempted and answered.
 func (h *history) books(node int, b shard.Books) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,19 +115,20 @@ func (h *history) books(node int, b shard.Books) {
 	}
 }
 
-// journal goes through the lines with sums of its own. Every line is somebody's attempt; a token has one line and a
-// deposit too, and a transfer its sides (bank); no prepaid wallet is ever below zero, and no budget is ever spent above what was in force: what the managers
-// asked for, for a total budget, and what the journal itself tells, from the level on at which it does.
+// checkJournal checks the lines of a journal and sums them up independently of the state machine. Every line must be a client's
+// attempt. A token and a deposit have one line each, a transfer its sides (transferHistory). No prepaid wallet may be below
+// zero after any line. No campaign may spend more than its budget: for a total budget, what its manager asked for; for all
+// budgets, what the journal records, from the feature level on at which it does.
 func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 	fail := func(l *ledger.Line, format string, args ...any) {
 		h.t.Errorf("node %d, group %d, line %d: "+format, append([]any{node, h.group, l.Seq}, args...)...)
 	}
 	balances, spent := map[ids.UUID]money.Micros{}, map[*campaign]money.Micros{}
-	once, told := map[[16]byte]money.Micros{}, map[uint32]ledger.Line{}
+	once, inForce := map[[16]byte]money.Micros{}, map[uint32]ledger.Line{}
 	for i := range lines {
 		l := &lines[i]
 		if l.Kind == ledger.BudgetInForce || l.Kind == ledger.BillingMode {
-			told[l.Campaign] = *l
+			inForce[l.Campaign] = *l
 			continue
 		}
 		if isMove(l.Kind) {
@@ -156,11 +157,11 @@ func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 			}
 			balances[l.Wallet] -= l.Amount
 			spent[k.campaign] += l.Amount
-			if period, known := told[l.Campaign]; known {
+			if period, known := inForce[l.Campaign]; known {
 				if period.Amount += l.Amount; l.Amount > 0 && period.Price > 0 && period.Amount > period.Price {
 					fail(l, "campaign %d spent %d of %d in the period", l.Campaign, period.Amount, period.Price)
 				}
-				told[l.Campaign] = period
+				inForce[l.Campaign] = period
 			}
 			if most := k.campaign.most(i); l.Amount > 0 && k.campaign.total && spent[k.campaign] > most {
 				fail(l, "campaign %d spent %d of a budget of %d", l.Campaign, spent[k.campaign], most)
@@ -186,15 +187,15 @@ func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 	for key, k := range h.tokens {
 		charged, there := once[key]
 		if k.decided != nil && (!there || charged != k.decided.Charged) {
-			h.t.Errorf("node %d: LOST: token %x was charged %d as an answer said, %d in the books (%v)", node, key[:4], k.decided.Charged, charged, there)
+			h.t.Errorf("node %d: LOST: token %x was charged %d according to an answer, %d in the journal (%v)", node, key[:4], k.decided.Charged, charged, there)
 		}
 		if k.claimed && !there {
-			h.t.Errorf("node %d: token %x was charged before, as an answer said, and is not in the books", node, key[:4])
+			h.t.Errorf("node %d: token %x was charged before according to an answer, and is not in the journal", node, key[:4])
 		}
 	}
 }
 
-// most is the largest budget that may have been in force at a line.
+// most returns the largest budget that may have been in force at a line.
 func (x *campaign) most(line int) (amount money.Micros) {
 	for _, b := range x.budgets {
 		if b.after <= line && (b.until == 0 || line < b.until) {
@@ -204,7 +205,7 @@ func (x *campaign) most(line int) (amount money.Micros) {
 	return amount
 }
 
-// counts compares the counters of a campaign, or of events without one, with the event ids that were recorded.
+// checkCounters compares the counters of a campaign, or of events without one, with the event ids that were recorded.
 func (h *history) counts(node int, x *campaign, got rollup.Counters) {
 	var sure, maybe [event.Kinds]int64
 	for _, s := range h.events {
@@ -224,7 +225,7 @@ func (h *history) counts(node int, x *campaign, got rollup.Counters) {
 	}
 }
 
-// campaign compares the counters, the budget and the bids of a campaign.
+// checkCampaign checks the counters, the budget and the bids of a campaign.
 func (h *history) campaign(node int, b shard.Books, x *campaign) {
 	h.counts(node, x, b.CampaignCounters(x.id, 0, math.MaxUint32))
 	s, _ := b.Campaign(x.id)
@@ -245,7 +246,7 @@ func (h *history) campaign(node int, b shard.Books, x *campaign) {
 	}
 }
 
-// slots compares what the auctions of a node see with its books.
+// checkSlots compares the balances that the auctions of a node see with its ledger.
 func (w *world) slots(node int, h *history, b shard.Books) {
 	n := w.nodes[node]
 	n.mu.Lock()
@@ -255,10 +256,10 @@ func (w *world) slots(node int, h *history, b shard.Books) {
 	defer f.mu.Unlock()
 	for _, x := range h.campaigns {
 		s, _ := b.Campaign(x.id)
-		purse, _ := b.Wallet(h.wallet(x.vendor))
+		wallet, _ := b.Wallet(h.wallet(x.vendor))
 		slot := f.slots[x.id]
-		if slot == nil || slot.Left.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.Wallet.Load() != int64(purse.Balance) {
-			w.t.Errorf("node %d: auctions see something else than %+v and %d of campaign %d", node, s.Money, purse.Balance, x.ordinal)
+		if slot == nil || slot.Left.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.Wallet.Load() != int64(wallet.Balance) {
+			w.t.Errorf("node %d: auctions see something else than %+v and %d of campaign %d", node, s.Money, wallet.Balance, x.ordinal)
 		}
 	}
 }

@@ -21,19 +21,19 @@ const (
 	shoppers = 3
 	vendors  = 2
 	readers  = 1
-	// thinkTime is the mean pause of a client between two requests, before the pauses of an attempt that failed.
+	// thinkTime is the mean pause of a client between two requests, not counting the pauses between repeated attempts.
 	thinkTime  = 800 * time.Millisecond
 	depositMax = 20_000
 )
 
-// client is somebody outside the cluster, who turns to any node, with what belongs to one data group.
+// client sends the requests of one data group to any node.
 type client struct {
 	*world
-	h      *history // Of the group.
+	h      *history // The history of the group.
 	rng    *rand.Rand
-	number uint64
-	last   uint64
-	done   []attempt // The last ones of this client.
+	number uint64    // The number of the client, part of its ids.
+	last   uint64    // The number of the last id.
+	done   []attempt // The last answered attempts.
 }
 
 // attempt is a management command that was answered.
@@ -42,14 +42,14 @@ type attempt struct {
 	answer  command.Result
 }
 
-// attemptsKept are the answered attempts of a client that may be delivered again.
+// attemptsKept is how many answered attempts of a client may be delivered again.
 const attemptsKept = 4
 
 func (w *world) client(number uint64, h *history) *client {
 	return &client{world: w, h: h, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
 }
 
-// pause waits; false: the simulation ends.
+// pause waits for a random time. It returns false when the clients must end.
 func (c *client) pause(mean time.Duration) bool {
 	select {
 	case <-c.stop:
@@ -62,21 +62,21 @@ func (c *client) pause(mean time.Duration) bool {
 // id returns a new id of the client.
 func (c *client) id() (id [16]byte) {
 	c.last++
-	binary.BigEndian.PutUint64(id[:], c.rng.Uint64()) // Spread, as hashes are.
+	binary.BigEndian.PutUint64(id[:], c.rng.Uint64()) // Real ids are hashes, so they are uniformly distributed.
 	binary.BigEndian.PutUint32(id[8:], uint32(c.number))
 	binary.BigEndian.PutUint32(id[12:], uint32(c.last)<<8)
 	return id
 }
 
-// persist sends a command to one node after the other until there is an answer. The bytes stay the same, as do the ids
-// and the time in them. An answer counts only if its node still lived when it came. Nil: there never was one.
+// proposeUntilAnswered sends a command to one node after the other until there is an answer. The bytes, with ids and time, stay
+// the same. An answer counts only if its node was still running when it came. It returns nil if the simulation ends first.
 func (c *client) persist(cmd []byte) (answer []byte) {
 	for {
 		members := c.members()
 		i := members[c.rng.IntN(len(members))]
-		if _, cl, life := c.open(i); cl != nil {
+		if _, cl, run := c.open(i); cl != nil {
 			answer, err := cl.Propose(context.Background(), ids.Group(c.h.group), cmd)
-			if err == nil && c.c.Same(i, life) {
+			if err == nil && c.c.Same(i, run) {
 				if len(answer) == 0 {
 					c.t.Errorf("node %d answers nothing to a command", i)
 				}
@@ -90,7 +90,7 @@ func (c *client) persist(cmd []byte) (answer []byte) {
 	}
 }
 
-// rest is the pause after an attempt that failed; false: nobody waits for an answer any more.
+// retryPause waits after an attempt that failed. It returns false when the simulation ends.
 func (c *client) rest() bool {
 	select {
 	case <-c.over:
@@ -100,13 +100,13 @@ func (c *client) rest() bool {
 	}
 }
 
-// clock is the time by the clock of any node, as it stamps what passes through it.
+// clock returns the time of any node's clock, as nodes put it into commands.
 func (c *client) clock() int64 {
 	members := c.members()
 	return c.now(members[c.rng.IntN(len(members))]).UnixMilli()
 }
 
-// shop reports events: of new tokens, of tokens that others report too, without a token, and again what it had reported.
+// reportEvents reports events: with new tokens, with tokens that others report too, without a token, and repeated ones.
 func (c *client) shop() {
 	var mine []command.EventRecord
 	for c.pause(thinkTime) {
@@ -136,7 +136,7 @@ func (c *client) shop() {
 	}
 }
 
-// event makes an event; without a key when there is nothing to report yet.
+// event returns an event. Its key is zero if there is no campaign yet.
 func (c *client) event(now int64) command.EventRecord {
 	r := command.EventRecord{
 		Key: c.id(), Kind: event.Kind(c.rng.IntN(event.Kinds)), OccurredMillis: now, Bucket: event.BucketOf(now), Cell: event.BucketOf(now) * 4,
@@ -162,7 +162,7 @@ func (c *client) event(now int64) command.EventRecord {
 	return r
 }
 
-// token takes part in an auction, or returns what one gave out before.
+// token returns a new token of an auction, or one that was issued before.
 func (c *client) token(now int64) *token {
 	c.h.mu.Lock()
 	campaigns, issued := c.h.campaigns, c.h.issued
@@ -181,10 +181,10 @@ func (c *client) token(now int64) *token {
 	return k
 }
 
-// manage runs the business of one vendor: money into the wallet and out of it, campaigns, budgets, bids.
+// manage is the manager of one vendor: it changes the wallet, campaigns, budgets and bids.
 func (c *client) manage(vendor int) {
 	var mine []*campaign
-	// As the leader of a real cluster does first of all.
+	// The leader of a real cluster does this first.
 	if _, goes := c.result(command.AppendSetFeature(nil, c.clock(), command.SetFeature{Level: command.LevelNewest})); !goes {
 		return
 	}
@@ -216,8 +216,8 @@ func (c *client) manage(vendor int) {
 	}
 }
 
-// change sends a management command as an attempt, as node/store does, until it has an answer; false: the simulation ends. An
-// attempt that was on its way for too long is made anew: nothing else has changed what one manager manages.
+// change sends a management command as an attempt, as node/store does, until it has an answer. It returns false when the
+// simulation ends. An expired attempt is made anew, because nobody else has changed what one manager manages.
 func (c *client) change(cmd []byte) (r command.Result, ok bool) {
 	for {
 		turn, ok := c.turn()
@@ -237,8 +237,8 @@ func (c *client) change(cmd []byte) (r command.Result, ok bool) {
 	}
 }
 
-// linger delivers an old attempt once more, as a connection to a process that was stopped does when it goes on. It has to be
-// answered as it was, or to be refused, and to do nothing: the books show at the end what it did.
+// redeliver delivers an old attempt again, as a connection to a paused process may do when that continues. The answer must be
+// the old one or a refusal, and it must have no effect: the checks at the end would find one.
 func (c *client) linger() bool {
 	x := c.done[0]
 	r, ok := c.result(x.command)
@@ -248,7 +248,7 @@ func (c *client) linger() bool {
 	return ok
 }
 
-// turn is the turn of the group as any node has it, however far it is behind.
+// turn returns the idempotency turn of the group at any node, however far that lags.
 func (c *client) turn() (turn uint64, ok bool) {
 	ok = c.glance(func(b shard.Books) (attempts bool) {
 		turn, attempts = b.Turn()
@@ -257,13 +257,14 @@ func (c *client) turn() (turn uint64, ok bool) {
 	return turn, ok
 }
 
-// glance looks into the books of one node after the other, as they are, until it has seen what it wants to; false: it never did.
+// readLocal reads the state of one node after the other, without a barrier, until look returns true. It returns false when
+// the simulation ends first.
 func (c *client) glance(look func(shard.Books) bool) bool {
 	for {
 		members := c.members()
 		for n := range members {
 			i := members[(n+int(c.last))%len(members)] //nolint:gosec // not negative.
-			store, _, life := c.open(i)
+			store, _, run := c.open(i)
 			if store == nil {
 				continue
 			}
@@ -272,7 +273,7 @@ func (c *client) glance(look func(shard.Books) bool) bool {
 				seen = look(shard.Books{R: r})
 				return nil
 			})
-			if err == nil && seen && c.c.Same(i, life) {
+			if err == nil && seen && c.c.Same(i, run) {
 				return true
 			}
 		}
@@ -282,7 +283,7 @@ func (c *client) glance(look func(shard.Books) bool) bool {
 	}
 }
 
-// result sends a management command until it has an answer; false: the simulation ends.
+// result sends a management command until it has an answer. It returns false when the simulation ends.
 func (c *client) result(cmd []byte) (r command.Result, ok bool) {
 	answer := c.persist(cmd)
 	if answer == nil {
@@ -315,7 +316,7 @@ func (c *client) deposit(vendor int, amount money.Micros) bool {
 	return ok
 }
 
-// found creates a campaign and reads its ordinal.
+// createCampaign creates a campaign and reads its ordinal. It returns nil when the simulation ends.
 func (c *client) found(vendor int, total bool) *campaign {
 	now := c.clock()
 	x := &campaign{id: ids.UUID(c.id()), vendor: vendor, total: total, bids: map[ids.UUID]bool{}}
@@ -354,7 +355,7 @@ func (c *client) found(vendor int, total bool) *campaign {
 	return x
 }
 
-// changeBudget gives a campaign another budget. It reads before, to know which charges cannot stand under the new one.
+// changeBudget gives a campaign another budget. It reads the journal before, to know which lines are older than the new one.
 func (c *client) changeBudget(x *campaign) bool {
 	amount := money.Micros(1 + c.rng.IntN(2*depositMax))
 	if !c.read(func(shard.Books) {}) {

@@ -14,23 +14,25 @@ import (
 
 var errDisk = errors.New("input/output error")
 
-// badDisk makes the disk of a node slow, or lets writes to one kind of its files fail. Slow are the syncs of the tail guard, for
-// which every write of the log waits, of tables and of snapshots. Those of Pebble's logs and manifests are not: it holds
-// locks around some of them, and a bubble's time stands still while a goroutine waits for a lock.
+// faultyDisk makes the disk of a node slow, or makes writes to one kind of its files fail. Only syncs of the tail guard, for
+// which every write of the log waits, of tables and of snapshots are slow. Those of Pebble's logs and manifests are not:
+// Pebble holds mutexes around some of them, and a bubble's time stops while a goroutine waits for a mutex.
 type badDisk struct {
-	slow atomic.Int64 // A sync takes up to so many nanoseconds.
+	slow atomic.Int64 // The longest time of a sync in nanoseconds.
 
 	mu   sync.Mutex
 	rng  *rand.Rand
-	life *badFS
+	life *badFS // The file system of the current run of the node.
 }
 
-// The kinds of files that may fail. The log is not among them: Pebble panics when its next file is begun after a failed write.
+// fileKinds are the kinds of files that may fail. The log is not among them: Pebble panics when it begins the next log file
+// after a failed write.
 var fileKinds = []string{"guard", "state", "snapshot"}
 
 func newBadDisk(seed uint64) *badDisk { return &badDisk{rng: rand.New(rand.NewPCG(seed, 5))} }
 
-// begin returns the disk of a new life. The one before is good from now on: nobody sees it any more.
+// beginRun returns the file system of a new run of the node. The file system of the run before has no faults from now on, so
+// that its goroutines can end.
 func (d *badDisk) begin(fs vfs.FS) vfs.FS {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,7 +43,7 @@ func (d *badDisk) begin(fs vfs.FS) vfs.FS {
 	return d.life
 }
 
-// fail lets the writes to a kind of files fail until the process has ended. False: it is not running.
+// fail makes the writes to a kind of files fail until the end of the run. It returns false if the node does not run.
 func (d *badDisk) fail(kind string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +54,7 @@ func (d *badDisk) fail(kind string) bool {
 	return true
 }
 
-// wait is how long the next call takes.
+// wait returns how long the next sync takes.
 func (d *badDisk) wait() time.Duration {
 	slow := d.slow.Load()
 	if slow == 0 {
@@ -63,6 +65,7 @@ func (d *badDisk) wait() time.Duration {
 	return time.Duration(d.rng.Int64N(slow))
 }
 
+// faultyFS is the file system of one run of a node.
 type badFS struct {
 	vfs.FS
 	disk    *badDisk
@@ -71,7 +74,7 @@ type badFS struct {
 	hits    atomic.Int64
 }
 
-// kindOf names the kind of a file, empty for those that never fail here.
+// kindOf returns the kind of a file, or an empty text for files that never fail.
 func kindOf(name string) string {
 	switch dir := path.Dir(name); {
 	case path.Base(name) == "guard":
@@ -85,7 +88,8 @@ func kindOf(name string) string {
 	}
 }
 
-// call stands before every write and sync of a file. Writes go into the cache of the operating system and take no time.
+// beforeIO is called before every write and sync of a file. It returns the injected error, or waits before a slow sync. Writes
+// go to the cache of the operating system and are never slow.
 func (f *badFS) call(kind string, syncs bool) error {
 	if f.dead.Load() {
 		return nil
@@ -125,6 +129,7 @@ func (f *badFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.Fil
 
 func (f *badFS) Unwrap() vfs.FS { return f.FS }
 
+// faultyFile is a file of a kind that may fail.
 type badFile struct {
 	vfs.File
 	fs   *badFS

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// fault is something that goes wrong, or a change of members in the middle of it.
+// fault is a fault to inject, or a membership change under faults.
 type fault struct {
 	kind   string
 	weight int
@@ -90,7 +90,7 @@ var faults = []fault{
 			store, _, _ := w.open(i)
 			w.others.Go(func() {
 				if store != nil {
-					_ = store.Transfer(context.Background(), id, w.c.Nodes[node].ID) // May fail, may be to itself.
+					_ = store.Transfer(context.Background(), id, w.c.Nodes[node].ID) // It may fail, and the target may be the leader itself.
 				}
 			})
 		}
@@ -101,13 +101,13 @@ var faults = []fault{
 	{"wipe", 2, func(w *world, node int) { w.wipe(node) }},
 }
 
-// anyGroup is one of the raft groups.
+// anyGroup returns one of the raft groups at random.
 func (w *world) anyGroup() uint16 {
 	all := w.raftGroups()
 	return all[w.rng.IntN(len(all))]
 }
 
-// strike lets one fault happen, and says which.
+// injectFault injects one random fault and counts it.
 func (w *world) strike() {
 	sum := 0
 	for _, f := range faults {
@@ -125,7 +125,7 @@ func (w *world) strike() {
 	}
 }
 
-// trouble makes faults for a time. Half of them last until the next is there.
+// injectFaults injects faults for a time. After half of them it heals all faults.
 func (w *world) trouble(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
 		w.strike()
@@ -157,7 +157,7 @@ func (w *world) isolate(node int) {
 	}
 }
 
-// agree sets all clocks to the one that is furthest ahead, as operators do: the state clock does not go back.
+// alignClocks sets all clocks to the one that is furthest ahead, as operators do, because the state clock does not go back.
 func (w *world) agree() {
 	var most int64
 	for _, n := range w.nodes {

@@ -12,33 +12,33 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// history is what clients of one data group tried, what they were told, and what they read. It knows the words of commands and nothing of
-// the machine; all sums are made here anew.
+// history contains what the clients of one data group attempted, what was answered, and what they read. It uses the commands
+// and nothing of the state machine; it computes all sums itself.
 //
-// A command whose outcome is unknown is repeated with the same bytes until there is an answer. Every repeat, and every
-// repeat that the cluster makes on its own, may come to the log, so one answer may be that of a second application: an event
-// is then a duplicate, and what its token was charged stands only in the books. Management commands are applied once.
+// A command whose outcome is unknown is repeated with the same bytes until there is an answer. Every repetition, also one that
+// the cluster makes itself, may be applied, so an answer may be that of a second application: an event is then a duplicate,
+// and only the journal shows what its token was charged. Management commands are applied once.
 type history struct {
 	t       *complaints
 	group   uint16
-	vendors [vendors]string // Their names.
+	vendors [vendors]string // The names of the vendors.
 	bank    *bank
 	mu      sync.Mutex
 
-	tokens    map[[16]byte]*token // By charge key.
-	issued    []*token            // The same, in order of issue.
+	tokens    map[[16]byte]*token // The issued tokens by charge key.
+	issued    []*token            // The issued tokens in the order of issue.
 	events    map[[16]byte]*sent
 	deposits  map[ids.UUID]*deposit
 	campaigns []*campaign
 	seen      []ledger.Line // The longest journal that was read.
 	digests   map[uint64]uint64
-	heights   []height // Oldest first, no more than the fence needs.
-	compared  int      // Equal digests of two nodes.
+	heights   []height // Oldest first, no more than checkFreshness needs.
+	compared  int      // How many pairs of digests were compared.
 
 	acked, unknown, reads, fresher int
 }
 
-// token is what an auction gave out.
+// token is a token that an auction issued.
 type token struct {
 	charge   [16]byte
 	campaign *campaign
@@ -54,8 +54,8 @@ type token struct {
 type sent struct {
 	record  command.EventRecord
 	token   *token
-	sure    bool // An answer said that it was recorded, or that it had been.
-	counted bool // An answer called it new.
+	sure    bool // An answer said that it was recorded, now or before.
+	counted bool // An answer said that it was new.
 }
 
 type deposit struct {
@@ -65,35 +65,35 @@ type deposit struct {
 	refused bool
 }
 
-// campaign is known to its manager, who alone changes it.
+// campaign is a campaign as its manager knows it. Only the manager changes it.
 type campaign struct {
 	id         ids.UUID
 	ordinal    uint32
 	vendor     int
-	total      bool // Its budget is for ever; else for a day.
+	total      bool // The budget is total; otherwise daily.
 	budgets    []budget
 	bids       map[ids.UUID]bool // Acknowledged.
 	terminated bool
 
-	acked money.Micros // Charged, as answers said.
-	read  money.Micros // Spent, as somebody read.
-	count int64        // Clicks and impressions answered as new.
+	acked money.Micros // The sum of charges in answers.
+	read  money.Micros // The largest spent amount that was read.
+	count int64        // The number of clicks and impressions that were answered as new.
 }
 
-// budget is an amount that was in force between two lines of the journal, at most.
+// budget is an amount with the range of journal lines at which it may have been in force.
 type budget struct {
 	amount   money.Micros
-	after    int       // Lines that were there before it was asked for.
-	replaced time.Time // When the next one was acknowledged.
-	until    int       // Lines that may stand under it; 0: not known yet.
+	after    int       // The number of lines before it was asked for.
+	replaced time.Time // When the next budget was acknowledged.
+	until    int       // The number of lines at which it was surely replaced; 0 if not known yet.
 }
 
-func newHistory(t *complaints, topology ids.Topology, group ids.Group, bank *bank) *history {
+func newHistory(t *complaints, topology ids.Topology, group ids.Group, transfers *bank) *history {
 	h := &history{
-		t: t, group: uint16(group), bank: bank, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
+		t: t, group: uint16(group), bank: transfers, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
 		digests: map[uint64]uint64{},
 	}
-	for n, v := 0, 0; v < vendors; n++ { // An id decides the shard of a vendor, and with it the group.
+	for n, v := 0, 0; v < vendors; n++ { // A vendor's id determines its shard, and so its group.
 		h.vendors[v] = fmt.Sprint("vendor ", n)
 		if topology.GroupOf(ids.ShardOf(ids.AccountOf(marketplace, h.vendors[v]))) == group {
 			v++
@@ -102,12 +102,12 @@ func newHistory(t *complaints, topology ids.Topology, group ids.Group, bank *ban
 	return h
 }
 
-// wallet is the wallet that pays for the campaigns of a vendor.
+// wallet returns the wallet that pays for the campaigns of a vendor.
 func (h *history) wallet(vendor int) ids.UUID {
 	return ids.DefaultWalletOf(marketplace, h.vendors[vendor])
 }
 
-// groupOf is the history of a data group, nil for the meta group.
+// groupOf returns the history of a data group, or nil for the meta group.
 func (w *world) groupOf(id uint16) *history {
 	for _, h := range w.groups {
 		if h.group == id {
@@ -117,7 +117,7 @@ func (w *world) groupOf(id uint16) *history {
 	return nil
 }
 
-// issue remembers a token.
+// issue stores a new token.
 func (h *history) issue(k *token) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +125,7 @@ func (h *history) issue(k *token) {
 	h.issued = append(h.issued, k)
 }
 
-// attempt remembers events before they are sent for the first time.
+// attempt stores events before they are sent for the first time.
 func (h *history) attempt(records []command.EventRecord) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +137,7 @@ func (h *history) attempt(records []command.EventRecord) {
 	}
 }
 
-// answered compares the answers to events with what was said before: an event is new once, and a token is decided once.
+// answered compares the answers to events with earlier ones: an event is new once, and a token is charged once.
 func (h *history) answered(records []command.EventRecord, results []command.EventResult) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +186,7 @@ func (h *history) decide(k *token, r command.EventResult) {
 	k.campaign.acked += r.Charged
 }
 
-// digest remembers the digest of a node's state at an index. Two nodes with the same index must have the same.
+// digest stores the digest of a node's state at an index. Two nodes at the same index must have the same digest.
 func (h *history) digest(node int, index, digest uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// join lets a node with an empty disk join.
+// join starts a node with an empty disk, which joins.
 func (w *world) join() {
 	for i, n := range w.nodes {
 		n.mu.Lock()
@@ -20,7 +20,8 @@ func (w *world) join() {
 	}
 }
 
-// change makes one change of members at a time, and tries until it has succeeded or the simulation ends.
+// change makes a membership change, one at a time. It repeats try until that succeeds or the simulation ends, then calls
+// then.
 func (w *world) change(try func() bool, then func()) {
 	if !w.changing.CompareAndSwap(false, true) {
 		return
@@ -38,7 +39,7 @@ func (w *world) change(try func() bool, then func()) {
 	})
 }
 
-// remove takes a node out of the cluster, unless few are left. Its process ends when it is out.
+// remove removes a node from the cluster if more than three are members, and stops it.
 func (w *world) remove(node int) {
 	if len(w.members()) <= 3 {
 		return
@@ -51,7 +52,7 @@ func (w *world) remove(node int) {
 		n.retired = true
 		starting := n.busy && n.store == nil
 		n.mu.Unlock()
-		if starting { // It was removed before it was let in, and nobody lets it in now: whoever removed it ends its process.
+		if starting { // It was removed before it was admitted and would wait for ever, so its process is killed.
 			w.crash(node)
 		} else {
 			w.halt(node)
@@ -60,7 +61,7 @@ func (w *world) remove(node int) {
 	})
 }
 
-// admit lets a node that was removed come back: with what it had, or with an empty disk.
+// admit admits a removed node again, with its disk or with an empty one.
 func (w *world) admit() {
 	for i, n := range w.nodes {
 		n.mu.Lock()
@@ -73,7 +74,7 @@ func (w *world) admit() {
 		w.change(func() bool {
 			return w.ask(i, func(ctx context.Context, s *raftstore.Store) error { return s.Admit(ctx, w.c.Nodes[i].ID, "") })
 		}, func() {
-			w.crash(i) // It is down; what it had not synced is lost by now.
+			w.crash(i) // It does not run; this discards what it had not synced.
 			if wiped {
 				w.c.Nodes[i].Wipe()
 			}
@@ -87,8 +88,8 @@ func (w *world) admit() {
 	}
 }
 
-// wipe takes the disk of a node away, if three vote: of two voters the other one is no majority. Nor do three survive the loss of
-// two disks, so no disk is taken, and no member removed, before the node has joined again and has caught up.
+// wipe takes the disk of a node away, if at least three vote: of two voters the other one is no majority. Three do not survive
+// the loss of two disks, so no other disk is taken, and no member removed, before the node has joined again and caught up.
 func (w *world) wipe(node int) {
 	n := w.nodes[node]
 	if w.voters() < 3 || node == w.learner {
@@ -102,7 +103,7 @@ func (w *world) wipe(node int) {
 			n.mu.Unlock()
 			w.crash(node)
 			n.mu.Lock()
-			if n.busy { // A life that was just killed ends.
+			if n.busy { // The killed run has not ended yet.
 				n.mu.Unlock()
 				return false
 			}
@@ -115,7 +116,8 @@ func (w *world) wipe(node int) {
 	}, func() { w.count("wiped and back") })
 }
 
-// voters is how many vote in the group with the fewest, for sure; 0: nobody can tell. A node that was away knows old members.
+// voters returns the number of voters of the group with the fewest, or 0 if it is not known. It reads behind a barrier,
+// because a node that was away has an old configuration.
 func (w *world) voters() int {
 	i := w.leader(1)
 	if i < 0 {
@@ -136,7 +138,7 @@ func (w *world) voters() int {
 	return fewest
 }
 
-// membersOf are the members of a group as of now; false: nobody can tell.
+// membersOf returns the current members of a group, or false if they cannot be read.
 func membersOf(g *raftstore.Group) ([]raftstore.Member, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -155,10 +157,10 @@ func voting(members []raftstore.Member) (n int) {
 	return n
 }
 
-// isBack reports whether a node is in every group what it was, as the newest configuration says: one incarnation, which votes,
-// or others do in its place.
+// rejoined reports whether a node is a member of every group in the newest configuration, with one incarnation that votes, or
+// that does not because VotersMax others do.
 func (w *world) isBack(node int) bool {
-	store, _, life := w.open(node)
+	store, _, run := w.open(node)
 	if store == nil {
 		return false
 	}
@@ -178,17 +180,17 @@ func (w *world) isBack(node int) bool {
 			return false
 		}
 	}
-	return w.c.Same(node, life)
+	return w.c.Same(node, run)
 }
 
-// ask puts a question to any node but one; false: it did not succeed.
-func (w *world) ask(node int, question func(context.Context, *raftstore.Store) error) bool {
+// callOther calls a function with the store of another node than node, and reports whether it succeeded.
+func (w *world) ask(node int, call func(context.Context, *raftstore.Store) error) bool {
 	for i := range w.nodes {
-		if store, _, life := w.open(i); store != nil && i != node {
+		if store, _, run := w.open(i); store != nil && i != node {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			err := question(ctx, store)
+			err := call(ctx, store)
 			cancel()
-			return err == nil && w.c.Same(i, life)
+			return err == nil && w.c.Same(i, run)
 		}
 	}
 	return false

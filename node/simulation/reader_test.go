@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// floor is what a read that begins now must show at least: what was acknowledged, and what others have read already.
+// lowerBound is what a read that begins at a time must show at least: what was acknowledged, and what others have read.
 type floor struct {
 	at        time.Time
 	lines     int
@@ -34,13 +34,13 @@ func (h *history) floor() floor {
 	return f
 }
 
-// read looks into the books of any node behind a read barrier and compares them with what must be there: reads are
-// linearizable. It tries until it succeeds; false: it never did.
+// read reads the state of any node behind a read barrier and compares it with the lower bound, because reads are linearizable.
+// It tries until it succeeds, and returns false when the simulation ends first.
 func (c *client) read(look func(shard.Books)) bool {
 	for {
 		members := c.members()
 		i := members[c.rng.IntN(len(members))]
-		if store, _, life := c.open(i); store != nil && c.readAt(i, store, life, look) {
+		if store, _, run := c.open(i); store != nil && c.readAt(i, store, run, look) {
 			return true
 		}
 		if !c.rest() {
@@ -49,13 +49,13 @@ func (c *client) read(look func(shard.Books)) bool {
 	}
 }
 
-// readAt reads at one node. What a node shows that has died meanwhile counts for nothing: its disk is another one.
-func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard.Books)) bool {
+// readAt reads at one node. The result of a node that has crashed meanwhile does not count, because its disk was replaced.
+func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.Books)) bool {
 	must := c.h.floor()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	g := store.Group(c.h.group)
-	if g.ReadBarrier(ctx) != nil || !c.c.Same(i, life) {
+	if g.ReadBarrier(ctx) != nil || !c.c.Same(i, run) {
 		return false
 	}
 	var got floor
@@ -70,14 +70,14 @@ func (c *client) readAt(i int, store *raftstore.Store, life int, look func(shard
 		look(b)
 		return nil
 	})
-	if err != nil || !c.c.Same(i, life) {
+	if err != nil || !c.c.Same(i, run) {
 		return false
 	}
 	c.h.compare(i, must, got, lines)
 	return true
 }
 
-// shown is what the books say about the things that must be there.
+// shown returns the values of the state that a lower bound exists for.
 func (h *history) shown(b shard.Books, must floor) floor {
 	got := floor{spent: map[*campaign]money.Micros{}}
 	for v := range vendors {
@@ -97,19 +97,19 @@ func (h *history) compare(node int, must, got floor, lines []ledger.Line) {
 	h.reads++
 	for v, want := range must.deposited {
 		if want -= h.withdrawable(v); got.deposited[v] < want {
-			h.t.Errorf("stale read at node %d: %s was given %d, must be %d at least", node, h.vendors[v], got.deposited[v], want)
+			h.t.Errorf("stale read at node %d: the deposits of %s are %d, must be at least %d", node, h.vendors[v], got.deposited[v], want)
 		}
 	}
 	for x, want := range must.spent {
 		if got.spent[x] < want {
-			h.t.Errorf("stale read at node %d: campaign %d spent %d, must be %d at least", node, x.ordinal, got.spent[x], want)
+			h.t.Errorf("stale read at node %d: campaign %d spent %d, must be at least %d", node, x.ordinal, got.spent[x], want)
 		}
 		x.read = max(x.read, got.spent[x])
 	}
 	h.extend(node, must, lines)
 }
 
-// withdrawable is what corrections may have taken from a wallet: those that were asked for, whatever the answer.
+// withdrawable returns what corrections may have taken from a wallet: the sum of those asked for, whatever the answer.
 func (h *history) withdrawable(vendor int) (sum money.Micros) {
 	for _, d := range h.deposits {
 		if d.vendor == vendor && d.amount < 0 {
@@ -119,7 +119,7 @@ func (h *history) withdrawable(vendor int) (sum money.Micros) {
 	return sum
 }
 
-// extend compares lines of a journal with those that were read before, and keeps the new ones.
+// extend compares lines of a journal with those that were read before, and stores the new ones.
 func (h *history) extend(node int, must floor, lines []ledger.Line) {
 	end := 0
 	for _, l := range lines {
@@ -147,7 +147,7 @@ func (h *history) extend(node int, must floor, lines []ledger.Line) {
 	}
 }
 
-// fenced are the groups that the auctions of a node leave out now.
+// staleGroups returns the groups whose campaigns the auctions of a node exclude now.
 func (w *world) fenced(i int) (out auction.Groups) {
 	n := w.nodes[i]
 	n.mu.Lock()
@@ -157,17 +157,17 @@ func (w *world) fenced(i int) (out auction.Groups) {
 	return out
 }
 
-// height is how far any node was at a time: so much was committed.
+// height is an entry that some node had applied at a time, so it was committed then.
 type height struct {
 	at    time.Time
 	index uint64
 }
 
-// fenceSlack is what lies between a commit and the tick that tells of it, and between two samples.
+// freshnessSlack is the time between a commit and the tick that carries it, plus the time between two samples.
 const fenceSlack = time.Second
 
-// fresh holds the state of a node that takes part in auctions against what was committed some time ago: with right
-// clocks it is never older than the limit and a tick.
+// checkFreshness checks that a node that takes part in auctions has applied what was committed some time ago: with right clocks
+// its state is never older than the staleness limit plus freshnessSlack.
 func (h *history) fresh(node int, applied uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +186,7 @@ func (h *history) fresh(node int, applied uint64) {
 	}
 }
 
-// watch reads again and again, and lets the books be audited now and then.
+// watch reads repeatedly and audits the state now and then.
 func (c *client) watch() {
 	for round := 0; c.pause(2 * thinkTime); round++ {
 		ok := c.read(func(b shard.Books) {
@@ -207,11 +207,11 @@ func (c *client) watch() {
 func (w *world) sample() {
 	for {
 		for i := range w.nodes {
-			if store, _, life := w.open(i); store != nil {
+			if store, _, run := w.open(i); store != nil {
 				fenced := w.fenced(i)
 				for _, h := range w.groups {
 					s := store.Group(h.group).Status()
-					if !w.c.Same(i, life) || s.Applied == 0 {
+					if !w.c.Same(i, run) || s.Applied == 0 {
 						continue
 					}
 					h.digest(i, s.Applied, s.Digest)

@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// episode is how long the faults of one cluster go on. Clusters are young, because most of what can go wrong does so
-	// within few events, and because nothing in them is forgotten: the history is compared with all replicas at the end.
+	// faultPeriod is how long faults are injected into one cluster. It is short, because most defects appear within few
+	// events, and because the whole history of a cluster is kept and compared with all replicas at the end.
 	episode = 10 * time.Minute
-	// minutesDefault are simulated by go test, minutesShort by go test -short; make sim HOURS=n simulates more.
+	// minutesDefault is how many minutes go test simulates, and minutesShort how many go test -short does; make sim HOURS=n
+	// simulates more.
 	minutesDefault = 300
 	minutesShort   = 20
 	seedDefault    = 1
@@ -38,13 +39,13 @@ func env(name string, fallback int) int {
 	return fallback
 }
 
-// TestSimulation lets clusters of three and five nodes live through faults, with clients at all nodes, and holds the
-// books of every replica against what the clients tried and were told. DESIGN.md says what is real and what is checked.
-// The seed decides faults, delays, clients and lost blocks; goroutines of one moment run in any order, so a failure comes
-// back with its seed often, not always.
+// TestSimulation runs clusters of three and five nodes under faults, with clients at all nodes, and compares the state of
+// every replica with what the clients attempted and what was answered. DESIGN.md says what is real and what is checked.
+// The seed decides on faults, delays, clients and lost blocks; goroutines that are ready at the same instant run in any
+// order, so a failure recurs with its seed often and not always.
 //
-// Every cluster lives in a process of its own, which ends with it: the threads of a node that ended itself, because its
-// disk failed, cannot be ended in any other way.
+// Every cluster has its own process, which ends with it: the goroutines of a node that stopped itself because its disk failed
+// cannot be ended in any other way.
 func TestSimulation(t *testing.T) {
 	if text, child := os.LookupEnv("GAVEL_SIM_CLUSTER"); child {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -89,14 +90,15 @@ func TestSimulation(t *testing.T) {
 	t.Logf("seeds from %d, %s of wall time, %.0f times as fast\n%s", seed, wall.Round(time.Second), sum.Seconds/wall.Seconds(), sum)
 }
 
-// failuresMax ends a long run that fails.
+// failuresMax is the number of failed clusters after which a long run ends.
 const failuresMax = 3
 
-// standstill is how long a cluster may take: when a goroutine waits for a lock whose holder sleeps, simulated time stands
-// still, and the process tells where all its threads are. A second is usual, a busy machine takes a minute.
+// clusterTimeout is how long a cluster may take in real time. When a goroutine waits for a mutex whose holder sleeps,
+// simulated time stops; at the timeout the process then prints all its goroutines. A second is usual, a busy machine takes a
+// minute.
 const standstill = 4 * time.Minute
 
-// inProcess lets one cluster live in a process and returns its figures, and what it complained about.
+// runInProcess runs one cluster in a process. It returns the cluster's statistics and the failures that the process printed.
 func inProcess(ctx context.Context, seed int) (f *figures, text string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, standstill)
 	defer cancel()
@@ -108,8 +110,8 @@ func inProcess(ctx context.Context, seed int) (f *figures, text string, err erro
 	f = newFigures()
 	var rest strings.Builder
 	for line := range strings.Lines(string(out)) {
-		if told, found := strings.CutPrefix(line, "figures "); found {
-			if err := json.Unmarshal([]byte(told), f); err != nil {
+		if encoded, found := strings.CutPrefix(line, "statistics "); found {
+			if err := json.Unmarshal([]byte(encoded), f); err != nil {
 				return f, line, err
 			}
 			continue
@@ -117,12 +119,12 @@ func inProcess(ctx context.Context, seed int) (f *figures, text string, err erro
 		rest.WriteString(line)
 	}
 	if err == nil && f.Clusters == 0 {
-		err = errors.New("the process told no figures")
+		err = errors.New("the process printed no statistics")
 	}
 	return f, rest.String(), err
 }
 
-// live is one cluster from its founding to its end, which is that of the process.
+// runCluster runs one cluster from its bootstrap to its end, and ends the process.
 func live(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -149,7 +151,7 @@ func live(t *testing.T, seed uint64) {
 	})
 }
 
-// admitClients lets those in who deal with one data group.
+// startClients starts the clients of one data group.
 func (w *world) admitClients(h *history, clients *sync.WaitGroup) {
 	first := 1_000 * uint64(h.group)
 	for i := range uint64(shoppers) {
@@ -172,7 +174,7 @@ func founders(seed uint64) int {
 	return 3
 }
 
-// found starts the first nodes and gives them a marketplace.
+// bootstrap starts the first nodes and creates a marketplace.
 func (w *world) found() {
 	for i := range w.founded {
 		w.start(i)
@@ -188,15 +190,16 @@ func (w *world) found() {
 			return
 		}
 	}
-	w.t.Errorf("the cluster cannot be founded")
+	w.t.Errorf("the cluster cannot be bootstrapped")
 }
 
-// settle ends the faults, and the clients when they have all their answers. False: the cluster does not come to rest.
+// finish ends the faults, and the clients when they have all their answers. It returns false if the cluster does not become
+// quiet.
 func (w *world) settle(clients *sync.WaitGroup) bool {
 	close(w.stop)
 	answered := ended(clients)
 	for range 12 {
-		w.heal() // Also those that ended themselves meanwhile.
+		w.heal() // This also restarts nodes that stopped themselves meanwhile.
 		if within(10*time.Second, answered) {
 			break
 		}
@@ -212,20 +215,20 @@ func (w *world) settle(clients *sync.WaitGroup) bool {
 		ends <-chan struct{}
 	}{{"clients", answered}, {"nodes that start", ended(&w.starts)}, {"changes of members", ended(&w.others)}} {
 		if !within(time.Minute, x.ends) {
-			w.t.Errorf("%s do not come to an end", x.what)
+			w.t.Errorf("%s do not end", x.what)
 			w.behind()
 			return false
 		}
 	}
 	for _, h := range w.groups {
 		if len(h.tokens) < 100 || h.reads < 20 || len(w.bank.all) < 20 {
-			w.t.Errorf("%d tokens, %d reads and %d transfers: the simulation tests nothing", len(h.tokens), h.reads, len(w.bank.all))
+			w.t.Errorf("%d tokens, %d reads and %d transfers are too few to test anything", len(h.tokens), h.reads, len(w.bank.all))
 		}
 	}
 	return true
 }
 
-// ended is closed when all of a group have come to their end.
+// ended returns a channel that is closed when all goroutines of a group have ended.
 func ended(g *sync.WaitGroup) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -235,14 +238,14 @@ func ended(g *sync.WaitGroup) <-chan struct{} {
 	return done
 }
 
-// within reports whether something ends in time.
+// within reports whether a channel is closed within a time.
 func within(d time.Duration, end <-chan struct{}) bool {
 	select {
 	case <-end:
 		return true
 	case <-time.After(d):
 	}
-	select { // Both may be true.
+	select { // Both channels may have been ready, and select may have chosen the timer.
 	case <-end:
 		return true
 	default:

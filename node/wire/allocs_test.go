@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// allocations counts those of parse over bodies of all kinds, the slices having grown to the largest.
+// allocations counts the allocations of parse over bodies of all kinds, after the slices have grown to the largest.
 func allocations(list [][]byte, parse func([]byte)) float64 {
 	for _, body := range list {
 		parse(body)

@@ -5,7 +5,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Bounds of an auction's texts, in characters. The bounds of its arrays stand in the auction package.
+// Bounds of an auction's texts in characters, except for searchWords and placementsMax. The bounds of its arrays are in
+// package auction.
 const (
 	idMax         = 255
 	userIDMax     = 90
@@ -41,8 +42,9 @@ var (
 	}
 )
 
-// Ranks of the rules of an auction: the rows of the listings table with what the tables of sponsored brands and travel put
-// between them, then what the banners table adds, then the rule on contexts, which follows the tables.
+// Ranks of the rules of an auction: first the rows of the listings table, with the rows of the tables of sponsored brands
+// and travel inserted in their places, then the rows that only the banners table has, then the rule on contexts, which
+// follows the tables.
 const (
 	fieldAuction rank = iota
 	fieldType
@@ -76,9 +78,9 @@ const (
 	auctionRanks = 1 << 8 // Distance from one auction to the next.
 )
 
-// ParseAuctions parses req.Body, a POST /v2/auctions body, into req.Auctions. It checks all of the interface's rules that
-// need neither key nor marketplace; see CheckMarketplace for those that need the latter. A body that is refused
-// gives the code of its first violation in the interface's order and fills f; then req.Auctions has no meaning.
+// ParseAuctions parses req.Body, a POST /v2/auctions body, into req.Auctions. It checks all rules of the interface that
+// need neither key nor marketplace; CheckMarketplace checks those that need the marketplace. It returns OK, or the code of
+// the first violation in the interface's order and fills f; then the content of req.Auctions is undefined.
 //
 // It allocates nothing once the slices of req have grown to the size of the traffic. REQUIRES: req.Seed is set.
 func ParseAuctions(req *auction.Request, f *Fault) apierr.Code { return parse(req, f, mixed) }
@@ -89,11 +91,11 @@ func ParseBrands(req *auction.Request, f *Fault) apierr.Code { return parse(req,
 // ParseTravel is ParseAuctions for a body of POST /v2/auctions/travel.
 func ParseTravel(req *auction.Request, f *Fault) apierr.Code { return parse(req, f, travel) }
 
-// form is what the elements of auctions are.
+// form is the kind of the elements of auctions.
 type form uint8
 
 const (
-	mixed form = iota // Listings and banners.
+	mixed form = iota // Listings and banners, mixed in any order.
 	brands
 	travel
 )
@@ -143,7 +145,7 @@ func (s *scanner) auctions(list []auction.Auction) []auction.Auction {
 }
 
 func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, count int) {
-	list = list[:0] // A member that comes twice is refused; it must not add up either.
+	list = list[:0] // If the member comes twice, the body is refused, but the two arrays must not exceed the bound together.
 	s.array()
 	for ; s.element(count); count++ {
 		if count >= auction.AuctionsMax {
@@ -151,7 +153,7 @@ func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, cou
 			continue
 		}
 		if count < cap(list) {
-			list = list[:count+1] // Keeps the inner slices of an earlier request; reset empties them.
+			list = list[:count+1] // This keeps the capacity of the inner slices of an earlier request; reset empties them.
 		} else {
 			list = append(list, auction.Auction{})
 		}
@@ -169,7 +171,7 @@ func (s *scanner) auctionArray(list []auction.Auction) (_ []auction.Auction, cou
 	return list, count
 }
 
-// reset empties every field of a pooled auction and keeps what its slices have grown to.
+// reset empties every field of a pooled auction and keeps the capacity of its slices.
 func reset(a *auction.Auction) {
 	*a = auction.Auction{
 		Products:   a.Products[:0],
@@ -246,7 +248,7 @@ func (s *scanner) auction(a *auction.Auction) {
 	s.conclude(a, demand)
 }
 
-// conclude applies what depends on the kind of auction and on several members.
+// conclude applies the rules that depend on the kind of auction or on several members.
 func (s *scanner) conclude(a *auction.Auction, demand bool) {
 	if a.Kind == auction.Banners {
 		s.concludeBanners(a, demand)

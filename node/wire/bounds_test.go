@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// list makes a JSON array of n elements, the first of which no fast path reads.
+// list returns a JSON array of n elements. The first of them is not read by a fast path.
 func list(n int, first, element string) string {
 	return "[" + first + strings.Repeat(","+element, n-1) + "]"
 }

@@ -86,7 +86,7 @@ func (s *scanner) brandPlacement(a *auction.Auction) {
 	}
 }
 
-// triggers reads triggers, exactly one of which must be given, and reports whether the member is there.
+// triggers reads triggers, exactly one of which must be given, and reports whether the member is present.
 func (s *scanner) triggers(a *auction.Auction) bool {
 	from := s.pos
 	if s.peek() != '{' {
@@ -125,7 +125,7 @@ func (s *scanner) triggers(a *auction.Auction) bool {
 	return true
 }
 
-// brandCategory reads a category context, of which sponsored brands know one form.
+// brandCategory reads a category context. Sponsored brands accept only the form of one category.
 func (s *scanner) brandCategory(a *auction.Auction) {
 	from := s.pos
 	s.category(a)

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// TestBrokenBodies cuts every golden body at every byte, and puts another byte at every place: the parsers must agree with
-// encoding/json on what is still JSON, and must not fall over what is not, wherever it breaks.
+// TestBrokenBodies truncates every golden body at every byte, and replaces every byte by another. The parsers must agree
+// with encoding/json on which of these bodies are JSON, and must not panic on any.
 func TestBrokenBodies(t *testing.T) {
 	var req auction.Request
 	var batch event.Batch

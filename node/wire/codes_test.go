@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestGoldenShowsEveryCode compares the codes that the golden files show with those that the interface gives for the
-// bodies of auctions and events, the ones of CheckMarketplace and of the token aside.
+// TestGoldenShowsEveryCode compares the codes in the golden files with the codes that the interface lists for the bodies
+// of auctions and events, except those of CheckMarketplace and of the token.
 func TestGoldenShowsEveryCode(t *testing.T) {
 	shown := map[string]bool{}
 	files, err := filepath.Glob("testdata/*.txt")
@@ -47,7 +47,7 @@ func TestGoldenShowsEveryCode(t *testing.T) {
 	}
 	for code := range shown {
 		if !slices.Contains(raised, code) {
-			t.Errorf("%s is no code of these bodies", code)
+			t.Errorf("%s is not a code of these bodies", code)
 		}
 	}
 }

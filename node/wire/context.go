@@ -75,7 +75,7 @@ func (s *scanner) addCategory(c *auction.Category, sp auction.Span, path string,
 	c.IDs = append(c.IDs, s.id(sp))
 }
 
-// categoryArray reads an array of category ids; level is where its position stands in the path.
+// categoryArray reads an array of category ids. level is the index in scanner.at of the position of its elements.
 func (s *scanner) categoryArray(c *auction.Category, level int, path, elementPath string) {
 	from := s.pos
 	if s.peek() != '[' {

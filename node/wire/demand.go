@@ -6,11 +6,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Bounds of external demand.
+// Bounds of external demand, all set by the interface.
 const (
-	sourceMax    = 32    // BOUND: characters of a source's name.
-	metadataMax  = 4_096 // BOUND: bytes of a bid's metadata, as sent.
-	bidAmountMax = 1_000_000_000_000 * money.PerMajor
+	sourceMax    = 32                                 // BOUND: characters of a source's name.
+	metadataMax  = 4_096                              // BOUND: bytes of a bid's metadata, as sent.
+	bidAmountMax = 1_000_000_000_000 * money.PerMajor // BOUND: 1e12 major units.
 )
 
 // The members of a demand source, of a bid, and of its entity.
@@ -37,7 +37,7 @@ var (
 	entityMembers = []string{"type", "id"}
 )
 
-// demand reads demandSources and reports whether it names a source.
+// demand reads demandSources and reports whether the auction has external demand: a source, or a value that is refused.
 func (s *scanner) demand(a *auction.Auction) bool {
 	from := s.pos
 	if s.peek() != '[' {
@@ -64,7 +64,8 @@ func (s *scanner) demand(a *auction.Auction) bool {
 	return a.HasExternal
 }
 
-// source reads one element of demandSources. bids counts the bids of all sources.
+// source reads one element of demandSources. It takes the number of bids in the sources before it and returns the number
+// with its own.
 func (s *scanner) source(a *auction.Auction, bids int) int {
 	from := s.pos
 	if s.peek() != '{' {
@@ -105,7 +106,7 @@ func (s *scanner) badBid(path, rule string, from int) {
 	s.violate(fieldDemand, apierr.InvalidExternalBid, path, rule, from)
 }
 
-// sourceName reads source and reports whether it is there.
+// sourceName reads source and reports whether the member is present.
 func (s *scanner) sourceName() (auction.Span, bool) {
 	from := s.pos
 	sp, p := s.stringValue()
@@ -120,7 +121,8 @@ func (s *scanner) sourceName() (auction.Span, bool) {
 	return sp, p != absent
 }
 
-// bids reads the bids of one source and reports whether the member is there.
+// bids reads the bids of one source and reports whether the member is present. bids is the number of bids in the sources
+// before it, total the number with those of this one.
 func (s *scanner) bids(a *auction.Auction, bids int) (total int, there bool) {
 	from := s.pos
 	if s.peek() != '[' {
@@ -182,7 +184,7 @@ func (s *scanner) bid(a *auction.Auction) {
 	}
 }
 
-// bidEntity reads the product that a bid is for and reports whether it names one.
+// bidEntity reads the entity of a bid and reports whether it names a product.
 func (s *scanner) bidEntity(bid *auction.ExternalBid) bool {
 	from := s.pos
 	if s.peek() != '{' {
@@ -217,8 +219,8 @@ func (s *scanner) bidEntity(bid *auction.ExternalBid) bool {
 	return true
 }
 
-// bidAmount reads an amount and reports whether it is one. It must be above 0 after rounding to a micro-unit, since an
-// amount of 0 could never stand above a reserve price.
+// bidAmount reads an amount and reports whether it is valid. It must be above 0 after rounding to a micro-unit, because an
+// amount of 0 could never exceed a reserve price.
 func (s *scanner) bidAmount(bid *auction.ExternalBid) bool {
 	from := s.pos
 	text, p := s.numberValue()

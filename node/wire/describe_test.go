@@ -14,7 +14,7 @@ var kindNames = [...]string{
 	auction.Listings: "listings", auction.Banners: "banners", auction.SponsoredBrand: "brand", auction.Hotels: "hotels", auction.Flights: "flights",
 }
 
-// describeRequest prints what was parsed, without what has its default.
+// describeRequest prints the parsed auctions without the fields that have their defaults.
 func describeRequest(req *auction.Request) string {
 	var b strings.Builder
 	texts := func(name string, list []auction.ID) {
@@ -76,7 +76,7 @@ func describeRequest(req *auction.Request) string {
 	return b.String()
 }
 
-// describeBatch prints what was parsed, without what has its default.
+// describeBatch prints the parsed events without the fields that have their defaults.
 func describeBatch(batch *event.Batch) string {
 	var b strings.Builder
 	text := func(name string, value []byte) {

@@ -12,11 +12,11 @@ import (
 const (
 	eventIDMax       = 256
 	resolvedBidIDMax = 512
-	labelMax         = 32    // Channel and click type.
-	urlMax           = 2_083 // An entity of type url.
+	labelMax         = 32    // Of a channel or a click type.
+	urlMax           = 2_083 // Of the id of an entity of type url.
 )
 
-// The members of events of any kind; which of them a kind has, eventKnown says.
+// The members of events of all kinds. eventKnown lists those of each kind.
 const (
 	eventID = iota
 	eventOccurredAt
@@ -56,18 +56,19 @@ var (
 	}
 )
 
-// Ranks of the rules of events: by kind, then the array, then event by event, then by row of the table, then by item.
+// Ranks of the rules of events are ordered by kind, then by event, then by row of the table, then by item. Each constant
+// is the distance from one to the next.
 const (
-	rankKind  rank = 1 << 40 // Distance from one kind to the next.
-	rankEvent rank = 1 << 32 // From one event to the next; 0 is the array itself.
-	rankRow   rank = 1 << 24 // From one row to the next; 0 is the event itself.
-	rankItem  rank = 1 << 8  // From one item to the next; 0 is items itself.
+	rankKind  rank = 1 << 40
+	rankEvent rank = 1 << 32 // Event 0 begins at 1 × rankEvent; the rules of the array itself are before it.
+	rankRow   rank = 1 << 24 // Row 0 begins at 1 × rankRow; the rules of the event itself are before it.
+	rankItem  rank = 1 << 8  // Item 0 begins at 1 × rankItem; the rules of the array items itself are before it.
 )
 
 // row returns the rank, within its event, of the rules of a member.
 func row(member rank) rank { return (member + 1) * rankRow }
 
-// paths are the texts of the paths of one kind, ready made so that a violation needs no allocation.
+// paths are the paths of one kind's members. They are made once, so that a violation needs no allocation.
 type paths struct{ array, event, id, time, user, token, campaign, vendor, entity, entityType, entityID, device, page, items string }
 
 func pathsOf(array string) paths {
@@ -83,11 +84,11 @@ var eventPaths = [event.Kinds]paths{
 	pathsOf("impressions"), pathsOf("clicks"), pathsOf("purchases"), pathsOf("pageviews"),
 }
 
-// ParseEvents parses b.Body, a POST /v2/events body, into b.Events and b.Items. It checks all of the interface's rules that
-// need neither key nor token: that a resolvedBidId is authentic is for the caller to find out. nowMillis is the node's clock.
-// A body that is refused gives the code of its first violation in the interface's order and fills f; then b.Events has
-// meaning only for f.Follows.
-// It allocates nothing once the slices of b have grown to the size of the traffic.
+// ParseEvents parses b.Body, a POST /v2/events body, into b.Events and b.Items. It checks all rules of the interface that
+// need neither key nor token; whether a resolvedBidId is authentic is for the caller to check. nowMillis is the node's
+// clock, in milliseconds since 1970. It returns OK, or the code of the first violation in the interface's order and fills
+// f; then b.Events may be used only with f.Follows. It allocates nothing once the slices of b have grown to the size of
+// the traffic.
 func ParseEvents(b *event.Batch, nowMillis int64, f *Fault) apierr.Code {
 	s := eventScanner{batch: b, latest: nowMillis + event.FutureMillisMax}
 	s.begin(b.Body, b.Arena, 0)
@@ -106,9 +107,9 @@ func ParseEvents(b *event.Batch, nowMillis int64, f *Fault) apierr.Code {
 type eventScanner struct {
 	scanner
 	batch  *event.Batch
-	latest int64 // The last good time of an event.
-	kind   event.Kind
-	path   *paths // Of kind.
+	latest int64      // The latest time that an event may have, in milliseconds since 1970.
+	kind   event.Kind // The kind of the array that is being read.
+	path   *paths     // The paths of that kind.
 }
 
 func (s *eventScanner) body() {
@@ -166,7 +167,7 @@ func (s *eventScanner) events() {
 	}
 }
 
-// event reads one event. It is built in a fresh value, so that nothing of an earlier request can stay in a pooled one.
+// event reads one event. It starts from a new value, so that nothing of an earlier request can remain in a pooled one.
 func (s *eventScanner) event(index int) {
 	from := s.pos
 	if s.peek() != '{' {
@@ -190,7 +191,7 @@ func (s *eventScanner) event(index int) {
 			}
 		case eventPurchasedAt:
 			if millis, there := s.time("purchases[#].purchasedAt"); there && !had.occurred {
-				e.OccurredMillis, had.purchased = millis, true // The alias stands where occurredAt does not.
+				e.OccurredMillis, had.purchased = millis, true // The alias counts only where occurredAt is absent.
 			}
 		case eventUserID:
 			e.UserID = s.required(eventUserID, userIDMax, apierr.InvalidOpaqueUserID, s.path.user, "must be a string of 1 to 90 characters")
@@ -220,18 +221,18 @@ func (s *eventScanner) event(index int) {
 			s.pageValue(e)
 			had.page = true
 		default:
-			s.skip() // Informational members.
+			s.skip() // The remaining members are informational and not kept.
 		}
 	}
 	s.concludeEvent(e, &had)
 }
 
-// eventHad notes the members whose absence is a violation, present ones with a fault of their own included.
+// eventHad records which of the required members are present. A member that is present with an invalid value counts too.
 type eventHad struct {
 	id, occurred, purchased, user, page bool
 }
 
-// concludeEvent applies the rules on absent members and those on several.
+// concludeEvent applies the rules on absent members and the rules that depend on several members.
 func (s *eventScanner) concludeEvent(e *event.Event, had *eventHad) {
 	if !had.id {
 		s.violate(row(eventID), apierr.BadRequest, s.path.id, "is required: a string of 1 to 256 characters", missing)

@@ -19,7 +19,7 @@ func (s *eventScanner) required(member rank, most int, code apierr.Code, path, r
 	return text
 }
 
-// optional reads a string of no more than most characters; an empty or blank one is none.
+// optional reads a string of at most most characters. It returns nil for an absent, empty or blank one.
 func (s *eventScanner) optional(member rank, most int, code apierr.Code, path, rule string) []byte {
 	from := s.pos
 	sp, p := s.optionalString()
@@ -33,7 +33,7 @@ func (s *eventScanner) optional(member rank, most int, code apierr.Code, path, r
 	return text
 }
 
-// tolerated reads a string of no more than most characters where anything else is dropped without a word.
+// tolerated reads a string of at most most characters. It drops any other value without a violation and returns nil.
 func (s *eventScanner) tolerated(most int) []byte {
 	sp, p := s.optionalString()
 	if text := s.text(sp); p == present && !longer(text, most) {
@@ -42,7 +42,7 @@ func (s *eventScanner) tolerated(most int) []byte {
 	return nil
 }
 
-// time reads the time of an event and reports whether the member is there.
+// time reads the time of an event and reports whether the member is present.
 func (s *eventScanner) time(path string) (millis int64, there bool) {
 	from := s.pos
 	sp, p := s.stringValue()
@@ -128,7 +128,7 @@ var (
 	pageTypes   = [][]byte{[]byte("home"), []byte("category"), []byte("PDP"), []byte("search"), []byte("cart"), []byte("other")}
 )
 
-// pageValue reads page: of a page view it must be an object with a type; elsewhere it is informational and not kept.
+// pageValue reads page. In a page view it must be an object with a type; in other events it is informational and not kept.
 func (s *eventScanner) pageValue(e *event.Event) {
 	if s.kind != event.Pageview {
 		s.skip()
@@ -151,7 +151,7 @@ func (s *eventScanner) pageValue(e *event.Event) {
 	}
 }
 
-// pageType returns the interface's spelling of a page type; a type that it does not know is other.
+// pageType returns the interface's spelling of a page type, and "other" for an unknown type.
 func pageType(text []byte) []byte {
 	for _, known := range pageTypes {
 		if bytes.EqualFold(text, known) {

@@ -10,8 +10,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// rank orders violations as the interface orders its checks: what concerns the body before what concerns an element,
-// elements by position, fields by their row in the table. The lowest is answered; of equal ones the first in the body.
+// rank orders violations as the interface orders its checks: rules on the body come before rules on an element, elements
+// are ordered by position, and fields by their row in the interface's table. The violation of the lowest rank is answered;
+// of two with the same rank, the first in the body.
 type rank uint64
 
 const (
@@ -22,15 +23,15 @@ const (
 	rankNone      rank = 1<<64 - 1
 )
 
-// Violations are kept in lanes, because which rules hold may depend on a member that comes later in the body: what only
-// listings or only banners mind, and what an event minds only without a token. At the end of the element its lanes are
-// adopted into the main one, or dropped.
+// Violations are kept in scopes, because which rules hold may depend on a member that comes later in the body: some rules
+// hold only for listings or only for banners, and some hold only for an event without a token. At the end of the element
+// each of its scopes is committed to the main one, or discarded.
 const (
 	laneMain = iota
 	laneListings
 	laneBanners
-	laneUnresolved = laneListings // Events: rules of entity.
-	laneHotels     = laneListings // Travel.
+	laneUnresolved = laneListings // For events: the rules on entity, which hold only without a token.
+	laneHotels     = laneListings // For travel auctions.
 	laneFlights    = laneBanners
 	lanes          = laneBanners + 1
 )
@@ -41,30 +42,31 @@ const (
 type Fault struct {
 	code  apierr.Code
 	rank  rank
-	path  string   // The member's path, a # for each position.
-	inner string   // What stands between the first position and the rest of the path; mostly nothing.
-	at    [4]int32 // The positions.
-	rule  string   // What must hold.
-	value []byte   // The value as it was sent; nil when none was.
-	byte  int      // Where the body stops being JSON; -1 when it is.
+	path  string   // The member's path, with a # for each array position.
+	inner string   // A part of the path to insert after the first position; usually empty. See scanner.pathInfix.
+	at    [4]int32 // The array positions that replace each #, in order.
+	rule  string   // The rule that is violated, as the end of a sentence that begins with the path.
+	value []byte   // The value as it was sent; nil when there is none.
+	byte  int      // The offset at which the body stops being JSON; -1 when the body is JSON.
 }
 
 // Code returns the violated rule's code.
 func (f *Fault) Code() apierr.Code { return f.code }
 
-// Follows reports whether the fault comes, in the interface's order, after the resolvedBidId of an event of the refused
-// body. Whoever knows the keys finds out with it whether a token that is not authentic is the first violation. Events
-// before the fault are as good as those of a good body. REQUIRES: f was filled by ParseEvents.
+// Follows reports whether the fault comes, in the interface's order of checks, after the resolvedBidId of e, an event of
+// the refused body. A caller that has the token keys uses it to decide whether a token that is not authentic is the first
+// violation. Events before the fault were parsed completely. REQUIRES: f was filled by ParseEvents.
 func (f *Fault) Follows(e *event.Event) bool {
 	token := rankKind*rank(e.Kind+1) + rankEvent*rank(e.Index+1) + row(eventResolvedBidID) //nolint:gosec // At most 50.
 	return f.rank > token
 }
 
-// valueMax is how much of a value a message shows.
+// valueMax is the number of bytes of a value that a message shows at most.
 const valueMax = 40 // BOUND: in bytes; a message must not echo a body.
 
-// AppendMessage appends the text for the member message of the error object: the member's path, the rule, and the
-// beginning of the offending value as it was sent, characters that do not print replaced by ?. The text needs JSON escaping.
+// AppendMessage appends the text for the member message of the error object: the member's path, the rule, and at most 40
+// bytes of the offending value as it was sent, in which ? replaces each character that is not printable. The text still
+// needs JSON escaping.
 func (f *Fault) AppendMessage(dst []byte) []byte {
 	switch {
 	case f.byte >= 0 && f.code == apierr.BadRequest:
@@ -118,14 +120,16 @@ func appendValue(dst, value []byte) []byte {
 	return dst
 }
 
-// missing stands for the position of a value that is not in the body.
+// missing is the position that violate takes for a value that is not in the body.
 const missing = -1
 
-// violate remembers that field of the current element breaks a rule. from is where its value begins; it ends at pos.
+// violate records that a field of the current element breaks a rule. The value begins at from and ends at pos.
 func (s *scanner) violate(field rank, code apierr.Code, path, rule string, from int) {
 	s.violateAt(s.base+field, code, path, rule, from, s.pos)
 }
 
+// violateAt records a violation in the current scope if its rank is lower than that of the violation recorded there. The
+// value is the body's bytes from from to to, or none when from is missing.
 func (s *scanner) violateAt(rank rank, code apierr.Code, path, rule string, from, to int) {
 	f := &s.faults[s.lane]
 	if rank >= f.rank {
@@ -133,11 +137,11 @@ func (s *scanner) violateAt(rank rank, code apierr.Code, path, rule string, from
 	}
 	f.code, f.rank, f.path, f.inner, f.rule, f.at, f.value = code, rank, path, s.within, rule, s.at, nil
 	if from != missing {
-		f.value = bytes.TrimSpace(s.src[from:to]) // Readers note where they are before they skip white space.
+		f.value = bytes.TrimSpace(s.src[from:to]) // Readers take from before they skip white space.
 	}
 }
 
-// adopt moves a lane's finding into the main lane.
+// commit moves the violation of a scope into the main scope, where it replaces one of a higher rank.
 func (s *scanner) adopt(lane int) {
 	if s.faults[lane].rank < s.faults[laneMain].rank {
 		s.faults[laneMain] = s.faults[lane]
@@ -145,10 +149,10 @@ func (s *scanner) adopt(lane int) {
 	s.drop(lane)
 }
 
-// drop forgets a lane's finding.
+// discard removes the violation of a scope.
 func (s *scanner) drop(lane int) { s.faults[lane].rank = rankNone }
 
-// verdict fills f and returns the code that the body is answered with.
+// result returns the code that the body is answered with, and fills f when that is not OK.
 func (s *scanner) verdict(f *Fault) apierr.Code {
 	switch {
 	case s.stop != apierr.OK:

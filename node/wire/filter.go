@@ -50,7 +50,7 @@ func (s *scanner) filter(a *auction.Auction) {
 		}
 	}
 	if operator == notGiven {
-		operator = operation // The alias; where both are given, the name of the interface wins.
+		operator = operation // The alias counts only where the interface's own name is absent.
 	}
 	a.Filter.Or = operator == or
 	a.Filter.Set = len(a.Filter.Attributes)+len(a.Filter.Promotions) > 0
@@ -83,7 +83,7 @@ func (s *scanner) operator(path string) operator {
 	return notGiven
 }
 
-// filterTexts reads an array of up to most strings that good accepts.
+// filterTexts reads an array of 1 to most strings, each of which good must accept.
 func (s *scanner) filterTexts(dst []auction.ID, most int, good func([]byte) bool, path, rule, elementPath, elementRule string) []auction.ID {
 	from := s.pos
 	if s.peek() != '[' {
@@ -113,7 +113,7 @@ func (s *scanner) filterTexts(dst []auction.ID, most int, good func([]byte) bool
 	return dst
 }
 
-// attribute reports whether text is key:value. The first colon divides; a value may have more.
+// attribute reports whether text is key:value. The first colon separates the two; the value may contain more colons.
 func attribute(text []byte) bool {
 	key, value, found := bytes.Cut(text, []byte(":"))
 	return found && len(key) > 0 && !longer(key, attributeKeyMax) && len(value) > 0 && !longer(value, attributeKeyMax)

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// A caller that knows the keys learns whether an event's token would have been judged before the fault.
+// TestFaultFollows checks that Follows reports whether an event's token comes before the fault in the order of checks.
 func TestFaultFollows(t *testing.T) {
 	const good, token = `"id":"1","occurredAt":"2026-01-01T00:00:00Z","opaqueUserId":"u"`, `"resolvedBidId":"t"`
 	for body, want := range map[string]bool{
@@ -21,7 +21,7 @@ func TestFaultFollows(t *testing.T) {
 	} {
 		b, f := event.Batch{Body: []byte(body)}, Fault{}
 		if ParseEvents(&b, 1<<42, &f) == apierr.OK {
-			t.Fatalf("%s is good", body)
+			t.Fatalf("%s is accepted", body)
 		}
 		for i := range b.Events {
 			if e := &b.Events[i]; len(e.ResolvedBidID) > 0 && f.Follows(e) != want {

@@ -21,9 +21,9 @@ var rewrite = flag.Bool("rewrite", false, "write what the parsers answer into th
 // goldenNow is the node's clock of the golden events: 2026-03-01T12:00:00Z.
 const goldenNow = 1_772_366_400_000
 
-// TestGolden answers the bodies of testdata/*.txt. A case is lines of # what it shows, one line with the body, and lines
-// with the answer: => code: message, or => ok and what was parsed. In a body ⟨3×"p",⟩ stands for three times "p", and
-// ⟨0xff⟩ for bytes that no editor keeps. Read the diff after -rewrite.
+// TestGolden parses the bodies of testdata/*.txt and compares the answers. A case consists of lines that begin with # and
+// say what it shows, one line with the body, and lines with the answer: => code: message, or => ok and the parsed values.
+// In a body ⟨3×"p",⟩ means three times "p", and ⟨0xff⟩ a byte that editors do not keep. Read the diff after -rewrite.
 func TestGolden(t *testing.T) {
 	for file, answer := range map[string]func([]byte) string{
 		"auctions.txt": answer("mixed"), "auctions-json.txt": answer("mixed"), "auctions-demand.txt": answer("mixed"),
@@ -55,7 +55,7 @@ func golden(t *testing.T, path string, answer func([]byte) string) {
 	}
 }
 
-// abbreviate cuts long answers: lines to 200 bytes, and all to eight lines.
+// abbreviate truncates a long answer to eight lines of at most 200 bytes.
 func abbreviate(answer string) string {
 	lines := strings.Split(answer, "\n")
 	for i, line := range lines {
@@ -69,7 +69,7 @@ func abbreviate(answer string) string {
 	return strings.Join(lines, "\n")
 }
 
-// bodyOf returns the body of a case, what is before its answer.
+// bodyOf returns the body of a case from the part before its answer.
 func bodyOf(t testing.TB, head string) []byte {
 	body, found := head, true
 	for found && strings.HasPrefix(body, "#") {
@@ -118,7 +118,7 @@ func refusal(code apierr.Code, f *Fault) string {
 	return fmt.Sprintf(" %s: %s", code, f.AppendMessage(nil))
 }
 
-// parsers are the parsers of auctions: the golden files that show what they take, and the model of an element.
+// parsers are the parsers of auctions, each with its golden files and the model of an element.
 var parsers = map[string]struct {
 	parse func(*auction.Request, *Fault) apierr.Code
 	files []string

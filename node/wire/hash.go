@@ -5,12 +5,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// id names a text that the market finds by hash.
+// id returns the id of a text: its span and the hash by which the market finds it.
 func (s *scanner) id(sp auction.Span) auction.ID {
 	return auction.ID{Hash: market.Hash(s.seed, s.text(sp)), Span: sp}
 }
 
-// folded names a text that is compared without case: its folded form, which the market hashes too, in the arena.
+// folded returns the id of a text that is compared without case. It appends the case-folded form to the arena, because
+// the market hashes the folded form too.
 func (s *scanner) folded(sp auction.Span) auction.ID {
 	mark := len(s.arena)
 	s.arena = market.AppendFold(s.arena, s.text(sp))

@@ -1,9 +1,9 @@
 package wire
 
-// instant reads an ISO 8601 date-time into milliseconds since 1970 UTC: YYYY-MM-DDThh:mm:ss, an optional fraction of any
-// length after . or , (cut to milliseconds), and an optional offset Z, ±hh:mm or ±hhmm; without offset it is UTC. Letters
-// may be small. A leap second (:60) reads as the second after it, as Unix time does. All years from 0000 to 9999 are good,
-// and the Gregorian calendar is continued before 1582, as ISO 8601 wants.
+// instant parses an ISO 8601 date-time into milliseconds since 1970 UTC: YYYY-MM-DDThh:mm:ss, an optional fraction of any
+// length after . or , (truncated to milliseconds), and an optional offset Z, ±hh:mm or ±hhmm; without an offset it is UTC.
+// T and Z may be in lower case. A leap second (:60) is read as the second after it, as in Unix time. Years from 0000 to
+// 9999 are accepted, and the Gregorian calendar is continued before 1582, as ISO 8601 requires.
 func instant(text []byte) (millis int64, ok bool) {
 	// 2006-01-02T15:04:05 is 19 bytes.
 	if len(text) < 19 || text[4] != '-' || text[7] != '-' || text[10]|0x20 != 't' || text[13] != ':' || text[16] != ':' {
@@ -26,7 +26,7 @@ func instant(text []byte) (millis int64, ok bool) {
 	return minutes*60_000 + int64(second)*1_000 + fraction, true
 }
 
-// date reads YYYY-MM-DD into days since 1970.
+// date parses YYYY-MM-DD into days since 1970.
 func date(text []byte) (day int64, ok bool) {
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' || !allDigits(text[:4], text[5:7], text[8:]) {
 		return 0, false
@@ -38,6 +38,7 @@ func date(text []byte) (day int64, ok bool) {
 	return daysSince1970(year, month, of), true
 }
 
+// twoDigits returns the number that the first two bytes of text spell. It is meaningless if they are not digits.
 func two(text []byte) int { return 10*int(text[0]-'0') + int(text[1]-'0') }
 
 func allDigits(parts ...[]byte) bool {
@@ -78,7 +79,7 @@ func daysSince1970(year, month, day int) int64 {
 	return int64(era-1)*146_097 + int64(dayOfEra) - 719_468
 }
 
-// fractionMillis reads a fraction of a second, if there is one, and returns what follows it.
+// fractionMillis parses an optional fraction of a second and returns the text after it.
 func fractionMillis(text []byte) (millis int64, rest []byte, ok bool) {
 	if len(text) == 0 || text[0] != '.' && text[0] != ',' {
 		return 0, text, true
@@ -93,7 +94,7 @@ func fractionMillis(text []byte) (millis int64, rest []byte, ok bool) {
 	return millis, text[end:], end > 1
 }
 
-// offsetMinutes reads the offset from UTC. REQUIRES: it is all that is left of the text.
+// offsetMinutes parses the offset from UTC; no text is an offset of 0. REQUIRES: text is the rest of the date-time.
 func offsetMinutes(text []byte) (minutes int64, ok bool) {
 	if len(text) == 0 || len(text) == 1 && text[0]|0x20 == 'z' {
 		return 0, true

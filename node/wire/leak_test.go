@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// A pooled element that is not reset keeps what an earlier request left in it, perhaps another tenant's. So whatever the
-// parser answered before, it must leave a pooled request exactly as it leaves a fresh one.
+// A pooled element that is not reset keeps values of an earlier request, perhaps of another tenant. The tests of this file
+// check that a pooled request is equal to a new one after the same body, whatever was parsed into it before.
 
 func TestNoRequestLeaksIntoTheNext(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -78,7 +78,7 @@ func TestEveryFieldIsReset(t *testing.T) {
 		t.Errorf("after reset: %+v", a)
 	}
 	if cap(a.Products) == 0 || cap(a.Category.IDs) == 0 || cap(a.External) == 0 {
-		t.Error("reset lets go of what the slices have grown to")
+		t.Error("reset does not keep the capacity of the slices")
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// CheckMarketplace checks the rules on auctions that depend on the marketplace: in H3 mode every location is a cell, and
-// external demand is welcome from the sources that the request names. They are answered after all rules of the parser, and
-// among each other in the interface's order: by auction, then by row. REQUIRES: the parser returned OK.
+// CheckMarketplace checks the rules on auctions that depend on the marketplace: in H3 mode every location must be an H3
+// cell, and the marketplace must accept external demand from each source that the request names. It returns OK, or the
+// code of the first violation and fills f. These rules come after all rules of the parser, and among themselves in the
+// interface's order: by auction, then by row of the table. REQUIRES: the parser returned OK.
 func CheckMarketplace(req *auction.Request, m *market.Marketplace, f *Fault) apierr.Code {
 	for i := range req.Auctions {
 		a := &req.Auctions[i]
@@ -44,8 +45,8 @@ func checkCells(req *auction.Request, i int, f *Fault) apierr.Code {
 	return apierr.OK
 }
 
-// checkDemand checks that the marketplace takes external demand, that no source poses as the marketplace's own, and that
-// the source is allowed.
+// checkDemand checks that the marketplace accepts external demand, and that each source is allowed and is not named like
+// the marketplace's own demand.
 func checkDemand(req *auction.Request, i int, policy *market.ExternalDemand, f *Fault) apierr.Code {
 	*f = Fault{byte: -1, path: "auctions[#].demandSources", at: [4]int32{int32(i)}} //nolint:gosec // at most AuctionsMax.
 	if policy.Disabled {

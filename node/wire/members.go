@@ -5,7 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// kind reads type and reports whether it is there.
+// kind reads type and reports whether the member is present.
 func (s *scanner) kind(a *auction.Auction) bool {
 	from := s.pos
 	sp, p := s.stringValue()
@@ -24,7 +24,8 @@ func (s *scanner) kind(a *auction.Auction) bool {
 	return true
 }
 
-// slots reads how many winners are wanted and reports whether that is there.
+// slots reads the number of winners asked for and reports whether the member is present. Numbers above auction.SlotsMax
+// are read as SlotsMax.
 func (s *scanner) slots(a *auction.Auction, path string) bool {
 	from := s.pos
 	text, p := s.numberValue()
@@ -75,7 +76,7 @@ func (s *scanner) auctionDevice(a *auction.Auction) {
 	device, ok := s.device()
 	a.Device = device
 	if !ok {
-		// The row stands at another place of the banners table.
+		// The interface lists device in another row of the banners table, so the rank differs.
 		s.lane = laneListings
 		s.violate(fieldDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
 		s.lane = laneBanners
@@ -98,7 +99,7 @@ func (s *scanner) device() (auction.Device, bool) {
 	return auction.NoDevice, false
 }
 
-// auctionPage checks that page is an object. What is in it is informational in auctions and not kept.
+// auctionPage checks that page is an object. Its members are informational in auctions and are not kept.
 func (s *scanner) auctionPage() {
 	from := s.pos
 	object := s.peek() == '{' || s.peek() == 'n'
@@ -119,7 +120,7 @@ func (s *scanner) slotID(a *auction.Auction) {
 	}
 }
 
-// boundedText reads an optional string that has no more than most characters.
+// boundedText reads an optional string of at most most characters.
 func (s *scanner) boundedText(field rank, most int, tooLong, wrongType apierr.Code, path, rule string) auction.Span {
 	from := s.pos
 	sp, p := s.optionalString()

@@ -13,15 +13,15 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The model reads a body that the parser accepted a second time, from the tree that a general decoder makes of it, and
-// prints what the parser must have found, in the words of describeRequest and describeBatch. It works from maps, so its
-// names match exactly as the parser's must; numbers go through big.Rat, times through package time.
+// The model is an independent implementation of the parsers for bodies that they accept. It reads the tree that a general
+// decoder makes of a body and prints the expected values in the format of describeRequest and describeBatch. It works from
+// maps, so its names match exactly, as the parser's must; numbers go through big.Rat, times through package time.
 
 // tree decodes a body into maps with a decoder of the kind of encoding/json.
 func tree(body []byte, decode func([]byte) (any, error)) map[string]any {
 	v, err := decode(body)
 	if err != nil {
-		panic(fmt.Sprintf("the second opinion cannot read %q: %v", body, err))
+		panic(fmt.Sprintf("the reference decoder cannot read %q: %v", body, err))
 	}
 	return v.(map[string]any)
 }
@@ -353,7 +353,8 @@ func modelTime(e map[string]any, kind string) time.Time {
 	return at
 }
 
-// What package time takes and ISO 8601 does not: hours of one digit, and offsets of 24 hours or 60 minutes.
+// These expressions exclude what package time accepts and ISO 8601 does not: hours of one digit, and offsets of 24 hours
+// or 60 minutes.
 var (
 	isoShape  = regexp.MustCompile(`^.{10}[Tt][0-9]{2}:`)
 	badOffset = regexp.MustCompile(`^.{19}.*[+-](24|..:?60)`)

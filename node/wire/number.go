@@ -2,7 +2,8 @@ package wire
 
 import "math"
 
-// number reads a number and returns its text. How long it may be is the reader's rule, not the grammar's.
+// number reads a number and returns its text, or nil when it stops the scan. It does not limit the length: each member
+// has its own limit, which its reader checks.
 func (s *scanner) number() []byte {
 	src, i := s.src, s.pos
 	if i < len(src) && src[i] == '-' {
@@ -42,7 +43,7 @@ func digits(src []byte, i int) int {
 	return i
 }
 
-// numberValue reads a value that should be a number. The text is empty if the value is none, or stops the scan.
+// numberValue reads a value that should be a number. The text is empty if the value is not a number, or stops the scan.
 func (s *scanner) numberValue() ([]byte, presence) {
 	if c := s.peek(); c == '-' || c-'0' <= 9 {
 		return s.number(), present
@@ -51,10 +52,10 @@ func (s *scanner) numberValue() ([]byte, presence) {
 }
 
 // numberLenMax bounds the text of a number that the operation reads.
-const numberLenMax = 32 // BOUND: the interface's.
+const numberLenMax = 32 // BOUND: set by the interface, in bytes.
 
-// integer reads the text of a number that must be written as an integer. Values beyond int64 saturate: each rule that
-// bounds an integer bounds it far below.
+// integer parses the text of a number that must be written as an integer, without fraction and exponent. Values beyond
+// int64 saturate: the bounds of all integers in the interface are far below.
 func integer(text []byte) (n int64, ok bool) {
 	if len(text) == 0 || len(text) > numberLenMax {
 		return 0, false
@@ -66,7 +67,7 @@ func integer(text []byte) (n int64, ok bool) {
 	for _, c := range text {
 		switch {
 		case c-'0' > 9:
-			return 0, false // A point or an exponent.
+			return 0, false // The text has a fraction or an exponent.
 		case n > (math.MaxInt64-9)/10:
 			n = math.MaxInt64
 		default:

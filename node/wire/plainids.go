@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Nine of ten bytes of the traffic are product ids. These two readers take them in runs and keep their state in registers;
-// whatever they do not know ends the run, and the general reader says what it means.
+// Nine of ten bytes of the traffic are product ids. The two readers of this file read runs of plain ids and keep their state
+// in registers. Anything else ends the run, and the general reader continues there.
 
-// plainIDs appends the ids of a run of up to most good strings with neither escapes nor text that is not ASCII, and only
-// commas between them. It ends before whatever else comes.
+// plainIDs appends the ids of a run of at most most valid strings of printable ASCII without escapes and with only commas
+// between them. It leaves pos at the first byte that does not belong to the run.
 func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 	src, pos, seed, length := s.src, s.pos, s.seed, 0
 	for from := len(ids); len(ids)-from < most && pos < len(src) && src[pos] == '"'; {
@@ -20,7 +20,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 		end := start
 		for {
 			if end+8 > len(src) {
-				return ids // The last bytes of the body.
+				return ids // The last seven bytes of the body are read by the general reader.
 			}
 			if marks := special(binary.LittleEndian.Uint64(src[end:])); marks != 0 {
 				end += bits.TrailingZeros64(marks) / 8
@@ -39,8 +39,8 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 			return ids
 		}
 		if end-start == length && length >= 8 && length <= 16 && src[pos] == '"' {
-			room := ids[len(ids):min(cap(ids), from+most)]
-			n := evenIDs(room, src, seed, pos, length, s.sieve)
+			free := ids[len(ids):min(cap(ids), from+most)]
+			n := equalLengthIDs(free, src, seed, pos, length, s.sieve)
 			ids = ids[:len(ids)+n]
 			pos += n * (length + len(`"",`))
 			s.pos = pos - 1
@@ -50,15 +50,15 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 	return ids
 }
 
-// ahead asks for what the look-up of an id reads first.
+// prefetch asks the processor for the word of the product table that the lookup of an id reads first.
 func (s *scanner) ahead(id *auction.ID) { s.sieve.Prefetch(&id.Hash, 0, 1) }
 
-// evenIDsPlain reads ids that all have one length, from 8 to 16, which is how most shops number their products, and returns how
-// many. Where the next id begins then does not depend on the bytes of this one, so the processor works on several at a
-// time, and the two words that show that an id is plain are all of its hash. The last id of an array is not read.
-// REQUIRES: src[at] is the quote that the first begins with.
-func evenIDsPlain(ids []auction.ID, src []byte, seed uint64, at, length int) int {
-	const link = '"' | ','<<8 | '"'<<16 // Between two ids.
+// equalLengthIDsGeneric reads ids that all have the same length, from 8 to 16 bytes, as most shops number their products,
+// and returns how many it read. The position of the next id then does not depend on the bytes of this one, so the
+// processor works on several ids at a time, and the two words that are tested for plain text are also the input of the
+// hash. The last id of an array is not read. REQUIRES: src[at] is the opening quote of the first id.
+func equalLengthIDsGeneric(ids []auction.ID, src []byte, seed uint64, at, length int) int {
+	const link = '"' | ','<<8 | '"'<<16 // The three bytes between two ids.
 	for n := range ids {
 		end := at + 1 + length
 		if end+4 > len(src) {
@@ -75,8 +75,9 @@ func evenIDsPlain(ids []auction.ID, src []byte, seed uint64, at, length int) int
 	return len(ids)
 }
 
-// unusual marks words with a byte that special marks, a blank or an exclamation mark. Which bytes it marks is not exact, which costs
-// less. What is not ASCII is marked by the one or by the other difference.
+// unusual returns a value other than 0 for every word with a byte that special marks, and for words with a blank or an
+// exclamation mark, which the general reader then handles. Which bits are set is not exact; an exact test costs more.
+// A byte that is not ASCII sets a bit in one of the two differences.
 func unusual(w uint64) uint64 {
 	return ((w - ('"'+1)*ones) | (w ^ backslashes - ones)) & highs
 }

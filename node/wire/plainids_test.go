@@ -12,25 +12,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Ids that come in a run, of equal length or not, are read as they are read one by one: blanks between them, which end
-// every run, change neither the ids nor the verdict, whatever stands between good ones.
+// TestRunsOfIDs compares ids that are read as a run with the same ids that are read one by one. Blanks between the ids end
+// every run; they must change neither the ids nor the code, whatever value is between the valid ones.
 func TestRunsOfIDs(t *testing.T) {
-	strangers := []string{
+	irregular := []string{
 		`""`, `"a"`, `"a\"b,cdef"`, `"a\u0041bcdef"`, `"tab	cdefg"`, "\"\x00bcdefghi\"", `"größer-8"`, "\"\xffbcdefghi\"", "\"\x80bcdefghi\"", `"a b!cdef g"`,
 		`7`, `null`, `12345678`, `["12345678"]`, `"12345678`, `12345678"`, `'12345678'`, `"1234","678"`, `"12345678";"1234567"`, ``,
 	}
 	for length := 6; length <= 18; length++ {
 		for at := range 7 {
-			for _, stranger := range append(strangers, `"`+strings.Repeat("x", length+1)+`"`) {
+			for _, value := range append(irregular, `"`+strings.Repeat("x", length+1)+`"`) {
 				list := make([]string, 7)
 				for i := range list {
 					list[i] = fmt.Sprintf(`"%0*d"`, length, i)
 				}
-				list[at] = stranger
+				list[at] = value
 				run, runCode := readIDs(strings.Join(list, ","))
 				single, singleCode := readIDs(strings.Join(list, " , "))
 				if runCode != singleCode || runCode == apierr.OK && !slices.Equal(run, single) {
-					t.Errorf("length %d, %s at %d: %v %q, one by one %v %q", length, stranger, at, runCode, run, singleCode, single)
+					t.Errorf("length %d, %s at %d: %v %q, one by one %v %q", length, value, at, runCode, run, singleCode, single)
 				}
 			}
 		}
@@ -41,7 +41,7 @@ func TestRunsOfIDs(t *testing.T) {
 func readIDs(list string) (read []string, code apierr.Code) {
 	req := auction.Request{Seed: 5, Body: []byte(`{"auctions":[{"type":"listings","slots":1,"products":{"ids":[` + list + `]}}]}`)}
 	var f Fault
-	for range 2 { // The second time there is room for all ids.
+	for range 2 { // The second time the slice is large enough for all ids.
 		code = ParseAuctions(&req, &f)
 	}
 	for i := range req.Auctions {
@@ -52,7 +52,7 @@ func readIDs(list string) (read []string, code apierr.Code) {
 	return read, code
 }
 
-// Wherever special marks a byte of a word, unusual marks the word.
+// TestUnusual checks that unusual marks every word in which special marks a byte.
 func TestUnusual(t *testing.T) {
 	for c := range uint64(256) {
 		for _, beside := range []uint64{0, ' ', '!', '"', '#', '\\', ']', 'a', 0x80, 0xdc, 0xff} {
@@ -64,29 +64,30 @@ func TestUnusual(t *testing.T) {
 	}
 }
 
-// The reader in assembly and its twin take the same ids and stop at the same place, whatever the text is.
-func FuzzEvenIDs(f *testing.F) {
+// FuzzEqualLengthIDs compares the reader in assembly with the one in Go: both must read the same ids and stop at the same
+// place for every text.
+func FuzzEqualLengthIDs(f *testing.F) {
 	f.Add([]byte(`"12345678","abcdefgh","ABCD!FGH","x"]`), uint8(8), uint8(5), uint64(7))
 	f.Add([]byte("\"123456789012\",\"12345678\x8012\",\"1234567\\9012\","), uint8(12), uint8(3), uint64(0))
 	f.Fuzz(func(t *testing.T, src []byte, length, most uint8, seed uint64) {
 		if len(src) == 0 || src[0] != '"' {
 			return
 		}
-		compareEvenIDs(t, src, 8+int(length%9), int(most), seed)
+		compareEqualLengthIDs(t, src, 8+int(length%9), int(most), seed)
 	})
 }
 
-func compareEvenIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
+func compareEqualLengthIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
 	t.Helper()
 	got, want := make([]auction.ID, most), make([]auction.ID, most)
-	n := evenIDs(got, src, seed, 0, length, market.Sieve{})
-	if m := evenIDsPlain(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
+	n := equalLengthIDs(got, src, seed, 0, length, market.Sieve{})
+	if m := equalLengthIDsGeneric(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
 		t.Fatalf("%q, length %d, at most %d: %d %v, want %d %v", src, length, most, n, got, m, want)
 	}
 	return n
 }
 
-func TestEvenIDsAgree(t *testing.T) {
+func TestEqualLengthIDsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	read := 0
 	for range 20_000 {
@@ -100,10 +101,10 @@ func TestEvenIDsAgree(t *testing.T) {
 			src = append(src, '"', ',')
 		}
 		src = append(src, '"', 'x')
-		for range r.IntN(2) { // One byte of anything.
+		for range r.IntN(2) { // One byte becomes a random one.
 			src[1+r.IntN(len(src)-1)] = byte(r.Uint32())
 		}
-		read += compareEvenIDs(t, src[:1+r.IntN(len(src))], length, most, r.Uint64())
+		read += compareEqualLengthIDs(t, src[:1+r.IntN(len(src))], length, most, r.Uint64())
 	}
 	if read < 20_000 {
 		t.Errorf("only %d ids were read", read)

@@ -9,7 +9,7 @@ import (
 )
 
 // unitPriceMax bounds the price of an item.
-const unitPriceMax = 1_000_000_000_000 * money.PerMajor // BOUND: the interface's 1e12 major units.
+const unitPriceMax = 1_000_000_000_000 * money.PerMajor // BOUND: 1e12 major units, set by the interface.
 
 // The members of an item.
 const (
@@ -44,7 +44,7 @@ func (s *eventScanner) purchaseItems(e *event.Event) {
 	}
 }
 
-// item reads one item, the rules of which begin at rank item of the event.
+// item reads one item. item is the rank, within the event, at which the item's rules begin.
 func (s *eventScanner) item(item rank) {
 	from := s.pos
 	if s.peek() != '{' {

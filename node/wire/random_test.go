@@ -13,7 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// oddments are what random bodies are made of: good values of one member are the odd values of another.
+// randomValues are the values from which random bodies are made. A value that is valid for one member is invalid for
+// another.
 var oddments = []string{
 	`null`, `""`, `" "`, `"a"`, `"home"`, `"listings"`, `"banners"`, `"mobile"`, `"or"`, `"CPC"`, `"product"`, `"k:v"`, `"Äß\u017f \ud83d\ude00"`,
 	`"2026-03-01T10:00:00.5+0100"`, `"2026-02-29T10:00:00Z"`, `0`, `1`, `8`, `-1`, `2.5`, `0.5`, `1e-7`, `12.3456785`, `99999999999999999999`,
@@ -22,17 +23,17 @@ var oddments = []string{
 	`"flights"`, `"hotels"`, `"solo"`, `"2026-03-01"`, `[{"id":"p","variationId":"v"}]`, `{"singleCategory":{"id":"c"}}`, `{"site":"s"}`, `{"ids":["p"]}`,
 }
 
-// memberNames are those of the objects that auctions are made of.
+// memberNames are the member names of the objects that auctions consist of.
 var memberNames = [][]string{auctionMembers, brandMembers, triggerMembers, travelMembers, contextMembers, travelProductMembers, travelCategoryMembers}
 
 // mutate changes one or a few places of a tree.
 func mutate(rng *rand.Rand, v any) any {
-	oddment := func() any {
-		odd, err := decodeStd([]byte(oddments[rng.IntN(len(oddments))]))
+	randomValue := func() any {
+		value, err := decodeStd([]byte(oddments[rng.IntN(len(oddments))]))
 		if err != nil {
 			panic(err)
 		}
-		return odd
+		return value
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -45,19 +46,19 @@ func mutate(rng *rand.Rand, v any) any {
 		case 0:
 			delete(v, name)
 		case 1:
-			v[name] = oddment()
+			v[name] = randomValue()
 		case 2:
 			names := memberNames[rng.IntN(len(memberNames))]
-			v[names[rng.IntN(len(names))]] = oddment()
+			v[names[rng.IntN(len(names))]] = randomValue()
 		case 3:
-			v[eventMembers[rng.IntN(len(eventMembers))]] = oddment()
+			v[eventMembers[rng.IntN(len(eventMembers))]] = randomValue()
 		default:
 			v[name] = mutate(rng, v[name])
 		}
 		return v
 	case []any:
 		if len(v) == 0 {
-			return append(v, oddment())
+			return append(v, randomValue())
 		}
 		i := rng.IntN(len(v))
 		if rng.IntN(8) == 0 {
@@ -66,10 +67,10 @@ func mutate(rng *rand.Rand, v any) any {
 		v[i] = mutate(rng, v[i])
 		return v
 	}
-	return oddment()
+	return randomValue()
 }
 
-// randomBodies calls check with bodies grown from those that the golden files show to be good.
+// randomBodies calls check with random variations of the bodies of the golden files that are accepted.
 func randomBodies(t *testing.T, rounds int, check func(body []byte) apierr.Code, files ...string) {
 	var good [][]byte
 	for _, body := range readGolden(t, files...) {
@@ -103,12 +104,12 @@ func randomBodies(t *testing.T, rounds int, check func(body []byte) apierr.Code,
 		}
 	}
 	if accepted < rounds/10 || accepted > rounds*9/10 {
-		t.Errorf("%d of %d bodies accepted: the mix says little", accepted, rounds)
+		t.Errorf("%d of %d bodies accepted, want between 10%% and 90%%", accepted, rounds)
 	}
 }
 
 func TestRandomAuctions(t *testing.T) {
-	var req auction.Request // Pooled, so that a leak shows too.
+	var req auction.Request // It is reused, so that a value left by an earlier body is found too.
 	var fault Fault
 	for name, p := range parsers {
 		t.Run(name, func(t *testing.T) {

@@ -16,10 +16,10 @@ var resultTypes = [...]string{
 	auction.FlightsResult:          `{"resultType":"flights","winners":[`,
 }
 
-// AppendResults appends the body of a 201: one result per auction in request order, winners by rank. ownDemand is the
-// demandSource of own winners where the request named demand sources. It allocates only if dst has no room.
-// OWNERSHIP: winners alias the texts of the request, which is named here so that it cannot be released before.
-// REQUIRES: ids are valid UTF-8 and metadata is JSON, as the parsers of this package leave them.
+// AppendResults appends the body of a 201: one result per auction in request order, with the winners by rank. ownDemand is
+// the demandSource of the marketplace's own winners where the request named demand sources. It allocates only if dst must
+// grow. OWNERSHIP: winners alias the texts of the request, which is a parameter so that the caller cannot have released it.
+// REQUIRES: ids are valid UTF-8 and metadata is JSON, as the parsers of this package return them.
 func AppendResults(dst []byte, _ *auction.Request, res *auction.Results, ownDemand []byte) []byte {
 	dst = append(dst, `{"results":[`...)
 	for i := range res.Results {
@@ -81,7 +81,7 @@ func appendWinner(dst []byte, w *auction.Winner, result auction.ResultType, ownD
 	return append(dst, '}')
 }
 
-// appendAssets appends what a banner winner shows.
+// appendAssets appends the assets of a banner winner.
 func appendAssets(dst []byte, assets []auction.Asset) []byte {
 	dst = append(dst, `,"asset":[`...)
 	for i := range assets {
@@ -98,7 +98,7 @@ func appendAssets(dst []byte, assets []auction.Asset) []byte {
 	return append(dst, ']')
 }
 
-// appendBrand appends what a sponsored-brand winner has beyond the others. Its content is always an object.
+// appendBrand appends the members that only a sponsored-brand winner has. Its content is always an object.
 func appendBrand(dst []byte, w *auction.Winner) []byte {
 	dst = append(dst, `,"vendorId":"`...)
 	dst = appendText(dst, w.Vendor)
@@ -121,7 +121,7 @@ func appendBrand(dst []byte, w *auction.Winner) []byte {
 	return append(append(dst, `,"content":`...), w.Content...)
 }
 
-// appendText appends the text of a JSON string.
+// appendText appends a text as the inside of a JSON string, without quotes. A clean text needs no escapes.
 func appendText(dst []byte, t market.Text) []byte {
 	if t.Clean {
 		return append(dst, t.Bytes...)
@@ -131,7 +131,7 @@ func appendText(dst []byte, t market.Text) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendEscaped appends the text of a JSON string. Only what JSON demands is escaped.
+// appendEscaped appends a text as the inside of a JSON string. It escapes only the characters that JSON requires.
 func appendEscaped(dst, text []byte) []byte {
 	start := 0
 	for i, c := range text {

@@ -51,7 +51,7 @@ func someResults() *auction.Results {
 	}}
 }
 
-// text is clean when it needs no escapes, as the market says it.
+// text returns a market text, which is clean if it needs no escapes.
 func text(s string) market.Text {
 	return market.Text{Bytes: []byte(s), Clean: !strings.ContainsAny(s, `"\`)}
 }
@@ -79,7 +79,7 @@ func TestAppendResults(t *testing.T) {
 	}
 }
 
-// FuzzAppendResults reads what was appended with encoding/json and compares.
+// FuzzAppendResults decodes the appended text with encoding/json and compares the values.
 func FuzzAppendResults(f *testing.F) {
 	f.Add(uint8(1), "p1", "gavel", uint8(1))
 	f.Add(uint8(40), "a\"b\\c\x00\u2028\x7f</script>", "o\"wn", uint8(3))
@@ -88,7 +88,7 @@ func FuzzAppendResults(f *testing.F) {
 			t.Skip("the parsers let no such text in")
 		}
 		first, second := winner(rank, id, false), winner(rank, "x", true)
-		first.Shown, second.Shown = &auction.Shown{}, &auction.Shown{} // Read of ads only.
+		first.Shown, second.Shown = &auction.Shown{}, &auction.Shown{} // AppendResults reads them only of ads.
 		res := auction.Results{Results: []auction.Result{{
 			Type: auction.ResultType(kind%6 + 1), Winners: []auction.Winner{first, second},
 		}}}

@@ -8,17 +8,17 @@ import (
 )
 
 // depthMax bounds the nesting of a body, the body's own object included.
-const depthMax = 32 // BOUND: the interface's; so skipping a value may recurse.
+const depthMax = 32 // BOUND: set by the interface; it also bounds the recursion of skip.
 
-// scanner reads one body in a single pass. It checks the whole grammar, but two kinds of wrong are kept apart, because the
-// interface answers the syntax of the whole body before any field rule:
+// scanner reads one body in a single pass. It checks the whole grammar. It treats syntax errors and rule violations
+// differently, because the interface answers an error in the syntax of the whole body before any field rule:
 //
-//   - What makes the body unreadable stops the scan: stop is set and pos jumps to the end, so that every loop and every
-//     reader above finds nothing more and ends by itself. Readers therefore return no error.
-//   - What breaks a field rule is only remembered (violate), the one of lowest rank, and the scan goes on.
+//   - A syntax error stops the scan: halt sets stop and moves pos to the end, so that every loop and every reader above
+//     finds nothing more and returns. Readers therefore return no error.
+//   - A violation of a field rule is recorded (violate), and the scan continues. Of several the one of lowest rank is kept.
 //
-// Strings are spans of the body; only those with escapes are decoded, into the arena. Nothing is copied and nothing
-// allocated once the pooled slices have grown.
+// Strings are spans of the body; only those with escapes are decoded, into the arena. Nothing else is copied, and nothing
+// is allocated once the pooled slices have grown.
 //
 // INVARIANT: a reader of a value consumes exactly one value, or stops the scan.
 type scanner struct {
@@ -26,18 +26,19 @@ type scanner struct {
 	pos    int
 	arena  []byte
 	depth  int
-	stop   apierr.Code // Not OK: the body is unreadable, at badAt.
+	stop   apierr.Code // Not OK when the scan was stopped: by a syntax error or too deep nesting, at badAt.
 	badAt  int
 	seed   uint64
-	sieve  market.Sieve // Of the product table; see auction.Request.
-	base   rank         // Rank of the element being read, to which violate adds the field.
-	at     [4]int32     // Positions of the element being read, outermost first, for the path in messages.
-	lane   int          // Where violate keeps its finding.
-	form   form         // What the elements of auctions are.
-	within string       // The member of an auction that members of other auctions are read in, for the path: ".triggers".
-	faults [lanes]Fault
+	sieve  market.Sieve // The tag filter of the product table, used to prefetch; see auction.Request.
+	base   rank         // The rank of the element being read, to which violate adds the field.
+	at     [4]int32     // The positions of the element being read, outermost first, for the path in messages.
+	lane   int          // The scope in which violate records.
+	form   form         // The kind of the elements of auctions.
+	within string       // Inserted into paths while the members of triggers are read by the readers of an auction's members: ".triggers".
+	faults [lanes]Fault // The violation of lowest rank in each scope.
 }
 
+// begin prepares the scanner for a body. The arena is emptied and reused.
 func (s *scanner) begin(body, arena []byte, seed uint64) {
 	s.src, s.arena, s.seed = body, arena[:0], seed
 	for i := range s.faults {
@@ -45,7 +46,7 @@ func (s *scanner) begin(body, arena []byte, seed uint64) {
 	}
 }
 
-// halt stops the scan.
+// halt stops the scan at pos with the given code. The first call decides.
 func (s *scanner) halt(code apierr.Code) {
 	if s.stop == apierr.OK {
 		s.stop, s.badAt = code, s.pos
@@ -75,6 +76,7 @@ func (s *scanner) finish() {
 	}
 }
 
+// open consumes the opening brace or bracket at pos and stops the scan when the nesting is too deep.
 func (s *scanner) open() {
 	s.pos++
 	if s.depth++; s.depth > depthMax {
@@ -92,14 +94,14 @@ const end = -1
 
 // object is the cursor over the members of one object.
 type object struct {
-	names    []string // The members that the operation knows, matched exactly.
-	mask     uint32   // Bit i: names[i] is known here.
-	path     string   // Of the object, for messages.
-	variant  apierr.Code
-	started  bool
-	unknown  bool   // The object has a member that is not known.
-	seen     uint32 // Bit i: names[i] came.
-	variants uint32 // Bit i: names[i] came in other case.
+	names    []string    // The names of the members that the operation knows, matched exactly.
+	mask     uint32      // Bit i is set if names[i] is known in this object.
+	path     string      // The path of the object, for messages.
+	variant  apierr.Code // Not OK if a known name in another case is a violation of this code.
+	started  bool        // The object has at least one member.
+	unknown  bool        // The object has an unknown member.
+	seen     uint32      // Bit i is set if names[i] came.
+	variants uint32      // Bit i is set if names[i] came in another case.
 }
 
 // object enters an object. REQUIRES: peek returned '{'.
@@ -108,8 +110,8 @@ func (s *scanner) object(names []string, path string) object {
 	return object{names: names, mask: 1<<len(names) - 1, path: path}
 }
 
-// member moves to the value of the next known member and returns its position in names, or end. Unknown members are
-// skipped, fully checked. A known member that comes twice is a violation, whichever of the two is in other case.
+// member moves to the value of the next known member and returns its index in names, or end. Unknown members are skipped
+// after a full syntax check. A known member that comes twice is a violation, also if one of the two names differs in case.
 func (s *scanner) member(o *object) int {
 	for {
 		c := s.peek()
@@ -160,8 +162,8 @@ func find(names []string, name []byte) int {
 	return -1
 }
 
-// stranger notes a member whose name is not known exactly. The comparison folds as Unicode does, because that is what the
-// decoders do that a client, or a proxy before us, may use: "ſlots" is slots to them.
+// unknownMember records a member whose name does not match exactly. It compares with Unicode case folding, because the
+// decoders that a client or a proxy in front of the node may use do the same: they read "ſlots" as slots.
 func (s *scanner) stranger(o *object, name []byte, from, to int) {
 	o.unknown = true
 	for i := range o.names {
@@ -198,7 +200,7 @@ func (s *scanner) element(i int) bool {
 			return false
 		}
 		s.pos++
-		s.peek() // A bracket here is no value, and whoever reads the element finds that out.
+		s.peek() // A closing bracket here is not checked: it is not a value, so the reader of the element stops the scan.
 	}
 	return s.stop == apierr.OK
 }
@@ -210,7 +212,7 @@ func (s *scanner) skip() {
 		s.str()
 	case '{':
 		o := s.object(nil, "")
-		s.member(&o) // No member is known, so this passes all of them.
+		s.member(&o) // No member is known, so this call skips all of them.
 	case '[':
 		s.array()
 		for i := 0; s.element(i); i++ {
@@ -235,7 +237,7 @@ func (s *scanner) literal(text string) {
 	s.pos += len(text)
 }
 
-// null reads a null if one is there.
+// null reads a null and returns true, or returns false if the next value is not null.
 func (s *scanner) null() bool {
 	if s.peek() != 'n' {
 		return false

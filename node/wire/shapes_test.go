@@ -2,7 +2,7 @@ package wire
 
 import stdjson "encoding/json"
 
-// auctionsShape is the second opinion of ParseAuctions: the same members for a decoder that works by reflection.
+// auctionsShape has the members that ParseAuctions reads, for a decoder that works by reflection.
 type auctionsShape struct {
 	Auctions []struct {
 		Type     string `json:"type"`
@@ -24,7 +24,7 @@ type auctionsShape struct {
 	} `json:"auctions"`
 }
 
-// eventShape is the second opinion of one event.
+// eventShape has the members of one event, for such a decoder.
 type eventShape struct {
 	ID               string `json:"id"`
 	OccurredAt       string `json:"occurredAt"`
@@ -39,7 +39,7 @@ type eventShape struct {
 	} `json:"items"`
 }
 
-// eventsShape is the second opinion of ParseEvents.
+// eventsShape has the members that ParseEvents reads.
 type eventsShape struct {
 	Impressions []eventShape `json:"impressions"`
 	Clicks      []eventShape `json:"clicks"`
@@ -47,7 +47,7 @@ type eventsShape struct {
 	Pageviews   []eventShape `json:"pageviews"`
 }
 
-// resultsShape is the second opinion of AppendResults.
+// resultsShape has the members that AppendResults writes.
 type resultsShape struct {
 	Results []struct {
 		ResultType string `json:"resultType"`

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Eight copies of a byte in a word.
+// Each constant is a word of eight copies of one byte.
 const (
 	ones        = 0x0101010101010101
 	highs       = 0x80 * ones
@@ -45,7 +45,8 @@ func (s *scanner) str() auction.Span {
 	return s.strSlow(start, i)
 }
 
-// strSlow reads on at i, byte by byte: the last bytes of the body, text that is not ASCII, escapes.
+// strSlow continues a string at i, byte by byte. It reads what str does not: the last seven bytes of the body, text that
+// is not ASCII, and escapes.
 func (s *scanner) strSlow(start, i int) auction.Span {
 	ascii := true
 	for ; i < len(s.src); i++ {
@@ -72,8 +73,8 @@ func (s *scanner) strSlow(start, i int) auction.Span {
 	return auction.Span{}
 }
 
-// unescape decodes a string whose first escape is at i into the arena. The decoded text is checked as a whole: an escape
-// never yields a lone continuation byte, so it cannot make a broken sequence before it good.
+// unescape decodes a string whose first escape is at i into the arena. The decoded text is checked for UTF-8 as a whole.
+// That is enough: an escape never yields a lone continuation byte, so it cannot complete a broken sequence before it.
 func (s *scanner) unescape(start, i int) auction.Span {
 	mark := len(s.arena)
 	s.arena = append(s.arena, s.src[start:i]...)
@@ -108,8 +109,8 @@ func (s *scanner) unescape(start, i int) auction.Span {
 	return auction.Span{}
 }
 
-// escape decodes the escape that src begins with and returns its length, or 0 if it is none. Half a surrogate pair is
-// none: no UTF-8 text corresponds to it, and what other decoders make of it (U+FFFD) would let two ids become one.
+// escape decodes the escape that src begins with and returns its length, or 0 if it is not valid. Half a surrogate pair is
+// not valid: no UTF-8 text corresponds to it, and the U+FFFD that other decoders write would make two ids equal.
 func (s *scanner) escape(src []byte) int {
 	if len(src) < 2 {
 		return 0
@@ -142,7 +143,7 @@ func (s *scanner) escapeRune(src []byte) int {
 	if utf16.IsSurrogate(r) {
 		r = utf16.DecodeRune(r, hexRune(src[n:]))
 		n = 12
-		if r == unicode.ReplacementChar { // Never the pair's own value: U+FFFD is no pair.
+		if r == unicode.ReplacementChar { // DecodeRune's error: a valid pair is above U+FFFF, so it is never U+FFFD.
 			return 0
 		}
 	}
@@ -173,7 +174,7 @@ func hexRune(src []byte) rune {
 	return r
 }
 
-// span makes a span of positions; those from len(src) on lie in the arena.
+// span returns the span of the positions from up to to. Positions from len(src) on are in the arena.
 func span(from, to int) auction.Span {
 	return auction.Span{Off: uint32(from), Len: uint32(to - from)} //nolint:gosec // bodies are at most 4 MiB.
 }
@@ -187,13 +188,13 @@ func (s *scanner) text(sp auction.Span) []byte {
 	return s.arena[off : off+int(sp.Len) : off+int(sp.Len)]
 }
 
-// presence tells how a member's value stands.
+// presence is what a reader found as the value of a member.
 type presence uint8
 
 const (
-	absent  presence = iota // null, or for optional strings empty or blank.
-	present                 // Of the right type.
-	wrong                   // Of another type; it was skipped.
+	absent  presence = iota // The value is null, or, for optional strings, empty or blank.
+	present                 // The value has the right type.
+	wrong                   // The value has another type; it was skipped.
 )
 
 // stringValue reads a value that should be a string.
@@ -204,7 +205,7 @@ func (s *scanner) stringValue() (auction.Span, presence) {
 	return auction.Span{}, s.other()
 }
 
-// other reads a value that is not of the type it should be, and tells whether it is null or wrong.
+// other reads a value that is not of the expected type, and returns absent for null and wrong for the rest.
 func (s *scanner) other() presence {
 	if s.null() {
 		return absent
@@ -238,7 +239,7 @@ func longer(text []byte, most int) bool {
 	return count > most
 }
 
-// words counts the words of text, up to most+1.
+// words counts the words of text, and stops counting at most+1.
 func words(text []byte, most int) int {
 	count, inside := 0, false
 	for i := 0; i < len(text) && count <= most; {

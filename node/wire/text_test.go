@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStringsAtEveryOffset moves a string of every length and content over the words in which it is scanned.
+// TestStringsAtEveryOffset scans strings of several lengths and contents at every offset within a word of eight bytes.
 func TestStringsAtEveryOffset(t *testing.T) {
 	for pad := range 9 {
 		for length := range 20 {

@@ -31,7 +31,8 @@ var (
 	singleCategoryMembers = []string{"id"}
 )
 
-// travel reads a travel auction. What only hotels or only flights mind is kept in lanes of their own until the type is known.
+// travel reads a travel auction. Violations of rules that hold only for hotels or only for flights are kept in their own
+// scopes until the type is known.
 func (s *scanner) travel(a *auction.Auction) {
 	reset(a)
 	from := s.pos
@@ -75,7 +76,7 @@ func (s *scanner) travel(a *auction.Auction) {
 	s.concludeTravel(a, context)
 }
 
-// concludeTravel applies what depends on the kind of travel.
+// concludeTravel applies the rules that depend on the kind of travel.
 func (s *scanner) concludeTravel(a *auction.Auction, context bool) {
 	code := apierr.MissingContext
 	if a.Kind == auction.Flights {
@@ -145,7 +146,7 @@ func (s *scanner) travelCategory(a *auction.Auction) {
 			s.singleCategory(a)
 		default:
 			s.skip()
-			forms++ // One too many.
+			forms++ // A singleCategory that is not an object makes the number of forms differ from 1.
 		}
 		forms++
 	}

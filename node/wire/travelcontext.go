@@ -28,7 +28,8 @@ var contextMembers = []string{
 	"site", "passengers", "travelStartDate", "travelEndDate", "travelerType", "pageName", "platform", "route", "flightType",
 }
 
-// travelContext reads travelContext and reports whether it is there. Only the site decides anything; the rest is checked.
+// travelContext reads travelContext and reports whether the member is present. Only the site has an effect on the auction;
+// the other members are checked and not kept.
 func (s *scanner) travelContext(a *auction.Auction) bool {
 	from := s.pos
 	if s.peek() != '{' {
@@ -74,7 +75,7 @@ func (s *scanner) travelContext(a *auction.Auction) bool {
 	return true
 }
 
-// site reads the site and reports whether it is there.
+// site reads the site and reports whether the member is present.
 func (s *scanner) site(a *auction.Auction) bool {
 	from := s.pos
 	sp, p := s.stringValue()
@@ -103,7 +104,7 @@ func (s *scanner) passengers() {
 	}
 }
 
-// travelDate reads an optional date into days since 1970 and reports whether there is a good one.
+// travelDate reads an optional date into days since 1970 and reports whether there is a valid one.
 func (s *scanner) travelDate(path string) (day int64, ok bool) {
 	from := s.pos
 	sp, p := s.optionalString()

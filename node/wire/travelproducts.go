@@ -53,8 +53,9 @@ func (s *scanner) travelProducts(a *auction.Auction) {
 	}
 }
 
-// travelProduct reads one product. Its rules share a row of the table, so of several violations the first in the body would
-// stand; they are told in the row's order at the end instead, which does not depend on the order of the members.
+// travelProduct reads one product. Its rules share a row of the table and so have one rank, of which the first violation
+// recorded is answered. They are therefore recorded at the end, in the row's order, so that the answer does not depend on
+// the order of the members.
 func (s *scanner) travelProduct(a *auction.Auction) {
 	from := s.pos
 	if s.peek() != '{' {
@@ -97,19 +98,20 @@ func (s *scanner) travelProduct(a *auction.Auction) {
 	a.Quality = append(a.Quality, quality)
 }
 
-// broken is a violation that is told later; none when code is OK.
+// deferredFault is a violation that violateDeferred records later. There is none when code is OK.
 type broken struct {
 	code     apierr.Code
 	from, to int
 }
 
+// violateDeferred records a violation that a reader returned, if there is one.
 func (s *scanner) tell(b broken, path, rule string) {
 	if b.code != apierr.OK {
 		s.violateAt(s.base+fieldProducts, b.code, path, rule, b.from, b.to)
 	}
 }
 
-// travelID reads a required id; empty is what an absent or empty one is answered with.
+// travelID reads a required id. empty is the code of the violation when the id is absent or empty.
 func (s *scanner) travelID(empty apierr.Code) (auction.Span, broken) {
 	from := s.pos
 	sp, p := s.stringValue()
@@ -122,7 +124,7 @@ func (s *scanner) travelID(empty apierr.Code) (auction.Span, broken) {
 	return sp, broken{}
 }
 
-// travelPrice checks a price, which decides nothing.
+// travelPrice checks a price. It has no effect on the auction and is not kept.
 func (s *scanner) travelPrice() broken {
 	from := s.pos
 	text, p := s.numberValue()

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// auctionsBody makes a request as storefronts send it: auctions × products of nine characters.
+// auctionsBody returns a request like those of storefronts: auctions with products of nine characters each.
 func auctionsBody(rng *rand.Rand, auctions, products int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"auctions":[`)
@@ -35,7 +35,7 @@ func auctionsBody(rng *rand.Rand, auctions, products int) []byte {
 	return []byte(b.String())
 }
 
-// eventsBody makes a report of clicks as storefronts send it.
+// eventsBody returns a batch of clicks like those of storefronts.
 func eventsBody(rng *rand.Rand, events int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"clicks":[`)
@@ -53,7 +53,7 @@ func eventsBody(rng *rand.Rand, events int) []byte {
 
 const benchNow = 1_800_000_000_000
 
-// bodies makes n distinct bodies: a benchmark that replays one body measures the branch predictor.
+// bodies returns n distinct bodies. A benchmark that repeats one body measures the branch predictor.
 func bodies(n int, build func(*rand.Rand) []byte) [][]byte {
 	rng := rand.New(rand.NewPCG(1, 2))
 	list := make([][]byte, n)

@@ -19,12 +19,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// Where the general decoders and the interface differ, and what the parser does:
+// The general decoders and the interface differ in these points:
 //
-//   - They take invalid UTF-8 and half surrogate pairs, and make U+FFFD of them: invalid_json here.
-//   - They nest to 10,000 levels: 32 here, and what is behind the 33rd is not read.
-//   - They take repeated names, the last winning: known ones are bad_request here, unknown ones ignored.
-//   - goccy/go-json takes some texts that are no JSON; encoding/json alone decides on validity.
+//   - The decoders accept invalid UTF-8 and half surrogate pairs and replace them by U+FFFD; the parser answers invalid_json.
+//   - The decoders accept 10,000 levels of nesting; the parser accepts 32 and does not read beyond the 33rd.
+//   - The decoders accept repeated names, and the last value counts; the parser answers bad_request for known names and
+//     ignores unknown ones.
+//   - goccy/go-json accepts some texts that are not JSON; the tests use only encoding/json to decide on validity.
 
 // validJSON reports whether body is JSON by the interface's rules, nesting aside.
 func validJSON(body []byte) bool {
@@ -40,7 +41,7 @@ func halfPair(body []byte) bool {
 	return regexp.MustCompile(`\\u[dD][89a-fA-F]`).Match(rest)
 }
 
-// depth returns how deep a valid JSON text nests.
+// depth returns the number of nesting levels of a valid JSON text.
 func depth(body []byte) (deepest int) {
 	now, inString := 0, false
 	for i := 0; i < len(body); i++ {
@@ -59,7 +60,7 @@ func depth(body []byte) (deepest int) {
 	return deepest
 }
 
-// checkSyntax compares the verdict on a body as JSON with the second opinion.
+// checkSyntax compares the parser's decision on whether a body is JSON with encoding/json's.
 func checkSyntax(t *testing.T, body []byte, code apierr.Code) {
 	t.Helper()
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
@@ -72,12 +73,12 @@ func checkSyntax(t *testing.T, body []byte, code apierr.Code) {
 	switch {
 	case valid && code == apierr.InvalidJSON:
 		t.Fatalf("%q is JSON", body)
-	case !valid && code == apierr.BadRequest: // The nesting may have ended the scan before the fault.
+	case !valid && code == apierr.BadRequest: // Too deep nesting may have stopped the scan before the syntax error.
 		if bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) <= depthMax {
-			t.Fatalf("%q is no JSON, and not nested: %s", body, code)
+			t.Fatalf("%q is not JSON and not nested too deeply: %s", body, code)
 		}
 	case !valid && code != apierr.InvalidJSON:
-		t.Fatalf("%q is no JSON: %s", body, code)
+		t.Fatalf("%q is not JSON: %s", body, code)
 	case valid && depth(body) > depthMax && code != apierr.BadRequest:
 		t.Fatalf("%q nests %d levels: %s", body, depth(body), code)
 	}
@@ -154,7 +155,7 @@ func fuzzParser(f *testing.F, name string) {
 	})
 }
 
-// checkFault checks that a message names its member, is short and can stand in the error object.
+// checkFault checks that a message names its member, is short, and fits into the error object as JSON.
 func checkFault(t *testing.T, f *Fault, code apierr.Code) {
 	t.Helper()
 	message := f.AppendMessage(nil)
@@ -162,7 +163,7 @@ func checkFault(t *testing.T, f *Fault, code apierr.Code) {
 		t.Fatalf("%s: %q", code, message)
 	}
 	if !stdjson.Valid(apierr.Append(nil, code, message, "https://ads.example")) {
-		t.Fatalf("%s: %q spoils the error object", code, message)
+		t.Fatalf("%s: %q makes the error object invalid JSON", code, message)
 	}
 }
 
@@ -195,7 +196,7 @@ func FuzzString(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		body := append(append([]byte(`"`), text...), `"      `...) // The white space leaves room for the last word.
+		body := append(append([]byte(`"`), text...), `"      `...) // With the white space the last word of eight bytes is complete.
 		var s scanner
 		s.begin(body, nil, 0)
 		got := string(s.text(s.str()))

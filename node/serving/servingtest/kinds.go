@@ -8,18 +8,18 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// What Spec.Kinds adds, beside the listings.
+// Spec.Kinds adds these to the listings.
 const (
-	Slot      = "home-top"  // Has a banner of each of kindCampaigns campaigns.
-	Placement = "brand-row" // Has a sponsored brand of each of kindCampaigns campaigns.
-	Site      = "de"        // Has kindProducts hotels and as many flights, all bid on: hotel-0 and up, flight-0 and up.
-	Segment   = "buyers"    // Nobody is in it; half of the banner campaigns multiply bids by it.
+	Slot      = "home-top"  // A slot with a banner of each of kindCampaigns campaigns.
+	Placement = "brand-row" // A placement with a sponsored brand of each of kindCampaigns campaigns.
+	Site      = "de"        // A site with kindProducts hotels (hotel-0 and up) and flights (flight-0 and up), each with a bid.
+	Segment   = "buyers"    // An almost empty segment; half of the banner campaigns multiply their bids by it.
 
 	kindCampaigns = 60
 	kindProducts  = 200
 )
 
-// feedKinds feeds banners, sponsored brands and travel.
+// fillKinds adds banners, sponsored brands and travel to the market.
 func (n *Node) feedKinds() {
 	n.Market.PutBannerSlot(Marketplace, &market.BannerSlot{ID: Slot, Active: true})
 	n.Market.PutPlacement(Marketplace, &market.Placement{ID: "0199c0de-0000-7000-8000-00000000cafe", ExternalID: Placement, Active: true})
@@ -53,7 +53,7 @@ func (n *Node) feedKinds() {
 	}
 }
 
-// campaignOf feeds a campaign of a format, perhaps with a daily cap on impressions, a schedule and a segment.
+// campaignOf adds a campaign of a format; with terms it has a daily cap on impressions, a schedule and a segment.
 func (n *Node) campaignOf(ordinal uint32, format market.AdFormat, terms bool) *market.Campaign {
 	c := n.campaignValue(ordinal)
 	c.Format = format

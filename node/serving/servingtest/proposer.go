@@ -10,29 +10,29 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Proposer stands in for the raft groups: it remembers what was proposed and answers that each record was new, or a
-// duplicate if its key was proposed before.
+// Proposer replaces the raft groups: it stores what was proposed and answers that each record was new, or a duplicate if
+// its key was proposed before.
 type Proposer struct {
 	mu      sync.Mutex
-	waiting int // Proposals that Block holds back.
+	waiting int // The number of proposals that wait for Block.
 	seen    map[[16]byte]bool
-	// Fail names the groups that are not available.
+	// Fail contains the groups that are not available.
 	Fail map[ids.Group]bool
-	// Outcome, when set, decides what becomes of a record.
+	// Outcome, when set, returns the result of a record that is not a duplicate.
 	Outcome func(*command.EventRecord) command.EventResult
-	// Block, when set, is waited for before a group answers.
+	// Block, when set, delays every answer until the channel is closed or receives a value for it.
 	Block chan struct{}
 	// Committed are the shares in the order of their commit.
 	Committed []Share
 }
 
-// Share is what one group was given.
+// Share is one command of events that was proposed to a group.
 type Share struct {
 	Group  ids.Group
 	Events command.Events
 }
 
-// ErrDown is what a group in Fail answers.
+// ErrDown is the error of a group in Fail.
 var ErrDown = errors.New("group is down")
 
 // Propose commits a command.
@@ -82,7 +82,7 @@ func (p *Proposer) results(records []command.EventRecord) []command.EventResult 
 	return results
 }
 
-// Waiting returns when n proposals are held back by Block.
+// WaitBlocked returns when n proposals wait for Block.
 func (p *Proposer) Waiting(n int) {
 	for {
 		p.mu.Lock()
@@ -95,7 +95,7 @@ func (p *Proposer) Waiting(n int) {
 	}
 }
 
-// Records lists all committed records, group by group in the order of commits.
+// Records returns all committed records in the order of commits.
 func (p *Proposer) Records() []command.EventRecord {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package servingtest builds a serving.Core on a market that was fed directly, without replication: for the tests of both
-// doors and for the benchmarks of the auction path. Its Proposer stands in for the raft groups.
+// Package servingtest builds a serving.Core on a market that is filled directly, without replication. The tests of both
+// listeners and the benchmarks of the auction path use it. Its Proposer replaces the raft groups.
 package servingtest
 
 import (
@@ -25,15 +25,15 @@ const (
 	NowMillis   = 1_790_000_000_000
 )
 
-// Spec says how large the market is.
+// Spec is the size of the market.
 type Spec struct {
-	Bids            int  // One for each of as many products.
+	Bids            int  // The number of bids; each is for another product.
 	BidsPerCampaign int  // 50 when 0.
-	Groups          int  // Data groups; 1 when 0.
-	Kinds           bool // Also banners, sponsored brands and travel: see kinds.go.
+	Groups          int  // The number of data groups; 1 when 0.
+	Kinds           bool // Whether the market has banners, sponsored brands and travel too: see kinds.go.
 }
 
-// Node is a core with everything around it.
+// Node is a core with the objects it depends on.
 type Node struct {
 	Core     *serving.Core
 	Deps     serving.Deps
@@ -46,7 +46,7 @@ type Node struct {
 	AuctionKey, ManagementKey, SuspendedKey, ExpiredKey string
 }
 
-// New builds a node. What it builds depends on the spec alone.
+// New builds a node. The result depends on the spec alone.
 func New(s Spec) *Node {
 	if s.BidsPerCampaign == 0 {
 		s.BidsPerCampaign = 50
@@ -76,10 +76,10 @@ func New(s Spec) *Node {
 // CatalogPrice is the price of every product of a fixture.
 const CatalogPrice = 12_340_000
 
-// ExternalID is the only external campaign id a fixture knows; it stands for ExternalCampaign.
+// ExternalID is the only external campaign id that a fixture knows. It names ExternalCampaign.
 const ExternalID = "offsite-1"
 
-// ExternalCampaign is the campaign behind ExternalID, in shard 7.
+// ExternalCampaign is the campaign that ExternalID names, in shard 7.
 var ExternalCampaign = ids.UUID{14: 1, 15: 7}
 
 func externalCampaign(_ uint16, id []byte) ids.UUID {
@@ -89,10 +89,10 @@ func externalCampaign(_ uint16, id []byte) ids.UUID {
 	return ids.UUID{}
 }
 
-// ProductID is the id of the product that bid i targets: nine characters, as the shops' own ids are about that long.
+// ProductID returns the id of the product that bid i targets. It has nine characters, about as many as the ids of shops.
 func ProductID(i int) string { return fmt.Sprintf("p-%07d", i) }
 
-// Amount is what bid i offers for a click: 1 to 500 minor units, as if drawn by lot.
+// Amount returns the amount of bid i for a click: 1 to 500 minor units, a pseudorandom function of i.
 func Amount(i int) money.Micros {
 	return money.Micros(10_000 * (1 + (uint64(i)*0x9e3779b97f4a7c15)>>32%500)) //nolint:gosec // At most 500 minor units.
 }
@@ -139,7 +139,7 @@ func (n *Node) feed(s Spec) {
 	n.Market.Publish()
 }
 
-// campaign feeds one campaign with money enough for ever.
+// campaign adds a campaign without a limit of budget and wallet.
 func (n *Node) campaign(ordinal uint32) *market.Campaign {
 	c := n.campaignValue(ordinal)
 	n.put(c)

@@ -5,11 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// lanes are all connections that answer plain requests, so that they can be told when the server stops.
+// fastPathPool contains all connections of the fast path, so that idle ones can be closed when the server stops, and the
+// pool of their buffers.
 type lanes struct {
-	pool     sync.Pool // Of *lane.
+	pool     sync.Pool // It holds *fastPathBuffer.
 	stopping atomic.Bool
-	partial  atomic.Int64 // Connections that hold a buffer for a request that is not complete.
+	partial  atomic.Int64 // The number of connections that have a buffer for an incomplete request.
 
 	mu  sync.Mutex
 	all map[*laneConn]struct{}
@@ -30,7 +31,7 @@ func (l *lanes) leave(c *laneConn) {
 	delete(l.all, c)
 }
 
-// stop closes the connections that wait for a request, and lets the others end with the answer they are making.
+// stop closes the idle connections. Each of the others closes itself after the request that it is answering.
 func (l *lanes) stop() {
 	l.stopping.Store(true)
 	l.mu.Lock()

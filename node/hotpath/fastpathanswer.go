@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// answer lets the core answer a plain request, and appends the answer to those that are to be sent. It reports whether the connection
-// goes on.
-func (c *laneConn) answer(r *plain) (goesOn bool) {
+// answer calls the core with a plain request and appends the answer to the collected ones. It reports whether the connection
+// stays open.
+func (c *laneConn) answer(r *plain) (keepOpen bool) {
 	sc := c.s.core.Acquire()
 	sc.Request = serving.Request{
 		Now: c.last, Method: methodPost, Target: r.target, Authorization: r.authorization, RequestID: r.requestID,
@@ -23,16 +23,16 @@ func (c *laneConn) answer(r *plain) (goesOn bool) {
 		c.keyed = true
 		c.slot.Authenticated()
 	}
-	goesOn = !c.s.lanes.stopping.Load()
-	c.l.append(sc, c.last, c.s.http.NoDefaultDate, goesOn)
+	keepOpen = !c.s.lanes.stopping.Load()
+	c.l.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
 	sc.Release(sc.Took())
-	return goesOn
+	return keepOpen
 }
 
 var methodPost = []byte("POST")
 
-// append appends an answer as fasthttp would send it.
-func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, goesOn bool) {
+// append appends an answer in the form in which fasthttp would send it.
+func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, keepOpen bool) {
 	b := l.out
 	b = append(b, "HTTP/1.1 "...)
 	if sc.Status == http.StatusCreated {
@@ -51,7 +51,7 @@ func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, goesOn bool) {
 		b = append(append(b, '\r', '\n'), f.Name...)
 		b = append(append(b, ':', ' '), f.Value...)
 	}
-	if !goesOn {
+	if !keepOpen {
 		b = append(b, "\r\nConnection: close"...)
 	}
 	b = append(b, "\r\n\r\n"...)
@@ -59,7 +59,7 @@ func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, goesOn bool) {
 	l.out = b
 }
 
-// dateAt is the text of a time for the Date field, made once in a second.
+// dateAt returns the text of a time for the Date field. It formats it once per second.
 func (l *lane) dateAt(now time.Time) []byte {
 	if second := now.Unix(); second != l.second {
 		l.second = second

@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/node/httphead"
 )
 
-// readChecked reads what fasthttp may see, and counts what is refused.
+// readChecked reads bytes for fasthttp through the framing check and counts a connection that the check refuses.
 func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte) (int, error) {
 	refused := framing.Refused()
 	n, err := framing.Read(from, p)
@@ -16,11 +16,11 @@ func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte
 	return n, err
 }
 
-// unchecked is what there is to read of a connection that has become fasthttp's: first the bytes that are here already, from
-// the first request on that is not plain, then those that come.
+// uncheckedReader reads a connection that fasthttp has taken over: first the bytes that are in the buffer already, from the
+// first request on that is not plain, then those that are received.
 type unchecked laneConn
 
-// Read reads them.
+// Read reads without checking the framing.
 func (u *unchecked) Read(p []byte) (int, error) {
 	c := (*laneConn)(u)
 	if c.l == nil {

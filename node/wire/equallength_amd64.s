@@ -1,15 +1,15 @@
 #include "textflag.h"
 
-// func evenIDsAhead(ids *auction.ID, n int, first *byte, room, length int, offset uint32, keys *market.ShortKeys, tags *uint64, mask uint64) int
+// func equalLengthIDsAsm(ids *auction.ID, n int, first *byte, avail, length int, offset uint32, keys *market.ShortKeys, tags *uint64, mask uint64) int
 //
-// SI first byte of an id's quote   DI where the id goes   BX length   CX ids left   R8 the last SI that may be read
-// R9 offset of the text            R10-R13 keys           R14, R15 tags and mask
-// X1 the greatest byte that is unusual, X2 a backslash, in all bytes
-TEXT ·evenIDsAhead(SB), NOSPLIT, $0-80
+// SI address of an id's opening quote   DI address of the id to store   BX length   CX ids left
+// R8 last SI that may be read           R9 offset of the id's text      R10-R13 keys   R14, R15 tags and mask
+// X1 the quote in all bytes: greater bytes are plain unless they are a backslash   X2 the backslash in all bytes
+TEXT ·equalLengthIDsAsm(SB), NOSPLIT, $0-80
 	MOVQ ids+0(FP), DI
 	MOVQ n+8(FP), CX
 	MOVQ first+16(FP), SI
-	MOVQ room+24(FP), R8
+	MOVQ avail+24(FP), R8
 	MOVQ length+32(FP), BX
 	MOVL offset+40(FP), R9
 	MOVQ keys+48(FP), AX

@@ -10,13 +10,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// fenced is a core of which a test says when group 1, which has all campaigns, is stale: at the first look of a request, at
-// the second, and so on.
-func fenced(looks ...bool) (core *serving.Core, node *servingtest.Node, asked *int) {
+// coreWithStaleness returns a core in which group 1, which has all campaigns, is stale or not as answers says: at the first
+// check of a request, at the second, and so on. asked counts the checks.
+func fenced(answers ...bool) (core *serving.Core, node *servingtest.Node, asked *int) {
 	node, asked = servingtest.New(servingtest.Spec{Bids: 10}), new(int)
 	deps := node.Deps
 	deps.Stale = func(_ time.Time, into *auction.Groups) bool {
-		stale := looks[min(*asked, len(looks)-1)]
+		stale := answers[min(*asked, len(answers)-1)]
 		*asked++
 		if stale {
 			into.Add(1)
@@ -26,21 +26,22 @@ func fenced(looks ...bool) (core *serving.Core, node *servingtest.Node, asked *i
 	return serving.New(deps), node, asked
 }
 
-// An auction that meets a stale group is answered, without its campaigns, whenever the group turned stale.
+// TestStaleCampaignsDoNotWin checks that an auction with a stale group is answered without the campaigns of that group,
+// also if the group becomes stale while the auction runs.
 func TestStaleCampaignsDoNotWin(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		looks []bool
-		won   bool
-		asked int
+		name    string
+		answers []bool
+		won     bool
+		asked   int
 	}{
 		{"fresh", []bool{false}, true, 2},
 		{"stale before the auction", []bool{true}, false, 2},
-		{"stale while it ran", []bool{false, true}, false, 3}, // It runs again, and is looked at again.
+		{"stale while it ran", []bool{false, true}, false, 3}, // It runs again, and staleness is checked again.
 		{"fresh again while it ran", []bool{true, false}, false, 2},
 	} {
-		core, node, asked := fenced(c.looks...)
-		for range 2 { // Nothing is left in the scratch.
+		core, node, asked := fenced(c.answers...)
+		for range 2 { // The second request must not see anything that the first left in the scratch.
 			*asked = 0
 			a := ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
 			if won := strings.Contains(a.body, "resolvedBidId"); a.status != 201 || won != c.won || *asked != c.asked {

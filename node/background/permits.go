@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// grant gives free places to waiting requests, one to each marketplace in turn. LOCKS: mu is held.
+// grant gives free permits to waiting requests, one to each marketplace in rotation. LOCKS: mu is held.
 func (s *Scheduler) grant() {
 	for i := 0; i < len(s.waiting) && s.running < s.config.PerNode; {
 		marketplace := s.waiting[i]
@@ -17,7 +17,7 @@ func (s *Scheduler) grant() {
 		}
 		r := m.queue[0]
 		s.dequeue(m, marketplace, 0)
-		if len(m.queue) > 0 { // To the end: the others come first.
+		if len(m.queue) > 0 { // The marketplace moves to the end of the rotation.
 			at := slices.Index(s.waiting, marketplace)
 			s.waiting = append(slices.Delete(s.waiting, at, at+1), marketplace)
 		}
@@ -32,7 +32,7 @@ func (s *Scheduler) grant() {
 	}
 }
 
-// dequeue takes a request out of its queue. LOCKS: mu is held.
+// dequeue removes the request at position at from the queue of a marketplace. LOCKS: mu is held.
 func (s *Scheduler) dequeue(m *share, marketplace uint16, at int) {
 	s.stats[m.queue[at].kind].Waiting--
 	m.queue = slices.Delete(m.queue, at, at+1)
@@ -41,8 +41,8 @@ func (s *Scheduler) dequeue(m *share, marketplace uint16, at int) {
 	}
 }
 
-// withdraw takes a request back that waits no longer, refused with a reason if there is one. It reports false when the
-// request was decided meanwhile.
+// withdraw removes a request that no longer waits, and refuses it if why is not nil. It returns false if the request was
+// decided meanwhile.
 func (s *Scheduler) withdraw(m *share, marketplace uint16, r *request, why *Refused) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,31 +57,31 @@ func (s *Scheduler) withdraw(m *share, marketplace uint16, r *request, why *Refu
 	return true
 }
 
-// late is why a request got no place in time.
+// timedOut returns the refusal of a request that got no permit in time.
 func (s *Scheduler) late(m *share) *Refused {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.running >= s.config.PerMarketplace {
 		return &Refused{Own: true, After: s.config.Wait, Why: fmt.Sprintf(
-			"%d reports, explanations and forecasts of this marketplace are running, which is the most", s.config.PerMarketplace)}
+			"%d reports, explanations and forecasts of this marketplace are running, which is the limit", s.config.PerMarketplace)}
 	}
 	return &Refused{After: s.config.Wait, Why: "this node is busy with reports, explanations and forecasts"}
 }
 
-// overdrawn refuses when the budget of a marketplace is used up. LOCKS: mu is held.
+// overdrawn returns a refusal if the budget of a marketplace is used up, or else nil. LOCKS: mu is held.
 func (s *Scheduler) overdrawn(m *share) *Refused {
 	s.refill(m)
 	over := m.spent - s.config.Budget
 	if over < 0 {
 		return nil
 	}
-	// Until a tenth of the budget is there again: a request that came at once would use up the first millisecond of it.
+	// A tenth of the budget must be refilled first. Otherwise a new request would use up the first refilled millisecond.
 	after := time.Duration(float64(over+s.config.Budget/10) * float64(s.config.Window) / float64(s.config.Budget))
 	return &Refused{Own: true, After: after, Why: fmt.Sprintf(
 		"the CPU time of this marketplace for reports, explanations and forecasts, %s in %s, is used up", s.config.Budget, s.config.Window)}
 }
 
-// refill takes off what is spent what the time since brings. LOCKS: mu is held.
+// refill reduces the spent CPU time by what has been refilled since the last call. LOCKS: mu is held.
 func (s *Scheduler) refill(m *share) {
 	now := s.config.Now()
 	back := float64(now.Sub(m.at)) * float64(s.config.Budget) / float64(s.config.Window)
@@ -104,7 +104,7 @@ func (s *Scheduler) spend(m *share, kind Kind, took time.Duration) {
 	s.stats[kind].CPU += took
 }
 
-// leave gives a place back.
+// release returns a permit and gives free permits to waiting requests.
 func (s *Scheduler) leave(m *share, kind Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

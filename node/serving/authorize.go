@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// admit is what every operation with a key begins with: the key, its marketplace, the size and form of the body.
+// checkRequest makes the first checks of every operation with a key: the key, its marketplace, the size and encoding of the
+// body.
 func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
 	m, code := sc.authorize(view, r)
 	switch {
@@ -24,16 +25,16 @@ func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Ma
 
 // authorize checks the key and its marketplace.
 func (sc *Scratch) authorize(view *market.View, r *Request) (*market.Marketplace, apierr.Code) {
-	verdict := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
-	switch verdict.Code {
+	result := sc.core.Keys.Check(r.Authorization, auth.Auction, r.Now, &sc.memo)
+	switch result.Code {
 	case apierr.OK:
 	case apierr.ServiceUnavailable:
-		return nil, sc.refuse(verdict.Code, "this node is cut off from the cluster and cannot know whether a key was revoked")
+		return nil, sc.refuse(result.Code, "this node is cut off from the cluster and cannot know whether a key was revoked")
 	default:
-		return nil, sc.refuse(verdict.Code, "")
+		return nil, sc.refuse(result.Code, "")
 	}
 	sc.authenticated = true
-	m := view.Marketplace(verdict.Marketplace)
+	m := view.Marketplace(result.Marketplace)
 	if m == nil || m.Suspended {
 		return nil, sc.refuse(apierr.InvalidMarketplace, "")
 	}

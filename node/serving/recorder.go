@@ -7,36 +7,36 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Bounds of what is recorded of live requests.
+// Bounds of the recorder.
 const (
 	tapeRequestsMax = 10_000    // BOUND: requests.
-	tapeBytesMax    = 32 << 20  // BOUND: of their bodies.
-	tapeBodyMax     = 256 << 10 // BOUND: of one body; a larger one is only counted.
+	tapeBytesMax    = 32 << 20  // BOUND: bytes of all bodies.
+	tapeBodyMax     = 256 << 10 // BOUND: bytes of one body; a request with a larger one is kept without its body.
 )
 
-// tape keeps the bodies of the last live requests for auctions that were drawn for explanation, so that they can be held
-// again under a supposition. Of every drawn request of a marketplace it either has the body or counts that it has not.
+// recorder keeps the newest sampled requests for auctions, so that Replay can run them again under a supposition. For every
+// sampled request since the time in since it has either the body or an entry without one.
 //
-// OWNERSHIP: a recorded request is never written again; readers share it.
+// OWNERSHIP: a recorded request is never changed; readers share it.
 type tape struct {
 	mu    sync.Mutex
-	ring  []recorded // The oldest is at first.
+	ring  []recorded // The entries before first are empty, the oldest request is at first.
 	first int
 	bytes int
-	since int64 // Whatever was drawn after this time is here, in milliseconds.
+	since int64 // All requests that were sampled after this time are in the ring. In milliseconds since 1970.
 }
 
-// recorded is a request and what else decided about its auctions.
+// recorded is a request and the other inputs of its auctions.
 type recorded struct {
 	marketplace uint16
 	operation   string
-	body        []byte // Empty: it was too large.
+	body        []byte // Empty if it was too large.
 	ticket      auction.Ticket
 }
 
 func newTape(nowMillis int64) *tape { return &tape{since: nowMillis} }
 
-// record keeps the request that was just answered. It copies the body, once in so many requests.
+// record stores the request that was just answered. It copies the body.
 func (t *tape) record(sc *Scratch, marketplace uint16, operation string) {
 	r := recorded{marketplace: marketplace, operation: operation, ticket: sc.ticket}
 	r.ticket.Signer, r.ticket.Stale = nil, nil
@@ -61,7 +61,8 @@ func (t *tape) record(sc *Scratch, marketplace uint16, operation string) {
 	}
 }
 
-// of returns what is recorded of a marketplace, oldest first, and since when all of it is.
+// requestsOf returns the recorded requests of a marketplace, oldest first, and the time since which they are complete, in
+// milliseconds since 1970.
 func (t *tape) of(marketplace uint16) (all []recorded, since int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,11 +15,11 @@ import (
 
 const (
 	carriers = 2
-	// transitMax is how many transfers of a group a carrier looks at in one round.
+	// transitMax is how many transfers of a group completeAll reads in one round.
 	transitMax = 100
 )
 
-// desk moves money between accounts of all data groups, as node/store does: it has a client for each.
+// transferClient moves money between accounts of all data groups, as node/store does. It has a client for each group.
 type desk struct {
 	*world
 	rng     *rand.Rand
@@ -34,8 +34,8 @@ func (w *world) desk(number uint64) *desk {
 	return d
 }
 
-// trade asks for one transfer after the other. It ends some by itself, and leaves the others to those who carry: as a node
-// does that dies in between.
+// requestTransfers asks for one transfer after the other. It completes some itself and leaves the others to completeAll, as a
+// node does that stops in between.
 func (d *desk) trade() {
 	defer close(d.bank.closed)
 	accounts := d.open()
@@ -50,8 +50,8 @@ func (d *desk) trade() {
 	}
 }
 
-// open opens a further wallet for every vendor and a ledger account in each group, and returns all accounts, with one of each
-// group that nobody has opened; none when the simulation ends.
+// openAccounts opens a further wallet for every vendor and a ledger account in each group. It returns all accounts and one of
+// each group that was never opened, or none when the simulation ends.
 func (d *desk) open() (all []account) {
 	for _, h := range d.groups {
 		c := d.clients[h.group]
@@ -71,7 +71,7 @@ func (d *desk) open() (all []account) {
 	return all
 }
 
-// house is a ledger account of a group.
+// ledgerAccount returns the id and the name of a ledger account in a group.
 func (d *desk) house(group uint16) (id ids.UUID, name string) {
 	for n := 0; ; n++ {
 		name = fmt.Sprint("house ", n)
@@ -81,7 +81,7 @@ func (d *desk) house(group uint16) (id ids.UUID, name string) {
 	}
 }
 
-// idOf is a new id in the shard of a vendor.
+// idOf returns a new id in the shard of a vendor.
 func (c *client) idOf(vendor string) ids.UUID {
 	id := ids.UUID(c.id())
 	id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendor)))
@@ -97,7 +97,7 @@ func (c *client) openAccount(a *command.OpenAccount) bool {
 	return ok
 }
 
-// move asks for a transfer; false: the simulation ends.
+// move asks for a transfer. It returns false when the simulation ends.
 func (d *desk) move(from, to account) bool {
 	if from.id == to.id {
 		return true
@@ -128,8 +128,8 @@ func (d *desk) move(from, to account) bool {
 	return d.carry(x.ID, now)
 }
 
-// carry brings a transfer to its end: the other group takes the money or refuses it, and the payer's group is told. Any number
-// may carry the same one; false: the simulation ends.
+// complete completes a transfer: the other group receives the money or refuses it, and the result is sent to the payer's
+// group. Several may complete the same transfer at the same time. It returns false when the simulation ends.
 func (d *desk) carry(id ids.UUID, sent int64) bool {
 	m := d.bank.find(id)
 	if m == nil {
@@ -159,8 +159,9 @@ func (d *desk) carry(id ids.UUID, sent int64) bool {
 	return ok
 }
 
-// carryAll carries what the books of any node say is under way, as the leader of the meta group does, and whoever thinks that it is,
-// until nobody asks for transfers any more and nothing is under way.
+// completeAll completes the transfers that are in transit according to the state of any node, as the leader of the meta group
+// does, and a node that wrongly believes to be that leader. It ends when no further transfers are asked for and none is in
+// transit.
 func (d *desk) carryAll() {
 	for last := false; ; {
 		select {
@@ -190,7 +191,7 @@ func (d *desk) carryAll() {
 	}
 }
 
-// transit are the transfers of a group that are under way: as any node has it, or, to be sure, behind a barrier.
+// transit returns the transfers of a group that are in transit, as any node has them, or behind a barrier if sure is set.
 func (d *desk) transit(group uint16, sure bool) (under []ledger.Transfer, ok bool) {
 	look := func(b shard.Books) { under = slices.Clone(b.Transit(marketplace, transitMax)) }
 	if sure {

@@ -8,24 +8,24 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// bank is what is known of transfers between accounts, of all data groups. What one group sends another, that one receives, or
-// it comes back; nobody can ask for it twice, and nobody has to ask again for it to end.
+// transferHistory contains the money transfers of all data groups that were asked for, and their answers. A transfer from one
+// group to another is received there or returned. It happens once, and it ends without further requests.
 //
-// LOCKS: mu comes after the mu of a history.
+// LOCKS: mu is locked after the mu of a history.
 type bank struct {
 	t      *complaints
-	closed chan struct{} // Nobody asks for further transfers.
+	closed chan struct{} // Closed when no further transfers are asked for.
 
 	mu    sync.Mutex
 	all   map[ids.UUID]*movement
-	sides map[ids.UUID]sides // Of the node that is being checked.
+	sides map[ids.UUID]sides // The lines of the node that is being checked.
 }
 
-// account is a wallet or a ledger account, or an id that nobody has opened.
+// account is a wallet or a ledger account, or the id of an account that was never opened.
 type account struct {
 	group uint16
 	id    ids.UUID
-	void  bool // Never opened.
+	void  bool // The account was never opened.
 }
 
 // movement is a transfer that was asked for.
@@ -33,8 +33,8 @@ type movement struct {
 	from, to account
 	amount   money.Micros
 	taken    bool                 // An answer said that the payer has paid.
-	refused  bool                 // An answer said that nothing moved, or will.
-	decided  ledger.TransferState // What the other group said: Received or Refused.
+	refused  bool                 // An answer said that the transfer is refused, so no money moves.
+	decided  ledger.TransferState // The answer of the receiving group: Received or Refused.
 }
 
 // sides counts the lines of a transfer in the journals of one node.
@@ -44,30 +44,30 @@ func newBank(t *complaints) *bank {
 	return &bank{t: t, closed: make(chan struct{}), all: map[ids.UUID]*movement{}, sides: map[ids.UUID]sides{}}
 }
 
-// ask remembers a transfer before it is sent for the first time.
+// ask stores a transfer before it is sent for the first time.
 func (b *bank) ask(id ids.UUID, m *movement) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all[id] = m
 }
 
-// find returns what was asked for; nil, and a complaint, when nobody did.
+// find returns a transfer. It reports a failure and returns nil if nobody asked for it.
 func (b *bank) find(id ids.UUID) *movement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.all[id]
 	if m == nil {
-		b.t.Errorf("transfer %s is under way, and nobody asked for it", id)
+		b.t.Errorf("transfer %s is in transit, and nobody asked for it", id)
 	}
 	return m
 }
 
-// decide remembers what the receiving group said, which says so once and for ever.
+// decide stores the answer of the receiving group, which must always be the same.
 func (b *bank) decide(id ids.UUID, m *movement, state ledger.TransferState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m.decided != 0 && m.decided != state {
-		b.t.Errorf("transfer %s: the other group said %d and then %d", id, m.decided, state)
+		b.t.Errorf("transfer %s: the other group answered %d and then %d", id, m.decided, state)
 	}
 	m.decided = state
 }
@@ -81,7 +81,7 @@ func isMove(kind ledger.LineKind) bool {
 	}
 }
 
-// moved takes a line of a transfer from the journal of a group, which must be one of its sides.
+// recordLine counts a line of a transfer in the journal of a group. The line must be one of the transfer's sides.
 func (b *bank) moved(node int, group uint16, l *ledger.Line) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -106,13 +106,13 @@ func (b *bank) moved(node int, group uint16, l *ledger.Line) {
 	case l.Kind == ledger.TransferReturned && back:
 		s.returned++
 	default:
-		b.t.Errorf("node %d, group %d: %+v is no side of %+v", node, group, l, m)
+		b.t.Errorf("node %d, group %d: %+v is not a side of %+v", node, group, l, m)
 	}
 	b.sides[l.Key] = s
 }
 
-// settled compares the lines that a node has of all transfers with what was asked for and answered. REQUIRES: everybody had
-// the time to end what was under way.
+// checkNode compares the lines of all transfers at a node with what was asked for and answered. REQUIRES: no transfer is in
+// transit.
 func (b *bank) settled(node int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,15 +128,15 @@ func (b *bank) settled(node int) {
 		case m.refused && moved:
 			b.t.Errorf("node %d: transfer %s of %+v was refused, and has %+v", node, id, m, s)
 		case m.to.void && s.got+s.received > 0:
-			b.t.Errorf("node %d: transfer %s of %+v came to nobody", node, id, m)
+			b.t.Errorf("node %d: transfer %s of %+v arrived at an account that was never opened", node, id, m)
 		case m.decided == ledger.Received && !arrived, m.decided == ledger.Refused && !returned:
-			b.t.Errorf("node %d: transfer %s: the other group said %d, the lines are %+v", node, id, m.decided, s)
+			b.t.Errorf("node %d: transfer %s: the other group answered %d, the lines are %+v", node, id, m.decided, s)
 		}
 	}
 	clear(b.sides)
 }
 
-// figures are how many transfers moved money, how many of them to another group, and how many of those came back.
+// counts returns how many transfers moved money, how many of these between groups, and how many of those were returned.
 func (b *bank) figures() (taken, crossed, returned int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

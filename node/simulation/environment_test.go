@@ -20,56 +20,56 @@ import (
 
 const (
 	marketplace = 1
-	spares      = 4 // Nodes that may join one day.
+	spares      = 4 // Nodes that are not members at first and may join.
 	staleness   = 3 * time.Second
 )
 
-// world is one simulated cluster: real stores, real machines, and everything that goes wrong with them.
+// environment is one simulated cluster: real stores and state machines, and the faults that are injected into them.
 type world struct {
 	t       *complaints
 	c       *raftstoretest.Cluster
-	rng     *rand.Rand // Of the faults; only the goroutine that makes them uses it.
-	founded int
+	rng     *rand.Rand // Only the goroutine that injects faults uses it.
+	founded int        // The number of nodes that bootstrap the cluster.
 	nodes   []*node
 	groups  []*history // One for each data group.
-	bank    *bank
+	bank    *bank      // The history of money transfers.
 
 	figuresMu sync.Mutex
 	figures   *figures
 
-	stop          chan struct{} // Ends the clients.
-	over          chan struct{} // Ends everything.
-	starts        sync.WaitGroup
-	others        sync.WaitGroup // Samplers and changes of members.
-	changing      atomic.Bool    // Members are being changed, or a disk was lost and its node is not back.
-	exists        bool           // The cluster is founded; nobody founds another one.
-	learner       int            // Never votes; -1: there is none.
+	stop          chan struct{}  // Closed to end the clients.
+	over          chan struct{}  // Closed to end all goroutines.
+	starts        sync.WaitGroup // Nodes that start.
+	others        sync.WaitGroup // The sampler, membership changes and other background goroutines.
+	changing      atomic.Bool    // A membership change is in progress, or a disk was lost and its node has not rejoined.
+	exists        bool           // The cluster is bootstrapped, so starting nodes must not bootstrap another one.
+	learner       int            // The node that never votes; -1 if there is none.
 	farJump       bool           // Clocks may be wrong by days.
-	topology      ids.Topology   // With one data group, which is the meta group too, or with two.
+	topology      ids.Topology   // One data group, which is the meta group too, or two data groups.
 	rightClocks   bool           // Clocks are never wrong.
-	compareClocks bool           // A node whose clock is wrong does not lead. Elsewhere wrong clocks lead, and nothing may depend on it.
-	midday        time.Duration  // What all clocks are ahead of the bubble's.
+	compareClocks bool           // A node whose clock is wrong gives up leadership. Otherwise it may lead, and every check must still hold.
+	midday        time.Duration  // The offset of all clocks from the bubble's.
 }
 
-// node is one member over all its lives, with what lies around its store.
+// node is one member over all runs of its process, with the parts around its store.
 type node struct {
-	offset atomic.Int64 // Of its clock, nanoseconds.
+	offset atomic.Int64 // The error of its clock in nanoseconds.
 	disk   *badDisk
-	words  words
+	words  words // Its last log lines.
 
 	mu      sync.Mutex
-	cluster *cluster.Cluster // Of the life that store belongs to.
+	cluster *cluster.Cluster // It belongs to the same run as store.
 	store   *raftstore.Store
-	life    int
-	feeds   map[uint16]*feed
+	life    int              // The number of the run that store belongs to.
+	feeds   map[uint16]*feed // By group.
 	fresh   *cluster.Freshness
-	busy    bool // It starts, or ends in an orderly way.
-	joined  bool // Started at least once.
-	retired bool // Removed.
-	wiping  bool // Must not start.
+	busy    bool // The node starts, or stops in an orderly way.
+	joined  bool // It was started at least once.
+	retired bool // It was removed from the cluster.
+	wiping  bool // Its disk is being taken away, so it must not start.
 }
 
-// feed is the auctions' side of a machine; what is not the market's is not looked at here.
+// feed is what a state machine publishes to auctions. It ignores everything but the market.
 type feed struct {
 	*market.Market
 	mu    sync.Mutex
@@ -108,11 +108,11 @@ func newWorld(t *complaints, seed uint64, founded int) *world {
 		w.nodes = append(w.nodes, &node{disk: newBadDisk(seed)})
 	}
 	w.c.Configure = w.configure
-	w.c.Failed = func(int, error) { w.count("refused to start") } // After a fault of its disk; it is tried again.
+	w.c.Failed = func(int, error) { w.count("refused to start") } // After a disk fault a start may fail; it is repeated.
 	return w
 }
 
-// raftGroups are those of every node: the data groups, and the meta group if it is one of its own.
+// raftGroups returns the raft groups of every node: the data groups, and the meta group if it is a separate one.
 func (w *world) raftGroups() (all []uint16) {
 	for _, g := range w.topology.Groups() {
 		all = append(all, uint16(g))
@@ -120,7 +120,7 @@ func (w *world) raftGroups() (all []uint16) {
 	return all
 }
 
-// configure replaces the toy machine of the cluster by the real one, and its disk by one that can be bad.
+// configure replaces the test state machine of raftstoretest by the real one, and its disk by one that can fail.
 func (w *world) configure(i int, c *raftstore.Config) {
 	n := w.nodes[i]
 	feeds := map[uint16]*feed{}
@@ -150,12 +150,12 @@ func (w *world) configure(i int, c *raftstore.Config) {
 	}
 }
 
-// now is the clock of a node, which may be wrong.
+// now returns the time of a node's clock, which may be wrong.
 func (w *world) now(i int) time.Time {
 	return time.Now().Add(w.midday + time.Duration(w.nodes[i].offset.Load()))
 }
 
-// start begins a life of node i in the background, unless it lives.
+// start starts node i in the background, unless it runs.
 func (w *world) start(i int) {
 	n := w.nodes[i]
 	store, _ := w.c.Store(i)
@@ -166,7 +166,7 @@ func (w *world) start(i int) {
 	}
 	n.busy, n.joined = true, true
 	w.starts.Go(func() {
-		defer func() { // Also when the process ends itself, which ends this goroutine.
+		defer func() { // It also runs when the node stops itself, which ends this goroutine.
 			n.mu.Lock()
 			n.busy = false
 			n.mu.Unlock()
@@ -178,8 +178,8 @@ func (w *world) start(i int) {
 	})
 }
 
-// seeds are where a node looks for the cluster: at the founders, and at all who are members by then, as an operator would tell a node
-// that comes when no founder is left.
+// seeds returns the addresses at which a node looks for the cluster: those of the first nodes and of all current members, as
+// an operator would configure a node that joins when none of the first nodes is left.
 func (w *world) seeds() []string {
 	seeds := w.c.Seeds(w.founded)
 	for _, i := range w.members() {
@@ -189,9 +189,9 @@ func (w *world) seeds() []string {
 	return slices.Compact(seeds)
 }
 
-// attach puts the rooms above the store on it: the bridge that proposes and moves the clock.
+// attach starts the cluster package on a node's store, which proposes commands and ticks.
 func (w *world) attach(i int) {
-	store, life := w.c.Store(i)
+	store, run := w.c.Store(i)
 	if store == nil {
 		return
 	}
@@ -215,10 +215,10 @@ func (w *world) attach(i int) {
 	cl.Start(context.Background())
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cluster, n.store, n.life = cl, store, life
+	n.cluster, n.store, n.life = cl, store, run
 }
 
-// detach takes the bridge of the last life away.
+// detach closes the cluster package of the node's last run.
 func (w *world) detach(i int) {
 	n := w.nodes[i]
 	n.mu.Lock()
@@ -230,7 +230,7 @@ func (w *world) detach(i int) {
 	}
 }
 
-// open returns the store of a node and its bridge, nil when it does not live, and the life it is in.
+// running returns the store and the cluster of a node with the number of its run, or nil if it does not run.
 func (w *world) open(i int) (*raftstore.Store, *cluster.Cluster, int) {
 	n := w.nodes[i]
 	n.mu.Lock()
@@ -243,7 +243,7 @@ func (w *world) open(i int) (*raftstore.Store, *cluster.Cluster, int) {
 
 func (w *world) crash(i int) { w.c.Crash(i) }
 
-// halt ends node i in an orderly way.
+// shutdown stops node i in an orderly way.
 func (w *world) halt(i int) {
 	n := w.nodes[i]
 	store, _, _ := w.open(i)
@@ -261,14 +261,14 @@ func (w *world) halt(i int) {
 	n.mu.Unlock()
 }
 
-// revive starts every member that is down.
+// startMembers starts every member that does not run.
 func (w *world) revive() {
 	for _, i := range w.members() {
 		w.start(i)
 	}
 }
 
-// members are the nodes that belong to the cluster.
+// members returns the nodes that belong to the cluster.
 func (w *world) members() (all []int) {
 	for i, n := range w.nodes {
 		n.mu.Lock()

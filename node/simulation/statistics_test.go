@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// figures are what one cluster, or all of them, went through.
+// statistics are the counts of one cluster, or the sums of all.
 type figures struct {
 	Clusters, Acked, Unknown, Tokens, Reads, Compared, Exits, Terms, Fresh int
 	Transfers, Crossed, Returned                                           int
-	Seconds                                                                float64 // Simulated.
+	Seconds                                                                float64 // Simulated seconds.
 	Faults                                                                 map[string]int
 }
 
@@ -43,9 +43,9 @@ func (f *figures) add(o *figures) {
 
 func (f *figures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%.1f simulated hours, %d clusters\n%d events and changes acknowledged, %d attempts unknown and repeated until known\n"+
-		"%d transfers of money, %d of them between groups, of which %d came back\n"+
-		"%d tokens, %d linearizable reads, %d times two nodes at one entry with one digest, %d terms, %d processes ended themselves, %d times a node was as fresh as its fence said\n",
+	fmt.Fprintf(&b, "%.1f simulated hours, %d clusters\n%d events and changes acknowledged, %d attempts of unknown outcome repeated until known\n"+
+		"%d money transfers, %d of these between groups, of which %d were returned\n"+
+		"%d tokens, %d linearizable reads, %d equal digests of two nodes at one entry, %d terms, %d processes stopped themselves, %d freshness checks passed\n",
 		f.Seconds/3600, f.Clusters, f.Acked, f.Unknown, f.Transfers, f.Crossed, f.Returned, f.Tokens, f.Reads, f.Compared, f.Terms, f.Exits, f.Fresh)
 	for _, kind := range slices.Sorted(maps.Keys(f.Faults)) {
 		fmt.Fprintf(&b, "%s %d, ", kind, f.Faults[kind])
@@ -53,7 +53,7 @@ func (f *figures) String() string {
 	return strings.TrimSuffix(b.String(), ", ")
 }
 
-// tell prints the figures for the process that sums them up.
+// printStatistics prints the statistics for the process that sums them up.
 func (w *world) tell(span time.Duration) {
 	f := w.figures
 	f.Clusters, f.Exits, f.Seconds = 1, int(w.c.Exits.Load()), span.Seconds()
@@ -70,7 +70,7 @@ func (w *world) tell(span time.Duration) {
 	if err != nil {
 		w.t.Errorf("%v", err)
 	}
-	fmt.Fprintf(os.Stdout, "figures %s\n", text)
+	fmt.Fprintf(os.Stdout, "statistics %s\n", text)
 }
 
 func (w *world) count(kind string) {
@@ -79,16 +79,16 @@ func (w *world) count(kind string) {
 	w.figures.Faults[kind]++
 }
 
-// complaints is a test whose process does not return to it: what is wrong is said at once.
+// failureReporter prints the failures of a test at once, because the process ends without returning to the test.
 type complaints struct {
 	testing.TB
 	failures atomic.Int64
 }
 
-// complaintsMax bounds what one process says. BOUND: one fault is often seen in many places.
+// failuresPrinted is how many failures one process prints. BOUND: one defect often causes failures in many places.
 const complaintsMax = 20
 
-// Errorf says what is wrong.
+// Errorf counts a failure and prints it.
 func (c *complaints) Errorf(format string, args ...any) {
 	if c.failures.Add(1) <= complaintsMax {
 		fmt.Fprintf(os.Stdout, "%s "+format+"\n", append([]any{time.Now().Format("04:05.000")}, args...)...)

@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/node/hotpath"
 )
 
-// What the lane answers is what the server behind it would answer, in status, header fields and body.
+// TestFastPathAnswersAsFasthttp checks that the fast path and fasthttp give the same answer to a request: the same status,
+// header fields and body.
 func TestLaneAnswersAsTheServerBehindIt(t *testing.T) {
 	date := func(o *hotpath.Options) { o.NoDate = false }
 	with, without := open(t, date), open(t, func(o *hotpath.Options) { o.NoDate, o.WithoutLane = false, true })
@@ -53,7 +54,8 @@ func TestLaneAnswersAsTheServerBehindIt(t *testing.T) {
 	}
 }
 
-// Requests come in any pieces and any number at a time, and everything is answered in order, whoever reads it.
+// TestFastPathReadsRequestsInPieces sends requests in pieces of several sizes, and several requests at a time. All are answered
+// in order, whether the fast path or fasthttp reads them.
 func TestLaneTakesRequestsInPieces(t *testing.T) {
 	d := open(t, nil)
 	ids := strings.Repeat(`"a-long-id-of-nobody",`, 1500)
@@ -97,7 +99,8 @@ func TestLaneTakesRequestsInPieces(t *testing.T) {
 	}
 }
 
-// A connection that waits is closed when the server stops, and when it waited for too long; neither is told anything.
+// TestFastPathClosesIdleConnections checks that an idle connection is closed when the server stops and after the idle timeout,
+// both without an answer.
 func TestLaneEndsIdleConnections(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"stop": time.Hour, "idle": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +125,8 @@ func TestLaneEndsIdleConnections(t *testing.T) {
 	}
 }
 
-// A request that drips does not extend the time it has, whether it is small enough for the lane or not.
+// TestFastPathReadTimeout checks that a request that is sent slowly does not extend its read timeout, on the fast path and in
+// fasthttp.
 func TestLaneDoesNotWaitForDrips(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.ReadTimeout = 200 * time.Millisecond })
 	for _, beginning := range []string{"POST /v2/auctions HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n", "POST /v2/auctions HTTP/1.1\r\nX: "} {
@@ -143,7 +147,7 @@ func TestLaneDoesNotWaitForDrips(t *testing.T) {
 		}()
 		if _, err := io.Copy(io.Discard, r); err != nil {
 			if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // Connections return it as it is.
-				t.Error("the connection stays open as long as something drips")
+				t.Error("the connection stays open as long as bytes are sent slowly")
 			}
 		}
 	}

@@ -11,17 +11,17 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// words are the last lines that a node logged, over all its lives, raft's daily ones among them: they are told when it does not do
-// what it should. BOUND: wordsMax lines.
+// logRing keeps the last log lines of a node over all its runs, those of raft included. They are printed when the cluster does
+// not become quiet. BOUND: logRingMax lines.
 type words struct {
 	mu    sync.Mutex
 	lines [wordsMax]string
-	said  int
+	said  int // The number of lines that were written.
 }
 
 const wordsMax = 200
 
-// speaker is the slog.Handler that fills words.
+// logHandler is the slog.Handler that writes to a logRing.
 type speaker struct {
 	*words
 	with string
@@ -52,7 +52,7 @@ func (s speaker) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// last are the newest lines, oldest first.
+// last returns the last lines, oldest first.
 func (s *words) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,15 +63,16 @@ func (s *words) last() string {
 	return b.String()
 }
 
-// threads are those of all nodes that send entries and snapshots or take them, those that close a store, and those of the simulation.
+// replicationStacks returns the stacks of the goroutines of all nodes that send or receive entries and snapshots, of those that
+// close a store, and of those of the simulation.
 func threads() string {
 	all := make([]byte, 8<<20)
 	all = all[:runtime.Stack(all, true)]
 	var b strings.Builder
-	for thread := range strings.SplitSeq(string(all), "\n\n") {
-		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot(", "(*Store).Close(", "simulation_test.(*world)"} {
-			if strings.Contains(thread, call) {
-				b.WriteString(thread + "\n\n")
+	for stack := range strings.SplitSeq(string(all), "\n\n") {
+		for _, call := range []string{").replicate(", ").pipelineDecode(", ").installSnapshot(", ").InstallSnapshot(", "(*Store).Close(", "simulation_test.(*environment)"} {
+			if strings.Contains(stack, call) {
+				b.WriteString(stack + "\n\n")
 				break
 			}
 		}
@@ -79,13 +80,13 @@ func threads() string {
 	return b.String()
 }
 
-// behind tells why the cluster does not come to rest: where each node stands, what those said last that are not up to date and the one
-// that leads, and what the threads do that carry entries.
+// reportLagging reports why the cluster does not become quiet: the position of each node, the last log lines of the nodes that
+// lag and of the leader, and the goroutines that replicate entries.
 func (w *world) behind() {
 	for _, id := range w.raftGroups() {
 		w.behindIn(id)
 	}
-	w.t.Errorf("threads:\n%s", threads())
+	w.t.Errorf("goroutines:\n%s", threads())
 }
 
 func (w *world) behindIn(id uint16) {
@@ -105,7 +106,7 @@ func (w *world) behindIn(id uint16) {
 			w.t.Errorf("node %d is not up", i)
 		}
 		if s.Applied < most || s.Ready {
-			w.t.Errorf("node %d said last:\n%s", i, w.nodes[i].words.last())
+			w.t.Errorf("last log lines of node %d:\n%s", i, w.nodes[i].words.last())
 		}
 	}
 }
