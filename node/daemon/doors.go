@@ -105,6 +105,7 @@ func (n *node) openAuctions() {
 	door := hotpath.New(hotpath.Options{
 		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
 		HeadMax: int(n.cfg.Limits.RequestHead), Connections: n.resources.shares.AuctionConns, Bodies: n.resources.bodies,
+		WithoutLane: !n.cfg.Auction.FastPath,
 	})
 	n.resources.auction.Store(door)
 	go func() { n.ended("auction listener", door.Serve(n.auctions)) }()

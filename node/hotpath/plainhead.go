@@ -126,41 +126,53 @@ const (
 	foreignField
 )
 
-// fieldOf returns the field of a name in any case. Names that do not matter are otherField.
+// fieldOf returns the field of a name in any case. Names on the list of ignored fields are otherField. Every other name is
+// foreignField, so a field that nobody has thought of is read by the complete HTTP server.
 func fieldOf(name []byte) fields {
 	switch len(name) {
-	case 2:
-		return one(name, "te", foreignField)
 	case 4:
-		return one(name, "host", hostField)
+		if equalFold(name, "host") {
+			return hostField
+		}
 	case 6:
-		return one(name, "origin", originField) | one(name, "expect", foreignField)
-	case 7:
-		return one(name, "trailer", foreignField) | one(name, "upgrade", foreignField)
+		if equalFold(name, "origin") {
+			return originField
+		}
 	case 10:
-		return one(name, "connection", connectionField)
+		if equalFold(name, "connection") {
+			return connectionField
+		}
 	case 12:
-		return one(name, "x-request-id", requestIDField)
+		if equalFold(name, "x-request-id") {
+			return requestIDField
+		}
 	case 13:
-		return one(name, "authorization", authorizationField)
+		if equalFold(name, "authorization") {
+			return authorizationField
+		}
 	case 14:
-		return one(name, "content-length", lengthField)
+		if equalFold(name, "content-length") {
+			return lengthField
+		}
 	case 16:
-		return one(name, "content-encoding", contentEncodingField)
-	case 17:
-		return one(name, "transfer-encoding", foreignField)
-	}
-	return otherField
-}
-
-// fieldIf returns field if name is want in any case, and otherField if not. want is in lower case.
-func one(name []byte, want string, field fields) fields {
-	for i := range len(want) {
-		if c := name[i]; c != want[i] && (c < 'A' || c > 'Z' || c|0x20 != want[i]) {
-			return otherField
+		if equalFold(name, "content-encoding") {
+			return contentEncodingField
 		}
 	}
-	return field
+	if ignored(name) {
+		return otherField
+	}
+	return foreignField
+}
+
+// equalFold reports whether name is want in any case. Both have the same length, and want is in lower case.
+func equalFold(name []byte, want string) bool {
+	for i := range len(want) {
+		if c := name[i]; c != want[i] && (c < 'A' || c > 'Z' || c|0x20 != want[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // setField stores the value of a field and reports whether the value has the plain form.
@@ -171,7 +183,7 @@ func (r *plain) keep(f fields, value []byte, length *int) bool {
 	case lengthField:
 		return digits(value, length)
 	case connectionField:
-		return len(value) == len("keep-alive") && one(value, "keep-alive", connectionField) != 0
+		return len(value) == len("keep-alive") && equalFold(value, "keep-alive")
 	case authorizationField:
 		r.authorization = value
 	case requestIDField:
