@@ -43,7 +43,7 @@ func TestTheREADMEsOwnMarket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := regexp.MustCompile(`(?m)^call (PUT|POST) +(\S+) +'(.*)'$`).FindAllSubmatch(readme, -1)
+	calls := regexp.MustCompile(`(?m)^call (PUT|POST) (\S+) '([^']*)'$`).FindAllSubmatch(readme, -1)
 	if len(calls) != 4 {
 		t.Fatalf("the README shows %d calls, want 4", len(calls))
 	}
