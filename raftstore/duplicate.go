@@ -8,18 +8,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A twin is another process that runs with this directory's incarnation, on a copy of it: a disk that was cloned, a virtual
-// machine that was started twice. Both would vote and stand as the same server, each with a memory of its own, so that one
-// term could have two leaders. Only one may live.
+// Two processes with one incarnation run when a directory was copied: a disk was cloned, or a virtual machine was
+// started twice. Both would vote and campaign as the same server, each with its own memory of votes, so that one term
+// could have two leaders. Only one of them may run.
 //
-// Who starts asks all members it knows before raft does: each looks who answers where it knows this incarnation to live
-// (mayJoin), and whoever is not the one that asks is a twin. This node looks at that address too. A twin that was cut off from
-// everybody at that moment is found when it is back: a node that hears of no leader for long asks whether it is a member, and
-// ends when it is told that another process is (stayMember). What it does until then, at most lonelyAfter and the two
-// memberPauses that stayMember may sleep, is not ruled out.
+// A node that starts asks all members that it knows before Raft starts. Each member asks the address at which it knows
+// this incarnation (mayJoin), and reports a process there that is not the asking one. This node asks that address too.
+// A second process that was cut off from every member at that moment is found when it is reachable again: a node
+// without contact to a leader asks whether it is still a member, and exits when the answer is that another process is
+// (maintainMembership). Until then both may vote: for at most leaderContactMax and the two memberPauses that
+// maintainMembership may sleep. That is not ruled out.
 
-// lookForTwin returns ErrNodeInUse when a twin lives. It is asked for the first group that has other members, and needs
-// seedTimeout at most, when one of them is silent.
+// checkDuplicateProcess returns ErrNodeInUse when another process with this incarnation answers. It asks once, for the
+// first group that has other members, and takes at most seedTimeout when one of them is silent.
 func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 	if s.twins || s.c.PeerListen == "" || len(c.Servers) == 0 {
 		return nil
@@ -37,7 +38,7 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 		return nil
 	}
 	s.twins = true
-	s.founding.belong(s.identity) // Members ask back, and must not take this node for one without a cluster.
+	s.founding.belong(s.identity) // Members ask this node in turn, and it must not answer as a node without a cluster.
 	s.mux.Start()
 	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
@@ -64,7 +65,7 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 	return nil
 }
 
-// inUse is the refusal of a process whose node lives elsewhere.
+// refuseDuplicate returns the refusal for a process whose node already runs at another address.
 func inUse(node, address string) error {
 	return refuse("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, node, address)
 }

@@ -8,20 +8,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Durations are counted by powers of two of a second.
+// Durations are counted in buckets whose bounds are powers of two of a second.
 const (
-	octaveFirst = -14 // 61 µs: what took less counts here too.
-	octaveLast  = 5   // 32 s: what took longer counts in the bucket behind.
+	octaveFirst = -14 // 61 µs; shorter durations count in this bucket too.
+	octaveLast  = 5   // 32 s; longer durations count in one more bucket.
 )
 
-// Latencies is how long something took, each time since the start.
+// Latencies is a histogram of durations since the start.
 type Latencies struct {
-	// Buckets holds in i what took at most Bound(i) and longer than Bound(i-1); the last one holds all that took longer.
+	// Buckets[i] counts the durations longer than Bound(i-1) and at most Bound(i); the last one counts all longer ones.
 	Buckets [octaveLast - octaveFirst + 2]uint64
 	Total   time.Duration
 }
 
-// Bound is the upper bound of bucket i in seconds; that of the last one is infinite.
+// Bound is the upper bound of bucket i in seconds. That of the last bucket is infinite. REQUIRES: i is an index of
+// Buckets.
 func (l *Latencies) Bound(i int) float64 {
 	if i == len(l.Buckets)-1 {
 		return math.Inf(1)
@@ -29,7 +30,7 @@ func (l *Latencies) Bound(i int) float64 {
 	return math.Exp2(float64(octaveFirst + i))
 }
 
-// latency counts into Latencies. It is safe for concurrent use.
+// latency counts durations for Latencies. It is safe for concurrent use.
 type latency struct {
 	buckets [len(Latencies{}.Buckets)]atomic.Uint64
 	nanos   atomic.Int64
@@ -57,12 +58,14 @@ func (l *latency) read() (all Latencies) {
 
 // PeerStatus is a follower as its leader sees it.
 type PeerStatus struct {
-	Node    string
-	Lag     uint64    // Entries by which its log was shorter than the leader's when it answered last. Heartbeats tell it, so under load it includes what was written since.
-	Contact time.Time // When it answered last; zero: never.
+	Node string
+	// Lag is how many entries its log was shorter than the leader's log is now, as of its last answer. Under load it includes what was
+	// written since that answer.
+	Lag     uint64
+	Contact time.Time // When it last answered; zero: never.
 }
 
-// peers is what a leader knows of its followers; nil on others.
+// peers returns what a leader knows of its followers, and nil on other nodes.
 func (g *Group) peers() (all []PeerStatus) {
 	if g.raft.State() != raft.Leader {
 		return nil
@@ -78,17 +81,18 @@ func (g *Group) peers() (all []PeerStatus) {
 	return all
 }
 
-// dated is an entry of the log and when a leader made it.
+// datedEntry is the time at which the first entry of the log was created.
 type dated struct {
-	first uint64 // The first index of the log then.
+	first uint64 // The first index of the log when this was read.
 	at    time.Time
 }
 
-// undated bounds the entries at the front of a log that no leader made: those of founding and of recovery have no time.
+// undatedMax bounds the entries at the front of a log that no leader created: those of founding and of recovery have no
+// time.
 const undated = 4
 
-// oldest is when the oldest entry of the log was made by its leader; zero: not known. The log is read only when it was cut
-// since the last time.
+// oldestEntryTime is when a leader created the oldest entry of the log; zero: not known. The log is read only when it
+// was truncated since the last call.
 func (g *Group) oldest() time.Time {
 	first, _ := g.log.FirstIndex() // Never fails.
 	if known := g.oldestEntry.Load(); known != nil && known.first == first && !known.at.IsZero() {

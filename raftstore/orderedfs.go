@@ -10,9 +10,10 @@ import (
 const markerPrefix = "marker."
 
 // orderedFS syncs a directory before a marker file is created in it. Pebble makes the new MANIFEST and the marker that
-// points to it durable with one sync of the directory. A file system without ordered metadata may keep the marker alone
-// when the power fails in between, and the database does not open any more: our crash test does just that. ext4 and
-// XFS keep the order by themselves; for them this is one idle sync per start and per rolled MANIFEST.
+// points to it durable with one sync of the directory. When the power fails in between, a file system without ordered
+// metadata may keep the marker alone, and the database does not open any more; the crash test with half of the unsynced
+// data does that. ext4 and XFS keep the order by themselves; on them this is one sync without work per start and per
+// new MANIFEST.
 type orderedFS struct {
 	vfs.FS
 }
@@ -27,5 +28,5 @@ func (o orderedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 	return o.FS.Create(name, category)
 }
 
-// Unwrap returns the file system below.
+// Unwrap returns the wrapped file system.
 func (o orderedFS) Unwrap() vfs.FS { return o.FS }

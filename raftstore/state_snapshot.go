@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
-// Snapshot takes microseconds, because no entry is applied meanwhile. Nothing is flushed here. One for which there is no room is not
-// begun: it would take the disk's last blocks from the log, whose next write would end the process.
+// Snapshot begins a snapshot. It takes microseconds, because no entry is applied meanwhile, and flushes nothing. One
+// for which there is no room is not begun: it would take the last blocks of the disk from the log, whose next write
+// would end the process.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	if err := m.roomToBegin(); err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
 }
 
-// persist is a snapshot on its way to disk, beside further batches.
+// pendingSnapshot is a snapshot that is being written while further batches are applied.
 type persist struct {
 	machine *machine
 	snap    *statedb.Snapshot
@@ -30,8 +31,9 @@ type persist struct {
 	once    sync.Once
 }
 
-// Persist streams the state. It begins with a flush: raft deletes log entries right after, and the state those entries
-// made must not live in memory only. A store that closes does not wait for the rest: raft drops the snapshot, and the log has it all.
+// Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
+// those entries made must not be in memory only. A store that closes does not wait for the rest: Raft drops the
+// snapshot, and the log has everything.
 func (p *persist) Persist(sink raft.SnapshotSink) error {
 	m := p.machine
 	life := m.store.life
@@ -60,7 +62,7 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 		if life.Err() != nil {
 			return ErrClosed
 		}
-		if c.n >= look { // Others write, too, and this state may be larger than the last one.
+		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
 			look = c.n + roomLook
 			if err := m.store.space.room(0); err != nil {
 				m.reached.Store(c.n)
@@ -79,7 +81,7 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 	return sink.Close()
 }
 
-// Release ends the snapshot.
+// Release frees the state that the snapshot holds. A second call does nothing.
 func (p *persist) Release() {
 	p.once.Do(func() {
 		if err := p.snap.Close(); err != nil {
@@ -99,11 +101,11 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// restoreBytes is the size of a write while a snapshot is restored.
+// restoreBytes is the size of one write while a snapshot is restored.
 const restoreBytes = 4 << 20
 
-// Restore replaces the state by a snapshot. Half a state has no applied record, so a crash in between is noticed at the
-// next start; on a running node a failure ends the process, because the old state is gone.
+// Restore replaces the state by a snapshot. A partial state has no applied record, so the next start notices a crash in
+// between. On a running node a failure ends the process, because the old state is gone.
 func (m *machine) Restore(r io.ReadCloser) error {
 	err := m.restore(r)
 	if !m.running.Load() {
@@ -141,15 +143,17 @@ func (m *machine) restore(r io.Reader) error {
 		return err
 	}
 	m.batch.Commit(statedb.Applied{Index: h.Index, Term: h.Term, Digest: h.Digest})
-	m.restores.Add(1) // Before the flag: see at.
+	m.restores.Add(1) // Before the flag is cleared: see stateSnapshot.
 	m.restoring.Store(false)
 	return m.load()
 }
 
-// at returns the state at one moment, with an applied record unless nothing was ever applied, or ErrRestoring.
+// stateSnapshot returns the state at one moment, with an applied record unless nothing was ever applied, or
+// ErrRestoring.
 //
-// INVARIANT: it is never a part of a state. Wipe takes the applied record away together with all the rest, and the last piece of a
-// snapshot brings it back; a state without one is complete only if no restore ran or ended while it was looked at.
+// INVARIANT: it never returns part of a state. Wipe deletes the applied record together with all the rest, and the last
+// write of a restore brings it back; a state without one is complete only if no restore ran or ended while it was
+// examined.
 func (m *machine) at() (*statedb.Snapshot, error) {
 	for {
 		before := m.restores.Load()
@@ -168,14 +172,14 @@ func (m *machine) at() (*statedb.Snapshot, error) {
 	}
 }
 
-// late reports whether a snapshot that raft begins to write comes from a leader and ends with an entry that raft has applied. Raft asks
-// from its main loop, so nothing is applied meanwhile. Such a snapshot is mostly answered before raft hears of it (see has); this is for
-// what is applied, and for a term that is begun, between the two.
+// installIsStale reports whether a snapshot that Raft begins to write comes from a leader and ends with an entry that
+// Raft has applied. Raft asks from its main loop, so nothing is applied meanwhile. Most such snapshots are answered
+// before they reach Raft (see hasApplied); this covers what is applied, and a term that begins, between the two.
 func (g *Group) late(index, term uint64) bool {
 	return g.machine.running.Load() && g.safe.Installs(index, term) && g.raft.AppliedIndex() >= index
 }
 
-// has reports whether this node has applied an entry, and is in a term.
+// hasApplied reports whether this node is in the term and has applied the entry at index.
 func (g *Group) has(term, index uint64) bool {
 	return g.raft.CurrentTerm() == term && g.raft.AppliedIndex() >= index
 }
