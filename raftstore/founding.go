@@ -11,42 +11,44 @@ import (
 )
 
 const (
-	// meetPause is how long a node without a cluster waits before it asks again, up to twice as long.
+	// discoverPause is how long a node without a cluster waits before it asks again; the pause is up to twice as long.
 	meetPause = 200 * time.Millisecond
-	// strangerLife is how long a node is counted among the empty ones after it was last heard of.
+	// unclusteredTTL is how long another node without a cluster is counted after its last message.
 	strangerLife = 5 * time.Second
-	// strangersMax bounds the nodes without a cluster that are remembered. BOUND: anybody may say hello.
+	// unclusteredMax bounds the nodes without a cluster that are remembered. BOUND: any process may send a hello.
 	strangersMax = 64
-	// complainPause is the least time between two complaints about the same.
+	// foundingLogPause is the least time between two log lines about the same trouble.
 	complainPause = 10 * time.Second
 )
 
-// founding is how nodes with empty directories find their cluster, or become one.
+// founding finds or founds the cluster of a node with an empty directory.
 //
-// A node asks its seeds, and whom those know, who they are. If somebody is a member of a cluster, the node joins it.
-// Otherwise the Expect nodes with the lowest ids among all that are empty, agree in Expect and have the same groups, or take
-// any, found one: the lowest of them is the founder. It draws a cluster id and offers it to the others; each writes the offer to its
-// disk, marked as pending, before it agrees. When all have, the founder writes it too, unmarked, and the cluster exists.
-// The others ask until one of the voters says so, take the mark off, and only then vote. So nobody votes before all have
-// written it down, and all give their groups the same first configuration.
+// A node asks its seeds, and the nodes that those know, who they are. If one of them is a member of a cluster, the node
+// joins it. Otherwise the Expect nodes with the lowest ids among all that have empty directories, agree in Expect and
+// have the same groups (or accept any) found a cluster; the lowest of them is the founder. It draws a cluster id and
+// offers it to the others. Each writes the offer to its disk, marked as pending, before it agrees. When all have
+// agreed, the founder writes it too, unmarked, and the cluster exists. The others ask until one of the voters confirms
+// that, remove the mark, and only then vote. So nobody votes before all have written it, and all give their groups the
+// same first configuration.
 //
-// An offer is dead when the founder says that it does not make it (any more), or has become another incarnation: who holds
-// a pending one then forgets it and begins anew under a new incarnation. That is safe, because it never voted under the
-// old one. While the founder is silent and no voter knows of the cluster, a pending node waits.
+// An offer is void when the founder answers that it does not make it (any more), or when the founder has become another
+// incarnation. A node that holds a pending void offer deletes it and begins again as a new incarnation. That is safe,
+// because it never voted as the old one. While the founder is silent and no voter knows of the cluster, a pending node
+// waits.
 //
-// INVARIANT: every decision (to offer, to agree, to join) is made under mu, where hello is answered too: of two nodes that
-// want to found at once, at least one has heard of the other.
+// INVARIANT: every decision (to offer, to agree, to join) is made under mu, under which hello is answered too: of two
+// nodes that want to found at the same time, at least one knows of the other.
 type founding struct {
 	s *Store
 
 	mu        sync.Mutex
-	server    raft.ServerID       // The incarnation that this node will be.
-	strangers map[string]stranger // By node: empty ones, heard of lately.
-	rumours   []string            // Addresses that others told of in their last answers. BOUND: askedMax are asked.
-	mine      identity            // What this node offers, agreed to, or became. Cluster empty: nothing yet.
-	settled   bool                // mine is final.
-	groups    []uint16            // Sorted; Config.Groups, until others are taken.
-	misfit    error               // Another node that wants to found has other groups, and one of the two is wrong.
+	server    raft.ServerID       // The incarnation that this node will have.
+	strangers map[string]stranger // By node id: nodes with empty directories that sent a message lately.
+	rumours   []string            // Addresses in the last answers of other nodes. BOUND: askedMax of them are asked.
+	mine      identity            // What this node offers, agreed to, or became; its Cluster is empty before that.
+	settled   bool                // The cluster of the current identity exists.
+	groups    []uint16            // Sorted; Config.Groups, until those of others are adopted.
+	misfit    error               // Another node that wants to found has other groups; one of the two is configured wrongly.
 	misfitAt  time.Time
 	complain  time.Time
 }
@@ -55,14 +57,15 @@ func newFounding(s *Store) *founding {
 	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}, groups: sorted(s.c.Groups)}
 }
 
-// groupIDs are the groups that this node has, or proposes.
+// groupIDs returns the groups that this node has, or proposes.
 func (s *Store) groupIDs() []uint16 {
 	s.founding.mu.Lock()
 	defer s.founding.mu.Unlock()
 	return s.founding.groups
 }
 
-// meet finds or founds the cluster of a directory that is empty, or holds a pending identity.
+// discover finds or founds the cluster of a directory that is empty, or holds a pending identity. It returns when that
+// is done, when ctx ends, or with ErrForeign or ErrNodeInUse.
 func (f *founding) meet(ctx context.Context, pending identity) (identity, error) {
 	f.mu.Lock()
 	f.mine = pending
@@ -85,7 +88,7 @@ func (f *founding) meet(ctx context.Context, pending identity) (identity, error)
 	}
 }
 
-// step asks everybody once and does what follows from it.
+// discoverOnce asks every known node once and acts on the answers.
 func (f *founding) step(ctx context.Context) (i identity, done bool, err error) {
 	f.mu.Lock()
 	mine, hello := f.mine, f.hello()
@@ -104,7 +107,7 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 		}
 	}
 	f.mu.Lock()
-	if f.misfit != nil { // It goes on to ask for a moment, so that nodes that start a little later hear of it, too.
+	if f.misfit != nil { // It goes on asking for unclusteredTTL, so that nodes that start a little later see the conflict, too.
 		defer f.mu.Unlock()
 		if time.Since(f.misfitAt) < strangerLife {
 			return i, false, nil
@@ -126,7 +129,7 @@ func (f *founding) step(ctx context.Context) (i identity, done bool, err error) 
 	return f.found(ctx, offer, others)
 }
 
-// answer is what a node says that does not serve yet.
+// answer returns the answer of a node that does not serve yet.
 func (f *founding) answer(q question) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,9 @@ import (
 	"slices"
 )
 
-// enter makes the directory one of the cluster that a member told of, unless that member knows a reason against it.
+// joinCluster makes the directory one of the cluster that a member reported, unless that member has a reason against
+// it. It returns ErrForeign when the groups differ and ErrNodeInUse when another process has the node's id; any other
+// refusal is logged and asked for again.
 func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, err error) {
 	if !f.s.c.AnyGroups && !slices.Equal(sorted(a.Groups), sorted(f.s.c.Groups)) {
 		return i, false, fmt.Errorf("%w: the cluster at %s has %d groups, this node is set to %d; give it the same number",
@@ -17,7 +19,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 	q := f.hello()
 	if f.mine.Cluster != "" {
 		f.mu.Unlock()
-		return i, false, nil // An offer came in between.
+		return i, false, nil // An offer was accepted in between.
 	}
 	f.mu.Unlock()
 	q.Op, q.Subject, q.About = "welcome", f.s.c.NodeID, f.s.about()
@@ -29,7 +31,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.mayComplain() {
-			f.s.c.Logger.Warn("the cluster does not take this node yet", slog.Any("err", err))
+			f.s.c.Logger.Warn("join_refused", slog.Any("err", err))
 		}
 		return i, false, nil
 	}
@@ -48,7 +50,7 @@ func (f *founding) enter(ctx context.Context, a answer) (i identity, done bool, 
 	return i, true, nil
 }
 
-// belong makes this node answer as one that has a cluster, before it serves.
+// setIdentity makes this node answer as a member of a cluster before it serves.
 func (f *founding) belong(i identity) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// offer decides whether this node founds a cluster now. Then it returns the identity to write, and the other voters.
+// makeOffer decides whether this node founds a cluster now. If so it returns the identity to offer, and the other
+// voters.
 func (f *founding) offer() (i identity, others []voter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,7 +38,8 @@ func (f *founding) offer() (i identity, others []voter) {
 	return f.mine, voters[1:]
 }
 
-// yield takes the groups of a founder that insists on its own, if this node does not. REQUIRES: mu is held.
+// adoptGroups adopts the groups of a founder that insists on its own, unless this node insists on its own too.
+// REQUIRES: mu is held.
 func (f *founding) yield() {
 	if !f.s.c.AnyGroups {
 		return
@@ -51,14 +53,15 @@ func (f *founding) yield() {
 	}
 }
 
-// identity is what a founder of a cluster becomes. REQUIRES: mu is held.
+// identity returns the identity of a first voter of a cluster. REQUIRES: mu is held.
 func (f *founding) identity(cluster string, voters []voter) identity {
 	return identity{Cluster: cluster, Node: f.s.c.NodeID, Server: f.server, Groups: f.groups, Voters: voters}
 }
 
 func sorted(groups []uint16) []uint16 { return slices.Sorted(slices.Values(groups)) }
 
-// found makes an offer to the other voters. If not all agree it is withdrawn; who agreed hears so when it asks.
+// sendOffer sends an offer to the other voters. If not all agree it is withdrawn; those that agreed see that when they
+// ask.
 func (f *founding) found(ctx context.Context, i identity, others []voter) (identity, bool, error) {
 	f.mu.Lock()
 	q := f.hello()
@@ -66,10 +69,10 @@ func (f *founding) found(ctx context.Context, i identity, others []voter) (ident
 	q.Op, q.Cluster, q.Voters = "found", i.Cluster, i.Voters
 	for _, v := range others {
 		if _, err := f.s.ask(ctx, v.Address, q); err != nil {
-			f.s.c.Logger.Warn("a node does not found the cluster", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
+			f.s.c.Logger.Warn("founding_refused", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
 			f.mu.Lock()
 			f.mine = identity{}
-			delete(f.strangers, nodeOf(v.Server)) // It says hello when it is there.
+			delete(f.strangers, nodeOf(v.Server)) // It sends a hello when it is ready.
 			f.mu.Unlock()
 			return i, false, nil
 		}
@@ -78,7 +81,7 @@ func (f *founding) found(ctx context.Context, i identity, others []voter) (ident
 	return i, true, f.settle(i)
 }
 
-// settle writes the final identity.
+// finalize writes the identity of a cluster that exists.
 func (f *founding) settle(i identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +92,7 @@ func (f *founding) settle(i identity) error {
 	return nil
 }
 
-// confirm finds out what became of the offer that this node agreed to.
+// confirm asks the other voters what became of the offer that this node agreed to.
 func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, error) {
 	founder := i.Voters[0]
 	addresses := []string{}
@@ -110,7 +113,7 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 	if !dead {
 		return i, false, nil
 	}
-	f.s.c.Logger.Warn("the founder withdrew the cluster", slog.String("founder", nodeOf(founder.Server)))
+	f.s.c.Logger.Warn("founding_withdrawn", slog.String("founder", nodeOf(founder.Server)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := dropIdentity(&f.s.c); err != nil {
@@ -120,7 +123,7 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 	return identity{}, false, nil
 }
 
-// consider agrees to an offer, or says why not. REQUIRES: mu is held.
+// acceptOffer writes an offer and agrees to it, or returns why it does not. REQUIRES: mu is held.
 func (f *founding) consider(q question) error {
 	me := voter{f.server, string(f.s.address)}
 	switch {

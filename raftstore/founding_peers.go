@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// stranger is another node without a cluster.
+// unclusteredPeer is another node without a cluster.
 type stranger struct {
 	voter
 	expect int
 	groups []uint16
-	any    bool // It takes other groups, too.
+	any    bool // It accepts other groups than its own.
 	heard  time.Time
 }
 
-// fit notes when another node that wants to found insists on other groups than this one: all have the same command line, so
-// one of them is wrong, and to wait would be in vain. It is called for who answers and for who asks, so that both know.
+// checkGroups records a conflict when another node that wants to found a cluster insists on other groups than this one.
+// All nodes should have the same command line, so one of them is wrong and waiting would not help. It is called for
+// nodes that answer and for nodes that ask, so that both sides see it.
 func (f *founding) fit(node, address string, other stranger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,14 +38,14 @@ func (f *founding) fitLocked(node, address string, other stranger) {
 		ErrForeign, node, address, len(other.groups), len(f.groups))
 }
 
-// hello is the question by which nodes get to know each other. REQUIRES: mu is held.
+// hello returns the question that introduces this node to another one. REQUIRES: mu is held.
 func (f *founding) hello() question {
 	return question{
 		Op: "hello", Server: f.server, Address: string(f.s.address), Expect: f.s.c.Expect, Cluster: f.mine.Cluster, AnyGroups: f.s.c.AnyGroups,
 	}
 }
 
-// addresses are the seeds and the strangers that others told of.
+// addresses returns the seeds and the addresses of the known nodes without a cluster.
 func (f *founding) addresses(ctx context.Context) []string {
 	all := f.s.seeds(ctx)
 	f.mu.Lock()
@@ -56,7 +57,7 @@ func (f *founding) addresses(ctx context.Context) []string {
 	return f.s.others(all)
 }
 
-// note remembers a stranger, or forgets one that is about to have a cluster.
+// recordPeer remembers a node without a cluster, or forgets one that is about to have one.
 func (f *founding) note(node string, s stranger, taken bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -66,7 +67,7 @@ func (f *founding) note(node string, s stranger, taken bool) {
 func (f *founding) noteLocked(node string, s stranger, taken bool) {
 	if node == f.s.c.NodeID {
 		if f.mayComplain() {
-			f.s.c.Logger.Error("another node has this node's id", slog.String("node", node), slog.String("address", s.Address))
+			f.s.c.Logger.Error("node_id_conflict", slog.String("node", node), slog.String("address", s.Address))
 		}
 		return
 	}
@@ -81,7 +82,7 @@ func (f *founding) noteLocked(node string, s stranger, taken bool) {
 	f.strangers[node] = s
 }
 
-// mayComplain is true once in complainPause. REQUIRES: mu is held.
+// mayLog returns true at most once in foundingLogPause. REQUIRES: mu is held.
 func (f *founding) mayComplain() bool {
 	if time.Since(f.complain) < complainPause {
 		return false

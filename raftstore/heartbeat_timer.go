@@ -7,20 +7,20 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// silencePause is how often a follower looks whether its leader is silent, up to twice as long.
+// heartbeatCheckPause is the time between two checks of a follower's last contact with its leader; up to twice as long.
 const silencePause = 50 * time.Millisecond
 
-// noticeSilence lets raft look at its heartbeat timer as soon as a leader has been silent for the timeout.
+// watchHeartbeats makes Raft check its heartbeat timer as soon as a leader has been silent for the timeout.
 //
-// Raft looks when a timer of one to two timeouts fires, and if the silence is too short then, after another such timer: three
-// timeouts in the worst case. And the first follower to notice is refused by the others as long as they believe in the
-// leader, then waits for one to two timeouts again. With each follower noticing in time, a little after the one before (see
-// clusterStagger), the second finds the first without a leader and is elected.
+// Raft checks when a timer of one to two timeouts fires, and if the silence is too short then, after another such
+// timer: three timeouts in the worst case. And the first follower to notice is refused by the others as long as they
+// believe in the leader, and then waits for one to two timeouts again. When each follower notices in time, a little
+// after the one before (see clusterStagger), the second one is ready to vote for the first, which is elected.
 //
-// This decides nothing: raft compares the silence with its timeout itself, asks for pre-votes, and keeps its own timers for
-// the rest. The silence here begins when a call arrives, not when raft gets to it, so a follower whose own disk stalls
-// does not take its leader for silent. But not before raft has dealt with the last call either, where its own silence begins:
-// raft would find that one too short, and nobody would ask it again.
+// This decides nothing: Raft compares the silence with its timeout itself, asks for pre-votes, and keeps its own timers
+// for the rest. Here the silence begins when a call arrives, not when Raft processes it, so a follower whose own disk
+// stalls does not treat its leader as silent. But it does not begin before Raft has processed the last call either,
+// where Raft's own measure begins: Raft would find that silence too short, and nothing would make it check again.
 func (g *Group) noticeSilence() {
 	noticed := time.Time{}
 	for g.store.life.Err() == nil {
@@ -42,7 +42,7 @@ func (g *Group) noticeSilence() {
 	}
 }
 
-// lookAtTimer makes raft look at its heartbeat timer now. That is what it does after the timeout was shortened.
+// checkHeartbeatTimer makes Raft check its heartbeat timer now. Raft does that after the timeout was shortened.
 func (g *Group) lookAtTimer() {
 	rc := g.raft.ReloadableConfig()
 	rc.HeartbeatTimeout, rc.ElectionTimeout = g.heartbeat+time.Millisecond, g.heartbeat+time.Millisecond

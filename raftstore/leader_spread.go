@@ -12,13 +12,14 @@ import (
 
 const (
 	balancePause  = 10 * time.Second // BOUND: one transfer in this time per node.
-	balanceSettle = 60 * time.Second // A leadership younger than this is left alone.
+	balanceSettle = 60 * time.Second // A leadership younger than this is not transferred.
 	balanceLag    = 100              // Entries that the preferred leader may be behind.
-	balanceSilent = time.Second      // And how long it may have been silent.
+	balanceSilent = time.Second      // Largest age of its last answer.
 )
 
-// candidates are the voters of a group in the order in which they should rather lead it: all voters in the order of their nodes,
-// beginning with another one in each group. All nodes come to the same result, and groups with neighbouring ids have different leaders.
+// leaderOrder returns the voters of a group, the preferred leader first: all voters in the order of their node ids,
+// beginning with another one in each group. All nodes compute the same order, and groups with neighbouring ids have
+// different leaders.
 func candidates(c raft.Configuration, group uint16) []raft.Server {
 	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
 	if len(all) == 0 {
@@ -29,7 +30,7 @@ func candidates(c raft.Configuration, group uint16) []raft.Server {
 	return slices.Concat(all[first:], all[:first])
 }
 
-// preferred is the voter that should lead a group.
+// preferredLeader returns the voter that should lead a group.
 func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
 	all := candidates(c, group)
 	if len(all) == 0 {
@@ -38,13 +39,14 @@ func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
 	return all[0], true
 }
 
-// rank is how many voters should lead the group before this node does; 0 for one that is no voter.
+// leaderRank is the number of voters that should lead the group before this node does; 0 for a node that is not a
+// voter.
 func rank(c raft.Configuration, group uint16, me raft.ServerID) int {
 	return max(slices.IndexFunc(candidates(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
 }
 
-// balance gives leaderships to the nodes that should have them. Leaderships pile up otherwise: on the node that started
-// first, and away from every node that was restarted.
+// spreadLeaders transfers leaderships to the nodes that should have them. Otherwise they gather on the node that
+// started first, and leave every node that was restarted.
 func (s *Store) balance() {
 	for {
 		s.pause(balancePause + rand.N(balancePause/10)) //nolint:gosec // jitter, no secret.
@@ -59,7 +61,8 @@ func (s *Store) balance() {
 	}
 }
 
-// balance hands the group to its preferred leader if that one is ready for it. True: a transfer was tried.
+// transferToPreferred transfers the group to its preferred leader if that node is ready for it. It returns true when a
+// transfer was attempted.
 func (g *Group) balance() bool {
 	s := g.store
 	to, found := preferred(g.servers(), g.id)
@@ -74,6 +77,6 @@ func (g *Group) balance() bool {
 		return false
 	}
 	err = g.handTo(to)
-	s.c.Logger.Info("leadership handed to its preferred node", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
+	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
 	return true
 }

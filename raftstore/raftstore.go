@@ -78,14 +78,14 @@ func Open(c Config) (*Store, error) { return OpenContext(context.Background(), c
 // later; see Group.WaitReady and Group.WaitLeader. The caller must Close the store.
 //
 // An empty directory with Config.Seeds needs other nodes: OpenContext then founds a cluster with them or joins one, and
-// waits for that until ctx ends. ctx bounds nothing else.
+// waits for that until ctx ends. ctx bounds the waits for other nodes and nothing else.
 //
 // It returns all faults of Config at once, or one of these errors, wrapped with the details: ErrDamaged (the directory
 // lost something it had acknowledged), ErrForeign (it belongs to another cluster, node or set of groups), ErrDiverged
 // (its state once differed from the majority's), ErrUnfinished (a restore or recovery in it did not end), ErrNodeInUse
 // (another process runs with the node's id), ErrNoCluster (it is empty, there are no seeds, and Config.Expect is not
-// 1), or ctx.Err. Errors of the disk and of the peer port are returned as they are. After an error the directory is
-// closed again.
+// 1), ctx.Err, or the error of a state machine that cannot load a newer state. Errors of the disk and of the peer port
+// are returned as they are. After an error the directory is closed again.
 func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	s, err := newStore(c)
 	if err != nil {
