@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// judge compares what is known about a check, and ends the process when this node is the one that differs.
+// evaluate compares the known digests of a check, and ends the process when this node is the one that differs.
 func (a *agreement) judge(group uint16, index uint64) {
 	servers := a.store.groups[group].servers()
 	a.mu.Lock()
@@ -36,29 +36,29 @@ func (a *agreement) judge(group uint16, index uint64) {
 		slog.String("digest", clusterText(c.digest)), slog.Int("digests", len(v.votes)))
 	switch {
 	case !v.decided:
-		logger.Error("replicas have different states and none has a majority; compare them before more is written")
+		logger.Error("replica_states_differ", slog.Bool("majority", false), slog.String("action", "compare the replicas before more is written"))
 	case v.majority == c.digest:
-		logger.Error("a replica has another state than the majority; it ends itself")
+		logger.Error("replica_states_differ", slog.Bool("majority", true), slog.String("action", "none here: the replica that differs ends its process"))
 	default:
 		a.store.halt(divergence{Group: group, Index: index, Digest: clusterText(c.digest), Majority: clusterText(v.majority)})
 	}
 }
 
-// verdict is what the digests of a check say.
+// digestTally is the result of counting the digests of a check.
 type verdict struct {
 	votes     map[uint64]int // Voters by digest.
 	majority  uint64         // The digest of more than half of the voters, when decided.
 	decided   bool
-	complete  bool // All voters were heard.
-	different bool // Somebody, a learner maybe, differs from this node.
+	complete  bool // The digests of all voters are known.
+	different bool // Some member, possibly a learner, differs from this node.
 }
 
-// count counts what the voters say. REQUIRES: this node has applied the check.
+// tally counts the digests of the voters. REQUIRES: this node has applied the check.
 func (c *check) count(servers raft.Configuration, self string) verdict {
 	v := verdict{votes: map[uint64]int{}}
 	heard, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
-		if seen[nodeOf(server.ID)] { // Another incarnation: a node has one voice.
+		if seen[nodeOf(server.ID)] { // Another incarnation: a node counts once.
 			continue
 		}
 		seen[nodeOf(server.ID)] = true
@@ -99,10 +99,10 @@ func (s *Store) halt(d divergence) {
 	if err == nil {
 		err = writeFile(s.c.FS, s.c.Dir, divergedTmp, divergedName, append(b, '\n'))
 	}
-	if err != nil { // The next check finds it again.
-		s.c.Logger.Error("the directory cannot be marked as diverged", slog.Any("err", err))
+	if err != nil { // The next check after a restart finds the difference again.
+		s.c.Logger.Error("divergence_mark_failed", slog.Any("err", err))
 	}
-	const advice = "memory, disk or program made a mistake: look at the machine, empty the directory, and the node joins again as a new one"
+	const advice = "memory, disk or program made an error: check the machine, empty the directory, and the node joins again as a new one"
 	s.exit.NowWith("this node's state differs from that of the majority", advice, fmt.Errorf(
 		"%w: group %d at entry %d: digest %s, the majority has %s", ErrDiverged, d.Group, d.Index, d.Digest, d.Majority))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// takes counts what a full node takes, and only that: what is refused uses up nothing of what is left.
+// chargeQuota charges bytes to the quota of a Full node, and returns false without a charge when they do not fit.
 func (p *space) takes(bytes int64) bool {
 	for {
 		taken := p.taken.Load()
@@ -19,18 +19,19 @@ func (p *space) takes(bytes int64) bool {
 	}
 }
 
-// intake counts each entry that a leader sends to a full node once, however often it comes. A call is sent again when its answer was
-// lost, also while raft still has the first one in hand, so the log alone does not say what is new.
+// fullQuota charges each entry that a leader sends to a Full node once, however often it arrives. A call is sent again
+// when its answer was lost, also while Raft still processes the first one, so the log alone does not show which entries
+// are new.
 //
-// INVARIANT: within a term an index names one entry, for a term has one leader.
+// INVARIANT: within a term an index names one entry, because a term has one leader.
 type intake struct {
 	mu       sync.Mutex
-	period   uint64 // Of the node being full, in which all this was counted.
-	term     uint64 // Of the leader.
-	from, to uint64 // The entries that were counted last, both included.
+	period   uint64 // The value of space.fullPeriod for which the entries were charged.
+	term     uint64 // The leader's term.
+	from, to uint64 // The entries that were charged last, both included.
 }
 
-// take counts entries that follow each other, and reports whether the node takes them.
+// admit charges consecutive entries to the quota, and reports whether the node stores them.
 func (i *intake) take(p *space, term uint64, entries []*raft.Log) bool {
 	if len(entries) == 0 {
 		return true
@@ -58,8 +59,8 @@ func (i *intake) take(p *space, term uint64, entries []*raft.Log) bool {
 	return true
 }
 
-// fresh are the entries of a call that raft would append: those from the first one on that the log does not have. What it has, raft
-// skips. A call that begins before the log does appends nothing.
+// entriesToAppend returns the entries of a call that Raft would append: those from the first one on that the log does
+// not have. Raft skips those that it has. A call that begins before the log does appends nothing.
 func fresh(log raft.LogStore, entries []*raft.Log) []*raft.Log {
 	last, err := log.LastIndex()
 	for i, l := range entries {

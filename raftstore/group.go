@@ -24,7 +24,7 @@ const (
 	// timer before it reads the heartbeats that arrived meanwhile. That is harmless: it asks for pre-votes, the others
 	// have a leader and refuse, and the next call of the leader makes it a follower again. A leader whose own disk
 	// stalls goes on sending heartbeats from other goroutines. Only a majority of stalled followers unseats a leader,
-	// by clusterLease, nd these timers do not shorten it.
+	// by clusterLease, and these timers do not shorten it.
 	clusterTimeout = 1 * time.Second
 	clusterLease   = 1 * time.Second // REQUIRES: at most clusterTimeout.
 	// clusterStagger is added to the timeout for each voter that is preferred as leader of the group. So groups do not

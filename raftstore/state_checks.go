@@ -17,51 +17,52 @@ const (
 	divergedName = "diverged.json"
 	divergedTmp  = "diverged.json.tmp"
 
-	checksKept   = 16          // BOUND: checks of a group that a node remembers.
-	checkPeers   = 64          // BOUND: nodes whose digests are remembered for a check.
-	checkPoll    = time.Second // How often a leader looks whether a check is due, at most.
-	checkTimeout = 4 * time.Second
-	checkBatch   = 256 // BOUND: digests in one question.
+	checksKept   = 16              // BOUND: state checks of a group that a node remembers.
+	checkPeers   = 64              // BOUND: nodes whose digests are remembered for a check.
+	checkPoll    = time.Second     // Longest time between two tests of a leader whether a check is due.
+	checkTimeout = 4 * time.Second // Bounds the exchange of digests with one member.
+	checkBatch   = 256             // BOUND: digests in one question.
 )
 
-// checkMark in the extensions of an entry without commands asks every replica for the digest of its state right there. A
-// binary that does not know it applies nothing.
+// checkMark in the extensions of an entry without commands asks every replica for the digest of its state at that
+// entry. A binary that does not know it applies nothing.
 var checkMark = []byte("GV check 1")
 
-// agreement finds a replica whose state differs from that of the majority, and ends it.
+// stateChecks finds a replica whose state differs from that of the majority, and ends its process.
 //
-// The leader of a group appends a check to the log now and then. A replica that applies it ends its batch there, so that all
-// replicas take the digest of the same state, and tells the digest to all other members. Each compares for itself: when
-// more than half of the voters have one digest and its own is another, its state is wrong, whoever leads. It marks its
-// directory (ErrDiverged at the next start) and ends the process.
+// The leader of a group appends a check to the log now and then. A replica that applies it ends its batch there, so
+// that all replicas take the digest of the same state, and sends the digest to all other members. Each compares for
+// itself: when more than half of the voters have one digest and its own is another, its state is wrong, whoever leads.
+// It marks its directory (ErrDiverged at the next start) and ends the process, perhaps before the others learn of the
+// difference.
 //
-// INVARIANT: a majority is never ended: two different digests cannot both have more than half of the voters. Where nobody
-// has a majority, nobody is ended, and the log says so.
-// INVARIANT: two replicas compare when the later one has applied: a question carries the asker's digest, and the answer
-// that of the asked one, if it is as far. A replica that was down compares at the next check, or when it replays this one.
+// INVARIANT: no replica of a majority is ended: two different digests cannot both have more than half of the voters.
+// Where no digest has a majority, no process ends, and the log says so. INVARIANT: two replicas compare when the later
+// one has applied the check: a question carries the digest of the asking node, and the answer that of the asked one if
+// it has come as far. A replica that was down compares at the next check, or when it replays this one.
 type agreement struct {
 	store *Store
 
 	mu     sync.Mutex
-	checks map[uint16][]*check // Of a group, oldest first.
+	checks map[uint16][]*check // By group, oldest first.
 	wake   chan struct{}
 
 	agreed     atomic.Uint64
 	mismatches atomic.Uint64
 }
 
-// check is one check and what is known of it.
+// check is one state check of a group and the digests that are known of it.
 type check struct {
 	index   uint64
-	digest  uint64 // Of this node; meaningful when applied.
+	digest  uint64 // This node's digest, valid when applied.
 	applied bool
-	told    bool              // The others were asked.
-	others  map[string]uint64 // Digest by node.
-	agreed  bool              // Counted as such.
-	differs bool              // Counted as such.
+	told    bool              // The digest was sent to the other members.
+	others  map[string]uint64 // Digests of other nodes, by node id.
+	agreed  bool              // The check is counted in stateChecks.agreed.
+	differs bool              // The check is counted in stateChecks.mismatches.
 }
 
-// sighting is the digest of one node at one check, as nodes tell each other.
+// digestReport is the digest of one node at one check, as nodes send it to each other.
 type sighting struct {
 	Group  uint16 `json:"group"`
 	Index  uint64 `json:"index"`
@@ -72,10 +73,10 @@ func (a *agreement) init(s *Store) {
 	a.store, a.checks, a.wake = s, map[uint16][]*check{}, make(chan struct{}, 1)
 }
 
-// isCheck reports whether an entry is a check.
+// isCheck reports whether an entry is a state check.
 func isCheck(l *raft.Log) bool { return bytes.Equal(l.Extensions, checkMark) }
 
-// fix notes this node's digest at a check that it has just applied.
+// recordLocal records this node's digest at a check that it has just applied.
 func (a *agreement) fix(group uint16, applied statedb.Applied) {
 	a.mu.Lock()
 	c := a.at(group, applied.Index)
@@ -84,6 +85,7 @@ func (a *agreement) fix(group uint16, applied statedb.Applied) {
 	a.rouse()
 }
 
+// signal wakes run.
 func (a *agreement) rouse() {
 	select {
 	case a.wake <- struct{}{}:
@@ -91,7 +93,7 @@ func (a *agreement) rouse() {
 	}
 }
 
-// at finds or makes a check. LOCKS: mu is held.
+// findOrAdd returns the check at an index, a new one if need be. LOCKS: mu is held.
 func (a *agreement) at(group uint16, index uint64) *check {
 	all := a.checks[group]
 	i, found := slices.BinarySearchFunc(all, index, func(c *check, index uint64) int {
@@ -112,7 +114,7 @@ func (a *agreement) at(group uint16, index uint64) *check {
 	return c
 }
 
-// run proposes checks where this node leads, and asks the others after each one that it applied.
+// run proposes checks where this node leads, and sends digests to the other members after each check that it applied.
 func (a *agreement) run() {
 	s := a.store
 	ticker := time.NewTicker(min(checkPoll, s.c.CheckInterval))
@@ -131,7 +133,7 @@ func (a *agreement) run() {
 	}
 }
 
-// proposeCheck appends a check when this node leads, there is somebody to compare with, and one is due.
+// proposeCheck appends a check when this node leads, the group has another member, and a check is due.
 func (g *Group) proposeCheck() {
 	m := g.machine
 	applied, last := m.applied.Load().Index, m.checked.Load()
@@ -142,12 +144,12 @@ func (g *Group) proposeCheck() {
 	}
 	entry := appendEntryHead(nil)
 	sealEntry(entry, 0)
-	m.checkedAt.Mark() // Tried; once in an interval, whatever becomes of it.
+	m.checkedAt.Mark() // One attempt in an interval, whether it succeeds or not.
 	f := g.raft.ApplyLog(raft.Log{Data: entry, Extensions: checkMark}, checkTimeout)
 	g.store.background.Go(func() { _ = f.Error() }) // The next one is due anyway.
 }
 
-// tell tells all members what this node has found, and takes what they have.
+// sendDigests sends this node's new digests to all members, and records the digests in their answers.
 func (a *agreement) tell() {
 	var fresh []sighting
 	a.mu.Lock()
@@ -185,7 +187,7 @@ func (a *agreement) ask(node, address string, fresh []sighting) {
 	}
 }
 
-// answer takes the digests of another node and returns those of this one at the same checks.
+// answer records the digests of another node and returns those of this one at the same checks.
 func (a *agreement) answer(node string, theirs []sighting) (ours []sighting) {
 	a.hear(node, theirs)
 	a.mu.Lock()
@@ -200,7 +202,7 @@ func (a *agreement) answer(node string, theirs []sighting) (ours []sighting) {
 	return ours
 }
 
-// hear notes the digests of another node. The first word of a node about a check counts.
+// recordPeerDigests records the digests of another node. The first digest of a node for a check counts.
 func (a *agreement) hear(node string, theirs []sighting) {
 	for _, t := range theirs {
 		if a.store.groups[t.Group] == nil {

@@ -108,7 +108,8 @@ func (g *Group) handTo(to raft.Server) error {
 // noteRaftAnswer ends the process when Raft refuses commands because of a transfer that never ends.
 func (g *Group) answered(err error) {
 	if g.transfers.answered(err) {
-		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart the process; its storage is in order", fmt.Errorf("group %d: %w", g.id, err))
+		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
+			fmt.Errorf("group %d: %w", g.id, err))
 	}
 }
 

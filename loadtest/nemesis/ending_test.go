@@ -44,8 +44,8 @@ func TestCustodyExplainsWhatItEnded(t *testing.T) {
 
 // What a process said last, and why it ended, is read from its log, of this life only.
 func TestEndings(t *testing.T) {
-	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"storage failed, the process ends; restart it","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
-	const twin = `{"level":"ERROR","msg":"the process ends","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
+	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"process_exiting","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
+	const twin = `{"level":"ERROR","msg":"process_exiting","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
 	long := strings.Repeat("x", 1_000)
 	for _, c := range []struct {
 		name, log, reason, said string

@@ -74,8 +74,8 @@ func TestAdviceFitsTheReason(t *testing.T) {
 		end        func(e *Exit)
 		has, lacks string
 	}{
-		{func(e *Exit) { e.Now("disk is slow", nil) }, "storage failed, the process ends; restart it", "copy"},
-		{func(e *Exit) { e.NowWith("a twin", "stop the copy", nil) }, `"msg":"the process ends","reason":"a twin","advice":"stop the copy"`, "rebuild"},
+		{func(e *Exit) { e.Now("disk is slow", nil) }, `"msg":"process_exiting","reason":"disk is slow","advice":"storage failed: restart the process`, "copy"},
+		{func(e *Exit) { e.NowWith("a copy", "stop the copy", nil) }, `"msg":"process_exiting","reason":"a copy","advice":"stop the copy"`, "rebuild"},
 	} {
 		log := &blocked{lines: 1, never: make(chan struct{})}
 		close(log.never)
