@@ -8,23 +8,24 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Brakes keep a node from taking on what it has no room for. A nil function holds nothing back. They are asked for each
-// call, from several goroutines.
+// Admission limits which calls reach Raft, and whether this node campaigns. A nil function allows everything. The
+// functions are called for each call, from several goroutines.
 type Brakes struct {
-	Stand func() bool // May stand for election by itself.
-	Lead  func() bool // May be given the leadership by the leader.
-	// May take entries of the leader of a term, commands among them. Heartbeats and raft's own few entries pass always.
+	Stand func() bool // This node may campaign by itself.
+	Lead  func() bool // The leader may transfer the leadership to this node.
+	// Entries of the leader of a term may be stored; commands are among them. Heartbeats and Raft's own entries always
+	// pass.
 	Store func(term uint64, entries []*raft.Log) bool
-	// May take a snapshot of this size from a leader.
+	// A snapshot of this size may be installed.
 	Install func(bytes int64) bool
 }
 
-var errBraked = errors.New("this node has no room")
+var errBraked = errors.New("this node does not admit the call: its disk is nearly full, or it leaves leadership to others")
 
-// SetBrakes puts brakes on the transport.
+// SetAdmission sets the admission of the transport.
 //
-// Raft has no way to tell a voter not to lead. Its calls can be left undone, though: a round of pre-votes that nobody hears
-// of changes no term, and the voter goes on to answer those of others. REQUIRES: pre-vote is on.
+// Raft cannot be told that a voter must not lead. But its calls can be left unsent: a round of pre-votes that no node
+// receives changes no term, and the voter goes on answering those of others. REQUIRES: pre-vote is on.
 func (s Safe) SetBrakes(b Brakes) { s.tap.brakes.Store(&b) }
 
 func (b *Brakes) refuses(rpc raft.RPC) bool {
@@ -43,7 +44,7 @@ func (b *Brakes) refuses(rpc raft.RPC) bool {
 	return false
 }
 
-// refuse answers a call with an error. What follows a snapshot's call on its connection must be read before.
+// refuse answers a call with an error. The bytes that follow a snapshot's call on its connection are read first.
 func refuse(rpc raft.RPC) {
 	if rpc.Reader != nil {
 		_, _ = io.Copy(io.Discard, rpc.Reader) // The connection may be gone; so is the answer then.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// stage is how far an accepted connection has come. It only grows.
+// stage is how much an accepted connection has proved. It only grows.
 type stage uint8
 
 const (
@@ -24,18 +24,18 @@ const (
 	// arrive with its connection, so it leaves this stage long before so many others have been accepted.
 	silentMax  = 256
 	openingMax = 256 // BOUND: unfinished handshakes, each with some 30 KB.
-	askingMax  = 64  // BOUND: control connections of nodes that are not known as members, each with at most controlBytesMax.
+	askingMax  = 64  // BOUND: control connections of nodes that are not known as members, each with at most controlBytesMax of raftstore.
 
 	// ConnectionsMin is the least that Config.ConnectionsMax may be: a member of five nodes with a few groups.
 	ConnectionsMin = 64
 
-	peersMin = 2 // The other nodes of the smallest cluster that survives the loss of one.
+	peersMin = 2 // The number of other nodes in the smallest cluster that survives the loss of one.
 
 	memberAddressesMax = 64 // BOUND: source addresses that are remembered as those of members.
 )
 
-// shares splits a bound of all connections among the stages. Members have what the others leave, at least three fifths:
-// connections that have proved nothing cannot take it, and the other way round.
+// shares splits a bound of all connections among the stages. Members get what the others leave, at least three fifths:
+// connections that have proved nothing cannot take that, and members cannot take the rest.
 func shares(total int) (limits [stages]int) {
 	limits[stageSilent] = min(silentMax, total/6)
 	limits[stageOpening] = min(openingMax, total/6)
@@ -44,8 +44,8 @@ func shares(total int) (limits [stages]int) {
 	return limits
 }
 
-// CheckConnectionsMax logs when the bound is lower than what the groups that are open need in a cluster of three nodes: then
-// members' connections are refused while everybody is well.
+// CheckConnectionsMax logs a warning when the bound is lower than what the open groups need in a cluster of three
+// nodes: then members' connections are refused even when every node works.
 func (m *Mux) CheckConnectionsMax() {
 	m.mu.Lock()
 	members, need := shares(m.connsMax())[stageMember], len(m.streams)*groupConns*peersMin
@@ -56,13 +56,17 @@ func (m *Mux) CheckConnectionsMax() {
 	}
 }
 
-// held are the connections in one stage. A full stage before that of members always takes a new connection and closes another
-// one for it: the oldest of the source address that has most. So who opens many connections displaces its own, and since a
-// member's handshake takes milliseconds, it is complete before it is the oldest, also when the member shares its address with
-// them. A quarter of the stage is reserved for the addresses of members: up to there, theirs are not closed for others.
+// stageConns holds the connections in one stage. A full stage, other than that of members, accepts a new connection and
+// closes another one for it: the oldest of the source address that has most. So a source that opens many connections
+// displaces its own; and since a member's handshake takes milliseconds, it is complete before it is the oldest, also
+// when the member shares its address with such a source. A quarter of the stage is reserved for the addresses of
+// members: up to that number, theirs are not closed for others.
 //
-// Rejected: to refuse the new connection, because then whoever is first keeps everybody out; and a fixed number for each
-// address, because with few addresses it wastes most of the stage, and with many it protects nothing.
+// A flood of complete ClientHellos from a member's own address still costs the CPU time of as many signatures.
+//
+// Rejected: to refuse the new connection, because then the first ones keep everybody out (with one bound of 64, 80
+// silent connections kept voters apart); and a fixed number for each address, because with few addresses it wastes most
+// of the stage, and with many it protects nothing.
 type held struct {
 	count     int
 	byAddress map[netip.Addr][]*conn // Oldest first.
@@ -91,8 +95,8 @@ func (h *held) remove(c *conn) {
 	h.byAddress[c.source] = of
 }
 
-// displaced returns the connection that a full stage closes for a new one from source, nil if there is none. reserved
-// connections of members' addresses are kept.
+// pickVictim returns the connection that a full stage closes for a new one from source, nil if there is none. The
+// connections of members' addresses are kept while they are at most reserved.
 func (h *held) displaced(source netip.Addr, members *memberAddresses, reserved int) (victim *conn) {
 	ofMembers := 0
 	for address, of := range h.byAddress {
@@ -116,8 +120,9 @@ func (h *held) displaced(source netip.Addr, members *memberAddresses, reserved i
 	return victim
 }
 
-// memberAddresses are the source addresses from which members came and those at which this node reached them, the least
-// recently seen one leaving first. One that was a member's once keeps no more than its part of the reserve.
+// memberAddresses holds the source addresses from which members connected and those at which this node reached them.
+// The least recently seen one leaves first. An address that was a member's once keeps no more than its part of the
+// reserve.
 type memberAddresses struct {
 	seen map[netip.Addr]uint64
 	turn uint64
@@ -146,8 +151,8 @@ func (m *memberAddresses) add(a netip.Addr) {
 	delete(m.seen, oldest)
 }
 
-// addressOf is the source that connections are counted by: an IPv4 address, or the 64 bits of an IPv6 address that one host
-// has to itself. Networks without such addresses count as one source.
+// addressOf returns the source by which connections are counted: an IPv4 address, or the 64-bit network of an IPv6
+// address, which belongs to one host. Networks without such addresses count as one source.
 func addressOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -160,13 +165,13 @@ func addressOf(a net.Addr) netip.Addr {
 	return ip
 }
 
-// advance moves a connection to a later stage, closing another one of that stage if it is full. It returns the counter of
-// the reason when the connection may not go on.
+// advance moves a connection to a later stage, and closes another one of that stage if it is full. It returns the
+// counter of the reason when the connection may not go on.
 func (m *Mux) advance(c *conn, to stage) (why *atomic.Uint64) {
 	m.mu.Lock()
 	if _, open := m.conns[c]; !open {
 		m.mu.Unlock()
-		return &m.rejects.Handshake // It was closed meanwhile.
+		return &m.rejects.Handshake // The connection was closed meanwhile.
 	}
 	m.held[c.stage].remove(c)
 	victim, full := m.admit(c, to)
@@ -178,7 +183,8 @@ func (m *Mux) advance(c *conn, to stage) (why *atomic.Uint64) {
 	return nil
 }
 
-// admit puts a connection into a stage. REQUIRES: mu is held, and the connection is in no stage. The caller closes the victim.
+// enterStage puts a connection into a stage. REQUIRES: mu is held, and the connection is in no stage. The caller closes
+// the victim.
 func (m *Mux) admit(c *conn, to stage) (victim *conn, full bool) {
 	limit, h := shares(m.connsMax())[to], &m.held[to]
 	if h.count >= limit {
@@ -199,7 +205,7 @@ func (m *Mux) admit(c *conn, to stage) (victim *conn, full bool) {
 	return victim, false
 }
 
-// forget removes a connection from the mux. REQUIRES: mu is held.
+// untrack removes a connection from the mux. REQUIRES: mu is held.
 func (m *Mux) forget(c *conn) {
 	if _, open := m.conns[c]; open {
 		delete(m.conns, c)
@@ -207,7 +213,8 @@ func (m *Mux) forget(c *conn) {
 	}
 }
 
-// relieve closes a connection that has proved least, for its descriptor. It reports whether there was one.
+// freeDescriptor closes a connection that has proved least, to free its file descriptor. It returns false when there is
+// none.
 func (m *Mux) relieve() bool {
 	m.mu.Lock()
 	var victim *conn
