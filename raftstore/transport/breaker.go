@@ -9,25 +9,27 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// gateLook is how often a call at a gate looks whether it is wanted still.
+// breakerPoll is the time between two checks whether a held call is still wanted.
 const gateLook = 100 * time.Millisecond
 
-// gates hold the calls that replicate to a server that did not answer the last one, until it answers a heartbeat.
+// breakers hold back the calls that replicate to a server that did not answer the last one, until it answers a
+// heartbeat.
 //
-// Raft v1.8.0 pauses after each call that failed, up to ten seconds after a dozen of them, whatever heartbeats find out
-// meanwhile. So a node that had been away for a minute was sent nothing for up to ten seconds after it was back; and when
-// another node of three failed in that time, nothing was committed. A call at a gate fails only once in an outage, so the
-// pause stays short. Heartbeats never wait for more than half of their timeout, and they are what opens the gate.
+// Raft v1.8.0 pauses after each failed call, up to ten seconds after a dozen of them, whatever heartbeats find out
+// meanwhile. So a node that had been away for a minute was sent nothing for up to ten seconds after it was back; and
+// when another node of three failed in that time, nothing was committed. A call that is held back fails only once in an
+// outage, so the pause stays short. Heartbeats are never held back, and they are what releases the calls.
 type gates struct {
-	wanted func(term uint64, id raft.ServerID) bool // Nil: every call is.
+	wanted func(term uint64, id raft.ServerID) bool // Reports whether a call is wanted. Nil: no call is held back.
 
 	mu   sync.Mutex
-	shut map[raft.ServerID]chan struct{} // Closed when the gate opens. BOUND: the servers that were ever members in this life.
+	shut map[raft.ServerID]chan struct{} // Closed to release the calls. BOUND: the servers that were members since the process started.
 }
 
-var errUnwanted = errors.New("this node leads no more, or the server is no member")
+var errUnwanted = errors.New("this node no longer leads, or the server is no longer a member")
 
-// pass waits at the gate of a server.
+// wait blocks while calls to a server are held back. It returns errNotReplicating when life ends, or when the call is
+// no longer wanted.
 func (g *gates) pass(id raft.ServerID, term uint64, life <-chan struct{}) error {
 	g.mu.Lock()
 	shut, wanted := g.shut[id], g.wanted
@@ -51,7 +53,7 @@ func (g *gates) pass(id raft.ServerID, term uint64, life <-chan struct{}) error 
 	}
 }
 
-// note shuts the gate of a server after a call that failed, and opens it after one that did not.
+// record holds calls to a server back after one that failed, and releases them after one that succeeded.
 func (g *gates) note(id raft.ServerID, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,20 +70,22 @@ func (g *gates) note(id raft.ServerID, err error) {
 	}
 }
 
-// WhileWanted says when replication to a server is wanted: while this node leads in the term and the server is a member. Raft
-// tells its transport nothing of that. Before it was said nobody waits at a gate.
+// SetReplicationWanted sets the function that reports whether replication to a server is wanted: while this node leads
+// in the term and the server is a member. Raft does not pass that to its transport. Before it is set no call is held
+// back.
 func (s Safe) WhileWanted(wanted func(term uint64, id raft.ServerID) bool) {
 	s.tap.gates.mu.Lock()
 	defer s.tap.gates.mu.Unlock()
 	s.tap.gates.wanted = wanted
 }
 
-// isHeartbeat tells raft's heartbeats from its other calls as raft does.
+// isHeartbeat distinguishes Raft's heartbeats from its other calls in the way Raft does.
 func isHeartbeat(args *raft.AppendEntriesRequest) bool {
 	return args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && len(args.Entries) == 0 && args.LeaderCommitIndex == 0
 }
 
-// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so it tells who is there.
+// AppendEntries calls a follower. Heartbeats are such calls, also beside a pipeline, so their answers show which
+// followers are reachable.
 func (s Safe) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	heartbeat, through := isHeartbeat(args), s.quick
 	if !heartbeat {

@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/moment"
 )
 
-// tap takes the calls of peers and passes them on to raft. It remembers what a follower must know about its leader, and
-// refuses calls that must not reach raft.
+// rpcFilter receives the calls of peers and passes them on to Raft. It records what a follower must know about its
+// leader, and refuses calls that must not reach Raft.
 //
-// Each accepted connection has a raft transport of its own, because a call does not tell on which connection it came,
-// and who may make it is written in that connection's certificate.
+// Each accepted connection has a Raft transport of its own, because a call does not say on which connection it came,
+// and that connection's certificate says which server ids may make it.
 //
 // INVARIANT: calls of one connection keep their order.
 type tap struct {
@@ -28,10 +28,10 @@ type tap struct {
 	stop    chan struct{}
 	once    sync.Once
 	done    sync.WaitGroup
-	contact moment.Last   // Of the last call of a leader.
-	commit  atomic.Uint64 // The highest commit index that a leader told.
+	contact moment.Last   // When a leader last called.
+	commit  atomic.Uint64 // The highest commit index that a leader sent.
 	brakes  atomic.Pointer[Brakes]
-	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were ever members in this life.
+	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were members since the process started.
 	gates   gates
 	acks    acks
 
@@ -45,7 +45,7 @@ func newTap(streams *Streams, logger hclog.Logger) *tap {
 	return t
 }
 
-// accept ends when the streams are closed.
+// accept serves the connections of the group. It ends when the streams are closed.
 func (t *tap) accept() {
 	for {
 		c, err := t.streams.Accept()
@@ -60,7 +60,7 @@ func (t *tap) accept() {
 func (t *tap) serve(c net.Conn) {
 	in := newInbound(c)
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: in, Timeout: ioTimeout, Logger: t.logger})
-	defer func() { _ = n.Close() }() // It ends its goroutines; nothing of it is on a disk.
+	defer func() { _ = n.Close() }() // It only ends goroutines, so its error does not matter.
 	for {
 		select {
 		case rpc := <-n.Consumer():
@@ -81,7 +81,7 @@ func (t *tap) serve(c net.Conn) {
 	}
 }
 
-// hand passes a call on, or answers it here; false: the tap is closed.
+// forward passes a call on to Raft, or answers it here. It returns false when the filter is closed.
 func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
 	if rpc.Reader != nil {
 		rpc.Reader = &incoming{from: rpc.Reader, conn: c}
@@ -96,7 +96,7 @@ func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
 		go refuse(rpc) // Ends with its connection.
 		return true
 	}
-	// Not one that is refused: meanwhile this node may take a snapshot of the same entry itself.
+	// A refused call is not recorded: this node may take a snapshot of the same entry itself meanwhile.
 	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
 		rpc = t.watch(rpc, install{call.LastLogIndex, call.LastLogTerm})
 	}
@@ -105,7 +105,7 @@ func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
 
 var errImpostor = errors.New("the certificate does not fit the server id of the call")
 
-// judge returns why a call must not reach raft, and notes what it tells.
+// check returns why a call must not reach Raft, and records what the call says about the leader.
 func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 	if names, secured := Names(c); secured {
 		claimed := ""
@@ -130,7 +130,8 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 	return nil
 }
 
-// told keeps the highest commit index that a leader told. Heartbeats tell none, and connections overtake each other.
+// noteCommit keeps the highest commit index that a leader sent. Heartbeats carry none, and connections overtake each
+// other.
 func (t *tap) told(commit uint64) {
 	for known := t.commit.Load(); known < commit; known = t.commit.Load() {
 		if t.commit.CompareAndSwap(known, commit) {
@@ -158,11 +159,11 @@ type inbound struct {
 	conn   net.Conn
 	once   sync.Once
 	conns  chan net.Conn
-	closed chan struct{} // The layer's end.
-	ended  chan struct{} // The connection's.
+	closed chan struct{} // Closed when the layer is.
+	ended  chan struct{} // Closed when the connection is.
 }
 
-// inboundConn tells its layer when it is closed.
+// inboundConn closes ended of its layer when it is closed.
 type inboundConn struct {
 	net.Conn
 	close func() error
@@ -190,16 +191,16 @@ func (in *inbound) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept. The connection belongs to the mux.
+// Close ends Accept. OWNERSHIP: the connection belongs to the mux.
 func (in *inbound) Close() error {
 	in.once.Do(func() { close(in.closed) })
 	return nil
 }
 
-// Addr is the connection's own end.
+// Addr is the local address of the connection.
 func (in *inbound) Addr() net.Addr { return in.conn.LocalAddr() }
 
-// Dial is not for this half.
+// Dial always fails: this half of the stream layer only accepts.
 func (in *inbound) Dial(raft.ServerAddress, time.Duration) (net.Conn, error) { return nil, errNoPeers }
 
 // Consumer returns the calls of peers, heartbeats among them.
@@ -212,14 +213,14 @@ func (s Safe) Close() error {
 	return err
 }
 
-// LeaderContact is when a leader last called, by this node's clock, and the highest commit index that one told. Zero: never;
-// the first calls of a leader may be heartbeats, which tell no index.
+// LeaderContact returns when a leader last called, by this node's monotonic clock, and the highest commit index that
+// one sent. Zero: never; the first calls of a leader may be heartbeats, which carry no index.
 func (s Safe) LeaderContact() (at time.Time, commit uint64) {
 	return s.tap.contact.Time(), s.tap.commit.Load()
 }
 
-// Campaign makes raft stand for election at once instead of after its heartbeat timeout. It is for the only voter of a
-// group: there is nobody to wait for, and the long timers of a cluster may stay as they are.
+// Campaign makes Raft campaign at once instead of after its heartbeat timeout. It is for the only voter of a group:
+// there is no leader to wait for, and the long timers of a cluster can stay as they are.
 func (s Safe) Campaign() {
 	reply := make(chan raft.RPCResponse, 1)
 	s.tap.send(raft.RPC{
