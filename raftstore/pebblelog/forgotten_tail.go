@@ -6,20 +6,22 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// reasonForgotten is why a process ends itself after a snapshot of a leader. The nemesis knows it, too.
+// reasonTailForgotten is the reason of an exit after a leader's snapshot. loadtest/nemesis knows the text, too.
 const reasonForgotten = "a snapshot replaced more of the log than it holds"
 
 type snapshotEnd struct{ index, term uint64 }
 
-// Replaced says that a snapshot that ends with this entry has just replaced the state. Raft drops the whole log next.
+// SnapshotInstalled says that a snapshot that ends with this entry has just replaced the state. Raft deletes the whole
+// log next.
 func (l *Log) Replaced(index, term uint64) { l.replaced.Store(&snapshotEnd{index, term}) }
 
-// forgotten is an error when the whole log is dropped for a snapshot, and raft goes on to believe in the entry in which the log ended
-// (hashicorp/raft#697): because that lies behind the snapshot, or in the same place and is another one.
+// checkForgottenTail returns an error when the whole log is deleted for a snapshot and Raft goes on to believe in the
+// entry in which the log ended (hashicorp/raft#697): because that entry lies behind the snapshot, or in the same place
+// and is another one.
 //
-// The log has nothing then between the snapshot and what raft takes for its end. In an election the node would stand for
-// entries that it does not hold, and a leader that takes them for held would have it append behind the gap and acknowledge that. Before
-// either, the process ends. The next one reads the end of its log from the disk.
+// The log then has nothing between the snapshot and what Raft believes to be its end. In an election the node would
+// count entries that it does not have, and a leader that believes it has them would make it append behind the gap and
+// acknowledge that. Before either, the process ends. The next one reads the end of its log from the disk.
 func (l *Log) forgotten(last uint64) error {
 	snap := l.replaced.Swap(nil)
 	if snap == nil || last < snap.index {

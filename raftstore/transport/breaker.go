@@ -18,7 +18,8 @@ const gateLook = 100 * time.Millisecond
 // Raft v1.8.0 pauses after each failed call, up to ten seconds after a dozen of them, whatever heartbeats find out
 // meanwhile. So a node that had been away for a minute was sent nothing for up to ten seconds after it was back; and
 // when another node of three failed in that time, nothing was committed. A call that is held back fails only once in an
-// outage, so the pause stays short. Heartbeats are never held back, and they are what releases the calls.
+// outage, so the pause stays short. Heartbeats are never held back, Raft repeats them within half of their timeout, and
+// their answers release the calls.
 type gates struct {
 	wanted func(term uint64, id raft.ServerID) bool // Reports whether a call is wanted. Nil: no call is held back.
 
