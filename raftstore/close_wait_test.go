@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// lone opens a store that is alone and leads its group.
+// lone opens a store without peers and waits until it leads its group.
 func lone(t *testing.T) *Store {
 	t.Helper()
 	s, err := Open(Config{
@@ -28,11 +28,11 @@ func lone(t *testing.T) *Store {
 	return s
 }
 
-// A change of members that waits for another one gives up with its caller.
+// A change of members that waits for another one ends with its caller's context.
 func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
-		s.membership <- struct{}{} // Another one is under way, and hangs.
+		s.membership <- struct{}{} // Another change is under way and does not end.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
@@ -50,7 +50,7 @@ func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 	})
 }
 
-// An outcome that is unknown when the store closes is told in words.
+// An outcome that is unknown when the store closes is an error with both reasons.
 func TestUnknownAtTheEndOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
@@ -67,9 +67,10 @@ func TestUnknownAtTheEndOfTheStore(t *testing.T) {
 	})
 }
 
-// After an unknown outcome no answer says that nothing was applied: the command is repeated until the caller leaves.
+// After an unknown outcome no error says that nothing was applied: the command is repeated until the caller's context
+// ends.
 func TestUnknownStaysUnknown(t *testing.T) {
-	for _, first := range []bool{false, true} { // The unknown attempt is persist's own, or was made before.
+	for _, first := range []bool{false, true} { // The unknown attempt is made by retry, or was made before it.
 		for _, later := range []error{ErrTooLarge, ErrOverloaded, ErrNoSpace, ErrNotLeader, ErrClosed} {
 			synctest.Test(t, func(t *testing.T) {
 				s := lone(t)
@@ -93,7 +94,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 	}
 }
 
-// A store that closes does not wait for a transfer of leadership that goes on, and does not ask raft about it again and again.
+// A store that closes does not wait for a transfer of leadership, and does not call Raft for it again and again.
 func TestLeadBarrierEndsWithTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)

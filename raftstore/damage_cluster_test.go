@@ -36,12 +36,13 @@ func change(t *testing.T, fs vfs.FS, prefix string, suffixes []string, how func(
 	}
 }
 
-// client proposes one id after the other through a node until the test ends it, and knows which ones were acknowledged.
+// client proposes one id after the other through a node until the test ends it, and records which ones were
+// acknowledged.
 type client struct {
 	through atomic.Int64
 	stop    atomic.Bool
-	acked   atomic.Uint64 // All ids up to it.
-	longest time.Duration // Between two.
+	acked   atomic.Uint64 // All ids up to it are acknowledged.
+	longest time.Duration // The longest time between two acknowledgements.
 	done    sync.WaitGroup
 }
 
@@ -62,11 +63,12 @@ func (cl *client) run(c *raftstoretest.Cluster) {
 	}
 }
 
-// The files of one node after the other rot, one kind after the other, while commands are acknowledged (P15): log, tail guard and
-// state keep the node from starting. The state comes back when it is deleted, everything else when the whole directory is: the
-// node joins by itself and has everything, and no acknowledged command is lost anywhere. A state that is found rotten when it is
-// read ends the process; Pebble cannot be closed after that, so TestDamagedFilesAreRefusedOrHarmless has it, outside of a bubble.
-// Rotten snapshots of a leader are in snapshots_test.go.
+// The files of one node after the other are damaged, one kind after the other, while commands are acknowledged (promise
+// P15, corruption): log, tail guard and state keep the node from starting. The state is rebuilt when it is deleted,
+// everything else when the whole directory is: the node joins by itself and has everything, and no acknowledged command
+// is lost anywhere. A state that turns out to be corrupt when it is read ends the process; Pebble cannot be closed
+// after that, so TestDamagedFilesAreRefusedOrHarmless covers it outside of a bubble. Corrupt snapshots of a leader are
+// in snapshots_test.go.
 func TestRottenNodesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rotting{T: t, c: raftstoretest.NewCluster(t, 44, 3)}
@@ -102,11 +104,11 @@ type rotting struct {
 	*testing.T
 	c       *raftstoretest.Cluster
 	client  client
-	refused error // At the last start.
+	refused error // The error of the last start.
 }
 
-// choose waits for tables, snapshots and log files, and chooses who falls ill, whose log then has entries that no snapshot has.
-// The client goes through another node.
+// choose waits for tables, snapshots and log files, and chooses the node to damage, whose log then has entries that no
+// snapshot has. The client uses another node.
 func (r *rotting) choose(leads bool) (ill int) {
 	time.Sleep(5 * time.Second)
 	waitUntil(r.T, time.Minute, "somebody leads", func() bool { return leader(r.c) >= 0 })
@@ -119,7 +121,7 @@ func (r *rotting) choose(leads bool) (ill int) {
 	for taken := s.Group(1).Status().Snapshots; s.Group(1).Status().Snapshots == taken; {
 		time.Sleep(20 * time.Millisecond)
 	}
-	time.Sleep(400 * time.Millisecond) // The next one is taken after a second at least.
+	time.Sleep(400 * time.Millisecond) // The next snapshot is taken after a second at least.
 	return ill
 }
 
@@ -132,7 +134,7 @@ func (r *rotting) whole(i int) {
 	}
 }
 
-// refuses starts an ill node, which must not come up.
+// refuses starts a damaged node, which must not come up.
 func (r *rotting) refuses(what string, ill int, want error) {
 	r.Helper()
 	before := r.client.acked.Load()
@@ -155,7 +157,7 @@ func (r *rotting) rejoins(what string, i int) {
 	r.whole(i)
 }
 
-// tenth is what is left of a file.
+// tenth returns what is left of a file.
 func tenth(b []byte) []byte { return b[:len(b)/10] }
 
 func (r *rotting) downAndRotten(leads bool, prefix string, suffixes ...string) {

@@ -90,7 +90,7 @@ func files(t *testing.T, fs vfs.FS, dir string, kinds map[string][]string) {
 		switch {
 		case info.IsDir():
 			files(t, fs, p, kinds)
-		case strings.HasPrefix(name, "marker."): // Empty: its name is what it says.
+		case strings.HasPrefix(name, "marker."): // An empty file whose name is its content.
 			kind := strings.TrimPrefix(path.Dir(p), "node/") + "/" + strings.TrimRight(name, "0123456789.")
 			kinds[kind] = append(kinds[kind], p)
 		case info.Size() > 0: // Locks are empty.
@@ -103,9 +103,9 @@ func files(t *testing.T, fs vfs.FS, dir string, kinds map[string][]string) {
 	}
 }
 
-// One damage at a time to every kind of file of a node: it refuses to start, or nothing is lost. The disks are those of a
-// node that closed, and of one that lost power after a moment's rest. What no test can ask for: the loss of the last
-// batch before a power failure under load, because the guard says the end of the batch before it.
+// One damage at a time to every kind of file of a node: the node refuses to start, or nothing is lost. The disks are
+// those of a node that closed, and of one that lost power after a moment without writes. The loss of the last batch
+// before a power failure under load cannot be tested, because the guard holds the batch before it.
 func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 	disks := map[string]*vfs.MemFS{}
 	mem := vfs.NewCrashableMem()
@@ -125,7 +125,7 @@ func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 				t.Fatal(name, n)
 			}
 		}
-		time.Sleep(300 * time.Millisecond) // The guard learns the exact end.
+		time.Sleep(300 * time.Millisecond) // The guard gets the exact end.
 		if phase == "power lost" {
 			disks[phase] = mem.CrashClone(vfs.CrashCloneCfg{})
 		}
@@ -187,7 +187,7 @@ func TestDamagedFilesAreRefusedOrHarmless(t *testing.T) {
 	}
 }
 
-// olderCopies puts the files of an older disk in the place of those of the same name.
+// olderCopies replaces files by the files of the same name on an older disk.
 func olderCopies(t *testing.T, disk, older *vfs.MemFS, paths []string, commands int) (lost error) {
 	t.Helper()
 	for _, p := range paths {
@@ -203,8 +203,8 @@ func olderCopies(t *testing.T, disk, older *vfs.MemFS, paths []string, commands 
 	return lost
 }
 
-// survey starts a node on a disk and looks whether every command of the first phase or of both was applied exactly once. A
-// start may end in an exit, which leaves its goroutines behind.
+// survey starts a node on a disk and checks whether every command of the first phase or of both was applied exactly
+// once. A start may end in an exit, which leaves its goroutines behind.
 func survey(t *testing.T, fs vfs.FS, commands int) (refused bool, lost error) {
 	t.Helper()
 	c := config(fs, 1)

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// cutOff cuts node i off from the others: what it says, or what it hears too.
+// cutOff cuts what node i sends to the others, and with deaf also what they send to it.
 func cutOff(c *raftstoretest.Cluster, i int, deaf bool, others ...int) {
 	for _, other := range others {
 		c.Net.Cut(c.Nodes[i].Address, c.Nodes[other].Address, true)
@@ -19,8 +19,8 @@ func cutOff(c *raftstoretest.Cluster, i int, deaf bool, others ...int) {
 	}
 }
 
-// A leader that does not notice that it was deposed, because its disk holds its main loop, does not answer for what is
-// committed: a read through it waits, while the others go on without it.
+// A leader that does not notice that it was deposed, because its disk blocks its main loop, gives no read index: a read
+// through it waits, while the others go on without it.
 func TestDeposedLeaderGivesNoReadIndex(t *testing.T) {
 	for _, deaf := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,8 +62,8 @@ func TestDeposedLeaderGivesNoReadIndex(t *testing.T) {
 	}
 }
 
-// A leader that loses its leadership does not know what becomes of the commands that others had sent it. They repeat
-// them, and an answer is one that has an effect.
+// A leader that loses its leadership does not know the outcome of the commands that others sent to it. They repeat
+// them, and an answer belongs to a command that was applied.
 func TestUnknownIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 62, 3)

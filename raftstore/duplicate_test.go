@@ -12,7 +12,7 @@ import (
 )
 
 // A second process on a copy of a member's directory is refused before it may vote, by the members and by a look at the
-// address that the copy knows; with the first one's address it is too, when only members reach that.
+// address in the copy. With the first one's address it is refused too, when only members reach that address.
 func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 	for name, configure := range map[string]func(c *raftstoretest.Cluster, twin *raftstoretest.Node, config *raftstore.Config){
 		"another address": func(*raftstoretest.Cluster, *raftstoretest.Node, *raftstore.Config) {},
@@ -44,7 +44,7 @@ func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 				if got := term(c, 0); got != terms {
 					t.Errorf("somebody stood for election: term %d became %d", terms, got)
 				}
-				place(t, c, 1, 2) // The first one goes on.
+				place(t, c, 1, 2) // The first process goes on.
 				if c.Exits.Load() != 0 {
 					t.Error("a process ended itself")
 				}
@@ -55,8 +55,8 @@ func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 	}
 }
 
-// A twin of a node that was cut off from everybody cannot be told from that node at a new address. When the node is back, one
-// of the two ends itself.
+// A second process of a node that was cut off from everybody cannot be told from that node at a new address. When the
+// node is reachable again, one of the two processes ends itself.
 func TestTwinOfANodeThatWasCutOffEndsOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 42, 3)

@@ -23,7 +23,7 @@ const eioCommands = 24
 // eioPerClass is how many calls of each class of calls fail, one in each run.
 const eioPerClass = 4
 
-// failing fails one call: the nth of its class. Every second run all later calls of the class fail as well.
+// failing fails one call: the nth of its class. In every second run all later calls of the class fail as well.
 type failing struct {
 	mu     sync.Mutex
 	class  string
@@ -33,8 +33,9 @@ type failing struct {
 	hit    bool
 }
 
-// classOf names a call by what it does to which kind of file; an empty class is a read. Left out are the syncs of
-// Pebble's directories: Pebble panics when one fails, which ends the process as well, but would end the test with it.
+// classOf names a call by what it does to which kind of file; an empty class is a read. The syncs of Pebble's
+// directories are left out: Pebble panics when one fails, which ends the process as well, but would end the test with
+// it.
 func classOf(op errorfs.Op) string {
 	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Path == "node/LOCK" || op.Path == "node/raftlog" || op.Path == "node/state" {
 		return ""
@@ -111,7 +112,7 @@ func (f *failing) run(t *testing.T) (disk *vfs.MemFS, acked int, how string) {
 		return disk, acked, "exit"
 	case how = <-finished:
 		return mem, acked, how
-	case <-time.After(20 * time.Second): // A guard against hanging for ever; nothing here takes a second.
+	case <-time.After(20 * time.Second): // Ends a test that hangs; nothing here takes a second.
 		t.Fatalf("%s, call %d: neither ended nor went on", f.class, f.nth)
 		return nil, 0, ""
 	}
@@ -150,7 +151,7 @@ func TestInputOutputErrors(t *testing.T) {
 	}
 }
 
-// injectPart fails the calls of the classes that fall to a part.
+// injectPart fails the calls of the classes that belong to a part.
 func injectPart(t *testing.T, part string) map[string]int {
 	counting := &failing{seen: map[string]int{}}
 	if _, acked, how := counting.run(t); how != "tolerated" || acked != eioCommands {

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// found starts nodes with their groups and returns the stores and errors of those that came to something within a minute.
-// Groups with a 0 in front are a proposal.
+// found starts nodes with their groups and returns the stores and errors of those that finished within a minute. Groups
+// with a 0 in front are a proposal.
 func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []*raftstore.Store, failed []error, told [][]uint16) {
 	t.Helper()
 	n := len(groups)
@@ -43,7 +43,7 @@ func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []
 	return stores, failed, told
 }
 
-// Founders that insist on different numbers of groups all end, whoever notices first, and say both numbers.
+// Founders that insist on different numbers of groups all end, whichever notices first, and name both numbers.
 func TestFoundersWithOtherGroupsAllEnd(t *testing.T) {
 	for _, groups := range [][][]uint16{
 		{{1}, {1, 2}},
@@ -69,8 +69,8 @@ func TestFoundersWithOtherGroupsAllEnd(t *testing.T) {
 	}
 }
 
-// Founders that only propose a number take the founder's, or that of one who insists; so does who joins later. Then all go
-// on after a restart, with whatever they would propose now.
+// Founders that only propose a number adopt the founder's, or that of one that insists; so does a node that joins
+// later. After a restart all go on with it, whatever they would propose then.
 func TestGroupsAreTaken(t *testing.T) {
 	for _, test := range []struct {
 		groups [][]uint16
@@ -106,7 +106,7 @@ func TestGroupsAreTaken(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				for i := range c.Nodes { // Alone it opens, and waits for the others.
+				for i := range c.Nodes { // A node without the others opens, and waits for them.
 					config := c.ConfigOf(i, c.Seeds(3))
 					config.Groups, config.AnyGroups = []uint16{7}, true
 					config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }

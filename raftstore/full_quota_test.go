@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// What a full node refuses, a snapshot or a large batch, leaves what it still takes untouched.
+// What a Full node refuses, a snapshot or a large batch, is not charged to its quota.
 func TestFullNodeCountsOnlyWhatItTakes(t *testing.T) {
 	var p space
 	for i, step := range []struct {
@@ -29,7 +29,7 @@ func TestFullNodeCountsOnlyWhatItTakes(t *testing.T) {
 	}
 }
 
-// run are the commands from one index to another, both included, of 1,000 bytes each.
+// run returns the commands from one index to another, both included, of 1,000 bytes each.
 func run(term, from, to uint64) (entries []*raft.Log) {
 	for i := from; i <= to; i++ {
 		entries = append(entries, &raft.Log{Index: i, Term: term, Type: raft.LogCommand, Data: make([]byte, 990), Extensions: make([]byte, 10)})
@@ -37,8 +37,8 @@ func run(term, from, to uint64) (entries []*raft.Log) {
 	return entries
 }
 
-// A call that is delivered ten times counts once, whether raft has appended it meanwhile or not; what it replaces counts, what raft
-// does not append does not.
+// A call that is delivered ten times is charged once, whether Raft has appended it meanwhile or not. Entries that
+// replace others are charged; entries that Raft does not append are not.
 func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 	const commands = 1_000
 	for _, appended := range []bool{true, false} {
@@ -52,8 +52,8 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 			what         string
 			leader       uint64
 			entries      []*raft.Log
-			taken        int64 // After it.
-			append, next bool  // Raft appends it; another time of being full begins.
+			taken        int64 // The charged bytes after the call.
+			append, next bool  // Raft appends the entries; a new period of being Full begins.
 		}{
 			{"what the log has", 1, run(1, 15, 20), 0, false, false},
 			{"a call before the log", 1, run(1, 5, 25), 0, false, false},
@@ -93,7 +93,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 	}
 }
 
-// appendAsRaft does with entries what raft's follower does.
+// appendAsRaft appends entries as Raft's follower does.
 func appendAsRaft(t *testing.T, log *raft.InmemStore, entries []*raft.Log) {
 	t.Helper()
 	entries = fresh(log, entries)
