@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 )
 
-// Neighbouring groups have different preferred leaders, and rank counts on from there, in the order of nodes and not of incarnations.
+// Neighbouring groups have different preferred leaders, and leaderRank counts on from there, in the order of nodes and
+// not of incarnations.
 func TestCandidatesRotate(t *testing.T) {
 	c := raft.Configuration{Servers: []raft.Server{
 		{ID: "n3~1"}, {ID: "n1~9"}, {ID: "n4~0", Suffrage: raft.Nonvoter}, {ID: "n2~5"},
@@ -37,8 +38,8 @@ func TestCandidatesRotate(t *testing.T) {
 	}
 }
 
-// A node waits with its election by its rank, in raft and in what wakes raft. The step is no shorter than what two nodes may differ by in
-// noticing (silence.go), else they would stand at once all the same.
+// A node delays its campaign by its leaderRank, in Raft and in watchHeartbeats. The step is no shorter than the
+// difference with which two nodes may notice (heartbeat_timer.go), else they would campaign at once all the same.
 func TestElectionsAreStaggered(t *testing.T) {
 	if clusterStagger < 2*silencePause {
 		t.Errorf("nodes stand %s apart, and may notice %s late", clusterStagger, 2*silencePause)
@@ -54,7 +55,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 		t.Fatal(err)
 	}
 	me, _ := s.Group(1).self()
-	second := raft.Server{ID: "B~1", Address: "127.0.0.1:1"} // Nobody is there.
+	second := raft.Server{ID: "B~1", Address: "127.0.0.1:1"} // No process listens there.
 	shut(s)
 	rewrite(t, fs, s.cluster, func(l *pebblelog.Log) error {
 		last, _ := l.LastIndex()
@@ -63,7 +64,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 	})
 	s = openA(t, fs, nil)
 	defer shut(s)
-	g := s.Group(1) // Which prefers the second of two voters.
+	g := s.Group(1) // It prefers the second of two voters.
 	if to, _ := preferred(g.servers(), 1); to.ID != second.ID {
 		t.Fatalf("%v of %v is preferred: the test tests nothing", to, g.servers())
 	}
@@ -71,7 +72,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 	if g.heartbeat != want {
 		t.Errorf("it looks for silence after %s, want %s", g.heartbeat, want)
 	}
-	rc := g.raft.ReloadableConfig() // A millisecond more while it is being woken.
+	rc := g.raft.ReloadableConfig() // It is a millisecond longer while checkHeartbeatTimer runs.
 	if got := rc.HeartbeatTimeout.Truncate(clusterStagger); got != want || rc.ElectionTimeout != rc.HeartbeatTimeout {
 		t.Errorf("raft stands for election after %s, then again after %s; want %s", rc.HeartbeatTimeout, rc.ElectionTimeout, want)
 	}

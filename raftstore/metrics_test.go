@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// What a leader tells of its followers, of its own writes and of the age of its log; without pipelining too.
+// A leader reports its followers, its own writes and the age of its log; without pipelining too.
 func TestFiguresOfALeader(t *testing.T) {
 	for _, rpcs := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// storeBlobs replaces so many of the values of a machine that keeps blobs, 60 KB each that nothing compresses.
+// storeBlobs replaces some of the values of a machine that stores blobs, each 60 KB that cannot be compressed.
 func storeBlobs(t *testing.T, propose func(context.Context, []byte) ([]byte, error), r *rand.ChaCha8, blobs int) {
 	t.Helper()
 	for i := range blobs {
@@ -30,9 +30,10 @@ func storeBlobs(t *testing.T, propose func(context.Context, []byte) ([]byte, err
 	}
 }
 
-// A snapshot that is due on a disk without room for it is put off, not begun: the disk stays as it is for the log, the process
-// lives, closes and starts again, and takes the snapshot when there is space. Once it was begun, filled the disk, and the log's
-// next write ended the process, which did the same after its next start. Nor does a close flush what has no room.
+// A snapshot that is due on a disk without room for it is postponed: the disk keeps its free blocks for the log; the
+// process goes on, closes and starts again, and takes the snapshot when there is space. Begun without room, it would
+// fill the disk, and the log's next write would end the process, again after each start. Nor does a close flush what
+// has no room.
 func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
 	for _, free := range []int64{20 * mib, 2 * mib} { // Between Low and Full, and Full.
 		synctest.Test(t, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
 			storeBlobs(t, g.Propose, r, 40)
 			d.FillUpTo(free)
 			time.Sleep(10 * time.Second)
-			if free > 16*mib { // What the leader of a node without space still takes.
+			if free > 16*mib { // A Low leader still takes reserved proposals.
 				storeBlobs(t, g.ProposeVital, r, 2)
 			}
 			if err := g.ReadBarrier(t.Context()); err != nil {
@@ -64,7 +65,7 @@ func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
 			closesInTime(t, s, func() { d.Fill(0) })
 			s = open(t, c)
 			g = s.Group(1)
-			d.FillUpTo(free) // A start gives old files of the log back.
+			d.FillUpTo(free) // A start deletes old files of the log.
 			time.Sleep(10 * time.Second)
 			if got := g.Status(); got.Snapshots != 0 || got.SnapshotsPutOff == 0 {
 				t.Errorf("%d MiB free, started anew: %d snapshots, %d put off", free/mib, got.Snapshots, got.SnapshotsPutOff)
@@ -83,7 +84,7 @@ func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
 	}
 }
 
-// noBlocks is a disk that has no block left for new files of the state database while on.
+// noBlocks is a disk without a block left for new files of the state database, while it is switched on.
 type noBlocks struct {
 	vfs.FS
 	on     atomic.Bool
@@ -98,8 +99,9 @@ func (d *noBlocks) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 	return d.FS.Create(name, c)
 }
 
-// Pebble repeats a flush that finds no block until it finds one. A snapshot gives up waiting for it, and so does a close; what was
-// in memory only is in the log. Pebble never rests meanwhile, and a bubble's clock would stand still, so there is none.
+// Pebble repeats a flush that finds no block until it finds one. A snapshot gives up waiting for it, and so does a
+// close; what was only in memory is in the log. Pebble is never idle meanwhile, so the clock of a bubble would stand
+// still, and the test uses none.
 func TestFlushWithoutABlockHoldsNobody(t *testing.T) {
 	d := &noBlocks{FS: vfs.NewMem()}
 	c := config(d, 1)
@@ -114,7 +116,7 @@ func TestFlushWithoutABlockHoldsNobody(t *testing.T) {
 	until := func(what string, met func() bool) {
 		t.Helper()
 		for began := time.Now(); !met(); time.Sleep(time.Millisecond) {
-			if time.Since(began) > 30*time.Second { // A guard against hanging for ever.
+			if time.Since(began) > 30*time.Second { // Ends a test that hangs.
 				t.Fatal(what)
 			}
 		}
@@ -138,8 +140,8 @@ func TestFlushWithoutABlockHoldsNobody(t *testing.T) {
 	}
 }
 
-// A follower that lags behind the log of its leader, and has no room for the snapshot and the state that it brings, takes none, goes
-// on to vote, and takes it when there is space.
+// A follower that is behind the log of its leader, and has no room for the snapshot and the state in it, installs none,
+// goes on voting, and installs it when there is space.
 func TestInstallWithoutRoomWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d *raftstoretest.SmallDisk
@@ -161,8 +163,8 @@ func TestInstallWithoutRoomWaits(t *testing.T) {
 		l, _ := c.Store(leader(c))
 		storeBlobs(t, l.Group(1).Propose, rand.NewChaCha8([32]byte{2}), 100) // 6 MB.
 		time.Sleep(5 * time.Second)
-		// Full is below 16 MiB, and the ballast of 8 goes: 24. The snapshot alone would fit, the state that it brings would not. The
-		// start gives old files of the log back whenever it comes to it, which would be room enough.
+		// Full is below 16 MiB, and the ballast file of 8 MiB is deleted: 24. The snapshot alone would fit, the state
+		// in it would not. A start deletes old files of the log at a moment of its own, which would free enough space.
 		free, most = 16*mib, 24*mib
 		if !c.Start(2, c.Seeds(3)) {
 			t.Fatal("does not start")

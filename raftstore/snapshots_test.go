@@ -58,7 +58,7 @@ func hasAll(t *testing.T, c *raftstoretest.Cluster, node int) {
 	}
 }
 
-// A disk that does not take a snapshot is broken like one that does not take a log entry: the process ends. It went on once, as a
+// A disk that fails a snapshot is broken like one that fails a log entry: the process ends. Otherwise it would be a
 // follower that is sent the same snapshot for ever and never catches up.
 func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 	for _, name := range []string{"state", "meta.json"} {
@@ -105,7 +105,7 @@ func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 	}
 }
 
-// unreadable fails to read the states of snapshots.
+// unreadable is a file system on which the states of snapshots cannot be read.
 type unreadable struct{ on atomic.Bool }
 
 func (u *unreadable) MaybeError(op errorfs.Op) error {
@@ -117,8 +117,8 @@ func (u *unreadable) MaybeError(op errorfs.Op) error {
 
 func (u *unreadable) String() string { return "unreadable snapshots" }
 
-// A leader whose snapshot cannot be read, or is not what was written, ends, and another one brings the follower up to date. The
-// follower takes no harm.
+// A leader whose snapshot cannot be read, or is not what was written, ends, and another one brings the follower up to
+// date. The follower loses nothing.
 func TestLeaderWithoutASnapshotEnds(t *testing.T) {
 	for _, rotted := range []bool{false, true} {
 		t.Run(fmt.Sprint("rotted ", rotted), func(t *testing.T) {

@@ -73,7 +73,7 @@ func dropLast(t *testing.T, fs vfs.FS) {
 	})
 }
 
-// The start-up check, one damage at a time: refused with a word that helps, or repaired without any effect.
+// The start-up check, one damage at a time: refused with an error that names it, or repaired without any effect.
 func TestStartUpCheck(t *testing.T) {
 	replace := func(t *testing.T, fs vfs.FS, path, old, with string) {
 		f, err := fs.Open(path)
@@ -98,7 +98,7 @@ func TestStartUpCheck(t *testing.T) {
 		config    func(c *raftstore.Config)
 		refused   error
 		word      string
-		count     uint64 // Of "a" when it starts.
+		count     uint64 // Count of "a" after the start.
 		rebuilt   int
 	}{
 		{name: "nothing wrong, state at the log's end", damage: func(*testing.T, *vfs.MemFS) {}, count: commandsBefore},
@@ -263,7 +263,7 @@ func TestStartUpCheck(t *testing.T) {
 	}
 }
 
-// snapshotFile is a file of the newest snapshot.
+// snapshotFile returns the path of a file of the newest snapshot.
 func snapshotFile(t *testing.T, fs vfs.FS, name string) string {
 	t.Helper()
 	ids, err := fs.List("node/snapshots/1")

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// drifting is a ledger that takes one id for another, as a flipped bit in memory would.
+// drifting is a ledger that mistakes one id for another, as a flipped bit in memory would cause.
 type drifting struct {
 	*raftstoretest.Ledger
 	at, as uint64
@@ -24,7 +24,7 @@ func (d drifting) Apply(b raftstore.Batch, cmd []byte) []byte {
 	return d.Ledger.Apply(b, cmd)
 }
 
-// driftingCluster has a drift in some nodes: id 50 becomes what the map says.
+// driftingCluster has a drift in some nodes: they apply id 50 as the id in the map.
 func driftingCluster(t *testing.T, seed uint64, nodes int, drift map[int]uint64) *raftstoretest.Cluster {
 	c := raftstoretest.NewCluster(t, seed, nodes)
 	c.Configure = func(i int, config *raftstore.Config) {
@@ -45,7 +45,7 @@ func stats(c *raftstoretest.Cluster, node int) raftstore.Stats {
 	return s.Stats()
 }
 
-// Replicas that agree say so, and go on.
+// Replicas that agree count the comparison, and go on.
 func TestReplicasAgree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := driftingCluster(t, 21, 3, nil)
@@ -68,7 +68,7 @@ func TestReplicasAgree(t *testing.T) {
 	})
 }
 
-// Many entries make a check due before its time.
+// Many entries make a check due before the interval ends.
 func TestChecksByEntries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 22, 3)
@@ -86,7 +86,8 @@ func TestChecksByEntries(t *testing.T) {
 	})
 }
 
-// A minority that diverges, leader or not, ends itself and does not come back; the others and what was acknowledged stay.
+// A minority that diverges, leader or not, ends itself and does not start again; the others and what was acknowledged
+// stay.
 func TestDivergedMinorityHalts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		nodes int
@@ -123,7 +124,7 @@ func TestDivergedMinorityHalts(t *testing.T) {
 							if !errors.Is(err, raftstore.ErrDiverged) {
 								t.Errorf("node %d starts again: %v", i, err)
 							}
-						} else if got := s.Stats(); got.StateChecks == 0 { // Who ended itself may have had no time to tell.
+						} else if got := s.Stats(); got.StateChecks == 0 { // A node that ended itself may have had no time to send its digest.
 							t.Errorf("node %d: %d checks", i, got.StateChecks)
 						}
 					}
@@ -140,7 +141,7 @@ func TestDivergedMinorityHalts(t *testing.T) {
 	}
 }
 
-// Without a majority nobody is ended: three of three differ, or one of two.
+// Without a majority no process ends: three of three differ, or one of two.
 func TestNobodyHaltsWithoutAMajority(t *testing.T) {
 	for nodes, drift := range map[int]map[int]uint64{3: {1: 51, 2: 52}, 2: {1: 51}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -161,7 +162,7 @@ func TestNobodyHaltsWithoutAMajority(t *testing.T) {
 	}
 }
 
-// A replica that is away when the others compare finds its difference when it is back.
+// A replica that is down when the others compare finds its difference when it is back.
 func TestAbsentReplicaComparesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := driftingCluster(t, 25, 3, map[int]uint64{1: 51})

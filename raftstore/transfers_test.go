@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A follower that did not answer a transfer is left alone for a while; one that refused, or a new term, may be asked at once.
+// A follower that did not answer a transfer is not tried again for a while; one that refused, or a new term, may be
+// tried at once.
 func TestTransfersRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x transfers
@@ -42,15 +43,15 @@ func TestTransfersRest(t *testing.T) {
 	})
 }
 
-// A leader that says again and again for long, and says nothing else, that a transfer goes on is stuck. Refusals of two transfers are
-// not taken for those of one.
+// A leader that answers for long with nothing but refusals because of a transfer is stuck. Refusals of two transfers
+// are not counted as those of one.
 func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 	goesOn := raft.ErrLeadershipTransferInProgress
 	type step struct {
 		times int
-		wait  time.Duration // Before each time.
+		wait  time.Duration // Before each refusal.
 		err   error
-		stuck bool // At the last time.
+		stuck bool // The result of the last one.
 	}
 	for name, steps := range map[string][]step{
 		"stuck":            {{1, 0, goesOn, false}, {10, time.Second, goesOn, false}, {1, time.Second, goesOn, true}},
@@ -74,7 +75,7 @@ func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 	}
 }
 
-// What refused in a leadership that is lost says nothing of the next one.
+// Refusals in a leadership that is lost do not count in the next one.
 func TestLostLeadershipForgetsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x transfers

@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 )
 
-// What damage to Pebble's files does, to Pebble as it comes and to our log: either nothing, or the log is refused.
+// These tests show what damage to Pebble's files does, to Pebble with its defaults and to this package's log: it has no
+// effect, or the log is refused.
 
 // newest returns the file with the highest number among those of a database whose names contain part.
 func newest(t *testing.T, fs vfs.FS, dir, part string) string {
@@ -56,9 +57,10 @@ func flipMiddle(b []byte) []byte {
 	return b
 }
 
-// Pebble as it comes loses synced writes behind one flipped bit of its log without a word (cockroachdb/pebble#453): in the formats
-// before FormatWALSyncChunks, and in every format as long as it writes the log file of its creation. The two columns are why
-// our log asks for the newest format and opens a new database twice; when a row is loud, one of them may not be needed.
+// Pebble with its defaults loses synced writes behind one flipped bit of its log without an error
+// (cockroachdb/pebble#453): in the formats before FormatWALSyncChunks, and in every format while it writes the log file
+// of its creation. The two columns are the reason why this package uses the newest format and opens a new database
+// twice; when a row reports an error, one of them may not be needed.
 func TestPebbleLosesTheLogWithoutAWord(t *testing.T) {
 	for _, format := range []pebble.FormatMajorVersion{pebble.FormatMinSupported, pebble.FormatWALSyncChunks, pebble.FormatNewest} {
 		for _, reopened := range []bool{false, true} {
@@ -113,8 +115,8 @@ func (quiet) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf(format, args...))
 }
 
-// The first log file that raft writes to is one that Pebble protects by itself, without a word from the guard: it has the
-// newest format, and is not the file of the creation.
+// Pebble by itself protects the first log file that Raft writes to, without the guard: it has the newest format, and is
+// not the file of the creation.
 func TestFirstLogFileIsProtected(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	created := &logFiles{FS: mem}
@@ -141,7 +143,7 @@ func TestFirstLogFileIsProtected(t *testing.T) {
 	}
 }
 
-// logFiles remembers the log files that were created.
+// logFiles records the log files that were created.
 type logFiles struct {
 	vfs.FS
 	names []string
@@ -154,8 +156,8 @@ func (l *logFiles) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 	return l.FS.Create(name, c)
 }
 
-// Flipped bits, zeroed sectors and cuts all over the newest log file and the newest MANIFEST of a log that came to rest: it is
-// refused, or whole. Neither file keeps that promise without the guard (cockroachdb/pebble#4560).
+// Flipped bits, zeroed sectors and cuts all over the newest log file and the newest MANIFEST of a log without writes
+// for a while: it is refused, or whole. Without the guard neither file has that property (cockroachdb/pebble#4560).
 func TestDamagedLogIsRefusedOrWhole(t *testing.T) {
 	const flushed, count = 2000, 3000
 	mem := vfs.NewCrashableMem()
@@ -198,7 +200,7 @@ func TestDamagedLogIsRefusedOrWhole(t *testing.T) {
 	}
 }
 
-// damages are what may happen to the contents of a file.
+// damages returns changes that may happen to the contents of a file.
 func damages() map[string]func([]byte) []byte {
 	all := map[string]func([]byte) []byte{
 		"cut at 50%": func(b []byte) []byte { return b[:len(b)/2] },
@@ -226,7 +228,7 @@ func surviving(t *testing.T, fs vfs.FS) (found uint64, err error) {
 	ended := make(chan struct{})
 	var once sync.Once
 	discard := slog.New(slog.DiscardHandler)
-	exit := fatal.NewExit(discard, func(int) { once.Do(func() { close(ended) }) }) // Whoever calls it stops for ever.
+	exit := fatal.NewExit(discard, func(int) { once.Do(func() { close(ended) }) }) // The calling goroutine stops for ever.
 	counted := make(chan error, 1)
 	go func() {
 		d, err := openTest(t, fs, func(o *Options) { o.Exit, o.Logger = exit, fatal.NewLogger(exit, discard, "raftlog") })

@@ -6,12 +6,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A snapshot that replaces a log which goes on behind it, or ends with another entry in the same place, ends the process.
+// A snapshot that replaces a log that goes on behind it, or ends with another entry in the same place, ends the
+// process.
 func TestReplacedLog(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		index, term uint64 // Of the snapshot; the log has entries 1..10 of term 2. 0: there is none.
-		appended    bool   // Before the log is dropped.
+		index, term uint64 // The snapshot's last entry, 0 for none; the log has entries 1..10 of term 2.
+		appended    bool   // An entry is appended before the log is deleted.
 		ends        bool
 	}{
 		{"the log ends before", 12, 3, false, false},
@@ -47,7 +48,7 @@ func TestReplacedLog(t *testing.T) {
 			if ended != c.ends {
 				t.Errorf("the process ends: %t", ended)
 			}
-			wantRange(t, l, 0, 0) // On the disk before it ends.
+			wantRange(t, l, 0, 0) // The log is deleted before the process ends.
 		})
 	}
 }

@@ -32,8 +32,9 @@ func (p *pipes) from(ip net.IP) net.Conn {
 	return here
 }
 
-// However many connections that send nothing are there, and more of them come all the time, a member's is accepted at once:
-// from an address of its own, from one of theirs, and from one that nobody has seen before.
+// However many connections that send nothing are open, and even if more of them arrive all the time, a member's
+// connection is accepted at once: from an address of its own, from one of theirs, and from one that was not seen
+// before.
 func TestMembersConnectBesideSilentConnections(t *testing.T) {
 	member := net.IPv4(10, 0, 0, 1)
 	for _, tc := range []struct {
@@ -76,7 +77,7 @@ func TestMembersConnectBesideSilentConnections(t *testing.T) {
 	}
 }
 
-// The same over TLS on real sockets, where connections also stay silent in the midst of a handshake.
+// The same over TLS on real sockets, where connections also stop in the middle of a handshake.
 func TestMembersConnectBesideUnfinishedHandshakes(t *testing.T) {
 	a := certs.New(t)
 	m, in, address := secured(t, files(a, "n1", time.Hour), "")
@@ -153,7 +154,7 @@ func TestMembersHaveAShareOfTheConnections(t *testing.T) {
 			for range ConnectionsMin {
 				c, _ := p.dial(t.Context(), "")
 				if len(send) > 0 {
-					c.Write(send) // Whether it is still open is not the question.
+					c.Write(send) // It may be closed already.
 				}
 				synctest.Wait()
 			}
@@ -195,12 +196,13 @@ func (f *failing) Accept() (net.Conn, error) {
 	return f.pipes.Accept()
 }
 
-// Whatever accept fails with, the next connection is accepted: after a connection that was reset without a pause, else soon.
+// Whatever error accept fails with, the next connection is accepted: without a pause after a connection that was reset,
+// else soon.
 func TestAcceptGoesOn(t *testing.T) {
 	for _, tc := range []struct {
 		err   error
 		times int
-		max   time.Duration // In the bubble's time, which passes in pauses only.
+		max   time.Duration // In the bubble's time, which passes only during pauses.
 	}{
 		{syscall.ECONNABORTED, 1000, 0},
 		{syscall.EMFILE, 20, 20 * acceptPauseMax},
@@ -235,7 +237,7 @@ func TestAcceptGoesOn(t *testing.T) {
 	}
 }
 
-// Without file descriptors a connection that proved nothing is closed, one for each failure, and a member's is not.
+// Without file descriptors a connection that has proved nothing is closed, one for each failure, and a member's is not.
 func TestConnectionsThatProvedNothingGiveUpTheirDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &failing{pipes: newPipes()}
@@ -250,7 +252,7 @@ func TestConnectionsThatProvedNothingGiveUpTheirDescriptors(t *testing.T) {
 		}
 		synctest.Wait()
 		l.errs = []error{syscall.EMFILE, syscall.EMFILE, syscall.EMFILE}
-		l.dial(t.Context(), "") // Accept waits for one, and fails then.
+		l.dial(t.Context(), "") // Accept returns only after a dial, and fails then.
 		synctest.Wait()
 		time.Sleep(time.Second)
 		if members, all := m.held[stageMember].count, m.Conns(); members != 1 || all != 1+11-3 {
@@ -292,15 +294,15 @@ func TestOldestOfTheAddressWithMostIsDisplaced(t *testing.T) {
 	members := &memberAddresses{}
 	members.add(known)
 	for _, tc := range []struct {
-		held   []netip.Addr // In the order in which they came.
+		held   []netip.Addr // The sources, in the order of accepting.
 		source netip.Addr
-		want   int // Its index.
+		want   int // The index of the displaced one.
 	}{
 		{[]netip.Addr{b, a, a}, b, 0}, // With the new one b has as many, and its first is the oldest.
 		{[]netip.Addr{b, a, a}, known, 1},
 		{[]netip.Addr{a, b, b, b}, a, 1},
-		{[]netip.Addr{known, known, a}, a, 2},     // The members' addresses have no more than the reserve.
-		{[]netip.Addr{known, known, a}, known, 2}, // Nor does it matter who comes.
+		{[]netip.Addr{known, known, a}, a, 2},     // The connections of members' addresses are no more than the reserve.
+		{[]netip.Addr{known, known, a}, known, 2}, // The source of the new one does not matter.
 		{[]netip.Addr{a, known, known, known}, a, 1},
 	} {
 		h := &held{}
