@@ -80,21 +80,21 @@ func TestWrongClockLeadsWhereNobodyElseCan(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, offsets := clocked(t, 3)
-		ill := (leader(c) + 1) % 3
-		offsets[ill].Store(int64(time.Hour))
+		skewed := (leader(c) + 1) % 3
+		offsets[skewed].Store(int64(time.Hour))
 		time.Sleep(10 * time.Second)
 		absent := leader(c)
 		c.Crash(absent)
-		place(t, c, ill, 1) // The third leads.
+		place(t, c, skewed, 1) // The third leads.
 		c.Start(absent, c.Seeds(3))
-		lagging := 3 - ill - absent
+		lagging := 3 - skewed - absent
 		c.Crash(lagging)
 		c.Crash(absent)
 		c.Start(absent, c.Seeds(3))
-		place(t, c, ill, 2)
+		place(t, c, skewed, 2)
 		c.Start(lagging, c.Seeds(3))
 		time.Sleep(30 * time.Second)
-		if leader(c) == ill {
+		if leader(c) == skewed {
 			t.Error("a wrong clock leads although others can")
 		}
 		stopAll(c)

@@ -73,7 +73,7 @@ func TestCloseAnswersReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatal("somebody still waits for an answer")
+			t.Fatal("a caller still waits for an answer")
 		}
 	}
 }

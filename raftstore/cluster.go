@@ -58,15 +58,15 @@ func (s *Store) Cluster() ClusterStatus {
 			}
 			n := &c.Nodes[at]
 			n.Voter = n.Voter && server.Suffrage == raft.Voter
-			heard := g.safe.PeerContact(server.ID)
-			if node == leader && contact.After(heard) {
-				heard = contact
+			last := g.safe.PeerContact(server.ID)
+			if node == leader && contact.After(last) {
+				last = contact
 			}
 			if node == s.c.NodeID {
-				heard = time.Now()
+				last = time.Now()
 			}
-			if heard.After(n.LastContact) {
-				n.LastContact = heard
+			if last.After(n.LastContact) {
+				n.LastContact = last
 			}
 			n.Reachable = !n.LastContact.IsZero() && time.Since(n.LastContact) < reachableFor
 		}

@@ -227,7 +227,7 @@ func TestLearner(t *testing.T) {
 		startAll(t, c, 3)
 		c.Add()
 		c.Configure = func(node int, config *raftstore.Config) { config.Learner = node == 3 }
-		for life := range uint64(2) {
+		for start := range uint64(2) {
 			if !c.Start(3, c.Seeds(3)) {
 				t.Fatal("the learner does not start")
 			}
@@ -239,7 +239,7 @@ func TestLearner(t *testing.T) {
 			if members := s.Group(1).Members(); len(members) != 4 {
 				t.Errorf("%v", members)
 			}
-			if got := place(t, c, 3, life); got != life+1 {
+			if got := place(t, c, 3, start); got != start+1 {
 				t.Errorf("place %d through the learner", got)
 			}
 			c.Crash(3)

@@ -109,20 +109,20 @@ type rotting struct {
 
 // choose waits for tables, snapshots and log files, and chooses the node to damage, whose log then has entries that no
 // snapshot has. The client uses another node.
-func (r *rotting) choose(leads bool) (ill int) {
+func (r *rotting) choose(leads bool) (damaged int) {
 	time.Sleep(5 * time.Second)
-	waitUntil(r.T, time.Minute, "somebody leads", func() bool { return leader(r.c) >= 0 })
-	ill = leader(r.c)
+	waitUntil(r.T, time.Minute, "a node leads", func() bool { return leader(r.c) >= 0 })
+	damaged = leader(r.c)
 	if !leads {
-		ill = (ill + 1) % 3
+		damaged = (damaged + 1) % 3
 	}
-	r.client.through.Store(int64((ill + 1) % 3))
-	s, _ := r.c.Store(ill)
+	r.client.through.Store(int64((damaged + 1) % 3))
+	s, _ := r.c.Store(damaged)
 	for taken := s.Group(1).Status().Snapshots; s.Group(1).Status().Snapshots == taken; {
 		time.Sleep(20 * time.Millisecond)
 	}
 	time.Sleep(400 * time.Millisecond) // The next snapshot is taken after a second at least.
-	return ill
+	return damaged
 }
 
 // whole waits until a node has everything that the others have acknowledged so far.
@@ -135,10 +135,10 @@ func (r *rotting) whole(i int) {
 }
 
 // refuses starts a damaged node, which must not come up.
-func (r *rotting) refuses(what string, ill int, want error) {
+func (r *rotting) refuses(what string, damaged int, want error) {
 	r.Helper()
 	before := r.client.acked.Load()
-	started := r.c.Start(ill, r.c.Seeds(3))
+	started := r.c.Start(damaged, r.c.Seeds(3))
 	if started || want != nil && !errors.Is(r.refused, want) {
 		r.Fatalf("%s: started %t, refused with %v", what, started, r.refused)
 	}
@@ -162,28 +162,28 @@ func tenth(b []byte) []byte { return b[:len(b)/10] }
 
 func (r *rotting) downAndRotten(leads bool, prefix string, suffixes ...string) {
 	r.Helper()
-	ill := r.choose(leads)
-	r.c.Crash(ill)
-	change(r.T, r.c.Nodes[ill].Disk(), prefix, suffixes, tenth)
-	r.refuses(prefix, ill, raftstore.ErrDamaged)
-	r.rejoins(prefix, ill)
+	damaged := r.choose(leads)
+	r.c.Crash(damaged)
+	change(r.T, r.c.Nodes[damaged].Disk(), prefix, suffixes, tenth)
+	r.refuses(prefix, damaged, raftstore.ErrDamaged)
+	r.rejoins(prefix, damaged)
 }
 
 func (r *rotting) rottenState(leads bool) {
 	r.Helper()
-	ill := r.choose(leads)
-	r.c.Crash(ill)
-	disk := r.c.Nodes[ill].Disk()
+	damaged := r.choose(leads)
+	r.c.Crash(damaged)
+	disk := r.c.Nodes[damaged].Disk()
 	change(r.T, disk, "state/", []string{".sst"}, tenth)
-	r.refuses("the state", ill, nil)
+	r.refuses("the state", damaged, nil)
 	if err := disk.RemoveAll("node/state"); err != nil {
 		r.Fatal(err)
 	}
-	if !r.c.Start(ill, r.c.Seeds(3)) {
+	if !r.c.Start(damaged, r.c.Seeds(3)) {
 		r.Fatalf("does not start without its state: %v", r.refused)
 	}
-	if rebuilt := stats(r.c, ill).StatesRebuilt; rebuilt != 1 {
+	if rebuilt := stats(r.c, damaged).StatesRebuilt; rebuilt != 1 {
 		r.Errorf("%d states were rebuilt", rebuilt)
 	}
-	r.whole(ill)
+	r.whole(damaged)
 }

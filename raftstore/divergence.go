@@ -56,7 +56,7 @@ type verdict struct {
 // tally counts the digests of the voters. REQUIRES: this node has applied the check.
 func (c *check) count(servers raft.Configuration, self string) verdict {
 	v := verdict{votes: map[uint64]int{}}
-	heard, seen := 0, map[string]bool{}
+	counted, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
 		if seen[nodeOf(server.ID)] { // Another incarnation: a node counts once.
 			continue
@@ -72,11 +72,11 @@ func (c *check) count(servers raft.Configuration, self string) verdict {
 		v.different = v.different || digest != c.digest
 		if server.Suffrage == raft.Voter {
 			v.votes[digest]++
-			heard++
+			counted++
 		}
 	}
 	all := voters(servers)
-	v.complete = heard == all
+	v.complete = counted == all
 	for digest, n := range v.votes {
 		if n > all/2 {
 			v.majority, v.decided = digest, true

@@ -27,7 +27,7 @@ func (s *Store) Drain(ctx context.Context) error {
 	s.abstain(ctx)
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
-			return fmt.Errorf("group %d: nobody takes the leadership over", id)
+			return fmt.Errorf("group %d: no other voter takes the leadership", id)
 		}
 	}
 	return ctx.Err()

@@ -14,7 +14,7 @@ import (
 // A second process on a copy of a member's directory is refused before it may vote, by the members and by a look at the
 // address in the copy. With the first one's address it is refused too, when only members reach that address.
 func TestSecondProcessOnACopyIsRefused(t *testing.T) {
-	for name, configure := range map[string]func(c *raftstoretest.Cluster, twin *raftstoretest.Node, config *raftstore.Config){
+	for name, configure := range map[string]func(c *raftstoretest.Cluster, second *raftstoretest.Node, config *raftstore.Config){
 		"another address": func(*raftstoretest.Cluster, *raftstoretest.Node, *raftstore.Config) {},
 		"the same address": func(c *raftstoretest.Cluster, _ *raftstoretest.Node, config *raftstore.Config) {
 			config.Advertise = c.Nodes[1].Address
@@ -25,12 +25,12 @@ func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 				c := raftstoretest.NewCluster(t, 41, 3)
 				startAll(t, c, 3)
 				place(t, c, 0, 1)
-				twin := c.Copy(1)
+				second := c.Copy(1)
 				var failed error
 				c.Failed = func(_ int, err error) { failed = err }
 				c.Configure = func(i int, config *raftstore.Config) {
 					if i == 3 {
-						configure(c, twin, config)
+						configure(c, second, config)
 					}
 				}
 				terms := term(c, 0)
@@ -42,7 +42,7 @@ func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if got := term(c, 0); got != terms {
-					t.Errorf("somebody stood for election: term %d became %d", terms, got)
+					t.Errorf("a node campaigned: term %d became %d", terms, got)
 				}
 				place(t, c, 1, 2) // The first process goes on.
 				if c.Exits.Load() != 0 {

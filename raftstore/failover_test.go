@@ -37,7 +37,7 @@ func TestFailover(t *testing.T) {
 				startAll(t, c, 3)
 				all := []time.Duration{}
 				for round := range uint64(100) {
-					waitUntil(t, time.Minute, "somebody leads", func() bool { return leader(c) >= 0 })
+					waitUntil(t, time.Minute, "a node leads", func() bool { return leader(c) >= 0 })
 					dead := leader(c)
 					for i := range c.Nodes { // Every node has a connection to the leader.
 						place(t, c, i, round*10+uint64(i))
@@ -140,7 +140,7 @@ func TestPooledConnectionsAreDead(t *testing.T) {
 		began := time.Now()
 		place(t, c, follower, 3)
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("the first life's connection is still in use: %s", took)
+			t.Errorf("the connection of the first process is still in use: %s", took)
 		}
 		stopAll(c)
 	})

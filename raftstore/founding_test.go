@@ -16,10 +16,10 @@ import (
 
 // found starts nodes with their groups and returns the stores and errors of those that finished within a minute. Groups
 // with a 0 in front are a proposal.
-func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []*raftstore.Store, failed []error, told [][]uint16) {
+func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []*raftstore.Store, failed []error, chosen [][]uint16) {
 	t.Helper()
 	n := len(groups)
-	stores, failed, told = make([]*raftstore.Store, n), make([]error, n), make([][]uint16, n)
+	stores, failed, chosen = make([]*raftstore.Store, n), make([]error, n), make([][]uint16, n)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	opened := make(chan int)
@@ -28,7 +28,7 @@ func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []
 		config.Groups = groups[i]
 		if groups[i][0] == 0 {
 			config.AnyGroups, config.Groups = true, groups[i][1:]
-			config.Grouped = func(groups []uint16) { told[i] = groups }
+			config.Grouped = func(groups []uint16) { chosen[i] = groups }
 		}
 		config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }
 		go func() {
@@ -40,7 +40,7 @@ func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []
 	for range groups {
 		<-opened
 	}
-	return stores, failed, told
+	return stores, failed, chosen
 }
 
 // Founders that insist on different numbers of groups all end, whichever notices first, and name both numbers.
@@ -84,13 +84,13 @@ func TestGroupsAreTaken(t *testing.T) {
 		t.Run(fmt.Sprint(test.groups), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := raftstoretest.NewCluster(t, 52, 3)
-				stores, failed, told := found(t, c, test.groups)
+				stores, failed, chosen := found(t, c, test.groups)
 				for i, s := range stores {
 					if s == nil {
 						t.Fatalf("n%d: %v", i+1, failed[i])
 					}
-					if ids := groupsOf(s); !slices.Equal(ids, test.want) || told[i] != nil && !slices.Equal(told[i], test.want) {
-						t.Errorf("n%d has groups %v and was told of %v", i+1, ids, told[i])
+					if ids := groupsOf(s); !slices.Equal(ids, test.want) || chosen[i] != nil && !slices.Equal(chosen[i], test.want) {
+						t.Errorf("n%d has groups %v and GroupsChosen got %v", i+1, ids, chosen[i])
 					}
 				}
 				late := c.Add()

@@ -131,10 +131,10 @@ func TestFollowerWithABadDiskDelaysNobody(t *testing.T) {
 				} else {
 					disks[bad].hold.Store(&release)
 				}
-				ill := measure()
-				t.Logf("longest of %d commands: %s, with a bad disk %s", commands, healthy, ill)
-				if ill > 2*healthy {
-					t.Errorf("a command took %s with a bad disk, and at most %s without", ill, healthy)
+				degraded := measure()
+				t.Logf("longest of %d commands: %s, with a bad disk %s", commands, healthy, degraded)
+				if degraded > 2*healthy {
+					t.Errorf("a command took %s with a bad disk, and at most %s without", degraded, healthy)
 				}
 				if leader(c) != lead {
 					t.Error("the leadership changed")

@@ -336,7 +336,7 @@ func TestPeerPortRefusesStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Write([]byte(strings.Repeat("stranger", 4)))
+	c.Write([]byte(strings.Repeat("nonsense", 4)))
 	c.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("got an answer")

@@ -141,8 +141,8 @@ func (m *machine) commit(last statedb.Applied) statedb.Applied {
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {
-	node, removed, ours, err := splitRemoved(l.Data)
-	if ours && err == nil {
+	node, removed, isRemoval, err := splitRemoved(l.Data)
+	if isRemoval && err == nil {
 		m.applyRemoved(node, removed)
 		return nil
 	}

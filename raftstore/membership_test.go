@@ -334,7 +334,7 @@ func TestSeedsByName(t *testing.T) {
 		startEach(c, nil, 0, 1, 2)
 		time.Sleep(15 * time.Second)
 		if up(c) != 0 {
-			t.Error("founded without knowing anybody")
+			t.Error("founded without a reachable seed")
 		}
 		waitUntil(t, time.Minute, "all are up", func() bool { return up(c) == 3 })
 		place(t, c, 0, 1)
@@ -372,7 +372,7 @@ func TestAboutAndStatus(t *testing.T) {
 			t.Errorf("%+v", status)
 		}
 		if _, err := s.About(t.Context(), "n9"); err == nil {
-			t.Error("a node that is no member told about itself")
+			t.Error("the NodeInfo of a node that is not a member was answered")
 		}
 		stopAll(c)
 	})

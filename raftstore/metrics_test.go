@@ -27,7 +27,7 @@ func TestFiguresOfALeader(t *testing.T) {
 				place(t, c, at, id)
 			}
 			s, _ := c.Store(at)
-			waitUntil(t, time.Minute, "heartbeats tell that the followers have everything", func() bool {
+			waitUntil(t, time.Minute, "heartbeats report that the followers have everything", func() bool {
 				return !slices.ContainsFunc(s.Group(1).Status().Peers, func(p raftstore.PeerStatus) bool { return p.Lag > 0 })
 			})
 			status := s.Group(1).Status()

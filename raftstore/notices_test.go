@@ -44,13 +44,13 @@ func TestManyNoticesWhileTheirReaderWaits(t *testing.T) {
 			return s
 		}
 		claims := func() bool { return store(0).Group(1).Status().State == "Leader" }
-		somebody := func() { waitUntil(t, time.Minute, "another node leads", func() bool { return leader(c) > 0 }) }
+		waitForOther := func() { waitUntil(t, time.Minute, "another node leads", func() bool { return leader(c) > 0 }) }
 		away := func() {
 			for i := 1; i < 3; i++ {
 				c.Net.Cut(c.Nodes[0].Address, c.Nodes[i].Address, true)
 				c.Net.Cut(c.Nodes[i].Address, c.Nodes[0].Address, true)
 			}
-			somebody()
+			waitForOther()
 			time.Sleep(2 * time.Second) // The node's lease ends.
 			c.Net.Heal()
 		}

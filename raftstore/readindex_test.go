@@ -60,7 +60,7 @@ func (p *partition) begin(t *testing.T, late ...int) {
 		taken = <-acknowledged
 	}
 	if !taken {
-		t.Error("nobody takes the command")
+		t.Error("no node takes the command")
 	}
 }
 

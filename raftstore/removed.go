@@ -35,8 +35,8 @@ func removedEntry(node string, removed bool) []byte {
 	return b
 }
 
-// splitRemoved decodes an entry that records or clears a removal; ours is false for all other entries.
-func splitRemoved(entry []byte) (node string, removed, ours bool, err error) {
+// splitRemoved decodes an entry that records or clears a removal; isRemoval is false for all other entries.
+func splitRemoved(entry []byte) (node string, removed, isRemoval bool, err error) {
 	if len(entry) == 0 || entry[0] != removedVersion {
 		return "", false, false, nil
 	}

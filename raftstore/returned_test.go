@@ -27,7 +27,7 @@ func TestReturnedNodeIsNeededAtOnce(t *testing.T) {
 					if !c.Start(away, c.Seeds(3)) {
 						t.Fatal("does not start")
 					}
-					waitUntil(t, 4*time.Second, "it hears the leader", func() bool {
+					waitUntil(t, 4*time.Second, "it is in contact with the leader", func() bool {
 						s, _ := c.Store(away)
 						return s != nil && time.Since(s.Group(1).Freshness().Contact) < 100*time.Millisecond
 					})

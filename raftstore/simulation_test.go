@@ -116,7 +116,7 @@ func (s *simulation) client(number uint64) {
 // propose returns the place of an id, or 0 when the outcome is unknown. An answer counts only if the process of its
 // node still ran when it arrived.
 func (s *simulation) propose(node int, id uint64) uint64 {
-	store, life := s.c.Store(node)
+	store, generation := s.c.Store(node)
 	if store == nil {
 		return 0
 	}
@@ -125,7 +125,7 @@ func (s *simulation) propose(node int, id uint64) uint64 {
 	result, err := store.Group(1).Propose(ctx, raftstoretest.LedgerCommand(id))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || !s.c.Same(node, life) {
+	if err != nil || !s.c.Same(node, generation) {
 		s.unknown++
 		return 0
 	}

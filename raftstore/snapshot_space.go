@@ -12,7 +12,7 @@ import (
 // Where the node's own log fills the disk, a snapshot would be the only way to space, but it needs more space before it
 // frees any. That takes a configured reserve below what a snapshot needs, or a state that outgrew its last snapshot.
 // The node then stays Low, running and readable until somebody gives it space.
-var errNoRoom = errors.New("the disk has no room for a snapshot, so the log is not cut")
+var errNoRoom = errors.New("the disk has no room for a snapshot, so the log is not truncated")
 
 // freeCheckBytes is the number of bytes of a snapshot after which free space is measured again, because other files
 // grow too.

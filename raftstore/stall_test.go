@@ -22,7 +22,7 @@ func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 		answered = f.trans.RequestPreVote(f.identity.Server, f.address, &raft.RequestPreVoteRequest{RPCHeader: f.header, Term: 31, LastLogIndex: 30, LastLogTerm: 29}, &vote) == nil
 	}
 	if !answered {
-		t.Errorf("a candidate heard nothing for %s", time.Since(began))
+		t.Errorf("a candidate got no answer for %s", time.Since(began))
 	}
 	if err := stopped.CloseWithError(io.ErrUnexpectedEOF); err != nil {
 		t.Fatal(err)

@@ -151,22 +151,22 @@ func (g *Group) proposeCheck() {
 
 // sendDigests sends this node's new digests to all members, and records the digests in their answers.
 func (a *agreement) tell() {
-	var fresh []sighting
+	var unsent []sighting
 	a.mu.Lock()
 	for group, all := range a.checks {
 		for _, c := range all {
-			if c.applied && !c.told && len(fresh) < checkBatch {
+			if c.applied && !c.told && len(unsent) < checkBatch {
 				c.told = true
-				fresh = append(fresh, sighting{group, c.index, c.digest})
+				unsent = append(unsent, sighting{group, c.index, c.digest})
 			}
 		}
 	}
 	a.mu.Unlock()
-	if len(fresh) == checkBatch {
+	if len(unsent) == checkBatch {
 		a.rouse()
 	}
 	peers := map[string]string{}
-	for _, f := range fresh {
+	for _, f := range unsent {
 		for _, server := range a.store.groups[f.Group].servers().Servers {
 			peers[nodeOf(server.ID)] = string(server.Address)
 		}
@@ -174,37 +174,37 @@ func (a *agreement) tell() {
 	}
 	delete(peers, a.store.c.NodeID)
 	for node, address := range peers {
-		a.store.background.Go(func() { a.ask(node, address, fresh) })
+		a.store.background.Go(func() { a.ask(node, address, unsent) })
 	}
 }
 
-func (a *agreement) ask(node, address string, fresh []sighting) {
+func (a *agreement) ask(node, address string, unsent []sighting) {
 	ctx, cancel := context.WithTimeout(a.store.life, checkTimeout)
 	defer cancel()
-	theirs, err := a.store.ask(ctx, address, question{Op: "digests", Digests: fresh})
+	reply, err := a.store.ask(ctx, address, question{Op: "digests", Digests: unsent})
 	if err == nil {
-		a.hear(node, theirs.Digests)
+		a.hear(node, reply.Digests)
 	}
 }
 
 // answer records the digests of another node and returns those of this one at the same checks.
-func (a *agreement) answer(node string, theirs []sighting) (ours []sighting) {
-	a.hear(node, theirs)
+func (a *agreement) answer(node string, received []sighting) (local []sighting) {
+	a.hear(node, received)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, t := range theirs {
+	for _, t := range received {
 		for _, c := range a.checks[t.Group] {
 			if c.index == t.Index && c.applied {
-				ours = append(ours, sighting{t.Group, t.Index, c.digest})
+				local = append(local, sighting{t.Group, t.Index, c.digest})
 			}
 		}
 	}
-	return ours
+	return local
 }
 
 // recordPeerDigests records the digests of another node. The first digest of a node for a check counts.
-func (a *agreement) hear(node string, theirs []sighting) {
-	for _, t := range theirs {
+func (a *agreement) hear(node string, received []sighting) {
+	for _, t := range received {
 		if a.store.groups[t.Group] == nil {
 			continue
 		}

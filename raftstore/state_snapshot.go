@@ -36,10 +36,10 @@ type persist struct {
 // snapshot, and the log has everything.
 func (p *persist) Persist(sink raft.SnapshotSink) error {
 	m := p.machine
-	life := m.store.life
+	ctx := m.store.life
 	select {
 	case m.store.snapshotting <- struct{}{}: // BOUND: one snapshot at a time per node.
-	case <-life.Done():
+	case <-ctx.Done():
 		return ErrClosed
 	}
 	defer func() { <-m.store.snapshotting }()
@@ -47,7 +47,7 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 		return err
 	}
 	start := time.Now()
-	if err := m.store.state.Flush(life.Done()); err != nil {
+	if err := m.store.state.Flush(ctx.Done()); err != nil {
 		return err
 	}
 	c := &counter{w: sink}
@@ -59,7 +59,7 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 	}
 	look := uint64(roomLook)
 	err = p.snap.Each(func(key, value []byte) error {
-		if life.Err() != nil {
+		if ctx.Err() != nil {
 			return ErrClosed
 		}
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.

@@ -16,27 +16,27 @@ func TestTransfersRest(t *testing.T) {
 		var x transfers
 		late := errors.New("leadership transfer timeout")
 		for i, step := range []struct {
-			term uint64
-			to   raft.ServerID
-			wait time.Duration
-			rest bool
-			err  error
+			term    uint64
+			to      raft.ServerID
+			wait    time.Duration
+			pending bool
+			err     error
 		}{
 			{term: 2, to: "a", err: late},
-			{term: 2, to: "a", rest: true},
+			{term: 2, to: "a", pending: true},
 			{term: 2, to: "b", err: errors.New("failed to make TimeoutNow RPC to b: no")},
 			{term: 2, to: "b", err: raft.ErrLeadershipTransferInProgress},
 			{term: 2, to: "b", err: raft.ErrNotLeader},
 			{term: 2, to: "b", err: late},
-			{term: 2, to: "b", rest: true, wait: transferRest / 2},
+			{term: 2, to: "b", pending: true, wait: transferRest / 2},
 			{term: 2, to: "b", err: late, wait: transferRest / 2},
 			{term: 3, to: "b", err: late},
 		} {
 			time.Sleep(step.wait)
-			if err := x.begin(step.term, step.to); (err != nil) != step.rest {
+			if err := x.begin(step.term, step.to); (err != nil) != step.pending {
 				t.Errorf("step %d: %v", i, err)
 			}
-			if !step.rest {
+			if !step.pending {
 				x.end(step.term, step.to, step.err)
 			}
 		}

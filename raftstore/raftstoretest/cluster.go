@@ -84,17 +84,17 @@ func (c *Cluster) Seeds(count int) (all []string) {
 func (c *Cluster) Start(i int, seeds []string) bool {
 	n := c.Nodes[i]
 	ctx, cancel := context.WithCancel(context.Background())
-	config, life := c.begin(i, seeds, cancel)
+	config, generation := c.begin(i, seeds, cancel)
 	store, err := raftstore.OpenContext(ctx, config)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.life == life && err == nil:
+	case n.life == generation && err == nil:
 		n.store = store
 		return true
 	case err == nil: // Killed while it opened.
 		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
-	case n.life == life:
+	case n.life == generation:
 		n.life++
 		n.alive = false
 		n.host.Kill()
@@ -113,13 +113,13 @@ func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 	return config
 }
 
-func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (config raftstore.Config, life int) {
+func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (config raftstore.Config, generation int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.life++
 	n.cancel, n.gone = cancel, make(chan struct{})
-	life, ledger := n.life, NewLedger()
+	generation, ledger := n.life, NewLedger()
 	var once sync.Once // Several goroutines may notice that the disk fails.
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
 	config = raftstore.Config{
@@ -130,7 +130,7 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 		Exit: func(int) {
 			once.Do(func() {
 				c.Exits.Add(1)
-				go c.end(n, life, (*Host).Kill)
+				go c.end(n, generation, (*Host).Kill)
 			})
 			runtime.Goexit()
 		},
@@ -138,7 +138,7 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 	if c.Configure != nil {
 		c.Configure(i, &config)
 	}
-	return config, life
+	return config, generation
 }
 
 // Disk returns the node's present disk. What is written to it while the node runs looks to the node like corruption.
@@ -165,15 +165,15 @@ func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).Vanish) }
 //
 // INVARIANT: first the node's answers stop counting (generation, network), then the disk is copied. So whatever was
 // answered or sent is on the copy if it was durable then.
-func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
+func (c *Cluster) end(n *Node, generation int, disconnect func(*Host)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.alive || life != 0 && life != n.life {
+	if !n.alive || generation != 0 && generation != n.life {
 		return
 	}
 	n.life++
 	n.alive = false
-	leave(n.host)
+	disconnect(n.host)
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
 	n.cancel()
 	close(n.gone)
@@ -187,7 +187,7 @@ func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
 func (c *Cluster) Stop(i int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
-	store, host, life, gone := n.store, n.host, n.life, n.gone
+	store, host, generation, stopped := n.store, n.host, n.life, n.gone
 	n.store = nil
 	n.mu.Unlock()
 	closed := make(chan error, 1)
@@ -197,13 +197,13 @@ func (c *Cluster) Stop(i int) {
 		if err != nil {
 			c.t.Errorf("%s: %v", n.ID, err)
 		}
-	case <-gone:
+	case <-stopped:
 		return
 	}
 	host.Kill()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.life == life { // Else it was killed, or is started again.
+	if n.life == generation { // Else it was killed, or is started again.
 		n.life++
 		n.alive = false
 	}
@@ -229,7 +229,7 @@ func (c *Cluster) Ledger(i int) *Ledger {
 }
 
 // SameGeneration reports whether node i was neither started nor ended since the generation.
-func (c *Cluster) Same(i, life int) bool {
+func (c *Cluster) Same(i, generation int) bool {
 	_, now := c.Store(i)
-	return now == life
+	return now == generation
 }

@@ -151,11 +151,11 @@ func (h *Host) Dial(ctx context.Context, address string) (net.Conn, error) {
 		return nil, fmt.Errorf("dial %s: %w", address, syscall.ECONNREFUSED)
 	}
 	there, back := n.flow(h, peer), n.flow(peer, h)
-	mine, theirs := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
-	n.conns[mine], n.conns[theirs] = struct{}{}, struct{}{}
-	peer.backlog = append(peer.backlog, theirs)
+	local, remote := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
+	n.conns[local], n.conns[remote] = struct{}{}, struct{}{}
+	peer.backlog = append(peer.backlog, remote)
 	n.moved.Broadcast()
-	return mine, nil
+	return local, nil
 }
 
 func (n *Network) wake() {

@@ -29,9 +29,9 @@ type gates struct {
 
 var errUnwanted = errors.New("this node no longer leads, or the server is no longer a member")
 
-// wait blocks while calls to a server are held back. It returns errNotReplicating when life ends, or when the call is
+// wait blocks while calls to a server are held back. It returns errNotReplicating when done is closed, or when the call is
 // no longer wanted.
-func (g *gates) pass(id raft.ServerID, term uint64, life <-chan struct{}) error {
+func (g *gates) pass(id raft.ServerID, term uint64, done <-chan struct{}) error {
 	g.mu.Lock()
 	shut, wanted := g.shut[id], g.wanted
 	g.mu.Unlock()
@@ -44,7 +44,7 @@ func (g *gates) pass(id raft.ServerID, term uint64, life <-chan struct{}) error 
 		select {
 		case <-shut:
 			return nil
-		case <-life:
+		case <-done:
 			return errUnwanted
 		case <-look.C:
 			if !wanted(term, id) {

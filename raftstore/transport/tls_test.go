@@ -55,7 +55,7 @@ func TestMembersSpeak(t *testing.T) {
 	a := certs.New(t)
 	_, in, address := secured(t, files(a, "n1", time.Hour), "")
 	_, out, _ := secured(t, files(a, "n2", time.Hour), "n1")
-	speak := func(out *Streams) error {
+	connect := func(out *Streams) error {
 		c, err := out.Dial("", 5*time.Second)
 		if err != nil {
 			return err
@@ -84,12 +84,12 @@ func TestMembersSpeak(t *testing.T) {
 		}
 		return s
 	}
-	if err := speak(dialTo(out)); err != nil {
+	if err := connect(dialTo(out)); err != nil {
 		t.Fatal(err)
 	}
 	_, wrong, _ := secured(t, files(a, "n2", time.Hour), "n3")
-	if err := speak(dialTo(wrong)); err == nil {
-		t.Error("spoke to n1 at the address of n3")
+	if err := connect(dialTo(wrong)); err == nil {
+		t.Error("connected to n1 at the address of n3")
 	}
 	before, _ := in.mux.c.Credentials.current()
 	files(a, "n1", 2*time.Hour)
@@ -97,7 +97,7 @@ func TestMembersSpeak(t *testing.T) {
 	if after, _ := in.mux.c.Credentials.current(); string(after.Certificate[0]) == string(before.Certificate[0]) {
 		t.Error("the changed certificate is not taken up")
 	}
-	if err := speak(out); err != nil {
+	if err := connect(out); err != nil {
 		t.Error(err)
 	}
 }
@@ -214,10 +214,10 @@ func TestStrangersLeaveNothing(t *testing.T) {
 				turnedAway(t, m, address, who, want)
 			}
 			if got := counted(m)[who.count] - first; got != 300 {
-				t.Errorf("300 strangers are counted as %d", got)
+				t.Errorf("300 refusals are counted as %d", got)
 			}
 			if grown := int64(heap()) - int64(before); grown > 1<<20 {
-				t.Errorf("300 strangers left %d bytes", grown)
+				t.Errorf("300 refused connections left %d bytes", grown)
 			}
 		}) {
 			return // The counts of the other kinds would be wrong, too.
