@@ -141,8 +141,8 @@ type otherDigest struct{ *raftstoretest.Counters }
 
 func (o otherDigest) Digest() uint64 { return o.Counters.Digest() + 1 }
 
-// A power failure at every call of a restore leaves a directory that is empty, that refuses to start and can be restored
-// again, or that is complete.
+// A power failure at every call of a restore leaves a directory that is empty, that refuses to start and can be
+// restored again, or that is complete.
 func TestPowerFailureDuringRestore(t *testing.T) {
 	var m raftstore.Manifest
 	var b []byte

@@ -88,7 +88,7 @@ func readMessage(r io.Reader, m any) error {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > controlBytesMax {
-		return fmt.Errorf("control message of %d bytes", n)
+		return fmt.Errorf("a control message of %d bytes, at most %d", n, controlBytesMax)
 	}
 	b, err := io.ReadAll(io.LimitReader(r, int64(n)))
 	if err != nil {

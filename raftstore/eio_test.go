@@ -118,12 +118,13 @@ func (f *failing) run(t *testing.T) (disk *vfs.MemFS, acked int, how string) {
 	}
 }
 
-// eioParts is the number of processes that share the work. A process of the test must be gone 10 s after its first fault:
-// Pebble then flushes deleted ranges, and panics in a store that an injected fault has ended.
+// eioParts is the number of processes that share the work. A process of the test must be gone 10 s after its first
+// fault: Pebble then flushes deleted ranges, and panics in a store that an injected fault has ended.
 const eioParts = 8
 
-// An input/output error at every class of write to log, guard, state, snapshots and identity: the process ends, or refuses
-// to start, or goes on because nothing depended on the call; and what was acknowledged is there at the next start.
+// An input/output error at every class of write to log, guard, state, snapshots and identity: the process ends, or
+// refuses to start, or goes on because nothing depended on the call; and what was acknowledged is there at the next
+// start.
 func TestInputOutputErrors(t *testing.T) {
 	if part, child := os.LookupEnv("GAVEL_EIO_PART"); child {
 		outcomes := injectPart(t, part)

@@ -60,8 +60,8 @@ func (f brokenFile) sync(really func() error) error {
 func (f brokenFile) Sync() error     { return f.sync(f.File.Sync) }
 func (f brokenFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-// A log write that hangs ends the process after the limit, whether the log or the guard hangs; a shorter stall does not.
-// Nothing softer frees a group whose leader's disk hangs (hashicorp/raft#503).
+// A log write that hangs ends the process after the limit, whether the log or the guard hangs; a shorter stall does
+// not. Nothing softer frees a group whose leader's disk hangs (hashicorp/raft#503).
 func TestStalledDiskEndsTheProcess(t *testing.T) {
 	for _, suffix := range []string{".log", "guard"} {
 		for stall, wantExit := range map[time.Duration]bool{4 * time.Second: false, 11 * time.Second: true} {

@@ -34,8 +34,8 @@ type identity struct {
 
 	Former []string `json:"former,omitempty"` // Cluster ids before RecoverQuorum; log and snapshots may still carry them.
 
-	// CRC is the checksum of all other fields as JSON, 8 hex digits; empty in old directories. The file names the incarnation, and
-	// with one flipped bit in it a node would wait for ever.
+	// CRC is the checksum of all other fields as JSON, 8 hex digits; empty in old directories. The file names the
+	// incarnation, and with one flipped bit in it a node would wait for ever.
 	CRC string `json:"crc32c,omitempty"`
 }
 

@@ -159,14 +159,14 @@ func TestRaftConfiguration(t *testing.T) {
 		{"ShutdownOnRemove", c.ShutdownOnRemove, false, "a removed node may be admitted again without a restart"},
 		{"TrailingLogs", c.TrailingLogs, uint64(120_000), "a follower that was away for two minutes gets entries, not a snapshot; more than two snapshots apart (raft#85)"},
 		{"SnapshotThreshold", c.SnapshotThreshold, uint64(50_000), "see TrailingLogs"},
-		{"SnapshotInterval", c.SnapshotInterval, time.Minute, "how often that is looked at, up to twice as long, so that groups do not take theirs at once"},
-		{"NoSnapshotRestoreOnStart", c.NoSnapshotRestoreOnStart, true, "the state is on disk, and the start-up check says whether it is good"},
+		{"SnapshotInterval", c.SnapshotInterval, time.Minute, "time between two checks, up to twice as long, so that groups do not take their snapshots at once"},
+		{"NoSnapshotRestoreOnStart", c.NoSnapshotRestoreOnStart, true, "the state is on disk, and the start-up check decides whether it is used"},
 		{"RestoreCommittedLogs", c.RestoreCommittedLogs, false, "broken in v1.8.0, see TestRestoreCommittedLogsIsStillBroken"},
-		{"PreVoteDisabled", c.PreVoteDisabled, false, "a node that comes back would depose leaders; the brakes of the transport stand on it, too"},
+		{"PreVoteDisabled", c.PreVoteDisabled, false, "a node that comes back would depose leaders; the admission of the transport relies on it, too"},
 		{"NoLegacyTelemetry", c.NoLegacyTelemetry, true, "its metrics would be counted twice"},
 		{"ProtocolVersion", c.ProtocolVersion, raft.ProtocolVersion(3), "ids of servers are not their addresses: incarnations, and nodes that move, need that"},
 		{"LocalID", c.LocalID, raft.ServerID("n1"), "the incarnation of the directory"},
-		{"NotifyCh", c.NotifyCh, (chan<- bool)(leads), "leadership is known by its notices, which follow drains: raft waits while they are not read"},
+		{"NotifyCh", c.NotifyCh, (chan<- bool)(leads), "leadership is known by its notices, which watchLeadership drains: Raft waits while they are not read"},
 		{"RPCsInFlight", s.c.RPCsInFlight, 2, "more ruin batching and latency (raft PR #541); 1 is for an operator whose follower gets no entries (raft#612)"},
 	} {
 		if v.got != v.want {

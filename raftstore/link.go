@@ -167,7 +167,7 @@ func readFrame(r io.Reader) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > frameBytesMax {
-		return nil, fmt.Errorf("a frame of %d bytes", n)
+		return nil, fmt.Errorf("a frame of %d bytes, at most %d", n, frameBytesMax)
 	}
 	b := make([]byte, n)
 	_, err := io.ReadFull(r, b)

@@ -59,8 +59,8 @@ func (l *latency) read() (all Latencies) {
 // PeerStatus is a follower as its leader sees it.
 type PeerStatus struct {
 	Node string
-	// Lag is how many entries its log was shorter than the leader's log is now, as of its last answer. Under load it includes what was
-	// written since that answer.
+	// Lag is how many entries its log was shorter than the leader's log is now, as of its last answer. Under load it
+	// includes what was written since that answer.
 	Lag     uint64
 	Contact time.Time // When it last answered; zero: never.
 }

@@ -42,8 +42,8 @@ type Store struct {
 	abstaining atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
 	members    chan struct{}     // Holds one element when the members of a group changed.
 	founding   *founding         // Used while this node has no cluster.
-	// membership admits one change of members at a time. It is a channel and not a mutex, because simulated time goes on while a
-	// goroutine waits for a channel. BOUND: one.
+	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
+	// on while a goroutine waits for a channel. BOUND: one.
 	membership   chan struct{}
 	links        links
 	life         context.Context // Ends with Close.

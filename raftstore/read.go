@@ -32,7 +32,8 @@ func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 	if term == 0 || g.verifyLeader(ctx) != nil || !g.confirmed(ctx, term, began) {
 		return 0, ErrNotLeader
 	}
-	// The term comes from Raft itself, whose notices come later; a leadership that was lost and won again is another one.
+	// The term comes from Raft itself, whose notices come later; a leadership that was lost and won again is another
+	// one.
 	if g.raft.CurrentTerm() != term {
 		return 0, ErrNotLeader
 	}

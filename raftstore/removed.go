@@ -49,7 +49,7 @@ func splitRemoved(entry []byte) (node string, removed, isRemoval bool, err error
 // setRemoved replicates that a node was removed, or that it may come back. REQUIRES: this node leads.
 func (g *Group) setRemoved(node string, removed bool) error {
 	if node == "" || len(node) > nodeIDBytesMax {
-		return errors.New("the node has no name, or one too long")
+		return errors.New("the node id is empty or too long")
 	}
 	if g.isRemoved(node) == removed {
 		return nil

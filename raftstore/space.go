@@ -21,9 +21,9 @@ const ReserveOff = -1
 const (
 	ballastName = "ballast"
 
-	// The default reserve is the largest of a twentieth of the disk, 1 GiB, and two of the newest snapshot. A snapshot that is not
-	// larger than the last one then always has room above the reserve: its size is at most half of the reserve, and the other half is
-	// more than 192 MiB. So the log is truncated as long as commands are taken.
+	// The default reserve is the largest of a twentieth of the disk, 1 GiB, and two of the newest snapshot. A snapshot
+	// that is not larger than the last one then always has room above the reserve: its size is at most half of the
+	// reserve, and the other half is more than 192 MiB. So the log is truncated as long as commands are taken.
 	reserveShare    = 20
 	reserveBytesMin = 1 << 30
 	reserveSnaps    = 2

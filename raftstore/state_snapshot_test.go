@@ -9,9 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The state is on disk before the log entries that made it are deleted: a power failure right after that, on a disk that loses
-// everything unsynced, leaves a state that needs no rebuilding. Without it the newest snapshot would be the only copy of all
-// the state.
+// The state is on disk before the log entries that made it are deleted: a power failure right after that, on a disk
+// that loses everything unsynced, leaves a state that needs no rebuilding. Without it the newest snapshot would be the
+// only copy of all the state.
 func TestStateIsDurableBeforeTheLogIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const commands = 40

@@ -24,7 +24,7 @@ const (
 	barrierPause = 100 * time.Millisecond // Between two attempts of a call that Raft refuses during a transfer.
 )
 
-var errTransferRests = errors.New("the last transfer to it in this term did not come to its end")
+var errTransferRests = errors.New("the last transfer to it in this term did not end, so it is not tried again yet")
 
 // transferGuard keeps transfers of leadership from blocking a group for ever.
 //

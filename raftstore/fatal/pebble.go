@@ -77,7 +77,7 @@ func (l Logger) Listener(events *Events, limit time.Duration) *pebble.EventListe
 			l.log.Warn("writes_stalled", slog.String("reason", i.Reason))
 		},
 		LowDiskSpace: func(i pebble.LowDiskSpaceInfo) {
-			l.log.Warn("disk_space_low", slog.String("text", i.String()))
+			l.log.Warn("pebble_disk_space_low", slog.String("text", i.String()))
 		},
 		DataCorruption: func(i pebble.DataCorruptionInfo) {
 			l.exit.Now("data is corrupt", fmt.Errorf("%s: %w", i.Path, i.Details))

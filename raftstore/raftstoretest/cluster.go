@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// Cluster is a cluster of real stores on crashable disks and a network in memory, for a synctest bubble. It has one group, 1.
+// Cluster is a cluster of real stores on crashable disks and a network in memory, for a synctest bubble. It has one
+// group, 1.
 type Cluster struct {
 	t         testing.TB
 	Net       *Network

@@ -29,8 +29,8 @@ type gates struct {
 
 var errUnwanted = errors.New("this node no longer leads, or the server is no longer a member")
 
-// wait blocks while calls to a server are held back. It returns errNotReplicating when done is closed, or when the call is
-// no longer wanted.
+// wait blocks while calls to a server are held back. It returns errNotReplicating when done is closed, or when the call
+// is no longer wanted.
 func (g *gates) pass(id raft.ServerID, term uint64, done <-chan struct{}) error {
 	g.mu.Lock()
 	shut, wanted := g.shut[id], g.wanted

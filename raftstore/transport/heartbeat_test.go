@@ -179,7 +179,8 @@ func TestHeartbeatsDoNotForgetTheCommitIndex(t *testing.T) {
 	}
 }
 
-// A wrapper that hides RequestPreVote turns pre-vote off with only a warning: a node that comes back then deposes leaders.
+// A wrapper that hides RequestPreVote turns pre-vote off with only a warning: a node that comes back then deposes
+// leaders.
 func TestPreVoteIsActiveThroughTheWrapper(t *testing.T) {
 	a, addrA := listen(t)
 	b, addrB := listen(t)

@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	// BOUND: connections on which nothing has arrived. Each costs a descriptor and a small goroutine. The first bytes of a member
-	// arrive with its connection, so it leaves this stage long before so many others have been accepted.
+	// BOUND: connections on which nothing has arrived. Each costs a descriptor and a small goroutine. The first bytes
+	// of a member arrive with its connection, so it leaves this stage long before so many others have been accepted.
 	silentMax  = 256
 	openingMax = 256 // BOUND: unfinished handshakes, each with some 30 KB.
 	askingMax  = 64  // BOUND: control connections of nodes that are not known as members, each with at most controlBytesMax of raftstore.
