@@ -43,8 +43,8 @@ type applier interface {
 // larger the batches. (TigerBeetle batches the same way; Juju removed its time windows again.)
 //
 // INVARIANT: at most OutstandingEntriesMax entries are with Raft. Sealed entries are ready to go, the open one
-// collects. outstanding counts the sealed entries and those with Raft. OWNERSHIP: an entry's bytes are never reused,
-// because Raft and the log's cached tail keep them.
+// collects. outstanding counts the sealed entries and those with Raft.
+// OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
 type batcher struct {
 	answered func(error)
 	raft     applier

@@ -35,7 +35,7 @@ const (
 	maxAppendEntries = 128 // Entries of one AppendEntries call, and so of one group commit.
 )
 
-// Group is one raft group of this node.
+// Group is one Raft group of this node. Its methods are safe for concurrent use.
 type Group struct {
 	id      uint16
 	store   *Store
@@ -215,10 +215,10 @@ func (g *Group) replicates(term uint64, id raft.ServerID) bool {
 		slices.ContainsFunc(g.servers().Servers, func(s raft.Server) bool { return s.ID == id })
 }
 
-// Read calls fn with the state of this node at one moment. fn runs beside new commands and sees every command that this
-// node answered before the call; for commands that other nodes answered, call ReadBarrier first. The Reader is valid
-// until fn returns and is not safe for concurrent use; a read that fails ends the process. Close of the store waits for
-// fn.
+// Read calls fn with the state of this node at one moment. fn runs beside new commands. It sees every command that this
+// node answered as leader before the call; for commands of other leaders call ReadBarrier first, or WaitApplied with
+// the index of ProposeAt. The Reader is valid until fn returns and is not safe for concurrent use; a read that fails
+// ends the process. Close of the store waits for fn.
 //
 // It returns fn's error, ErrClosed when the store is closed, or ErrRestoring while a snapshot replaces the state of
 // this node.

@@ -40,10 +40,11 @@ type Batch = interface {
 type StateMachine interface {
 	// Load builds the memory of the machine from durable state: at Open, and after a snapshot was installed. It may be
 	// called again. An error at Open makes the store rebuild the state from snapshot and log, unless the error has a
-	// method NewerState that returns true: then Open returns it.
+	// method NewerState that returns true: then Open returns it. An error after a snapshot of a leader ends the
+	// process.
 	Load(r Reader) error
-	// Apply executes one command. It cannot fail: bad input is an answer inside the result. OWNERSHIP: cmd belongs to
-	// the log and must not be changed or kept; the result belongs to the caller.
+	// Apply executes one command. It cannot fail: bad input is an answer inside the result.
+	// OWNERSHIP: cmd belongs to the log and must not be changed or kept; the result belongs to the caller.
 	Apply(b Batch, cmd []byte) (result []byte)
 	// Flush is called at the end of each batch of commands, before its changes are written.
 	Flush(b Batch)

@@ -129,15 +129,15 @@ func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte
 }
 
 // Propose commits a command of at most CommandBytesMax bytes and returns the state machine's result. It returns when
-// the command is durable on a majority of the voters and applied here or at the leader. In a cluster, a node that does
-// not lead sends the command to the leader, and repeats the same bytes until ctx ends while the outcome is unknown, so
-// commands must be idempotent. A node that is alone tries once. It is safe for concurrent use.
+// the command is durable on a majority of the voters and applied at the leader. In a cluster, a node that does not lead
+// sends the command to the leader, and repeats the same bytes until ctx ends while the outcome is unknown, so commands
+// must be idempotent. A node that is alone tries once.
 //
 // These errors mean that the command was not applied: ErrTooLarge, ErrOverloaded (too many commands wait), ErrNoSpace
-// (the leader's disk was nearly full for two seconds), ErrClosed, and ErrNotLeader (no leader took the command before
-// ctx ended; it wraps ctx.Err). ErrUnknown means that it may be applied or may still be: the caller repeats the same
-// bytes. A ctx that ended before the call is returned as its error. OWNERSHIP: cmd is copied, the result is the
-// caller's.
+// (the leader's disk is nearly full; in a cluster the call first waits two seconds for a leader with space), ErrClosed,
+// and ErrNotLeader (no leader took the command before ctx ended). ErrUnknown means that it may be applied, now or
+// later: the caller repeats the same bytes. A ctx that ended before the call is returned as its error; where a wait
+// ended with ctx, the error wraps ctx.Err too. OWNERSHIP: cmd is copied, the result is the caller's.
 func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err error) {
 	result, _, err = g.ProposeAt(ctx, cmd)
 	return result, err

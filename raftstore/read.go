@@ -87,8 +87,9 @@ func (g *Group) verifyLeader(ctx context.Context) error {
 // node: a Read after it is linearizable. It asks the leader for its commit index and waits until this node has applied
 // as much, so it needs a leader that a majority confirms.
 //
-// It fails with ErrNotLeader or ErrUnknown (no leader confirmed before ctx ended; both wrap ctx.Err), ErrOverloaded,
-// ErrClosed, or ctx.Err. Nothing is changed, so each call may be repeated.
+// It returns ErrNotLeader or ErrUnknown when no leader confirmed before ctx ended (they wrap ctx.Err), ErrOverloaded
+// when too many requests wait, ErrClosed when the store closes, or ctx.Err. It changes nothing, so any call may be
+// repeated.
 func (g *Group) ReadBarrier(ctx context.Context) error {
 	result, err := g.persist(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
 		if address == "" {

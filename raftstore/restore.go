@@ -22,10 +22,11 @@ const keyTerm = "CurrentTerm"
 // machines load the state, and its digests must be those of the manifest. Files that raftstore did not write stay
 // untouched. What was written after the backup is lost, and so is the memory of which repeated commands were known.
 //
-// It returns ErrNotEmpty when the directory holds a store, ErrUnfinished when a RecoverQuorum in it did not end,
-// ErrForeign when the backup has other groups than Config, ErrBadBackup when the backup is damaged or the restored
-// state has another digest, or the error of the disk. After an error the directory is empty again. After a crash Open
-// refuses it (ErrUnfinished), and RestoreBackup may be run again.
+// It changes nothing when Config has faults, when another process has locked the directory, when the directory holds a
+// store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
+// has other groups than Config, ErrBadBackup when the backup is damaged or the restored state has another digest, or
+// the error of the disk; after these the directory is empty again. After a crash Open refuses it (ErrUnfinished), and
+// RestoreBackup may be run again.
 func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
 	s, err := newStore(c)
 	if err != nil {

@@ -236,8 +236,8 @@ func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, ind
 //
 // Only the ready leader takes it, and nothing is forwarded or repeated, because the caller has another command soon.
 // Errors are those of Propose: ErrNotLeader when this node is not ready as leader, and ErrNoSpace when it is Full,
-// among those that mean that nothing was applied. REQUIRES: such commands are small and few, because each one is
-// written where space is short.
+// among those that mean that nothing was applied.
+// REQUIRES: such commands are small and few, because each one is written where space is short.
 func (g *Group) ProposeVital(ctx context.Context, cmd []byte) (result []byte, err error) {
 	switch {
 	case !g.Ready():

@@ -37,9 +37,10 @@ var checkMark = []byte("GV check 1")
 // difference.
 //
 // INVARIANT: no replica of a majority is ended: two different digests cannot both have more than half of the voters.
-// Where no digest has a majority, no process ends, and the log says so. INVARIANT: two replicas compare when the later
-// one has applied the check: a question carries the digest of the asking node, and the answer that of the asked one if
-// it has come as far. A replica that was down compares at the next check, or when it replays this one.
+// Where no digest has a majority, no process ends, and the log says so.
+// INVARIANT: two replicas compare when the later one has applied the check: a question carries the digest of the asking
+// node, and the answer that of the asked one if it has come as far. A replica that was down compares at the next check,
+// or when it replays this one.
 type agreement struct {
 	store *Store
 

@@ -12,8 +12,8 @@ const tailEntriesMax = 8192
 // tail caches the newest entries of a group decoded, for followers that are a little behind. It is bounded by bytes:
 // Raft's own LogCache is bounded by count and held hundreds of megabytes of 48 KB entries.
 //
-// INVARIANT: entries low..high-1 are cached, contiguous, and every one is durable. OWNERSHIP: cached entries share Data
-// with the entries that Raft appended; nobody changes it.
+// INVARIANT: entries low..high-1 are cached, contiguous, and every one is durable.
+// OWNERSHIP: cached entries share Data with the entries that Raft appended; nobody changes it.
 type tail struct {
 	bytesMax int
 

@@ -18,9 +18,9 @@ const guardIdle = 100 * time.Millisecond
 // Log is the log store and the stable store of one group.
 //
 // INVARIANT: entries first..last are durable, contiguous and decodable; both are 0 when there are none. first and last
-// change only after the commit returned, so no reader sees entries that are not on the disk. INVARIANT: Raft never sees
-// an error of a write. A write that fails ends the process: after a failed StoreLogs Raft keeps a wrong idea of its
-// last entry, and a retry after a failed fsync can succeed falsely.
+// change only after the commit returned, so no reader sees entries that are not on the disk.
+// INVARIANT: Raft never sees an error of a write. A write that fails ends the process: after a failed StoreLogs Raft
+// keeps a wrong idea of its last entry, and a retry after a failed fsync can succeed falsely.
 type Log struct {
 	db     *DB
 	group  uint16
@@ -34,7 +34,8 @@ type Log struct {
 	// writing serializes StoreLogs and DeleteRange. Raft deletes a prefix on its snapshot goroutine while its main loop
 	// appends, and both write both bounds. Tests that kill the process found a log that was one entry longer than its
 	// bounds said. It is a channel and not a mutex, because simulated time goes on while a goroutine waits for a
-	// channel. LOCKS: writing, then mu.
+	// channel.
+	// LOCKS: writing, then mu.
 	writing chan struct{}
 
 	// replaced is the end of the snapshot that has just replaced the state, until Raft has deleted the log or appends
