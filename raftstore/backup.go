@@ -59,7 +59,7 @@ type BackupGroup struct {
 // BackupInfo is what only the caller of Backup knows.
 type BackupInfo struct {
 	TakenAt      time.Time // When the backup was made, by the clock of the caller.
-	StateVersion uint32 // Version of the state machine's format.
+	StateVersion uint32    // Version of the state machine's format.
 	// Local takes the state as it is on this node. Otherwise the backup contains every command that was answered before
 	// the call, which needs a leader of every group.
 	Local bool
