@@ -98,8 +98,8 @@ func (s *Store) Admit(ctx context.Context, node, address string) error {
 	}
 	a, err := s.ask(ctx, address, question{Op: "hello"})
 	switch {
-	case err != nil || a.Cluster != s.identity.Cluster: // It comes when it can.
-		return nil //nolint:nilerr // As said.
+	case err != nil || a.Cluster != s.identity.Cluster: // The node joins by itself when it can.
+		return nil //nolint:nilerr // A node that cannot be reached is admitted all the same.
 	case a.Node != node:
 		return refuse("%s is the address of %s, not of %s", address, a.Node, node)
 	}

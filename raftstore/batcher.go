@@ -54,7 +54,7 @@ type batcher struct {
 	open        *entry
 	sealed      []*entry
 	outstanding int
-	queued      int // Commands not yet with raft.
+	queued      int // Commands not yet with Raft.
 	queuedBytes int
 	closed      bool
 	senders     sync.WaitGroup
@@ -223,7 +223,7 @@ func foldError(err error) error {
 	return ErrUnknown
 }
 
-// close refuses new commands, answers those that did not reach raft with ErrClosed, and waits for the others.
+// close refuses new commands, answers those that did not reach Raft with ErrClosed, and waits for the others.
 func (b *batcher) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -69,7 +69,7 @@ type machine struct {
 	onApply   func(index uint64)
 	snaps     *snapshot.Store
 	restoring atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
-	running   atomic.Bool // After NewRaft returned: a failed restore must end the process.
+	running   atomic.Bool // NewRaft returned; from then on a failed restore must end the process.
 	install   []time.Time // When the newest snapshots of leaders were installed.
 
 	checked   atomic.Uint64 // Index of the newest state check.
@@ -90,7 +90,7 @@ type machine struct {
 
 var _ raft.BatchingFSM = (*machine)(nil)
 
-// Apply is never called by raft, which prefers ApplyBatch.
+// Apply is never called by Raft, which prefers ApplyBatch.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
 // ApplyBatch applies entries, commands and configurations alike, and answers each with the results of its commands. A
