@@ -55,7 +55,8 @@ type Config struct {
 	// closed when Stream returns, and when the store closes. [such connections are refused]
 	Stream func(c net.Conn)
 	// CheckJoin is called before a node becomes a member, with the state of a group and the node's NodeInfo, which is
-	// empty when its version does not send any. An error keeps the node out and is sent to it. [every node may join]
+	// empty when its version does not send any. An error keeps the node out and is sent to it, so that a version that
+	// could not apply the log does not join. [every node may join]
 	Admits func(state Reader, about []byte) error
 
 	// Learner makes the node join without a vote and stay without one.
