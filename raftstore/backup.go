@@ -34,39 +34,42 @@ const (
 	manifestMax   = 1 << 20 // BOUND: of the manifest.
 )
 
-// ErrBadBackup means that a backup is not what was written: cut, changed, or no backup.
+// ErrBadBackup means that a backup is not what was written: it was cut, changed, or is no backup at all.
 var ErrBadBackup = errors.New("the backup is damaged or no backup")
 
-// Manifest says what a backup holds.
+// Manifest describes the content of a backup.
 type Manifest struct {
 	Format       int           `json:"format"`
 	Cluster      string        `json:"cluster"` // 16 hex digits.
-	Node         string        `json:"node"`    // That made it.
-	Epoch        uint32        `json:"epoch"`   // Of that node then.
+	Node         string        `json:"node"`    // The node that wrote it.
+	Epoch        uint32        `json:"epoch"`   // Store.Epoch of that node.
 	TakenAt      time.Time     `json:"taken_at"`
-	StateVersion uint32        `json:"state_version"` // As given to Backup.
+	StateVersion uint32        `json:"state_version"` // BackupInfo.StateVersion.
 	Groups       []BackupGroup `json:"groups"`
 }
 
 // BackupGroup is the state of one group in a backup.
 type BackupGroup struct {
 	Group  uint16 `json:"group"`
-	Index  uint64 `json:"index"` // Of the last raft entry in the state; 0: nothing was applied yet.
+	Index  uint64 `json:"index"` // The last Raft entry in the state; 0: nothing was applied yet.
 	Term   uint64 `json:"term"`
 	Digest string `json:"digest"` // 16 hex digits: the machine's hash of the state.
 }
 
 // BackupInfo is what only the caller of Backup knows.
 type BackupInfo struct {
-	TakenAt      time.Time
-	StateVersion uint32 // Of the state machine's format.
-	// Local takes the state as it is on this node. Otherwise the backup has every command answered before the call, which
-	// needs a leader of every group.
+	TakenAt      time.Time // When the backup was made, by the clock of the caller.
+	StateVersion uint32    // Version of the state machine's format.
+	// Local takes the state as it is on this node. Otherwise the backup contains every command that was answered before
+	// the call, which needs a leader of every group.
 	Local bool
 }
 
-// Backup writes the state of all groups, each as it was at one moment during the call, while commands go on. The stream can
-// be checked by VerifyBackup and becomes a cluster again by RestoreBackup. After an error what was written is of no use.
+// Backup writes the state of all groups to w, each group as it was at one moment during the call, while commands go on.
+// VerifyBackup checks the stream, and RestoreBackup makes a cluster of it. Close of the store waits for Backup.
+//
+// Errors are ErrClosed, ErrRestoring (a snapshot is replacing the state of a group), those of ReadBarrier unless
+// info.Local, ctx.Err, and those of w. After an error the bytes written so far are of no use.
 func (s *Store) Backup(ctx context.Context, w io.Writer, info BackupInfo) (m Manifest, err error) {
 	if !s.enter() {
 		return m, ErrClosed
@@ -139,7 +142,7 @@ func (g BackupGroup) header(cluster uint64) (snapshot.Header, error) {
 	return h, nil
 }
 
-// backupWriter cuts sections into chunks.
+// backupWriter writes sections as chunks with checksums.
 type backupWriter struct {
 	ctx    context.Context
 	w      *bufio.Writer
@@ -154,7 +157,7 @@ func newBackupWriter(ctx context.Context, w io.Writer) *backupWriter {
 	return b
 }
 
-// put writes and remembers the first error.
+// put writes the parts and keeps the first error.
 func (b *backupWriter) put(parts ...[]byte) {
 	for _, p := range parts {
 		if b.err == nil {
@@ -164,7 +167,7 @@ func (b *backupWriter) put(parts ...[]byte) {
 	}
 }
 
-// Write appends to the section.
+// Write appends to the current section.
 func (b *backupWriter) Write(p []byte) (int, error) {
 	for part := range slices.Chunk(p, chunkBytesMax) {
 		if b.err == nil {

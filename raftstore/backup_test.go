@@ -37,13 +37,13 @@ func backedUp(t *testing.T) (raftstore.Manifest, []byte) {
 	status := s.Status()
 	closeStore(t, s)
 	if m.TakenAt != takenAt || m.StateVersion != 7 || m.Format != 1 || m.Node != "n1" || len(m.Groups) != 2 ||
-		m.Groups[0].Index != status[0].Applied || m.Groups[0].Digest != fmt.Sprintf("%016x", status[0].Digest) || m.Groups[1].Index != 1 { // Its configuration.
+		m.Groups[0].Index != status[0].Applied || m.Groups[0].Digest != fmt.Sprintf("%016x", status[0].Digest) || m.Groups[1].Index != 1 { // Group 2 has its configuration only.
 		t.Errorf("manifest %+v, status %+v", m, status)
 	}
 	return m, b.Bytes()
 }
 
-// A backup becomes a cluster of one with the same state and another id; nothing is forgotten at further starts.
+// A backup becomes a cluster of one with the same state and another id, and further starts lose nothing.
 func TestBackupAndRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, b := backedUp(t)
@@ -81,7 +81,8 @@ func TestBackupAndRestore(t *testing.T) {
 	})
 }
 
-// Every flipped bit, every cut and everything added is found by the dry run, and by a restore, which leaves nothing behind.
+// The dry run finds every flipped bit, every cut and every added byte, and so does a restore, which leaves the
+// directory empty.
 func TestDamagedBackupsAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, b := backedUp(t)
@@ -120,7 +121,7 @@ func TestDamagedBackupsAreFound(t *testing.T) {
 	})
 }
 
-// A machine that makes another digest of the same records is of another version: not restored.
+// A machine that computes another digest of the same records has another version, so nothing is restored.
 func TestRestoreComparesDigests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, b := backedUp(t)
@@ -140,8 +141,8 @@ type otherDigest struct{ *raftstoretest.Counters }
 
 func (o otherDigest) Digest() uint64 { return o.Counters.Digest() + 1 }
 
-// A power failure at every call of a restore leaves a directory that is empty, that refuses to start and can be restored
-// again, or that is complete.
+// A power failure at every call of a restore leaves a directory that is empty, that refuses to start and can be
+// restored again, or that is complete.
 func TestPowerFailureDuringRestore(t *testing.T) {
 	var m raftstore.Manifest
 	var b []byte
@@ -164,7 +165,7 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i, p := range points {
 			for percent, disk := range p.Disks {
-				if (i+percent)%2 != 0 && !p.Promised { // Every second one: this is the time of a test.
+				if (i+percent)%2 != 0 && !p.Promised { // Every second point, to bound the time of the test.
 					continue
 				}
 				c := config(disk, 1, 2)
@@ -206,8 +207,8 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 	}
 }
 
-// A backup of a cluster under load, from any node, has what was acknowledged before; the restored node takes new members,
-// and all have the same state.
+// A backup of a cluster under load, from any node, has what was acknowledged before. The restored node takes new
+// members, and all have the same state.
 func TestBackupOfAClusterUnderLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 31, 3)
@@ -277,7 +278,7 @@ func TestBackupOfAClusterUnderLoad(t *testing.T) {
 	})
 }
 
-// slow is a writer that takes its time.
+// slow is a writer that waits before each write.
 type slow struct{ w io.Writer }
 
 func (s slow) Write(b []byte) (int, error) {

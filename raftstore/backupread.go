@@ -14,17 +14,17 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
-// backupReader reads one section after the other.
+// backupReader reads the sections of a backup, one after the other.
 type backupReader struct {
 	r      *bufio.Reader
 	sum    hash.Hash
 	number uint64
 	chunk  []byte // Verified, not yet read.
 	buffer []byte
-	ended  bool // The section.
+	ended  bool // The current section has ended.
 }
 
-// openBackup reads head and manifest; the sections of the groups follow.
+// openBackup reads head and manifest; the sections of the groups follow. It returns ErrBadBackup or the error of r.
 func openBackup(r io.Reader) (b *backupReader, m Manifest, err error) {
 	b = &backupReader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}
 	head, err := b.take(len(backupMagic) + 1)
@@ -47,7 +47,7 @@ func openBackup(r io.Reader) (b *backupReader, m Manifest, err error) {
 	return b, m, b.nextSection()
 }
 
-// take reads exactly n bytes into the buffer.
+// take reads exactly n bytes into the buffer. OWNERSHIP: they are valid until the next call.
 func (b *backupReader) take(n int) ([]byte, error) {
 	if cap(b.buffer) < n {
 		b.buffer = make([]byte, n)
@@ -60,7 +60,7 @@ func (b *backupReader) take(n int) ([]byte, error) {
 	return p, nil
 }
 
-// Read reads from the section; io.EOF is its end.
+// Read reads from the current section; io.EOF is its end.
 func (b *backupReader) Read(p []byte) (int, error) {
 	for len(b.chunk) == 0 {
 		if b.ended {
@@ -98,7 +98,7 @@ func (b *backupReader) readChunk() error {
 	return nil
 }
 
-// nextSection goes on behind the end of this section, which must be there.
+// nextSection begins the next section. It returns ErrBadBackup when the current one has not ended.
 func (b *backupReader) nextSection() error {
 	if n, err := b.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		return errors.Join(fmt.Errorf("%w: a section is longer than it should be", ErrBadBackup), err)
@@ -107,8 +107,8 @@ func (b *backupReader) nextSection() error {
 	return nil
 }
 
-// group reads the section of a group: fn is called for each record. REQUIRES: what fn did is undone after an error, also
-// after one of end.
+// group reads the section of a group and calls fn for each record. REQUIRES: the caller undoes what fn did after an
+// error, also after one of end.
 func (b *backupReader) group(m Manifest, i int, fn func(key, value []byte) error) error {
 	cluster, err := (identity{Cluster: m.Cluster}).clusterID()
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *backupReader) group(m Manifest, i int, fn func(key, value []byte) error
 	if h != want {
 		return fmt.Errorf("%w: group %d is not the one of the manifest", ErrBadBackup, want.Group)
 	}
-	if want.Index == 0 { // Nothing was applied, so there is nothing.
+	if want.Index == 0 { // Nothing was applied, so there must be no records.
 		fn = func(_, _ []byte) error { return errors.New("records of an empty group") }
 	}
 	if err := snapshot.Read(b, fn); err != nil {
@@ -134,7 +134,7 @@ func (b *backupReader) group(m Manifest, i int, fn func(key, value []byte) error
 	return b.nextSection()
 }
 
-// end reads the trailer and makes sure that nothing follows.
+// end reads the trailer and checks that nothing follows.
 func (b *backupReader) end() error {
 	want := b.sum.Sum(nil)
 	got, err := b.take(len(want))
@@ -150,8 +150,9 @@ func (b *backupReader) end() error {
 	return nil
 }
 
-// VerifyBackup reads a backup to its end and checks every checksum: a dry run of RestoreBackup, without the state machine. A
-// flipped bit, a missing or an added byte is an error (ErrBadBackup).
+// VerifyBackup reads a backup to its end and checks every checksum: a dry run of RestoreBackup without the state
+// machine. A flipped bit, a missing or an additional byte is ErrBadBackup; errors of r are wrapped. BOUND: it holds one
+// chunk of 1 MiB, one block of at most 64 MiB and the manifest in memory.
 func VerifyBackup(r io.Reader) (Manifest, error) {
 	b, m, err := openBackup(r)
 	if err != nil {

@@ -12,47 +12,49 @@ import (
 )
 
 const (
-	// EntryBytesMax bounds what is packed into one raft entry. BOUND: a larger one delays heartbeats, which share raft's
-	// main loop.
+	// EntryBytesMax bounds what is packed into one Raft entry, in bytes. BOUND: a larger entry delays heartbeats, which
+	// share Raft's main loop.
 	EntryBytesMax = 64 << 10
-	// CommandBytesMax is the largest command. One that does not fit into a packed entry travels alone: a change that is
-	// all or nothing must be one command, and the largest request of the management API has 8 MiB.
+	// CommandBytesMax is the largest command, in bytes. One that does not fit into a packed entry gets an entry of its
+	// own: a change that is all or nothing must be one command, and the largest request of the management API has 8
+	// MiB.
 	CommandBytesMax = 12 << 20
-	// EntryCommandsMax bounds the commands of an entry, and so the pause between two replies.
+	// EntryCommandsMax bounds the commands of an entry, and so the pause between two answers.
 	EntryCommandsMax = 1_000
-	// OutstandingEntriesMax bounds the entries of a group on their way. BOUND: more adds latency, not throughput.
+	// OutstandingEntriesMax bounds the entries of a group that are not yet answered. BOUND: more would add latency, not
+	// throughput.
 	OutstandingEntriesMax = 4
-	// QueueCommandsMax bounds what waits in a group. BOUND: beyond it callers are refused at once, because waiting longer
-	// than a client does only makes it ask twice.
+	// QueueCommandsMax bounds the commands that wait in a group. BOUND: beyond it callers are refused at once, because
+	// a client that waits longer than its own timeout only asks twice.
 	QueueCommandsMax = 65_536
-	// QueueBytesMax bounds the same in bytes.
+	// QueueBytesMax bounds the bytes of the commands that wait in a group.
 	QueueBytesMax = 32 << 20
 )
 
-// applier is the one method of raft the batcher needs.
+// applier is the one method of Raft that the batcher needs.
 type applier interface {
 	Apply(cmd []byte, timeout time.Duration) raft.ApplyFuture
 }
 
-// batcher packs the commands of many callers into few raft entries.
+// batcher packs the commands of many callers into few Raft entries.
 //
-// The rule: nothing in flight, send at once; else collect until a reply arrives or an entry is full. There is no timer:
-// a single caller pays one disk write and no more, and the slower the disk, the larger the batches. (TigerBeetle batches
-// the same way; Juju took its time windows out again.)
+// The rule: with nothing in flight a command is sent at once; otherwise commands collect until an answer arrives or an
+// entry is full. There is no timer: a single caller pays one disk write and no more, and the slower the disk, the
+// larger the batches. (TigerBeetle batches the same way; Juju removed its time windows again.)
 //
-// INVARIANT: at most OutstandingEntriesMax entries are with raft. sealed entries are ready to go, the open one collects.
-// outstanding counts both sealed entries and those with raft.
-// OWNERSHIP: an entry's bytes are never reused: raft and the log's tail keep them.
+// INVARIANT: at most OutstandingEntriesMax entries are with Raft. Sealed entries are ready to go, the open one
+// collects. outstanding counts the sealed entries and those with Raft.
+// OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
 type batcher struct {
 	answered func(error)
 	raft     applier
 
 	mu          sync.Mutex
-	wake        sync.Cond // sealed grew, or closed.
+	wake        sync.Cond // Signalled when sealed grew or the batcher closed.
 	open        *entry
 	sealed      []*entry
 	outstanding int
-	queued      int // Commands not yet with raft.
+	queued      int // Commands not yet with Raft.
 	queuedBytes int
 	closed      bool
 	senders     sync.WaitGroup
@@ -62,7 +64,7 @@ type batcher struct {
 	bytes    atomic.Uint64
 	refused  atomic.Uint64
 	unknown  atomic.Uint64
-	took     latency // Of entries, from handing them to raft until they are applied here.
+	took     latency // Time of an entry from the call of Raft until it is applied here.
 }
 
 type entry struct {
@@ -72,11 +74,11 @@ type entry struct {
 
 type outcome struct {
 	result []byte
-	index  uint64 // Of the entry.
+	index  uint64 // Index of the command's entry.
 	err    error
 }
 
-// newBatcher starts the senders; close ends them. answered hears what raft says to each entry.
+// newBatcher starts the senders; close ends them. answered is called with what Raft answers to each entry.
 func newBatcher(r applier, answered func(error)) *batcher {
 	b := &batcher{raft: r, answered: answered}
 	b.wake.L = &b.mu
@@ -86,7 +88,8 @@ func newBatcher(r applier, answered func(error)) *batcher {
 	return b
 }
 
-// propose queues a copy of cmd and waits for its result and the index of its entry.
+// propose queues a copy of cmd and waits for its result and the index of its entry. Errors are ErrTooLarge,
+// ErrOverloaded, ErrClosed, ErrNotLeader and ErrUnknown; a ctx that has already ended is returned as its error.
 func (b *batcher) propose(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	if len(cmd) > CommandBytesMax {
 		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
@@ -133,7 +136,7 @@ func (b *batcher) enqueue(cmd []byte, answer chan<- outcome) error {
 	return nil
 }
 
-// seal ends the open entry and hands it to a sender. REQUIRES: mu is held, there is an open entry.
+// seal ends the open entry and hands it to a sender. REQUIRES: mu is held, and there is an open entry.
 func (b *batcher) seal() {
 	sealEntry(b.open.data, len(b.open.callers))
 	b.sealed = append(b.sealed, b.open)
@@ -142,7 +145,7 @@ func (b *batcher) seal() {
 	b.wake.Signal()
 }
 
-// send is a sender: it takes sealed entries to raft, one after the other, and answers their callers.
+// send is the loop of a sender: it proposes sealed entries to Raft, one after the other, and answers their callers.
 func (b *batcher) send() {
 	for {
 		e := b.take()
@@ -161,7 +164,7 @@ func (b *batcher) send() {
 		b.took.add(time.Since(began))
 		results, _ := f.Response().([][]byte)
 		if len(results) != len(e.callers) {
-			b.answerError(e, ErrUnknown) // Skipped by the state machine: cannot happen to an entry of this process.
+			b.answerError(e, ErrUnknown) // The state machine skipped the entry, which cannot happen to one of this process.
 			continue
 		}
 		index := f.Index()
@@ -171,7 +174,7 @@ func (b *batcher) send() {
 	}
 }
 
-// take waits for a sealed entry; nil means the end.
+// nextEntry waits for a sealed entry. It returns nil when the batcher is closed.
 func (b *batcher) take() *entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,7 +195,7 @@ func (b *batcher) take() *entry {
 	return e
 }
 
-// reply notes that an entry came back and sends what was collected meanwhile.
+// entryDone counts an answered entry and sends what was collected meanwhile.
 func (b *batcher) reply() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,8 +214,8 @@ func (b *batcher) answerError(e *entry, err error) {
 	}
 }
 
-// foldError turns what raft says about an entry into one of two answers: not applied, or unknown. With BatchApplyCh an
-// enqueue timeout is unknown too, because the entry may be taken later.
+// foldError maps Raft's error for an entry to ErrNotLeader (not applied) or ErrUnknown. With BatchApplyCh an enqueue
+// timeout is unknown too, because the entry may be processed later (hashicorp/raft#561).
 func foldError(err error) error {
 	if errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) {
 		return ErrNotLeader
@@ -220,7 +223,7 @@ func foldError(err error) error {
 	return ErrUnknown
 }
 
-// close refuses new commands, answers those that did not reach raft with ErrClosed, and waits for the others.
+// close refuses new commands, answers those that did not reach Raft with ErrClosed, and waits for the others.
 func (b *batcher) close() {
 	b.mu.Lock()
 	b.closed = true

@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// gatedRaft answers an entry only when the test says so, each command with itself.
+// gatedRaft answers an entry only when the test says so. The result of each command is the command.
 type gatedRaft struct {
 	mu   sync.Mutex
 	sent []*gatedFuture
@@ -94,7 +94,7 @@ func wantSizes(t *testing.T, g *gatedRaft, want ...int) {
 	}
 }
 
-// The batching rule, step by step. No step waits for time: in the bubble nothing but replies moves anything.
+// The batching rule, step by step. No step waits for time: in the bubble only answers change anything.
 func TestBatchingRule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}
@@ -104,9 +104,9 @@ func TestBatchingRule(t *testing.T) {
 		wantSizes(t, r, 1) // Nothing in flight: sent at once.
 		c.call(t, b, 10, 0, "second")
 		time.Sleep(time.Hour)
-		wantSizes(t, r, 1) // Collected, whatever the clock says.
+		wantSizes(t, r, 1) // Collected, however much time passes.
 		r.answer(0, nil)
-		wantSizes(t, r, 1, 10) // The reply sends what was collected.
+		wantSizes(t, r, 1, 10) // The answer sends what was collected.
 		c.call(t, b, EntryCommandsMax+5, 0, "third")
 		wantSizes(t, r, 1, 10, EntryCommandsMax) // A full entry does not wait.
 		r.answer(2, nil)
@@ -175,14 +175,14 @@ func TestFullQueueRefuses(t *testing.T) {
 		if outcomes[ErrUnknown] != total-refused {
 			t.Errorf("%d unknown, want %d", outcomes[ErrUnknown], total-refused)
 		}
-		go b.close() // Drops what is queued and waits for what raft has.
+		go b.close() // Drops queued commands and waits for those that Raft has.
 		for i := range r.sizes() {
 			r.answer(i, nil)
 		}
 	})
 }
 
-// Each error of raft becomes "not applied" or "unknown", and never the first when the second is possible.
+// Each error of Raft becomes "not applied" or "unknown", and never the first when the second is possible.
 func TestErrorsAreFolded(t *testing.T) {
 	for err, want := range map[error]error{
 		raft.ErrNotLeader:                    ErrNotLeader,
@@ -209,7 +209,7 @@ func TestErrorsAreFolded(t *testing.T) {
 	}
 }
 
-// Close finishes what raft has and refuses the rest.
+// Close finishes the commands that Raft has and refuses the rest.
 func TestBatcherClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &gatedRaft{}

@@ -10,24 +10,24 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// checked is what the start-up check found.
+// startupCheck is the result of the start-up check.
 type checked struct {
-	servers   raft.Configuration // The newest configuration, as raft will find it; empty for a new group.
-	keepState bool               // The state is at or past the newest snapshot: raft need not restore it.
+	servers   raft.Configuration // The newest configuration, as Raft will find it; empty for a new group.
+	keepState bool               // The state is at or past the newest snapshot, so Raft need not restore it.
 }
 
-// check decides whether the group may start with what lies on its disk. N is the newest readable snapshot, S the index
-// of the state inside it, A the index of the state database. In this order:
+// check decides whether the group may start with what lies on its disk. N is the index of the newest readable snapshot,
+// S the index of the state inside it, A the index of the state database. It checks in this order:
 //
 //	log against its bounds and its guard       refuse: entries, a term or a vote were lost
-//	first log entry <= N+1                     refuse: raft would panic on the missing range
+//	first log entry <= N+1                     refuse: Raft would panic at the missing range
 //	entries above N contiguous and decodable   refuse
-//	the machine says: written by a newer one   refuse: the state is in order, the binary is too old
-//	A <= max(last log entry, N)                refuse: the state knows entries the log lost; with AcceptLoss wipe it
+//	the machine reports a newer state          refuse: the state is in order, the binary is too old
+//	A <= max(last log entry, N)                refuse: the log lost entries that the state has; with AcceptLoss wipe it
 //	A >= S and the digest is the stored one    start with the state as it is
-//	else                                       wipe the state; snapshot and log bring it back; counted
+//	else                                       wipe the state; snapshot and log rebuild it; counted
 //
-// A state that has to be wiped needs the snapshot, so it is read to its end first.
+// A state that is to be wiped needs the snapshot, so the snapshot is read to its end first.
 func (g *Group) check() (checked, error) {
 	var found checked
 	metas, err := g.snaps.List()
@@ -69,8 +69,8 @@ func (g *Group) check() (checked, error) {
 	return found, g.rebuild(metas, loadErr)
 }
 
-// tooNew reports whether a state machine says, by an error with a method NewerState, that a newer binary wrote the state. The
-// state is in order then: to rebuild it would meet the same commands again.
+// tooNew reports whether a state machine returned an error whose method NewerState says that a newer binary wrote the
+// state. The state is in order then, and a rebuild would meet the same commands again.
 func tooNew(err error) bool {
 	newer, says := errors.AsType[interface {
 		error
@@ -88,7 +88,8 @@ func (g *Group) checkLog(newest uint64, found *checked) error {
 		return fmt.Errorf("%w: the log begins at entry %d, the newest readable snapshot ends at %d", ErrDamaged, first, newest)
 	}
 	if last, _ := g.log.LastIndex(); last != 0 && last < newest {
-		// A crash between receiving a snapshot and dropping the log before it. The next entry would leave a gap.
+		// There was a crash between receiving a snapshot and deleting the log before it. The next entry would leave a
+		// gap.
 		if err := g.log.DeleteRange(first, last); err != nil {
 			return err
 		}
@@ -100,10 +101,11 @@ func (g *Group) checkLog(newest uint64, found *checked) error {
 	})
 }
 
-// rebuild forgets the state so that raft restores the newest snapshot and replays the log.
+// rebuild wipes the state so that Raft restores the newest snapshot and replays the log. It returns ErrDamaged when
+// that snapshot is not readable to its end.
 func (g *Group) rebuild(metas []*raft.SnapshotMeta, why error) error {
 	g.store.rebuilt++
-	g.store.c.Logger.Warn("the state is rebuilt from snapshot and log", slog.Int("group", int(g.id)), slog.Any("why", why))
+	g.store.c.Logger.Warn("state_rebuilding", slog.Int("group", int(g.id)), slog.Any("reason", why), slog.String("source", "snapshot and log"))
 	if len(metas) > 0 {
 		if _, err := g.snaps.Verify(metas[0].ID); err != nil {
 			return fmt.Errorf("%w: the state has to be rebuilt, but snapshot %s: %w", ErrDamaged, metas[0].ID, err)
@@ -112,7 +114,8 @@ func (g *Group) rebuild(metas []*raft.SnapshotMeta, why error) error {
 	return g.machine.wipe()
 }
 
-// bootstrap gives a group that never was its first voters: the founders, or this node alone. All founders write the same.
+// bootstrap gives a new group its first voters: the founders, or this node alone. All founders write the same
+// configuration.
 func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err error) {
 	may, err := g.log.CanBootstrap()
 	if err != nil {
@@ -131,7 +134,7 @@ func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err 
 	return c, g.log.Bootstrap(c)
 }
 
-// alone reports whether the node is the only voter.
+// isSoleVoter reports whether the node is the only voter.
 func alone(c raft.Configuration, node raft.ServerID) bool {
 	voters := 0
 	self := false

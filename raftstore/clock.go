@@ -13,22 +13,25 @@ import (
 )
 
 const (
-	clockPause = 2 * time.Second // Between two comparisons, up to a quarter more.
-	// clockBound is how far a clock may be from the median of the members.
+	clockPause = 2 * time.Second // Between two comparisons; up to a quarter more.
+	// clockBound is how far a clock may be from the median of the members. A wrong clock counts as right again within
+	// half of it.
 	clockBound = 500 * time.Millisecond
-	// clockTripMax is the longest trip of a question whose answer counts: half of it is the error of the measurement.
+	// clockRoundTripMax is the longest round trip of a question whose answer counts: half of the round trip is the
+	// error of the measurement.
 	clockTripMax = clockBound / 2
 )
 
-// clocks compares this node's clock with those of the other members, and keeps it from leading while it is wrong: a leader's clock
-// ends budget periods and tokens for all. No clock makes the state wrong, so a wrong one leads where nobody else can.
+// clocks compares this node's clock with those of the other members, and keeps it from leading while its clock is wrong
+// (promise P16, clock skew): a leader's clock ends budget periods and tokens for all. No clock can make the state
+// wrong, so a node with a wrong clock leads where no other can.
 //
-// The median is that of all members that answered and of this node. Where it lies between two clocks, as with two members, both are
-// as right as the other. A node that is cut off keeps the verdict it had.
+// The median is that of all members that answered and of this node. Where it lies between two clocks, as with two
+// members, both count as right. A node that is cut off keeps the result it had.
 type clocks struct {
 	store  *Store
 	wrong  atomic.Bool
-	offset atomic.Int64 // Nanoseconds that this clock is ahead of the median.
+	offset atomic.Int64 // Nanoseconds by which this clock is ahead of the median.
 }
 
 // watch compares until the store closes.
@@ -51,7 +54,7 @@ func (k *clocks) watch() {
 	}
 }
 
-// measure returns how far the clocks of the members that answer are ahead of this one, and this one's 0.
+// measure returns how far the clocks of the members that answer are ahead of this one, and 0 for this one.
 func (k *clocks) measure() []time.Duration {
 	s := k.store
 	ctx, cancel := context.WithTimeout(s.life, seedTimeout)
@@ -79,13 +82,13 @@ func (k *clocks) measure() []time.Duration {
 	return ahead
 }
 
-// judge decides whether this clock is wrong.
+// evaluate decides whether this clock is wrong, and stores its offset from the median.
 func (k *clocks) judge(ahead []time.Duration) {
 	slices.Sort(ahead)
 	low, high := ahead[(len(ahead)-1)/2], ahead[len(ahead)/2]
-	offset := -min(high, max(low, 0)) // From the nearer end, none in between.
+	offset := -min(high, max(low, 0)) // From the nearer of the two middle clocks; 0 between them.
 	if len(ahead) < 3 && offset == 0 && k.wrong.Load() && max(-low, high) > clockBound {
-		return // One of two, and it was this one before.
+		return // Of two clocks that differ, this one was wrong before and stays so.
 	}
 	k.offset.Store(int64(offset))
 	bound := clockBound
@@ -94,12 +97,12 @@ func (k *clocks) judge(ahead []time.Duration) {
 	}
 	wrong := offset.Abs() > bound
 	if k.wrong.Swap(wrong) != wrong {
-		k.store.c.Logger.Warn("the clock of this node was compared with those of the other members",
+		k.store.c.Logger.Warn("clock_check_changed",
 			slog.Bool("wrong", wrong), slog.Duration("ahead", offset), slog.Bool("may_lead", !wrong))
 	}
 }
 
-// clock is this node's clock in an answer; 0: it has none to compare.
+// clock is this node's clock in Unix microseconds for an answer; 0: it has none to compare.
 func (s *Store) clock() int64 {
 	if s.c.Now == nil {
 		return 0

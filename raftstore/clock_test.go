@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// clocked is a cluster whose nodes have clocks that can be set.
+// clocked is a cluster whose nodes have clocks that a test can set.
 func clocked(t *testing.T, nodes int) (*raftstoretest.Cluster, []atomic.Int64) {
 	c := raftstoretest.NewCluster(t, 8, nodes)
 	offsets := make([]atomic.Int64, nodes)
@@ -21,8 +21,8 @@ func clocked(t *testing.T, nodes int) (*raftstoretest.Cluster, []atomic.Int64) {
 	return c, offsets
 }
 
-// P16: a leader whose clock is far from those of the others gives the leadership up, takes none while its clock is wrong, and may lead
-// again when it is right. A small difference changes nothing.
+// Promise P16, clock skew: a leader whose clock is far from those of the others transfers the leadership, does not
+// become leader while its clock is wrong, and may lead again when it is right. A small difference changes nothing.
 func TestLeaderWithAWrongClockStepsDown(t *testing.T) {
 	for _, tc := range []struct {
 		wrong time.Duration
@@ -64,7 +64,7 @@ func TestLeaderWithAWrongClockStepsDown(t *testing.T) {
 	}
 }
 
-// Of two clocks nobody can say which is wrong; and when nobody else can lead, a wrong clock is better than no leader.
+// Of two clocks neither can be called wrong; and when no other node can lead, a wrong clock is better than no leader.
 func TestWrongClockLeadsWhereNobodyElseCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, offsets := clocked(t, 2)
@@ -80,21 +80,21 @@ func TestWrongClockLeadsWhereNobodyElseCan(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c, offsets := clocked(t, 3)
-		ill := (leader(c) + 1) % 3
-		offsets[ill].Store(int64(time.Hour))
+		skewed := (leader(c) + 1) % 3
+		offsets[skewed].Store(int64(time.Hour))
 		time.Sleep(10 * time.Second)
 		absent := leader(c)
 		c.Crash(absent)
-		place(t, c, ill, 1) // The third leads.
+		place(t, c, skewed, 1) // The third leads.
 		c.Start(absent, c.Seeds(3))
-		lagging := 3 - ill - absent
+		lagging := 3 - skewed - absent
 		c.Crash(lagging)
 		c.Crash(absent)
 		c.Start(absent, c.Seeds(3))
-		place(t, c, ill, 2)
+		place(t, c, skewed, 2)
 		c.Start(lagging, c.Seeds(3))
 		time.Sleep(30 * time.Second)
-		if leader(c) == ill {
+		if leader(c) == skewed {
 			t.Error("a wrong clock leads although others can")
 		}
 		stopAll(c)

@@ -18,8 +18,8 @@ import (
 // closeMax is how long a store may take to close: the process has 15 s to end.
 const closeMax = 10 * time.Second
 
-// Followers whose disks are full answer heartbeats and take no entries: the leader goes on to lead and commits nothing. It
-// closes in time all the same.
+// Followers whose disks are full answer heartbeats and store no entries: the leader goes on leading and commits
+// nothing. It still closes in time.
 func TestCloseOfALeaderThatCannotCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := smallCluster(t, 11)
@@ -55,7 +55,7 @@ func TestCloseOfALeaderThatCannotCommit(t *testing.T) {
 	})
 }
 
-// That many groups are in this state makes no difference: what is handed over is given up together.
+// A store with many such groups closes in the same time, because their transfers are given up together.
 func TestCloseOfALeaderOfManyGroupsThatCannotCommit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		groups := []uint16{1, 2, 3, 4, 5, 6, 7, 8, 9}
@@ -96,7 +96,7 @@ func TestCloseOfALeaderOfManyGroupsThatCannotCommit(t *testing.T) {
 	})
 }
 
-// closesInTime closes a store; help lets one go on that does not come to its end.
+// closesInTime closes a store and fails the test if that takes too long; help unblocks a store that does not close.
 func closesInTime(t *testing.T, s *raftstore.Store, help func()) {
 	t.Helper()
 	closed := make(chan error, 1)
@@ -113,7 +113,8 @@ func closesInTime(t *testing.T, s *raftstore.Store, help func()) {
 	}
 }
 
-// slowSnapshots is a disk that takes 10 s for each write of a snapshot while on: it stands for a large state on a usual disk.
+// slowSnapshots is a disk that takes 10 s for each write of a snapshot while it is switched on. It stands for a large
+// state on a usual disk.
 type slowSnapshots struct {
 	vfs.FS
 	on atomic.Bool
@@ -139,7 +140,7 @@ func (f slowSnapshot) Write(b []byte) (int, error) {
 	return f.File.Write(b)
 }
 
-// blobs keeps what it is given.
+// blobs is a state machine that stores what it is given.
 type blobs struct{}
 
 func (*blobs) Load(raftstore.Reader) error { return nil }
@@ -153,7 +154,8 @@ func (*blobs) Flush(raftstore.Batch) {}
 func (*blobs) Committed()            {}
 func (*blobs) Digest() uint64        { return 0 }
 
-// A node that is told to stop while it takes a snapshot gives it up, does not take that for a failure of its disk, and starts again.
+// A node that stops while it takes a snapshot gives the snapshot up, does not treat that as a failure of its disk, and
+// starts again.
 func TestCloseWhileASnapshotIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &slowSnapshots{}
@@ -180,7 +182,7 @@ func TestCloseWhileASnapshotIsTaken(t *testing.T) {
 		time.Sleep(12 * time.Second)
 		began := time.Now()
 		c.Stop(0)
-		if took := time.Since(began); took > 15*time.Second { // One write of 10 s cannot be cut short.
+		if took := time.Since(began); took > 15*time.Second { // One write of 10 s cannot be interrupted.
 			t.Errorf("closed after %s", took)
 		}
 		d.on.Store(false)

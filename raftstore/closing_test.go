@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// A leader stops in time although peers hang: they took its calls and never answer.
+// A leader stops in time although its peers accept its calls and never answer.
 func TestCloseWithHungPeers(t *testing.T) {
 	for hung := 1; hung <= 2; hung++ {
 		t.Run(fmt.Sprint("hung=", hung), func(t *testing.T) {
@@ -38,8 +38,8 @@ func TestCloseWithHungPeers(t *testing.T) {
 	}
 }
 
-// Whoever asks while the store closes gets an answer, and Close comes to its end: raft alone forgets those who ask a
-// leader in the moment of its shutdown.
+// Every caller that reads while the store closes gets an answer, and Close returns: Raft alone never answers calls that
+// were made just before its shutdown.
 func TestCloseAnswersReaders(t *testing.T) {
 	for range 20 {
 		s, err := raftstore.Open(raftstore.Config{
@@ -73,7 +73,7 @@ func TestCloseAnswersReaders(t *testing.T) {
 				t.Fatal(err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatal("somebody still waits for an answer")
+			t.Fatal("a caller still waits for an answer")
 		}
 	}
 }

@@ -3,15 +3,16 @@ package raftstore
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/hashicorp/raft"
 )
 
-// ClusterStatus is what this node knows about its cluster.
+// ClusterStatus is the cluster as this node knows it.
 type ClusterStatus struct {
-	ID     uint64 // Random, given when the cluster was founded.
-	Node   string // This node.
+	ID     uint64 // Random; drawn when the cluster was founded, restored or recovered.
+	Node   string // Id of this node.
 	Nodes  []NodeStatus
 	Groups []GroupLeader
 }
@@ -20,24 +21,25 @@ type ClusterStatus struct {
 type NodeStatus struct {
 	ID      string
 	Address string
-	Voter   bool // In every group.
-	// Reachable says that the node and this one spoke to each other lately, at LastContact. A node that leads nothing
-	// only hears from leaders.
+	Voter   bool // It is a voter in every group that it is a member of.
+	// Reachable says that the node and this one exchanged a message lately; LastContact is when. A node that leads no
+	// group exchanges messages with leaders only.
 	Reachable   bool
 	LastContact time.Time
 }
 
-// GroupLeader is the leader of a group; empty: this node knows none.
+// GroupLeader is the leader of a group. An empty Leader means that this node knows none.
 type GroupLeader struct {
 	Group  uint16
 	Leader string
 	Term   uint64
 }
 
-// reachableFor is how old the last contact with a node may be that is called reachable: several heartbeats.
+// reachableFor is the largest age of the last contact with a node that counts as reachable: several heartbeats.
 const reachableFor = 2 * time.Second
 
-// Cluster reports on members and leaders, as of this node's newest configurations.
+// Cluster reports on members and leaders, as of this node's newest configurations. It asks no other node. REQUIRES: the
+// store is open.
 func (s *Store) Cluster() ClusterStatus {
 	c := ClusterStatus{ID: s.cluster, Node: s.c.NodeID}
 	seen := map[string]int{}
@@ -56,15 +58,15 @@ func (s *Store) Cluster() ClusterStatus {
 			}
 			n := &c.Nodes[at]
 			n.Voter = n.Voter && server.Suffrage == raft.Voter
-			heard := g.safe.PeerContact(server.ID)
-			if node == leader && contact.After(heard) {
-				heard = contact
+			last := g.safe.PeerContact(server.ID)
+			if node == leader && contact.After(last) {
+				last = contact
 			}
 			if node == s.c.NodeID {
-				heard = time.Now()
+				last = time.Now()
 			}
-			if heard.After(n.LastContact) {
-				n.LastContact = heard
+			if last.After(n.LastContact) {
+				n.LastContact = last
 			}
 			n.Reachable = !n.LastContact.IsZero() && time.Since(n.LastContact) < reachableFor
 		}
@@ -72,20 +74,21 @@ func (s *Store) Cluster() ClusterStatus {
 	return c
 }
 
-// about is what this node tells, within bounds.
+// nodeInfo returns what Config.NodeInfo returns, or nil when that is too large.
 func (s *Store) about() []byte {
 	if s.c.About == nil {
 		return nil
 	}
 	b := s.c.About()
 	if len(b) > AboutBytesMax {
-		s.c.Logger.Error("Config.About returns too much and is not told")
+		s.c.Logger.Error("node_info_too_large", slog.Bool("omitted", true), slog.Int("bytes", len(b)), slog.Int("bytes_max", AboutBytesMax))
 		return nil
 	}
 	return b
 }
 
-// About asks a member for what its Config.About returns now.
+// NodeInfo asks a member for what its Config.NodeInfo returns now. It waits for 5 s at most. It returns an error when
+// the node is not a member, does not answer in time, or refuses; none of these is to be tested for.
 func (s *Store) About(ctx context.Context, node string) ([]byte, error) {
 	if node == s.c.NodeID {
 		return s.about(), nil

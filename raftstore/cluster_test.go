@@ -63,8 +63,8 @@ func leader(c *raftstoretest.Cluster) int {
 	return -1
 }
 
-// Three nodes with empty directories and the same list found a cluster; every node takes commands, and every node reads
-// them after a barrier; a restart of all goes on.
+// Three nodes with empty directories and the same list found a cluster. Every node takes commands, every node reads
+// them after a barrier, and a restart of all nodes keeps them.
 func TestThreeNodesFoundACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 1, 3)
@@ -94,7 +94,7 @@ func TestThreeNodesFoundACluster(t *testing.T) {
 	})
 }
 
-// A clean stop of the leader hands its group over: the others write again at once instead of after a timeout.
+// A clean stop of the leader transfers its group: the others write again at once instead of after a timeout.
 func TestStopHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 2, 3)
@@ -110,7 +110,7 @@ func TestStopHandsOver(t *testing.T) {
 	})
 }
 
-// A leader that dies is replaced; callers at other nodes only notice a delay.
+// A leader whose process ends is replaced; callers at other nodes only notice a delay.
 func TestLeaderDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 3, 3)
@@ -133,8 +133,8 @@ func TestLeaderDies(t *testing.T) {
 	})
 }
 
-// A node with an empty directory joins: first it follows, then it votes; then the others may leave it alone with one of
-// them. It can be removed again.
+// A node with an empty directory joins: first it follows, then it votes, and then it and one of the others are a
+// majority. It can be removed again.
 func TestJoinAndRemove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 4, 3)
@@ -190,8 +190,8 @@ func isVoter(c *raftstoretest.Cluster, node int, id string) bool {
 	return false
 }
 
-// A node cut off from its leader cannot know what became of a command it had sent. The same bytes, sent again later through
-// another node, have the one place.
+// A node cut off from its leader cannot know the outcome of a command that it sent. The same bytes, sent again later
+// through another node, have one place.
 func TestUnknownIsRepeatedWithTheSameBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 5, 3)
@@ -227,7 +227,7 @@ func TestLearner(t *testing.T) {
 		startAll(t, c, 3)
 		c.Add()
 		c.Configure = func(node int, config *raftstore.Config) { config.Learner = node == 3 }
-		for life := range uint64(2) {
+		for start := range uint64(2) {
 			if !c.Start(3, c.Seeds(3)) {
 				t.Fatal("the learner does not start")
 			}
@@ -239,7 +239,7 @@ func TestLearner(t *testing.T) {
 			if members := s.Group(1).Members(); len(members) != 4 {
 				t.Errorf("%v", members)
 			}
-			if got := place(t, c, 3, life); got != life+1 {
+			if got := place(t, c, 3, start); got != start+1 {
 				t.Errorf("place %d through the learner", got)
 			}
 			c.Crash(3)

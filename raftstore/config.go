@@ -16,111 +16,118 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// Config is what a node's store is opened with. Zero members take the defaults in brackets.
+// Config holds the settings of a node's store. A zero field takes the default in square brackets.
 type Config struct {
-	Dir    string // Of all files.
-	WALDir string // Of the raft log's write-ahead log, when it has a disk of its own. [inside Dir]
-	FS     vfs.FS // [the operating system's]
+	Dir    string // The data directory.
+	WALDir string // Directory of the Raft log's write-ahead log, for a disk of its own. [inside Dir]
+	FS     vfs.FS // [the operating system's file system]
 
-	NodeID string   // Names this node for ever, at most 238 bytes.
-	Groups []uint16 // Ids of the raft groups; fixed when the cluster is founded.
-	// AnyGroups is set where Groups are a proposal only: a node without a cluster takes those of the cluster that it joins,
-	// or of the founder, or of another founder that insists on its own, and Grouped is told before any state machine is asked
-	// for. So machines that would choose by their size come to the same number. Without it founders with other groups end.
+	NodeID string   // The permanent name of this node, 1 to 238 bytes without "~".
+	Groups []uint16 // Ids of the Raft groups, each at most pebblelog.MaxGroup; fixed when the cluster is founded.
+	// AnyGroups makes Groups a proposal: a node without a cluster then adopts the groups of the cluster that it joins,
+	// of the founder, or of another founder that insists on its own. GroupsChosen is called with the result before any
+	// state machine is asked for. So machines that would choose the number of groups by their size come to the same
+	// one. Without AnyGroups, founders with different groups end with ErrForeign.
 	AnyGroups bool
 	Grouped   func(groups []uint16)
 	Machine   func(group uint16) StateMachine
 
-	// AcceptLoss starts a node whose log is behind its tail guard, or has none, with what is left. Acknowledged commands
-	// may be gone. Never on a member of a larger cluster: it would vote without what it promised.
+	// AcceptLoss starts a node whose log is behind its tail guard, or whose guard is missing, with what is left.
+	// Acknowledged commands may be lost. It must never be set on a member of a larger cluster: that node would vote
+	// without what it promised.
 	AcceptLoss bool
 
-	// Seeds are where other nodes may be asked: "HOST:PORT", or "dns:NAME:PORT" for all addresses that NAME has at each
-	// attempt. Every node of a cluster may get the same list, its own address included, at every start. A directory with
-	// state uses it only to find somebody to ask.
+	// Seeds are the addresses at which other nodes may be asked: "HOST:PORT", or "dns:NAME:PORT" for all addresses that
+	// NAME has at each attempt; at most 64. Every node of a cluster may get the same list, its own address included, at
+	// every start. A directory with state uses it only to find a member to ask.
 	Seeds []string
-	// Expect is how many nodes with empty directories found a cluster together, when nobody they can ask is a member of
-	// one already: with more of them, those with the lowest ids. 1 founds alone as soon as every seed has answered or
-	// failed once, so give other seeds with it to one node only. 0 never founds and only joins. At most VotersMax.
+	// Expect is the number of nodes with empty directories that found a cluster together when no node they can ask is a
+	// member of one already. If there are more, those with the lowest ids found it. 1 founds a cluster of one as soon
+	// as every seed has answered or failed once, so give other seeds with it to one node only. 0 never founds and only
+	// joins. At most VotersMax.
 	Expect int
 	// Advertise is the address that peers dial, at most 246 bytes. [the address of the peer port]
 	Advertise string
-	// About is told to whoever asks this node with Store.About: at most AboutBytesMax bytes that mean nothing here.
+	// NodeInfo returns what Store.NodeInfo answers for this node to others: at most NodeInfoBytesMax bytes that
+	// raftstore does not interpret.
 	About func() []byte
-	// Stream serves the connections that members open with OpenStream, each in a goroutine of its own; a connection is closed
-	// when it returns, and when the store closes. [such connections are refused]
+	// Stream serves a connection that a member opened with OpenStream, in a goroutine of its own. The connection is
+	// closed when Stream returns, and when the store closes. [such connections are refused]
 	Stream func(c net.Conn)
-	// Admits is asked before a node becomes a member, with the state of a group and the node's About, which is empty when its
-	// version does not tell. An error keeps the node out and is told to it. [all are admitted]
+	// CheckJoin is called before a node becomes a member, with the state of a group and the node's NodeInfo, which is
+	// empty when its version does not send any. An error keeps the node out and is sent to it, so that a version that
+	// could not apply the log does not join. [every node may join]
 	Admits func(state Reader, about []byte) error
 
-	// Learner joins without a vote, and stays so.
+	// Learner makes the node join without a vote and stay without one.
 	Learner bool
-	// Noop is a command that changes nothing. It is proposed after each change of members: without it raft takes no
-	// snapshot on an idle group whose last entry is a configuration (hashicorp/raft#617).
+	// Noop is a command that changes nothing. It is proposed after each change of members: without it Raft takes no
+	// snapshot on an idle group whose last entry is a configuration (hashicorp/raft#617). [none is proposed]
 	Noop []byte
-	// JoinSettle is how long a joining node must be close behind its leader before it may vote. [10 s]
+	// JoinSettle is how long a joining node must stay close behind its leader before it becomes a voter. [10 s]
 	JoinSettle time.Duration
 
-	PeerListen string // Address of the peer port; empty: no peers. ["" ]
-	// PeerConnectionsMax bounds the connections that the peer port has accepted, at least PeerConnectionsMin. This node opens about
-	// as many to its peers, which are not counted. [48 for each group, at least 1,024, and 576 more]
+	PeerListen string // Address of the peer port. Empty: the node has no peers.
+	// PeerConnectionsMax bounds the connections that the peer port has accepted, at least PeerConnectionsMin. This node
+	// opens about as many to its peers, which are not counted. [48 for each group, at least 1,024, and 576 more]
 	PeerConnectionsMax int
-	TLS                *TLS // Of the peer port: TLS 1.3, both sides show certificates.
-	Insecure           bool // Plain TCP on the peer port, on loopback only.
+	TLS                *TLS // TLS 1.3 on the peer port; both sides present certificates.
+	Insecure           bool // Plain TCP on the peer port; only on a loopback address.
 	// Listen, Dial and Resolve replace the network in tests. [net.Listen, net.Dialer, net.Resolver]
 	Listen  func(address string) (net.Listener, error)
 	Dial    func(ctx context.Context, address string) (net.Conn, error)
 	Resolve func(ctx context.Context, name string) (hosts []string, err error)
 
-	SnapshotInterval  time.Duration // How often to look whether a snapshot is due, up to twice as long. [60 s]
-	SnapshotThreshold uint64        // Entries since the last snapshot that make one due. [50,000]
-	// TrailingLogs is how many entries are kept behind a snapshot for slow followers. No less than what a healthy follower may be
-	// behind when the log is cut: the entries on their way to it, some 400 (three calls of maxAppendEntries), and those that come while
-	// a snapshot is taken. With fewer it is sent snapshots again and again, and its process ends. Not checked. [120,000]
+	SnapshotInterval  time.Duration // Time between two checks whether a snapshot is due; Raft adds up to as much. [60 s]
+	SnapshotThreshold uint64        // Number of entries since the last snapshot that make one due. [50,000]
+	// TrailingLogs is the number of entries kept behind a snapshot for slow followers. It must not be less than what a
+	// healthy follower may be behind when the log is truncated: the entries on their way to it, some 400 (three calls
+	// of maxAppendEntries), and those that arrive while a snapshot is taken. With fewer, a follower is sent snapshots
+	// again and again, and its process ends. The store does not check this. [120,000]
 	TrailingLogs  uint64
-	CommitTimeout time.Duration // An idle leader tells its followers so often what is committed. [25 ms]
-	// RPCsInFlight is how many calls with entries may be on their way to one follower: 1 gives pipelining up, for when a
-	// follower gets no entries while it hears its leader (hashicorp/raft#612). [transport.RPCsInFlight, the most]
+	CommitTimeout time.Duration // Time after which an idle leader sends its followers the commit index. [25 ms]
+	// RPCsInFlight is how many calls with entries may be on their way to one follower, 1 to transport.RPCsInFlight. 1
+	// turns pipelining off, for a follower that receives no entries although its leader's heartbeats arrive
+	// (hashicorp/raft#612). [transport.RPCsInFlight]
 	RPCsInFlight int
-	// CheckEntries and CheckInterval say how often replicas compare the digests of their states: after so many entries, or
-	// so long after the last time when anything was applied since. [10,000, 10 s]
+	// CheckEntries and CheckInterval are how often replicas compare the digests of their states: after this many
+	// entries, or this long after the last comparison when anything was applied since. [10,000, 10 s]
 	CheckEntries  uint64
 	CheckInterval time.Duration
 	CallLimit     time.Duration // A storage call that takes longer ends the process; at least 100 ms. [5 s]
-	CacheBytes    int64         // Block cache of both databases. [64 MB]
+	CacheBytes    int64         // Block cache shared by both databases. [64 MiB]
 	OpenFiles     int           // Table files that each of the two databases keeps open, at least 74. [1,000]
-	TailBytes     int           // Decoded newest log entries, all groups together. [64 MB]
+	TailBytes     int           // Cache of the newest decoded log entries, all groups together. [64 MiB]
 
-	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff: no watch.
-	// [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
+	// Reserve is the free space, in bytes, below which the node takes no writes; see Space. ReserveOff turns the watch
+	// off. [a twentieth of the disk, at least 1 GiB and twice the newest snapshot]
 	Reserve int64
-	// Ballast is the size of a file that is deleted when the disk is nearly full, so that the node can flush and start. It is
-	// never more than half of the reserve; negative: none. [64 MiB]
+	// Ballast is the size, in bytes, of a file that is deleted when the disk is nearly full, so that the node can flush
+	// and start. It is never more than half of the reserve. Negative: no such file. [64 MiB]
 	Ballast       int64
-	SpaceInterval time.Duration // How often free space is measured. [1 s]
+	SpaceInterval time.Duration // Time between two measurements of free space. [1 s]
 
-	// Now is the wall clock, which is compared with those of the other members: a node whose clock is wrong does not lead while another
-	// one can. [clocks are not compared]
+	// Now is the wall clock, which is compared with the clocks of the other members: a node whose clock is wrong does
+	// not lead while another one can. [clocks are not compared]
 	Now func() time.Time
 
-	Logger *slog.Logger   // [discards]
+	Logger *slog.Logger   // [discards all lines]
 	Exit   func(code int) // Ends the process; for tests. [os.Exit]
 
-	unfinished bool // Open in the middle of a restore.
+	unfinished bool // Opens a directory in the middle of a restore.
 }
 
-// TLS names PEM files: certificate and key of this node, and the authority that signs the nodes of this cluster and nothing
-// else. The certificate has the node id among its DNS names, and may be used as server and client. Changed files are
-// taken up by the next connection.
+// TLS names PEM files: certificate and key of this node, and the authority that signs the nodes of this cluster and
+// nothing else. The certificate has the node id among its DNS names and is valid for server and client use. The next
+// handshake uses changed files.
 type TLS = transport.Files
 
-// PeerConnectionsMin is the least that Config.PeerConnectionsMax may be.
+// PeerConnectionsMin is the lowest allowed value of Config.PeerConnectionsMax.
 const PeerConnectionsMin = transport.ConnectionsMin
 
-const nodeIDBytesMax = 238 // BOUND: an incarnation of it must fit the 255 bytes of a target in a connection's header.
+const nodeIDBytesMax = 238 // BOUND: with "~" and 16 hex digits it must fit the 255 bytes of a target in a connection's header.
 
-// AboutBytesMax bounds what Config.About returns.
+// NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
 const AboutBytesMax = 4 << 10
 
 // withDefaults fills in the zero members.
@@ -212,7 +219,7 @@ func loopback(address string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// ownAddress is where peers will dial this node, as far as the configuration says.
+// ownAddress is the address at which peers will dial this node, as far as the configuration says.
 func (c Config) ownAddress() string {
 	switch {
 	case c.Advertise != "":

@@ -17,36 +17,36 @@ import (
 )
 
 const (
-	controlBytesMax = 64 << 10 // BOUND: of a control message.
-	controlTimeout  = 5 * time.Second
-	// questionTimeout is how long a question may take to arrive. Who asks sends it right after the header.
+	controlBytesMax = 64 << 10        // BOUND: bytes of a control message.
+	controlTimeout  = 5 * time.Second // Bounds a question and its answer.
+	// questionTimeout is how long a question may take to arrive. The asking node sends it right after the header.
 	questionTimeout = 2 * time.Second
 )
 
-// question is what a node asks another one. Each has a connection of its own; they are rare.
+// question is what one node asks another. Each question has a connection of its own, because they are rare.
 type question struct {
-	Op     string   `json:"op"`   // One of the cases in answer.
-	Node   string   `json:"node"` // Who asks, and by which process.
+	Op     string   `json:"op"`   // One of the cases of Store.answer.
+	Node   string   `json:"node"` // The asking node, and its process.
 	Run    string   `json:"run,omitempty"`
 	Groups []uint16 `json:"groups,omitempty"`
 
-	// Of a change of members.
-	Subject string        `json:"subject,omitempty"` // The node it is about.
+	// For a change of members.
+	Subject string        `json:"subject,omitempty"` // The node that the change is about.
 	Server  raft.ServerID `json:"server,omitempty"`  // Its incarnation.
 	Address string        `json:"address,omitempty"`
 	Group   uint16        `json:"group,omitempty"`
-	About   []byte        `json:"about,omitempty"` // What the subject tells of itself, when it wants to be a member.
+	About   []byte        `json:"about,omitempty"` // The subject's Config.NodeInfo, when it wants to be a member.
 
-	// Of founding.
+	// For founding a cluster.
 	Cluster   string  `json:"cluster,omitempty"`
 	Expect    int     `json:"expect,omitempty"`
 	Voters    []voter `json:"voters,omitempty"`
-	AnyGroups bool    `json:"any_groups,omitempty"` // The asker takes other groups, too.
+	AnyGroups bool    `json:"any_groups,omitempty"` // The asking node accepts other groups.
 
-	Digests []sighting `json:"digests,omitempty"` // Of the asker's states.
+	Digests []sighting `json:"digests,omitempty"` // Digests of the asking node's states.
 }
 
-// answer is the reply. A refusal has a text.
+// answer is the answer to a question. Refused is not empty when the node refuses.
 type answer struct {
 	Node      string        `json:"node"`
 	Server    raft.ServerID `json:"server,omitempty"`
@@ -54,20 +54,20 @@ type answer struct {
 	Run       string        `json:"run,omitempty"`
 	Groups    []uint16      `json:"groups,omitempty"`
 	Expect    int           `json:"expect,omitempty"`
-	Cluster   string        `json:"cluster,omitempty"` // Empty: the node has none.
+	Cluster   string        `json:"cluster,omitempty"` // Empty: the node has no cluster.
 	Pending   bool          `json:"pending,omitempty"` // The cluster is being founded.
 	Others    []string      `json:"others,omitempty"`  // Addresses of further nodes without a cluster.
 	AnyGroups bool          `json:"any_groups,omitempty"`
 	Draining  bool          `json:"draining,omitempty"`
-	Applied   uint64        `json:"applied,omitempty"` // Of the group that was asked about.
+	Applied   uint64        `json:"applied,omitempty"` // Applied index of the group that was asked about.
 	About     []byte        `json:"about,omitempty"`
 	Clock     int64         `json:"clock,omitempty"`  // Unix microseconds.
 	Leader    string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
 	InUse     bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
-	Final     bool          `json:"final,omitempty"`  // Refused however often it is asked.
+	Final     bool          `json:"final,omitempty"`  // Asking again will be refused again: ErrRefused.
 	Refused   string        `json:"refused,omitempty"`
 
-	Digests []sighting `json:"digests,omitempty"` // Of the same states here, as far as they are known.
+	Digests []sighting `json:"digests,omitempty"` // Digests of the same states here, as far as they are known.
 }
 
 func writeMessage(w io.Writer, m any) error {
@@ -79,7 +79,8 @@ func writeMessage(w io.Writer, m any) error {
 	return err
 }
 
-// readMessage reads a message. Its buffer grows with what arrives: four bytes of anybody must not cost controlBytesMax.
+// readMessage reads a message. Its buffer grows with the bytes that arrive: a sender of four bytes must not cost
+// controlBytesMax.
 func readMessage(r io.Reader, m any) error {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -87,7 +88,7 @@ func readMessage(r io.Reader, m any) error {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > controlBytesMax {
-		return fmt.Errorf("control message of %d bytes", n)
+		return fmt.Errorf("a control message of %d bytes, at most %d", n, controlBytesMax)
 	}
 	b, err := io.ReadAll(io.LimitReader(r, int64(n)))
 	if err != nil {
@@ -99,7 +100,7 @@ func readMessage(r io.Reader, m any) error {
 	return json.Unmarshal(b, m)
 }
 
-// ask puts a question to the node at address.
+// ask sends a question to the node at address and returns its answer; a refusal is an error beside the answer.
 func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
@@ -134,11 +135,11 @@ func (s *Store) serveControl(c net.Conn) {
 		a = s.answer(q)
 	}
 	a.Node, a.Run, a.Address, a.Groups = s.c.NodeID, s.run, string(s.address), s.groupIDs()
-	_ = writeMessage(c, a) // Who asked asks again.
+	_ = writeMessage(c, a) // After an error the asking node asks again.
 }
 
-// may reports whether the asker's certificate fits the question: who speaks for a node must be it, and only members
-// change others.
+// isAuthorized reports whether the certificate of the asking node allows the question: a node asks only in its own
+// name, and only members change others. Without certificates every question is allowed.
 func (s *Store) may(c net.Conn, q question) bool {
 	names, secured := transport.Names(c)
 	if !secured {
@@ -157,6 +158,7 @@ func (s *Store) may(c net.Conn, q question) bool {
 	}
 }
 
+// answer answers one question.
 func (s *Store) answer(q question) (a answer) {
 	if !s.serving.Load() {
 		return s.founding.answer(q)
@@ -183,7 +185,7 @@ func (s *Store) answer(q question) (a answer) {
 			a.Applied = g.raft.AppliedIndex()
 		}
 	case "join", "admit", "promote", "remove", "transfer":
-		ctx, cancel := context.WithTimeout(s.life, controlTimeout) // Who asks waits no longer.
+		ctx, cancel := context.WithTimeout(s.life, controlTimeout) // The asking node waits no longer.
 		defer cancel()
 		a.Leader, err = s.change(ctx, q)
 	default:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A question that is announced and does not come costs little memory, and its connection for a short time only.
+// A question that is announced and does not arrive costs little memory, and its connection only for a short time.
 func TestQuestionThatDoesNotComeCostsLittle(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// A power failure at every call to the file system, from the first start to the close, with snapshots, log truncation
+// A power failure at every call of the file system, from the first start to the close, with snapshots, log truncation
 // and a second start in between: whatever was acknowledged is there afterwards, exactly once, and no crash looks like
 // damage.
 func TestPowerFailureAtEveryCall(t *testing.T) {
@@ -53,7 +53,7 @@ func TestPowerFailureAtEveryCall(t *testing.T) {
 	}
 }
 
-// snapshotting makes snapshots, truncation and reaping happen within a few commands.
+// snapshotting makes snapshots, truncation and the deletion of old snapshots happen within a few commands.
 func snapshotting(c raftstore.Config) raftstore.Config {
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 5*time.Millisecond, 8, 4
 	return c

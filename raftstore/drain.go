@@ -12,27 +12,30 @@ import (
 
 const (
 	handOverTries = 3
-	// drainShyTime is how long after the last call of a leader an abstaining node leaves elections to others. It must stand
-	// in the end: the only complete log may be here, when a leader died just before.
+	// drainCampaignDelay is how long after the last call of a leader a draining node leaves elections to others. Then
+	// it campaigns, because the only complete log may be here, when a leader has just died.
 	drainShyTime = 3 * time.Second
 )
 
-// Drain hands every leadership over, each with three tries, and keeps this node from leading again until Close, unless
-// nobody else can be elected. Close hands over too; who drains before can wait until others have taken over. A node that
-// is alone goes on leading.
+// Drain transfers every leadership away, each with up to three attempts, and keeps this node from leading again until
+// Close, unless no other node can be elected. Close transfers leaderships too; a caller that drains first can wait
+// until others have taken over. A node that is alone goes on leading.
+//
+// It returns an error when this node still leads a group that has another voter, or ctx.Err when ctx ended. The node
+// stays in the draining state also after an error, and Drain may be called again.
 func (s *Store) Drain(ctx context.Context) error {
 	s.abstain(ctx)
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
-			return fmt.Errorf("group %d: nobody takes the leadership over", id)
+			return fmt.Errorf("group %d: no other voter takes the leadership", id)
 		}
 	}
 	return ctx.Err()
 }
 
-// abstain hands every leadership over, as long as ctx lives, and keeps this node from leading. It goes on to vote, and to
-// replicate. When nobody else can be elected it leads until somebody can. The brakes of the transport do it; see
-// space.brakes.
+// startDraining transfers every leadership away, until ctx ends, and keeps this node from leading. It goes on voting
+// and replicating. When no other node can be elected it leads until one can. See space.admission for how it is kept
+// from leading.
 func (s *Store) abstain(ctx context.Context) {
 	s.abstaining.Store(true)
 	for _, id := range s.c.Groups {
@@ -40,7 +43,8 @@ func (s *Store) abstain(ctx context.Context) {
 	}
 }
 
-// handOver gives away the leadership of the group, if it is here, so that nobody has to notice its end by a timeout.
+// transferAwayRetrying transfers the leadership of the group away if this node has it, so that no follower has to
+// notice its end by a timeout.
 func (g *Group) handOver(ctx context.Context) {
 	for range handOverTries {
 		servers := g.servers()
@@ -53,7 +57,7 @@ func (g *Group) handOver(ctx context.Context) {
 	}
 }
 
-// offer gives the leadership to the first of the other voters that takes it.
+// transferAway transfers the leadership to the first of the other voters that takes it.
 func (g *Group) offer() error {
 	err := errors.New("there is no other voter")
 	for _, v := range g.successors(g.servers()) {
@@ -64,8 +68,8 @@ func (g *Group) offer() error {
 	return err
 }
 
-// offerWithin is offer for those who may have less time than raft tries. It goes on when they have left. BOUND: handOverTries
-// goroutines for each Drain.
+// transferAwayWithin is transferAway for callers that may have less time than Raft takes. The transfer goes on after
+// they left. BOUND: transferTries goroutines for each Drain.
 func (g *Group) offerWithin(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() { answer <- g.whileOpen(g.offer) }()
@@ -77,7 +81,7 @@ func (g *Group) offerWithin(ctx context.Context) error {
 	}
 }
 
-// successors are the other voters, who answered last first.
+// successors returns the other voters, those that answered most recently first.
 func (g *Group) successors(c raft.Configuration) []raft.Server {
 	others := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool {
 		return s.Suffrage != raft.Voter || s.ID == g.store.identity.Server

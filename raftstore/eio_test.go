@@ -23,7 +23,7 @@ const eioCommands = 24
 // eioPerClass is how many calls of each class of calls fail, one in each run.
 const eioPerClass = 4
 
-// failing fails one call: the nth of its class. Every second run all later calls of the class fail as well.
+// failing fails one call: the nth of its class. In every second run all later calls of the class fail as well.
 type failing struct {
 	mu     sync.Mutex
 	class  string
@@ -33,8 +33,9 @@ type failing struct {
 	hit    bool
 }
 
-// classOf names a call by what it does to which kind of file; an empty class is a read. Left out are the syncs of
-// Pebble's directories: Pebble panics when one fails, which ends the process as well, but would end the test with it.
+// classOf names a call by what it does to which kind of file; an empty class is a read. The syncs of Pebble's
+// directories are left out: Pebble panics when one fails, which ends the process as well, but would end the test with
+// it.
 func classOf(op errorfs.Op) string {
 	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Path == "node/LOCK" || op.Path == "node/raftlog" || op.Path == "node/state" {
 		return ""
@@ -111,18 +112,19 @@ func (f *failing) run(t *testing.T) (disk *vfs.MemFS, acked int, how string) {
 		return disk, acked, "exit"
 	case how = <-finished:
 		return mem, acked, how
-	case <-time.After(20 * time.Second): // A guard against hanging for ever; nothing here takes a second.
+	case <-time.After(20 * time.Second): // Ends a test that hangs; nothing here takes a second.
 		t.Fatalf("%s, call %d: neither ended nor went on", f.class, f.nth)
 		return nil, 0, ""
 	}
 }
 
-// eioParts is the number of processes that share the work. A process of the test must be gone 10 s after its first fault:
-// Pebble then flushes deleted ranges, and panics in a store that an injected fault has ended.
+// eioParts is the number of processes that share the work. A process of the test must be gone 10 s after its first
+// fault: Pebble then flushes deleted ranges, and panics in a store that an injected fault has ended.
 const eioParts = 8
 
-// An input/output error at every class of write to log, guard, state, snapshots and identity: the process ends, or refuses
-// to start, or goes on because nothing depended on the call; and what was acknowledged is there at the next start.
+// An input/output error at every class of write to log, guard, state, snapshots and identity: the process ends, or
+// refuses to start, or goes on because nothing depended on the call; and what was acknowledged is there at the next
+// start.
 func TestInputOutputErrors(t *testing.T) {
 	if part, child := os.LookupEnv("GAVEL_EIO_PART"); child {
 		outcomes := injectPart(t, part)
@@ -150,7 +152,7 @@ func TestInputOutputErrors(t *testing.T) {
 	}
 }
 
-// injectPart fails the calls of the classes that fall to a part.
+// injectPart fails the calls of the classes that belong to a part.
 func injectPart(t *testing.T, part string) map[string]int {
 	counting := &failing{seen: map[string]int{}}
 	if _, acked, how := counting.run(t); how != "tolerated" || acked != eioCommands {

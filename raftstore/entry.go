@@ -6,11 +6,11 @@ import (
 	"hash/crc32"
 )
 
-// One raft entry carries many commands:
+// One Raft entry carries many commands:
 //
 //	ver u8 | crc32c u32 of the rest | count u32 | count * (len u32 | command)
 //
-// big-endian.
+// Numbers are big-endian.
 const (
 	entryVersion   = 1
 	entryHeadBytes = 1 + 4 + 4
@@ -30,13 +30,13 @@ func appendCommand(dst, cmd []byte) []byte {
 	return append(dst, cmd...)
 }
 
-// sealEntry fills in the head when all commands are in.
+// sealEntry fills in the head of an entry once all its commands are appended.
 func sealEntry(entry []byte, count int) {
 	binary.BigEndian.PutUint32(entry[5:], uint32(count))
 	binary.BigEndian.PutUint32(entry[1:], crc32.Checksum(entry[5:], castagnoli))
 }
 
-// splitEntry verifies an entry and appends its commands to dst. OWNERSHIP: they lie in the entry.
+// splitEntry verifies an entry and appends its commands to dst. OWNERSHIP: the commands are slices of entry.
 func splitEntry(dst [][]byte, entry []byte) ([][]byte, error) {
 	if len(entry) < entryHeadBytes || entry[0] != entryVersion ||
 		binary.BigEndian.Uint32(entry[1:]) != crc32.Checksum(entry[5:], castagnoli) {

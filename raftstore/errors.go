@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/pebblelog"
 )
 
-// Errors of Propose. The first group says that the command was not applied and never will be; ErrUnknown says that it
-// may be, so the caller repeats it with the same ids, never with new ones.
+// Errors of Propose and ReadBarrier. The first group means that the command was not applied and never will be.
+// ErrUnknown means that it may be applied, so the caller repeats it with the same ids, never with new ones.
 var (
 	ErrNotLeader  = errors.New("this node does not lead the group; nothing was applied")
 	ErrOverloaded = errors.New("too many commands are waiting; nothing was applied")
@@ -19,11 +19,12 @@ var (
 	ErrUnknown = errors.New("the outcome is unknown; repeat with the same ids")
 )
 
-// ErrRestoring means that this node gets its state from another one at the moment, so that there is nothing to read.
+// ErrRestoring means that a snapshot of another node is replacing the state of this node, so that there is nothing to
+// read. It passes by itself.
 var ErrRestoring = errors.New("the state of this node is being replaced by a snapshot")
 
-// ErrRefused is a change of members or leaders that the cluster does not make, however often it is asked: the reason is in the
-// text. Other errors of changes pass.
+// ErrRefused means that the cluster will not make a change of members or leaders, however often it is asked; the text
+// is the reason. Any other error of such a change may pass, so the caller repeats the call.
 var ErrRefused = errors.New("the cluster does not make this change")
 
 // refusal is an ErrRefused whose text is the reason alone.
@@ -34,23 +35,24 @@ func (r refusal) Unwrap() []error { return []error{ErrRefused, r.why} }
 
 func refuse(format string, a ...any) error { return refusal{fmt.Errorf(format, a...)} }
 
-// Errors of Open. They are wrapped with the details.
+// Errors of Open, OpenContext, RestoreBackup and RecoverQuorum. They are wrapped with the details.
 var (
 	// ErrDamaged means that the node lost something it had acknowledged. A single node is restored from a backup, or
 	// started with Config.AcceptLoss; a member of a cluster is rebuilt from its peers.
 	ErrDamaged = pebblelog.ErrDamaged
-	// ErrDiverged means that this node's state once differed from that of the majority, which is a fault of memory, disk or
-	// program. The directory must be emptied; the node then comes back as a new one.
+	// ErrDiverged means that this node's state once differed from that of the majority, which is a fault of memory,
+	// disk or program. The directory must be emptied; the node then joins again as a new one.
 	ErrDiverged = errors.New("the state of this directory differs from that of the cluster; empty the directory and let the node join again")
-	// ErrUnfinished means that RestoreBackup or RecoverQuorum did not come to its end in this directory.
+	// ErrUnfinished means that RestoreBackup or RecoverQuorum did not finish in this directory.
 	ErrUnfinished = errors.New("the directory was left in the middle of a restore or recovery")
 	// ErrNotEmpty means that a backup cannot be restored into the directory.
 	ErrNotEmpty = errors.New("the directory is not empty")
 	// ErrForeign means that the directory belongs to another cluster, node or set of groups.
 	ErrForeign = pebblelog.ErrForeign
-	// ErrNodeInUse means that another process of the cluster runs under this node's id: beside an empty directory any that does,
-	// beside a directory with state one that runs on a copy of it (twin.go).
+	// ErrNodeInUse means that another process of the cluster runs with this node's id: for an empty directory any such
+	// process, for a directory with state one that runs on a copy of it (duplicate.go).
 	ErrNodeInUse = errors.New("another process runs with this node id")
-	// ErrNoCluster means that the directory is empty, there is nobody to ask, and Config.Expect does not allow to found.
+	// ErrNoCluster means that the directory is empty, there are no seeds to ask, and Config.Expect does not allow to
+	// found a cluster alone.
 	ErrNoCluster = errors.New("the data directory is empty and no cluster may be founded")
 )

@@ -16,13 +16,13 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// How long a client at another node waits for its next command when the leader dies, in simulated time: crashes, of which
-// peers learn by a reset, and power failures, of which they learn nothing. Processors cost nothing here, and disks only where
-// it is said, so the figure is that of the timers.
+// TestFailover measures, in simulated time, how long a client at another node waits for its next command when the
+// leader ends: by crashes, which peers notice by a reset, and by power failures, which they do not notice. Processors
+// cost no time here, and disks only where a case says so, so the result is that of the timers.
 func TestFailover(t *testing.T) {
 	for name, how := range map[string]struct {
 		end  func(*raftstoretest.Cluster, int)
-		sync time.Duration // What a sync of the log takes at most.
+		sync time.Duration // The longest sync of the log.
 	}{
 		"crash":            {(*raftstoretest.Cluster).Crash, 0},
 		"power failure":    {(*raftstoretest.Cluster).PowerOff, 0},
@@ -37,9 +37,9 @@ func TestFailover(t *testing.T) {
 				startAll(t, c, 3)
 				all := []time.Duration{}
 				for round := range uint64(100) {
-					waitUntil(t, time.Minute, "somebody leads", func() bool { return leader(c) >= 0 })
+					waitUntil(t, time.Minute, "a node leads", func() bool { return leader(c) >= 0 })
 					dead := leader(c)
-					for i := range c.Nodes { // Everybody has a connection to the leader.
+					for i := range c.Nodes { // Every node has a connection to the leader.
 						place(t, c, i, round*10+uint64(i))
 					}
 					time.Sleep(time.Duration(round*37%1000) * time.Millisecond)
@@ -54,7 +54,7 @@ func TestFailover(t *testing.T) {
 				}
 				slices.Sort(all)
 				t.Logf("p50 %s, p90 %s, p99 %s, longest %s", all[50], all[90], all[98], all[99])
-				if all[90] > 2500*time.Millisecond || all[99] > 5*time.Second { // Two that stand at the same moment begin anew.
+				if all[90] > 2500*time.Millisecond || all[99] > 5*time.Second { // Two nodes that campaign at the same moment begin anew.
 					t.Errorf("one in ten took %s, the longest %s", all[90], all[99])
 				}
 				stopAll(c)
@@ -63,19 +63,19 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// slowDisk takes up to some time for each sync of the log.
+// slowDisk delays each sync of the log by up to a given time.
 func slowDisk(fs vfs.FS, most time.Duration) vfs.FS {
 	d := &pacedDisk{FS: fs, random: true}
 	d.sync.Store(int64(most))
 	return d
 }
 
-// pacedDisk takes its time for each sync of the tail guard, which every write of the log waits for and no lock of Pebble: a
-// bubble stands still when somebody sleeps with one.
+// pacedDisk delays each sync of the tail guard, which every write of the log waits for and for which no lock of Pebble
+// is held: a bubble stands still when a goroutine sleeps with such a lock.
 type pacedDisk struct {
 	vfs.FS
-	sync   atomic.Int64 // What a sync takes.
-	random bool         // Or less.
+	sync   atomic.Int64 // Nanoseconds that a sync takes.
+	random bool         // A sync takes a random time up to that.
 }
 
 func (d *pacedDisk) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
@@ -109,8 +109,8 @@ func (f pacedFile) SyncData() error {
 	return f.File.SyncData()
 }
 
-// The connections of a node to a leader that lost power and came back lead nowhere. A command of that node finds the leader
-// within its deadline all the same.
+// The connections of a node to a leader that lost power and came back are dead. A command of that node still finds the
+// leader within its deadline.
 func TestPooledConnectionsAreDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 22, 3)
@@ -119,7 +119,7 @@ func TestPooledConnectionsAreDead(t *testing.T) {
 		follower := (lead + 1) % 3
 		place(t, c, follower, 1)
 		c.PowerOff(lead)
-		if !c.Start(lead, c.Seeds(3)) { // Before anybody noticed.
+		if !c.Start(lead, c.Seeds(3)) { // Before the other nodes noticed.
 			t.Fatal("does not start")
 		}
 		s, _ := c.Store(follower)
@@ -134,13 +134,13 @@ func TestPooledConnectionsAreDead(t *testing.T) {
 				return true
 			}
 			other, _ := c.Store(lead2)
-			_ = other.Transfer(t.Context(), 1, c.Nodes[lead].ID) // Tried again.
+			_ = other.Transfer(t.Context(), 1, c.Nodes[lead].ID) // The loop tries again.
 			return false
 		})
 		began := time.Now()
 		place(t, c, follower, 3)
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("the first life's connection is still in use: %s", took)
+			t.Errorf("the connection of the first process is still in use: %s", took)
 		}
 		stopAll(c)
 	})

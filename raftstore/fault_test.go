@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// brokenDisk holds or fails the syncs of files whose names end as told.
+// brokenDisk blocks or fails the syncs of files whose names end with a given suffix.
 type brokenDisk struct {
 	vfs.FS
 	suffix string
@@ -60,8 +60,8 @@ func (f brokenFile) sync(really func() error) error {
 func (f brokenFile) Sync() error     { return f.sync(f.File.Sync) }
 func (f brokenFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-// A log write that hangs ends the process after the limit, whether the log or the guard hangs; a shorter stall does not.
-// Nothing softer frees a group whose leader's disk hangs (hashicorp/raft#503).
+// A log write that hangs ends the process after the limit, whether the log or the guard hangs; a shorter stall does
+// not. Nothing softer frees a group whose leader's disk hangs (hashicorp/raft#503).
 func TestStalledDiskEndsTheProcess(t *testing.T) {
 	for _, suffix := range []string{".log", "guard"} {
 		for stall, wantExit := range map[time.Duration]bool{4 * time.Second: false, 11 * time.Second: true} {
@@ -76,7 +76,7 @@ func TestStalledDiskEndsTheProcess(t *testing.T) {
 							t.Errorf("exit code %d", code)
 						}
 						exited.Store(int64(time.Since(began)))
-						runtime.Goexit() // Of the watchdog.
+						runtime.Goexit() // Ends the watchdog's goroutine.
 					}
 					s := open(t, c)
 					propose(t, s.Group(1), "a")
@@ -104,8 +104,8 @@ func TestStalledDiskEndsTheProcess(t *testing.T) {
 	}
 }
 
-// A failed sync ends the process at once; the command is never acknowledged. Pebble's threads stay behind as they would
-// in a dead process, so this runs outside a bubble and closes nothing.
+// A failed sync ends the process at once, and the command is never acknowledged. Pebble's goroutines stay behind as
+// they would in a dead process, so this runs outside a bubble and closes nothing.
 func TestFailedSyncEndsTheProcess(t *testing.T) {
 	for _, suffix := range []string{".log", "guard"} {
 		t.Run(suffix, func(t *testing.T) {

@@ -10,12 +10,14 @@ import (
 )
 
 const (
-	// LinkRequestsMax bounds the requests on their way to one peer, and those of one connection that a leader works on.
+	// LinkRequestsMax bounds the requests on their way to one peer, and the requests of one connection that a leader
+	// works on at once.
 	LinkRequestsMax = 4_096
-	linkDialTimeout = 2 * time.Second
-	// linkSilence is how long a request waits for its answer before the connection is given up: the next one is fresh.
+	linkDialTimeout = 2 * time.Second // Bounds the dial of a forward connection.
+	// linkAnswerTimeout is how long a request waits while nothing arrives on its connection; then the connection is
+	// closed, and the next attempt dials a new one.
 	linkSilence = 2 * time.Second
-	// linkPatience is the least that a request waits, however near its deadline is.
+	// linkAnswerTimeoutMin is the shortest such wait, however near the deadline of the request is.
 	linkPatience = 250 * time.Millisecond
 )
 
@@ -23,6 +25,8 @@ const (
 //
 //	request  len u32 | op u8 | id u64 | group u16 | payload
 //	answer   len u32 | status u8 | id u64 | payload: index u64 | the result; or the leader's address
+//
+// Numbers are big-endian.
 const (
 	opPropose   = 1
 	opReadIndex = 2
@@ -41,7 +45,8 @@ const (
 
 var errLinkLost = errors.New("the connection to the leader was lost")
 
-// links are this node's connections to leaders, one to each peer. All groups share it: answers come in any order.
+// links holds this node's forward connections, one to each peer. All groups share a connection, and answers come in any
+// order. Commands travel one by one and not in batches, because the leader's batcher packs them with its own.
 type links struct {
 	store *Store
 
@@ -56,7 +61,8 @@ type links struct {
 	lost      atomic.Uint64
 }
 
-// request sends one request of a group to the peer at address and waits for the answer; see exchange.
+// request sends one request of a group to the peer at address and waits for the answer; see exchange. errNotSent means
+// that the request did not leave this node.
 func (l *links) request(ctx context.Context, g *Group, address string, op byte, payload []byte) (frame, error) {
 	believed, _ := g.raft.LeaderWithID()
 	k, err := l.get(ctx, address)
@@ -82,11 +88,11 @@ func (l *links) request(ctx context.Context, g *Group, address string, op byte, 
 	return f, f.err
 }
 
-// errNotSent means that the request never left this node.
+// errNotSent means that the request did not leave this node, so it was not applied.
 var errNotSent = errors.New("the leader cannot be reached")
 
-// get returns the connection to a peer, a new one if need be. One caller dials; the others share its luck, so that all
-// look for the leader anew when it cannot be reached.
+// get returns the connection to a peer, and dials if there is none. One caller dials; the others share its result, so
+// that all look for the leader again when it cannot be reached.
 func (l *links) get(ctx context.Context, address string) (*link, error) {
 	l.mu.Lock()
 	k, dialing, closed := l.byAddr[address], l.dialing[address], l.closed
@@ -114,7 +120,7 @@ func (l *links) get(ctx context.Context, address string) (*link, error) {
 	return k, nil
 }
 
-// drop ends a connection and everything that waits for it.
+// closeLink closes a connection and ends everything that waits for it.
 func (l *links) drop(address string, k *link) {
 	l.mu.Lock()
 	if l.byAddr[address] == k {

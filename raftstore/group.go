@@ -17,23 +17,25 @@ import (
 )
 
 const (
-	// clusterTimeout is after how long a follower that hears nothing stands for election, up to twice as long.
+	// clusterTimeout is how long a follower waits for its leader before it campaigns; Raft may wait up to twice as
+	// long.
 	//
-	// Heartbeats queue behind disk writes (see transport.Safe), so a follower whose disk stalls for as long looks at its
-	// timer before it looks at the heartbeats that came meanwhile. That is harmless: it asks for pre-votes, the others
-	// have a leader and refuse, and the next call of the leader makes it a follower again. A leader whose own disk stalls
-	// goes on to send heartbeats, from other goroutines. What unseats a leader is a majority of stalled followers, by
-	// clusterLease, and that is no shorter for these timers.
+	// Heartbeats queue behind disk writes (see transport.Safe), so a follower whose disk stalls this long checks its
+	// timer before it reads the heartbeats that arrived meanwhile. That is harmless: it asks for pre-votes, the others
+	// have a leader and refuse, and the next call of the leader makes it a follower again. A leader whose own disk
+	// stalls goes on sending heartbeats from other goroutines. Only a majority of stalled followers unseats a leader,
+	// by clusterLease, and these timers do not shorten it.
 	clusterTimeout = 1 * time.Second
 	clusterLease   = 1 * time.Second // REQUIRES: at most clusterTimeout.
-	// clusterStagger is added for each voter that should rather lead the group: groups do not stand for election all at
-	// once, two nodes seldom do for the same group, and the preferred one is most often the first.
+	// clusterStagger is added to the timeout for each voter that is preferred as leader of the group. So groups do not
+	// all campaign at once, two nodes seldom campaign for the same group, and the preferred node is most often the
+	// first.
 	clusterStagger = 100 * time.Millisecond
 
-	maxAppendEntries = 128 // Group commit size.
+	maxAppendEntries = 128 // Entries of one AppendEntries call, and so of one group commit.
 )
 
-// Group is one raft group of this node.
+// Group is one Raft group of this node. Its methods are safe for concurrent use.
 type Group struct {
 	id      uint16
 	store   *Store
@@ -50,24 +52,24 @@ type Group struct {
 
 	leads  chan bool
 	done   sync.WaitGroup
-	asking sync.WaitGroup // See whileOpen.
+	asking sync.WaitGroup // Calls of Raft that askRaft waits for.
 
-	heartbeat time.Duration // Raft's timeout.
+	heartbeat time.Duration // Raft's heartbeat timeout and election timeout.
 	opened    time.Time
-	leaders   chan raft.Observation // Of new leaders, wherever they are.
+	leaders   chan raft.Observation // Raft's observations of a new leader, here or on another node.
 	observer  *raft.Observer
 
-	leaderTerms atomic.Uint64 // In which this node heard of a leader.
+	leaderTerms atomic.Uint64 // Number of terms in which this node knew a leader.
 	oldestEntry atomic.Pointer[dated]
 
 	mu     sync.Mutex
-	term   uint64        // In which this node is ready; 0: it is not.
-	since  time.Time     // When term changed.
+	term   uint64        // The term in which this node is ready as leader; 0: it is not ready.
+	since  time.Time     // When term last changed.
 	change chan struct{} // Closed and replaced when term or the leader changes.
 	closed bool
 }
 
-// raftConfig is the configuration of a group.
+// raftConfig returns hashicorp/raft's configuration of a group.
 func (s *Store) raftConfig(id uint16, heartbeat time.Duration, keepState bool, leads chan<- bool) *raft.Config {
 	c := raft.DefaultConfig()
 	c.ProtocolVersion = raft.ProtocolVersionMax
@@ -82,13 +84,17 @@ func (s *Store) raftConfig(id uint16, heartbeat time.Duration, keepState bool, l
 	c.SnapshotThreshold = s.c.SnapshotThreshold
 	c.NoSnapshotRestoreOnStart = keepState
 	c.NoLegacyTelemetry = true
-	c.RestoreCommittedLogs = false // Broken in v1.8.0: an empty configuration, or a deadlock. A test tells when it is not.
+	c.RestoreCommittedLogs = false // Broken in v1.8.0: an empty configuration, or a deadlock. A test fails when a release repairs it.
 	c.NotifyCh = leads
 	c.Logger = newHCLog(s.c.Logger.With(slog.Int("group", int(id))))
 	return c
 }
 
-// follow keeps ready in step with raft's notices of leadership. NotifyCh must be drained, else raft blocks.
+// watchLeadership keeps Ready in step with Raft's notices of leadership. After each gain it waits until everything from
+// before the term is applied. NotifyCh must be drained: it has room for eight notices, and then Raft's main loop waits
+// for this goroutine (TestUnreadNoticesStillBlockTheLibrary). So a node whose state machine stands still while it gains
+// and loses a group five times does not vote until the machine goes on; the other nodes go on without it
+// (TestManyNoticesWhileTheirReaderWaits).
 func (g *Group) follow() {
 	for leads := range g.leads {
 		if !leads {
@@ -101,7 +107,7 @@ func (g *Group) follow() {
 		if err := g.leadBarrier(); errors.Is(err, ErrClosed) {
 			continue
 		} else if err != nil {
-			g.store.c.Logger.Warn("leadership was lost at once", slog.Int("group", int(g.id)), slog.Any("err", err))
+			g.store.c.Logger.Warn("leadership_lost_early", slog.Int("group", int(g.id)), slog.Any("err", err))
 			continue
 		}
 		if g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term {
@@ -113,7 +119,8 @@ func (g *Group) follow() {
 	}
 }
 
-// watchLeaders wakes whoever waits for a leader as soon as this node hears of one.
+// watchLeaders wakes the goroutines that wait for a leader as soon as this node knows one, and counts the terms with a
+// leader.
 func (g *Group) watchLeaders() {
 	var last uint64
 	for o := range g.leaders {
@@ -129,28 +136,28 @@ func (g *Group) watchLeaders() {
 	}
 }
 
-// wake lets those who wait look again. REQUIRES: mu is held.
+// notifyLeaderChange wakes everybody who waits for leaderChanged. REQUIRES: mu is held.
 func (g *Group) wake() {
 	close(g.change)
 	g.change = make(chan struct{})
 }
 
-// moved is closed when this node hears of a leader, or begins or ends to be it.
+// leaderChanged returns a channel that is closed when this node learns of a leader, or gains or loses the leadership.
 func (g *Group) moved() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.change
 }
 
-// ledSince is when this node became the leader it is.
+// leaderSince is the time at which this node became ready as leader, or lost that.
 func (g *Group) ledSince() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.since
 }
 
-// whileOpen asks raft something. Raft never answers what it is asked just before it shuts down, so close waits for the answer
-// first. REQUIRES: ask comes to an end as long as raft runs.
+// askRaft calls ask unless the group is closed, in which case it returns ErrClosed. Raft never answers a call that was
+// made just before its shutdown, so close waits for these calls first. REQUIRES: ask returns as long as Raft runs.
 func (g *Group) whileOpen(ask func() error) error {
 	g.mu.Lock()
 	closed := g.closed
@@ -172,14 +179,16 @@ func (g *Group) setReady(term uint64) {
 	g.wake()
 }
 
-// Ready reports whether this node leads the group and has applied everything from before its term.
+// Ready reports whether this node leads the group and has applied everything from before its term, so that it takes
+// commands.
 func (g *Group) Ready() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.term != 0 && !g.closed
 }
 
-// WaitReady waits until Ready, ctx ends or the store closes.
+// WaitReady waits until this node is Ready. It returns ErrClosed when the store closes and ctx.Err when ctx ends first.
+// On a follower it may wait for ever; see WaitLeader.
 func (g *Group) WaitReady(ctx context.Context) error {
 	for {
 		g.mu.Lock()
@@ -199,14 +208,20 @@ func (g *Group) WaitReady(ctx context.Context) error {
 	}
 }
 
-// replicates reports whether this node leads in a term and a server is a member.
+// replicates reports whether this node leads in a term and the server is a member, so that entries are to be sent to
+// it.
 func (g *Group) replicates(term uint64, id raft.ServerID) bool {
 	return g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term &&
 		slices.ContainsFunc(g.servers().Servers, func(s raft.Server) bool { return s.ID == id })
 }
 
-// Read gives fn the state at one moment. It runs beside new commands and sees every one answered before it. While a snapshot
-// replaces the state of this node there is none to read: ErrRestoring.
+// Read calls fn with the state of this node at one moment. fn runs beside new commands. It sees every command that this
+// node answered as leader before the call; for commands of other leaders call ReadBarrier first, or WaitApplied with
+// the index of ProposeAt. The Reader is valid until fn returns and is not safe for concurrent use; a read that fails
+// ends the process. Close of the store waits for fn.
+//
+// It returns fn's error, ErrClosed when the store is closed, or ErrRestoring while a snapshot replaces the state of
+// this node.
 func (g *Group) Read(fn func(Reader) error) error {
 	if !g.store.enter() {
 		return ErrClosed
@@ -223,7 +238,7 @@ func (g *Group) Read(fn func(Reader) error) error {
 	return err
 }
 
-// close stops the group; commands that raft has are finished first.
+// close stops the group. Commands that Raft has are finished first.
 func (g *Group) close() error {
 	g.mu.Lock()
 	g.closed = true

@@ -22,7 +22,7 @@ func hangable(t *testing.T, seed uint64, limit time.Duration) (*raftstoretest.Cl
 	return c, disks
 }
 
-// offer proposes an id through a node, and does not wait for long.
+// offer proposes an id through a node, with a short deadline.
 func offer(t *testing.T, c *raftstoretest.Cluster, node int, id uint64) error {
 	s, _ := c.Store(node)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -31,8 +31,8 @@ func offer(t *testing.T, c *raftstoretest.Cluster, node int, id uint64) error {
 	return err
 }
 
-// A leader whose disk hangs ends its process after 5 s, and a new leader commits within 10 s of the stall (P11). The node comes
-// back when its disk does.
+// A leader whose disk hangs ends its process after 5 s, and a new leader commits within 10 s of the stall (promise
+// P11). The node comes back when its disk does.
 func TestLeaderWithAHangingDiskIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := hangable(t, 41, 0)
@@ -53,7 +53,7 @@ func TestLeaderWithAHangingDiskIsReplaced(t *testing.T) {
 		for id := range uint64(10) {
 			place(t, c, (lead+1+int(id)%2)%3, 10+id)
 		}
-		close(release) // The old process meets its end.
+		close(release) // The old process ends.
 		if !c.Start(lead, c.Seeds(3)) {
 			t.Fatal("does not start on the disk that came back")
 		}
@@ -64,9 +64,9 @@ func TestLeaderWithAHangingDiskIsReplaced(t *testing.T) {
 	})
 }
 
-// Without the end of its process such a leader keeps its group from working for as long as its disk hangs: it goes on to send
-// heartbeats, so nobody stands for election (hashicorp/raft#503, #614, #666). When this test fails, the library is repaired, and
-// something softer than an exit may do.
+// Without the end of its process such a leader blocks its group for as long as its disk hangs: it goes on sending
+// heartbeats, so no node campaigns (hashicorp/raft#503, #614, #666). When this test fails, a release has repaired the
+// library, and something softer than an exit may do.
 func TestLeaderWithAHangingDiskStillWedgesTheLibrary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := hangable(t, 42, 24*time.Hour)
@@ -95,8 +95,8 @@ func TestLeaderWithAHangingDiskStillWedgesTheLibrary(t *testing.T) {
 	})
 }
 
-// Nobody waits for a follower whose disk is slow or hangs (P14): the leader commits with the other one as fast as before. One
-// that hangs ends its process, and comes back.
+// Nobody waits for a follower whose disk is slow or hangs (promise P14): the leader commits with the other one as fast
+// as before. A follower whose disk hangs ends its process, and comes back.
 func TestFollowerWithABadDiskDelaysNobody(t *testing.T) {
 	const commands = 300
 	for name, slow := range map[string]time.Duration{"slow": 2 * time.Second, "hangs": 0} {
@@ -131,10 +131,10 @@ func TestFollowerWithABadDiskDelaysNobody(t *testing.T) {
 				} else {
 					disks[bad].hold.Store(&release)
 				}
-				ill := measure()
-				t.Logf("longest of %d commands: %s, with a bad disk %s", commands, healthy, ill)
-				if ill > 2*healthy {
-					t.Errorf("a command took %s with a bad disk, and at most %s without", ill, healthy)
+				degraded := measure()
+				t.Logf("longest of %d commands: %s, with a bad disk %s", commands, healthy, degraded)
+				if degraded > 2*healthy {
+					t.Errorf("a command took %s with a bad disk, and at most %s without", degraded, healthy)
 				}
 				if leader(c) != lead {
 					t.Error("the leadership changed")

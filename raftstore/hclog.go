@@ -11,7 +11,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// hcLog is raft's logger on slog. Raft tells its daily life at info level, so info becomes debug; warnings stay.
+// hcLog is Raft's logger on slog. Raft reports its normal work at info level, so info becomes debug; warnings and
+// errors stay.
 type hcLog struct {
 	slog *slog.Logger
 	name string
@@ -84,7 +85,7 @@ func (h *hcLog) With(args ...any) hclog.Logger {
 
 func (h *hcLog) Name() string { return h.name }
 
-// Named returns a logger for a part.
+// Named returns a logger whose name has another part.
 func (h *hcLog) Named(name string) hclog.Logger {
 	return &hcLog{slog: h.slog, name: h.name + "." + name, args: h.args}
 }
@@ -97,7 +98,7 @@ func (h *hcLog) ResetNamed(name string) hclog.Logger {
 // SetLevel does nothing: the slog handler decides.
 func (h *hcLog) SetLevel(hclog.Level) {}
 
-// GetLevel is the most talkative level the handler accepts.
+// GetLevel is the most verbose level that the handler accepts.
 func (h *hcLog) GetLevel() hclog.Level {
 	switch {
 	case h.IsDebug():

@@ -19,25 +19,27 @@ const (
 	identityTmp  = "cluster.json.tmp"
 )
 
-// identity is the content of cluster.json: whose directory this is. It is written before anything else, and once more
-// when a cluster that is being founded exists.
+// identity is the content of cluster.json: the cluster, node and incarnation that own the directory. It is written
+// before anything else, and once more when a cluster that was being founded exists.
 type identity struct {
 	Cluster string        `json:"cluster"` // 16 hex digits, random.
 	Node    string        `json:"node"`
-	Server  raft.ServerID `json:"server,omitempty"` // The incarnation of the node; empty in old directories: the node's id.
+	Server  raft.ServerID `json:"server,omitempty"` // The incarnation of the node. Old directories have none: there it is the node's id.
 	Groups  []uint16      `json:"groups"`           // Sorted.
 
-	Voters  []voter `json:"voters,omitempty"`  // Of a cluster founded by several nodes at once.
-	Pending bool    `json:"pending,omitempty"` // The founder may not have written it; see founding.
-	Joined  bool    `json:"joined,omitempty"`  // The cluster was there before the node: it gets everything from its leaders.
-	Via     string  `json:"via,omitempty"`     // Address of the member that told of the cluster; no seed need be one.
+	Voters  []voter `json:"voters,omitempty"`  // The first voters, when several nodes founded the cluster.
+	Pending bool    `json:"pending,omitempty"` // The cluster may not exist, because the founder may not have written it; see founding.
+	Joined  bool    `json:"joined,omitempty"`  // The cluster is older than the directory, which gets everything from its leaders.
+	Via     string  `json:"via,omitempty"`     // Address of the member through which the node joined; it need not be a seed.
 
-	Former []string `json:"former,omitempty"` // Ids before RecoverQuorum; log and snapshots may still bear them.
+	Former []string `json:"former,omitempty"` // Cluster ids before RecoverQuorum; log and snapshots may still carry them.
 
-	CRC string `json:"crc32c,omitempty"` // Of all the rest as JSON, 8 hex digits; empty in old directories.
+	// CRC is the checksum of all other fields as JSON, 8 hex digits; empty in old directories. The file names the
+	// incarnation, and with one flipped bit in it a node would wait for ever.
+	CRC string `json:"crc32c,omitempty"`
 }
 
-// sum is the checksum of all but CRC.
+// sum is the checksum of all fields but CRC.
 func (i identity) sum() (string, error) {
 	i.CRC = ""
 	b, err := json.Marshal(i)
@@ -85,7 +87,7 @@ func loadIdentity(c *Config) (i identity, err error) {
 	return i, err
 }
 
-// formerIDs are the ids of Former.
+// formerIDs returns Former as numbers.
 func (i identity) formerIDs() (ids []uint64) {
 	for _, text := range i.Former {
 		if id, err := (identity{Cluster: text}).clusterID(); err == nil {
@@ -122,7 +124,8 @@ func readIdentity(fs vfs.FS, path string) (i identity, err error) {
 }
 
 // FoundedGroups returns the group ids that a directory was founded with, or none when it is empty. The number of groups
-// never changes, so whoever would choose it anew at every start asks here first.
+// never changes, so a caller that would choose it at every start asks here first. It returns ErrDamaged when
+// cluster.json cannot be decoded or fails its checksum, or the error of the file system.
 func FoundedGroups(fs vfs.FS, dir string) ([]uint16, error) {
 	path := fs.PathJoin(dir, identityName)
 	if _, err := fs.Stat(path); err != nil {
@@ -144,7 +147,7 @@ func newCluster() (id uint64) {
 	return id
 }
 
-// writeIdentity makes the directory a member's, durably.
+// writeIdentity stores the identity durably: the directory then belongs to a member of the cluster.
 func writeIdentity(c *Config, i identity) error {
 	var err error
 	if i.CRC, err = i.sum(); err != nil {
@@ -157,7 +160,7 @@ func writeIdentity(c *Config, i identity) error {
 	return writeFile(c.FS, c.Dir, identityTmp, identityName, append(b, '\n'))
 }
 
-// dropIdentity makes the directory nobody's again. REQUIRES: its node never served.
+// dropIdentity deletes the identity durably, so that the directory counts as empty. REQUIRES: its node never served.
 func dropIdentity(c *Config) error {
 	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, identityName)), syncDir(c.FS, c.Dir))
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// counting is the smallest state machine: it remembers one value.
+// counting is a minimal state machine: it stores one value.
 type counting struct{ value string }
 
 func (c *counting) Load(r Reader) error {
@@ -40,10 +40,11 @@ func (c *counting) Flush(Batch)    {}
 func (c *counting) Committed()     {}
 func (c *counting) Digest() uint64 { return uint64(len(c.value)) }
 
-// A follower that diverged gets a snapshot (hashicorp/raft#697): A holds 20 entries of term 2, B of term 3 installs a snapshot at 15
-// and goes on with entry 16. The monotonic store drops the whole log, so nothing of term 2 survives, and raft still believes in entry 20: it
-// would refuse entry 16, and take entry 21 from whoever has an entry 20 of term 2. The process ends before it answers, and its next
-// life has the state of the snapshot and goes on behind it.
+// A follower that diverged gets a snapshot (hashicorp/raft#697): A holds 20 entries of term 2; B, of term 3, installs a
+// snapshot at 15 and goes on with entry 16. The monotonic store deletes the whole log, so nothing of term 2 survives,
+// and Raft still believes in entry 20: it would refuse entry 16, and accept entry 21 from any leader that has an entry
+// 20 of term 2. The process ends before it answers. The next process has the state of the snapshot and goes on behind
+// it.
 func TestSnapshotOntoADivergedLogEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewCrashableMem()
@@ -76,8 +77,8 @@ func TestSnapshotOntoADivergedLogEndsTheProcess(t *testing.T) {
 	}
 }
 
-// A follower that has nothing behind the snapshot goes on. Raft takes one of its own at once then, of the same entry, because it computes
-// how far the log has gone without it from a log that is empty: that one is nobody's late one.
+// A follower that has no entries behind the snapshot goes on. Raft then takes one of its own at once, of the same
+// entry, because it computes how far the log has gone from a log that is empty: that one is not refused as stale.
 func TestSnapshotOntoAShortLog(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -104,8 +105,8 @@ func TestSnapshotOntoAShortLog(t *testing.T) {
 	}
 }
 
-// A leader that sends one snapshot after the other is not endured for ever: whatever keeps the follower from following, the third snapshot
-// ends its process, and the next one begins anew.
+// A leader that sends one snapshot after the other is not endured for ever: whatever keeps the follower from following,
+// the third snapshot ends its process, and the next process begins anew.
 func TestThirdInstallEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMem()
@@ -164,10 +165,10 @@ func diverged(t *testing.T, fs vfs.FS, last uint64) *speaker {
 	return b
 }
 
-// speaker is B as a leader.
+// speaker sends the calls of B as a leader.
 type speaker struct {
 	*scripted
-	end    uint64 // Of its snapshot.
+	end    uint64 // The last entry of its snapshot.
 	trans  transport.Safe
 	header raft.RPCHeader
 }
@@ -190,7 +191,8 @@ func (b *speaker) install(s *Store, term uint64) error {
 	return err
 }
 
-// entry sends one entry of a term after another one, and says that all is committed; it reports whether it was taken.
+// entry sends one entry of a term after another one, with a commit index that covers all, and reports whether A stored
+// it.
 func (b *speaker) entry(t *testing.T, s *Store, term, prev, prevTerm uint64) bool {
 	t.Helper()
 	var answer raft.AppendEntriesResponse
@@ -204,9 +206,10 @@ func (b *speaker) entry(t *testing.T, s *Store, term, prev, prevTerm uint64) boo
 	return answer.Success
 }
 
-// A snapshot of an entry that was applied long ago, as a call that was given up and arrives all the same, or one whose answer was lost,
-// changes nothing, and its leader hears that the follower has what is in it. Raft would install it, and panic at the next entry. One in a
-// new term goes to raft, which has to know of the term, and is refused the first time.
+// A snapshot of an entry that was applied long ago, because its call was given up and arrives all the same, or because
+// its answer was lost, changes nothing, and its leader learns that the follower has what is in it. Raft would install
+// it, and panic at the next entry. One in a new term goes to Raft, which has to learn the term, and is refused the
+// first time.
 func TestLateSnapshotChangesNothing(t *testing.T) {
 	fs := vfs.NewMem()
 	b := diverged(t, fs, 20)
@@ -255,7 +258,8 @@ func wantValue(t *testing.T, g *Group, want string) {
 	}
 }
 
-// diverge gives the closed node A a configuration of two voters and entries up to some end that B does not know.
+// diverge writes a configuration of two voters, and entries up to some end that B does not have, to the log of the
+// closed node A.
 func diverge(t *testing.T, fs vfs.FS, cluster uint64, b *scripted, end uint64) {
 	t.Helper()
 	rewrite(t, fs, cluster, func(l *pebblelog.Log) error {
@@ -287,7 +291,7 @@ func rewrite(t *testing.T, fs vfs.FS, cluster uint64, change func(*pebblelog.Log
 	s.cache.Unref()
 }
 
-// scripted is peer B: it answers nothing, the test speaks for it.
+// scripted is peer B: it answers nothing by itself, the test sends its answers.
 type scripted struct {
 	listener net.Listener
 	address  string
@@ -319,7 +323,7 @@ func (p *scripted) transport(t *testing.T) transport.Safe {
 	return safe
 }
 
-// A single node may listen on loopback, and refuses strangers there.
+// A single node may listen on loopback, and refuses connections of another cluster there.
 func TestPeerPortRefusesStrangers(t *testing.T) {
 	s, err := Open(Config{
 		Dir: "node", FS: vfs.NewMem(), NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
@@ -332,7 +336,7 @@ func TestPeerPortRefusesStrangers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Write([]byte(strings.Repeat("stranger", 4)))
+	c.Write([]byte(strings.Repeat("nonsense", 4)))
 	c.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("got an answer")
@@ -345,8 +349,8 @@ func TestPeerPortRefusesStrangers(t *testing.T) {
 	}
 }
 
-// A follower that is sent snapshot after snapshot ends its process, which heals it; two within five minutes, or three
-// over a longer time, are daily life.
+// A follower that is sent snapshot after snapshot ends its process, which repairs it. Two within five minutes, or three
+// over a longer time, are normal.
 func TestRepeatedInstallsEndTheProcess(t *testing.T) {
 	for _, tc := range []struct {
 		minutes []int

@@ -10,18 +10,22 @@ import (
 )
 
 const (
-	joinLagMax = 1_000                  // Entries behind the leader at which a learner may become a voter.
-	joinPause  = 500 * time.Millisecond // Up to twice as long.
-	// memberPause is how often a member looks whether it still is what it wants to be, up to twice as long.
+	joinLagMax = 1_000                  // Entries that a learner may be behind its leader when it becomes a voter.
+	joinPause  = 500 * time.Millisecond // Between two attempts; up to twice as long.
+	// memberPause is the time between two checks of a member's own membership; up to twice as long.
 	memberPause = 2 * time.Second
-	// lonelyAfter is how long a member hears of no leader before it asks whether it is a member still.
+	// leaderContactMax is how long a member waits for a leader before it asks whether it is still a member.
 	lonelyAfter = 10 * time.Second
-	refusedLog  = 30 * time.Second // Between two lines about the same refusal.
+	refusedLog  = 30 * time.Second // Between two log lines about refusals.
 )
 
-// stayMember keeps this node a member of every group, at its present address, and a voter once it has caught up: after
-// joining, after a restart elsewhere, and after it was removed and admitted again. One group after the other. All
-// questions may be repeated. A node that was removed is refused until it is admitted, and goes on asking.
+// maintainMembership keeps this node a member of every group, at its present address, and a voter once it has caught
+// up: after joining, after a restart at another address, and after it was removed and admitted again. Groups are
+// handled one after the other, and all questions may be repeated. A node that was removed is refused until it is
+// admitted, and goes on asking.
+//
+// A new address enters the configuration the same way. Change the address of one node at a time: a majority must find
+// each other by the old ones.
 func (s *Store) stayMember() {
 	if s.c.PeerListen == "" {
 		return
@@ -34,14 +38,14 @@ func (s *Store) stayMember() {
 			if err == nil {
 				continue
 			}
-			if errors.Is(err, ErrNodeInUse) { // Two of one incarnation must not vote, whoever of them is the copy.
+			if errors.Is(err, ErrNodeInUse) { // Two processes of one incarnation must not vote, whichever of them runs on the copy.
 				s.exit.NowWith("another process runs with this node's id",
 					"one of the two runs on a copy of the directory: stop that one, delete its copy, and do not rebuild the other", err)
 			}
 			pause = joinPause
 			if s.life.Err() == nil && time.Since(logged) >= refusedLog {
 				logged = time.Now()
-				s.c.Logger.Warn("not the member this node wants to be yet", slog.Int("group", int(id)), slog.Any("err", err))
+				s.c.Logger.Warn("membership_not_yet_as_configured", slog.Int("group", int(id)), slog.Bool("retrying", true), slog.Any("err", err))
 			}
 			break
 		}
@@ -58,7 +62,8 @@ func (s *Store) pause(d time.Duration) {
 	}
 }
 
-// stayMember returns nil when the node is what it wants to be, as far as it knows.
+// maintainMembership makes at most one change of this node's membership in the group. It returns nil when the
+// membership is as configured, as far as this node knows.
 func (g *Group) stayMember() error {
 	s := g.store
 	me, found := g.self()
@@ -80,7 +85,7 @@ func (g *Group) stayMember() error {
 	return s.askLeader(s.life, question{Op: "promote", Subject: s.c.NodeID, Group: g.id})
 }
 
-// lonely reports that no leader spoke to this node for long.
+// noLeaderContact reports whether no leader called this node for leaderContactMax.
 func (g *Group) lonely() bool {
 	if g.Ready() {
 		return false
@@ -92,8 +97,9 @@ func (g *Group) lonely() bool {
 	return time.Since(contact) > lonelyAfter
 }
 
-// catchUp waits until this node was close behind its leader for JoinSettle. False: the store closes. Raft does not tell a
-// leader how far a follower is, so the joining node watches itself by what its leader told it.
+// waitCaughtUp waits until this node was close behind its leader for JoinSettle, or has no contact to a leader. It
+// returns false when the store closes. Raft does not report to a leader how far a follower has applied, so the joining
+// node measures itself by the commit index that its leader sends.
 func (g *Group) catchUp() bool {
 	s := g.store
 	for began := time.Now(); time.Since(began) < s.c.JoinSettle; {
@@ -106,11 +112,11 @@ func (g *Group) catchUp() bool {
 			began = time.Now()
 		}
 		if g.lonely() {
-			return true // Asks again, and is refused if it was removed.
+			return true // The caller asks again, and is refused if this node was removed.
 		}
 	}
 	return true
 }
 
-// joinContactMax is how old the contact of a leader may be that a joining node measures itself by.
+// joinContactMax is the largest age of the leader's last call that a joining node measures itself by.
 const joinContactMax = 2 * time.Second

@@ -17,9 +17,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// What hashicorp/raft v1.8.0 does wrong or demands, so that an upgrade shows what changed.
+// These tests record what hashicorp/raft v1.8.0 does wrong or demands, so that an upgrade shows what changed.
 
-// trackingStore remembers the commit index, as RestoreCommittedLogs wants.
+// trackingStore stores the commit index, as RestoreCommittedLogs demands.
 type trackingStore struct{ *raft.InmemStore }
 
 func (trackingStore) StageCommitIndex(uint64) error           { return nil }
@@ -65,7 +65,7 @@ func TestRestoreCommittedLogsIsStillBroken(t *testing.T) {
 }
 
 // With more entries than its queue of batches holds, RestoreCommittedLogs hangs for ever inside NewRaft: it fills the
-// queue before anybody empties it. The bubble notices that nothing in it can ever go on.
+// queue before the goroutine that empties it starts. The bubble detects that none of its goroutines can go on.
 func TestRestoreCommittedLogsStillHangs(t *testing.T) {
 	defer func() {
 		if why := recover(); why == nil || !strings.Contains(fmt.Sprint(why), "deadlock") {
@@ -77,14 +77,14 @@ func TestRestoreCommittedLogsStillHangs(t *testing.T) {
 	})
 }
 
-// plainFSM is a state machine that raft hands one entry at a time.
+// plainFSM is a state machine that Raft calls with one entry at a time.
 type plainFSM struct{}
 
 func (plainFSM) Apply(*raft.Log) any                 { return nil }
 func (plainFSM) Snapshot() (raft.FSMSnapshot, error) { return emptySnapshot{}, nil }
 func (plainFSM) Restore(io.ReadCloser) error         { return nil }
 
-// batchingFSM is one that is handed many, as ours is.
+// batchingFSM is one that Raft calls with many entries, as machine is.
 type batchingFSM struct{ plainFSM }
 
 func (batchingFSM) ApplyBatch(logs []*raft.Log) []any { return make([]any, len(logs)) }
@@ -94,10 +94,11 @@ type emptySnapshot struct{}
 func (emptySnapshot) Persist(sink raft.SnapshotSink) error { return sink.Close() }
 func (emptySnapshot) Release()                             {}
 
-// Raft refuses a snapshot while a configuration is the last entry of an idle group (hashicorp/raft#617): a machine that is handed
-// single entries does not see configurations, and the library takes the index of the last one it saw for how far it has come.
-// For one that is handed batches the library counts configurations too, so ours is not met; the no-op after each change of
-// members is for the day when that changes. When the first half of this test fails, #617 is repaired, and the no-op may go.
+// Raft refuses a snapshot while a configuration is the last entry of an idle group (hashicorp/raft#617): a state
+// machine that gets single entries does not see configurations, and the library uses the index of the last entry it saw
+// as its progress. For one that gets batches the library counts configurations too, so machine is not affected; the
+// no-op after each change of members is for a release in which that changes. When the first half of this test fails,
+// #617 is repaired, and the no-op can be removed.
 func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fsm     raft.FSM
@@ -138,8 +139,8 @@ func TestSnapshotAfterAChangeIsStillRefused(t *testing.T) {
 	}
 }
 
-// The configuration of a group, each value with its reason: a release of the library that changes a default, or somebody here who
-// changes a value, has to read it.
+// The configuration of a group, each value with its reason: whoever upgrades to a release that changes a default, or
+// changes a value here, has to read it.
 func TestRaftConfiguration(t *testing.T) {
 	s := &Store{c: Config{NodeID: "n1"}.withDefaults(), identity: identity{Server: "n1"}}
 	leads := make(chan bool, 1)
@@ -149,7 +150,7 @@ func TestRaftConfiguration(t *testing.T) {
 		got, want any
 		why       string
 	}{
-		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (silence.go)"},
+		{"HeartbeatTimeout", c.HeartbeatTimeout, time.Second, "heartbeats queue behind disk writes (raft#695), and a follower has to notice a dead leader in time (heartbeat_timer.go)"},
 		{"ElectionTimeout", c.ElectionTimeout, time.Second, "a candidate that failed begins anew as soon as a follower would begin"},
 		{"LeaderLeaseTimeout", c.LeaderLeaseTimeout, time.Second, "a leader without a majority ends by itself; longer than the heartbeat timeout raft refuses to start"},
 		{"CommitTimeout", c.CommitTimeout, 25 * time.Millisecond, "an idle follower learns only then what is committed (raft#28, #282): reads there wait for it"},
@@ -158,14 +159,14 @@ func TestRaftConfiguration(t *testing.T) {
 		{"ShutdownOnRemove", c.ShutdownOnRemove, false, "a removed node may be admitted again without a restart"},
 		{"TrailingLogs", c.TrailingLogs, uint64(120_000), "a follower that was away for two minutes gets entries, not a snapshot; more than two snapshots apart (raft#85)"},
 		{"SnapshotThreshold", c.SnapshotThreshold, uint64(50_000), "see TrailingLogs"},
-		{"SnapshotInterval", c.SnapshotInterval, time.Minute, "how often that is looked at, up to twice as long, so that groups do not take theirs at once"},
-		{"NoSnapshotRestoreOnStart", c.NoSnapshotRestoreOnStart, true, "the state is on disk, and the start-up check says whether it is good"},
+		{"SnapshotInterval", c.SnapshotInterval, time.Minute, "time between two checks, up to twice as long, so that groups do not take their snapshots at once"},
+		{"NoSnapshotRestoreOnStart", c.NoSnapshotRestoreOnStart, true, "the state is on disk, and the start-up check decides whether it is used"},
 		{"RestoreCommittedLogs", c.RestoreCommittedLogs, false, "broken in v1.8.0, see TestRestoreCommittedLogsIsStillBroken"},
-		{"PreVoteDisabled", c.PreVoteDisabled, false, "a node that comes back would depose leaders; the brakes of the transport stand on it, too"},
+		{"PreVoteDisabled", c.PreVoteDisabled, false, "a node that comes back would depose leaders; the admission of the transport relies on it, too"},
 		{"NoLegacyTelemetry", c.NoLegacyTelemetry, true, "its metrics would be counted twice"},
 		{"ProtocolVersion", c.ProtocolVersion, raft.ProtocolVersion(3), "ids of servers are not their addresses: incarnations, and nodes that move, need that"},
 		{"LocalID", c.LocalID, raft.ServerID("n1"), "the incarnation of the directory"},
-		{"NotifyCh", c.NotifyCh, (chan<- bool)(leads), "leadership is known by its notices, which follow drains: raft waits while they are not read"},
+		{"NotifyCh", c.NotifyCh, (chan<- bool)(leads), "leadership is known by its notices, which watchLeadership drains: Raft waits while they are not read"},
 		{"RPCsInFlight", s.c.RPCsInFlight, 2, "more ruin batching and latency (raft PR #541); 1 is for an operator whose follower gets no entries (raft#612)"},
 	} {
 		if v.got != v.want {
@@ -188,8 +189,8 @@ func TestRaftConfiguration(t *testing.T) {
 	}
 }
 
-// Raft waits for whoever reads the notices of leadership: with one that nobody reads it calls itself leader and takes no command.
-// When this test fails, follow may take its time.
+// Raft waits for the reader of its notices of leadership: a node whose notices are not read calls itself leader and
+// takes no command. When this test fails, watchLeadership may take its time.
 func TestUnreadNoticesStillBlockTheLibrary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := raft.NewInmemStore()
@@ -206,7 +207,7 @@ func TestUnreadNoticesStillBlockTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		<-r.LeaderCh() // That one drops what is not read.
+		<-r.LeaderCh() // This channel drops what is not read.
 		if err := r.Apply([]byte("x"), time.Hour).Error(); !errors.Is(err, raft.ErrEnqueueTimeout) {
 			t.Errorf("a command with a notice that nobody read: %v", err)
 		}
@@ -241,8 +242,8 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// House law: unsynced writes exist in the state database only, and nowhere is a key deleted by SingleDelete, which is
-// wrong for keys that are set twice.
+// Unsynced writes exist in the state database only, and no key is deleted by SingleDelete, which is wrong for keys that
+// are set twice.
 func TestNoUnsyncedWritesOutsideTheStateDatabase(t *testing.T) {
 	forbidden := regexp.MustCompile(`NoSync\b|WriteOptions|SingleDelete|ApplyNoSyncWait|\.Commit\(nil\)`)
 	files := 0
@@ -270,11 +271,11 @@ func TestNoUnsyncedWritesOutsideTheStateDatabase(t *testing.T) {
 func TestHCLogKeepsWarnings(t *testing.T) {
 	var out strings.Builder
 	h := newHCLog(slog.New(slog.NewTextHandler(&out, nil))).With("group", 3).Named("net")
-	h.Info("daily life")
+	h.Info("routine work")
 	h.Warn("peer is gone", "peer", "n2", "servers", hclog.Fmt("%v", []int{1}))
 	h.StandardLogger(nil).Print("old style")
 	want := `level=WARN msg=raft.net group=3 text="peer is gone" peer=n2 servers=[1]`
-	if got := out.String(); strings.Contains(got, "daily") || !strings.Contains(got, want) || !strings.Contains(got, "old style") {
+	if got := out.String(); strings.Contains(got, "routine") || !strings.Contains(got, want) || !strings.Contains(got, "old style") {
 		t.Errorf("logged: %s", got)
 	}
 	if h.IsDebug() || !h.IsWarn() || h.GetLevel() != hclog.Warn {

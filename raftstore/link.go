@@ -15,16 +15,16 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// link is one connection. Requests are pipelined.
+// link is one forward connection. Requests are pipelined.
 //
-// INVARIANT: every request in waiting gets exactly one answer: the peer's, or errLinkLost when the link ends.
+// INVARIANT: every request in waiting gets exactly one answer: the peer's, or errLinkLost when the link is closed.
 type link struct {
 	conn net.Conn
 	out  chan []byte
 	gone chan struct{}
 	once sync.Once
 
-	heard moment.Last // Of the last answer, or of the beginning.
+	heard moment.Last // When the last answer arrived, or when the connection was opened.
 
 	mu      sync.Mutex
 	next    uint64
@@ -38,15 +38,17 @@ type frame struct {
 	err     error
 }
 
-// exchange queues a request and waits for its answer, until this node hears of another leader: the old one may be gone without a word.
-// believed is whom it took for the leader before; who named address as the leader knows better than that. A waited other
-// than 0 says how long a connection must have been silent to be given up.
+// exchange queues a request and waits for its answer, or until this node learns of another leader, because the old one
+// may be gone without closing the connection. believed is the leader that this node knew before the request; a peer
+// that named address as the leader knows better than that. If waited is not 0, the connection is to be closed when
+// nothing has arrived on it for that long.
 //
-// INVARIANT: it returns with ctx, and after linkSilence, whether there is room in the queue or not. The frames in there may be those of
-// callers that left, so it is no sign of life, and the caller who waits for room is the one who finds out that the peer is gone.
+// INVARIANT: it returns with ctx, and after linkAnswerTimeout, whether there is room in the queue or not. The frames in
+// the queue may be those of callers that left, so room in the queue does not show that the peer is alive, and the
+// caller that waits for room is the one that finds out that the peer is gone.
 func (k *link) exchange(ctx context.Context, g *Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
 	silence := linkSilence
-	if end, bounded := ctx.Deadline(); bounded { // The last try has to be on a fresh connection.
+	if end, bounded := ctx.Deadline(); bounded { // The last attempt has to use a new connection.
 		silence = min(silence, max(time.Until(end)/2, linkPatience))
 	}
 	timer := time.NewTimer(silence)
@@ -71,7 +73,7 @@ func (k *link) exchange(ctx context.Context, g *Group, address, believed string,
 	}
 }
 
-// dial opens a connection for everybody who waits. REQUIRES: dialing says that this caller does.
+// dial opens a connection for every caller that waits for it. REQUIRES: links.dialing has an entry of this caller.
 func (l *links) dial(ctx context.Context, address string) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, linkDialTimeout)
 	defer cancel()
@@ -90,7 +92,7 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 	return l.add(address, c), nil
 }
 
-// add begins to use a connection. REQUIRES: mu is held.
+// add starts the reader and the writer of a connection. REQUIRES: mu is held.
 func (l *links) add(address string, c net.Conn) *link {
 	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
 	k.heard.Mark()
@@ -106,7 +108,7 @@ func (l *links) add(address string, c net.Conn) *link {
 	return k
 }
 
-// expect registers a request and returns its id and where the answer will come.
+// register registers a request and returns its id and the channel of its answer.
 func (k *link) expect() (id uint64, answer <-chan frame, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,7 +124,7 @@ func (k *link) expect() (id uint64, answer <-chan frame, err error) {
 	return k.next, c, nil
 }
 
-// forget is the end of a request whose answer nobody waits for.
+// unregister removes a request whose answer nobody waits for.
 func (k *link) forget(id uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -157,7 +159,7 @@ func (k *link) read() {
 	}
 }
 
-// readFrame returns what follows a length.
+// readFrame reads a length and returns the bytes that follow it. BOUND: frameBytesMax.
 func readFrame(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -165,18 +167,19 @@ func readFrame(r io.Reader) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint32(head[:])
 	if n > frameBytesMax {
-		return nil, fmt.Errorf("a frame of %d bytes", n)
+		return nil, fmt.Errorf("a frame of %d bytes, at most %d", n, frameBytesMax)
 	}
 	b := make([]byte, n)
 	_, err := io.ReadFull(r, b)
 	return b, err
 }
 
-// writePatience bounds a write to a peer that reads nothing while its connection stays open. Its callers have left by then.
+// writeTimeout bounds a write to a peer that does not read while its connection stays open. The callers of that write
+// have left by then.
 const writePatience = 10 * time.Second
 
-// patient is a connection on which a write fails after writePatience, or up to half of it earlier: a deadline is set anew
-// when half of the last one is over, not for each write.
+// deadlineConn is a connection on which a write fails after writeTimeout, or up to half of it earlier: the deadline is
+// renewed when half of the last one is over, not for each write.
 type patient struct {
 	net.Conn
 	until time.Time
@@ -192,7 +195,8 @@ func (p *patient) Write(b []byte) (int, error) {
 	return p.Conn.Write(b)
 }
 
-// writeFrames writes what comes out of a queue and flushes when the queue is empty. It ends with gone, or with a write that fails.
+// writeFrames writes the frames of a queue and flushes when the queue is empty. It ends when gone is closed, or with a
+// write that fails.
 func writeFrames(c net.Conn, out <-chan []byte, gone <-chan struct{}) {
 	w := bufio.NewWriterSize(&patient{Conn: c}, 64<<10)
 	for {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A leader that falls silent just after an answer, while the queue to it is full of commands whose callers have left: whoever
-// comes then waits no longer than it wants to, knows that nothing was sent, and the connection is given up.
+// A leader stops answering just after an answer, while the queue to it is full of commands whose callers have left. A
+// new caller waits no longer than its deadline, learns that nothing was sent, and the connection is closed.
 func TestFullLinkToASilentLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
@@ -81,7 +81,7 @@ func TestFullLinkToASilentLeader(t *testing.T) {
 	})
 }
 
-// addLink begins to use a connection to a node at the address "peer".
+// addLink starts a link to a node at the address "peer".
 func addLink(s *Store, c net.Conn) *link {
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
@@ -101,10 +101,11 @@ func answerOne(t *testing.T, c net.Conn, r *bufio.Reader) {
 	}
 }
 
-// A request goes to the node that another one names as the leader, although this node believes in somebody else still.
+// A request goes to the node that another one names as the leader, although this node still believes in a different
+// leader.
 func TestHintIsFollowedAgainstOwnBelief(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := lone(t) // It believes in itself.
+		s := lone(t) // It believes that it leads itself.
 		here, peer := net.Pipe()
 		addLink(s, here)
 		go answerOne(t, peer, bufio.NewReader(peer))
@@ -117,7 +118,7 @@ func TestHintIsFollowedAgainstOwnBelief(t *testing.T) {
 	})
 }
 
-// flood sends requests until they cannot be sent any more, and reads no answer.
+// flood sends requests until no more can be sent, and reads no answer.
 func flood(c net.Conn, sent *atomic.Int64) {
 	request := binary.BigEndian.AppendUint32(nil, requestHead-4)
 	request = append(request, opReadIndex)
@@ -131,7 +132,7 @@ func flood(c net.Conn, sent *atomic.Int64) {
 	}
 }
 
-// A peer that sends thousands of requests, reads no answer, and goes: the node is done with it at once.
+// A peer sends thousands of requests, reads no answer, and disconnects: the node ends its goroutines at once.
 func TestServeForwardEndsWithAPeerThatNeverRead(t *testing.T) {
 	served(t, func(peer net.Conn, ended <-chan struct{}) time.Duration {
 		began := time.Now()
@@ -144,7 +145,7 @@ func TestServeForwardEndsWithAPeerThatNeverRead(t *testing.T) {
 	}, 0)
 }
 
-// One that stays is given up.
+// A peer that stays connected is disconnected after writeTimeout.
 func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
 	began := time.Time{}
 	served(t, func(_ net.Conn, ended <-chan struct{}) time.Duration {
@@ -157,7 +158,8 @@ func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
 	}, writePatience)
 }
 
-// served floods a node with requests until both sides stand still, does what follows, and wants to know that it took no longer than that.
+// served floods a node with requests until both sides are blocked, runs a function, and checks how long the node then
+// takes to end its goroutines.
 func served(t *testing.T, follows func(peer net.Conn, ended <-chan struct{}) time.Duration, atMost time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)

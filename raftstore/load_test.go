@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// Snapshots, truncation and restarts while many callers write to several groups of a real disk: every acknowledged command
-// is applied exactly once, logs are cut, and readers never see a count fall.
+// Snapshots, truncation and restarts while many callers write to several groups of a real disk: every acknowledged
+// command is applied exactly once, logs are truncated, and readers never see a count decrease.
 func TestSnapshotsAndRestartsUnderLoad(t *testing.T) {
 	c := config(nil, 0, 1, 2, 3, 4)
 	c.Dir = t.TempDir()
@@ -52,7 +52,7 @@ func TestSnapshotsAndRestartsUnderLoad(t *testing.T) {
 		for caller := range callersPerGroup {
 			want := acked[id][caller].Load()
 			total += want
-			// Close finishes what raft had, so an unknown outcome may be applied: at most one a run.
+			// Close finishes what Raft had, so an unknown outcome may be applied: at most one per run.
 			if got := read(t, s.Group(id), fmt.Sprint("caller", caller)); got < want || got > want+3 {
 				t.Errorf("group %d, caller %d: applied %d, acknowledged %d", id, caller, got, want)
 			}

@@ -13,17 +13,20 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/statedb"
 )
 
-// Reader is the durable state of one group. Keys are relative to the group.
+// Reader reads the durable state of one group. Keys are relative to the group.
 //
 // It is an alias of a bare interface, so that a state machine may declare the same and need not import this package.
 type Reader = interface {
-	// Get returns the value of a key. OWNERSHIP: it is valid until the next Get. A broken disk ends the process.
+	// Get returns the value of a key. OWNERSHIP: the value is valid until the next Get. A read that fails ends the
+	// process.
 	Get(key []byte) (value []byte, found bool)
-	// Scan calls fn for the keys from (included) to (excluded), in order, until it returns false.
+	// Scan calls fn for the keys from (included) to (excluded), in order, until fn returns false. OWNERSHIP: key and
+	// value are valid until fn returns.
 	Scan(from, to []byte, fn func(key, value []byte) bool)
 }
 
-// Batch collects the changes of one batch of commands. Its reads see the state before the batch.
+// Batch collects the changes of one batch of commands. Its reads return the state before the batch. OWNERSHIP: what is
+// set is copied.
 type Batch = interface {
 	Get(key []byte) (value []byte, found bool)
 	Scan(from, to []byte, fn func(key, value []byte) bool)
@@ -32,17 +35,20 @@ type Batch = interface {
 	DeleteRange(from, to []byte)
 }
 
-// StateMachine is what a group replicates. All calls but Digest come from one goroutine at a time, never two at once;
-// the order of commands is the same on every node, and the state must depend on nothing else.
+// StateMachine is what a group replicates. Calls of all methods but Digest come one at a time; Digest may be called
+// beside them. The order of commands is the same on every node, and the state must depend on nothing else.
 type StateMachine interface {
-	// Load builds memory from durable state: at Open, and after a snapshot was installed. It may be repeated.
+	// Load builds the memory of the machine from durable state: at Open, and after a snapshot was installed. It may be
+	// called again. An error at Open makes the store rebuild the state from snapshot and log, unless the error has a
+	// method NewerState that returns true: then Open returns it. An error after a snapshot of a leader ends the
+	// process.
 	Load(r Reader) error
-	// Apply executes one command. It does not fail: bad input is an answer inside the result.
+	// Apply executes one command. It cannot fail: bad input is an answer inside the result.
 	// OWNERSHIP: cmd belongs to the log and must not be changed or kept; the result belongs to the caller.
 	Apply(b Batch, cmd []byte) (result []byte)
-	// Flush ends each batch of commands, before its changes are written.
+	// Flush is called at the end of each batch of commands, before its changes are written.
 	Flush(b Batch)
-	// Committed says that the batch is in the state database: publish it to readers.
+	// Committed is called when the batch is in the state database, so that the machine can publish it to readers.
 	Committed()
 	// Digest is a hash of the state. After Flush it must be what it will be after the next Load.
 	Digest() uint64
@@ -50,24 +56,24 @@ type StateMachine interface {
 
 // machine joins a StateMachine with its durable state: the raft.FSM of a group.
 //
-// INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because raft
-// replays everything after its last snapshot and knows nothing of our index.
+// INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because Raft
+// replays everything after its last snapshot and does not know this index.
 type machine struct {
 	store     *Store
 	id        uint16
 	user      StateMachine
 	state     *statedb.Group
 	batch     *statedb.Batch
-	cmds      [][]byte // Scratch.
+	cmds      [][]byte // Reused by applyEntry.
 	applied   atomic.Pointer[statedb.Applied]
 	onApply   func(index uint64)
 	snaps     *snapshot.Store
 	restoring atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
-	running   atomic.Bool // After NewRaft returned: a failed restore must end the process.
-	install   []time.Time // Of the newest snapshots from a leader.
+	running   atomic.Bool // NewRaft returned; from then on a failed restore must end the process.
+	install   []time.Time // When the newest snapshots of leaders were installed.
 
-	checked   atomic.Uint64 // Index of the newest check.
-	checkedAt moment.Last   // Of it, or of the attempt.
+	checked   atomic.Uint64 // Index of the newest state check.
+	checkedAt moment.Last   // When it was applied, or when this leader last proposed one.
 
 	batches   atomic.Uint64
 	entries   atomic.Uint64
@@ -76,24 +82,24 @@ type machine struct {
 	appliedAt moment.Last // When entries were last applied.
 	restores  atomic.Uint64
 	snapshots atomic.Uint64
-	putOff    atomic.Uint64 // Snapshots for which there was no room, ...
-	reached   atomic.Uint64 // ... and how large the last one was that stopped for that; 0: it was complete.
+	putOff    atomic.Uint64 // Snapshots that were not taken for lack of room.
+	reached   atomic.Uint64 // Bytes that the last snapshot had when it stopped for lack of room; 0: it was complete.
 	snapBytes atomic.Uint64
 	snapNanos atomic.Int64
 }
 
 var _ raft.BatchingFSM = (*machine)(nil)
 
-// Apply is never called by raft, which prefers ApplyBatch.
+// Apply is never called by Raft, which prefers ApplyBatch.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch applies entries, commands and configurations alike, and answers each with its commands' results. A check ends
-// the batch: the digest is that of the state right there, on every replica.
+// ApplyBatch applies entries, commands and configurations alike, and answers each with the results of its commands. A
+// state check ends the batch, so that its digest is that of the same state on every replica.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	start := time.Now()
 	answers := make([]any, len(logs))
 	last := *m.applied.Load()
-	open := false // There is something to commit.
+	open := false // Whether there is something to commit.
 	for i, l := range logs {
 		if l.Index <= last.Index {
 			continue
@@ -105,7 +111,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 			answers[i] = m.applyEntry(l)
 		case raft.LogConfiguration:
 			m.store.membersChanged()
-		default: // Raft's own; they do not come here.
+		default: // Raft does not pass its own entries.
 		}
 		if isCheck(l) {
 			last = m.commit(last)
@@ -122,7 +128,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return answers
 }
 
-// commit makes the changes so far one write with the index they lead to.
+// commit writes the changes so far in one write with the index they lead to.
 func (m *machine) commit(last statedb.Applied) statedb.Applied {
 	m.user.Flush(m.batch)
 	last.Digest = m.user.Digest()
@@ -136,8 +142,8 @@ func (m *machine) commit(last statedb.Applied) statedb.Applied {
 }
 
 func (m *machine) applyEntry(l *raft.Log) [][]byte {
-	node, removed, ours, err := splitRemoved(l.Data)
-	if ours && err == nil {
+	node, removed, isRemoval, err := splitRemoved(l.Data)
+	if isRemoval && err == nil {
 		m.applyRemoved(node, removed)
 		return nil
 	}
@@ -162,7 +168,7 @@ func (m *machine) load() error {
 	if err != nil {
 		return err
 	}
-	if !found { // New, or a restore that did not end: what lies there belongs to no index.
+	if !found { // The group is new, or a restore did not end: what lies there belongs to no index.
 		if err := m.state.Wipe(); err != nil {
 			return err
 		}
@@ -177,7 +183,7 @@ func (m *machine) load() error {
 	return nil
 }
 
-// wipe forgets the state; the log and the newest snapshot bring it back.
+// wipe deletes the state; the log and the newest snapshot rebuild it.
 func (m *machine) wipe() error {
 	if err := m.state.Wipe(); err != nil {
 		return err
@@ -186,14 +192,14 @@ func (m *machine) wipe() error {
 	return m.user.Load(m.state.Reader())
 }
 
-// Bounds of the snapshots that a follower takes before its process ends.
+// Bounds of the snapshots that a follower installs before its process ends.
 const (
 	installsMax   = 2
 	installWindow = 5 * time.Minute
 )
 
-// noteInstall ends the process when the leader sends one snapshot after the other: whatever keeps this node from following then, a new
-// process begins with what is on the disk. It is called by the goroutine that applies.
+// noteInstall ends the process when leaders send one snapshot after the other: whatever keeps this node from following,
+// a new process begins with what is on the disk. Only the applying goroutine calls it.
 func (m *machine) noteInstall(now time.Time) {
 	m.install = slices.DeleteFunc(append(m.install, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
 	if len(m.install) > installsMax {

@@ -4,7 +4,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// find returns the incarnations of a node in a configuration, most often one.
+// incarnations returns the incarnations of a node in a configuration, most often one.
 func find(c raft.Configuration, node string) (found []raft.Server) {
 	for _, s := range c.Servers {
 		if nodeOf(s.ID) == node {
@@ -16,7 +16,7 @@ func find(c raft.Configuration, node string) (found []raft.Server) {
 
 func (g *Group) servers() raft.Configuration { return g.raft.GetConfiguration().Configuration() }
 
-// self returns this node's entry in the configuration of a group.
+// self returns this node's entry in the group's configuration.
 func (g *Group) self() (raft.Server, bool) {
 	for _, s := range g.servers().Servers {
 		if s.ID == g.store.identity.Server {
@@ -26,7 +26,7 @@ func (g *Group) self() (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// knows reports whether a node is in the configuration of a group.
+// hasMember reports whether a node is in the configuration of a group.
 func (s *Store) knows(node string) bool {
 	for _, g := range s.groups {
 		if len(find(g.servers(), node)) > 0 {
@@ -36,8 +36,8 @@ func (s *Store) knows(node string) bool {
 	return false
 }
 
-// trusts reports whether a node whose certificate is good may speak raft and forward. A node that joins knows nobody yet
-// and lets the authority decide.
+// acceptsMember reports whether a node with a valid certificate may open Raft and forward connections. A node that is
+// joining knows no members yet, so the certificate alone decides there.
 func (s *Store) trusts(node string) bool {
 	if !s.serving.Load() {
 		return true
@@ -50,7 +50,7 @@ func (s *Store) trusts(node string) bool {
 	return s.knows(node)
 }
 
-// nameOf returns the id of the node at an address, as far as the configurations say.
+// nameOf returns the id of the node at an address, as far as the configurations say, or "".
 func (s *Store) nameOf(address string) string {
 	if s.serving.Load() {
 		for _, g := range s.groups {
@@ -64,8 +64,8 @@ func (s *Store) nameOf(address string) string {
 	return ""
 }
 
-// cutStrangers closes the connections of nodes that are no members any more, whenever members changed. Nodes are known by
-// their certificates, so on plain TCP nothing is cut.
+// disconnectFormerMembers closes the connections of nodes that are no longer members, whenever members changed. Nodes
+// are recognized by their certificates, so on plain TCP nothing is closed.
 func (s *Store) cutStrangers() {
 	for {
 		select {
@@ -77,14 +77,15 @@ func (s *Store) cutStrangers() {
 	}
 }
 
-// membersChanged wakes cutStrangers.
+// membersChanged wakes disconnectFormerMembers.
 func (s *Store) membersChanged() {
 	select {
 	case s.members <- struct{}{}:
-	default: // It is awake.
+	default: // It is already woken.
 	}
 }
 
+// voters counts the voters of a configuration.
 func voters(c raft.Configuration) (n int) {
 	for _, s := range c.Servers {
 		if s.Suffrage == raft.Voter {
@@ -94,14 +95,15 @@ func voters(c raft.Configuration) (n int) {
 	return n
 }
 
-// Member is a node of a group.
+// Member is a node of a group as one configuration lists it.
 type Member struct {
-	ID      string
-	Address string
-	Voter   bool
+	ID      string // Node id.
+	Address string // Where peers dial it.
+	Voter   bool   // False: a learner.
 }
 
-// Members are the nodes of the group, as of this node's newest configuration.
+// Members returns the nodes of the group, as of this node's newest configuration, which need not be committed.
+// REQUIRES: the store is open.
 func (g *Group) Members() (all []Member) {
 	for _, s := range g.servers().Servers {
 		all = append(all, Member{nodeOf(s.ID), string(s.Address), s.Suffrage == raft.Voter})

@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// VotersMax bounds the voters of a group. BOUND: each more makes every commit slower; further nodes are learners.
+	// VotersMax bounds the voters of a group. BOUND: each further one makes every commit slower; further nodes are
+	// learners.
 	VotersMax = 5
 
-	changeTimeout = 4 * time.Second
-	// askTimeout bounds the search for a leader that makes a change.
+	changeTimeout = 4 * time.Second // Bounds one step of a change.
+	// askTimeout bounds the search for a leader that makes a change, for each group.
 	askTimeout = 15 * time.Second
 	askPause   = 200 * time.Millisecond
 )
 
 var errVotersFull = errors.New("the group has all the voters it may have")
 
-// change changes the members of a group, if this node leads it; otherwise it returns who does. Ctx bounds the wait for other
-// changes; one that was begun comes to its end.
+// changeMembership makes a change of members of a group if this node leads it; otherwise it returns the leader's
+// address and ErrNotLeader. ctx bounds the wait for other changes; a change that has begun is finished.
 func (s *Store) change(ctx context.Context, q question) (leader string, err error) {
 	g := s.groups[q.Group]
 	if g == nil {
@@ -41,7 +42,7 @@ func (s *Store) change(ctx context.Context, q question) (leader string, err erro
 	return "", g.whileOpen(func() error { return g.changeMembers(q) })
 }
 
-// changeMembers makes one change of members. REQUIRES: this node leads, and Store.membership is held.
+// changeMembers makes one change of members or leader. REQUIRES: this node leads, and changeSlot is held.
 func (g *Group) changeMembers(q question) error {
 	switch q.Op {
 	case "join":
@@ -58,8 +59,9 @@ func (g *Group) changeMembers(q question) error {
 	return refuse("unknown operation %q", q.Op)
 }
 
-// admit makes an incarnation of a node a learner, or tells the group its new address. Another incarnation, whose directory
-// is lost, goes first: it will never vote again, and would count as a voter for ever.
+// addLearner makes an incarnation of a node a learner, or changes the node's address in the configuration. Another
+// incarnation of it, whose directory is lost, is removed first: it will never vote again, and would count as a voter
+// for ever.
 func (g *Group) admit(q question) error {
 	if q.Server == "" || nodeOf(q.Server) != q.Subject || q.Address == "" {
 		return refuse("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
@@ -82,15 +84,16 @@ func (g *Group) admit(q question) error {
 	return g.changed(g.raft.AddNonvoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
 }
 
-// mayJoin returns why a node may not join: it was removed, or lives elsewhere. An address that nobody answers at is dead:
-// if the process behind it still lives it is cut off, and what it is told by then is decided by raft.
+// mayJoin returns why a node may not join: it was removed, it runs at another address (ErrNodeInUse), or
+// Config.CheckJoin refuses it. When nobody answers at the known address, the process there counts as ended: if it still
+// runs it is cut off, and Raft decides what it is told.
 func (g *Group) mayJoin(q question) error {
 	if g.isRemoved(q.Subject) {
 		return refuse("%s was removed from the cluster; admit it first", q.Subject)
 	}
 	for _, known := range find(g.servers(), q.Subject) {
 		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) && q.Op == "join" {
-			continue // When it started it was asked who lives there.
+			continue // The address was asked when the node started.
 		}
 		ctx, cancel := context.WithTimeout(g.store.life, seedTimeout)
 		a, err := g.store.ask(ctx, string(known.Address), question{Op: "hello"})
@@ -107,7 +110,7 @@ func (g *Group) mayJoin(q question) error {
 	return nil
 }
 
-// welcome tells a node that starts whether it could join, as far as this member knows.
+// checkJoin returns why a node that is starting could not join, as far as this member knows.
 func (s *Store) welcome(q question) error {
 	for _, id := range s.c.Groups {
 		if err := s.groups[id].mayJoin(q); err != nil {
@@ -117,6 +120,7 @@ func (s *Store) welcome(q question) error {
 	return nil
 }
 
+// promote makes a learner a voter.
 func (g *Group) promote(q question) error {
 	servers := g.servers()
 	found := find(servers, q.Subject)
@@ -131,8 +135,8 @@ func (g *Group) promote(q question) error {
 	return g.changed(g.raft.AddVoter(found[0].ID, found[0].Address, 0, changeTimeout))
 }
 
-// remove takes a node out of the group and remembers that it was told to stay away. A leader that removes itself hands
-// over first and lets its successor do it.
+// remove removes a node from the group and records in the replicated state that it must stay away. A leader that is
+// asked to remove itself transfers the leadership first, and its successor does it.
 func (g *Group) remove(node string) error {
 	found := find(g.servers(), node)
 	for _, s := range found {
@@ -154,7 +158,7 @@ func (g *Group) remove(node string) error {
 	return nil
 }
 
-// drop removes a server, a voter in two steps.
+// removeServer removes a server from the configuration, a voter in two steps.
 func (g *Group) drop(s raft.Server) error {
 	if s.Suffrage == raft.Voter {
 		if voters(g.servers()) == 1 {
@@ -167,6 +171,7 @@ func (g *Group) drop(s raft.Server) error {
 	return g.changed(g.raft.RemoveServer(s.ID, 0, changeTimeout))
 }
 
+// transferToNode gives the leadership of the group to a voter.
 func (g *Group) transfer(node string) error {
 	found := find(g.servers(), node)
 	if len(found) == 0 || found[0].Suffrage != raft.Voter {
@@ -178,7 +183,7 @@ func (g *Group) transfer(node string) error {
 	return g.handTo(found[0])
 }
 
-// changed waits for a change of members and appends a no-op; see Config.Noop.
+// finishChange waits for a change of members and appends a no-op; see Config.Noop.
 func (g *Group) changed(f raft.IndexFuture) error {
 	if err := f.Error(); err != nil {
 		return err

@@ -24,7 +24,7 @@ func waitUntil(t *testing.T, limit time.Duration, what string, met func() bool) 
 	}
 }
 
-// startEach begins the lives of some nodes side by side; the nodes that come up are counted by up.
+// startEach starts some nodes side by side; up counts the nodes whose store opened.
 func startEach(c *raftstoretest.Cluster, seeds []string, nodes ...int) {
 	for _, i := range nodes {
 		go c.Start(i, seeds)
@@ -58,8 +58,8 @@ func memberIDs(c *raftstoretest.Cluster, i int) string {
 	return strings.Join(all, " ")
 }
 
-// Five empty nodes with the same command line that expects three: the three lowest found, the others join and become voters.
-// It does not matter that every node knows the address of one only.
+// Five empty nodes with the same command line that expects three: the three lowest found a cluster, the others join and
+// become voters. Each node needs the address of only one other.
 func TestMoreNodesThanExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 11, 5)
@@ -77,7 +77,7 @@ func TestMoreNodesThanExpected(t *testing.T) {
 	})
 }
 
-// With fewer nodes than expected nobody founds, for as long as it takes.
+// With fewer nodes than expected no cluster is founded, however long the nodes wait.
 func TestFewerNodesThanExpectedWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 12, 3)
@@ -93,8 +93,8 @@ func TestFewerNodesThanExpectedWait(t *testing.T) {
 	})
 }
 
-// However nodes crash while they found a cluster, with what they had not synced, one cluster comes out of it: all nodes
-// are of the same one in the end and what it acknowledged is there.
+// However nodes crash while they found a cluster, with the loss of what they had not synced, exactly one cluster
+// results: in the end all nodes are members of it, and what it acknowledged is there.
 func TestCrashesWhileFounding(t *testing.T) {
 	for seed := range uint64(20) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestCrashesWhileFounding(t *testing.T) {
 	}
 }
 
-// A node that lost its disk comes back by itself with the same command line, as another incarnation: first without a vote,
-// then with one, and with everything that was acknowledged. People see the same node as before.
+// A node that lost its disk comes back by itself with the same command line, as another incarnation: first without a
+// vote, then with one, and with everything that was acknowledged. Members lists show the same node as before.
 func TestWipedNodeRejoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 13, 3)
@@ -134,7 +134,7 @@ func TestWipedNodeRejoins(t *testing.T) {
 			place(t, c, int(id)%3, id+1)
 		}
 		for round := range uint64(2) {
-			wiped := 2 * int(round) // n1 founded.
+			wiped := 2 * int(round) // n1 was the founder.
 			c.Crash(wiped)
 			c.Nodes[wiped].Wipe()
 			if !c.Start(wiped, c.Seeds(3)) {
@@ -159,7 +159,7 @@ func TestWipedNodeRejoins(t *testing.T) {
 	})
 }
 
-// A second process with the node id of a member that lives is refused, and says why.
+// A second process with the node id of a running member is refused, with the reason.
 func TestTwoProcessesWithOneID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 14, 3)
@@ -191,7 +191,7 @@ func TestRemovedStaysAwayUntilAdmitted(t *testing.T) {
 				startEach(c, c.Seeds(4), 0, 1, 2, 3)
 				waitUntil(t, time.Minute, "all are up", func() bool { return up(c) == 4 })
 				place(t, c, 0, 1)
-				victim := leader(c) // Hands over first.
+				victim := leader(c) // It transfers the leadership first.
 				id := c.Nodes[victim].ID
 				other := (victim + 1) % 4
 				s, _ := c.Store(other)
@@ -220,7 +220,7 @@ func TestRemovedStaysAwayUntilAdmitted(t *testing.T) {
 	}
 }
 
-// A node that restarts at another address tells its leader; followers and leaders alike.
+// A node that restarts at another address reports it to its leader, whether it was a follower or a leader.
 func TestAddressChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 16, 3)
@@ -243,7 +243,8 @@ func TestAddressChanges(t *testing.T) {
 	})
 }
 
-// A draining node gives up what it leads and leads again only for as long as nobody else can, until it is restarted.
+// A draining node transfers its leaderships and leads again only for as long as no other node can, until it is
+// restarted.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 17, 3)
@@ -277,14 +278,14 @@ func TestDrain(t *testing.T) {
 				return true
 			}
 			store, _ := c.Store(other)
-			_ = store.Transfer(t.Context(), 1, c.Nodes[drained].ID) // Tried again.
+			_ = store.Transfer(t.Context(), 1, c.Nodes[drained].ID) // The loop tries again.
 			return false
 		})
 		stopAll(c)
 	})
 }
 
-// The leadership of group 1 goes to the second node by itself, but not at once, and not to a node that is away.
+// The leadership of group 1 goes to the second node by itself, but not at once, and not to a node that is down.
 func TestLeadershipIsBalanced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 18, 3)
@@ -313,7 +314,7 @@ func TestLeadershipIsBalanced(t *testing.T) {
 	})
 }
 
-// Names are resolved at each attempt, to any number of addresses; those of nobody do not matter.
+// Names are resolved at each attempt, to any number of addresses; addresses without a node do not matter.
 func TestSeedsByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 19, 3)
@@ -333,7 +334,7 @@ func TestSeedsByName(t *testing.T) {
 		startEach(c, nil, 0, 1, 2)
 		time.Sleep(15 * time.Second)
 		if up(c) != 0 {
-			t.Error("founded without knowing anybody")
+			t.Error("founded without a reachable seed")
 		}
 		waitUntil(t, time.Minute, "all are up", func() bool { return up(c) == 3 })
 		place(t, c, 0, 1)
@@ -341,7 +342,7 @@ func TestSeedsByName(t *testing.T) {
 	})
 }
 
-// Members tell each other about themselves, and what they see of the cluster.
+// Members answer each other's NodeInfo, and report what they know of the cluster.
 func TestAboutAndStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 20, 3)
@@ -371,14 +372,14 @@ func TestAboutAndStatus(t *testing.T) {
 			t.Errorf("%+v", status)
 		}
 		if _, err := s.About(t.Context(), "n9"); err == nil {
-			t.Error("a node that is no member told about itself")
+			t.Error("the NodeInfo of a node that is not a member was answered")
 		}
 		stopAll(c)
 	})
 }
 
-// Of seven nodes five vote, the other two follow: they have everything, take commands, and get a vote when there is room for
-// one more, not before, whoever asks.
+// Of seven nodes five vote, the other two follow: they have everything, take commands, and get a vote only when a group
+// has fewer than five voters, whichever node asks for it.
 func TestFiveOfSevenNodesVote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const nodes = 7
@@ -391,7 +392,7 @@ func TestFiveOfSevenNodesVote(t *testing.T) {
 			return fmt.Sprintf("%d of %d", strings.Count(ids, "*"), len(strings.Fields(ids)))
 		}
 		waitUntil(t, 2*time.Minute, "five vote", func() bool { return votersAndMembers(0) == "5 of 7" })
-		for range 60 { // Nobody gets a sixth vote, and nobody loses one.
+		for range 60 { // There is never a sixth voter, and no voter loses its vote.
 			time.Sleep(time.Second)
 			if got := votersAndMembers(0); got != "5 of 7" {
 				t.Fatalf("%s vote", got)

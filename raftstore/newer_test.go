@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// tooNew is a machine that finds a state that a newer one wrote.
+// tooNew is a machine whose state was written by a newer one.
 type tooNew struct{ *raftstoretest.Counters }
 
 type newerError struct{}
@@ -19,7 +19,7 @@ func (newerError) NewerState() bool { return true }
 
 func (tooNew) Load(raftstore.Reader) error { return newerError{} }
 
-// A state that is in order and too new keeps an old binary out, and is still there when the right one starts.
+// A state that is in order and too new keeps an old binary from starting, and is unchanged when the right one starts.
 func TestNewerStateIsRefusedAndKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs := written(t, false)

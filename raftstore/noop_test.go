@@ -28,8 +28,8 @@ func (n noopCounter) Apply(b raftstore.Batch, cmd []byte) []byte {
 	return n.StateMachine.Apply(b, cmd)
 }
 
-// An otherwise idle group takes a snapshot after each change of its members, on every node, and a command that changes nothing
-// is the last that was applied then (hashicorp/raft#617). A voter goes in two changes.
+// An otherwise idle group takes a snapshot after each change of its members, on every node, and the last command that
+// was applied then is one that changes nothing (hashicorp/raft#617). A voter is removed in two changes.
 func TestIdleGroupTakesASnapshotAfterAChangeOfMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 31, 3)
@@ -38,7 +38,7 @@ func TestIdleGroupTakesASnapshotAfterAChangeOfMembers(t *testing.T) {
 			machine := config.Machine
 			config.Machine = func(group uint16) raftstore.StateMachine { return noopCounter{machine(group), &noops[i]} }
 			config.Noop, config.Learner = countedNoop, i == 3
-			config.CheckInterval = 24 * time.Hour // A comparison of states is an entry, too.
+			config.CheckInterval = 24 * time.Hour // A state check is an entry too.
 			config.SnapshotInterval, config.SnapshotThreshold = time.Second, 1
 		}
 		startAll(t, c, 3)
@@ -65,7 +65,7 @@ func TestIdleGroupTakesASnapshotAfterAChangeOfMembers(t *testing.T) {
 			{"a learner is removed", 1, remove(3), func() bool { return memberIDs(c, lead) == "n1* n2* n3*" }},
 			{"a voter is removed", 2, remove(victim), func() bool { return len(strings.Fields(memberIDs(c, lead))) == 2 }},
 		} {
-			time.Sleep(10 * time.Second) // The last snapshots of what was before.
+			time.Sleep(10 * time.Second) // The snapshots of earlier entries are taken.
 			var taken [3]uint64
 			var counted [3]int64
 			for i := range taken {
@@ -77,7 +77,7 @@ func TestIdleGroupTakesASnapshotAfterAChangeOfMembers(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			for i := range taken {
 				node, _ := c.Store(i)
-				if node == nil { // The one that was removed.
+				if node == nil { // The node that was removed.
 					continue
 				}
 				if got := node.Group(1).Status(); got.Snapshots == taken[i] {

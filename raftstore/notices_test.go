@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// heldMachine applies nothing as long as it is held.
+// heldMachine applies nothing while it is held.
 type heldMachine struct {
 	raftstore.StateMachine
 	hold *atomic.Pointer[chan struct{}]
@@ -23,9 +23,10 @@ func (m heldMachine) Apply(b raftstore.Batch, cmd []byte) []byte {
 	return m.StateMachine.Apply(b, cmd)
 }
 
-// Whoever reads the notices of leadership waits until the state machine has everything from before the term, and raft waits for
-// whoever reads them when many are unread. So a node whose machine does not move, and that gains and loses its group more often than
-// notices fit, may stop to vote; but the others go on without it, and when the machine moves again it follows, leads and takes commands.
+// The reader of the notices of leadership waits until the state machine has everything from before the term, and Raft
+// waits for that reader when many notices are unread. So a node whose machine stands still, and that gains and loses
+// its group more often than notices fit, may stop voting; but the others go on without it, and when the machine goes on
+// the node follows, leads and takes commands.
 func TestManyNoticesWhileTheirReaderWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 61, 3)
@@ -43,14 +44,14 @@ func TestManyNoticesWhileTheirReaderWaits(t *testing.T) {
 			return s
 		}
 		claims := func() bool { return store(0).Group(1).Status().State == "Leader" }
-		somebody := func() { waitUntil(t, time.Minute, "another node leads", func() bool { return leader(c) > 0 }) }
+		waitForOther := func() { waitUntil(t, time.Minute, "another node leads", func() bool { return leader(c) > 0 }) }
 		away := func() {
 			for i := 1; i < 3; i++ {
 				c.Net.Cut(c.Nodes[0].Address, c.Nodes[i].Address, true)
 				c.Net.Cut(c.Nodes[i].Address, c.Nodes[0].Address, true)
 			}
-			somebody()
-			time.Sleep(2 * time.Second) // Its lease is over.
+			waitForOther()
+			time.Sleep(2 * time.Second) // The node's lease ends.
 			c.Net.Heal()
 		}
 		release := make(chan struct{})
@@ -59,7 +60,7 @@ func TestManyNoticesWhileTheirReaderWaits(t *testing.T) {
 		for id := uint64(10); id < 22; id++ {
 			away()
 			place(t, c, 1+int(id)%2, id)
-			time.Sleep(2 * time.Second) // The entry has come to the held node.
+			time.Sleep(2 * time.Second) // The entry arrives at the held node.
 			_ = store(leader(c)).Transfer(t.Context(), 1, "n1")
 			if time.Sleep(time.Second); claims() && leader(c) <= 0 {
 				led++

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// claimDir makes sure that nobody else uses the directory.
+// claimDir creates the directory and locks it, so that no other process uses it.
 func (s *Store) claimDir() (err error) {
 	c := &s.c
 	if err := makeDirs(c); err != nil {
@@ -36,7 +36,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.space.measure() // Before anything is written: a node that a full disk stopped needs its ballast to start.
+	s.space.measure() // Before anything is written: a node that a full disk stopped needs the space of its ballast file to start.
 	if err := s.openIdentity(ctx); err != nil {
 		return err
 	}
@@ -72,7 +72,8 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// openIdentity opens the peer port and finds out whose directory this is, with the help of peers if need be.
+// openIdentity opens the peer port and determines which cluster and incarnation the directory belongs to; it asks peers
+// when the directory is empty or its founding is not confirmed.
 func (s *Store) openIdentity(ctx context.Context) (err error) {
 	if err := s.openPort(); err != nil {
 		return err
@@ -105,7 +106,8 @@ func (s *Store) openLog() (err error) {
 	return err
 }
 
-// makeDirs creates the directories durably: what is synced inside one is lost when the directory itself is.
+// makeDirs creates the directories durably: a file that is synced inside a directory is lost when the directory itself
+// is.
 func makeDirs(c *Config) error {
 	paths := []string{}
 	for _, name := range []string{logDir, stateDir, snapshotsDir} {
@@ -125,7 +127,7 @@ func makeDirs(c *Config) error {
 	return syncDir(c.FS, c.FS.PathDir(c.Dir))
 }
 
-// openPort opens the peer port, if there is one, and sets this node's address. Nothing is accepted yet.
+// openPort opens the peer port, if the configuration names one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
 	c := transport.Config{
 		Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,

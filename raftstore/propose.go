@@ -15,15 +15,16 @@ const (
 	retryPauseMax = time.Second
 )
 
-// attempt is one try to get something done by the leader: here, or by the node at address.
+// attempt tries once to get something done by the leader: this node when address is empty, else the node at address.
+// hint is the leader's address as far as the asked node knows.
 type attempt func(ctx context.Context, address string) (result []byte, hint string, err error)
 
-// persist tries until it succeeds, the leader refuses for good, or ctx ends. A hint about the leader is followed once
-// without a pause, and news of a leader make the pauses short again: a new one needs a moment until it is ready.
-// unknown says that an attempt was made before, and what came of it is not known.
+// retry repeats an attempt until it succeeds, the leader refuses for good, or ctx ends. A hint about the leader is
+// followed once without a pause, and the news of a leader makes the pauses short again, because a new leader needs a
+// moment until it is ready. unknown says that an attempt with an unknown outcome was made before.
 //
-// INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error then is ErrUnknown and
-// none that says that nothing was applied, whatever later attempts said.
+// INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error is then ErrUnknown
+// and none that says that nothing was applied, whatever later attempts returned.
 func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte, error) {
 	hint, followed, began := "", false, time.Now()
 	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
@@ -38,7 +39,7 @@ func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte,
 			return result, nil
 		case !unknown && (errors.Is(err, ErrTooLarge) || errors.Is(err, ErrClosed) || errors.Is(err, ErrOverloaded)):
 			return nil, err
-		case errors.Is(err, ErrNoSpace): // The leader hands over, or nobody has space.
+		case errors.Is(err, ErrNoSpace): // The leader transfers its leadership, or no node has space.
 			if !unknown && time.Since(began) > noSpacePatience {
 				return nil, ErrNoSpace
 			}
@@ -66,14 +67,14 @@ func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte,
 		}
 		select {
 		case <-moved:
-			pause = retryPauseMin / 2 // Doubled at once.
+			pause = retryPauseMin / 2 // The loop doubles it at once.
 		default:
 		}
 		followed = false
 	}
 }
 
-// attempt asks this node when it leads, else the node at address.
+// attempt calls try for this node when it leads, else for the node at address.
 func (g *Group) attempt(ctx context.Context, address string, try attempt) (result []byte, hint string, err error) {
 	if g.Ready() {
 		return try(ctx, "")
@@ -84,7 +85,7 @@ func (g *Group) attempt(ctx context.Context, address string, try attempt) (resul
 	return try(ctx, address)
 }
 
-// waitRetry waits, less when this node hears of a leader. False: ctx or the store ended.
+// waitRetry waits for d, or until this node learns of a leader. It returns false when ctx or the store ended.
 func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -99,7 +100,8 @@ func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// ask sends one request of a forward connection and translates the answer.
+// forward sends one request to the node at address over the forward connection and maps the answer to the errors of
+// Propose.
 func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte) (result []byte, hint string, err error) {
 	f, err := g.store.links.request(ctx, g, address, op, payload)
 	switch {
@@ -126,18 +128,23 @@ func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte
 	}
 }
 
-// Propose commits a command and returns the machine's answer. The answer means durable: the log is synced first, on a
-// majority of the voters. A node of a larger cluster that does not lead sends the command to the leader, and repeats the
-// same bytes until ctx ends when the outcome is unknown; so commands must be idempotent there. A node that is alone
-// tries once. Errors say whether the command may have been applied; see ErrUnknown. OWNERSHIP: cmd is copied, the
-// result is the caller's.
+// Propose commits a command of at most CommandBytesMax bytes and returns the state machine's result. It returns when
+// the command is durable on a majority of the voters and applied at the leader. In a cluster, a node that does not lead
+// sends the command to the leader, and repeats the same bytes until ctx ends while the outcome is unknown, so commands
+// must be idempotent. A node that is alone tries once.
+//
+// These errors mean that the command was not applied: ErrTooLarge, ErrOverloaded (too many commands wait), ErrNoSpace
+// (the leader's disk is nearly full; in a cluster the call first waits two seconds for a leader with space), ErrClosed,
+// and ErrNotLeader (no leader took the command before ctx ended). ErrUnknown means that it may be applied, now or
+// later: the caller repeats the same bytes. A ctx that ended before the call is returned as its error; where a wait
+// ended with ctx, the error wraps ctx.Err too. OWNERSHIP: cmd is copied, the result is the caller's.
 func (g *Group) Propose(ctx context.Context, cmd []byte) (result []byte, err error) {
 	result, _, err = g.ProposeAt(ctx, cmd)
 	return result, err
 }
 
-// ProposeAt is Propose that also returns the index of the command's entry: who waits for it with WaitApplied, on whatever
-// node, reads what the command wrote.
+// ProposeAt is Propose that also returns the index of the command's entry: a caller that waits for the index with
+// WaitApplied, on whatever node, reads what the command wrote.
 func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	g.mu.Lock()
 	ready, closed := g.term != 0, g.closed
@@ -165,7 +172,7 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 			return result, "", err
 		}
 		result, hint, err = g.ask(ctx, address, opPropose, cmd)
-		if err == nil && len(result) < indexBytes { // Of no use, and it may be applied.
+		if err == nil && len(result) < indexBytes { // The answer cannot be decoded, and the command may be applied.
 			return nil, "", fmt.Errorf("%w: an answer of %d bytes", ErrUnknown, len(result))
 		}
 		if err == nil {

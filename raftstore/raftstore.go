@@ -1,6 +1,7 @@
-// Package raftstore replicates opaque commands: it puts them into raft groups whose log, state and snapshots live in
+// Package raftstore replicates opaque commands: it appends them to Raft groups whose log, state and snapshots live in
 // Pebble, applies what is committed to a state machine, and ends the process when its disk can no longer be trusted.
-// DESIGN.md says what it promises and why it is built as it is.
+// The caller opens a Store, proposes bytes to its groups and reads their state. DESIGN.md says what it promises and why
+// it is built as it is.
 package raftstore
 
 import (
@@ -29,19 +30,21 @@ const (
 	snapshotsDir = "snapshots"
 )
 
-// Store is the replicated storage of one node: several raft groups over one log database, one state database and one
-// peer port.
+// Store is the replicated storage of one node: several Raft groups over one log database, one state database and one
+// peer port. Its methods are safe for concurrent use.
 type Store struct {
-	c            Config
-	identity     identity
-	cluster      uint64 // Of identity.
-	address      transport.Address
-	run          string // Of this process, unlike any other.
-	twins        bool   // Twins were looked for.
-	abstaining   atomic.Bool
-	members      chan struct{} // Holds one when the members of a group changed.
-	founding     *founding     // While this node has no cluster.
-	membership   chan struct{} // BOUND: one change of members at a time. A channel: simulated time goes on while one waits.
+	c          Config
+	identity   identity
+	cluster    uint64            // The cluster id of identity.
+	address    transport.Address // Where peers dial this node.
+	run        string            // A random id of this process.
+	twins      bool              // Members were asked for a second process on a copy of the directory.
+	abstaining atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
+	members    chan struct{}     // Holds one element when the members of a group changed.
+	founding   *founding         // Used while this node has no cluster.
+	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
+	// on while a goroutine waits for a channel. BOUND: one.
+	membership   chan struct{}
 	links        links
 	life         context.Context // Ends with Close.
 	die          context.CancelFunc
@@ -54,7 +57,7 @@ type Store struct {
 	log          *pebblelog.DB
 	state        *statedb.DB
 	mux          *transport.Mux
-	groups       map[uint16]*Group // Complete when serving.
+	groups       map[uint16]*Group // Complete once serving is true.
 	serving      atomic.Bool
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
 	space        space
@@ -68,12 +71,21 @@ type Store struct {
 	readers sync.WaitGroup
 }
 
-// Open is OpenContext without an end to waiting for peers.
+// Open is OpenContext with a context that never ends: it may wait for peers without a bound.
 func Open(c Config) (*Store, error) { return OpenContext(context.Background(), c) }
 
-// OpenContext opens the directory, checks it, and starts every group. It refuses a directory that lost something it had
-// acknowledged (ErrDamaged) or belongs to somebody else (ErrForeign). Groups are ready a little later; see WaitReady and
-// WaitLeader. An empty directory with Config.Seeds waits until ctx ends for nodes to found a cluster with, or to join.
+// OpenContext opens the directory, checks it, and starts every group. On success the groups become ready a little
+// later; see Group.WaitReady and Group.WaitLeader. The caller must Close the store.
+//
+// An empty directory with Config.Seeds needs other nodes: OpenContext then founds a cluster with them or joins one, and
+// waits for that until ctx ends. ctx bounds the waits for other nodes and nothing else.
+//
+// It returns all faults of Config at once, or one of these errors, wrapped with the details: ErrDamaged (the directory
+// lost something it had acknowledged), ErrForeign (it belongs to another cluster, node or set of groups), ErrDiverged
+// (its state once differed from the majority's), ErrUnfinished (a restore or recovery in it did not end), ErrNodeInUse
+// (another process runs with the node's id), ErrNoCluster (it is empty, there are no seeds, and Config.Expect is not
+// 1), ctx.Err, or the error of a state machine that cannot load a newer state. Errors of the disk and of the peer port
+// are returned as they are. After an error the directory is closed again.
 func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	s, err := newStore(c)
 	if err != nil {
@@ -85,7 +97,7 @@ func OpenContext(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// newStore returns a store that has not touched its directory; Close must follow.
+// newStore returns a store that has not touched its directory. Close must follow.
 func newStore(c Config) (*Store, error) {
 	c = c.withDefaults()
 	c.FS = orderedFS{c.FS}
@@ -105,13 +117,14 @@ func newStore(c Config) (*Store, error) {
 	return s, nil
 }
 
-// Group returns a group of Config.Groups, or nil.
+// Group returns a group of Config.Groups, or nil when there is none with this id.
 func (s *Store) Group(id uint16) *Group { return s.groups[id] }
 
-// Epoch counts the starts of this node. It is durable and never repeats, so (node, epoch, counter) is unique.
+// Epoch is the number of times this node was started. It is durable and never repeats, so (node, epoch, counter) is
+// unique.
 func (s *Store) Epoch() uint32 { return s.epoch }
 
-// enter admits a reader unless the store is closed; leave must follow.
+// acquire registers a reader and returns true, or returns false when the store is closed. release must follow a true.
 func (s *Store) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,23 +136,26 @@ func (s *Store) enter() bool {
 
 func (s *Store) leave() { s.readers.Done() }
 
-// closePatience is how long the hand-over of leaderships and raft, for what it has, may take when the store closes.
+// closeWaitMax bounds two waits of Close: for the transfer of leaderships, and for Raft to finish what it has.
 const closePatience = 2 * time.Second
 
-// hangUp ends all calls to peers, and those of peers. A leader that cannot commit, and whose followers still answer heartbeats, as when
-// their disks are full, would wait for ever; without heartbeats its lease ends, and it answers everybody. A follower would read a snapshot
-// to its end, however slowly it comes; its leader sends it again.
+// disconnectPeers ends all calls to peers and of peers, so that Close ends. A leader that cannot commit although its
+// followers answer heartbeats, for example because their disks are full, would otherwise wait for ever: without
+// heartbeats its lease ends, and it answers every caller. A follower would otherwise read a snapshot to its end,
+// however slowly it arrives; its leader sends it again.
 func (s *Store) hangUp() {
 	for _, g := range s.groups {
 		g.safe.HangUp()
 	}
 	if s.mux != nil {
-		_ = s.mux.HangUp() // The listener closes once, and nothing depends on how.
+		_ = s.mux.HangUp() // The listener closes once, and nothing depends on its error.
 	}
 }
 
-// Close finishes what raft has, flushes the state and closes everything. Nothing is lost; the next start replays little.
-// It waits for the callers of Read and Backup; whoever calls them ends them before.
+// Close transfers leaderships, finishes the commands that Raft has, flushes the state and closes everything. Nothing
+// acknowledged is lost, and the next start replays little. Each of these waits is bounded by closeWaitMax, but Close
+// also waits for callers of Read and Backup, which the caller must end before. It returns the joined errors of closing;
+// a second call returns nil.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -160,7 +176,7 @@ func (s *Store) Close() error {
 	s.background.Wait()
 
 	if s.state != nil {
-		s.space.measure() // Where there is no room nothing may be flushed.
+		s.space.measure() // Nothing may be flushed to a disk without room.
 	}
 	var errs []error
 	s.links.close()

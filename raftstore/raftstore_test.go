@@ -67,7 +67,7 @@ func closeStore(t testing.TB, s *raftstore.Store) {
 	}
 }
 
-// groupSets are the shapes every test of the life of a node runs with.
+// groupSets are the sets of groups that the tests of a node's starts and stops run with.
 var groupSets = [][]uint16{{1}, {0, 1, 2, 3, 4}}
 
 func TestProposedCommandsSurviveRestart(t *testing.T) {
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// On a real disk: ready soon after the start, also the second time, and many callers in parallel.
+// On a real disk a store is ready soon after the start, also the second time, and serves many callers in parallel.
 func TestRealDisk(t *testing.T) {
 	c := config(nil, 0, 1, 2, 3, 4)
 	c.Dir = t.TempDir()

@@ -10,17 +10,20 @@ import (
 )
 
 const (
-	// readPoll is how often a reader looks whether its node has caught up.
+	// readPoll is the time between two checks whether this node has caught up.
 	readPoll = 2 * time.Millisecond
-	// confirmPoll is how often a leader looks who has answered it; on a fast network they do within one.
+	// confirmPoll is the time between two checks who has answered a leader; on a fast network most voters do within
+	// one.
 	confirmPoll = 500 * time.Microsecond
 )
 
-// readIndex confirms that this node leads and returns an index whose entries include every command answered before.
+// readIndex confirms that this node leads and returns an index whose entries include every command that was answered
+// before the call.
 //
-// INVARIANT: between the beginning of the call and its end, most voters were in the term in which this node leads, so that nobody
-// else had won a later one with their votes when the call began. Raft's own VerifyLeader does not show that: it counts learners, and
-// answers to calls that were sent before it was asked. It is asked all the same, because it makes raft call everybody now.
+// INVARIANT: between the beginning of the call and its end, most voters were in the term in which this node leads, so
+// that no other node had won a later term with their votes when the call began. Raft's own VerifyLeader does not show
+// that: it counts learners, and answers to calls that were sent before it was called. It is called all the same,
+// because it makes Raft call every follower now.
 func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 	g.mu.Lock()
 	term := g.term
@@ -29,15 +32,16 @@ func (g *Group) readIndex(ctx context.Context) (uint64, error) {
 	if term == 0 || g.verifyLeader(ctx) != nil || !g.confirmed(ctx, term, began) {
 		return 0, ErrNotLeader
 	}
-	// Raft itself is asked: its notices come later, and a leadership lost and won again meanwhile is another one.
+	// The term comes from Raft itself, whose notices come later; a leadership that was lost and won again is another
+	// one.
 	if g.raft.CurrentTerm() != term {
 		return 0, ErrNotLeader
 	}
 	return index, nil
 }
 
-// confirmed waits, for the time of a lease at most, until most voters have answered a call of a term that was sent at or after a
-// moment.
+// confirmed waits, for clusterLease at most, until most voters have answered a call of a term that was sent at or after
+// began.
 func (g *Group) confirmed(ctx context.Context, term uint64, began time.Time) bool {
 	ctx, cancel := context.WithDeadline(ctx, began.Add(clusterLease))
 	defer cancel()
@@ -49,7 +53,8 @@ func (g *Group) confirmed(ctx context.Context, term uint64, began time.Time) boo
 	return true
 }
 
-// answeredSince reports whether most voters, this node among them, have answered a call of a term that was sent at or after a moment.
+// answeredSince reports whether most voters, this node among them, have answered a call of a term that was sent at or
+// after began.
 func (g *Group) answeredSince(term uint64, began time.Time) bool {
 	all, answered := 0, 0
 	for _, s := range g.servers().Servers {
@@ -64,9 +69,9 @@ func (g *Group) answeredSince(term uint64, began time.Time) bool {
 	return answered > all/2
 }
 
-// verifyLeader asks the others whether this node still leads. Raft answers from its main loop, which a slow disk may hold for
-// longer than the caller waits. BOUND: as many goroutines as there are callers in the time after which the watchdog ends
-// the process.
+// verifyLeader calls Raft's VerifyLeader. Raft answers from its main loop, which a slow disk may hold for longer than
+// the caller waits. BOUND: as many goroutines as there are callers in the time after which the watchdog ends the
+// process.
 func (g *Group) verifyLeader(ctx context.Context) error {
 	answer := make(chan error, 1)
 	go func() { answer <- g.whileOpen(func() error { return g.raft.VerifyLeader().Error() }) }()
@@ -78,8 +83,13 @@ func (g *Group) verifyLeader(ctx context.Context) error {
 	}
 }
 
-// ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever node:
-// a Read after it is linearizable. It asks the leader and waits until this node has applied as much, or ctx ends.
+// ReadBarrier returns when this node's state contains every command that was answered before the call, on whatever
+// node: a Read after it is linearizable. It asks the leader for its commit index and waits until this node has applied
+// as much, so it needs a leader that a majority confirms.
+//
+// It returns ErrNotLeader or ErrUnknown when no leader confirmed before ctx ended (they wrap ctx.Err), ErrOverloaded
+// when too many requests wait, ErrClosed when the store closes, or ctx.Err. It changes nothing, so any call may be
+// repeated.
 func (g *Group) ReadBarrier(ctx context.Context) error {
 	result, err := g.persist(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
 		if address == "" {
@@ -97,7 +107,8 @@ func (g *Group) ReadBarrier(ctx context.Context) error {
 	return g.WaitApplied(ctx, binary.BigEndian.Uint64(result))
 }
 
-// WaitApplied waits until this node's state contains the entries up to index, ctx ends or the store closes.
+// WaitApplied waits until this node's state contains the entries up to index. It returns ErrClosed when the store
+// closes, and ctx.Err when ctx ends first.
 func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
 	for !g.contains(index) {
 		timer := time.NewTimer(readPoll)
@@ -114,9 +125,9 @@ func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
 	return nil
 }
 
-// contains reports whether the state has everything up to index that a state machine gets: the index of the state does
-// not move for raft's own entries. What the log has no more is in a snapshot, and with it in the state: raft deletes entries
-// only after it took the snapshot from the state, or gave it to the state.
+// contains reports whether the state has everything up to index that a state machine is given: the index of the state
+// does not move for Raft's own entries. An entry that is no longer in the log is in a snapshot, and with it in the
+// state: Raft deletes entries only after it took the snapshot from the state, or restored it into the state.
 func (g *Group) contains(index uint64) bool {
 	applied := g.machine.applied.Load().Index
 	if applied >= index {
@@ -141,14 +152,16 @@ func (g *Group) contains(index uint64) bool {
 	return true
 }
 
-// Leader is the id of the node that leads the group, as far as this node knows; empty: unknown.
+// Leader returns the id of the node that leads the group, as far as this node knows; empty: unknown. REQUIRES: the
+// store is open.
 func (g *Group) Leader() string {
 	_, id := g.raft.LeaderWithID()
 	return nodeOf(id)
 }
 
-// WaitLeader waits until this node leads, or knows a leader and has applied what it told at first. Then Propose works and
-// the state is worth serving from.
+// WaitLeader waits until this node leads, or knows a leader and has applied the first commit index that the leader
+// sent. Then Propose works and the state is recent enough to serve from. It returns ErrClosed when the store closes,
+// and ctx.Err when ctx ends first.
 func (g *Group) WaitLeader(ctx context.Context) error {
 	for {
 		if g.Ready() {
@@ -166,7 +179,7 @@ func (g *Group) WaitLeader(ctx context.Context) error {
 	}
 }
 
-// Freshness is what a follower knows about the age of its state.
+// Freshness holds what a node knows about the age of its state.
 type Freshness struct {
 	Leads     bool      // This node leads, and has applied what is committed.
 	Contact   time.Time // When a leader last called; zero: never since the start.
@@ -175,7 +188,8 @@ type Freshness struct {
 	Commit    uint64    // What the leader last called committed.
 }
 
-// Freshness reports the inputs of a staleness rule; it costs some loads of atomics.
+// Freshness returns the inputs of a rule about replica age. The rule itself belongs to the state machine, whose ticks
+// carry the leader's time. It costs some atomic loads and takes a mutex for a moment.
 func (g *Group) Freshness() Freshness {
 	at, commit := g.safe.LeaderContact()
 	f := Freshness{Leads: g.Ready(), Contact: at, AppliedAt: g.machine.appliedAt.Time(), Applied: g.machine.applied.Load().Index, Commit: commit}

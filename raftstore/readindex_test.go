@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// partition is a leader whose followers' answers come late, and which is then cut off from them. They elect another leader and
-// acknowledge a command while it still believes that it leads.
+// partition is a leader whose followers' answers arrive late, and which is then cut off from them. They elect another
+// leader and acknowledge a command while it still believes that it leads.
 type partition struct {
 	*raftstoretest.Cluster
-	old, b, d int // The leader that was, and the others.
+	old, b, d int // The former leader, and the others.
 }
 
 func (p *partition) cut(from, to int, on bool) {
 	p.Net.Cut(p.Nodes[from].Address, p.Nodes[to].Address, on)
 }
 
-// lateAnswers are delivered to a leader that hears nothing else, so that its lease goes on.
+// lateAnswers are delivered to a leader that receives nothing else, so that its lease goes on.
 func (p *partition) lateAnswers(from ...int) {
 	for _, v := range from {
 		p.cut(v, p.old, false)
@@ -33,7 +33,8 @@ func (p *partition) lateAnswers(from ...int) {
 	}
 }
 
-// begin makes the partition; the answers of some are delivered after a while. It returns when a command is acknowledged elsewhere.
+// begin makes the partition; the answers of some nodes are delivered after a while. It returns when a command is
+// acknowledged elsewhere.
 func (p *partition) begin(t *testing.T, late ...int) {
 	for _, v := range []int{p.b, p.d} {
 		p.cut(v, p.old, true)
@@ -59,13 +60,14 @@ func (p *partition) begin(t *testing.T, late ...int) {
 		taken = <-acknowledged
 	}
 	if !taken {
-		t.Error("nobody takes the command")
+		t.Error("no node takes the command")
 	}
 }
 
 const newCommand = 77
 
-// readStale reads at the leader that was, and complains when the barrier lets it read what was before.
+// readStale reads at the former leader, and fails the test when the barrier lets it read the state from before the
+// command.
 func (p *partition) readStale(t *testing.T, meanwhile func()) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -79,8 +81,8 @@ func (p *partition) readStale(t *testing.T, meanwhile func()) {
 	}
 }
 
-// An answer that a follower gave before a read began does not confirm the leader to the read, however late it comes: raft's
-// VerifyLeader takes it for one.
+// An answer that a follower gave before a read began does not confirm the leader for the read, however late it arrives;
+// Raft's VerifyLeader counts it.
 func TestLateAnswersConfirmNoLeader(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -102,7 +104,7 @@ func TestLateAnswersConfirmNoLeader(t *testing.T) {
 	}
 }
 
-// The answer of a learner confirms no leader, as its vote elects none: raft's VerifyLeader counts it.
+// The answer of a learner confirms no leader, as its vote elects none; Raft's VerifyLeader counts it.
 func TestLearnersConfirmNoLeader(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
@@ -135,8 +137,8 @@ func TestLearnersConfirmNoLeader(t *testing.T) {
 	}
 }
 
-// A follower that got a snapshot has no log behind it, and the snapshot may end with entries that are not the machine's: readers
-// do not wait for a command of somebody to learn that it has everything.
+// A follower that installed a snapshot has no log behind it, and the snapshot may end with entries that are not the
+// machine's: readers do not wait for the next command to learn that the node has everything.
 func TestBarrierAfterAnInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 3, 3)

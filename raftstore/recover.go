@@ -13,30 +13,36 @@ import (
 
 // Recovery is what RecoverQuorum found and did.
 type Recovery struct {
-	Former  uint64 // Cluster id before.
-	Cluster uint64 // Cluster id now.
+	Former  uint64 // The cluster id before.
+	Cluster uint64 // The cluster id now.
 	Groups  []RecoveredGroup
 }
 
-// RecoveredGroup tells about one group.
+// RecoveredGroup is what RecoverQuorum found in one group.
 type RecoveredGroup struct {
 	Group  uint16
-	Voters []string // Nodes, before.
-	Last   uint64   // Newest entry that this node has. Acknowledged entries beyond it are lost.
-	// Committed is an entry that surely was committed. Those between it and Last may have been, or were never acknowledged;
-	// all of them are applied now.
+	Voters []string // Node ids of the voters before.
+	Last   uint64   // The newest entry that this node has. Acknowledged entries beyond it are lost.
+	// Committed is an entry that surely was committed. The entries between it and Last may have been committed, or were
+	// never acknowledged; all of them are applied now.
 	Committed uint64
 
 	alone bool // This node was the only voter before.
 }
 
-// RecoverQuorum makes a node that survived the permanent loss of a majority the only voter of every group, with what its
-// log has. The node must not run (the directory is locked), and Config is what it was opened with. Nothing else brings
-// such a cluster back; everything acknowledged by the lost majority that never reached this node is lost, so choose the
-// survivor with the newest entries: Recovery tells them.
+// RecoverQuorum makes a node that survived the permanent loss of a majority the only voter of every group, with the
+// entries that its log has. The node must not run (the directory is locked), and Config is what it was opened with.
+// Nothing else brings such a cluster back. Everything that the lost majority acknowledged and that never reached this
+// node is lost, so choose the survivor with the newest entries: Recovery has them.
 //
-// The cluster gets a new id, so that nodes of the old one that turn up again are refused instead of overruling this one.
-// They must be emptied, and join then. After a crash Open refuses the directory (ErrUnfinished); run it again.
+// The cluster gets a new id, so that nodes of the old one that return are refused. Otherwise two of them would be a
+// majority of the old configuration and overrule this node, which follows any leader of a higher term. They must be
+// emptied, and join then.
+//
+// It returns ErrNoCluster when the directory is empty, ErrUnfinished when a restore in it did not end, ErrDiverged,
+// ErrDamaged, ErrForeign, an error when this node is not a member of a group, or the error of the disk; until all
+// groups were checked it changes nothing. After a crash or a later error Open refuses the directory (ErrUnfinished);
+// run RecoverQuorum again.
 func RecoverQuorum(c Config) (r Recovery, err error) {
 	s, err := newStore(c)
 	if err != nil {
@@ -66,7 +72,7 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 	if err := s.openLog(); err != nil {
 		return r, err
 	}
-	for _, id := range s.c.Groups { // All are looked at before one is changed.
+	for _, id := range s.c.Groups { // All groups are checked before one is changed.
 		g, err := s.surveyGroup(id)
 		if err != nil {
 			return r, fmt.Errorf("group %d: %w", id, err)
@@ -97,7 +103,7 @@ func (s *Store) recoverQuorum() (r Recovery, err error) {
 	return r, nil
 }
 
-// checkRecoverable reads whose directory this is.
+// checkRecoverable reads the identity of the directory and refuses one without state, or with an unfinished restore.
 func (s *Store) checkRecoverable() (err error) {
 	work, err := unfinishedWork(s.c.FS, s.c.Dir)
 	if err != nil {
@@ -113,7 +119,7 @@ func (s *Store) checkRecoverable() (err error) {
 	return err
 }
 
-// surveyGroup checks the log of a group like a start and tells what it has.
+// surveyGroup checks the log of a group like a start and returns what it has.
 func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 	g := &Group{id: id, store: s, log: s.log.Group(id)}
 	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(id), 10))
@@ -145,13 +151,13 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 	if !member {
 		return r, fmt.Errorf("this node, %s, is no member: %v", s.c.NodeID, r.Voters)
 	}
-	s.c.Logger.Warn("recovery: this node becomes the only voter; what the others acknowledged beyond its last entry is lost",
+	s.c.Logger.Warn("quorum_recovering", slog.String("result", "this node becomes the only voter; what the others acknowledged beyond last is lost"),
 		slog.Int("group", int(id)), slog.Uint64("last", r.Last), slog.Uint64("surely_committed", r.Committed), slog.Any("voters", r.Voters))
 	return r, nil
 }
 
-// recoverGroup appends a configuration with this node only, in a new term. Raft goes by the newest configuration in its log,
-// committed or not; alone it elects itself and commits all there is.
+// recoverGroup appends a configuration with this node only, in a new term. Raft uses the newest configuration in its
+// log, committed or not; as the only voter the node elects itself and commits all entries.
 func (s *Store) recoverGroup(r RecoveredGroup) error {
 	if r.alone {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// Two of three nodes are lost for good. The third, alone, has what it had; it takes new members; and when the lost ones turn
-// up again they are strangers.
+// Two of three nodes are lost for good. The third, alone, has what it had; it accepts new members; and when the lost
+// ones return they are refused as nodes of another cluster.
 func TestRecoverQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 41, 3)
@@ -62,7 +62,7 @@ func TestRecoverQuorum(t *testing.T) {
 			t.Errorf("place %d", got)
 		}
 
-		// The lost nodes come back: they are a majority of the old cluster, and must not touch the new one.
+		// The lost nodes come back: they are a majority of the old cluster, and must not change the new one.
 		done := make(chan bool)
 		for i := 1; i < 3; i++ {
 			go func() { done <- c.Start(i, c.Seeds(3)) }()
@@ -76,7 +76,7 @@ func TestRecoverQuorum(t *testing.T) {
 		if got := s.Group(1).Members(); len(got) != 1 {
 			t.Errorf("%v", got)
 		}
-		// Emptied they join, by a snapshot that still bears the old id.
+		// With empty directories they join, by a snapshot that still carries the old id.
 		for i := 1; i < 3; i++ {
 			c.Crash(i)
 			c.Nodes[i].Wipe()
@@ -103,7 +103,7 @@ func TestRecoverQuorum(t *testing.T) {
 	})
 }
 
-// A recovery of a running node is refused, and one of nothing, and of a half restored directory.
+// A recovery of a running node is refused, and one of an empty directory, and of a half restored one.
 func TestRecoveryRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(vfs.NewMem(), 1)
@@ -127,7 +127,8 @@ func TestRecoveryRefusals(t *testing.T) {
 	})
 }
 
-// A crash at every call of a recovery: the directory is as before, or refuses, or is recovered; another run completes it.
+// A crash at every call of a recovery leaves a directory that is as before, or that is refused, or that is recovered;
+// another run completes it.
 func TestPowerFailureDuringRecovery(t *testing.T) {
 	var points []raftstoretest.Point[int]
 	const before, during, after = 0, 1, 2

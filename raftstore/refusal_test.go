@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// What the cluster will never do is a refusal with its reason, at whatever node it is asked; what passes is none.
+// What the cluster will never do is refused with ErrRefused and its reason, at whatever node it is asked; an error that
+// may pass is not ErrRefused.
 func TestFinalRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 61, 3)
@@ -34,7 +35,7 @@ func TestFinalRefusals(t *testing.T) {
 			}
 		}
 		lead := leader(c)
-		for i := range c.Nodes { // Nobody leads: that passes.
+		for i := range c.Nodes { // No node leads: that may pass.
 			if i != lead {
 				c.Crash(i)
 			}
@@ -57,7 +58,7 @@ func wantRefusal(t *testing.T, err error, want string) {
 	}
 }
 
-// Drain ends with its context, also while those that should take over are silent.
+// Drain ends with its context, also while the nodes that should become leaders do not answer.
 func TestDrainEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 62, 3)

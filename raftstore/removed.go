@@ -6,19 +6,20 @@ import (
 	"hash/crc32"
 )
 
-// A node that an operator removed must stay away, also when it comes back as another incarnation with an empty directory.
-// So the group remembers it in its replicated state, under keys of its own behind those of the state machine, where
-// snapshots and backups carry it. It is written by an entry of raftstore itself:
+// A node that an operator removed must stay away, also when it comes back as another incarnation with an empty
+// directory. So the group records it in its replicated state, under keys of its own behind those of the state machine,
+// where snapshots and backups carry it and the machine's digest does not cover it. An entry of raftstore writes it:
 //
 //	ver u8 | crc32c u32 of the rest | removed u8 | node
 //
 // BOUND: one key for each node that was ever removed and not admitted again.
 const (
-	removedVersion   = 2 // Of an entry.
+	removedVersion   = 2 // The first byte of such an entry; entryVersion is that of commands.
 	removedHeadBytes = 1 + 4 + 1
 )
 
-// removedKey is above every key of a state machine: their last byte string is 0xFE….
+// removedKey is the key that records a removed node. It is above every key of a state machine, whose last one begins
+// with 0xFE.
 func removedKey(node string) []byte { return append([]byte{ownSpace, 'R'}, node...) }
 
 // ownSpace begins the keys of this package inside a group's state.
@@ -34,8 +35,8 @@ func removedEntry(node string, removed bool) []byte {
 	return b
 }
 
-// splitRemoved reads such an entry; ours is false for all others.
-func splitRemoved(entry []byte) (node string, removed, ours bool, err error) {
+// splitRemoved decodes an entry that records or clears a removal; isRemoval is false for all other entries.
+func splitRemoved(entry []byte) (node string, removed, isRemoval bool, err error) {
 	if len(entry) == 0 || entry[0] != removedVersion {
 		return "", false, false, nil
 	}
@@ -45,10 +46,10 @@ func splitRemoved(entry []byte) (node string, removed, ours bool, err error) {
 	return string(entry[removedHeadBytes:]), entry[5] == 1, true, nil
 }
 
-// setRemoved replicates that a node was removed, or may come back. REQUIRES: this node leads.
+// setRemoved replicates that a node was removed, or that it may come back. REQUIRES: this node leads.
 func (g *Group) setRemoved(node string, removed bool) error {
 	if node == "" || len(node) > nodeIDBytesMax {
-		return errors.New("the node has no name, or one too long")
+		return errors.New("the node id is empty or too long")
 	}
 	if g.isRemoved(node) == removed {
 		return nil
@@ -56,13 +57,13 @@ func (g *Group) setRemoved(node string, removed bool) error {
 	return g.raft.Apply(removedEntry(node, removed), changeTimeout).Error()
 }
 
-// isRemoved reports what this node's state says.
+// isRemoved reports whether this node's state records a node as removed.
 func (g *Group) isRemoved(node string) bool {
 	_, found := g.machine.state.Reader().Get(removedKey(node))
 	return found
 }
 
-// applyRemoved writes what such an entry says.
+// applyRemoved applies an entry that records or clears a removal.
 func (m *machine) applyRemoved(node string, removed bool) {
 	if removed {
 		m.batch.Set(removedKey(node), []byte{1})

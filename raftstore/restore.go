@@ -14,15 +14,19 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
-// keyTerm is where raft keeps its term.
+// keyTerm is the key under which Raft stores its term.
 const keyTerm = "CurrentTerm"
 
-// RestoreBackup makes an empty directory a cluster of one node, with a new cluster id and the state of a backup. Config is
-// what the node will be opened with; other nodes join it afterwards as they join any cluster. The state machines load the
-// state, and its digest must be that of the manifest.
+// RestoreBackup makes an empty directory a cluster of one node, with a new cluster id and the state of a backup. Config
+// is what the node will be opened with afterwards; other nodes then join it as they join any cluster. The state
+// machines load the state, and its digests must be those of the manifest. Files that raftstore did not write stay
+// untouched. What was written after the backup is lost, and so is the memory of which repeated commands were known.
 //
-// After an error the directory is empty again. After a crash Open refuses it (ErrUnfinished), and RestoreBackup may be run
-// again. What was written after the backup is lost, and with it the memory of which repeated commands were known.
+// It changes nothing when Config has faults, when another process has locked the directory, when the directory holds a
+// store (ErrNotEmpty) or when a RecoverQuorum in it did not end (ErrUnfinished). It returns ErrForeign when the backup
+// has other groups than Config, ErrBadBackup when the backup is damaged or the restored state has another digest, or
+// the error of the disk; after these the directory is empty again. After a crash Open refuses it (ErrUnfinished), and
+// RestoreBackup may be run again.
 func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
 	s, err := newStore(c)
 	if err != nil {
@@ -41,7 +45,7 @@ func RestoreBackup(c Config, r io.Reader) (m Manifest, err error) {
 	return m, endWork(&s.c)
 }
 
-// claimEmpty locks the directory, sees that it is empty or was left by a restore, and marks it.
+// claimEmpty locks the directory, checks that it is empty or was left by a restore, and marks it as unfinished.
 func (s *Store) claimEmpty() (err error) {
 	c := &s.c
 	if err := s.claimDir(); err != nil {
@@ -64,11 +68,11 @@ func (s *Store) claimEmpty() (err error) {
 	return errors.Join(wipeDir(c), makeDirs(c))
 }
 
-// ownNames are what the store itself puts into its directory, but for lock, ballast and the mark of unfinished work. Others'
-// files are none of our business.
+// ownNames are the files and directories that the store writes into its directory, without the lock, the ballast file
+// and the mark of unfinished work. Other files are never touched.
 var ownNames = []string{identityName, identityTmp, guardName, guardName + ".tmp", divergedName, divergedTmp, logDir, stateDir, snapshotsDir}
 
-// firstFile names something of a store in the directory, or nothing. Directories may be there when they are empty.
+// firstFile returns the name of a file of a store in the directory, or "". Empty directories of a store do not count.
 func firstFile(c *Config) (string, error) {
 	for _, name := range ownNames {
 		path := c.FS.PathJoin(c.Dir, name)
@@ -93,7 +97,7 @@ func firstFile(c *Config) (string, error) {
 	return "", err
 }
 
-// wipeDir deletes what the store put into its directory.
+// wipeDir deletes what the store wrote into its directory.
 func wipeDir(c *Config) (err error) {
 	for _, name := range ownNames {
 		err = errors.Join(err, c.FS.RemoveAll(c.FS.PathJoin(c.Dir, name)))
@@ -104,7 +108,7 @@ func wipeDir(c *Config) (err error) {
 	return errors.Join(err, syncDir(c.FS, c.Dir))
 }
 
-// restoreBackup builds identity, log and snapshots. The state database is built from the snapshots at the next opening.
+// restoreBackup writes identity, log and snapshots. The next opening builds the state database from the snapshots.
 func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 	c := &s.c
 	b, m, err := openBackup(r)
@@ -126,7 +130,7 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 	if err := s.openLog(); err != nil {
 		return m, err
 	}
-	if _, err := s.log.EpochAfter(m.Epoch); err != nil { // Epochs never repeat.
+	if _, err := s.log.EpochAfter(m.Epoch); err != nil { // Epochs must not repeat.
 		return m, err
 	}
 	for i := range m.Groups {
@@ -140,7 +144,7 @@ func (s *Store) restoreBackup(r io.Reader) (m Manifest, err error) {
 // restoreGroup writes the state of a group as a snapshot of a cluster of one.
 func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
 	g := m.Groups[i]
-	if g.Index == 0 { // Nothing was applied; the group will be founded like any other.
+	if g.Index == 0 { // Nothing was applied; the group will be bootstrapped like any other.
 		return b.group(m, i, nil)
 	}
 	dir := s.c.FS.PathJoin(s.c.Dir, snapshotsDir, strconv.FormatUint(uint64(g.Group), 10))
@@ -169,7 +173,7 @@ func (s *Store) restoreGroup(b *backupReader, m Manifest, i int) error {
 	return errors.Join(sink.Close(), s.log.Group(g.Group).SetUint64([]byte(keyTerm), g.Term))
 }
 
-// soleVoter is the configuration of a cluster of this node.
+// soleVoter returns a configuration with this node as the only voter.
 func (s *Store) soleVoter() raft.Configuration {
 	return raft.Configuration{Servers: []raft.Server{{
 		Suffrage: raft.Voter, ID: s.identity.Server, Address: raft.ServerAddress(s.c.ownAddress()),
@@ -196,7 +200,7 @@ func verifyRestored(c Config, m Manifest) error {
 	return errors.Join(err, s.Close())
 }
 
-// openAlone opens a directory with unfinished work, without peers.
+// openWithoutPeers opens a directory with unfinished work, without peers.
 func openAlone(c Config) (*Store, error) {
 	c.PeerListen, c.TLS, c.Insecure = "", nil, false
 	c.Seeds, c.Expect, c.Learner, c.Advertise = nil, 0, false, ""

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// heldReads holds the second and later reads of a snapshot's state, so that a restore stands in the middle.
+// heldReads blocks the second and later reads of a snapshot's state, so that a restore stops in the middle.
 type heldReads struct {
 	vfs.FS
 	hold atomic.Pointer[chan struct{}]
@@ -44,8 +44,8 @@ func (f *heldFile) Read(b []byte) (int, error) {
 	return f.File.Read(b)
 }
 
-// While a snapshot replaces the state of a follower, nobody sees a part of it: readers and backups are refused, and see the whole
-// state afterwards.
+// While a snapshot replaces the state of a follower, no reader gets a part of it: reads and backups are refused, and
+// see the whole state afterwards.
 func TestNobodyReadsHalfAState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var disks [3]*heldReads
@@ -64,7 +64,7 @@ func TestNobodyReadsHalfAState(t *testing.T) {
 		if !c.Start(follower, c.Seeds(3)) {
 			t.Error("the follower does not start")
 		}
-		time.Sleep(3 * time.Second) // It restores now.
+		time.Sleep(3 * time.Second) // The restore is in the middle.
 		s, _ := c.Store(follower)
 		first := binary.BigEndian.AppendUint64([]byte("i"), 1) // Acknowledged, and applied here before the node was stopped.
 		look := func() (found bool, err error) {

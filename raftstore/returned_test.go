@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// A node was away for a minute and is back; then another one dies, and the leader needs the one that came back for each
-// commit. It has to have it soon, not when raft's back-off ends, which is ten seconds by then.
+// A node was down for a minute and is back; then another one fails, and the leader needs the returned one for each
+// commit. The leader must send it entries soon, not when Raft's back-off ends, which is ten seconds by then.
 func TestReturnedNodeIsNeededAtOnce(t *testing.T) {
 	for name, end := range map[string]func(*raftstoretest.Cluster, int){
 		"crash": (*raftstoretest.Cluster).Crash, "power failure": (*raftstoretest.Cluster).PowerOff,
@@ -27,7 +27,7 @@ func TestReturnedNodeIsNeededAtOnce(t *testing.T) {
 					if !c.Start(away, c.Seeds(3)) {
 						t.Fatal("does not start")
 					}
-					waitUntil(t, 4*time.Second, "it hears the leader", func() bool {
+					waitUntil(t, 4*time.Second, "it is in contact with the leader", func() bool {
 						s, _ := c.Store(away)
 						return s != nil && time.Since(s.Group(1).Freshness().Contact) < 100*time.Millisecond
 					})
@@ -49,7 +49,7 @@ func TestReturnedNodeIsNeededAtOnce(t *testing.T) {
 	}
 }
 
-// caughtUp reports whether all nodes have applied the same.
+// caughtUp reports whether all nodes have applied the same entries.
 func caughtUp(c *raftstoretest.Cluster) bool {
 	all := map[uint64]bool{}
 	for i := range c.Nodes {

@@ -12,14 +12,16 @@ import (
 
 const (
 	dnsPrefix = "dns:"
-	seedsMax  = 64 // BOUND: of Config.Seeds.
-	// askedMax bounds the nodes that are asked at once. BOUND: a name may resolve to anything.
+	seedsMax  = 64 // BOUND: number of Config.Seeds.
+	// askedMax bounds the nodes that are asked at once. BOUND: a DNS name may resolve to any number of addresses.
 	askedMax = 64
-	// seedTimeout is shorter than controlTimeout: a seed that is down must not keep the others waiting.
+	// seedTimeout bounds the questions to seeds. It is shorter than controlTimeout, because a seed that is down must
+	// not delay the others.
 	seedTimeout = 2 * time.Second
 )
 
-// seeds are the addresses of Config.Seeds as of now, without this node's own. A name that does not resolve is none.
+// seeds returns the addresses of Config.Seeds as of now, without this node's own. A name that does not resolve
+// contributes none.
 func (s *Store) seeds(ctx context.Context) (addresses []string) {
 	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
@@ -31,11 +33,11 @@ func (s *Store) seeds(ctx context.Context) (addresses []string) {
 		}
 		host, port, err := net.SplitHostPort(name)
 		if err != nil {
-			continue // Validated.
+			continue // Cannot happen: Config.validate has checked it.
 		}
 		hosts, err := s.c.Resolve(ctx, host)
 		if err != nil {
-			s.c.Logger.Warn("a seed cannot be resolved", slog.String("seed", seed), slog.Any("err", err))
+			s.c.Logger.Warn("seed_resolve_failed", slog.String("seed", seed), slog.Any("err", err))
 		}
 		for _, h := range hosts {
 			addresses = append(addresses, net.JoinHostPort(h, port))
@@ -44,14 +46,15 @@ func (s *Store) seeds(ctx context.Context) (addresses []string) {
 	return s.others(addresses)
 }
 
-// others sorts addresses, each once, and leaves out this node's own.
+// otherAddresses returns the first askedMax of the sorted addresses, each once, without this node's own.
 func (s *Store) others(addresses []string) []string {
 	slices.Sort(addresses)
 	addresses = slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" || a == string(s.address) })
 	return addresses[:min(len(addresses), askedMax)]
 }
 
-// askAll puts one question to several nodes side by side and returns the answers of those that gave one.
+// askAll sends one question to several nodes side by side and returns the answers of those that gave one in
+// seedTimeout.
 func (s *Store) askAll(ctx context.Context, addresses []string, q question) (answers []answer) {
 	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
@@ -60,7 +63,7 @@ func (s *Store) askAll(ctx context.Context, addresses []string, q question) (ans
 	for _, address := range addresses {
 		all.Go(func() {
 			a, err := s.ask(ctx, address, q)
-			if err != nil || a.Run == s.run { // Ourselves, by another name.
+			if err != nil || a.Run == s.run { // This process, by another of its addresses.
 				return
 			}
 			mu.Lock()

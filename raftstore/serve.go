@@ -9,11 +9,13 @@ import (
 	"sync"
 )
 
-// serveForward works on the requests of one connection, many at a time. BOUND: LinkRequestsMax of them, and as many answers
-// that wait to be written.
+// serveForward serves the requests of one connection, many at a time. BOUND: LinkRequestsMax requests at once, and as
+// many answers that wait to be written. Without writeTimeout, a peer that sends and does not read would hold that many
+// requests of a leader, and the leader's Close, for as long as it liked.
 //
-// INVARIANT: when either side of the connection fails, reading or writing, gone is closed, and everybody here comes to an end:
-// who reads may wait for a slot, who holds one for room among the answers, and the writer for a peer that does not read.
+// INVARIANT: when either side of the connection fails, reading or writing, gone is closed, and every goroutine here
+// ends: the reader may wait for a slot, the holder of a slot for room among the answers, and the writer for a peer that
+// does not read.
 func (s *Store) serveForward(c net.Conn) {
 	gone := make(chan struct{})
 	out := make(chan []byte, LinkRequestsMax)
@@ -45,14 +47,14 @@ func (s *Store) serveForward(c net.Conn) {
 				case <-gone:
 				}
 			})
-		case <-gone: // No read succeeds after what the reader holds.
+		case <-gone: // The connection is closed: reads fail once the buffer is empty.
 		}
 	}
 	end()
 	all.Wait()
 }
 
-// answerRequest works on a request and returns the frame that answers it.
+// answerRequest serves a request and returns the frame with its answer.
 func (s *Store) answerRequest(ctx context.Context, b []byte) []byte {
 	status, payload := s.serveRequest(ctx, b[0], binary.BigEndian.Uint16(b[9:]), b[requestHead-4:])
 	reply := binary.BigEndian.AppendUint32(make([]byte, 0, frameHead+len(payload)), uint32(frameHead-4+len(payload)))

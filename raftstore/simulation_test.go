@@ -18,10 +18,10 @@ import (
 
 const (
 	simClients = 4
-	// simMinutes are simulated by go test, one episode by go test -short; GAVEL_SIM_MINUTES overrides, GAVEL_SIM_SEED sets the
-	// first seed.
+	// simMinutes is how long go test simulates; go test -short simulates one episode. GAVEL_SIM_MINUTES overrides both, and
+	// GAVEL_SIM_SEED sets the first seed.
 	simMinutes = 15
-	// simEpisode is how long one cluster lives in a simulation.
+	// simEpisode is how long one cluster runs in a simulation.
 	simEpisode = 5 * time.Minute
 )
 
@@ -32,11 +32,11 @@ func env(name string, fallback int) int {
 	return fallback
 }
 
-// simulation is one cluster under faults, its clients, and what they were told.
+// simulation is one cluster under faults, with its clients and the answers they got.
 type simulation struct {
 	t     *testing.T
 	c     *raftstoretest.Cluster
-	rng   *rand.Rand // Of the faults.
+	rng   *rand.Rand // Chooses the faults.
 	nodes int
 	stop  chan struct{}
 
@@ -44,14 +44,14 @@ type simulation struct {
 	acked   map[uint64]uint64 // Id to place, as answered.
 	unknown int
 	faults  map[string]int
-	slowest time.Duration // A command answered, or given up.
+	slowest time.Duration // The longest time until a command was answered or given up.
 }
 
-// Real stores, real raft and the real log on disks that lose what was not synced, under crashes of one and of all nodes,
-// cuts in one and both directions, slow networks, transfers of leadership and snapshots. In the end, with all nodes up:
-// every acknowledged command has the place it was answered with on every replica, and the replicas have applied the same
-// commands in the same order. The seed decides faults, delays and lost blocks; goroutines of one moment run in any
-// order, so a failure comes back with its seed often, not always.
+// TestSimulation runs real stores, real Raft and the real log on disks that lose what was not synced, under crashes of
+// one and of all nodes, cuts in one and both directions, slow networks, transfers of leadership and snapshots. In the
+// end, with all nodes up, every acknowledged command has the place it was answered with on every replica, and the
+// replicas have applied the same commands in the same order. The seed decides faults, delays and lost blocks;
+// goroutines of one moment run in any order, so a failure comes back with its seed often, not always.
 func TestSimulation(t *testing.T) {
 	otherwise := simMinutes
 	if testing.Short() {
@@ -94,12 +94,12 @@ func (s *simulation) run() {
 	time.Sleep(15 * time.Second)
 	close(s.stop)
 	clients.Wait()
-	s.startDown() // Who ended itself meanwhile.
+	s.startDown() // Nodes that ended themselves meanwhile.
 	s.check()
 	stopAll(s.c)
 }
 
-// client gives ids places, one after the other, through any node. It repeats an id until it knows its place.
+// client proposes ids, one after the other, through any node. It repeats an id until it knows its place.
 func (s *simulation) client(number uint64) {
 	rng := rand.New(rand.NewPCG(number, 4))
 	for id := number << 32; ; id++ {
@@ -118,10 +118,10 @@ func (s *simulation) client(number uint64) {
 	}
 }
 
-// propose returns the place of an id, or 0 when the outcome is unknown. An answer counts only if its node still lived
-// when it came.
+// propose returns the place of an id, or 0 when the outcome is unknown. An answer counts only if the process of its
+// node still ran when it arrived.
 func (s *simulation) propose(node int, id uint64) uint64 {
-	store, life := s.c.Store(node)
+	store, generation := s.c.Store(node)
 	if store == nil {
 		return 0
 	}
@@ -130,7 +130,7 @@ func (s *simulation) propose(node int, id uint64) uint64 {
 	result, err := store.Group(1).Propose(ctx, raftstoretest.LedgerCommand(id))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || !s.c.Same(node, life) {
+	if err != nil || !s.c.Same(node, generation) {
 		s.unknown++
 		return 0
 	}
@@ -139,7 +139,7 @@ func (s *simulation) propose(node int, id uint64) uint64 {
 	return place
 }
 
-// fault makes one fault, or ends some, and waits.
+// fault injects one fault, or ends some, and waits.
 func (s *simulation) fault() {
 	node := s.rng.IntN(s.nodes)
 	kind := []string{"crash", "crash", "crash all", "isolate", "isolate leader", "one-way cut", "slow", "transfer", "restart"}[s.rng.IntN(9)]
@@ -172,7 +172,7 @@ func (s *simulation) fault() {
 	case "transfer":
 		if from := leader(s.c); from >= 0 {
 			store, _ := s.c.Store(from)
-			store.Transfer(s.t.Context(), 1, s.c.Nodes[node].ID) // May fail, may be to itself.
+			store.Transfer(s.t.Context(), 1, s.c.Nodes[node].ID) // It may fail, and the node may be the leader itself.
 		}
 	case "restart":
 		if store, _ := s.c.Store(node); store != nil {
@@ -199,7 +199,7 @@ func (s *simulation) startDown() {
 	}
 }
 
-// check compares replicas and answers. It waits until all have caught up.
+// check compares replicas and answers, after all replicas have caught up.
 func (s *simulation) check() {
 	for i := range s.nodes {
 		store, _ := s.c.Store(i)

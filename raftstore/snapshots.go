@@ -13,27 +13,30 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/snapshot"
 )
 
-// snapshots are the snapshots of a running group, as raft sees them: a disk that fails one ends the process, like one that fails the
-// log. Raft only logs such errors and tries again for ever: a follower whose disk did not take a snapshot answered heartbeats, voted and
-// never caught up, and a leader that could not read its own kept such a follower for as long. The simulation found it. A full
-// disk is no failure of the disk (see space.go), nor is a snapshot that was reaped between two looks.
+// snapshots is the snapshot store of a running group, as Raft sees it: a disk that fails a snapshot ends the process,
+// like one that fails the log. Raft only logs such errors and tries again for ever: a follower whose disk did not take
+// a snapshot answered heartbeats, voted and never caught up (found by the simulation), and a leader that could not read
+// its own snapshot kept such a follower for as long. A full disk is not a failure of the disk (see space.go), nor is a
+// snapshot that was deleted between two looks.
 //
-// Streams are verified as they pass. What a leader sends must be whole before it replaces anything at its follower, which would
-// not start again without a state; and a leader whose newest snapshot rotted ends, so that one is elected that has a good one.
+// Streams are verified as they pass. What a leader sends must be whole before it replaces anything at its follower,
+// which would not start again without a state; and a leader whose newest snapshot is corrupt exits, so that a node with
+// a good one is elected.
 type snapshots struct {
 	*snapshot.Store
 	exit *fatal.Exit
-	late func(index, term uint64) bool // Whether a snapshot comes from a leader, and too late.
+	late func(index, term uint64) bool // Reports whether a snapshot comes from a leader, and ends with an entry that is applied.
 }
 
-// errLate refuses a snapshot of an entry that was applied since its call was looked at. One that is sent twice, because the sender gave up the first
-// call, may come when its follower has gone on. Raft would install it: the state would go back, acknowledged entries be deleted, and the
-// next ones appended behind the gap, because raft still believes in the old end of its log (raft#697).
-var errLate = errors.New("the snapshot comes late: this node has applied its last entry")
+// errStaleSnapshot refuses a snapshot whose last entry was applied after its call was checked. A snapshot that is sent
+// twice, because the sender gave up the first call, may arrive when its follower has gone on. Raft would install it:
+// the state would go back, acknowledged entries be deleted, and the next ones appended behind the gap, because Raft
+// still believes in the old end of its log (hashicorp/raft#697).
+var errLate = errors.New("the snapshot is stale: this node has applied its last entry")
 
 var _ raft.SnapshotStore = snapshots{}
 
-// survive returns an error that the process may live with, and ends it with any other.
+// exitOnDiskError returns an error with which the process may go on, and ends the process with any other.
 func (s snapshots) survive(what string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), vfs.IsNoSpaceError(err), errors.Is(err, os.ErrNotExist):
@@ -89,7 +92,7 @@ func (k *snapshotSink) Write(p []byte) (int, error) {
 	return n, k.snapshots.survive("snapshot cannot be written", err)
 }
 
-// Close makes a whole stream visible and drops any other.
+// Close makes a complete and verified stream visible and drops any other.
 func (k *snapshotSink) Close() error {
 	if err := k.verifier.End(); err != nil {
 		return errors.Join(err, k.SnapshotSink.Cancel())
@@ -128,7 +131,7 @@ func (r *snapshotSource) Read(p []byte) (int, error) {
 	return n, r.snapshots.survive("snapshot cannot be read", err)
 }
 
-// Close ends the reading.
+// Close closes the stream.
 func (r *snapshotSource) Close() error {
 	r.verifier.Stop()
 	return r.ReadCloser.Close()

@@ -58,7 +58,7 @@ func hasAll(t *testing.T, c *raftstoretest.Cluster, node int) {
 	}
 }
 
-// A disk that does not take a snapshot is broken like one that does not take a log entry: the process ends. It went on once, as a
+// A disk that fails a snapshot is broken like one that fails a log entry: the process ends. Otherwise it would be a
 // follower that is sent the same snapshot for ever and never catches up.
 func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 	for _, name := range []string{"state", "meta.json"} {
@@ -66,26 +66,26 @@ func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 			t.Run(fmt.Sprint(name, " installed ", installed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					broken := &brokenDisk{suffix: "/" + name}
-					ill := -1
+					bad := -1
 					c := snapshotters(t, 5, func(node int, fs vfs.FS) vfs.FS {
-						if node != ill {
+						if node != bad {
 							return fs
 						}
 						broken.FS = fs
 						return broken
 					})
 					if installed {
-						ill = fallBehind(t, c)
+						bad = fallBehind(t, c)
 					} else {
-						ill = 0
+						bad = 0
 						startAll(t, c, 3)
 					}
 					broken.fail.Store(true)
-					if installed && !c.Start(ill, c.Seeds(3)) {
+					if installed && !c.Start(bad, c.Seeds(3)) {
 						t.Fatal("does not start")
 					}
 					for id := range uint64(40) {
-						place(t, c, (ill+1)%3, 100+id)
+						place(t, c, (bad+1)%3, 100+id)
 					}
 					time.Sleep(5 * time.Second)
 					if n := c.Exits.Load(); n != 1 {
@@ -94,10 +94,10 @@ func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 						return
 					}
 					broken.fail.Store(false)
-					if !c.Start(ill, c.Seeds(3)) {
+					if !c.Start(bad, c.Seeds(3)) {
 						t.Error("does not start again")
 					}
-					hasAll(t, c, ill)
+					hasAll(t, c, bad)
 					stopAll(c)
 				})
 			})
@@ -105,7 +105,7 @@ func TestFailingSnapshotEndsTheProcess(t *testing.T) {
 	}
 }
 
-// unreadable fails to read the states of snapshots.
+// unreadable is a file system on which the states of snapshots cannot be read.
 type unreadable struct{ on atomic.Bool }
 
 func (u *unreadable) MaybeError(op errorfs.Op) error {
@@ -117,8 +117,8 @@ func (u *unreadable) MaybeError(op errorfs.Op) error {
 
 func (u *unreadable) String() string { return "unreadable snapshots" }
 
-// A leader whose snapshot cannot be read, or is not what was written, ends, and another one brings the follower up to date. The
-// follower takes no harm.
+// A leader whose snapshot cannot be read, or is not what was written, ends, and another one brings the follower up to
+// date. The follower loses nothing.
 func TestLeaderWithoutASnapshotEnds(t *testing.T) {
 	for _, rotted := range []bool{false, true} {
 		t.Run(fmt.Sprint("rotted ", rotted), func(t *testing.T) {
@@ -129,17 +129,17 @@ func TestLeaderWithoutASnapshotEnds(t *testing.T) {
 					return errorfs.Wrap(fs, &faults[node])
 				})
 				follower := fallBehind(t, c)
-				ill := leader(c)
+				bad := leader(c)
 				if rotted {
-					flipSnapshots(t, disks[ill])
+					flipSnapshots(t, disks[bad])
 				} else {
-					faults[ill].on.Store(true)
+					faults[bad].on.Store(true)
 				}
 				if !c.Start(follower, c.Seeds(3)) {
 					t.Fatal("does not start")
 				}
 				time.Sleep(10 * time.Second)
-				if s, _ := c.Store(ill); s != nil || c.Exits.Load() != 1 {
+				if s, _ := c.Store(bad); s != nil || c.Exits.Load() != 1 {
 					t.Errorf("%d processes ended, not that of the leader", c.Exits.Load())
 				} else {
 					hasAll(t, c, follower)

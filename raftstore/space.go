@@ -15,40 +15,45 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// ReserveOff as Config.Reserve turns the watch over free space off, ballast included.
+// ReserveOff as Config.Reserve turns the watch over free space off, the ballast file included.
 const ReserveOff = -1
 
 const (
 	ballastName = "ballast"
 
-	reserveShare    = 20               // The default reserve is one part in so many of the disk, ...
-	reserveBytesMin = 1 << 30          // ... but at least this, ...
-	reserveSnaps    = 2                // ... and room for so many of the newest snapshot.
-	hysteresisShare = 10               // Writes are back when a tenth more than the reserve is free.
-	ballastBytes    = 64 << 20         // BOUND: of the ballast file, by default.
-	criticalMax     = 256 << 20        // BOUND: of the mark at which the ballast goes.
-	fullMax         = 128 << 20        // BOUND: of the mark at which a follower takes no more entries: all memtables at once.
-	fullTakes       = 1 << 20          // BOUND: bytes of commands that a full node takes.
-	shyTime         = 10 * time.Second // How long a node that is low on space leaves elections to others.
-	handOverPause   = 2 * time.Second  // Between two attempts to give leaderships away.
+	// The default reserve is the largest of a twentieth of the disk, 1 GiB, and two of the newest snapshot. A snapshot
+	// that is not larger than the last one then always has room above the reserve: its size is at most half of the
+	// reserve, and the other half is more than 192 MiB. So the log is truncated as long as commands are taken.
+	reserveShare    = 20
+	reserveBytesMin = 1 << 30
+	reserveSnaps    = 2
+
+	hysteresisShare = 10               // Low ends when a tenth more than the reserve is free.
+	ballastBytes    = 64 << 20         // BOUND: default size of the ballast file.
+	criticalMax     = 256 << 20        // BOUND: largest free space at which the ballast file is deleted.
+	fullMax         = 128 << 20        // BOUND: largest free space at which a node is Full: the size of all memtables at once.
+	fullTakes       = 1 << 20          // BOUND: bytes of commands that a Full node stores.
+	shyTime         = 10 * time.Second // How long a Low node leaves elections to others.
+	handOverPause   = 2 * time.Second  // Between two attempts to transfer leaderships away.
 	noSpacePatience = 2 * time.Second  // How long a caller waits for a leader with space.
 )
 
-// Space is what a node knows about its disk. Of two disks (Config.WALDir) it tells about the fuller one.
+// Space is what a node knows about its disk. Of two disks (Config.WALDir) it is about the one with less free space.
 //
-//	free >= Reserve              all is well
-//	free <  Reserve              Low: gives leaderships away, refuses proposals as leader but vital ones, follows on
+//	free >= Reserve              normal
+//	free <  Reserve              Low: transfers leaderships, refuses proposals as leader but reserved ones, follows on
 //	free <  Reserve/2, 256 MiB   the ballast file is deleted, so that what is in memory can be flushed
-//	free <  Reserve/4, 128 MiB   Full: no vital ones, takes no more than 1 MiB from a leader; votes and serves reads
+//	free <  Reserve/4, 128 MiB   Full: no reserved proposals, stores no more than 1 MiB from a leader; votes, serves reads
 //
-// The last MiB is for what is on its way when all nodes become low at once: it must be committed, or nobody could lead and
-// answer reads. Low ends by itself when a tenth more than the reserve is free and the ballast lies there again. Pebble must never meet
-// a full disk: a flush is repeated for ever then, and a commit ends the process.
+// The last MiB is for entries that are on their way when all nodes become Low at once: they must be committed, or no
+// node elected later could become ready and answer reads. Low ends by itself when a tenth more than the reserve is free
+// and the ballast file is back. Pebble must never meet a full disk: it would repeat a flush for ever, and end the
+// process on a commit.
 type Space struct {
-	Watched bool   // False: the file system does not tell, or Config.Reserve is ReserveOff. Then the rest is zero.
-	Free    uint64 // Bytes an ordinary user may still write.
-	Total   uint64 // Bytes of the disk.
-	Reserve uint64 // Below it the node is low.
+	Watched bool   // False: the file system reports no free space, or Config.Reserve is ReserveOff. Then the rest is zero.
+	Free    uint64 // Bytes that an ordinary user may still write.
+	Total   uint64 // Size of the disk in bytes.
+	Reserve uint64 // Free bytes below which the node is Low.
 	Ballast uint64 // Bytes of the ballast file.
 	Low     bool
 	Full    bool
@@ -56,30 +61,30 @@ type Space struct {
 	Lows    uint64    // How often the node became low since it started.
 }
 
-// space watches the disk.
+// space watches the free space of the disk.
 type space struct {
 	store *Store
 	low   atomic.Bool
 	full  atomic.Bool
 	since moment.Last // When low last changed.
 
-	mark   atomic.Uint64 // Free space below which the node is full; 0: nobody watches.
-	taken  atomic.Int64  // Bytes of commands since full.
-	period atomic.Uint64 // Changes while the node is not full.
-	giving atomic.Bool   // BOUND: one round of giving leaderships away at a time.
+	mark   atomic.Uint64 // Free bytes below which the node is Full; 0: free space is not watched.
+	taken  atomic.Int64  // Bytes of commands stored while Full.
+	period atomic.Uint64 // Changes with each measurement at which the node is not Full.
+	giving atomic.Bool   // BOUND: one round of transfers at a time.
 
 	mu   sync.Mutex // One measurement at a time.
 	last Space
 }
 
-// Space returns what the last measurement found. It costs a lock; nothing is measured.
+// Space returns the result of the last measurement. It takes a mutex and measures nothing.
 func (s *Store) Space() Space {
 	s.space.mu.Lock()
 	defer s.space.mu.Unlock()
 	return s.space.last
 }
 
-// watch measures until the store closes.
+// watch measures free space every Config.SpaceInterval until the store closes.
 func (p *space) watch() {
 	if !p.store.Space().Watched {
 		return
@@ -93,7 +98,7 @@ func (p *space) watch() {
 	}
 }
 
-// measure looks at the disk and moves between the states of Space.
+// measure measures free space and moves between the states of Space.
 func (p *space) measure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -104,9 +109,9 @@ func (p *space) measure() {
 	usage, err := p.usage()
 	if err != nil {
 		if !errors.Is(err, vfs.ErrUnsupported) {
-			c.Logger.Warn("free space cannot be measured", slog.Any("err", err))
+			c.Logger.Warn("free_space_unmeasurable", slog.Any("err", err))
 		}
-		return // The last state stays.
+		return // The state of the last measurement stays.
 	}
 	now := &p.last
 	now.Watched, now.Free, now.Total, now.Reserve = true, usage.AvailBytes, usage.TotalBytes, p.reserve(usage.TotalBytes)
@@ -138,7 +143,7 @@ func (p *space) measure() {
 	}
 }
 
-// turn changes between low and well. LOCKS: mu is held.
+// setLow enters or leaves the state Low. LOCKS: mu is held.
 func (p *space) turn(low bool) {
 	now := &p.last
 	now.Low, now.Since = low, time.Now()
@@ -147,13 +152,13 @@ func (p *space) turn(low bool) {
 	attrs := []any{slog.Uint64("free_bytes", now.Free), slog.Uint64("reserve_bytes", now.Reserve)}
 	if low {
 		now.Lows++
-		p.store.c.Logger.Error("the disk is nearly full: this node takes no writes until there is space", attrs...)
+		p.store.c.Logger.Error("disk_space_low", append(attrs, slog.String("action", "free space on the disk; until then this node takes no writes"))...)
 		return
 	}
-	p.store.c.Logger.Info("there is space again: this node takes writes", attrs...)
+	p.store.c.Logger.Info("disk_space_recovered", attrs...)
 }
 
-// usage is that of the fuller disk.
+// usage returns the usage of the disk with less free space.
 func (p *space) usage() (vfs.DiskUsage, error) {
 	c := &p.store.c
 	usage, err := c.FS.GetDiskUsage(c.Dir)
@@ -178,18 +183,19 @@ func (p *space) reserve(total uint64) uint64 {
 	return max(total/reserveShare, reserveBytesMin, reserveSnaps*uint64(newest))
 }
 
-// shy reports that this node leaves leading to others: it abstains, or its clock is wrong.
+// avoidsLeadership reports whether this node leaves leadership to others: it drains, or its clock is wrong.
 func (s *Store) shy() bool { return s.abstaining.Load() || s.clocks.wrong.Load() }
 
-// brakes hold back the raft of a group while the disk is nearly full, and while this node is shy.
+// admission limits what Raft of a group may do while the disk is nearly full, and while this node avoids leadership.
 func (p *space) brakes(g *Group) transport.Brakes {
 	return transport.Brakes{
-		// Others go first. But when nobody is elected for a while, as when all voters are low or the only complete log is
-		// here, a leader that refuses writes is better than none: followers catch up with it, and reads have an answer.
+		// Other nodes go first. But when no node is elected for a while, because all voters are low or the only
+		// complete log is here, a leader that refuses writes is better than none: followers catch up with it, and reads
+		// have an answer.
 		Stand: func() bool {
 			contact, _ := g.safe.LeaderContact()
 			if p.store.shy() && time.Since(contact) < drainShyTime {
-				return false // After that this node hands over again, when the others have its log.
+				return false // After that time it campaigns, and transfers the leadership when the others have its log.
 			}
 			if !p.low.Load() {
 				return true
@@ -204,18 +210,19 @@ func (p *space) brakes(g *Group) transport.Brakes {
 	}
 }
 
-// giveAway hands the leaderships of this node to voters that take them. A group nobody takes stays, and refuses writes.
+// transferAll transfers the leaderships of this node to voters that take them. A group that no voter takes stays here
+// and refuses writes.
 func (p *space) giveAway() {
 	defer p.giving.Store(false)
 	for _, g := range p.store.groups {
 		if g.raft.State() == raft.Leader {
-			_ = g.offer() // It is asked again in a moment.
+			_ = g.offer() // The next round tries again.
 		}
 	}
 	p.store.pause(handOverPause)
 }
 
-// proposeHere commits a command as the leader.
+// proposeLocal commits a command as the leader, or returns ErrNoSpace while this node is Low.
 func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	if g.store.space.low.Load() {
 		return nil, 0, ErrNoSpace
@@ -223,8 +230,13 @@ func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, ind
 	return g.batcher.propose(ctx, cmd)
 }
 
-// ProposeVital commits a command that a cluster needs in order to serve reads, as the leader's time is: also while this node is
-// Low, until it is Full. Only the leader takes it, and what it says is not repeated: the caller has another one soon.
+// ProposeReserved commits a command that a cluster needs in order to serve reads, such as the leader's time, from the
+// reserve of the disk: also while this node is Low, until it is Full. Without such commands the replicas of nodes that
+// are all Low would count as stale, and nothing would be sold although nothing is wrong with them.
+//
+// Only the ready leader takes it, and nothing is forwarded or repeated, because the caller has another command soon.
+// Errors are those of Propose: ErrNotLeader when this node is not ready as leader, and ErrNoSpace when it is Full,
+// among those that mean that nothing was applied.
 // REQUIRES: such commands are small and few, because each one is written where space is short.
 func (g *Group) ProposeVital(ctx context.Context, cmd []byte) (result []byte, err error) {
 	switch {

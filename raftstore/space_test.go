@@ -33,8 +33,8 @@ func sizeOf(fs vfs.FS, path string) int64 {
 	return info.Size()
 }
 
-// A lone node on a disk that fills up refuses writes and answers reads, gives up its ballast before the disk is full, starts
-// on a full disk, and goes on by itself when there is space. Pebble never meets a full disk.
+// A lone node on a disk that fills up refuses writes and answers reads, deletes its ballast file before the disk is
+// full, starts on a full disk, and goes on by itself when there is space. Pebble never meets a full disk.
 func TestLoneNodeOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := vfs.NewMem()
@@ -82,7 +82,7 @@ func TestLoneNodeOnAFullDisk(t *testing.T) {
 		}
 		closeStore(t, s)
 
-		d.FillUpTo(5 * mib) // As before, nearly: what it flushed when it closed.
+		d.FillUpTo(5 * mib) // Nearly as before: the close flushed something.
 		s = open(t, c)
 		g = s.Group(1)
 		refuses("started on a full disk")
@@ -102,7 +102,7 @@ func TestLoneNodeOnAFullDisk(t *testing.T) {
 	})
 }
 
-// A node that was killed on a disk without a free byte starts: the ballast makes room for what a start writes.
+// A node that was killed on a disk without a free byte starts: deleting the ballast file frees what a start writes.
 func TestBallastMakesRoomForAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := vfs.NewCrashableMem()
@@ -165,8 +165,8 @@ func smallCluster(t *testing.T, seed uint64) (c *raftstoretest.Cluster, disks []
 	return c, disks
 }
 
-// A leader that runs out of space hands over and does not lead again, while it follows on; callers at every node notice
-// nothing. With space it may lead again.
+// A leader that runs out of space transfers its leadership and does not lead again, while it goes on following; callers
+// at every node notice nothing. With space it may lead again.
 func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := smallCluster(t, 11)
@@ -182,7 +182,7 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 				t.Errorf("id %d has place %d", id+2, got)
 			}
 		}
-		// The leader dies, and the other good node must win, with the poor one's vote.
+		// The leader ends, and the other node with space must win, with the vote of the one without.
 		second := leader(c)
 		c.Crash(second)
 		if got := place(t, c, poor, 100); got != 8 {
@@ -194,7 +194,7 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 		if !c.Start(second, c.Seeds(3)) {
 			t.Fatal("does not start")
 		}
-		// Nobody may hand it the leadership either.
+		// The leadership cannot be transferred to it either.
 		s, _ := c.Store(second)
 		if err := s.Transfer(t.Context(), 1, c.Nodes[poor].ID); err == nil {
 			t.Error("the poor node took a leadership")
@@ -211,8 +211,8 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 	})
 }
 
-// All voters without space: writes are refused soon, at every node, and not unknown; reads go on; nobody exits; a restart of
-// all changes nothing; with space all goes on.
+// All voters without space: writes are refused soon, at every node, and not unknown; reads go on; no process ends; a
+// restart of all changes nothing; with space everything goes on.
 func TestAllNodesWithoutSpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := smallCluster(t, 12)
@@ -238,7 +238,7 @@ func TestAllNodesWithoutSpace(t *testing.T) {
 		refused("running")
 		stopAll(c)
 		startAll(t, c, 3)
-		time.Sleep(20 * time.Second) // Nobody else stands; then one of them does.
+		time.Sleep(20 * time.Second) // No node campaigns at first; then one does.
 		refused("restarted")
 		for _, d := range disks {
 			d.Fill(0)
@@ -256,7 +256,7 @@ func TestAllNodesWithoutSpace(t *testing.T) {
 	})
 }
 
-// A follower whose disk is full takes a little and no more, still votes, and catches up when there is space.
+// A follower whose disk is full stores a little and no more, still votes, and catches up when there is space.
 func TestFullFollowerTakesLittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := smallCluster(t, 13)
@@ -286,7 +286,8 @@ func TestFullFollowerTakesLittle(t *testing.T) {
 	})
 }
 
-// A real ext4 of 128 MiB: filled by somebody else to the last byte under load, the node refuses, starts again, and goes on.
+// A real ext4 of 128 MiB, filled to the last byte by another writer under load: the node refuses, starts again, and
+// goes on.
 func TestRealFullDisk(t *testing.T) {
 	dir := mountExt4(t, 128)
 	c := config(nil, 1)
@@ -299,7 +300,7 @@ func TestRealFullDisk(t *testing.T) {
 	until := func(what string, done func() bool) {
 		t.Helper()
 		for began := time.Now(); !done(); time.Sleep(10 * time.Millisecond) {
-			if time.Since(began) > time.Minute { // A guard against hanging for ever.
+			if time.Since(began) > time.Minute { // Ends a test that hangs.
 				t.Fatalf("%s: %+v", what, s.Space())
 			}
 		}
@@ -331,7 +332,7 @@ func TestRealFullDisk(t *testing.T) {
 	closeStore(t, s)
 }
 
-// fill takes all blocks at once, so that nobody looks in between.
+// fill takes all blocks at once, so that free space is not measured in between.
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := vfs.Default.Create(path, vfs.WriteCategoryUnspecified)

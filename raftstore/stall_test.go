@@ -10,19 +10,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A leader that is stopped in the midst of a snapshot, and whose connection stays open, does not keep the follower from
-// answering a candidate: of three nodes these two have to elect one.
+// A leader that is stopped in the middle of a snapshot, and whose connection stays open, does not keep the follower
+// from answering a candidate: of three nodes these two have to elect one.
 func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 	f := newFollower(t)
 	rest, stopped := io.Pipe() // The leader reads its snapshot, and is stopped.
 	ended := f.install(io.MultiReader(strings.NewReader(strings.Repeat("x", 600<<10)), rest), 1<<20)
 	began, answered := time.Now(), false
-	for !answered && time.Since(began) < 7*time.Second { // As a candidate asks in each of its elections; a call takes 2 s at most.
+	for !answered && time.Since(began) < 7*time.Second { // A candidate asks in each of its elections; a call takes 2 s at most.
 		var vote raft.RequestPreVoteResponse
 		answered = f.trans.RequestPreVote(f.identity.Server, f.address, &raft.RequestPreVoteRequest{RPCHeader: f.header, Term: 31, LastLogIndex: 30, LastLogTerm: 29}, &vote) == nil
 	}
 	if !answered {
-		t.Errorf("a candidate heard nothing for %s", time.Since(began))
+		t.Errorf("a candidate got no answer for %s", time.Since(began))
 	}
 	if err := stopped.CloseWithError(io.ErrUnexpectedEOF); err != nil {
 		t.Fatal(err)
@@ -35,11 +35,11 @@ func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 	}
 }
 
-// follower is node A, whose log went another way than that of B, its leader.
+// follower is node A, whose log diverged from that of B, its leader.
 type follower struct {
 	*Store
 	*speaker
-	address raft.ServerAddress // Of the follower.
+	address raft.ServerAddress // The follower's address.
 }
 
 func newFollower(t *testing.T) *follower {
@@ -50,7 +50,7 @@ func newFollower(t *testing.T) *follower {
 	return &follower{s, b, raft.ServerAddress(s.Group(1).streams.Addr().String())}
 }
 
-// install begins to send the follower a snapshot, and returns when it has begun to take it.
+// install begins to send the follower a snapshot, and returns when the follower has begun to read it.
 func (f *follower) install(content io.Reader, size int64) (ended chan error) {
 	call := &raft.InstallSnapshotRequest{
 		RPCHeader: f.header, SnapshotVersion: 1, Term: 30, Leader: f.header.Addr, LastLogIndex: 15, LastLogTerm: 1,
@@ -66,7 +66,7 @@ func (f *follower) install(content io.Reader, size int64) (ended chan error) {
 	return ended
 }
 
-// dripping is a snapshot of 1 GiB at 640 KiB a second: never late enough to be given up, and long on its way.
+// dripping is a snapshot of 1 GiB at 640 KiB a second: never slow enough to be given up, and long on its way.
 type dripping struct{ stop chan struct{} }
 
 func (d dripping) Read(b []byte) (int, error) {
@@ -78,7 +78,7 @@ func (d dripping) Read(b []byte) (int, error) {
 	}
 }
 
-// A node that is told to stop while a leader sends it a snapshot slowly does not read that to its end.
+// A node that stops while a leader sends it a snapshot slowly does not read that to its end.
 func TestCloseWhileASnapshotComes(t *testing.T) {
 	f := newFollower(t)
 	drip := dripping{make(chan struct{})}

@@ -73,7 +73,7 @@ func dropLast(t *testing.T, fs vfs.FS) {
 	})
 }
 
-// The start-up check, one damage at a time: refused with a word that helps, or repaired without any effect.
+// The start-up check, one damage at a time: refused with an error that names it, or repaired without any effect.
 func TestStartUpCheck(t *testing.T) {
 	replace := func(t *testing.T, fs vfs.FS, path, old, with string) {
 		f, err := fs.Open(path)
@@ -97,15 +97,15 @@ func TestStartUpCheck(t *testing.T) {
 		damage    func(t *testing.T, fs *vfs.MemFS)
 		config    func(c *raftstore.Config)
 		refused   error
-		word      string
-		count     uint64 // Of "a" when it starts.
+		text      string
+		count     uint64 // Count of "a" after the start.
 		rebuilt   int
 	}{
 		{name: "nothing wrong, state at the log's end", damage: func(*testing.T, *vfs.MemFS) {}, count: commandsBefore},
 		{name: "nothing wrong, with snapshots", snapshots: true, damage: func(*testing.T, *vfs.MemFS) {}, count: commandsBefore},
 		{
 			name: "guard missing", damage: func(t *testing.T, fs *vfs.MemFS) { fs.Remove("node/guard") },
-			refused: raftstore.ErrDamaged, word: "guard node/guard is missing",
+			refused: raftstore.ErrDamaged, text: "guard node/guard is missing",
 		},
 		{
 			name: "guard missing, loss accepted", damage: func(t *testing.T, fs *vfs.MemFS) { fs.Remove("node/guard") },
@@ -113,7 +113,7 @@ func TestStartUpCheck(t *testing.T) {
 		},
 		{
 			name: "newest entry gone", damage: func(t *testing.T, fs *vfs.MemFS) { dropLast(t, fs) },
-			refused: raftstore.ErrDamaged, word: "the tail guard says that entry",
+			refused: raftstore.ErrDamaged, text: "the tail guard says that entry",
 		},
 		{
 			name: "newest entry gone, loss accepted", damage: func(t *testing.T, fs *vfs.MemFS) { dropLast(t, fs) },
@@ -123,42 +123,42 @@ func TestStartUpCheck(t *testing.T) {
 			name: "newest entry gone, bounds not told", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Delete(entryKey(lastIndex(t, db)), pebble.Sync) })
 			},
-			refused: raftstore.ErrDamaged, word: "expected",
+			refused: raftstore.ErrDamaged, text: "expected",
 		},
 		{
 			name: "gap in the log", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Delete(entryKey(lastIndex(t, db)-1), pebble.Sync) })
 			},
-			refused: raftstore.ErrDamaged, word: "is missing",
+			refused: raftstore.ErrDamaged, text: "is missing",
 		},
 		{
 			name: "entry cannot be decoded", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Set(entryKey(lastIndex(t, db)), []byte{9}, pebble.Sync) })
 			},
-			refused: raftstore.ErrDamaged, word: "cannot be decoded",
+			refused: raftstore.ErrDamaged, text: "cannot be decoded",
 		},
 		{
 			name: "term behind the guard", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Set([]byte("\x02\x00\x01CurrentTerm"), number(1), pebble.Sync) })
 			},
-			refused: raftstore.ErrDamaged, word: "its term is 1",
+			refused: raftstore.ErrDamaged, text: "its term is 1",
 		},
 		{
 			name: "another vote than the guard's", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Set([]byte("\x02\x00\x01LastVoteCand"), []byte("n9"), pebble.Sync) })
 			},
-			refused: raftstore.ErrDamaged, word: `its vote is "n9"`,
+			refused: raftstore.ErrDamaged, text: `its vote is "n9"`,
 		},
 		{
 			name: "whole log gone", damage: func(t *testing.T, fs *vfs.MemFS) { fs.RemoveAll("node/raftlog") },
-			refused: raftstore.ErrDamaged, word: "the tail guard says",
+			refused: raftstore.ErrDamaged, text: "the tail guard says",
 		},
 		{
 			name: "log and guard gone, state left", damage: func(t *testing.T, fs *vfs.MemFS) {
 				fs.RemoveAll("node/raftlog")
 				fs.Remove("node/guard")
 			},
-			refused: raftstore.ErrDamaged, word: "the state is at entry",
+			refused: raftstore.ErrDamaged, text: "the state is at entry",
 		},
 		{
 			name: "state gone, no snapshot (A < N = 0)", damage: func(t *testing.T, fs *vfs.MemFS) { fs.RemoveAll("node/state") },
@@ -174,7 +174,7 @@ func TestStartUpCheck(t *testing.T) {
 				fs.RemoveAll("node/state")
 				flip(t, fs, snapshotFile(t, fs, "state"), 60, 1)
 			},
-			refused: raftstore.ErrDamaged, word: "has to be rebuilt",
+			refused: raftstore.ErrDamaged, text: "has to be rebuilt",
 		},
 		{
 			name: "a count changed in the state: digest wrong", snapshots: true, damage: func(t *testing.T, fs *vfs.MemFS) {
@@ -190,7 +190,7 @@ func TestStartUpCheck(t *testing.T) {
 		},
 		{
 			name: "snapshots gone, log truncated", snapshots: true, damage: func(t *testing.T, fs *vfs.MemFS) { fs.RemoveAll("node/snapshots") },
-			refused: raftstore.ErrDamaged, word: "the log begins at entry",
+			refused: raftstore.ErrDamaged, text: "the log begins at entry",
 		},
 		{
 			name: "unfinished snapshot", snapshots: true, damage: func(t *testing.T, fs *vfs.MemFS) { fs.MkdirAll("node/snapshots/1/x.tmp", 0o755) },
@@ -200,25 +200,25 @@ func TestStartUpCheck(t *testing.T) {
 			name: "identity changed", damage: func(t *testing.T, fs *vfs.MemFS) {
 				replace(t, fs, "node/cluster.json", `"cluster": "`, `"cluster": "f`)
 			},
-			refused: raftstore.ErrDamaged, word: "checksum",
+			refused: raftstore.ErrDamaged, text: "checksum",
 		},
 		{
 			name: "files of another cluster", damage: func(t *testing.T, fs *vfs.MemFS) {
 				edit(t, fs, "node/raftlog", func(db *pebble.DB) { db.Set([]byte("\x03\xff\xffcluster"), number(7), pebble.Sync) })
 			},
-			refused: raftstore.ErrForeign, word: "is of cluster",
+			refused: raftstore.ErrForeign, text: "is of cluster",
 		},
 		{
 			name: "identity gone", damage: func(t *testing.T, fs *vfs.MemFS) { fs.Remove("node/cluster.json") },
-			refused: raftstore.ErrDamaged, word: "cluster.json is missing",
+			refused: raftstore.ErrDamaged, text: "cluster.json is missing",
 		},
 		{
 			name: "another node", damage: func(*testing.T, *vfs.MemFS) {}, config: func(c *raftstore.Config) { c.NodeID = "n2" },
-			refused: raftstore.ErrForeign, word: `is of node "n1"`,
+			refused: raftstore.ErrForeign, text: `is of node "n1"`,
 		},
 		{
 			name: "other groups", damage: func(*testing.T, *vfs.MemFS) {}, config: func(c *raftstore.Config) { c.Groups = []uint16{1, 2} },
-			refused: raftstore.ErrForeign, word: "founded with groups [1], not [1 2]",
+			refused: raftstore.ErrForeign, text: "founded with groups [1], not [1 2]",
 		},
 		{
 			name: "empty directory, not allowed to found", damage: func(t *testing.T, fs *vfs.MemFS) { fs.RemoveAll("node") },
@@ -237,8 +237,8 @@ func TestStartUpCheck(t *testing.T) {
 				tc.config(&c)
 				s, err := raftstore.Open(c)
 				if tc.refused != nil {
-					if !errors.Is(err, tc.refused) || !strings.Contains(err.Error(), tc.word) {
-						t.Fatalf("got %v, want %v with %q", err, tc.refused, tc.word)
+					if !errors.Is(err, tc.refused) || !strings.Contains(err.Error(), tc.text) {
+						t.Fatalf("got %v, want %v with %q", err, tc.refused, tc.text)
 					}
 					return
 				}
@@ -263,7 +263,7 @@ func TestStartUpCheck(t *testing.T) {
 	}
 }
 
-// snapshotFile is a file of the newest snapshot.
+// snapshotFile returns the path of a file of the newest snapshot.
 func snapshotFile(t *testing.T, fs vfs.FS, name string) string {
 	t.Helper()
 	ids, err := fs.List("node/snapshots/1")
@@ -296,9 +296,9 @@ func flip(t *testing.T, fs vfs.FS, path string, offset int64, bit byte) {
 
 func TestConfigReportsEveryFault(t *testing.T) {
 	_, err := raftstore.Open(raftstore.Config{Groups: []uint16{1, 1, 5000}, PeerListen: "0.0.0.0:7400", PeerConnectionsMax: 63, CallLimit: time.Millisecond})
-	for _, word := range []string{"directory", "node id", "state machine", "repeat", "end at", "certificates", "loopback", "healthy", "63 connections"} {
-		if err == nil || !strings.Contains(err.Error(), word) {
-			t.Errorf("no word of %q in: %v", word, err)
+	for _, text := range []string{"directory", "node id", "state machine", "repeat", "end at", "certificates", "loopback", "healthy", "63 connections"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("no %q in: %v", text, err)
 		}
 	}
 }

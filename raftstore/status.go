@@ -8,45 +8,45 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 )
 
-// GroupStatus is the state of one group on this node.
+// GroupStatus is the state of one group on this node. Counters count since the start of the process.
 type GroupStatus struct {
 	Group       uint16
 	State       string // Follower, Candidate, Leader or Shutdown.
 	Ready       bool
 	Term        uint64
-	LeaderID    string // Empty: unknown.
-	FirstIndex  uint64 // Of the log.
+	LeaderID    string // Node id of the leader. Empty: unknown.
+	FirstIndex  uint64 // Oldest entry of the log; 0: none.
 	LastIndex   uint64
 	CommitIndex uint64
-	Applied     uint64 // Index in the state; entries that are no commands do not move it.
-	Digest      uint64 // Of the state at Applied.
+	Applied     uint64 // Index of the state; Raft's own entries do not move it.
+	Digest      uint64 // The machine's hash of the state at Applied.
 	LastContact time.Time
-	LeaderTerms uint64       // Since the start: terms in which this node heard of a leader, itself included.
-	OldestEntry time.Time    // When the oldest entry of the log was made; zero: not known.
-	Peers       []PeerStatus // Of a leader.
+	LeaderTerms uint64       // Terms since the start in which this node knew a leader, itself included.
+	OldestEntry time.Time    // When a leader created the oldest entry of the log; zero: not known.
+	Peers       []PeerStatus // The followers, at a leader; otherwise nil.
 
-	Batches  uint64 // Applied since the start: writes to the state database, entries and commands.
+	Batches  uint64 // Applied since the start: writes to the state database, and the entries and commands in them.
 	Entries  uint64
 	Commands uint64
-	Applying time.Duration // Spent in all of them.
+	Applying time.Duration // Total time spent applying.
 
-	Snapshots       uint64 // Taken since the start.
-	SnapshotsPutOff uint64 // Because the disk had no room.
-	Restores        uint64
-	SnapshotBytes   uint64 // Of the last one.
-	SnapshotTime    time.Duration
+	Snapshots       uint64        // Snapshots taken since the start.
+	SnapshotsPutOff uint64        // Snapshots that were not taken because the disk had no room.
+	Restores        uint64        // Snapshots of leaders, or of this node at the start, that replaced the state.
+	SnapshotBytes   uint64        // Size of the last snapshot taken.
+	SnapshotTime    time.Duration // Time to write it.
 
 	ProposedEntries  uint64
 	ProposedCommands uint64
 	ProposedBytes    uint64
-	Queued           int // Commands waiting.
-	Outstanding      int // Entries sent or ready.
-	Refused          uint64
-	Unknown          uint64
-	Propose          Latencies // Of entries, from handing them to raft until they were applied here.
+	Queued           int       // Commands that wait for an entry.
+	Outstanding      int       // Entries that are with Raft or ready to go.
+	Refused          uint64    // Commands refused with ErrOverloaded.
+	Unknown          uint64    // Commands whose outcome is unknown.
+	Propose          Latencies // Time of an entry from the call of Raft until it was applied here.
 }
 
-// Status reports on every group, in the order of Config.Groups.
+// Status reports on every group, in the order of Config.Groups. REQUIRES: the store is open.
 func (s *Store) Status() []GroupStatus {
 	all := make([]GroupStatus, 0, len(s.c.Groups))
 	for _, id := range s.c.Groups {
@@ -77,17 +77,17 @@ func (g *Group) Status() GroupStatus {
 	}
 }
 
-// Stats are figures of the whole node, for metrics.
+// Stats are the figures of the whole node, for metrics. Counters count since the start of the process.
 type Stats struct {
 	Epoch           uint32
-	StatesRebuilt   int           // At this start: states wiped and brought back from snapshot and log.
-	TmpReaped       int           // At this start: unfinished snapshots deleted.
+	StatesRebuilt   int           // States that this start rebuilt from snapshot and log.
+	TmpReaped       int           // Unfinished snapshots that this start deleted.
 	StateChecks     uint64        // Comparisons in which a majority had this node's state.
-	StateMismatches uint64        // Comparisons in which a replica differed.
-	OldestCall      time.Duration // Age of the oldest storage call under watch.
+	StateMismatches uint64        // Comparisons in which some replica differed.
+	OldestCall      time.Duration // Age of the oldest storage call that has not returned.
 	GuardSyncs      uint64
 	ClockOffset     time.Duration // How far this clock is ahead of the median of the members.
-	ClockWrong      bool          // So far that this node leaves leading to others.
+	ClockWrong      bool          // ClockOffset is so large that this node leaves leadership to others.
 
 	Log   DBStats
 	State DBStats
@@ -98,15 +98,15 @@ type Stats struct {
 	PeerRejectCluster uint64
 	PeerRejectStream  uint64
 
-	PeerRejectHandshake     uint64 // Random bytes, old TLS, silence.
+	PeerRejectHandshake     uint64 // Random bytes, an old TLS version, or no bytes in time.
 	PeerRejectNoCertificate uint64
 	PeerRejectAuthority     uint64
 	PeerRejectExpired       uint64
-	PeerRejectName          uint64 // A good certificate of a node that is no member.
-	PeerRejectDisplaced     uint64 // Closed before it proved to be a member's, for a newer connection.
-	PeerRejectAccept        uint64 // Failures to accept, such as those without file descriptors.
+	PeerRejectName          uint64 // A valid certificate of a node that is not a member.
+	PeerRejectDisplaced     uint64 // Closed in favour of a newer connection before it proved to be a member's.
+	PeerRejectAccept        uint64 // Failed calls of accept, for example for lack of file descriptors.
 
-	Forwarded    uint64 // Commands sent to a leader.
+	Forwarded    uint64 // Requests sent to leaders.
 	ForwardDials uint64
 	ForwardLost  uint64 // Connections to leaders that ended.
 }
@@ -114,7 +114,7 @@ type Stats struct {
 // DBStats are figures of one Pebble database.
 type DBStats struct {
 	DiskBytes        uint64
-	WALBytesWritten  uint64 // 0 for the state, which has no log.
+	WALBytesWritten  uint64 // 0 for the state database, which has no WAL.
 	MemTableBytes    uint64
 	L0Sublevels      int
 	Flushes          int64
@@ -124,7 +124,7 @@ type DBStats struct {
 	DiskSlow         uint64
 	BackgroundErrors uint64
 	WriteStalls      uint64
-	Pebble           *pebble.Metrics // Everything else, the fsync histogram of the log among it.
+	Pebble           *pebble.Metrics // All other figures, among them the fsync histogram of the log.
 }
 
 func dbStats(m *pebble.Metrics, e *fatal.Events) DBStats {
@@ -136,7 +136,7 @@ func dbStats(m *pebble.Metrics, e *fatal.Events) DBStats {
 	}
 }
 
-// Stats reads the figures. It takes some microseconds; once per scrape is right. After Close it is zero.
+// Stats reads the figures. It takes some microseconds, so it fits a scrape but not a request. After Close it is zero.
 func (s *Store) Stats() Stats {
 	if !s.enter() {
 		return Stats{}

@@ -15,10 +15,10 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// The loss of one acknowledged entry that raft itself cannot notice. Ten commands are on all of three nodes, an eleventh on
-// two; the one of these two that stays loses it from its log without a trace, and meets the third node, which never had it.
-// Together they are a majority without the entry. With the tail guard the node does not start, so nobody is elected that
-// lacks what was acknowledged; without it (the loss accepted) the entry is gone for ever.
+// The loss of one acknowledged entry that Raft itself cannot notice. Ten commands are on all of three nodes, an
+// eleventh on two. The one of these two that stays loses it from its log without a trace, and runs with the third node,
+// which never had it. Together they are a majority without the entry. With the tail guard the node does not start, so
+// no node is elected that lacks what was acknowledged; without it (the loss accepted) the entry is gone for ever.
 func TestGuardedFollowerDoesNotVote(t *testing.T) {
 	for _, accept := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestGuardedFollowerDoesNotVote(t *testing.T) {
 			if got := place(t, c, lead, 11); got != 11 {
 				t.Fatal(got)
 			}
-			time.Sleep(time.Second) // Both know that it is committed, and their guards the exact end.
+			time.Sleep(time.Second) // Both know that the entry is committed, and their guards hold the exact end.
 			for _, i := range []int{lead, forgets, never} {
 				c.Stop(i)
 			}
@@ -86,7 +86,8 @@ func TestGuardedFollowerDoesNotVote(t *testing.T) {
 	}
 }
 
-// forgetCommand cuts the newest command, and what followed it, off a closed node's log, and the state built from it.
+// forgetCommand deletes the newest command, and the entries after it, from a closed node's log, and the state built
+// from it.
 func forgetCommand(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	edit(t, fs, "node/raftlog", func(db *pebble.DB) {

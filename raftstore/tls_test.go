@@ -87,7 +87,8 @@ func TestClusterOverTLS(t *testing.T) {
 	}
 }
 
-// removedIsCutOff removes the third of three nodes: the connections it has to the others are closed and no new one is opened.
+// removedIsCutOff removes the third of three nodes: the connections it has to the others are closed and no new one is
+// opened.
 func removedIsCutOff(t *testing.T, stores []*raftstore.Store) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -12,37 +12,40 @@ import (
 )
 
 const (
-	// transferRest is how long a follower that did not take a leadership in time is not offered it again in the same term: much
-	// longer than the library waits for an answer of the follower (10 s) and before it asks again (10 s).
+	// transferRetryAfter is how long a follower that did not take a leadership in time is not tried again in the same
+	// term: much longer than the library waits for the follower's answer (10 s) and before it asks again (10 s).
 	transferRest = time.Minute
-	// transferStuck is after how long of nothing but refusals a transfer is taken to be stuck. One lasts for two timeouts at most.
+	// transferStuck is the time of nothing but refusals after which a transfer counts as stuck. A transfer lasts two
+	// election timeouts at most.
 	transferStuck = 10 * time.Second
-	// refusalGap is after how long without an answer the refusals are counted anew: nothing says that they are of one transfer.
+	// refusalResetAfter is the time without an answer of Raft after which refusals are counted anew: they may belong to
+	// two transfers.
 	refusalGap   = 2 * time.Second
-	barrierPause = 100 * time.Millisecond
+	barrierPause = 100 * time.Millisecond // Between two attempts of a call that Raft refuses during a transfer.
 )
 
-var errTransferRests = errors.New("the last transfer to it in this term did not come to its end")
+var errTransferRests = errors.New("the last transfer to it in this term did not end, so it is not tried again yet")
 
-// transfers keep the transfers of leadership of a group from wedging it.
+// transferGuard keeps transfers of leadership from blocking a group for ever.
 //
-// In hashicorp/raft v1.8.0 a transfer to a follower that is behind leaves a request with the thread that replicates to it, gives up
-// after the election timeout, and the request stays. While that thread waits for the follower, a second transfer waits for the
-// first one's request to be taken, without an end when the leadership is lost meanwhile: the thread is gone. Then the
-// flag that a transfer goes on is never taken back. The node refuses every command, and goes on to refuse them when it
-// leads again, which wedges the group: it has a leader that heartbeats. A test makes it happen.
+// In hashicorp/raft v1.8.0 a transfer to a follower that is behind leaves a request with the goroutine that replicates
+// to it, gives up after the election timeout, and the request stays. While that goroutine waits for the follower, a
+// second transfer waits for the first one's request to be taken; if the leadership is lost meanwhile it waits for ever,
+// because the goroutine is gone. Then the flag that a transfer is under way is never cleared. The node refuses every
+// command, also when it leads again, which blocks the group: it has a leader that sends heartbeats.
+// TestTransfersToAnAbsentFollower shows it.
 //
-// So the same follower is not tried twice in a term before the request must have been taken, and a leader that refuses for long
-// because of a transfer ends its process.
+// So the same follower is not tried twice in a term before the request must have been taken, and a leader that refuses
+// for transferStuck because of a transfer ends its process.
 type transfers struct {
 	mu       sync.Mutex
 	tried    map[raft.ServerID]time.Time // BOUND: the voters of one term.
-	term     uint64                      // Of those in tried.
+	term     uint64                      // The term of the transfers in tried.
 	refusing time.Time                   // When the refusals began; zero: there are none.
-	refused  time.Time                   // When the newest one came.
+	refused  time.Time                   // When the newest refusal came.
 }
 
-// begin notes a transfer, or returns that it has to wait.
+// begin records a transfer, or returns an error when it must not be tried yet.
 func (t *transfers) begin(term uint64, to raft.ServerID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -56,7 +59,8 @@ func (t *transfers) begin(term uint64, to raft.ServerID) error {
 	return nil
 }
 
-// end notes the outcome. Where raft got as far as to ask the follower, or not even to try, nothing is left behind.
+// end records the outcome of a transfer. It leaves no request behind when Raft got as far as calling the follower, or
+// did not begin.
 func (t *transfers) end(term uint64, to raft.ServerID, err error) {
 	clean := err == nil || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		strings.HasPrefix(err.Error(), "failed to make TimeoutNow RPC")
@@ -67,7 +71,7 @@ func (t *transfers) end(term uint64, to raft.ServerID, err error) {
 	}
 }
 
-// answered notes what raft said to a command; true: it has refused for so long that it always will.
+// noteAnswer records Raft's answer to a command. It returns true when Raft has refused for so long that it always will.
 func (t *transfers) answered(err error) (stuck bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,14 +87,14 @@ func (t *transfers) answered(err error) (stuck bool) {
 	return now.Sub(t.refusing) > transferStuck
 }
 
-// lost notes that the leadership is gone, with whatever refused in it.
+// leadershipLost forgets the refusals of a leadership that is gone.
 func (t *transfers) lost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refusing = time.Time{}
 }
 
-// handTo gives the leadership to a voter.
+// transferTo gives the leadership to a voter.
 func (g *Group) handTo(to raft.Server) error {
 	term := g.raft.CurrentTerm()
 	if err := g.transfers.begin(term, to.ID); err != nil {
@@ -101,14 +105,15 @@ func (g *Group) handTo(to raft.Server) error {
 	return err
 }
 
-// answered ends the process when raft refuses commands because of a transfer that never ends.
+// noteRaftAnswer ends the process when Raft refuses commands because of a transfer that never ends.
 func (g *Group) answered(err error) {
 	if g.transfers.answered(err) {
-		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart it; its storage is well", fmt.Errorf("group %d: %w", g.id, err))
+		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
+			fmt.Errorf("group %d: %w", g.id, err))
 	}
 }
 
-// leadBarrier waits until everything from before this node's term is applied, and through a transfer.
+// applyBarrier waits until everything from before this node's term is applied, also while a transfer is under way.
 func (g *Group) leadBarrier() error {
 	return g.throughTransfer(func() error {
 		err := g.raft.Barrier(0).Error()
@@ -117,16 +122,16 @@ func (g *Group) leadBarrier() error {
 	})
 }
 
-// throughTransfer asks raft again and again while it refuses because of a transfer, until the store closes.
+// retryDuringTransfer repeats a call of Raft while Raft refuses it because of a transfer, until the store closes.
 func (g *Group) throughTransfer(ask func() error) error {
 	for {
 		err := g.whileOpen(ask)
 		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || g.raft.State() != raft.Leader {
 			return err
 		}
-		g.store.c.Logger.Debug("a transfer of leadership goes on", slog.Int("group", int(g.id)))
+		g.store.c.Logger.Debug("leadership_transfer_pending", slog.Int("group", int(g.id)))
 		g.store.pause(barrierPause)
-		if g.store.life.Err() != nil { // No pause is one any more.
+		if g.store.life.Err() != nil { // pause returns at once from here on.
 			return ErrClosed
 		}
 	}

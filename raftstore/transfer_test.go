@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// A leader that tries twice to hand over to a follower that it does not reach, and then loses its leadership, takes commands when it
-// leads again.
+// A leader that tries twice to transfer to a follower that it does not reach, and then loses its leadership, takes
+// commands when it leads again.
 func TestTransfersToAnAbsentFollower(t *testing.T) {
 	for seed := range uint64(24) {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,48 +9,49 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A follower that did not answer a transfer is left alone for a while; one that refused, or a new term, may be asked at once.
+// A follower that did not answer a transfer is not tried again for a while; one that refused, or a new term, may be
+// tried at once.
 func TestTransfersRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x transfers
 		late := errors.New("leadership transfer timeout")
 		for i, step := range []struct {
-			term uint64
-			to   raft.ServerID
-			wait time.Duration
-			rest bool
-			err  error
+			term    uint64
+			to      raft.ServerID
+			wait    time.Duration
+			pending bool
+			err     error
 		}{
 			{term: 2, to: "a", err: late},
-			{term: 2, to: "a", rest: true},
+			{term: 2, to: "a", pending: true},
 			{term: 2, to: "b", err: errors.New("failed to make TimeoutNow RPC to b: no")},
 			{term: 2, to: "b", err: raft.ErrLeadershipTransferInProgress},
 			{term: 2, to: "b", err: raft.ErrNotLeader},
 			{term: 2, to: "b", err: late},
-			{term: 2, to: "b", rest: true, wait: transferRest / 2},
+			{term: 2, to: "b", pending: true, wait: transferRest / 2},
 			{term: 2, to: "b", err: late, wait: transferRest / 2},
 			{term: 3, to: "b", err: late},
 		} {
 			time.Sleep(step.wait)
-			if err := x.begin(step.term, step.to); (err != nil) != step.rest {
+			if err := x.begin(step.term, step.to); (err != nil) != step.pending {
 				t.Errorf("step %d: %v", i, err)
 			}
-			if !step.rest {
+			if !step.pending {
 				x.end(step.term, step.to, step.err)
 			}
 		}
 	})
 }
 
-// A leader that says again and again for long, and says nothing else, that a transfer goes on is stuck. Refusals of two transfers are
-// not taken for those of one.
+// A leader that answers for long with nothing but refusals because of a transfer is stuck. Refusals of two transfers
+// are not counted as those of one.
 func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 	goesOn := raft.ErrLeadershipTransferInProgress
 	type step struct {
 		times int
-		wait  time.Duration // Before each time.
+		wait  time.Duration // Before each refusal.
 		err   error
-		stuck bool // At the last time.
+		stuck bool // The result of the last one.
 	}
 	for name, steps := range map[string][]step{
 		"stuck":            {{1, 0, goesOn, false}, {10, time.Second, goesOn, false}, {1, time.Second, goesOn, true}},
@@ -74,7 +75,7 @@ func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 	}
 }
 
-// What refused in a leadership that is lost says nothing of the next one.
+// Refusals in a leadership that is lost do not count in the next one.
 func TestLostLeadershipForgetsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var x transfers

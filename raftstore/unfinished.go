@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A directory that RestoreBackup or RecoverQuorum works on has this file, written durably before anything else and deleted
-// durably after everything else. Its content names the work.
+// A directory in which RestoreBackup or RecoverQuorum works has this file. It is written durably before anything else
+// and deleted durably after everything else. Its content names the work.
 const (
 	unfinishedName = "unfinished"
 	unfinishedTmp  = "unfinished.tmp"
@@ -28,7 +28,7 @@ func endWork(c *Config) error {
 	return errors.Join(c.FS.Remove(c.FS.PathJoin(c.Dir, unfinishedName)), syncDir(c.FS, c.Dir))
 }
 
-// unfinishedWork names the work that a directory was left in, "" for none.
+// unfinishedWork returns the name of the work that a directory was left in, "" for none.
 func unfinishedWork(fs vfs.FS, dir string) (string, error) {
 	path := fs.PathJoin(dir, unfinishedName)
 	if _, err := fs.Stat(path); err != nil {
@@ -49,7 +49,7 @@ func unfinishedWork(fs vfs.FS, dir string) (string, error) {
 	return "", fmt.Errorf("%w: %s cannot be read", ErrDamaged, path)
 }
 
-// checkFinished refuses a directory that was left in the middle of some work.
+// checkFinished returns ErrUnfinished for a directory that was left in the middle of some work.
 func checkFinished(fs vfs.FS, dir string) error {
 	work, err := unfinishedWork(fs, dir)
 	if err == nil && work != "" {

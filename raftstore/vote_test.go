@@ -13,12 +13,12 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/transport"
 )
 
-// candidate is a server that stands for election.
+// candidate is a server that campaigns.
 type candidate struct {
 	id, address string
 	term        uint64
-	last        uint64 // Its log ends here, ...
-	lastTerm    uint64 // ... in this term.
+	last        uint64 // The last index of its log.
+	lastTerm    uint64 // The term of that entry.
 }
 
 // votes asks A for its vote.
@@ -35,8 +35,8 @@ func (b *speaker) votes(t *testing.T, s *Store, c candidate) bool {
 	return answer.Granted
 }
 
-// A power failure between raft's two writes of a vote must not join the new term with the old candidate: raft would grant that one the
-// vote of the new term as a repeat, without a look at its log.
+// A power failure between Raft's two writes of a vote must not join the new term with the old candidate: Raft would
+// grant that one the vote of the new term as a repetition, without a look at its log.
 func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 	t.Parallel() // It waits for seconds.
 	fs := vfs.NewMem()
@@ -49,7 +49,7 @@ func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	rewrite(t, fs, b.cluster, func(l *pebblelog.Log) error { // For another candidate, which is not written any more.
+	rewrite(t, fs, b.cluster, func(l *pebblelog.Log) error { // A vote for another candidate, whose name was not written.
 		return errors.Join(l.SetUint64([]byte("CurrentTerm"), 30), l.SetUint64([]byte("LastVoteTerm"), 30))
 	})
 	s = openA(t, fs, nil)
@@ -64,8 +64,9 @@ func TestHalfAVoteIsNotForTheCandidateBefore(t *testing.T) {
 	}
 }
 
-// Raft remembers the address of whom it voted for. Another server that has it by now does not get the vote of the same term, and who
-// had it may ask again. The longest address still fits the tail guard; a longer one is refused by the voter, and as one's own.
+// Raft remembers the address of the candidate it voted for. Another server that has the address by now does not get the
+// vote of the same term, and the server that had it may ask again. The longest address still fits the tail guard; a
+// longer one is refused by the voter, and as an own address.
 func TestOneVoteInATermWhoeverHasTheAddress(t *testing.T) {
 	t.Parallel() // It waits for seconds.
 	fs := vfs.NewMem()

@@ -11,9 +11,9 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest"
 )
 
-// A node that lost its disk answers where the voter it was is asked, and raft alone would count what it says: a follower
-// without the newest entry would be elected by it, and acknowledged commands be gone. Nobody leads until somebody comes
-// back who has them.
+// A node that lost its disk answers at the address of the voter it was, and Raft alone would count its answers: a
+// follower without the newest entry would be elected by it, and acknowledged commands be lost. No node leads until one
+// is back that has them.
 func TestWipedNodeIsNotCountedAsTheVoterItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 21, 3)

@@ -140,9 +140,9 @@ func TestPairs(t *testing.T) {
 
 func TestWhyAProcessEnded(t *testing.T) {
 	for text, want := range map[string]string{
-		"one\ngavel: accept4: too many open files\nstop: late\n":                               "gavel: accept4: too many open files",
-		"a\n{\"msg\":\"storage failed, the process ends\",\"stacks\":\"...\"}\nmore\nand more": `{"msg":"storage failed, the process ends","stacks":"..."}`,
-		"panic: nil map\n\ngoroutine 1\nmain.go:1\n":                                           "panic: nil map",
+		"one\ngavel: accept4: too many open files\nstop: late\n":              "gavel: accept4: too many open files",
+		"a\n{\"msg\":\"process_exiting\",\"stacks\":\"...\"}\nmore\nand more": `{"msg":"process_exiting","stacks":"..."}`,
+		"panic: nil map\n\ngoroutine 1\nmain.go:1\n":                          "panic: nil map",
 		"a\nb\nc\n": "b; c",
 		"":          "",
 	} {

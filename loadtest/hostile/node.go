@@ -155,7 +155,7 @@ func lastLines(text string) string {
 	var said []string
 	for _, line := range lines {
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "gavel: ") ||
-			strings.Contains(line, "the process ends") {
+			strings.Contains(line, "process_exiting") {
 			said = append(said, line[:min(len(line), lineMax)])
 		}
 	}

@@ -92,7 +92,7 @@ func lastWords(text []byte) (reason, said string) {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	for _, line := range slices.Backward(lines) {
 		var l struct{ Msg, Reason string }
-		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &l) == nil && strings.Contains(l.Msg, "the process ends") {
+		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &l) == nil && l.Msg == "process_exiting" {
 			reason = l.Reason
 			break
 		}

@@ -44,8 +44,8 @@ func TestOwnerCausesTheEndOfItsProcess(t *testing.T) {
 
 // The end of the log of a process, and why it ended, are read from the log since its last start only.
 func TestEndings(t *testing.T) {
-	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"storage failed, the process ends; restart it","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
-	const duplicate = `{"level":"ERROR","msg":"the process ends","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
+	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"process_exiting","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
+	const duplicate = `{"level":"ERROR","msg":"process_exiting","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
 	long := strings.Repeat("x", 1_000)
 	for _, c := range []struct {
 		name, log, reason, said string

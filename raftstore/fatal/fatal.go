@@ -1,5 +1,6 @@
-// Package fatal ends the process when its storage can no longer be trusted. Nothing softer works: a raft leader whose
-// disk hangs stays leader until its process is gone, and a storage engine that failed an fsync must not try again.
+// Package fatal ends the process when its storage can no longer be trusted. Nothing softer works: a Raft leader whose
+// disk hangs stays leader until its process is gone, and a storage engine that failed an fsync must not try again. The
+// package holds the one exit, the watchdog over storage calls, and Pebble's logger and event listener.
 package fatal
 
 import (
@@ -11,21 +12,23 @@ import (
 	"time"
 )
 
-// ExitCode tells a supervisor that the node ended itself, most often because its storage failed; 70 is EX_SOFTWARE of sysexits.h.
+// ExitCode is the exit code of a node that ended itself, most often because its storage failed; 70 is EX_SOFTWARE of
+// sysexits.h.
 const ExitCode = 70
 
 // stacksBytesMax bounds the dump of all goroutines. BOUND: a node has some hundred goroutines of about 1 KB each.
 const stacksBytesMax = 4 << 20
 
-// logPatience is how long Now waits for the log. Who reads it may wait for the same disk: a process that waited for its reader would
-// stay, and keep the leadership of its groups.
+// logWaitMax is how long an exit waits until its log lines are written. The reader of the log may wait for the same
+// disk: a process that waited for it would stay, and keep the leadership of its groups.
 const logPatience = time.Second
 
-// Exit is the single way out: every storage failure of a node ends in Now, and what else only the end of its process mends in NowWith.
+// Exit is the single way to end the process: every storage failure of a node ends in Now, and every other state that
+// only a new process repairs in NowWithAdvice.
 //
-// INVARIANT: Neither returns. Pebble assumes that of its logger's Fatalf, and raft must not see an error it could
-// retry: a retry after a failed fsync can succeed falsely. Where exit returns, as it may in tests, the calling goroutine
-// stops for ever, as in a process that is gone.
+// INVARIANT: neither returns. Pebble assumes that of its logger's Fatalf, and Raft must not see an error that it could
+// retry: a retry after a failed fsync can succeed falsely. Where the exit function returns, as it may in tests, the
+// calling goroutine stops for ever, as in a process that is gone.
 type Exit struct {
 	logger *slog.Logger
 	exit   func(code int)
@@ -33,7 +36,7 @@ type Exit struct {
 	over   atomic.Bool
 }
 
-// NewExit returns the way out. A nil exit is os.Exit.
+// NewExit returns an Exit that calls exit with ExitCode. A nil exit is os.Exit.
 func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	if exit == nil {
 		exit = os.Exit
@@ -41,13 +44,14 @@ func NewExit(logger *slog.Logger, exit func(code int)) *Exit {
 	return &Exit{logger: logger, exit: exit}
 }
 
-// Now ends the process because its storage failed. It logs the reason, then the stacks of all goroutines, and ends the process, logged
-// or not. One failure is reported once, by the first caller; in tests every caller comes to the exit.
+// Now ends the process because its storage failed. It logs the reason, then the stacks of all goroutines, and ends the
+// process, whether they are logged or not. One failure is logged once, by the first caller; in tests every caller
+// reaches the exit function.
 func (e *Exit) Now(reason string, err error) {
 	e.now(reason, "", err)
 }
 
-// NowWith is Now where storage is not to blame, with advice to who reads the log.
+// NowWithAdvice is Now for an end that storage did not cause; advice tells the reader of the log what to do.
 func (e *Exit) NowWith(reason, advice string, err error) { e.now(reason, advice, err) }
 
 func (e *Exit) now(reason, advice string, err error) {
@@ -58,30 +62,28 @@ func (e *Exit) now(reason, advice string, err error) {
 			defer close(logged)
 			e.log(reason, advice, err)
 		}()
-		patience := time.NewTimer(logPatience)
-		defer patience.Stop()
+		timeout := time.NewTimer(logPatience)
+		defer timeout.Stop()
 		select {
 		case <-logged:
-		case <-patience.C:
+		case <-timeout.C:
 		}
 	})
 	e.exit(ExitCode)
 	select {}
 }
 
-// log writes the reason first: it is short, so that it finds room in a pipe that nobody empties.
-// The nemesis finds it by "the process ends". No advice is that for failed storage.
+// log writes the reason first: it is short, so that it fits into a pipe that nobody empties. loadtest/nemesis and
+// loadtest/hostile find the line by its message. An empty advice is replaced by that for failed storage.
 func (e *Exit) log(reason, advice string, err error) {
 	if advice == "" {
-		e.logger.Error("storage failed, the process ends; restart it, and rebuild the node if it does not come back",
-			slog.String("reason", reason), slog.Any("err", err))
-	} else {
-		e.logger.Error("the process ends", slog.String("reason", reason), slog.String("advice", advice), slog.Any("err", err))
+		advice = "storage failed: restart the process, and rebuild the node if it does not start"
 	}
+	e.logger.Error("process_exiting", slog.String("reason", reason), slog.String("advice", advice), slog.Any("err", err))
 	stacks := make([]byte, stacksBytesMax)
 	stacks = stacks[:runtime.Stack(stacks, true)]
-	e.logger.Error("what the process did when it ended", slog.String("stacks", string(stacks)))
+	e.logger.Error("goroutine_stacks", slog.String("stacks", string(stacks)))
 }
 
-// Over reports whether one of them was called: the process is gone, or would be outside of a test.
+// Ended reports whether Now or NowWithAdvice was called: the process is gone, or would be outside of a test.
 func (e *Exit) Over() bool { return e.over.Load() }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// blocked is a log whose reader hangs when some lines are written.
+// blocked is a log whose reader hangs after some lines.
 type blocked struct {
 	mu    sync.Mutex
 	lines int
@@ -30,14 +30,14 @@ func (b *blocked) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// taken is what was written.
+// taken returns what was written.
 func (b *blocked) taken() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.text.String()
 }
 
-// The process ends soon, whether anybody reads its log or not, and the reason comes before the stacks.
+// The process ends soon, whether its log is read or not, and the reason comes before the stacks.
 func TestExitDoesNotWaitForTheLog(t *testing.T) {
 	for _, tc := range []struct {
 		lines  int
@@ -68,14 +68,14 @@ func TestExitDoesNotWaitForTheLog(t *testing.T) {
 	}
 }
 
-// The advice fits the reason: who runs on a copy of a directory is not told to rebuild anything.
+// The advice fits the reason: a process that runs on a copy of a directory is not advised to rebuild anything.
 func TestAdviceFitsTheReason(t *testing.T) {
 	for _, tc := range []struct {
 		end        func(e *Exit)
 		has, lacks string
 	}{
-		{func(e *Exit) { e.Now("disk is slow", nil) }, "storage failed, the process ends; restart it", "copy"},
-		{func(e *Exit) { e.NowWith("a twin", "stop the copy", nil) }, `"msg":"the process ends","reason":"a twin","advice":"stop the copy"`, "rebuild"},
+		{func(e *Exit) { e.Now("disk is slow", nil) }, `"msg":"process_exiting","reason":"disk is slow","advice":"storage failed: restart the process`, "copy"},
+		{func(e *Exit) { e.NowWith("a copy", "stop the copy", nil) }, `"msg":"process_exiting","reason":"a copy","advice":"stop the copy"`, "rebuild"},
 	} {
 		log := &blocked{lines: 1, never: make(chan struct{})}
 		close(log.never)

@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// slowMax bounds how many files are remembered as slow. BOUND: a database writes few files at a time.
+// slowMax bounds the files that are remembered as slow. BOUND: a database writes few files at a time.
 const slowMax = 64
 
-// slowCalls tells a call that a disk keeps waiting from one that was waiting while the process was stopped.
+// slowCalls distinguishes a call that a disk does not finish from one that waited while the process was stopped.
 //
-// Pebble reports an ongoing call about every two seconds, with its age by the wall clock. A process that was stopped for a
-// minute and continues hears of a call a minute old, which then ends at once. So a call is stuck when it is told of a
-// second time, or more, as one that began at the same moment. The nemesis found nodes that ended themselves on waking.
+// Pebble reports an ongoing call about every two seconds, with its age by the wall clock. A process that was stopped
+// for a minute and continues gets a report of a call that is a minute old, and that ends soon. So a call counts as
+// stuck when it is reported again as one that began at the same moment. The nemesis found nodes that ended themselves
+// after SIGCONT.
 type slowCalls struct {
 	mu    sync.Mutex
 	began map[string]time.Time // By path.
 }
 
-// sameCall is how far the beginnings of one call may lie apart when they are computed from two reports.
+// sameCall is the largest difference between the beginnings of one call, as computed from two reports.
 const sameCall = 100 * time.Millisecond
 
 // stuck reports whether a call of this age on this file was reported before.

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ticksPerLimit is the resolution of the watchdog: a call is caught between 100% and 110% of the limit.
+// ticksPerLimit is the resolution of the watchdog: a call is reported between 100% and 110% of the limit.
 const ticksPerLimit = 10
 
-// Watchdog ends the process when a storage call does not come back. A leader blocked inside its log store keeps its
+// Watchdog ends the process when a storage call does not return. A leader blocked inside its log store keeps its
 // followers from electing another one for ever; only the end of its process frees the group (hashicorp/raft#503).
 //
 // A call's age is counted in ticks of the watchdog, not in wall time: a process that was stopped for a minute and
-// continues has aged its calls by one tick, so a paused virtual machine does not end itself on waking.
+// continues has aged its calls by one tick, so a paused virtual machine does not end itself when it resumes.
 type Watchdog struct {
 	exit  *Exit
 	limit time.Duration
@@ -28,24 +28,24 @@ type Watchdog struct {
 }
 
 type call struct {
-	what  string // Empty: not in use.
+	what  string // Empty: the slot is free.
 	ticks int
 }
 
-// Call is a storage call under watch.
+// Call is a storage call that the watchdog observes.
 type Call struct {
 	w    *Watchdog
 	slot int
 }
 
-// NewWatchdog starts a watchdog that allows each call limit, which must be positive. The caller owns it and must Close it.
+// NewWatchdog starts a watchdog that allows each call limit, which must be positive. The caller must Close it.
 func NewWatchdog(exit *Exit, limit time.Duration) *Watchdog {
 	w := &Watchdog{exit: exit, limit: limit, stop: make(chan struct{}), done: make(chan struct{})}
 	go w.run()
 	return w
 }
 
-// Start puts a call under watch until Done. what is a constant that names it.
+// Start begins to observe a call until Done. what is a constant that names the call. It is safe for concurrent use.
 func (w *Watchdog) Start(what string) Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -59,7 +59,7 @@ func (w *Watchdog) Start(what string) Call {
 	return Call{w, len(w.calls) - 1}
 }
 
-// Done ends the watch.
+// Done says that the call returned.
 func (c Call) Done() {
 	c.w.mu.Lock()
 	c.w.calls[c.slot] = call{}
@@ -67,10 +67,10 @@ func (c Call) Done() {
 	c.w.mu.Unlock()
 }
 
-// Oldest is the age of the oldest storage call, as of the last tick.
+// Oldest is the age of the oldest storage call that has not returned, as of the last tick.
 func (w *Watchdog) Oldest() time.Duration { return time.Duration(w.oldest.Load()) }
 
-// Close ends the watch.
+// Close stops the watchdog.
 func (w *Watchdog) Close() {
 	close(w.stop)
 	<-w.done
@@ -93,7 +93,8 @@ func (w *Watchdog) run() {
 	}
 }
 
-// tick ages all calls and returns one that is over the limit. The first tick may come at once, so it does not count.
+// tick ages all calls and returns one that is over the limit. The first tick of a call may come at once, so it does not
+// count.
 func (w *Watchdog) tick(interval time.Duration) (what string, late bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package moment remembers when something last happened, for the question how long ago that is.
+// Package moment records when something last happened, by the monotonic clock, for callers that ask how long ago that
+// is.
 package moment
 
 import (
@@ -6,19 +7,19 @@ import (
 	"time"
 )
 
-// began has a monotonic part, which every time that is computed from it keeps.
+// began has a monotonic part, and every time that is computed from it has one too.
 var began = time.Now()
 
-// Last is when something last happened. Its zero value says never. Writers and readers may be many.
+// Last is the time at which something last happened. Its zero value means never. It is safe for concurrent use.
 //
-// It holds nanoseconds since the start of the process and not of 1970: a time made from those has no monotonic part, and when the
-// wall clock steps back by a minute, everything would have happened a minute later than it did.
+// It holds nanoseconds since the start of the process and not since 1970: a time made from those has no monotonic part,
+// and when the wall clock steps back by a minute, everything would seem to have happened a minute later than it did.
 type Last struct{ since atomic.Int64 }
 
-// Mark notes that it happens now.
+// Mark sets the time to now.
 func (l *Last) Mark() { l.set(time.Now()) }
 
-// set keeps a time; the one at which the process began is moved by a nanosecond, because zero says never.
+// set stores a time. The one at which the process began is moved by a nanosecond, because zero means never.
 func (l *Last) set(t time.Time) {
 	since := int64(t.Sub(began))
 	if since == 0 {
@@ -27,7 +28,7 @@ func (l *Last) set(t time.Time) {
 	l.since.Store(since)
 }
 
-// Time is when it last happened; zero: never.
+// Time returns the time of the last Mark, with a monotonic part; zero: never.
 func (l *Last) Time() time.Time {
 	since := l.since.Load()
 	if since == 0 {

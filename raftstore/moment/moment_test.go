@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A time that is remembered is measured by the monotonic clock, like the one it was made from.
+// A recorded time is measured by the monotonic clock, like the one it was made from.
 func TestLastKeepsTheMonotonicClock(t *testing.T) {
 	var l Last
 	if !l.Time().IsZero() {
@@ -15,7 +15,7 @@ func TestLastKeepsTheMonotonicClock(t *testing.T) {
 	}
 	now := time.Now()
 	l.set(now)
-	// The wall clocks of the two may differ by what they drifted since the process began.
+	// The wall clocks of the two may differ by their drift since the process began.
 	if got := l.Time(); got.Sub(now) != 0 || !strings.Contains(got.String(), " m=") {
 		t.Errorf("%s of %s", got, now)
 	}
@@ -25,7 +25,7 @@ func TestLastKeepsTheMonotonicClock(t *testing.T) {
 	}
 }
 
-// In a bubble, whose clock began long before the process, it works as well.
+// It also works in a bubble, whose clock began long before the process.
 func TestLastInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Last

@@ -6,14 +6,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// tailEntriesMax bounds the number of cached entries of a group: a power of two, about 1 MB of headers.
+// tailEntriesMax bounds the cached entries of a group: a power of two, about 1 MB of headers.
 const tailEntriesMax = 8192
 
-// tail keeps the newest entries of a group decoded, for followers that are a little behind. It is bounded by bytes:
-// raft's own LogCache is bounded by count and held hundreds of megabytes of 48 KB entries.
+// tail caches the newest entries of a group decoded, for followers that are a little behind. It is bounded by bytes:
+// Raft's own LogCache is bounded by count and held hundreds of megabytes of 48 KB entries.
 //
 // INVARIANT: entries low..high-1 are cached, contiguous, and every one is durable.
-// OWNERSHIP: cached entries share Data with the entries raft appended; nobody changes it.
+// OWNERSHIP: cached entries share Data with the entries that Raft appended; nobody changes it.
 type tail struct {
 	bytesMax int
 
@@ -59,7 +59,7 @@ func (t *tail) get(index uint64, l *raft.Log) bool {
 	return true
 }
 
-// deleteRange forgets the entries min..max, both included.
+// deleteRange removes the entries min..max, both included.
 func (t *tail) deleteRange(min, max uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,11 +8,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Check compares the log with its guard and with itself before raft may use it. snapshot is the index of the newest
-// readable snapshot, 0 for none. With AcceptLoss the guard is overwritten instead of asked.
+// Check compares the log with its guard and with itself before Raft may use it, and returns ErrDamaged when something
+// acknowledged is missing. snapshot is the index of the newest readable snapshot, 0 for none. With AcceptLoss the guard
+// is overwritten instead of compared.
 //
-// Not noticed: the loss of the last batch before a crash, because the guard says the end of the batch before it; and the
-// loss of entries that a snapshot covers, which is no loss.
+// Not noticed are the loss of the last batch before a crash, because the guard holds the end of the batch before it;
+// and the loss of entries that a snapshot covers, which is no loss.
 func (l *Log) Check(snapshot uint64) error {
 	if err := l.checkBounds(); err != nil {
 		return err
@@ -30,7 +31,7 @@ func (l *Log) Check(snapshot uint64) error {
 		return err
 	}
 	if l.db.o.AcceptLoss {
-		if vote == nil { // A power failure in the midst of a vote. Half of it in the guard would contradict the next one.
+		if vote == nil { // The power failed between the two writes of a vote. Half a vote in the guard would contradict the next one.
 			voteTerm = 0
 		}
 		l.mu.Lock()
@@ -54,7 +55,7 @@ func (l *Log) Check(snapshot uint64) error {
 	return nil
 }
 
-// checkBounds compares the explicit first and last index with what lies in the range.
+// checkBounds compares the stored first and last index with the entries.
 func (l *Log) checkBounds() error {
 	it, err := l.db.db.iterate(entryKey(nil, l.group, 0), entryKey(nil, l.group, ^uint64(0)))
 	if err != nil {
@@ -76,7 +77,8 @@ func (l *Log) checkBounds() error {
 	return nil
 }
 
-// Walk reads the entries from an index to the end and fails on a gap or on one that cannot be decoded.
+// Walk calls fn for the entries from an index to the end, in order. It returns ErrDamaged at a gap or at an entry that
+// cannot be decoded.
 func (l *Log) Walk(from uint64, fn func(*raft.Log)) error {
 	if l.last.Load() == 0 {
 		return nil
@@ -108,7 +110,7 @@ func (l *Log) Walk(from uint64, fn func(*raft.Log)) error {
 }
 
 // Bootstrap writes the first term and the first configuration of a new group. It may be repeated after a crash in the
-// middle, which raft's own BootstrapCluster refuses.
+// middle, which Raft's own BootstrapCluster refuses.
 func (l *Log) Bootstrap(c raft.Configuration) error {
 	if err := l.SetUint64([]byte(keyTerm), 1); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestCompactionBesideAppends is what raft does: the main loop appends while the snapshot goroutine deletes a prefix. The
-// bounds in memory and on disk must be those of the entries, or the next append or the next start fails.
+// TestCompactionBesideAppends does what Raft does: the main loop appends while the snapshot goroutine deletes a prefix.
+// The bounds in memory and on disk must be those of the entries, or the next append or the next start fails.
 func TestCompactionBesideAppends(t *testing.T) {
 	const count, kept = 2_000, 10
 	fs := vfs.NewMem()
@@ -45,7 +45,7 @@ func TestCompactionBesideAppends(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d = mustOpen(t, fs) // Checks the bounds against the entries.
+	d = mustOpen(t, fs) // It compares the bounds with the entries.
 	wantRange(t, d.Group(1), first, count)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

@@ -31,11 +31,11 @@ func openLog(t *testing.T, fs vfs.FS) (*pebblelog.DB, error) {
 	})
 }
 
-// logState is all that raft relies on.
+// logState is everything that Raft relies on.
 type logState struct {
 	first, last, term, voteTerm uint64
 	vote                        string
-	terms                       [8]uint64 // Of the last entries, newest first.
+	terms                       [8]uint64 // The terms of the last entries, newest first.
 }
 
 func stateOf(t *testing.T, l *pebblelog.Log) (s logState) {
@@ -58,8 +58,8 @@ func stateOf(t *testing.T, l *pebblelog.Log) (s logState) {
 	return s
 }
 
-// A power failure at every call while entries, truncations, terms and votes are written: afterwards the log is exactly as
-// after the last acknowledged write, or the one after it, and neither guard nor bounds raise an alarm.
+// A power failure at every call while entries, truncations, terms and votes are written: afterwards the log is exactly
+// as after the last acknowledged write, or the one after it, and neither guard nor bounds report damage.
 func TestPowerFailureAtEveryCallOfTheLog(t *testing.T) {
 	var acked atomic.Int64
 	fs := raftstoretest.NewCrashFS(2, acked.Load)
@@ -105,7 +105,7 @@ func TestPowerFailureAtEveryCallOfTheLog(t *testing.T) {
 		next += 10
 		time.Sleep(time.Millisecond)
 		switch term % 4 {
-		case 1: // A follower drops entries of an older leader.
+		case 1: // A follower deletes entries of an older leader.
 			next -= 4
 			step(l.DeleteRange(next, next+3))
 		case 2: // A snapshot was taken.
@@ -132,12 +132,12 @@ func verify(t *testing.T, p raftstoretest.Point[int64], percent int, states []lo
 	t.Helper()
 	disk := p.Disks[percent]
 	if _, err := disk.Stat("raftlog"); err != nil {
-		return // Before the test itself made the directory durable.
+		return // The power failed before the test made the directory durable.
 	}
 	d, err := openLog(t, disk)
 	if err != nil {
 		if p.Promised == 0 {
-			return // Creation is made safe by an ordered file system, see the test of the whole store.
+			return // Only an ordered file system makes the creation safe; the test of the whole store covers it.
 		}
 		t.Fatalf("crash before call %d (%s), %d%%: %v", p.Op, p.What, percent, err)
 	}

@@ -15,7 +15,7 @@ const (
 	spaceMeta   = 0x03 // group u16 | name
 )
 
-// nodeGroup is the group number of keys that belong to the node.
+// nodeGroup is the group number in keys that belong to the node.
 const nodeGroup = 0xFFFF
 
 const entryVersion = 1
@@ -52,7 +52,7 @@ func appendEntry(dst []byte, l *raft.Log) []byte {
 	return append(dst, l.Data...)
 }
 
-// decodeEntry fills l from an encoded entry. OWNERSHIP: l keeps copies, not b.
+// decodeEntry decodes an entry into l. OWNERSHIP: l keeps copies, not b.
 func decodeEntry(l *raft.Log, index uint64, b []byte) error {
 	const fixed = 1 + 8 + 1 + 8
 	if len(b) < fixed+1 || b[0] != entryVersion {

@@ -14,49 +14,50 @@ import (
 )
 
 const (
-	sectorBytes    = 512 // A slot never shares a sector, so a torn write cannot touch its twin.
+	sectorBytes    = 512 // A slot never shares a sector, so a torn write cannot touch the other slot.
 	guardMagic     = 0x47564744
 	guardVersion   = 1
 	guardHeadBytes = 56
 	voteBytesMax   = 255
 )
 
-// MaxGroup is the largest group id. BOUND: the guard file reserves 1 KB a group, 1 MB in all.
+// MaxGroup is the largest group id. BOUND: the guard file reserves 1 KB for a group, 1 MB in all.
 const MaxGroup = 1022
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// guardRecord is what the guard remembers of a group.
+// guardRecord is what the guard holds for a group.
 type guardRecord struct {
 	term      uint64
-	voteTerm  uint64 // Term of the last vote that was given completely.
+	voteTerm  uint64 // Term of the last vote of which both writes are done.
 	vote      []byte // The candidate of that vote.
 	lastIndex uint64 // Every entry up to it was durable when this was written.
-	commit    uint64 // An index known to be applied; for the operator.
+	commit    uint64 // An index known to be applied; RecoverQuorum reports it.
 }
 
-// guard is the tail guard: a small file outside Pebble that remembers how far the log had come. Pebble opens without a
-// word after one flipped bit in its MANIFEST or in the last block of its log, with the newest entries gone; a voter
+// guard is the tail guard: a small file outside Pebble that records how far the log had come. Pebble opens without an
+// error after one flipped bit in its MANIFEST or in the last block of its log, with the newest entries gone; a voter
 // that forgot entries it acknowledged can elect a leader without them. A node behind its guard does not vote.
 //
 // The file has one record per group, and record 0 for the node. A record has two slots in sectors of their own, written
-// in turn with a growing sequence number and a checksum, so a torn write leaves the older one.
+// in turn with a growing sequence number and a checksum, so a torn write leaves the older one. It is written through
+// vfs.File, so that it works on the file systems of crash tests too.
 //
-// One goroutine writes: whatever is posted while it waits for the disk goes out with its next sync, so several groups
-// share syncs. A caller posts before its Pebble commit and waits after it; both syncs run side by side.
+// One goroutine writes: all records that are posted while it waits for the disk go out with its next sync, so several
+// groups share syncs. A caller posts before its Pebble commit and waits after it; both syncs run side by side.
 //
-// INVARIANT: the guard is never ahead of the log. It carries the index of the previous durable batch while a batch is
-// being written, and is lowered, synced, before entries are cut off.
+// INVARIANT: the guard is never ahead of the log. It holds the index of the previous durable batch while a batch is
+// being written, and is lowered, synced, before entries are deleted.
 type guard struct {
 	file    vfs.File
 	cluster uint64
 
 	mu      sync.Mutex
 	changed sync.Cond
-	slots   map[int]guardSlot // By record: what is on disk.
+	slots   map[int]guardSlot // By record: the slots on disk.
 	pending map[int]guardRecord
-	posted  uint64 // Tickets given.
-	synced  uint64 // Tickets done.
+	posted  uint64 // The last ticket that was given.
+	synced  uint64 // The last ticket whose record is durable.
 	syncs   uint64
 	closed  bool
 	err     error
@@ -68,13 +69,13 @@ type guardSlot struct {
 	record guardRecord
 }
 
-// nodeRecord is the record of the node; lastIndex holds its epoch. Group g has record 1+g.
+// nodeRecord is the record of the node; its lastIndex holds the epoch. Group g has record 1+g.
 const nodeRecord = 0
 
 func groupRecord(group uint16) int { return 1 + int(group) }
 
-// createGuard writes an empty guard file with room for the groups. It appears complete or not at all: half a guard after
-// a crash of the first start would be a false alarm.
+// createGuard writes an empty guard file with space for the groups. It appears complete or not at all: half a guard
+// after a crash of the first start would be a false alarm.
 func createGuard(fs vfs.FS, path string, groups []uint16) error {
 	last := nodeRecord
 	for _, g := range groups {
@@ -186,14 +187,14 @@ func decodeSlot(b []byte, record int) (s guardSlot, cluster uint64, ok bool) {
 	return s, binary.BigEndian.Uint64(body[8:]), true
 }
 
-// record returns what was last read or written of a record.
+// record returns the record as it was last read or written.
 func (g *guard) record(record int) guardRecord {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.slots[record].record
 }
 
-// post hands a record to the writer and returns a ticket to wait for. A newer post of the same record replaces it.
+// post hands a record to the writer and returns a ticket for wait. A newer post of the same record replaces it.
 func (g *guard) post(record int, r guardRecord) (ticket uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -203,7 +204,7 @@ func (g *guard) post(record int, r guardRecord) (ticket uint64) {
 	return g.posted
 }
 
-// wait returns when everything up to the ticket is durable.
+// wait returns when everything up to the ticket is durable, or with the error of the writer.
 func (g *guard) wait(ticket uint64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -232,7 +233,8 @@ func (g *guard) run() {
 	}
 }
 
-// take waits for posts and returns them as slots to write, or nil when the guard is closed and everything is written.
+// nextBatch waits for posts and returns them as slots to write, or nil when the guard is closed and everything is
+// written.
 func (g *guard) take() (map[int]guardSlot, uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

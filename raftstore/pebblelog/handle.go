@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// handle is the only owner of the log database. It has one way to commit, and that one waits for the disk: an unsynced
-// write is not spellable above it.
+// handle is the only owner of the log database. Its one way to commit waits for the disk, so no code above it can make
+// an unsynced write.
 type handle struct {
 	p *pebble.DB
 }
@@ -33,7 +33,8 @@ func (h handle) get(key []byte) (value []byte, found bool, err error) {
 	return value, true, closer.Close()
 }
 
-// iterate walks [from, to) in order. Every iterator has both bounds, so none of them wanders over tombstones of others.
+// iterate returns an iterator over [from, to). Every iterator has both bounds, so that none of them reads the
+// tombstones of other ranges.
 func (h handle) iterate(from, to []byte) (*pebble.Iterator, error) {
 	return h.p.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 }

@@ -12,37 +12,39 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// guardIdle is how long a log rests before the guard is told its exact end.
+// guardIdle is how long a log has no write before the guard gets its exact end.
 const guardIdle = 100 * time.Millisecond
 
-// Log is the log and the stable store of one group.
+// Log is the log store and the stable store of one group.
 //
 // INVARIANT: entries first..last are durable, contiguous and decodable; both are 0 when there are none. first and last
-// change only after the commit returned, so nobody reads ahead of the disk.
-// INVARIANT: raft never sees an error of a write. Whatever fails ends the process: after a failed StoreLogs raft keeps
-// a wrong idea of its last entry, and a retry after a failed fsync can succeed falsely.
+// change only after the commit returned, so no reader sees entries that are not on the disk.
+// INVARIANT: Raft never sees an error of a write. A write that fails ends the process: after a failed StoreLogs Raft
+// keeps a wrong idea of its last entry, and a retry after a failed fsync can succeed falsely.
 type Log struct {
 	db     *DB
 	group  uint16
 	tail   tail
 	first  atomic.Uint64
 	last   atomic.Uint64
-	commit atomic.Uint64 // For the guard: an index known to be applied.
+	commit atomic.Uint64 // An index known to be applied, for the guard.
 
 	guard *guard
 
-	// raft deletes a prefix on its snapshot goroutine while its main loop appends. Both write both bounds, so one waits for
-	// the other; found by SIGKILL tests as a log that was one entry longer than it said.
-	// It is a lock made of a channel, because simulated time goes on while somebody waits for a channel, not for a mutex.
+	// writing serializes StoreLogs and DeleteRange. Raft deletes a prefix on its snapshot goroutine while its main loop
+	// appends, and both write both bounds. Tests that kill the process found a log that was one entry longer than its
+	// bounds said. It is a channel and not a mutex, because simulated time goes on while a goroutine waits for a
+	// channel.
 	// LOCKS: writing, then mu.
 	writing chan struct{}
 
-	// replaced is the end of the snapshot that has just replaced the state, until raft has dropped the log or appends to it.
+	// replaced is the end of the snapshot that has just replaced the state, until Raft has deleted the log or appends
+	// to it.
 	replaced atomic.Pointer[snapshotEnd]
 
 	mu      sync.Mutex
-	guarded guardRecord // What was last posted.
-	durable uint64      // What the guard may say: the end of the log, or less.
+	guarded guardRecord // The record that was last posted to the guard.
+	durable uint64      // The last index that the guard may hold: the end of the log, or less.
 	idle    *time.Timer
 }
 
@@ -73,14 +75,14 @@ func (l *Log) damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: group %d: %s", ErrDamaged, l.group, fmt.Sprintf(format, args...))
 }
 
-// pristine reports whether raft never wrote anything: no entry, no term.
+// pristine reports whether Raft never wrote anything: no entry and no term.
 func (l *Log) pristine() bool {
 	term, err := l.GetUint64([]byte("CurrentTerm"))
 	return err == nil && term == 0 && l.last.Load() == 0
 }
 
-// IsMonotonic tells raft that the log has no gaps: after a snapshot was installed it drops the whole log. Without it a
-// follower that diverged beyond its snapshot refuses every entry for ever (hashicorp/raft#697).
+// IsMonotonic tells Raft that the log has no gaps: after a snapshot was installed Raft deletes the whole log. Without
+// it a follower that diverged beyond its snapshot refuses every entry for ever (hashicorp/raft#697).
 func (l *Log) IsMonotonic() bool { return true }
 
 // FirstIndex is the index of the oldest entry, 0 for none.
@@ -89,7 +91,7 @@ func (l *Log) FirstIndex() (uint64, error) { return l.first.Load(), nil }
 // LastIndex is the index of the newest durable entry, 0 for none.
 func (l *Log) LastIndex() (uint64, error) { return l.last.Load(), nil }
 
-// GetLog reads an entry, or returns raft.ErrLogNotFound.
+// GetLog reads an entry, or returns raft.ErrLogNotFound. A read that fails ends the process.
 func (l *Log) GetLog(index uint64, out *raft.Log) error {
 	if l.tail.get(index, out) {
 		return nil
@@ -113,7 +115,8 @@ func (l *Log) GetLog(index uint64, out *raft.Log) error {
 // StoreLog appends one entry.
 func (l *Log) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
 
-// StoreLogs appends entries, durable on return. REQUIRES: they follow the last entry, or the log is empty.
+// StoreLogs appends entries, durable on return. It never returns an error. REQUIRES: they follow the last entry, or the
+// log is empty; else it panics.
 func (l *Log) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -143,7 +146,7 @@ func (l *Log) StoreLogs(logs []*raft.Log) error {
 	}
 	err = errors.Join(err, l.setBound(b, nameLast, newLast))
 
-	ticket := l.postGuard() // Says the end before this batch; synced beside the commit.
+	ticket := l.postGuard() // Holds the end before this batch; synced beside the commit.
 	err = errors.Join(err, l.db.db.commit(b), l.guard.wait(ticket))
 	l.mustWrite("StoreLogs", err)
 
@@ -158,8 +161,9 @@ func (l *Log) setBound(b *pebble.Batch, name string, index uint64) error {
 	return b.Set(nameKey(spaceMeta, l.group, name), binary.BigEndian.AppendUint64(nil, index), nil)
 }
 
-// DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as raft asks for. When raft forgets after
-// that where its log ends, the process ends; see forgotten.
+// DeleteRange removes the entries min..max, both included: a prefix, a suffix or everything, as Raft asks for; it
+// panics at a range that would leave a gap. It ends the process when Raft forgets with that where its log ends; see
+// checkForgottenTail.
 func (l *Log) DeleteRange(min, max uint64) error {
 	l.writing <- struct{}{}
 	defer func() { <-l.writing }()
@@ -209,17 +213,17 @@ func (l *Log) mustWrite(what string, err error) {
 	}
 }
 
-// SetCommit tells the guard an index that is committed; it goes out with the next write.
+// SetCommit sets an index that is committed; the guard gets it with the next write.
 func (l *Log) SetCommit(index uint64) { l.commit.Store(index) }
 
-// Guarded is an index that the guard knows to be committed.
+// GuardedCommit is an index that the guard knows to be committed.
 func (l *Log) Guarded() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.guarded.commit
 }
 
-// postGuard posts the guard record as it stands. It may be behind the log, never ahead.
+// postGuard posts the guard record as it is now. It may be behind the log, never ahead.
 func (l *Log) postGuard() (ticket uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -231,7 +235,7 @@ func (l *Log) postLocked() (ticket uint64) {
 	return l.guard.post(groupRecord(l.group), l.guarded)
 }
 
-// lowerGuard makes the guard forget entries above last, before they are deleted: in the other order a crash in between
+// lowerGuard lowers the guard's last index, durably, before entries are deleted: in the other order a crash in between
 // would look like a lost tail.
 func (l *Log) lowerGuard(last uint64) error {
 	l.mu.Lock()
@@ -241,7 +245,7 @@ func (l *Log) lowerGuard(last uint64) error {
 	return l.guard.wait(ticket)
 }
 
-// advance notes that the log is durable up to last and tells the guard when the log comes to rest.
+// advance records that the log is durable up to last, and writes the guard when the log has had no write for guardIdle.
 func (l *Log) advance(last uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -253,6 +257,7 @@ func (l *Log) advance(last uint64) {
 	l.idle.Reset(guardIdle)
 }
 
+// writeGuard writes the exact end of the log into the guard.
 func (l *Log) rest() {
 	defer l.db.o.Watchdog.Start("guard").Done()
 	l.mu.Lock()
@@ -265,7 +270,7 @@ func (l *Log) rest() {
 	l.mustWrite("guard", l.guard.wait(ticket))
 }
 
-// settle stops the timer and writes the exact end.
+// finishGuard stops the timer and writes the exact end of the log into the guard.
 func (l *Log) settle() {
 	l.mu.Lock()
 	if l.idle != nil {

@@ -1,5 +1,6 @@
-// Package pebblelog keeps the raft log and the votes of all groups of a node in one Pebble database, always synced, with
-// a tail guard beside it that notices when the database lost its newest writes.
+// Package pebblelog keeps the Raft log and the votes of all groups of a node in one Pebble database that is always
+// synced. A tail guard beside it notices when the database lost its newest writes, so that a node that forgot what it
+// acknowledged does not vote. DESIGN.md says why.
 package pebblelog
 
 import (
@@ -18,37 +19,36 @@ import (
 
 // Errors that keep a node from voting. They are wrapped with the details.
 var (
-	// ErrDamaged means that the log or its guard lost or changed something it had acknowledged.
+	// ErrDamaged means that the log or its guard lost or changed something that it had acknowledged.
 	ErrDamaged = errors.New("the raft log is damaged")
-	// ErrForeign means that files of another cluster lie in the directory.
+	// ErrForeign means that the directory holds files of another cluster.
 	ErrForeign = errors.New("the data directory belongs to another cluster")
 )
 
-// Options are what Open needs.
+// Options are the settings of Open.
 type Options struct {
 	FS         vfs.FS
-	Dir        string // Of the database. REQUIRES: it and WALDir exist durably.
-	WALDir     string // Empty: in Dir.
+	Dir        string // Directory of the database. REQUIRES: it and WALDir exist durably.
+	WALDir     string // Directory of the write-ahead log. [Dir]
 	GuardPath  string
 	ClusterID  uint64
-	Former     []uint64 // Ids that the cluster had before; files that bear them are taken over.
+	Former     []uint64 // Ids that the cluster had before; files that carry them are accepted.
 	Groups     []uint16
 	Cache      *pebble.Cache
-	TailBytes  int // Bound of the decoded tail of all groups together.
+	TailBytes  int // BOUND: bytes of cached decoded entries, all groups together.
 	Logger     fatal.Logger
 	Exit       *fatal.Exit
 	Watchdog   *fatal.Watchdog
-	CallLimit  time.Duration // Of one storage call.
+	CallLimit  time.Duration // Longest storage call; a longer one ends the process.
 	OpenFiles  int           // Table files that are kept open. [Pebble's default]
-	AcceptLoss bool          // Take the log as it is and write a new guard, where Check would refuse.
+	AcceptLoss bool          // Accept the log as it is and write a new guard, where Check would refuse.
 }
 
-// DB is the log database of a node. Group hands out the raft.LogStore and raft.StableStore of each group.
+// DB is the log database of a node. Group returns the raft.LogStore and raft.StableStore of each group.
 //
-// Pebble is right for many groups because one fsync serves every group that waits; a database per group would multiply
-// them. It is told to be careful in two ways that are not its defaults: the newest format, whose log marks how far it
-// was synced, and a second opening of a new database before its first use, because the first log file predates the
-// format.
+// One Pebble for many groups: one fsync serves every group that waits; a database per group would multiply them. Two
+// settings are not Pebble's defaults: the newest format, whose write-ahead log marks how far it was synced, and a
+// second opening of a new database before its first use, because the first log file predates the format.
 type DB struct {
 	o      Options
 	db     handle
@@ -64,7 +64,9 @@ const (
 	nameLast    = "last"
 )
 
-// Open opens or creates the log of the cluster and its guard. Check must pass for each group before raft uses it.
+// Open opens or creates the log of the cluster and its guard. It returns ErrDamaged when the database or the guard
+// cannot be opened or lost data, ErrForeign when they belong to another cluster, or the error of the file system. Check
+// must pass for each group before Raft uses it.
 func Open(o Options) (*DB, error) {
 	d := &DB{o: o, logs: map[uint16]*Log{}}
 	if err := d.open(); err != nil {
@@ -154,7 +156,7 @@ func (d *DB) load() error {
 	return nil
 }
 
-// claim compares the cluster id of node and groups with ours, or writes it into an empty database.
+// checkCluster compares the cluster id of node and groups with the configured one, or writes it into an empty database.
 func (d *DB) claim() error {
 	b := d.db.batch()
 	for _, group := range append(slices.Clone(d.o.Groups), nodeGroup) {
@@ -184,7 +186,7 @@ func (d *DB) claim() error {
 // NextEpoch counts a start of this node, durably, in the database and in the guard, and returns the count.
 func (d *DB) NextEpoch() (uint32, error) { return d.EpochAfter(0) }
 
-// EpochAfter is NextEpoch with a result above floor.
+// EpochAfter is NextEpoch with a result greater than floor.
 func (d *DB) EpochAfter(floor uint32) (uint32, error) {
 	key := nameKey(spaceMeta, nodeGroup, nameEpoch)
 	value, found, err := d.db.get(key)
@@ -211,13 +213,13 @@ func (d *DB) EpochAfter(floor uint32) (uint32, error) {
 	return uint32(epoch), d.guard.wait(d.guard.post(nodeRecord, node))
 }
 
-// Group returns the log of one of the groups given to Open.
+// Group returns the log of one of the groups given to Open, nil for others.
 func (d *DB) Group(group uint16) *Log { return d.logs[group] }
 
 // Metrics returns Pebble's own figures.
 func (d *DB) Metrics() *pebble.Metrics { return d.db.p.Metrics() }
 
-// Events returns what Pebble told about its disk.
+// Events returns what Pebble reported about its disk.
 func (d *DB) Events() *fatal.Events { return &d.events }
 
 // GuardSyncs counts the syncs of the tail guard.
@@ -227,7 +229,7 @@ func (d *DB) GuardSyncs() uint64 {
 	return d.guard.syncs
 }
 
-// Close writes the exact end of every log into the guard and closes the database. REQUIRES: raft has stopped.
+// Close writes the exact end of every log into the guard and closes the database. REQUIRES: Raft has stopped.
 func (d *DB) Close() error {
 	for _, l := range d.logs {
 		l.settle()

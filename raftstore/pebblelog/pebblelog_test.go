@@ -99,7 +99,7 @@ func wantEntry(t *testing.T, l *Log, want *raft.Log) {
 	}
 }
 
-// What raft expects of a log store, seen through the tail cache and again after a restart.
+// What Raft expects of a log store, read through the tail cache and again after a restart.
 func TestLogStore(t *testing.T) {
 	steps := []struct {
 		name        string
@@ -214,8 +214,8 @@ func TestStableStore(t *testing.T) {
 	}
 }
 
-// A power failure between the two writes of a vote leaves no vote, and not one for whom the node voted for before: raft would
-// take it for one of the new term. The guard raises no alarm, neither then nor at the next failure.
+// A power failure between the two writes of a vote leaves no vote, and not the previous candidate: Raft would count
+// that as a vote of the new term. The guard reports no damage, neither then nor at the next failure.
 func TestHalfAVoteIsNone(t *testing.T) {
 	for _, acceptLoss := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
@@ -239,7 +239,7 @@ func TestHalfAVoteIsNone(t *testing.T) {
 		if err := l.Set([]byte(keyVote), []byte("n2")); err != nil {
 			t.Fatal(err)
 		}
-		l.guard.wait(l.guard.post(groupRecord(1), guarded)) // As if the power had failed before the guard knew.
+		l.guard.wait(l.guard.post(groupRecord(1), guarded)) // As if the power had failed before the guard got the vote.
 		if err := errors.Join(again.Close(), d.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	}
 }
 
-// The tail is bounded by bytes and by entries, and answers only what is durable.
+// The tail is bounded by bytes and by entries, and returns only durable entries.
 func TestTailIsBounded(t *testing.T) {
 	tl := tail{bytesMax: 10_000}
 	for i := uint64(1); i <= 3*tailEntriesMax; i++ {
@@ -278,7 +278,7 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
-// The encodings are for ever: a node must read what an older one wrote.
+// The encodings never change: a node must read what an older one wrote.
 func TestGoldenEncodings(t *testing.T) {
 	entry := &raft.Log{
 		Index: 7, Term: 3, Type: raft.LogConfiguration, Data: []byte("data"), Extensions: []byte("ext"),
@@ -339,7 +339,8 @@ func TestEpochNeverRepeats(t *testing.T) {
 	}
 }
 
-// The guard must trail the log: a crash when the guard's sync is done and the log's is not must be no alarm.
+// The guard must not be ahead of the log: a crash when the guard's sync is done and the log's is not must not look like
+// damage.
 func TestGuardIsNeverAheadOfTheLog(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	gate := &walGate{FS: mem}
@@ -364,12 +365,12 @@ func TestGuardIsNeverAheadOfTheLog(t *testing.T) {
 	close(release)
 	<-stored
 	d.Close()
-	after := mustOpen(t, crashed) // Refuses when the guard is ahead.
+	after := mustOpen(t, crashed) // It fails when the guard is ahead.
 	defer after.Close()
 	wantRange(t, after.Group(1), 1, 5)
 }
 
-// walGate holds syncs of Pebble's log while hold is set.
+// walGate blocks syncs of Pebble's log while hold is set.
 type walGate struct {
 	vfs.FS
 	hold atomic.Pointer[chan struct{}]

@@ -6,18 +6,18 @@ import (
 	"slices"
 )
 
-// errNotFound has the text raft compares with.
+// errNotFound has the text that Raft compares with.
 var errNotFound = errors.New("not found")
 
-// The keys raft uses. The guard remembers them outside Pebble.
+// The keys that Raft uses. The guard stores their values outside Pebble.
 const (
 	keyTerm     = "CurrentTerm"
 	keyVoteTerm = "LastVoteTerm"
 	keyVote     = "LastVoteCand"
 )
 
-// Set stores a value, durable on return. The candidate of a vote is the second write of two; the guard learns of the
-// vote with it, so a crash in between is no alarm.
+// Set stores a value, durable on return. It never returns an error. The candidate of a vote is the second write of two;
+// the guard gets the vote with it, so a crash in between raises no alarm.
 func (l *Log) Set(key, value []byte) error {
 	defer l.db.o.Watchdog.Start("Set").Done()
 	b := l.db.db.batch()
@@ -39,7 +39,7 @@ func (l *Log) Set(key, value []byte) error {
 	return nil
 }
 
-// Get reads a value. A missing one is an error with the text raft expects.
+// Get reads a value. A missing one is an error with the text that Raft expects.
 func (l *Log) Get(key []byte) ([]byte, error) {
 	value, found, err := l.db.db.get(nameKey(spaceStable, l.group, string(key)))
 	if err == nil && !found {
@@ -48,11 +48,12 @@ func (l *Log) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// SetUint64 stores a number, durable on return. The guard learns of a new term after the database: the other order would
-// raise a false alarm after a crash in between.
+// SetUint64 stores a number, durable on return. It never returns an error. The guard gets a new term after the
+// database: the other order would raise a false alarm after a crash in between.
 //
-// The term of a vote is the first write of two, and takes the candidate of the vote before away: after a power failure in between raft
-// would take that one for whom it voted for in the new term, and grant it the vote as a repeat, without a look at its log.
+// The term of a vote is the first write of two, and deletes the candidate of the vote before: after a power failure in
+// between Raft would otherwise believe that it voted for that one in the new term, and grant it the vote as a
+// repetition, without a look at its log.
 func (l *Log) SetUint64(key []byte, value uint64) error {
 	defer l.db.o.Watchdog.Start("SetUint64").Done()
 	b := l.db.db.batch()

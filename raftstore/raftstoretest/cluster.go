@@ -15,27 +15,28 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// Cluster is a cluster of real stores on crashable disks and a network in memory, for a synctest bubble. It has one group, 1.
+// Cluster is a cluster of real stores on crashable disks and a network in memory, for a synctest bubble. It has one
+// group, 1.
 type Cluster struct {
 	t         testing.TB
 	Net       *Network
 	Configure func(node int, c *raftstore.Config) // May change the configuration of each start.
-	Failed    func(node int, err error)           // A node did not open its store; nil fails the test.
-	Exits     atomic.Int64                        // Processes that ended themselves.
+	Failed    func(node int, err error)           // Called when a node does not open its store; nil fails the test.
+	Exits     atomic.Int64                        // Number of processes that ended themselves.
 
 	rng     *rand.Rand
 	zombies sync.WaitGroup
 	Nodes   []*Node
 }
 
-// Node is one member, over all its lives.
+// Node is one member, over all the processes it runs as.
 type Node struct {
 	ID      string
 	Address string
 	disk    *vfs.MemFS
 
 	mu     sync.Mutex
-	life   int // Grows with every start and every end.
+	life   int // Grows with every start and every end of a process.
 	alive  bool
 	store  *raftstore.Store
 	ledger *Ledger
@@ -61,7 +62,7 @@ func (c *Cluster) Add() *Node {
 	return n
 }
 
-// Copy adds a node that is another one's twin: its id and a copy of its disk, at an address of its own, not started.
+// Copy adds a node with the id of another one and a copy of its disk, at an address of its own, not started.
 func (c *Cluster) Copy(i int) *Node {
 	n, of := c.Add(), c.Nodes[i]
 	of.mu.Lock()
@@ -71,7 +72,7 @@ func (c *Cluster) Copy(i int) *Node {
 	return n
 }
 
-// Seeds are the addresses of the first count nodes. Nodes that are started with them found a cluster of as many.
+// Seeds returns the addresses of the first count nodes. Nodes that are started with them found a cluster of that many.
 func (c *Cluster) Seeds(count int) (all []string) {
 	for _, n := range c.Nodes[:count] {
 		all = append(all, n.Address)
@@ -79,21 +80,22 @@ func (c *Cluster) Seeds(count int) (all []string) {
 	return all
 }
 
-// Start begins a life of node i and returns when its store is open; false: it was killed meanwhile.
+// Start starts node i and returns when its store is open. It returns false when the node was killed meanwhile, or did
+// not open its store.
 func (c *Cluster) Start(i int, seeds []string) bool {
 	n := c.Nodes[i]
 	ctx, cancel := context.WithCancel(context.Background())
-	config, life := c.begin(i, seeds, cancel)
+	config, generation := c.begin(i, seeds, cancel)
 	store, err := raftstore.OpenContext(ctx, config)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.life == life && err == nil:
+	case n.life == generation && err == nil:
 		n.store = store
 		return true
 	case err == nil: // Killed while it opened.
 		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
-	case n.life == life:
+	case n.life == generation:
 		n.life++
 		n.alive = false
 		n.host.Kill()
@@ -106,20 +108,20 @@ func (c *Cluster) Start(i int, seeds []string) bool {
 	return false
 }
 
-// ConfigOf begins a life of node i on the network and returns what to open its store with.
+// ConfigOf starts node i on the network and returns the configuration to open its store with.
 func (c *Cluster) ConfigOf(i int, seeds []string) raftstore.Config {
 	config, _ := c.begin(i, seeds, func() {})
 	return config
 }
 
-func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (config raftstore.Config, life int) {
+func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (config raftstore.Config, generation int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.life++
 	n.cancel, n.gone = cancel, make(chan struct{})
-	life, ledger := n.life, NewLedger()
-	var once sync.Once // Several threads may notice that the disk fails.
+	generation, ledger := n.life, NewLedger()
+	var once sync.Once // Several goroutines may notice that the disk fails.
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
 	config = raftstore.Config{
 		Dir: "node", FS: n.disk, NodeID: n.ID, Groups: []uint16{1}, Seeds: seeds, Expect: len(seeds), PeerListen: n.Address, Insecure: true,
@@ -129,7 +131,7 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 		Exit: func(int) {
 			once.Do(func() {
 				c.Exits.Add(1)
-				go c.end(n, life, (*Host).Kill)
+				go c.end(n, generation, (*Host).Kill)
 			})
 			runtime.Goexit()
 		},
@@ -137,42 +139,42 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 	if c.Configure != nil {
 		c.Configure(i, &config)
 	}
-	return config, life
+	return config, generation
 }
 
-// Disk is what a node has now. What is written to it while the node runs is there for the node like rot.
+// Disk returns the node's present disk. What is written to it while the node runs looks to the node like corruption.
 func (n *Node) Disk() vfs.FS {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.disk
 }
 
-// Wipe gives a node that is down an empty disk.
+// Wipe gives a stopped node an empty disk.
 func (n *Node) Wipe() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.disk = vfs.NewCrashableMem()
 }
 
-// Crash ends the process of node i and loses what its disk had not synced, or half of it, or nothing.
+// Crash ends the process of node i. Its disk then has all, half or none of what was not synced.
 func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0, (*Host).Kill) }
 
-// PowerOff is Crash of a whole machine: peers are not told.
+// PowerOff is Crash of a whole machine: peers do not notice the end of their connections.
 func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).Vanish) }
 
-// end is Crash for one life; 0 is any.
+// end is Crash for one generation; 0 is any.
 //
-// INVARIANT: first nobody counts on the node any more (life, network), then the disk is copied. So whatever was answered
-// or sent is on the copy if it was durable then.
-func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
+// INVARIANT: first the node's answers stop counting (generation, network), then the disk is copied. So whatever was
+// answered or sent is on the copy if it was durable then.
+func (c *Cluster) end(n *Node, generation int, disconnect func(*Host)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.alive || life != 0 && life != n.life {
+	if !n.alive || generation != 0 && generation != n.life {
 		return
 	}
 	n.life++
 	n.alive = false
-	leave(n.host)
+	disconnect(n.host)
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
 	n.cancel()
 	close(n.gone)
@@ -182,11 +184,11 @@ func (c *Cluster) end(n *Node, life int, leave func(*Host)) {
 	}
 }
 
-// Stop closes node i in an orderly way. It returns also when the process was killed, or ended itself, in the middle of that.
+// Stop closes node i in order. It also returns when the process was killed, or ended itself, in the middle of that.
 func (c *Cluster) Stop(i int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
-	store, host, life, gone := n.store, n.host, n.life, n.gone
+	store, host, generation, stopped := n.store, n.host, n.life, n.gone
 	n.store = nil
 	n.mu.Unlock()
 	closed := make(chan error, 1)
@@ -196,22 +198,22 @@ func (c *Cluster) Stop(i int) {
 		if err != nil {
 			c.t.Errorf("%s: %v", n.ID, err)
 		}
-	case <-gone:
+	case <-stopped:
 		return
 	}
 	host.Kill()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.life == life { // Else it was killed, or is started again.
+	if n.life == generation { // Else it was killed, or is started again.
 		n.life++
 		n.alive = false
 	}
 }
 
-// Wait waits for the last threads of crashed processes.
+// Wait waits for the last goroutines of crashed processes.
 func (c *Cluster) Wait() { c.zombies.Wait() }
 
-// Store returns the open store of node i, or nil, and its life.
+// Store returns the open store of node i, or nil, and the node's generation.
 func (c *Cluster) Store(i int) (*raftstore.Store, int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
@@ -227,8 +229,8 @@ func (c *Cluster) Ledger(i int) *Ledger {
 	return n.ledger
 }
 
-// Same reports whether node i still lives the life it did.
-func (c *Cluster) Same(i, life int) bool {
+// SameGeneration reports whether node i was neither started nor ended since the generation.
+func (c *Cluster) Same(i, generation int) bool {
 	_, now := c.Store(i)
-	return now == life
+	return now == generation
 }

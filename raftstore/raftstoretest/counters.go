@@ -1,4 +1,5 @@
-// Package raftstoretest helps to test what is replicated: a small state machine, and a file system that crashes.
+// Package raftstoretest provides what tests of replication need: small state machines, file systems that crash or fill
+// up, a network in memory, and a cluster of real stores for synctest bubbles.
 package raftstoretest
 
 import (
@@ -14,10 +15,10 @@ import (
 // Counters is a state machine that counts: the command is a name, the result the number of times it was applied, as 8
 // bytes big-endian. Names that begin with '!' are refused with an empty result.
 //
-// Like the real machine it lives in memory, writes what changed at the end of each batch, and hashes its state by the
-// xor of record hashes.
+// Like the real machine it keeps its state in memory, writes what changed at the end of each batch, and hashes its
+// state by the xor of record hashes.
 type Counters struct {
-	mu      sync.Mutex // The machine runs in one goroutine; tests look in.
+	mu      sync.Mutex // The machine runs in one goroutine; tests read it from others.
 	counts  map[string]uint64
 	dirty   map[string]struct{}
 	digest  uint64
@@ -31,7 +32,7 @@ func NewCounters() *Counters {
 	return &Counters{counts: map[string]uint64{}, dirty: map[string]struct{}{}}
 }
 
-// Factory makes a machine per group.
+// Factory returns a new machine for a group.
 func Factory(uint16) raftstore.StateMachine { return NewCounters() }
 
 func recordHash(name string, n uint64) uint64 {

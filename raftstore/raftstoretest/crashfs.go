@@ -9,19 +9,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Point is a moment at which the power went out: what each kind of disk holds then, and what had been promised.
+// Point is a moment at which the power failed: what each kind of disk holds then, and what had been acknowledged.
 type Point[T any] struct {
 	Op       int    // 1 for the first call that changes the file system.
-	What     string // The call that did not happen any more.
+	What     string // The call that did not happen.
 	Promised T      // What was acknowledged before the crash, and must be there after it.
 	Disks    map[int]*vfs.MemFS
 }
 
-// UnsyncedPercents are the disks of a Point: what was not synced is lost, half there block by block, or all there.
+// UnsyncedPercents are the disks of a Point: what was not synced is lost, half of it there block by block, or all
+// there.
 var UnsyncedPercents = []int{0, 50, 100}
 
-// CrashFS is a file system in memory that keeps a copy of itself as it would be after a power failure, just before every
-// call that changes it. One run of a workload so covers a crash at every call.
+// CrashFS is a file system in memory that keeps a copy of itself, as it would be after a power failure, just before
+// every call that changes it. So one run of a workload covers a crash at every call.
 type CrashFS[T any] struct {
 	vfs.FS
 	mem      *vfs.MemFS
@@ -34,7 +35,8 @@ type CrashFS[T any] struct {
 	points []Point[T]
 }
 
-// NewCrashFS returns an empty file system. promised is asked at every call for what is acknowledged so far.
+// NewCrashFS returns an empty file system. promised is called before every copy and returns what is acknowledged so
+// far.
 func NewCrashFS[T any](seed uint64, promised func() T) *CrashFS[T] {
 	mem := vfs.NewCrashableMem()
 	return &CrashFS[T]{FS: mem, mem: mem, promised: promised, rng: rand.New(rand.NewPCG(seed, seed)), on: true}
@@ -48,7 +50,8 @@ func (c *CrashFS[T]) Points() []Point[T] {
 	return c.points
 }
 
-// INVARIANT: what was promised is asked before the copy is made, so a copy never lacks a promise by being too early.
+// before makes a copy. INVARIANT: what was acknowledged is asked before the copy is made, so a copy never lacks an
+// acknowledged change by being too early.
 func (c *CrashFS[T]) before(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,10 +11,10 @@ import (
 )
 
 // Ledger is a state machine that gives every id its place in the order of arrival. A repeated id keeps its place, so
-// commands may be sent again. The digest is a chain over all places: two ledgers with the same digest have applied the
+// commands may be repeated. The digest is a chain over all places: two ledgers with the same digest have applied the
 // same commands in the same order.
 type Ledger struct {
-	mu     sync.Mutex // The machine runs in one goroutine; tests look in.
+	mu     sync.Mutex // The machine runs in one goroutine; tests read it from others.
 	places map[uint64]uint64
 	chain  uint64
 	dirty  []uint64

@@ -45,16 +45,16 @@ func (a memAddr) String() string { return string(a) }
 // flowBytesMax bounds what one direction of a connection holds. BOUND: like the buffers of a socket.
 const flowBytesMax = 1 << 20
 
-// flow is one direction of a connection. All members are under the network's lock.
+// flow is one direction of a connection. LOCKS: all fields are under the network's lock.
 type flow struct {
 	from, to *Host
-	moved    sync.Cond     // Anything changed that a blocked Read or Write of this flow may wait for.
-	timer    *time.Timer   // Wakes the reader when the oldest chunk arrives.
-	lag      time.Duration // Of this connection, beside the delay of each write.
+	moved    sync.Cond     // Signalled when anything changed that a blocked Read or Write of this flow may wait for.
+	timer    *time.Timer   // Signals moved when the oldest chunk arrives.
+	lag      time.Duration // Delay of this connection, in addition to that of each write.
 	chunks   []chunk
 	bytes    int
 	last     time.Time // When the newest chunk arrives.
-	ended    bool      // By its sender, or nobody reads any more.
+	ended    bool      // The sender closed it, or nobody reads any more.
 	reset    bool
 }
 
@@ -122,7 +122,7 @@ func (c *memConn) Write(b []byte) (int, error) {
 	case !c.sendUntil.IsZero() && !now.Before(c.sendUntil):
 		return 0, os.ErrDeadlineExceeded
 	}
-	if f.to.dead { // It vanished; nobody says so.
+	if f.to.dead { // Its power failed; the sender does not notice.
 		return len(b), nil
 	}
 	at := now.Add(100*time.Microsecond + f.lag + time.Duration(n.rng.Int64N(int64(time.Millisecond+n.slow))))
@@ -143,7 +143,7 @@ func (c *memConn) Close() error {
 	defer c.net.mu.Unlock()
 	delete(c.net.conns, c)
 	c.in.reset = true
-	if !c.out.from.dead { // Else it vanished, and its end is not told.
+	if !c.out.from.dead { // After a power failure the other side does not notice the end.
 		c.out.ended = true
 	}
 	c.in.moved.Broadcast()

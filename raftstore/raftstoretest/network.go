@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// Network is a network in memory, made for synctest bubbles. Nodes are known by their addresses. Connections are like
-// TCP: bytes arrive in order, after a random delay; a cut holds them back until it heals, a killed node resets them.
+// Network is a network in memory, made for synctest bubbles. Nodes are known by their addresses. Connections behave
+// like TCP: bytes arrive in order, after a random delay; a cut holds them back until it is removed, a killed node
+// resets them.
 type Network struct {
 	mu    sync.Mutex
-	moved sync.Cond // Anything changed that a blocked Dial or Accept may wait for.
+	moved sync.Cond // Signalled when anything changed that a blocked Dial or Accept may wait for.
 	rng   *rand.Rand
 	slow  time.Duration
 	lag   time.Duration
@@ -32,7 +33,7 @@ func NewNetwork(seed uint64) *Network {
 	return n
 }
 
-// Cut holds back, or lets through again, what goes from one node to another; the other direction is not touched.
+// Cut holds back, or releases, what is sent from one node to another. The other direction is not changed.
 func (n *Network) Cut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,8 +48,8 @@ func (n *Network) Slow(d time.Duration) {
 	n.slow = d
 }
 
-// Jitter gives every connection a delay of its own, up to d, in each direction: what is sent on one overtakes what was
-// sent on another.
+// Jitter gives every connection a delay of its own, up to d, in each direction: bytes on one connection overtake those
+// on another.
 func (n *Network) Jitter(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -63,7 +64,7 @@ func (n *Network) draw(d time.Duration) time.Duration {
 	return time.Duration(n.rng.Int64N(int64(d) + 1))
 }
 
-// Heal ends all cuts and delays.
+// Heal removes all cuts and delays.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,7 +77,7 @@ func (n *Network) Heal() {
 	n.wakeAll()
 }
 
-// Host is one life of a node on the network.
+// Host is one process of a node on the network.
 type Host struct {
 	net     *Network
 	address string
@@ -85,7 +86,7 @@ type Host struct {
 	open    bool
 }
 
-// Host begins a new life of the node at address. REQUIRES: the one before was killed.
+// Host starts a new process of the node at address. REQUIRES: the one before was killed.
 func (n *Network) Host(address string) *Host {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -94,7 +95,7 @@ func (n *Network) Host(address string) *Host {
 	return h
 }
 
-// Kill resets all connections of the node; what it sends afterwards reaches nobody.
+// Kill resets all connections of the node. What it sends afterwards is lost.
 func (h *Host) Kill() {
 	n := h.net
 	n.mu.Lock()
@@ -111,8 +112,8 @@ func (h *Host) Kill() {
 	n.moved.Broadcast()
 }
 
-// Vanish ends the node without a word, as a power failure does: its connections stay open at the other ends, and lead
-// nowhere for ever.
+// PowerOff ends the node without closing its connections, as a power failure does: they stay open at the other ends,
+// and nothing arrives on them any more.
 func (h *Host) Vanish() {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
@@ -150,11 +151,11 @@ func (h *Host) Dial(ctx context.Context, address string) (net.Conn, error) {
 		return nil, fmt.Errorf("dial %s: %w", address, syscall.ECONNREFUSED)
 	}
 	there, back := n.flow(h, peer), n.flow(peer, h)
-	mine, theirs := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
-	n.conns[mine], n.conns[theirs] = struct{}{}, struct{}{}
-	peer.backlog = append(peer.backlog, theirs)
+	local, remote := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
+	n.conns[local], n.conns[remote] = struct{}{}, struct{}{}
+	peer.backlog = append(peer.backlog, remote)
 	n.moved.Broadcast()
-	return mine, nil
+	return local, nil
 }
 
 func (n *Network) wake() {

@@ -7,14 +7,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SmallDisk is a file system with little room: a write that would need more fails with ENOSPC, as on a real disk. What the
-// files below Root hold counts, and what Fill says that others hold.
+// SmallDisk is a file system with a bound: a write that would need more fails with ENOSPC, as on a real disk. The files
+// below Root count, and the bytes that Fill adds for other users of the disk.
 type SmallDisk struct {
 	vfs.FS
 	Root  string
 	total atomic.Int64
 	other atomic.Int64
-	most  atomic.Int64 // Free bytes never count as more; 0: no bound.
+	most  atomic.Int64 // Upper bound of the reported free bytes; 0: none.
 	full  atomic.Int64 // Writes that failed.
 }
 
@@ -25,17 +25,17 @@ func NewSmallDisk(fs vfs.FS, root string, total int64) *SmallDisk {
 	return d
 }
 
-// Fill says how much others hold on the disk.
+// Fill sets how many bytes other users of the disk hold.
 func (d *SmallDisk) Fill(bytes int64) { d.other.Store(bytes) }
 
-// FillUpTo leaves free bytes.
+// FillUpTo sets what other users hold so that free bytes are left.
 func (d *SmallDisk) FillUpTo(free int64) { d.other.Store(d.total.Load() - d.held(d.Root) - free) }
 
-// CapFree lets the disk never have more free bytes than that, as if others took whatever the node gives back: a store that
-// starts deletes old files of its log at a moment of its own. 0 ends it.
+// CapFree bounds the free bytes, as if other users took whatever the node frees: a store that starts deletes old files
+// of its log at a moment of its own. 0 removes the bound.
 func (d *SmallDisk) CapFree(most int64) { d.most.Store(most) }
 
-// Other is what others hold.
+// Other is the number of bytes that other users hold.
 func (d *SmallDisk) Other() int64 { return d.other.Load() }
 
 // Failures counts the writes that found the disk full.
@@ -106,7 +106,7 @@ func (d *SmallDisk) wrap(f vfs.File, err error) (vfs.File, error) {
 type smallFile struct {
 	vfs.File
 	disk *SmallDisk
-	at   int64 // Where Write goes on.
+	at   int64 // Offset of the next Write.
 }
 
 func (f *smallFile) size() int64 {

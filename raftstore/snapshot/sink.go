@@ -38,7 +38,8 @@ func (s *Store) Create(version raft.SnapshotVersion, index, term uint64, c raft.
 	return k, nil
 }
 
-// freeID names a snapshot. A second one of the same index gets a name of its own: the first must stay until it is reaped.
+// freeID returns an unused name for a snapshot. A second one of the same index gets a name of its own, because the
+// first must stay until it is deleted in its turn.
 func (s *Store) freeID(index, term uint64) (string, error) {
 	names, err := s.fs.List(s.dir)
 	for n := 0; ; n++ {
@@ -62,7 +63,7 @@ type sink struct {
 // ID names the snapshot.
 func (k *sink) ID() string { return k.meta.ID }
 
-// Write appends to the stream. It copies, because vfs files may change what they are given.
+// Write appends to the stream. It copies, because a vfs.File may change the bytes that it is given.
 func (k *sink) Write(p []byte) (int, error) {
 	n, err := k.w.Write(p)
 	k.meta.Size += int64(n)

@@ -138,7 +138,8 @@ func take(t *testing.T, s *Store, index uint64, content string) string {
 	return k.ID()
 }
 
-// The newest two stay, newest first; a second snapshot of the same index does not replace the first before it is complete.
+// The newest two stay, newest first; a second snapshot of the same index does not replace the first before it is
+// complete.
 func TestStoreKeepsTwo(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openStore(t, fs)

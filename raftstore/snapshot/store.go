@@ -1,4 +1,4 @@
-// Package snapshot stores raft snapshots: checksummed streams of a group's state in directories that appear complete or
+// Package snapshot stores Raft snapshots: checksummed streams of a group's state in directories that appear complete or
 // not at all.
 package snapshot
 
@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	retain    = 2 // Snapshots kept of each group.
+	retain    = 2 // Snapshots kept of each group: the older one serves when the newest is corrupt.
 	tmpSuffix = ".tmp"
 	metaName  = "meta.json"
 	stateName = "state"
@@ -32,20 +32,17 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Store is the raft.SnapshotStore of one group.
 //
-// raft.FileSnapshotStore is not used: it renames a directory whose entries were not synced, never deletes unfinished
-// directories, so that a crash loop fills the disk, and goes past the file system that crash tests inspect.
-//
-// INVARIANT: a directory without ".tmp" is complete: its files are synced, then the directory, then it is renamed, then
-// its parent is synced.
+// raft.FileSnapshotStore is not used: it renames a directory whose entries were not synced, it never deletes unfinished
+// directories, so that a crash loop fills the disk, and it bypasses the file system that crash tests inspect.
 type Store struct {
 	fs     vfs.FS
 	dir    string
 	logger *slog.Logger
 	reaped int
-	newest atomic.Int64 // Bytes of the newest snapshot.
+	newest atomic.Int64 // Size of the newest snapshot in bytes.
 
-	cluster uint64 // Its id, and those it had before; see Rename.
-	former  []uint64
+	cluster uint64   // The cluster's id; see SetClusterIDs.
+	former  []uint64 // The ids that it had before.
 }
 
 var _ raft.SnapshotStore = (*Store)(nil)
@@ -53,7 +50,7 @@ var _ raft.SnapshotStore = (*Store)(nil)
 // file is the content of meta.json.
 type file struct {
 	Meta raft.SnapshotMeta
-	CRC  uint32 // Castagnoli, of Meta as JSON.
+	CRC  uint32 // CRC-32C of Meta as JSON.
 }
 
 // Open opens or creates the store in a directory and deletes unfinished snapshots.
@@ -83,13 +80,14 @@ func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 	return s, errors.Join(syncDir(fs, fs.PathDir(dir)), syncDir(fs, dir))
 }
 
-// NewestBytes is the size of the newest snapshot, 0 for none.
+// NewestBytes is the size of the newest snapshot in bytes, 0 for none.
 func (s *Store) NewestBytes() int64 { return s.newest.Load() }
 
-// Reaped counts the unfinished snapshots deleted by Open.
+// TmpDeleted is the number of unfinished snapshots that Open deleted.
 func (s *Store) Reaped() int { return s.reaped }
 
-// List returns the readable snapshots, newest first. A damaged description hides its snapshot, with a warning.
+// List returns the readable snapshots, newest first. One whose description is damaged is left out, with a warning in
+// the log.
 func (s *Store) List() ([]*raft.SnapshotMeta, error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -102,7 +100,7 @@ func (s *Store) List() ([]*raft.SnapshotMeta, error) {
 		}
 		m, err := s.meta(name)
 		if err != nil {
-			s.logger.Warn("snapshot is unreadable, it is skipped", slog.String("snapshot", name), slog.Any("err", err))
+			s.logger.Warn("snapshot_unreadable", slog.String("snapshot", name), slog.Any("err", err))
 			continue
 		}
 		metas = append(metas, m)
@@ -143,7 +141,7 @@ func (s *Store) meta(id string) (*raft.SnapshotMeta, error) {
 	return &m.Meta, nil
 }
 
-// Open returns the stream of a snapshot. It does not hinder a new snapshot: on Unix an open file outlives its deletion.
+// Open returns the stream of a snapshot. It does not block a new snapshot: on Unix an open file outlives its deletion.
 func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	m, err := s.meta(id)
 	if err != nil {
@@ -156,11 +154,13 @@ func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return m, s.renamed(f), nil
 }
 
-// Rename tells the id of the cluster and those it had before it was recovered from the loss of its quorum. Snapshots that
-// bear an old id are read as if they bore the new one, also by followers that never heard of the old one.
+// SetClusterIDs sets the id of the cluster and those it had before it was recovered from the loss of its quorum.
+// Snapshots that carry an old id are read as if they carried the new one, also by followers that do not know the old
+// one.
 func (s *Store) Rename(cluster uint64, former []uint64) { s.cluster, s.former = cluster, former }
 
-// renamed replaces the header of a stream. One that cannot be read stays as it is, for the reader to complain.
+// withCurrentCluster replaces a former cluster id in the header of a stream. A header that cannot be read stays as it
+// is, so that its reader reports it.
 func (s *Store) renamed(f io.ReadCloser) io.ReadCloser {
 	head := make([]byte, headerBytes)
 	n, err := io.ReadFull(f, head)
@@ -177,7 +177,7 @@ func (s *Store) renamed(f io.ReadCloser) io.ReadCloser {
 	}{io.MultiReader(bytes.NewReader(head), f), f}
 }
 
-// reap deletes snapshots beyond the newest ones, each under a temporary name first so that a crash leaves no half one.
+// deleteOld deletes all but the newest snapshots, each under a temporary name first so that a crash leaves no half one.
 func (s *Store) reap() error {
 	metas, err := s.List()
 	if err != nil || len(metas) <= retain {

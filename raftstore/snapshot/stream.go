@@ -31,8 +31,9 @@ const (
 // ErrCorrupt means that a stream is not what was written.
 var ErrCorrupt = errors.New("snapshot is corrupt")
 
-// Header says what a stream holds. Index, Term and Digest are those of the state, which may lie before the snapshot's
-// own index: entries that are no commands do not change the state.
+// Header describes the content of a stream. Index, Term and Digest are those of the state. They may lie before the
+// snapshot's own index, because Raft does not pass its own entries to a state machine, so those entries do not change
+// the state.
 type Header struct {
 	Cluster uint64
 	Group   uint16
@@ -52,7 +53,7 @@ func appendHeader(dst []byte, h Header) []byte {
 	return binary.BigEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
 
-// ReadHeader reads the first bytes of a stream.
+// ReadHeader reads and verifies the header of a stream. It returns ErrCorrupt when it is not whole.
 func ReadHeader(r io.Reader) (h Header, err error) {
 	var b [headerBytes]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
@@ -120,8 +121,9 @@ func (w *Writer) End() error {
 	return err
 }
 
-// Read calls fn for every record after the header and verifies every checksum. fn sees records of verified blocks
-// before the trailer is read; the caller must undo them when Read fails. OWNERSHIP: key and value are fn's to copy.
+// Read calls fn for every record after the header and verifies every checksum. It returns fn's error, or ErrCorrupt. fn
+// is called with records of verified blocks before the trailer is read, so the caller must undo them when Read fails.
+// OWNERSHIP: key and value are valid until fn returns.
 func Read(r io.Reader, fn func(key, value []byte) error) error {
 	br := bufio.NewReaderSize(r, writeBufferBytes)
 	var block []byte
@@ -210,7 +212,7 @@ func records(block []byte, fn func(key, value []byte) error) (count uint64, err 
 	return count, nil
 }
 
-// Verify reads the whole snapshot and returns its header.
+// Verify reads the whole snapshot and returns its header, or ErrCorrupt.
 func (s *Store) Verify(id string) (Header, error) {
 	_, r, err := s.Open(id)
 	if err != nil {
@@ -223,7 +225,7 @@ func (s *Store) Verify(id string) (Header, error) {
 	return h, errors.Join(err, r.Close())
 }
 
-// Header reads the header of a snapshot only.
+// Header reads only the header of a snapshot.
 func (s *Store) Header(id string) (Header, error) {
 	_, r, err := s.Open(id)
 	if err != nil {

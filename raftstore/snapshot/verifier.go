@@ -2,14 +2,14 @@ package snapshot
 
 import "io"
 
-// Verifier checks a stream as its bytes pass by, header and all.
+// Verifier checks a stream, header included, while its bytes are passed to Add. It is not safe for concurrent use.
 type Verifier struct {
 	w       *io.PipeWriter
-	verdict chan error
+	verdict chan error // The result of the check.
 	ended   bool
 }
 
-// NewVerifier begins at the first byte of a stream. End or Stop must follow.
+// NewVerifier returns a verifier that expects the first byte of a stream. The caller must call End or Stop.
 func NewVerifier() *Verifier {
 	r, w := io.Pipe()
 	v := &Verifier{w: w, verdict: make(chan error, 1)}
@@ -24,7 +24,8 @@ func NewVerifier() *Verifier {
 	return v
 }
 
-// Add takes the next bytes, and returns an error as soon as the stream is known to be corrupt.
+// Add checks the next bytes, and returns an error as soon as the stream is known to be corrupt. OWNERSHIP: p is not
+// kept.
 func (v *Verifier) Add(p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -33,7 +34,7 @@ func (v *Verifier) Add(p []byte) error {
 	return err
 }
 
-// End says that the stream is complete, and returns what is wrong with it. A second call returns nil.
+// End says that the stream is complete, and returns ErrCorrupt when it is not whole. A second call returns nil.
 func (v *Verifier) End() error {
 	if v.ended {
 		return nil
@@ -43,5 +44,5 @@ func (v *Verifier) End() error {
 	return <-v.verdict
 }
 
-// Stop says that no more will come of a stream that nobody wants any more.
-func (v *Verifier) Stop() { _ = v.End() } // Whatever is wrong with it.
+// Stop ends the check of a stream that is given up.
+func (v *Verifier) Stop() { _ = v.End() } // Its error does not matter.

@@ -4,8 +4,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Batch collects the changes of one applied batch of commands. Its reads see the state before the batch: a state machine
-// keeps what it changes in memory until the end anyway, and an indexed batch would cost each write a skip list insert.
+// Batch collects the changes of one applied batch of commands. Its reads return the state before the batch: a state
+// machine keeps what it changes in memory until the end anyway, and an indexed batch would cost each write an insert
+// into a skip list. A write that fails ends the process.
 //
 // INVARIANT: the changes and the index they lead to are one write. State without its index would be applied twice.
 type Batch struct {
@@ -14,7 +15,7 @@ type Batch struct {
 	key []byte
 }
 
-// NewBatch returns an empty batch, which is reused after each Commit. Not for concurrent use.
+// NewBatch returns an empty batch, which is reused after each Commit. It is not safe for concurrent use.
 func (g *Group) NewBatch() *Batch {
 	return &Batch{Reader: g.Reader(), p: g.db.p.NewBatch(), key: append([]byte(nil), g.prefix...)}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// noBlocks has no block left for a table while on.
+// noBlocks is a file system without a block left for a table, while it is switched on.
 type noBlocks struct {
 	vfs.FS
 	on atomic.Bool
@@ -23,8 +23,8 @@ func (d *noBlocks) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error
 	return d.FS.Create(name, c)
 }
 
-// A flush without a block to write to ends with ErrFull, or when it is told to; however often it is tried, it does not use up the
-// memtables, without which no write ends; and it is made up for when there are blocks.
+// A flush without a block to write to ends with ErrFull, or when it is stopped; however often it is tried, it does not
+// use up the memtables, without which no write ends; and it succeeds when there are blocks.
 func TestFlushWithoutABlockEnds(t *testing.T) {
 	fs := &noBlocks{FS: vfs.NewMem()}
 	d := openState(t, fs)

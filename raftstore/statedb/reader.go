@@ -6,10 +6,10 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Reader reads the state of one group with keys relative to it. Not for concurrent use.
+// Reader reads the state of one group with keys relative to it. It is not safe for concurrent use.
 //
-// A value that cannot be read ends the process, so there are no errors here: the state machine must not decide on half
-// of its state.
+// A read that fails ends the process, so there are no errors here: the state machine must not decide on a part of its
+// state.
 type Reader struct {
 	group *Group
 	p     pebble.Reader
@@ -17,7 +17,7 @@ type Reader struct {
 	value []byte
 }
 
-// Reader reads the current state.
+// Reader returns a reader of the current state.
 func (g *Group) Reader() *Reader { return g.newReader(g.db.p) }
 
 func (g *Group) newReader(p pebble.Reader) *Reader {
@@ -25,7 +25,7 @@ func (g *Group) newReader(p pebble.Reader) *Reader {
 }
 
 // Get returns the value of a key. OWNERSHIP: the value is valid until the next Get. It is a copy, because a value of
-// Pebble's pins a block until somebody remembers to let go.
+// Pebble pins a block until its closer is closed, and one forgotten closer makes Close panic.
 func (r *Reader) Get(key []byte) (value []byte, found bool) {
 	r.key = append(r.key[:len(r.group.prefix)], key...)
 	value, closer, err := r.p.Get(r.key)

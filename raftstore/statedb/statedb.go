@@ -1,5 +1,5 @@
-// Package statedb keeps the applied state of all groups of a node in one Pebble database without a log of its own: the
-// raft log is its log. Every applied batch is one write that carries the index it brings the state to.
+// Package statedb keeps the applied state of all groups of a node in one Pebble database without a write-ahead log: the
+// Raft log takes its place. Every applied batch is one write that contains the index it brings the state to.
 package statedb
 
 import (
@@ -16,39 +16,41 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/fatal"
 )
 
-// memTableBytes is large because nothing but a full memtable and a snapshot writes to disk.
+// memTableBytes is large because only a full memtable and a snapshot write to disk.
 const memTableBytes = 32 << 20
 
-// bloomBitsPerKey gives 1% false positives: most reads of a duplicate key ask for one that is not there.
+// bloomBitsPerKey gives 1% false positives: most lookups of a duplicate key ask for one that is not there.
 const bloomBitsPerKey = 10
 
-// Options are what Open needs.
+// Options are the settings of Open.
 type Options struct {
 	FS        vfs.FS
 	Dir       string // REQUIRES: it exists durably.
 	Cache     *pebble.Cache
 	Logger    fatal.Logger
 	Exit      *fatal.Exit
-	CallLimit time.Duration // Of one disk operation.
+	CallLimit time.Duration // Longest disk operation; a longer one ends the process.
 	OpenFiles int           // Table files that are kept open. [Pebble's default]
 }
 
 // DB is the state database of a node.
 //
 // It has no write-ahead log, so every write is unsynced and cheap. Memtables are flushed in order and a batch never
-// straddles two of them: after a crash the state is an exact prefix of the applied batches, and the index inside says
-// which. Raft replays the rest.
+// straddles two of them: after a crash the state is an exact prefix of the applied batches, and the index inside it
+// says which. Raft replays the rest. Unlike the log database it is not reopened after its creation: that protects the
+// first write-ahead log.
 //
-// INVARIANT: raft deletes log entries only after a snapshot, and writing a snapshot begins with Flush.
+// INVARIANT: Raft deletes log entries only after a snapshot, and writing a snapshot begins with Flush.
 type DB struct {
 	p       *pebble.DB
 	exit    *fatal.Exit
 	events  fatal.Events
-	full    chan struct{}   // Pebble found no space for something.
-	pending <-chan struct{} // A flush that was begun and not waited for.
+	full    chan struct{}   // Holds one element after Pebble reported a full disk.
+	pending <-chan struct{} // Closed when the last flush that was begun ends; nil: none is under way.
 }
 
-// Open opens or creates the database.
+// Open opens or creates the database. An error means that the state cannot be opened; deleting the directory is the
+// repair, because snapshot and log rebuild the state.
 func Open(o Options) (*DB, error) {
 	d := &DB{exit: o.Exit, full: make(chan struct{}, 1)}
 	p := &pebble.Options{
@@ -70,12 +72,12 @@ func Open(o Options) (*DB, error) {
 	}
 	var err error
 	if d.p, err = pebble.Open(o.Dir, p); err != nil {
-		return nil, fmt.Errorf("the state database %s cannot be opened; delete it, and snapshot and log bring it back: %w", o.Dir, err)
+		return nil, fmt.Errorf("the state database %s cannot be opened; delete it, and snapshot and log rebuild it: %w", o.Dir, err)
 	}
 	return d, nil
 }
 
-// listener is the logger's, and tells whoever waits for a flush that there is no space.
+// listener is the logger's, and also signals full.
 func (d *DB) listener(o *Options) *pebble.EventListener {
 	l := o.Logger.Listener(&d.events, o.CallLimit)
 	log := l.BackgroundError
@@ -91,14 +93,16 @@ func (d *DB) listener(o *Options) *pebble.EventListener {
 	return l
 }
 
-// ErrFull is the end of waiting for a flush for which there is no space. Pebble repeats it until there is.
+// ErrFull means that a flush found no space. Pebble repeats it until there is some.
 var ErrFull = errors.New("the state cannot be flushed: the disk is full")
 
-// ErrStopped is the end of waiting for a flush because nobody wants to wait any more.
+// ErrStopped means that the wait for a flush was stopped.
 var ErrStopped = errors.New("the wait for a flush of the state was stopped")
 
-// Flush makes everything applied so far durable. It waits neither for space nor after stop was closed; nil never is. As long as a
-// flush is under way no second one is begun: each one takes a memtable out of use, and without any there is no write.
+// Flush makes everything applied so far durable. It returns ErrFull instead of waiting for space, and ErrStopped once
+// stop is closed; a nil stop never is. While a flush is under way no second one is begun: each one takes a memtable out
+// of use, and without any there is no write. What remains: when 64 MiB of state changes wait for a flush, Pebble stops
+// writes, and only space or the end of the process frees the goroutine that waits in one.
 //
 // REQUIRES: one call at a time.
 func (d *DB) Flush(stop <-chan struct{}) error {
@@ -112,13 +116,13 @@ func (d *DB) Flush(stop <-chan struct{}) error {
 	return d.flushed(stop)
 }
 
-// flushed waits for the flush that was begun, if there is one.
+// waitFlush waits for the flush that was begun, if there is one.
 func (d *DB) flushed(stop <-chan struct{}) error {
 	if d.pending == nil {
 		return nil
 	}
 	select {
-	case <-d.full: // Told before, of something else perhaps.
+	case <-d.full: // It was signalled before, perhaps by another write.
 	default:
 	}
 	select {
@@ -132,16 +136,16 @@ func (d *DB) flushed(stop <-chan struct{}) error {
 	}
 }
 
-// MemoryBytes is the most that a flush would write now.
+// MemoryBytes is the most that a flush would write now, in bytes.
 func (d *DB) MemoryBytes() uint64 { return d.p.Metrics().MemTable.Size }
 
 // Metrics returns Pebble's own figures.
 func (d *DB) Metrics() *pebble.Metrics { return d.p.Metrics() }
 
-// Events returns what Pebble told about its disk.
+// Events returns what Pebble reported about its disk.
 func (d *DB) Events() *fatal.Events { return &d.events }
 
-// Close flushes and closes the database. What finds no space is forgotten, as by CloseUnflushed.
+// Close flushes and closes the database. What finds no space is not written, as by CloseUnflushed.
 func (d *DB) Close() error {
 	err := d.Flush(nil)
 	if errors.Is(err, ErrFull) {
@@ -150,11 +154,11 @@ func (d *DB) Close() error {
 	return errors.Join(err, d.p.Close())
 }
 
-// CloseUnflushed closes the database and forgets what is only in memory, which the raft log brings back. It is for a disk
-// that has no room for a flush.
+// CloseUnflushed closes the database without the changes that are only in memory; the Raft log restores them. It is for
+// a disk that has no room for a flush.
 func (d *DB) CloseUnflushed() error { return d.p.Close() }
 
-// mustRead ends the process: a state that cannot be read must not be guessed.
+// mustRead ends the process after a failed read: a state that cannot be read must not be guessed.
 func (d *DB) mustRead(err error) {
 	if err != nil {
 		d.exit.Now("state cannot be read", err)
@@ -163,13 +167,13 @@ func (d *DB) mustRead(err error) {
 
 // Applied says how far the state of a group has come.
 type Applied struct {
-	Index  uint64 // Of the last raft entry in the state.
+	Index  uint64 // Index of the last Raft entry in the state.
 	Term   uint64
 	Digest uint64 // The machine's hash of the state.
 }
 
 const (
-	spaceMeta    = 0x00 // Ours.
+	spaceMeta    = 0x00 // Keys of this package.
 	spaceMachine = 0x01 // The state machine's keys.
 
 	appliedVersion = 1
@@ -178,11 +182,11 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Group is the state of one group: a range of keys that begin with its number.
+// Group is the state of one group: the range of keys that begin with its number.
 type Group struct {
 	db     *DB
 	id     uint16
-	prefix []byte // Of the machine's keys.
+	prefix []byte // The prefix of the machine's keys.
 }
 
 // Group returns the state of a group.
@@ -194,7 +198,7 @@ func groupPrefix(id uint16) []byte { return binary.BigEndian.AppendUint16(nil, i
 
 func (g *Group) appliedKey() []byte { return append(groupPrefix(g.id), spaceMeta, 'A') }
 
-// bounds is the whole range of the group.
+// bounds returns the whole range of the group.
 func (g *Group) bounds() (from, to []byte) {
 	return groupPrefix(g.id), append(groupPrefix(g.id), 0xFF)
 }
@@ -218,7 +222,8 @@ func decodeApplied(b []byte) (a Applied, err error) {
 	}, nil
 }
 
-// Applied reads the applied record; found is false for an empty group.
+// Applied reads the applied record; found is false for an empty group. It fails when the record cannot be read or
+// decoded.
 func (g *Group) Applied() (a Applied, found bool, err error) { return g.appliedIn(g.db.p) }
 
 func (g *Group) appliedIn(r pebble.Reader) (a Applied, found bool, err error) {
@@ -233,13 +238,13 @@ func (g *Group) appliedIn(r pebble.Reader) (a Applied, found bool, err error) {
 	return a, err == nil, errors.Join(err, closer.Close())
 }
 
-// DiskBytes is about the size of the group's state on disk, where it is compressed.
+// DiskBytes estimates the size of the group's state on disk, where it is compressed.
 func (g *Group) DiskBytes() (uint64, error) {
 	from, to := g.bounds()
 	return g.db.p.EstimateDiskUsage(from, to)
 }
 
-// Wipe deletes the state of the group.
+// Wipe deletes the state of the group, the applied record included. The deletion is not synced.
 func (g *Group) Wipe() error {
 	from, to := g.bounds()
 	return g.db.p.DeleteRange(from, to, pebble.NoSync)
@@ -252,7 +257,7 @@ type Snapshot struct {
 	p     *pebble.Snapshot
 }
 
-// Snapshot takes microseconds. The caller must Close it.
+// Snapshot returns the state as it is now. It takes microseconds. The caller must Close it.
 func (g *Group) Snapshot() *Snapshot {
 	p := g.db.p.NewSnapshot()
 	return &Snapshot{Reader: g.newReader(p), group: g, p: p}

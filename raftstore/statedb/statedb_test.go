@@ -42,7 +42,7 @@ func keysOf(r interface {
 	return all
 }
 
-// A batch reads what was before it; a snapshot what was at its moment; groups never see each other.
+// A batch reads the state before it, a snapshot the state at its moment, and a group never reads another one's keys.
 func TestReads(t *testing.T) {
 	d := openState(t, vfs.NewMem())
 	g, neighbour := d.Group(1), d.Group(2)
@@ -99,7 +99,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// A crash at every call: the state is always that of one applied batch, whole, with its index.
+// After a crash at every call the state is that of one applied batch, whole, with its index.
 func TestStateIsAPrefixAfterPowerFailure(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	d := openState(t, mem)

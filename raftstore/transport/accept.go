@@ -11,11 +11,11 @@ import (
 const (
 	acceptPauseMin = 5 * time.Millisecond // After the first failure; doubled after each further one.
 	acceptPauseMax = 100 * time.Millisecond
-	acceptLogEvery = 10 * time.Second // BOUND: lines in the log about failures to accept.
+	acceptLogEvery = 10 * time.Second // BOUND: one log line about failures to accept in this time.
 )
 
-// accept takes connections until the listener is closed. A failure to accept never ends it: it pauses and tries again. Without
-// file descriptors it closes a connection that has proved nothing, because only that brings a member's in.
+// accept accepts connections until the listener is closed. A failure to accept never ends it: it pauses and tries
+// again. Without file descriptors it closes a connection that has proved nothing, because only that lets a member in.
 func (m *Mux) accept() {
 	var pause time.Duration
 	var logged time.Time
@@ -33,7 +33,7 @@ func (m *Mux) accept() {
 		}
 		m.rejects.Accept.Add(1)
 		if errors.Is(err, syscall.ECONNABORTED) {
-			continue // That connection was reset before it was accepted; the next one is not to wait for it.
+			continue // The connection was reset before it was accepted; the next one must not wait for it.
 		}
 		if time.Since(logged) >= acceptLogEvery {
 			logged = time.Now()

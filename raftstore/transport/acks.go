@@ -7,8 +7,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// acks remembers of every follower the newest call that it answered in the term of the call: who answers that was in this term
-// after the call was sent, and had voted in no later one. BOUND: the servers that were ever members in this life.
+// acks holds, for every follower, the newest call that it answered in the term of the call: a follower that answers was
+// in this term after the call was sent, and had voted in no later one. BOUND: the servers that were members since the
+// process started.
 type acks struct {
 	mu sync.Mutex
 	of map[raft.ServerID]ack
@@ -19,7 +20,7 @@ type ack struct {
 	sent time.Time
 }
 
-// note remembers an answer. Answers come in any order.
+// record stores an answer. Answers arrive in any order.
 func (a *acks) note(id raft.ServerID, x ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,7 +33,8 @@ func (a *acks) note(id raft.ServerID, x ack) {
 	a.of[id] = x
 }
 
-// Acknowledged is when the newest call of a term was sent that a follower answered in this term; zero: there is none.
+// Acknowledged returns when the newest call of a term was sent that a follower answered in this term; zero: there is
+// none.
 func (s Safe) Acknowledged(id raft.ServerID, term uint64) time.Time {
 	a := &s.tap.acks
 	a.mu.Lock()

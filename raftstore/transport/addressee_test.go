@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// What another server says at the address of the one that was asked is no answer: neither a vote nor a stored entry.
+// An answer of another server at the address of the one that was called does not count: neither a vote nor a stored
+// entry.
 func TestAnswersOfAnotherServerDoNotCount(t *testing.T) {
 	trans, _ := listen(t)
 	a := trans.(Safe)
@@ -37,7 +38,7 @@ func TestAnswersOfAnotherServerDoNotCount(t *testing.T) {
 	}
 }
 
-// Calls for the incarnation that a node was do not reach the one that it is: no entry, no vote, and no snapshot, which would
+// Calls for a node's former incarnation do not reach the present one: no entry, no vote, and no snapshot, which would
 // delete what the new one has acknowledged.
 func TestCallsForAnotherIncarnationDoNotArrive(t *testing.T) {
 	trans, _ := listen(t)
@@ -53,7 +54,7 @@ func TestCallsForAnotherIncarnationDoNotArrive(t *testing.T) {
 		}
 	}()
 	call := func(id raft.ServerID) {
-		_ = a.RequestVote(id, address, &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{Addr: []byte("candidate")}}, &raft.RequestVoteResponse{}) // None is answered.
+		_ = a.RequestVote(id, address, &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{Addr: []byte("candidate")}}, &raft.RequestVoteResponse{}) // No vote is answered.
 		_ = a.RequestPreVote(id, address, &raft.RequestPreVoteRequest{}, &raft.RequestPreVoteResponse{})
 		_ = a.AppendEntries(id, address, &raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{})
 		_ = a.InstallSnapshot(id, address, &raft.InstallSnapshotRequest{}, &raft.InstallSnapshotResponse{}, strings.NewReader(""))
@@ -73,7 +74,7 @@ func TestCallsForAnotherIncarnationDoNotArrive(t *testing.T) {
 	}
 }
 
-// The same on a pipeline, where raft would count the answer without a look at its error.
+// The same on a pipeline, where Raft would count the answer without reading its error.
 func TestPipelineKeepsBackAnswersOfAnotherServer(t *testing.T) {
 	trans, _ := listen(t)
 	b, address := listen(t)

@@ -8,28 +8,29 @@ import (
 	"testing"
 )
 
-// A node with the most groups takes the connections of all its peers, one with few groups as many as ever, and none takes more.
+// A node with the largest number of groups accepts the connections of all its peers, one with few groups as many as the
+// minimum, and none accepts more than its bound.
 func TestRoomForTheConnectionsOfAllGroups(t *testing.T) {
-	for _, tc := range []struct{ groups, room int }{{0, 1024}, {5, 1024}, {257, 257 * 6 * 8}} {
+	for _, tc := range []struct{ groups, limit int }{{0, 1024}, {5, 1024}, {257, 257 * 6 * 8}} {
 		m := NewMux(Config{Logger: slog.New(slog.DiscardHandler)})
 		for g := range tc.groups {
 			m.Streams(uint16(g), "here")
 		}
 		conns := []*conn{}
-		for range tc.room + 1 {
+		for range tc.limit + 1 {
 			here, there := net.Pipe()
 			there.Close()
 			if c := m.track(here); c != nil {
 				if m.advance(c, stageMember) == nil {
 					conns = append(conns, c)
 				} else {
-					m.rejects.Full.Add(1) // As open does.
+					m.rejects.Full.Add(1) // Mux.open does the same.
 					c.Close()
 				}
 			}
 		}
-		if len(conns) != tc.room || m.Conns() != tc.room || m.Rejects().Full.Load() != 1 {
-			t.Errorf("%d groups: %d connections, %d refused, want %d and one more", tc.groups, len(conns), m.Rejects().Full.Load(), tc.room)
+		if len(conns) != tc.limit || m.Conns() != tc.limit || m.Rejects().Full.Load() != 1 {
+			t.Errorf("%d groups: %d connections, %d refused, want %d and one more", tc.groups, len(conns), m.Rejects().Full.Load(), tc.limit)
 		}
 		for _, c := range conns {
 			c.Close()
@@ -41,7 +42,7 @@ func TestRoomForTheConnectionsOfAllGroups(t *testing.T) {
 	}
 }
 
-// A bound that is lower than what the groups need is logged, with both numbers; others are not.
+// A bound that is lower than what the groups need is logged with both numbers; a sufficient one is not.
 func TestALowBoundOfConnectionsIsLogged(t *testing.T) {
 	for _, tc := range []struct {
 		max, groups int

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// reloadPause is how often a handshake looks whether the files have changed.
+// reloadPause is the least time between two checks, at handshakes, whether the files have changed.
 const reloadPause = time.Second
 
 // Files are the PEM files of a node: its certificate, its key, and the authority that signs peers and nobody else.
@@ -30,7 +30,8 @@ var (
 	errName          = errors.New("the peer's certificate names no member")
 )
 
-// Credentials are the loaded Files. A changed file is taken up by the next handshake; a broken one is not, and said.
+// Credentials are the loaded Files. A changed file is used by the next handshake; files that cannot be loaded are
+// logged, and the old ones stay in use. It is safe for concurrent use.
 //
 // Names in certificates are node ids (DNS names of the subject alternative name). Chains are verified here and not by
 // crypto/tls, in both directions the same way: a peer is known by its id, not by the host name it was dialled at.
@@ -45,7 +46,7 @@ type Credentials struct {
 	roots    *x509.CertPool
 }
 
-// NewCredentials loads the files. It fails when they do not fit each other.
+// NewCredentials loads the files. It fails when one cannot be read, or when certificate and key do not fit each other.
 func NewCredentials(files Files, logger *slog.Logger) (*Credentials, error) {
 	c := &Credentials{files: files, logger: logger, looked: time.Now()}
 	c.modified = c.times()
@@ -61,7 +62,7 @@ func (c *Credentials) times() (t [3]time.Time) {
 	return t
 }
 
-// load reads the files. REQUIRES: mu is held, or nobody else knows c.
+// load reads the files. REQUIRES: mu is held, or no other goroutine knows c.
 func (c *Credentials) load() error {
 	pair, err := tls.LoadX509KeyPair(c.files.Certificate, c.files.Key)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *Credentials) load() error {
 	return nil
 }
 
-// current returns what the files hold now.
+// current returns what the files hold, as of the last reloadPause.
 func (c *Credentials) current() (*tls.Certificate, *x509.CertPool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,7 +88,7 @@ func (c *Credentials) current() (*tls.Certificate, *x509.CertPool) {
 		c.looked = time.Now()
 		if times := c.times(); times != c.modified {
 			if err := c.load(); err != nil {
-				c.logger.Error("changed peer certificates cannot be used, the old ones are", slog.Any("err", err))
+				c.logger.Error("peer_certificates_reload_failed", slog.String("action", "the old ones stay in use; repair the files"), slog.Any("err", err))
 			} else {
 				c.modified = times
 			}
@@ -102,7 +103,7 @@ func (c *Credentials) config(want string, usage x509.ExtKeyUsage) *tls.Config {
 	pair, roots := c.current()
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{*pair}, SessionTicketsDisabled: true,
-		ClientAuth:         tls.RequestClientCert, // verify demands and checks it, and knows why not.
+		ClientAuth:         tls.RequestClientCert, // verify demands and checks the certificate, and returns the reason of a refusal.
 		InsecureSkipVerify: true,                  //nolint:gosec // verify does it, for node ids instead of host names.
 		VerifyConnection:   func(s tls.ConnectionState) error { return verify(s.PeerCertificates, roots, want, usage) },
 	}

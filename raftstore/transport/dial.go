@@ -15,20 +15,22 @@ import (
 
 var errNoPeers = errors.New("this node has no peer port")
 
-// Dial opens a connection to a peer's same group.
+// Dial opens a connection to the same group of a peer.
 func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return s.dialServer(ctx, address)
 }
 
-// dialServer opens a connection to an address with or without the server that is meant.
+// dialServer opens a connection to an address, with or without the server id that withServer joined to it.
 func (s *Streams) dialServer(ctx context.Context, address raft.ServerAddress) (net.Conn, error) {
 	at, target, _ := strings.Cut(string(address), aimMark)
 	return s.mux.dial(ctx, header{kind: Raft, group: s.group, target: target}, at)
 }
 
-// Dial opens a connection of a kind to a peer. It is the caller's to close.
+// Dial opens a connection of a kind to a peer. ctx bounds the dial and the TLS handshake, headerTimeout the header. It
+// fails when this node has no peer port, or when the peer's certificate is not the one expected at the address. The
+// caller closes the connection.
 func (m *Mux) Dial(ctx context.Context, kind Kind, address string) (net.Conn, error) {
 	return m.dial(ctx, header{kind: kind}, address)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// dialer is the half of a stream layer that dials; inbound takes what comes in.
+// dialer is the half of a stream layer that dials; inbound is the half that accepts.
 //
-// INVARIANT: every connection it opened is in conns until it is closed, and after HangUp there are none.
+// INVARIANT: every connection it opened is in conns until it is closed, and after Disconnect there are none.
 type dialer struct {
 	*Streams
 	closed chan struct{}
 	once   sync.Once
-	life   context.Context // Ends with HangUp.
+	life   context.Context // Ends with Disconnect.
 	end    context.CancelFunc
 
 	mu    sync.Mutex
@@ -55,7 +55,7 @@ func (d *dialer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Co
 	d.mu.Lock()
 	d.conns[c] = struct{}{}
 	d.mu.Unlock()
-	if d.life.Err() != nil { // Perhaps it came too late for HangUp.
+	if d.life.Err() != nil { // Disconnect may have missed this connection.
 		_ = c.Close() // Nobody has used it.
 		return nil, net.ErrClosed
 	}
@@ -68,14 +68,14 @@ func (d *dialer) Accept() (net.Conn, error) {
 	return nil, net.ErrClosed
 }
 
-// Close ends Accept, here and of the streams.
+// Close ends Accept of the dialer and of its streams.
 func (d *dialer) Close() error {
 	d.once.Do(func() { close(d.closed) })
 	return d.Streams.Close()
 }
 
-// HangUp ends all calls to peers, those on their way and those to come. Raft's shutdown waits for them: for as long as
-// ioTimeout when a peer hangs.
+// Disconnect ends all calls to peers, those on their way and all later ones. Raft's shutdown waits for them, for as
+// long as ioTimeout when a peer hangs.
 func (s Safe) HangUp() {
 	d := s.dial
 	d.end()
@@ -84,6 +84,6 @@ func (s Safe) HangUp() {
 	d.conns = map[*dialed]struct{}{}
 	d.mu.Unlock()
 	for c := range open {
-		_ = c.Conn.Close() // Raft does it once more.
+		_ = c.Conn.Close() // Raft closes it once more.
 	}
 }

@@ -11,10 +11,10 @@ type Kind uint8
 
 // Kinds of connections.
 const (
-	Raft    Kind = 1 // Calls of one group.
+	Raft    Kind = 1 // Raft calls of one group.
 	Forward Kind = 2 // Commands on their way to a leader, of all groups.
-	Stream  Kind = 4 // Of members to members; what it carries means nothing here.
-	Control Kind = 3 // Founding, joining, leaving. The only kind that a node may open that has no cluster yet.
+	Stream  Kind = 4 // Bytes between members that this package does not interpret.
+	Control Kind = 3 // Founding, joining, leaving: the only kind that a node without a cluster may open.
 )
 
 const (
@@ -22,8 +22,11 @@ const (
 	headerBytes   = 16
 )
 
-// header opens every connection: "GV" | ver u8 | kind u8 | group u16 | 0 u8 | length of target u8 | cluster u64 | target, big-endian.
-// The target is the raft server that calls are meant for, empty for the other kinds; see addressee.go.
+// header begins every connection, big-endian:
+//
+//	"GV" | ver u8 | kind u8 | group u16 | 0 u8 | length of target u8 | cluster u64 | target
+//
+// The target is the Raft server that calls are meant for, empty for the other kinds; see addressee.go.
 type header struct {
 	kind    Kind
 	group   uint16
@@ -31,12 +34,12 @@ type header struct {
 	target  string
 }
 
-// targetBytesMax bounds a server id.
+// targetBytesMax bounds a server id, whose length is one byte.
 const targetBytesMax = 255
 
 var (
-	errNotGavel = errors.New("not a peer")
-	errVersion  = errors.New("another version")
+	errNotGavel = errors.New("the connection does not begin with a Gavel peer header")
+	errVersion  = errors.New("the peer header has another version")
 )
 
 func (h header) append(dst []byte) []byte {

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// recorder is a state machine that remembers its commands.
+// recorder is a state machine that stores its commands.
 type recorder struct {
 	mu   sync.Mutex
 	cmds []string
@@ -39,7 +39,7 @@ func (r *recorder) last() string {
 	return r.cmds[len(r.cmds)-1]
 }
 
-// listen returns our transport of a server on loopback.
+// listen returns a Safe transport of a server on loopback.
 func listen(t *testing.T) (raft.Transport, raft.ServerAddress) {
 	return listenAs(t, func(s *Streams) raft.Transport { return New(s, RPCsInFlight, hclog.NewNullLogger()) })
 }
@@ -64,7 +64,7 @@ func listenAs(t *testing.T, as func(*Streams) raft.Transport) (raft.Transport, r
 	return trans, raft.ServerAddress(l.Addr().String())
 }
 
-// obey is the peer id that grants every vote and takes every entry.
+// obey plays the peer id: it grants every vote and acknowledges every entry.
 func obey(trans raft.Transport, id string) {
 	h := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id)}
 	for rpc := range trans.Consumer() {
@@ -83,8 +83,9 @@ func obey(trans raft.Transport, id string) {
 	}
 }
 
-// deposed makes A lead three servers, commits "a", lets B announce a newer term by a heartbeat, gives A the command "X"
-// and then lets B replicate "Y" at the same index. It returns what A stored at that index before, and applied in the end.
+// deposed makes A lead three servers, commits "a", lets B send a heartbeat of a newer term, gives A the command "X" and
+// then lets B replicate "Y" at the same index. It returns the command that A stored at that index before, and the one
+// it applied in the end.
 func deposed(t *testing.T, as func(*Streams) raft.Transport) (storedTermIsNew bool, applied string) {
 	t.Helper()
 	trans, addrA := listenAs(t, as)
@@ -140,9 +141,9 @@ func deposed(t *testing.T, as func(*Streams) raft.Transport) (storedTermIsNew bo
 	return storedTermIsNew, machine.last()
 }
 
-// hashicorp/raft#695: with the heartbeat handler a deposed leader writes under its successor's term, and applies another
-// command than the cluster committed. With our transport it does not. The first half tells when the library is repaired
-// and the wrapper may go.
+// hashicorp/raft#695: with the heartbeat handler a deposed leader writes under its successor's term, and applies
+// another command than the cluster committed. With Safe it does not. When the first half fails, a release has repaired
+// the library and the wrapper can be removed.
 func TestDeposedLeaderDoesNotWriteUnderTheNewTerm(t *testing.T) {
 	t.Run("library alone", func(t *testing.T) {
 		t.Parallel()
@@ -160,8 +161,8 @@ func TestDeposedLeaderDoesNotWriteUnderTheNewTerm(t *testing.T) {
 	}
 }
 
-// Heartbeats tell no commit index. Whoever asks how far the leader is must not hear zero between two other calls: a learner would take
-// itself for caught up, and a node that starts for one that has nothing to wait for.
+// Heartbeats carry no commit index. LeaderContact must not return zero between two other calls: a learner would believe
+// that it has caught up, and a starting node that it has nothing to wait for.
 func TestHeartbeatsDoNotForgetTheCommitIndex(t *testing.T) {
 	a, addrA := listen(t)
 	b, _ := listen(t)
@@ -178,7 +179,8 @@ func TestHeartbeatsDoNotForgetTheCommitIndex(t *testing.T) {
 	}
 }
 
-// A wrapper that hides RequestPreVote turns pre-vote off with only a warning: a node that comes back then deposes leaders.
+// A wrapper that hides RequestPreVote turns pre-vote off with only a warning: a node that comes back then deposes
+// leaders.
 func TestPreVoteIsActiveThroughTheWrapper(t *testing.T) {
 	a, addrA := listen(t)
 	b, addrB := listen(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore/raftstoretest/certs"
 )
 
-// A member may call for itself only: a call with the server id of another one is refused, counted, and its connection closed.
+// A member may call in its own name only: a call with the server id of another one is refused and counted, and its
+// connection is closed.
 func TestImpostorIsRefused(t *testing.T) {
 	a := certs.New(t)
 	m, in, address := secured(t, files(a, "n1", time.Hour), "")

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// installs are the snapshots of leaders that raft has been handed and has not answered yet: raft does not say of a snapshot that it
-// begins to write whether it is its own. BOUND: the open connections.
+// installs holds the snapshots of leaders that Raft has received and not answered yet: when Raft begins to write a
+// snapshot, it does not say whether it is one of a leader. BOUND: the open connections.
 type installs struct {
 	mu  sync.Mutex
 	now []install
@@ -17,7 +17,7 @@ type installs struct {
 
 type install struct{ index, term uint64 }
 
-// watch notes a snapshot until raft has answered its call.
+// trackInstall records a snapshot until Raft has answered its call.
 func (t *tap) watch(rpc raft.RPC, x install) raft.RPC {
 	i := &t.installs
 	i.mu.Lock()
@@ -28,7 +28,7 @@ func (t *tap) watch(rpc raft.RPC, x install) raft.RPC {
 	t.done.Go(func() {
 		select {
 		case a := <-answer:
-			to <- a // It has room for the one answer of a call.
+			to <- a // Its buffer holds the one answer of a call.
 		case <-t.stop:
 		}
 		i.mu.Lock()
@@ -39,7 +39,7 @@ func (t *tap) watch(rpc raft.RPC, x install) raft.RPC {
 	return rpc
 }
 
-// Installs reports whether raft has a snapshot of a leader at hand that ends with this entry.
+// IsInstalling reports whether Raft processes a snapshot of a leader that ends with this entry.
 func (s Safe) Installs(index, term uint64) bool {
 	i := &s.tap.installs
 	i.mu.Lock()
@@ -47,15 +47,18 @@ func (s Safe) Installs(index, term uint64) bool {
 	return slices.Contains(i.now, install{index, term})
 }
 
-// SetHas sets what says whether this node is in a term and has applied an entry. A snapshot that ends with such an entry is answered as if
-// it was installed, which is what its sender has to know: that this node has everything up to there.
+// SetHasApplied sets the function that reports whether this node is in a term and has applied an entry. A snapshot that
+// ends with such an entry is answered as if it were installed, which is what its sender has to know: that this node has
+// everything up to there.
 //
-// It comes when the answer to it was lost, or a small one because its call was given up. Raft would install it again: the state would go
-// back, and acknowledged entries be deleted. To refuse it is not enough, for its leader would send it until it has a newer one. The term
-// has to be that of the call, because answers also tell a leader that nobody has gone on to a later one.
+// Such a snapshot arrives when the answer to it was lost, or when a small one was sent again because its call was given
+// up. Raft would install it again: the state would go back, and acknowledged entries be deleted
+// (TestLateSnapshotChangesNothing). A refusal is not enough, because the leader would send it until it has a newer one.
+// The term has to be that of the call, because answers also show a leader that its follower has not gone on to a later
+// term.
 func (s Safe) SetHas(has func(term, index uint64) bool) { s.tap.has.Store(&has) }
 
-// answerLate answers a snapshot that is not needed. What follows its call on its connection must be read before.
+// answerLate answers a snapshot that is not needed. The bytes that follow its call on its connection are read first.
 func answerLate(rpc raft.RPC, term uint64) {
 	_, err := io.Copy(io.Discard, rpc.Reader)
 	rpc.Respond(&raft.InstallSnapshotResponse{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}, Term: term, Success: err == nil}, err)

@@ -17,53 +17,55 @@ import (
 )
 
 const (
-	connsMin   = 1024 // BOUND: members' connections of a node with few groups, each with 512 KB of raft's buffers when in use.
-	groupConns = 6    // Of one peer for one group: about five were counted after many transfers.
-	peersMax   = 8    // BOUND: peers for whose connections there is room, all groups at once.
-	backlogMax = 16   // BOUND: accepted streams a group has not taken yet.
+	connsMin   = 1024 // BOUND: members' connections of a node with few groups, each with 512 KB of Raft's buffers when in use.
+	groupConns = 6    // Connections of one peer for one group: about five were counted after many transfers.
+	peersMax   = 8    // BOUND: peers for whose connections there is room, with all groups.
+	backlogMax = 16   // BOUND: accepted connections that a group's transport has not taken yet.
 )
 
 // Rejects counts refused connections by reason.
 type Rejects struct {
 	Full    atomic.Uint64 // Too many connections of members.
 	Header  atomic.Uint64 // No header in time, or not one of ours.
-	Cluster atomic.Uint64 // Another cluster.
-	Stream  atomic.Uint64 // Unknown kind or group, a group that does not take its streams, or raft for another incarnation.
+	Cluster atomic.Uint64 // The header names another cluster.
+	Stream  atomic.Uint64 // Unknown kind or group, a group whose backlog is full, or Raft calls for another incarnation.
 
-	Handshake     atomic.Uint64 // Random bytes, old TLS, silence.
+	Handshake     atomic.Uint64 // Random bytes, an old TLS version, or no bytes in time.
 	NoCertificate atomic.Uint64
-	Authority     atomic.Uint64 // A certificate of somebody else.
+	Authority     atomic.Uint64 // A certificate of another authority.
 	Expired       atomic.Uint64 // Or not valid yet.
-	Name          atomic.Uint64 // A good certificate of a node that is no member.
+	Name          atomic.Uint64 // A valid certificate of a node that is not a member.
 
-	Displaced atomic.Uint64 // Closed before it proved to be a member's, for a newer connection; see held.
-	Accept    atomic.Uint64 // The listener could not accept; not a connection each, but an attempt.
+	Displaced atomic.Uint64 // Closed in favour of a newer connection before it proved to be a member's; see stageConns.
+	Accept    atomic.Uint64 // Failed calls of accept, which need not be a connection each.
 }
 
-// Config is what NewMux needs.
+// Config holds the settings of NewMux.
 type Config struct {
 	Credentials *Credentials // Nil: plain TCP.
-	// Member says whether a certificate's name may open raft and forward connections; Name is the id that the node at an
-	// address must have, empty if unknown. Both are needed with Credentials. Node is the node of a raft server id.
+	// Member reports whether a node, by the name in its certificate, may open Raft and forward connections. Name
+	// returns the id that the node at an address must have, empty if unknown. Both are needed with Credentials. Node
+	// returns the node of a Raft server id.
 	Member func(node string) bool
 	Name   func(address string) string
 	Node   func(server string) string // [the id itself]
 
-	Listener net.Listener // Nil: no peer port, no peers.
+	Listener net.Listener // Nil: no peer port and no peers.
 	Dial     func(ctx context.Context, address string) (net.Conn, error)
 	Cluster  uint64
 	Logger   *slog.Logger
-	// ConnectionsMax bounds the accepted connections, at least ConnectionsMin. Fewer are accepted when the groups need fewer.
+	// ConnectionsMax bounds the accepted connections, at least ConnectionsMin. The bound is lower when the groups need
+	// fewer.
 	ConnectionsMax int // [what the groups need]
 }
 
-// Mux is the peer port. It reads the header of each connection and hands it to the streams of its group. Calls of
-// several groups never share a connection: one stuck group would block all.
+// Mux is the peer port. It reads the header of each connection and hands the connection to the streams of its group, or
+// to the handler of its kind. Groups never share a connection for calls: one stuck group would block all.
 //
 // INVARIANT: every accepted connection is in conns until it is closed, and Close closes them all.
 type Mux struct {
 	c        Config
-	cluster  atomic.Uint64 // 0: none yet, only control is spoken.
+	cluster  atomic.Uint64 // 0: no cluster yet, so only control connections are served.
 	server   atomic.Pointer[string]
 	rejects  Rejects
 	handlers map[Kind]func(net.Conn)
@@ -74,12 +76,12 @@ type Mux struct {
 	conns   map[*conn]struct{}
 	held    [stages]held // The same connections, by stage.
 	members memberAddresses
-	turn    uint64 // Of the last accepted connection.
+	turn    uint64 // Number of the last accepted connection.
 	closed  bool
 	done    sync.WaitGroup
 }
 
-// NewMux returns a mux that Start will open. The mux owns the listener.
+// NewMux returns a mux that accepts nothing until Start. OWNERSHIP: the mux closes the listener.
 func NewMux(c Config) *Mux {
 	m := &Mux{c: c, handlers: map[Kind]func(net.Conn){}, streams: map[uint16]*Streams{}, conns: map[*conn]struct{}{}}
 	m.cluster.Store(c.Cluster)
@@ -90,14 +92,14 @@ func NewMux(c Config) *Mux {
 // REQUIRES: not started.
 func (m *Mux) Handle(kind Kind, serve func(net.Conn)) { m.handlers[kind] = serve }
 
-// SetCluster says which cluster this node became a member of, and as which raft server: it takes calls for no other. Before, it
-// takes and opens control connections only.
+// SetCluster sets the cluster that this node is a member of, and the Raft server that it is: calls for another server
+// are refused. Before it is called only control connections are accepted and opened.
 func (m *Mux) SetCluster(id uint64, server raft.ServerID) {
 	m.server.Store((*string)(&server))
 	m.cluster.Store(id)
 }
 
-// Start begins to accept; a second call does nothing. Groups that are not open yet lose their connections meanwhile.
+// Start begins to accept; a second call does nothing. Connections for groups that are not open yet are closed.
 func (m *Mux) Start() {
 	m.start.Do(func() {
 		if m.c.Listener != nil {
@@ -109,14 +111,15 @@ func (m *Mux) Start() {
 // Rejects returns the counters of refused connections.
 func (m *Mux) Rejects() *Rejects { return &m.rejects }
 
-// Conns is the number of open accepted connections.
+// Conns returns the number of open accepted connections.
 func (m *Mux) Conns() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.conns)
 }
 
-// connsMax bounds the open connections: every group has its own with every peer. REQUIRES: mu is held.
+// connsMax bounds the open connections: every group has its own with every peer, so the bound grows with the groups. A
+// constant of 1,024 was too few for 256 groups and five nodes. REQUIRES: mu is held.
 func (m *Mux) connsMax() int {
 	need := max(connsMin, len(m.streams)*groupConns*peersMax) + silentMax + openingMax + askingMax
 	if m.c.ConnectionsMax > 0 {
@@ -125,7 +128,8 @@ func (m *Mux) connsMax() int {
 	return need
 }
 
-// track registers a connection; nil: the mux is closed.
+// track registers a connection. It returns nil, and closes the connection, when the mux is closed or nothing can be
+// displaced.
 func (m *Mux) track(raw net.Conn) *conn {
 	o := &opening{Conn: raw}
 	c := &conn{Conn: o, mux: m, opening: o, source: addressOf(raw.RemoteAddr())}
@@ -158,7 +162,7 @@ func (m *Mux) open(c *conn) {
 		serve, why = m.route(c)
 	}
 	if why != nil {
-		if !m.wasDisplaced(c) { // Counted already.
+		if !m.wasDisplaced(c) { // A displaced connection is counted already.
 			why.Add(1)
 		}
 		c.Close()
@@ -176,7 +180,8 @@ func (m *Mux) wasDisplaced(c *conn) bool {
 	return c.displaced
 }
 
-// handshake returns the counter of the reason for a refusal, or nil. The whole opening has one deadline.
+// handshake makes the TLS handshake. It returns nil, or the counter of the reason for a refusal. The whole opening has
+// one deadline.
 func (m *Mux) handshake(c *conn) *atomic.Uint64 {
 	refused := &m.rejects.Handshake
 	if m.c.Credentials == nil {
@@ -211,7 +216,7 @@ func (m *Mux) handshake(c *conn) *atomic.Uint64 {
 	}
 }
 
-// Names returns the node ids in the certificate of an accepted connection; secured is false on plain TCP.
+// Names returns the node ids in the certificate of an accepted connection. secured is false on plain TCP.
 func Names(c net.Conn) (names []string, secured bool) {
 	if own, ok := c.(*conn); ok {
 		return own.names, own.mux.c.Credentials != nil
@@ -219,12 +224,13 @@ func Names(c net.Conn) (names []string, secured bool) {
 	return nil, false
 }
 
-// member reports whether the certificate names a member; without certificates everybody is one.
+// member reports whether the certificate names a member. Without certificates every connection counts as a member's.
 func (m *Mux) member(c *conn) bool {
 	return m.c.Credentials == nil || slices.ContainsFunc(c.names, m.c.Member)
 }
 
-// route returns who serves the connection, nil when a group took it, or the counter of the reason for a refusal.
+// route reads the header. It returns the function that serves the connection, nil when a group took it, or the counter
+// of the reason for a refusal.
 func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	h, err := readHeader(c)
 	if err != nil {
@@ -268,7 +274,8 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	return nil, nil
 }
 
-// Cut closes the raft and forward connections of nodes that are no members any more, by their certificates.
+// CloseNonMembers closes the Raft and forward connections of nodes that are no longer members, by their certificates.
+// On plain TCP it does nothing.
 func (m *Mux) Cut(member func(node string) bool) {
 	if m.c.Credentials == nil {
 		return
@@ -287,7 +294,7 @@ func (m *Mux) Cut(member func(node string) bool) {
 	}
 }
 
-// HangUp stops accepting and closes every accepted connection, and does not wait for those who serve them.
+// Disconnect stops accepting and closes every accepted connection. It does not wait for the goroutines that serve them.
 func (m *Mux) HangUp() error {
 	m.mu.Lock()
 	m.closed = true
@@ -306,26 +313,26 @@ func (m *Mux) HangUp() error {
 	return err
 }
 
-// Close is HangUp that waits. After a HangUp it answers net.ErrClosed.
+// Close is Disconnect and waits for the goroutines. After a Disconnect it returns net.ErrClosed.
 func (m *Mux) Close() error {
 	err := m.HangUp()
 	m.done.Wait()
 	return err
 }
 
-// conn leaves the mux when it is closed.
+// conn is an accepted connection; closing it removes it from the mux.
 type conn struct {
-	net.Conn // The opening, or TLS over it; changed with the mux's lock.
+	net.Conn // The opening, or TLS over it; changed under the mux's lock.
 	mux      *Mux
 	opening  *opening // The TCP connection.
 	source   netip.Addr
-	accepted uint64   // Its number.
-	names    []string // Of the certificate, after the handshake.
+	accepted uint64   // Its number, in the order of accepting.
+	names    []string // The names in the certificate, after the handshake.
 
-	// With the mux's lock.
+	// LOCKS: the mux's lock.
 	stage     stage
-	member    bool // It was opened as one of a member's: raft or forward.
-	displaced bool // It is closed for a newer one.
+	member    bool // It was opened as a member's: Raft, forward or stream.
+	displaced bool // It was closed in favour of a newer one.
 }
 
 func (c *conn) Close() error {
@@ -336,8 +343,8 @@ func (c *conn) Close() error {
 	return under.Close()
 }
 
-// displace resets the TCP connection: to end TLS would wait for a peer that does not read, and to end TCP would leave the
-// kernel with one more closed connection for a minute. nil: nothing.
+// displace resets the TCP connection: ending TLS would wait for a peer that does not read, and closing TCP in order
+// would leave the kernel with one more closed connection for a minute. On nil it does nothing.
 func (c *conn) displace() {
 	if c == nil {
 		return

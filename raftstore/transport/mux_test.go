@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// pipes is a network in memory, which works inside a bubble.
+// pipes is a network in memory that works inside a bubble.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -86,7 +86,7 @@ func TestStreamsReachTheirGroup(t *testing.T) {
 	})
 }
 
-// Whatever a stranger sends, the connection is closed, counted, and costs nothing afterwards.
+// A connection that does not begin with a valid header is closed and counted, and holds nothing afterwards.
 func TestStrangersAreRefused(t *testing.T) {
 	good := header{kind: Raft, group: 3, cluster: cluster}.append(nil)
 	edit := func(i int, b byte) []byte {
@@ -156,12 +156,12 @@ func TestOpeningConnectionsAreBounded(t *testing.T) {
 	})
 }
 
-// A group that does not take its connections loses further ones; the others and the mux go on.
+// A group that does not accept its connections loses further ones; the other groups and the mux go on.
 func TestBacklogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := startMux(newPipes())
 		for range backlogMax + 5 {
-			s.Dial("", time.Second) // A refused one may notice at once, or later.
+			s.Dial("", time.Second) // The dialling side may notice a refusal at once, or later.
 			synctest.Wait()
 		}
 		if got := m.Rejects().Stream.Load(); got != 5 {

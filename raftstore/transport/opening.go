@@ -5,23 +5,24 @@ import (
 	"net"
 )
 
-// openingBytesMax bounds what is read of a connection until its header is complete: the ClientHello, a chain of certificates
-// and the header. crypto/tls alone would buffer 64 KiB of a ClientHello and 256 KiB of certificates of anybody.
+// openingBytesMax bounds what is read of a connection until its header is complete: the ClientHello, a chain of
+// certificates and the header. crypto/tls alone would buffer 64 KiB of a ClientHello and 256 KiB of certificates from
+// any peer.
 const openingBytesMax = 32 << 10
 
 var errOpeningTooLarge = errors.New("the handshake and the header of a connection are larger than 32 KiB")
 
-// opening is the TCP connection under an accepted connection. It gives the first byte, which was read to see that there is
-// one, once more, and bounds what is read until the header is complete.
+// opening is the TCP connection under an accepted connection. It returns the first byte, which wait has read, once
+// more, and bounds what is read until the header is complete.
 type opening struct {
 	net.Conn
 	first    [1]byte
-	pending  bool // The first byte has not been given yet.
+	pending  bool // The first byte has not been returned by Read yet.
 	complete bool
 	left     int
 }
 
-// wait returns when the first byte has arrived. Before, a connection costs neither a TLS state nor buffers.
+// wait returns when the first byte has arrived. Before that a connection costs neither a TLS state nor buffers.
 func (o *opening) wait() error {
 	if _, err := o.Conn.Read(o.first[:]); err != nil {
 		return err
@@ -30,7 +31,7 @@ func (o *opening) wait() error {
 	return nil
 }
 
-// Read is that of the connection.
+// Read reads from the connection, within the bound until the header is complete.
 func (o *opening) Read(b []byte) (n int, err error) {
 	switch {
 	case o.complete && !o.pending:

@@ -10,15 +10,16 @@ import (
 // pipelineStall is how long a pipeline may be full before it is closed.
 const pipelineStall = 2 * time.Second
 
-// pipeline is a pipeline of entries to a follower that does not stay stuck, and passes on the answers of that follower only.
+// pipeline is a pipeline of entries to a follower that cannot get stuck, and that passes on the answers of that
+// follower only.
 //
-// hashicorp/raft v1.8.0 stops to take answers off a pipeline when one of them tells of a newer term, while the sender may
-// wait for room in it. Then neither goes on (one face of raft#612): the sender lives for ever, heartbeats beside it, and
-// Shutdown waits for it. Our simulation found the latter. Closing the pipeline frees the sender; to a follower that was
-// only slow raft goes back to single calls, and later to a new pipeline.
+// hashicorp/raft v1.8.0 stops reading the answers of a pipeline when one of them names a newer term, while the sender
+// may wait for room in it. Then neither goes on (one form of raft#612): the sender stays for ever, with heartbeats
+// beside it, and Shutdown waits for it; the simulation found the latter. Closing the pipeline frees the sender; for a
+// follower that was only slow Raft goes back to single calls, and later to a new pipeline.
 //
-// Raft counts what a pipeline answers without a look at its error, so an answer of another server (errAddressee) is kept
-// back and ends the pipeline.
+// Raft counts the answers of a pipeline without reading their error, so an answer of another server (errAddressee) is
+// not passed on and ends the pipeline.
 type pipeline struct {
 	raft.AppendPipeline
 	id      raft.ServerID
@@ -34,16 +35,16 @@ func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.App
 	return p.AppendPipeline.AppendEntries(args, resp)
 }
 
-// Consumer returns the answers of the server that was asked.
+// Consumer returns the answers of the server that was called.
 func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.answers }
 
-// pass ends with Close, which raft calls for every pipeline.
+// pass passes on the answers. It ends with Close, which Raft calls for every pipeline.
 func (p *pipeline) pass() {
 	for {
 		select {
 		case f := <-p.AppendPipeline.Consumer():
 			if f.Error() == nil && from(p.id, f.Response().RPCHeader, nil) != nil {
-				_ = p.Close() // The next call on it fails, and raft begins anew.
+				_ = p.Close() // The next call on it fails, and Raft opens a new pipeline.
 				return
 			}
 			select {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A pipeline whose answers nobody takes is closed, so that its sender goes on. The library alone waits for ever.
+// A pipeline whose answers nobody reads is closed, so that its sender goes on. The library alone waits for ever.
 func TestFullPipelineIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := startMux(newPipes())
@@ -37,7 +37,7 @@ func TestFullPipelineIsClosed(t *testing.T) {
 	})
 }
 
-// With one call on its way there is no pipeline, and raft goes on with single calls.
+// With one call on its way there is no pipeline, and Raft goes on with single calls.
 func TestOneCallInFlightIsNoPipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, s := startMux(newPipes())

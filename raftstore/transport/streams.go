@@ -19,7 +19,7 @@ type Streams struct {
 
 var _ raft.StreamLayer = (*Streams)(nil)
 
-// Address is how peers reach a node: host and port, or a name that cannot be dialled.
+// Address is the address at which peers reach a node: host and port, or a name that cannot be dialled.
 type Address string
 
 // Network is part of net.Addr.
@@ -27,7 +27,8 @@ func (Address) Network() string { return "tcp" }
 
 func (a Address) String() string { return string(a) }
 
-// Streams returns the connections of a group; address is what raft calls this node. Once per group.
+// Streams returns the connections of a group; address is the address by which Raft knows this node. It is called once
+// per group.
 func (m *Mux) Streams(group uint16, address Address) *Streams {
 	s := &Streams{mux: m, group: group, address: address, accepted: make(chan net.Conn, backlogMax), closed: make(chan struct{})}
 	m.mu.Lock()
@@ -36,6 +37,8 @@ func (m *Mux) Streams(group uint16, address Address) *Streams {
 	return s
 }
 
+// deliver hands an accepted connection to the group. It returns false when the streams are closed or the backlog is
+// full.
 func (s *Streams) offer(c net.Conn) bool {
 	select {
 	case <-s.closed:
@@ -60,7 +63,7 @@ func (s *Streams) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept. Connections belong to the mux.
+// Close ends Accept. OWNERSHIP: connections belong to the mux.
 func (s *Streams) Close() error {
 	s.once.Do(func() { close(s.closed) })
 	return nil

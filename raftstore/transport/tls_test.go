@@ -49,13 +49,13 @@ func secured(t *testing.T, f Files, name string) (*Mux, *Streams, string) {
 	return m, s, l.Addr().String()
 }
 
-// A member speaks to a member over TLS 1.3; a node that shows another id than its address should have is not spoken to;
-// a certificate file that changes is taken up.
+// Members connect to each other over TLS 1.3. A connection to a node with another id than its address should have is
+// closed, and a changed certificate file is used.
 func TestMembersSpeak(t *testing.T) {
 	a := certs.New(t)
 	_, in, address := secured(t, files(a, "n1", time.Hour), "")
 	_, out, _ := secured(t, files(a, "n2", time.Hour), "n1")
-	speak := func(out *Streams) error {
+	connect := func(out *Streams) error {
 		c, err := out.Dial("", 5*time.Second)
 		if err != nil {
 			return err
@@ -84,12 +84,12 @@ func TestMembersSpeak(t *testing.T) {
 		}
 		return s
 	}
-	if err := speak(dialTo(out)); err != nil {
+	if err := connect(dialTo(out)); err != nil {
 		t.Fatal(err)
 	}
 	_, wrong, _ := secured(t, files(a, "n2", time.Hour), "n3")
-	if err := speak(dialTo(wrong)); err == nil {
-		t.Error("spoke to n1 at the address of n3")
+	if err := connect(dialTo(wrong)); err == nil {
+		t.Error("connected to n1 at the address of n3")
 	}
 	before, _ := in.mux.c.Credentials.current()
 	files(a, "n1", 2*time.Hour)
@@ -97,19 +97,19 @@ func TestMembersSpeak(t *testing.T) {
 	if after, _ := in.mux.c.Credentials.current(); string(after.Certificate[0]) == string(before.Certificate[0]) {
 		t.Error("the changed certificate is not taken up")
 	}
-	if err := speak(out); err != nil {
+	if err := connect(out); err != nil {
 		t.Error(err)
 	}
 }
 
-// stranger is somebody who opens a connection to the peer port and should not.
+// stranger is a peer that must not get a connection to the peer port.
 type stranger struct {
 	name  string
 	act   func(net.Conn)
-	count string // Of Rejects: the reason he is refused for.
+	count string // The counter of Rejects that the refusal increments.
 }
 
-// strangers are all kinds there are, for a node of the authority ours.
+// strangers returns one peer of each kind, for a node of the authority ours.
 func strangers(t *testing.T, ours *certs.Authority) []stranger {
 	theirs := certs.New(t)
 	credentials := func(f Files) *Credentials {
@@ -124,7 +124,7 @@ func strangers(t *testing.T, ours *certs.Authority) []stranger {
 	over := func(c *Credentials, send []byte) func(net.Conn) {
 		return func(raw net.Conn) {
 			config := c.config("", x509.ExtKeyUsageServerAuth)
-			config.VerifyConnection = nil // A stranger does not care who we are.
+			config.VerifyConnection = nil // Such a peer does not verify the node.
 			secure := tls.Client(raw, config)
 			secure.Write(send)
 			io.Copy(io.Discard, secure)
@@ -152,7 +152,7 @@ func strangers(t *testing.T, ours *certs.Authority) []stranger {
 	}
 }
 
-// counted are the refusals of a mux by reason, without those that never were.
+// counted returns the refusals of a mux by reason, without those that are zero.
 func counted(m *Mux) map[string]uint64 {
 	all := map[string]uint64{}
 	for name, c := range map[string]*atomic.Uint64{
@@ -167,7 +167,7 @@ func counted(m *Mux) map[string]uint64 {
 	return all
 }
 
-// turnedAway lets somebody connect and waits until the mux has counted him, which it does after the connection may have ended.
+// turnedAway connects a peer and waits until the mux has counted its refusal, which may be after the connection ended.
 func turnedAway(t *testing.T, m *Mux, address string, who stranger, want map[string]uint64) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -185,10 +185,10 @@ func turnedAway(t *testing.T, m *Mux, address string, who stranger, want map[str
 	}
 }
 
-// strangersMax is after how long a test gives up that waits for a refusal.
+// strangersMax is how long a test waits for a refusal.
 const strangersMax = 30 * time.Second
 
-// Strangers are refused for the right reason, and for no other.
+// Peers without access are refused for the right reason, and for no other.
 func TestPeerCertificates(t *testing.T) {
 	ours := certs.New(t)
 	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
@@ -198,7 +198,7 @@ func TestPeerCertificates(t *testing.T) {
 	}
 }
 
-// Hundreds of strangers of a kind are counted one by one, and leave nothing behind.
+// Hundreds of such peers of a kind are counted one by one, and hold nothing afterwards.
 func TestStrangersLeaveNothing(t *testing.T) {
 	ours := certs.New(t)
 	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
@@ -208,19 +208,19 @@ func TestStrangersLeaveNothing(t *testing.T) {
 			continue
 		}
 		if !t.Run(who.name, func(t *testing.T) {
-			turnedAway(t, m, address, who, want) // What is made once is made.
+			turnedAway(t, m, address, who, want) // Certificates are made once.
 			before, first := heap(), want[who.count]
 			for range 300 {
 				turnedAway(t, m, address, who, want)
 			}
 			if got := counted(m)[who.count] - first; got != 300 {
-				t.Errorf("300 strangers are counted as %d", got)
+				t.Errorf("300 refusals are counted as %d", got)
 			}
 			if grown := int64(heap()) - int64(before); grown > 1<<20 {
-				t.Errorf("300 strangers left %d bytes", grown)
+				t.Errorf("300 refused connections left %d bytes", grown)
 			}
 		}) {
-			return // The counts of the others would be wrong, too.
+			return // The counts of the other kinds would be wrong, too.
 		}
 	}
 }

@@ -8,21 +8,22 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Raft remembers the address of whom it voted for, not the server, and grants the vote once more to whoever asks from that address in the
-// same term, without a look at its log. But addresses move: two servers that had the same one in turn could get a vote each,
-// and the term two leaders. So what raft takes for the address of a candidate, and stores, is the address, aimMark and a hash of
-// the server's id. Nothing of it is sent: the voter adds the hash when a call arrives.
+// Raft remembers the address of the candidate it voted for, not the server, and grants the vote once more to any server
+// that asks from that address in the same term, without a look at its log. But addresses move: two servers that had the
+// same one in turn could get a vote each, and the term two leaders. So what Raft sees as the address of a candidate,
+// and stores, is the address, serverMark and a hash of the server's id. Nothing of that is sent: the voter adds the
+// hash when a call arrives.
 const (
 	voteHashBytes = 8
-	voteBytesMax  = 255 // BOUND: what the tail guard keeps of a vote; see package pebblelog.
+	voteBytesMax  = 255 // BOUND: bytes that the tail guard stores of a vote; see package pebblelog.
 
-	// AddressBytesMax bounds the address of a server.
+	// AddressBytesMax bounds the address of a server, in bytes.
 	AddressBytesMax = voteBytesMax - len(aimMark) - voteHashBytes
 )
 
 var errCandidate = errors.New("the address of a candidate must have 1 to 246 bytes")
 
-// named gives a call for a vote the name by which the vote is remembered.
+// bindVote replaces the candidate's address in a call for a vote by the one that the vote is stored with.
 func named(call *raft.RequestVoteRequest) error {
 	if len(call.Addr) == 0 || len(call.Addr) > AddressBytesMax {
 		return errCandidate
@@ -32,7 +33,7 @@ func named(call *raft.RequestVoteRequest) error {
 	return nil
 }
 
-// DecodePeer returns the address of a server, which for a candidate is only a part of its name.
+// DecodePeer returns the address of a server. For a candidate it removes what bindVote added.
 func (s Safe) DecodePeer(name []byte) raft.ServerAddress {
 	address, _, _ := bytes.Cut(name, []byte(aimMark))
 	return raft.ServerAddress(address)

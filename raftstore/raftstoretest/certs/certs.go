@@ -1,4 +1,4 @@
-// Package certs makes certificates of peers for tests.
+// Package certs makes peer certificates for tests.
 package certs
 
 import (
@@ -58,7 +58,7 @@ func (a *Authority) write(name, kind string, der []byte) string {
 	return path
 }
 
-// Node writes the files of a node, over the ones it had; the certificate ends after valid, which may be negative.
+// Node writes the files of a node, replacing those it had. The certificate expires after valid, which may be negative.
 func (a *Authority) Node(id string, valid time.Duration) (certificate, key, authority string) {
 	a.t.Helper()
 	private := a.newKey()

@@ -1,0 +1,165 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	// discoverPause is how long a node without a cluster waits before it asks again; the pause is up to twice as long.
+	meetPause = 200 * time.Millisecond
+	// unclusteredTTL is how long another node without a cluster is counted after its last message.
+	strangerLife = 5 * time.Second
+	// unclusteredMax bounds the nodes without a cluster that are remembered. BOUND: any process may send a hello.
+	strangersMax = 64
+	// foundingLogPause is the least time between two log lines about the same trouble.
+	complainPause = 10 * time.Second
+)
+
+// founding finds or founds the cluster of a node with an empty directory.
+//
+// A node asks its seeds, and the nodes that those know, who they are. If one of them is a member of a cluster, the node
+// joins it. Otherwise the Expect nodes with the lowest ids among all that have empty directories, agree in Expect and
+// have the same groups (or accept any) found a cluster; the lowest of them is the founder. It draws a cluster id and
+// offers it to the others. Each writes the offer to its disk, marked as pending, before it agrees. When all have
+// agreed, the founder writes it too, unmarked, and the cluster exists. The others ask until one of the voters confirms
+// that, remove the mark, and only then vote. So nobody votes before all have written it, and all give their groups the
+// same first configuration.
+//
+// An offer is void when the founder answers that it does not make it (any more), or when the founder has become another
+// incarnation. A node that holds a pending void offer deletes it and begins again as a new incarnation. That is safe,
+// because it never voted as the old one. While the founder is silent and no voter knows of the cluster, a pending node
+// waits.
+//
+// INVARIANT: every decision (to offer, to agree, to join) is made under mu, under which hello is answered too: of two
+// nodes that want to found at the same time, at least one knows of the other.
+type founding struct {
+	s *Store
+
+	mu        sync.Mutex
+	server    raft.ServerID       // The incarnation that this node will have.
+	strangers map[string]stranger // By node id: nodes with empty directories that sent a message lately.
+	rumours   []string            // Addresses in the last answers of other nodes. BOUND: askedMax of them are asked.
+	mine      identity            // What this node offers, agreed to, or became; its Cluster is empty before that.
+	settled   bool                // The cluster of the current identity exists.
+	groups    []uint16            // Sorted; Config.Groups, until those of others are adopted.
+	misfit    error               // Another node that wants to found has other groups; one of the two is configured wrongly.
+	misfitAt  time.Time
+	complain  time.Time
+}
+
+func newFounding(s *Store) *founding {
+	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}, groups: sorted(s.c.Groups)}
+}
+
+// groupIDs returns the groups that this node has, or proposes.
+func (s *Store) groupIDs() []uint16 {
+	s.founding.mu.Lock()
+	defer s.founding.mu.Unlock()
+	return s.founding.groups
+}
+
+// discover finds or founds the cluster of a directory that is empty, or holds a pending identity. It returns when that
+// is done, when ctx ends, or with ErrForeign or ErrNodeInUse.
+func (f *founding) meet(ctx context.Context, pending identity) (identity, error) {
+	f.mu.Lock()
+	f.mine = pending
+	if pending.Cluster != "" {
+		f.server, f.groups = pending.Server, pending.Groups
+	}
+	f.mu.Unlock()
+	f.s.mux.Start()
+	for {
+		if i, done, err := f.step(ctx); done || err != nil {
+			return i, err
+		}
+		timer := time.NewTimer(meetPause + rand.N(meetPause)) //nolint:gosec // jitter, no secret.
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return identity{}, fmt.Errorf("no cluster yet: %w", ctx.Err())
+		}
+	}
+}
+
+// discoverOnce asks every known node once and acts on the answers.
+func (f *founding) step(ctx context.Context) (i identity, done bool, err error) {
+	f.mu.Lock()
+	mine, hello := f.mine, f.hello()
+	f.mu.Unlock()
+	if mine.Pending {
+		return f.confirm(ctx, mine)
+	}
+	asked := f.addresses(ctx)
+	answers := f.s.askAll(ctx, asked, hello)
+	for _, a := range answers {
+		if a.Cluster != "" && !a.Pending {
+			return f.enter(ctx, a)
+		}
+		if !a.Pending {
+			f.fit(a.Node, a.Address, stranger{expect: a.Expect, groups: a.Groups, any: a.AnyGroups})
+		}
+	}
+	f.mu.Lock()
+	if f.misfit != nil { // It goes on asking for unclusteredTTL, so that nodes that start a little later see the conflict, too.
+		defer f.mu.Unlock()
+		if time.Since(f.misfitAt) < strangerLife {
+			return i, false, nil
+		}
+		return i, false, f.misfit
+	}
+	f.rumours = nil
+	for _, a := range answers {
+		f.rumours = append(f.rumours, a.Others[:min(len(a.Others), strangersMax)]...)
+	}
+	f.mu.Unlock()
+	for _, a := range answers {
+		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, any: a.AnyGroups}, a.Pending)
+	}
+	offer, others := f.offer()
+	if offer.Cluster == "" {
+		return i, false, nil
+	}
+	return f.found(ctx, offer, others)
+}
+
+// answer returns the answer of a node that does not serve yet.
+func (f *founding) answer(q question) answer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := answer{Expect: f.s.c.Expect, AnyGroups: f.s.c.AnyGroups}
+	var err error
+	switch q.Op {
+	case "hello":
+		if q.Node != "" && q.Run != f.s.run {
+			other := stranger{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, any: q.AnyGroups}
+			f.noteLocked(q.Node, other, q.Cluster != "")
+			if q.Cluster == "" && f.mine.Cluster == "" {
+				f.fitLocked(q.Node, q.Address, other)
+			}
+		}
+	case "found":
+		err = f.consider(q)
+	default:
+		err = errBusy
+		if f.mine.Cluster == "" {
+			err = ErrNoCluster
+		}
+	}
+	if err != nil {
+		a.Refused = err.Error()
+	}
+	for _, s := range f.strangers {
+		if time.Since(s.heard) < strangerLife {
+			a.Others = append(a.Others, s.Address)
+		}
+	}
+	a.Server, a.Cluster, a.Pending = f.server, f.mine.Cluster, f.mine.Cluster != "" && !f.settled
+	return a
+}

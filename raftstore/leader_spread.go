@@ -1,0 +1,82 @@
+package raftstore
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	balancePause  = 10 * time.Second // BOUND: one transfer in this time per node.
+	balanceSettle = 60 * time.Second // A leadership younger than this is not transferred.
+	balanceLag    = 100              // Entries that the preferred leader may be behind.
+	balanceSilent = time.Second      // Largest age of its last answer.
+)
+
+// leaderOrder returns the voters of a group, the preferred leader first: all voters in the order of their node ids,
+// beginning with another one in each group. All nodes compute the same order, and groups with neighbouring ids have
+// different leaders.
+func candidates(c raft.Configuration, group uint16) []raft.Server {
+	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b raft.Server) int { return strings.Compare(nodeOf(a.ID), nodeOf(b.ID)) })
+	first := int(group) % len(all)
+	return slices.Concat(all[first:], all[:first])
+}
+
+// preferredLeader returns the voter that should lead a group.
+func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
+	all := candidates(c, group)
+	if len(all) == 0 {
+		return raft.Server{}, false
+	}
+	return all[0], true
+}
+
+// leaderRank is the number of voters that should lead the group before this node does; 0 for a node that is not a
+// voter.
+func rank(c raft.Configuration, group uint16, me raft.ServerID) int {
+	return max(slices.IndexFunc(candidates(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
+}
+
+// spreadLeaders transfers leaderships to the nodes that should have them. Otherwise they gather on the node that
+// started first, and leave every node that was restarted.
+func (s *Store) balance() {
+	for {
+		s.pause(balancePause + rand.N(balancePause/10)) //nolint:gosec // jitter, no secret.
+		if s.life.Err() != nil {
+			return
+		}
+		for _, id := range s.c.Groups {
+			if s.groups[id].balance() {
+				break
+			}
+		}
+	}
+}
+
+// transferToPreferred transfers the group to its preferred leader if that node is ready for it. It returns true when a
+// transfer was attempted.
+func (g *Group) balance() bool {
+	s := g.store
+	to, found := preferred(g.servers(), g.id)
+	if !g.Ready() || !found || to.ID == s.identity.Server || time.Since(g.ledSince()) < balanceSettle {
+		return false
+	}
+	if time.Since(g.safe.PeerContact(to.ID)) > balanceSilent {
+		return false
+	}
+	a, err := s.ask(s.life, string(to.Address), question{Op: "progress", Group: g.id})
+	if err != nil || a.Server != to.ID || a.Draining || a.Applied+balanceLag < g.raft.AppliedIndex() {
+		return false
+	}
+	err = g.handTo(to)
+	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
+	return true
+}

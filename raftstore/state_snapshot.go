@@ -1,0 +1,185 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/gavel-ads/gavel/raftstore/snapshot"
+	"github.com/gavel-ads/gavel/raftstore/statedb"
+)
+
+// Snapshot begins a snapshot. It takes microseconds, because no entry is applied meanwhile, and flushes nothing. One
+// for which there is no room is not begun: it would take the last blocks of the disk from the log, whose next write
+// would end the process.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	if err := m.roomToBegin(); err != nil {
+		return nil, err
+	}
+	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
+}
+
+// pendingSnapshot is a snapshot that is being written while further batches are applied.
+type persist struct {
+	machine *machine
+	snap    *statedb.Snapshot
+	applied statedb.Applied
+	once    sync.Once
+}
+
+// Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
+// those entries made must not be in memory only. A store that closes does not wait for the rest: Raft drops the
+// snapshot, and the log has everything.
+func (p *persist) Persist(sink raft.SnapshotSink) error {
+	m := p.machine
+	ctx := m.store.life
+	select {
+	case m.store.snapshotting <- struct{}{}: // BOUND: one snapshot at a time per node.
+	case <-ctx.Done():
+		return ErrClosed
+	}
+	defer func() { <-m.store.snapshotting }()
+	if err := m.roomToPersist(); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := m.store.state.Flush(ctx.Done()); err != nil {
+		return err
+	}
+	c := &counter{w: sink}
+	w, err := snapshot.NewWriter(c, snapshot.Header{
+		Cluster: m.store.cluster, Group: m.id, Index: p.applied.Index, Term: p.applied.Term, Digest: p.applied.Digest,
+	})
+	if err != nil {
+		return err
+	}
+	look := uint64(roomLook)
+	err = p.snap.Each(func(key, value []byte) error {
+		if ctx.Err() != nil {
+			return ErrClosed
+		}
+		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
+			look = c.n + roomLook
+			if err := m.store.space.room(0); err != nil {
+				m.reached.Store(c.n)
+				return m.count(err)
+			}
+		}
+		return w.Add(key, value)
+	})
+	if err = errors.Join(err, w.End()); err != nil {
+		return err
+	}
+	m.snapshots.Add(1)
+	m.reached.Store(0)
+	m.snapBytes.Store(c.n)
+	m.snapNanos.Store(int64(time.Since(start)))
+	return sink.Close()
+}
+
+// Release frees the state that the snapshot holds. A second call does nothing.
+func (p *persist) Release() {
+	p.once.Do(func() {
+		if err := p.snap.Close(); err != nil {
+			p.machine.store.exit.Now("state snapshot cannot be closed", err)
+		}
+	})
+}
+
+type counter struct {
+	w io.Writer
+	n uint64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += uint64(n)
+	return n, err
+}
+
+// restoreBytes is the size of one write while a snapshot is restored.
+const restoreBytes = 4 << 20
+
+// Restore replaces the state by a snapshot. A partial state has no applied record, so the next start notices a crash in
+// between. On a running node a failure ends the process, because the old state is gone.
+func (m *machine) Restore(r io.ReadCloser) error {
+	err := m.restore(r)
+	if !m.running.Load() {
+		return err
+	}
+	if err != nil {
+		m.store.exit.Now("snapshot cannot be restored", err)
+	}
+	m.noteInstall(time.Now())
+	end := m.applied.Load()
+	m.store.log.Group(m.id).Replaced(end.Index, end.Term)
+	return nil
+}
+
+func (m *machine) restore(r io.Reader) error {
+	h, err := snapshot.ReadHeader(r)
+	if err != nil {
+		return err
+	}
+	if h.Cluster != m.store.cluster || h.Group != m.id {
+		return fmt.Errorf("%w: snapshot of cluster %016x, group %d", ErrForeign, h.Cluster, h.Group)
+	}
+	m.restoring.Store(true) // If this fails, the process ends, or the store is never opened.
+	if err := m.state.Wipe(); err != nil {
+		return err
+	}
+	err = snapshot.Read(r, func(key, value []byte) error {
+		m.batch.Set(key, value)
+		if m.batch.Bytes() >= restoreBytes {
+			m.batch.Flush()
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	m.batch.Commit(statedb.Applied{Index: h.Index, Term: h.Term, Digest: h.Digest})
+	m.restores.Add(1) // Before the flag is cleared: see stateSnapshot.
+	m.restoring.Store(false)
+	return m.load()
+}
+
+// stateSnapshot returns the state at one moment, with an applied record unless nothing was ever applied, or
+// ErrRestoring.
+//
+// INVARIANT: it never returns part of a state. Wipe deletes the applied record together with all the rest, and the last
+// write of a restore brings it back; a state without one is complete only if no restore ran or ended while it was
+// examined.
+func (m *machine) at() (*statedb.Snapshot, error) {
+	for {
+		before := m.restores.Load()
+		snap := m.state.Snapshot()
+		_, found, err := snap.Applied()
+		restoring := m.restoring.Load()
+		if err == nil && (found || !restoring && m.restores.Load() == before) {
+			return snap, nil
+		}
+		if err = errors.Join(err, snap.Close()); err != nil {
+			return nil, err
+		}
+		if restoring {
+			return nil, ErrRestoring
+		}
+	}
+}
+
+// installIsStale reports whether a snapshot that Raft begins to write comes from a leader and ends with an entry that
+// Raft has applied. Raft asks from its main loop, so nothing is applied meanwhile. Most such snapshots are answered
+// before they reach Raft (see hasApplied); this covers what is applied, and a term that begins, between the two.
+func (g *Group) late(index, term uint64) bool {
+	return g.machine.running.Load() && g.safe.Installs(index, term) && g.raft.AppliedIndex() >= index
+}
+
+// hasApplied reports whether this node is in the term and has applied the entry at index.
+func (g *Group) has(term, index uint64) bool {
+	return g.raft.CurrentTerm() == term && g.raft.AppliedIndex() >= index
+}
