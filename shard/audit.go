@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// ErrBooks is wrapped by every finding of Audit.
-var ErrBooks = errors.New("shard: the books do not balance")
+// ErrUnbalanced is wrapped by every error of Queries.Verify.
+var ErrBooks = errors.New("shard: the ledger does not balance")
 
-// Audit recomputes every balance from the journal and compares: the chain of the lines, budgets and counters of
-// campaigns, wallets, and the dedup keys of charges that are still remembered. It reads the whole state and takes
-// accordingly long.
+// Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines, the
+// budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads the
+// whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
 func (b Books) Audit() error {
 	a := auditor{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
@@ -33,17 +33,17 @@ func (b Books) Audit() error {
 
 type auditor struct {
 	b           Books
-	spent       map[uint32]money.Micros // By campaign.
+	spent       map[uint32]money.Micros // Charged, by campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
-	moved       map[ids.UUID]money.Micros // By transfers.
+	moved       map[ids.UUID]money.Micros // Transferred, by account.
 	legs        map[leg]bool
-	half        ledger.Line              // A leg that waits for the other one, which is the next line.
-	decided     map[[16]byte]ledger.Line // By charge key.
-	budgets     map[uint32]ledger.Budget // By campaign, as far as the journal tells.
+	half        ledger.Line              // The first leg of a transfer whose second leg must be the next line; zero otherwise.
+	decided     map[[16]byte]ledger.Line // The charge decisions, by charge key.
+	budgets     map[uint32]ledger.Budget // The budgets in force, by campaign, as far as the journal records them.
 }
 
-// leg is a side of a transfer.
+// leg names one side of a transfer.
 type leg struct {
 	transfer [16]byte
 	kind     ledger.LineKind
@@ -111,7 +111,8 @@ func (a *auditor) line(l *ledger.Line) error {
 	return nil
 }
 
-// move follows a side of a transfer. What the group sent and received is balanced in the journals of other groups.
+// verifyMove checks and adds one side of a transfer. For a transfer between two groups this journal holds one side only;
+// the other side is in the journal of the other group.
 func (a *auditor) move(l *ledger.Line) error {
 	side := leg{l.Key, l.Kind, l.Amount < 0}
 	switch {
@@ -173,8 +174,8 @@ func (a *auditor) wallets() (err error) {
 	return err
 }
 
-// decisions compares the remembered charge keys with the journal. The other way round is not decidable: a key may have
-// been dropped as soon as its window was over.
+// verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key of a
+// journal line may have been dropped after its charge window.
 func (a *auditor) decisions() (err error) {
 	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
 	a.b.R.Scan(from, to, func(key, value []byte) bool {
