@@ -14,13 +14,13 @@ type Marketplace struct {
 	ID               ids.UUID
 	Name             string
 	Suspended        bool
-	CurrencyCode     string // ISO 4217.
-	CurrencyExponent uint8  // Digits of a minor unit, 0 to money.MaxExponent.
-	TimeZone         string // IANA name; resolved outside the engine.
+	CurrencyCode     string                    // ISO 4217.
+	CurrencyExponent uint8                     // Digits of a minor unit, 0 to money.MaxExponent.
+	TimeZone         string                    // IANA name; resolved outside the engine.
 	Reserve          [ChargeTypes]money.Micros // Reserve price by charge type.
-	PostPaid         bool // Billing mode post: the wallet does not gate auctions and may go below zero.
-	ApproveAssets    bool // New assets need no review.
-	ReviewCampaigns  bool // Campaigns that vendors make themselves start as pending.
+	PostPaid         bool                      // Billing mode post: the wallet does not gate auctions and may go below zero.
+	ApproveAssets    bool                      // New assets need no review.
+	ReviewCampaigns  bool                      // Campaigns that vendors make themselves start as pending.
 	ExternalDemand   ExternalDemand
 	H3               bool          // geoMode h3: locations are H3 cells, and a bid's cell contains its descendants.
 	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
