@@ -18,7 +18,7 @@ const (
 // Kind is the array of the body that contained an event.
 type Kind uint8
 
-// The kinds, in the order in which violations are reported. Their numbers are part of stored commands.
+// The kinds, in the order in which violations are reported. Their numbers are part of stored commands and keys.
 const (
 	Impression Kind = iota
 	Click
