@@ -82,6 +82,7 @@ func (b Books) CampaignByExternalID(marketplace uint16, format market.AdFormat, 
 }
 
 // Campaigns lists the campaigns of a marketplace that pass the filter, newest first, without the first offset of them.
+// It scans all campaigns of the marketplace or vendor until the page is full.
 func (b Books) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit int) (all []CampaignState, more bool) {
 	prefix := appendU16([]byte{tableNewest}, marketplace)
 	if f.VendorID != "" {

@@ -15,7 +15,9 @@ import (
 // because a token fixes its charge.
 //
 // A rate is not part of the state: a counter for every campaign would enlarge each snapshot, although a few hundred
-// impressions restore the estimate. After a start the node begins with the prior.
+// impressions restore the estimate. Summing the report cells at a start was rejected too, because it takes millions of reads.
+// After a start the node begins with the prior, so nodes may compare charge types differently for a while. The token contains
+// what was decided.
 // INVARIANT: nothing that Apply stores, adds to the digest or answers depends on a rate.
 type rate struct {
 	day                 uint32 // The marketplace's local day up to which the counters have decayed.

@@ -15,6 +15,10 @@ import (
 //
 // A version is a hash of the values. It needs no memory in the state, so values that were stored earlier have a version too.
 // Values that change and change back have their old version again; a change that was checked against them still applies.
+//
+// Rejected: one version for a whole campaign or product, as records have. Of several writers of different members each attempt
+// would let only one succeed, and a follower, which learns of a write later than the leader, could lose for as long as the
+// leader is busy.
 
 // Expectation is what a proposer has read of a campaign: a mask of members, with the bits of a PatchCampaign, and the version of
 // their values. Without members there is no expectation.
