@@ -19,16 +19,16 @@ type owner struct {
 	vendor      string
 }
 
-// countAccount counts an account that was added. The default wallet is not counted, because every vendor has one, whether
-// it is stored already or not.
+// countAccount counts an account that was added. The default wallet is not counted, because every vendor has one,
+// whether it is stored already or not.
 func (m *Machine) countAccount(w *ledger.Wallet) {
 	if !w.Default {
 		m.opened[owner{w.Marketplace, w.VendorID}]++
 	}
 }
 
-// openAccount creates a wallet or a ledger account. For the id of a vendor's default wallet it stores that wallet, which
-// otherwise happens at its first deposit or campaign.
+// openAccount creates a wallet or a ledger account. For the id of a vendor's default wallet it stores that wallet,
+// which otherwise happens at its first deposit or campaign.
 func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	if a.VendorID == "" {
 		return m.openLedgerAccount(a)
@@ -52,8 +52,8 @@ func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	return m.addAccount(a, WalletsMax-1)
 }
 
-// openLedgerAccount creates a ledger account. Its id follows from its name, so only the request id distinguishes a repeat,
-// which succeeds, from a second account of the same name, which is refused as AlreadyExists.
+// openLedgerAccount creates a ledger account. Its id follows from its name, so only the request id distinguishes a
+// repeat, which succeeds, from a second account of the same name, which is refused as AlreadyExists.
 func (m *Machine) openLedgerAccount(a *command.OpenAccount) command.Result {
 	if a.Name == "" || a.Currency == "" || a.Account != ids.LedgerAccountOf(a.Marketplace, a.Name) {
 		return refused(command.Invalid, 0)
@@ -90,8 +90,8 @@ func (m *Machine) accountOf(marketplace uint16, id ids.UUID) *wallet {
 	return nil
 }
 
-// addEntry lists the last journal line under an account, with the other account and the description, which the line does
-// not store.
+// addEntry lists the last journal line under an account, with the other account and the description, which the line
+// does not store.
 func (m *Machine) enter(w *wallet, other ids.UUID, description string) {
 	if m.state.level >= command.LevelWallets {
 		m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
@@ -114,7 +114,8 @@ func (m *Machine) noteEmptied(w *wallet, before money.Micros) {
 	m.put(keyEmptied(nil, w.Marketplace, w.ID, w.Emptied), command.AppendMillis(nil, m.state.now))
 }
 
-// forgetEmptied deletes a reminder. It succeeds when the reminder is already deleted, because the command may be a repeat.
+// forgetEmptied deletes a reminder. It succeeds when the reminder is already deleted, because the command may be a
+// repeat.
 func (m *Machine) forgetEmptied(f *command.ForgetEmptied) command.Result {
 	m.put(keyEmptied(nil, f.Marketplace, f.Wallet, f.Number), nil)
 	return command.Result{}

@@ -16,8 +16,8 @@ func (m *Machine) advance(a *command.Advance) command.Result {
 	return command.Result{}
 }
 
-// roll starts the budget periods that a marketplace has reached. Period numbers only grow, so a proposer whose time zone
-// data or clock is behind changes nothing.
+// roll starts the budget periods that a marketplace has reached. Period numbers only grow, so a proposer whose time
+// zone data or clock is behind changes nothing.
 func (m *Machine) roll(p command.Periods) {
 	t := m.tenant(p.Marketplace)
 	now := command.Periods{

@@ -8,7 +8,8 @@ import (
 
 // Apply applies one command and returns its encoded answer. command.ReadEventResults reads the answer to an Events
 // command, command.ReadSegmentResult that to a CommitSegment, and command.ReadResult all others. Apply never fails: a
-// command that cannot be read is answered with Invalid and changes nothing. OWNERSHIP: the answer belongs to the caller.
+// command that cannot be read is answered with Invalid and changes nothing. OWNERSHIP: the answer belongs to the
+// caller.
 //
 // Apply panics on an intact command of a version that this binary does not know. Skipping a command that other replicas
 // apply would make this replica differ from them, so the node must not run until it is upgraded.
@@ -49,8 +50,8 @@ func refused(why command.Refusal, index int) command.Result {
 	return command.Result{Refusal: why, Index: index}
 }
 
-// manage applies the commands that are answered by a Result. A command for data that this group does not carry is a defect
-// of the proposer and is refused as Invalid.
+// manage applies the commands that are answered by a Result. A command for data that this group does not carry is a
+// defect of the proposer and is refused as Invalid.
 func (m *Machine) manage(c *command.Command) command.Result {
 	switch c.Op {
 	case command.OpNoop:

@@ -113,8 +113,8 @@ func TestALateAttemptIsRefused(t *testing.T) {
 	m.want("of a copy that cannot be", ahead, command.Invalid, 150)
 }
 
-// So many attempts that only their number lets the first be forgotten: the state stays bounded, no clock moves, and what is
-// forgotten is refused.
+// So many attempts that only their number lets the first be forgotten: the state stays bounded, no clock moves, and
+// what is forgotten is refused.
 func TestAttemptsAreBounded(t *testing.T) {
 	const kept = 65_536
 	m := newManaged(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// sink is a batch that takes everything and keeps nothing: what is left is the machine's own work. No key is ever found,
-// which is right for events that are all new.
+// sink is a batch that takes everything and keeps nothing: what is left is the machine's own work. No key is ever
+// found, which is right for events that are all new.
 type sink struct{ *shardtest.KV }
 
 func (sink) Set(_, _ []byte)         {}
@@ -117,8 +117,8 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*r.KV.Len()), "ns/record")
 }
 
-// BenchmarkAttempt is what it costs to remember a management command: changes of a bid by themselves, and as attempts with as
-// many remembered as can be.
+// BenchmarkAttempt is what it costs to remember a management command: changes of a bid by themselves, and as attempts
+// with as many remembered as can be.
 func BenchmarkAttempt(b *testing.B) {
 	for _, attempted := range []bool{false, true} {
 		b.Run(fmt.Sprint("attempted=", attempted), func(b *testing.B) {

@@ -67,8 +67,8 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 	return command.Result{FirstOrdinal: first}
 }
 
-// checkBids checks a PutBids before anything is changed. It returns the ordinal of the first new bid, or, when no bid is
-// new, the ordinal of the first bid, so that a repeat of a command that only adds bids gets the same answer.
+// checkBids checks a PutBids before anything is changed. It returns the ordinal of the first new bid, or, when no bid
+// is new, the ordinal of the first bid, so that a repeat of a command that only adds bids gets the same answer.
 func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why command.Refusal, index int) {
 	within := make(map[ids.UUID]bool, len(bids))
 	alive, fresh := int(c.bids), false
@@ -116,7 +116,8 @@ func (m *Machine) bidOf(c *campaign, id ids.UUID) (b market.Bid, found bool) {
 	return mustBid(stored), true
 }
 
-// replaceBid replaces the changeable members of a bid; target, ordinal and creation time stay. A deleted bid is not changed.
+// replaceBid replaces the changeable members of a bid; target, ordinal and creation time stay. A deleted bid is not
+// changed.
 func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
 	if old.Deleted {
 		return
@@ -136,8 +137,8 @@ func (m *Machine) storeBid(c *campaign, b *market.Bid) {
 	m.changed = true
 }
 
-// patchBid changes the named members of a bid. All other members keep their current value, even when the proposer has seen
-// an older one.
+// patchBid changes the named members of a bid. All other members keep their current value, even when the proposer has
+// seen an older one.
 func (m *Machine) patchBid(p *command.PatchBid) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {

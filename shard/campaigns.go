@@ -61,7 +61,8 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	return command.Result{FirstOrdinal: c.firstBid}
 }
 
-// addCampaign adds a campaign to memory and to the auctions. REQUIRES: its ordinal is the next one, and its wallet is set.
+// addCampaign adds a campaign to memory and to the auctions. REQUIRES: its ordinal is the next one, and its wallet is
+// set.
 func (m *Machine) admit(c *campaign) {
 	m.campaigns = append(m.campaigns, c)
 	m.byID[c.ID] = c
@@ -75,9 +76,9 @@ func (m *Machine) keepCampaign(c *campaign) {
 	m.put(keyCampaign(nil, c.Ordinal), appendCampaign(nil, c))
 }
 
-// patchCampaign changes a campaign. It refuses the command as Conflict when the members named in its Expectation have other
-// values than the proposer read. Terminated is final: terminating a campaign again is a repeat and changes nothing, and any
-// other patch is refused as WrongState.
+// patchCampaign changes a campaign. It refuses the command as Conflict when the members named in its Expectation have
+// other values than the proposer read. Terminated is final: terminating a campaign again is a repeat and changes
+// nothing, and any other patch is refused as WrongState.
 func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {
@@ -152,8 +153,9 @@ func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
 	return command.Done
 }
 
-// changePeriod changes the length of a budget period. What was spent in the old period counts as spent in the new one, and
-// a total budget counts everything that was ever spent, so a change of the period never makes a budget available twice.
+// changePeriod changes the length of a budget period. What was spent in the old period counts as spent in the new one,
+// and a total budget counts everything that was ever spent, so a change of the period never makes a budget available
+// twice.
 func (m *Machine) rebase(c *campaign, kind market.Period) {
 	c.Period = kind
 	c.budget.Period = periodNumber(&m.tenant(c.Marketplace).periods, kind)

@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// categoryDepthMax bounds the walk to the root of a category tree. BOUND: real trees have fewer than ten levels; without a
-// bound, a chain of thousands of categories would make one command read millions of records.
+// categoryDepthMax bounds the walk to the root of a category tree. BOUND: real trees have fewer than ten levels;
+// without a bound, a chain of thousands of categories would make one command read millions of records.
 const categoryDepthMax = 64
 
 // putCategories adds or replaces categories, all or nothing. Parents need not exist yet.
@@ -46,8 +46,8 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 	return command.Result{}
 }
 
-// checkAncestors walks from a category to its root. It returns Cycle when the walk comes back to the category, and TooMany
-// when the root is further than categoryDepthMax.
+// checkAncestors walks from a category to its root. It returns Cycle when the walk comes back to the category, and
+// TooMany when the root is further than categoryDepthMax.
 func (t *txn) ascends(marketplace uint16, c *market.Category) command.Refusal {
 	key := keyCatalog(nil, tableCategory, marketplace, c.ID)
 	stored, found := t.get(key) // A later element of the command may have replaced c.
@@ -124,8 +124,8 @@ func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
 
 // moveVendors changes the vendors under which a product is listed.
 //
-// INVARIANT: a stored product has exactly one entry under each of its vendors and no others. So an entry that stays or is
-// added needs no read of the stored state.
+// INVARIANT: a stored product has exactly one entry under each of its vendors and no others. So an entry that stays or
+// is added needs no read of the stored state.
 func (m *Machine) moveVendors(marketplace uint16, product string, from, to []string) {
 	key := func(v string) []byte { return append(keyOfVendor(nil, tableVendorItem, marketplace, v), product...) }
 	for _, v := range from {
@@ -168,8 +168,9 @@ func (m *Machine) deleteCatalog(x *command.DeleteCatalog) command.Result {
 
 func isID(id string) bool { return id != "" && len(id) <= textMax }
 
-// The must functions decode stored values and panic on one that cannot be decoded. Load has decoded all of them and checked
-// the digest, so only a defect or broken memory can cause this, and any further step could replicate the damage.
+// The must functions decode stored values and panic on one that cannot be decoded. Load has decoded all of them and
+// checked the digest, so only a defect or broken memory can cause this, and any further step could replicate the
+// damage.
 
 func mustCategory(b []byte) market.Category {
 	d := command.NewDecoder(b)

@@ -12,8 +12,8 @@ import (
 
 const (
 	hotHours = 2 // Memory keeps the buckets of the state clock's hour and of this many hours before it.
-	// hotKeysMax bounds the keys in memory. BOUND: about 320 MB per group, at 38 bytes a key in a Go map. Beyond it the keys
-	// of the oldest buckets are looked up in the durable state, which is slower and gives the same answers.
+	// hotKeysMax bounds the keys in memory. BOUND: about 320 MB per group, at 38 bytes a key in a Go map. Beyond it the
+	// keys of the oldest buckets are looked up in the durable state, which is slower and gives the same answers.
 	hotKeysMax = 8 << 20
 )
 
@@ -31,14 +31,14 @@ func compareHours(a, b bucketID) int {
 	return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.class, b.class))
 }
 
-// dedup remembers which events were seen and which tokens were charged. Keys are durable records. The keys of recent hours
-// are also kept in memory, because nearly every event is of these hours and a look-up in the durable state costs
+// dedup remembers which events were seen and which tokens were charged. Keys are durable records. The keys of recent
+// hours are also kept in memory, because nearly every event is of these hours and a look-up in the durable state costs
 // microseconds. A bucket is dropped as a whole.
 //
 // INVARIANT: bucket.keys, when not nil, holds all keys of the bucket, so that a miss in it is final.
 //
-// Rejected: an open-addressing table instead of Go's map. It was measured at 0.22 instead of 0.27 µs of CPU per key with
-// 3 million keys; most of both is waiting for memory.
+// Rejected: an open-addressing table instead of Go's map. It was measured at 0.22 instead of 0.27 µs of CPU per key
+// with 3 million keys; most of both is waiting for memory.
 type dedup struct {
 	buckets map[bucketID]*bucket
 	fresh   map[dedupKey]struct{} // Keys of cold buckets that the batch wrote.
@@ -84,9 +84,9 @@ func (d *dedup) bucket(id bucketID, now int64) *bucket {
 
 func isHot(hour uint32, now int64) bool { return hour+hotHours >= event.BucketOf(now) }
 
-// claim inserts a key for the current event and reports whether it was new. REQUIRES: the caller calls remember for a key
-// that was new. Look-up and insertion are one step, because with millions of keys most of the cost is waiting for memory,
-// and each charged event needs two keys.
+// claim inserts a key for the current event and reports whether it was new. REQUIRES: the caller calls remember for a
+// key that was new. Look-up and insertion are one step, because with millions of keys most of the cost is waiting for
+// memory, and each charged event needs two keys.
 func (m *Machine) claim(k *bucket, key *[16]byte) bool {
 	if k.keys != nil {
 		before := len(k.keys)
@@ -169,8 +169,8 @@ func (m *Machine) flushBuckets() {
 	m.dedup.dirty = m.dedup.dirty[:0]
 }
 
-// evict removes keys from memory after a commit: those of buckets that are no longer recent, and those of the oldest buckets
-// when there are more than hotKeysMax. They stay in the durable state.
+// evict removes keys from memory after a commit: those of buckets that are no longer recent, and those of the oldest
+// buckets when there are more than hotKeysMax. They stay in the durable state.
 func (d *dedup) settle(now int64) {
 	d.fresh = emptied(d.fresh)
 	hour := event.BucketOf(now)

@@ -17,8 +17,9 @@ func depositOf(now int64, request int) []byte {
 	return command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: id, Marketplace: 1, VendorID: "v1", Amount: 1000})
 }
 
-// A leader whose clock is ten days ahead moves the state clock there. A deposit that was booked a moment before, and whose
-// answer was lost, is repeated: it must not be booked again, and the memory of requests stays bounded all the same.
+// A leader whose clock is ten days ahead moves the state clock there. A deposit that was booked a moment before, and
+// whose answer was lost, is repeated: it must not be booked again, and the memory of requests stays bounded all the
+// same.
 func TestClockJumpBooksNothingTwice(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	r := open(t, shardtest.NewKV())

@@ -18,9 +18,9 @@ import (
 // logVariable names the log that a child process of TestAnotherProcessComesToTheSame replays.
 const logVariable = "GAVEL_DETERMINISM_LOG"
 
-// TestAnotherProcessComesToTheSame replays one log in this process, in batches with restarts and snapshots at random indexes, and
-// in fresh processes with other numbers of processors: other seeds of maps, other memory. The digest must be the same at
-// every index (T2). Other versions are what golden logs stand for.
+// TestAnotherProcessComesToTheSame replays one log in this process, in batches with restarts and snapshots at random
+// indexes, and in fresh processes with other numbers of processors: other seeds of maps, other memory. The digest must
+// be the same at every index (T2). Other versions are what golden logs stand for.
 func TestAnotherProcessComesToTheSame(t *testing.T) {
 	if file := os.Getenv(logVariable); file != "" {
 		log, err := os.ReadFile(file)
@@ -70,8 +70,8 @@ func randomLog(commands int) (log []byte) {
 	return log
 }
 
-// digestsOf applies a log and returns the digest after every command, or, with dice, after every batch: of random size, with
-// restarts and installed snapshots in between. Commands inside a batch have no digest.
+// digestsOf applies a log and returns the digest after every command, or, with dice, after every batch: of random size,
+// with restarts and installed snapshots in between. Commands inside a batch have no digest.
 func digestsOf(t *testing.T, log []byte, dice *rand.Rand) (digests []string) {
 	r := open(t, shardtest.NewKV())
 	for len(log) > 0 {

@@ -3,8 +3,9 @@ package shard
 import "github.com/cespare/xxhash/v2"
 
 // The digest is the xor of the hashes of all records. An xor does not depend on the order of changes, the old hash of a
-// record can be removed without reading other records, and a range of records can be removed when the xor of their hashes is
-// stored. The digest detects divergence and corruption. It does not detect forgery; the journal's hash chain does.
+// record can be removed without reading other records, and a range of records can be removed when the xor of their
+// hashes is stored. The digest detects divergence and corruption. It does not detect forgery; the journal's hash chain
+// does.
 
 // hashOf hashes one record. The input includes the length of the key, so that no two records have the same input.
 func (m *Machine) hashOf(key, value []byte) uint64 {
@@ -43,8 +44,8 @@ func (m *Machine) put(key, value []byte) {
 	m.set(key, value)
 }
 
-// putOver is put for a caller that has just read the stored record. was is the hash of that record, 0 when there is none.
-// It saves a read, which costs several times as much as a write.
+// putOver is put for a caller that has just read the stored record. was is the hash of that record, 0 when there is
+// none. It saves a read, which costs several times as much as a write.
 func (m *Machine) putOver(key, value []byte, was uint64) {
 	m.digest ^= was
 	m.written = true
@@ -66,8 +67,8 @@ func (m *Machine) add(key, value []byte) (hash uint64) {
 	return hash
 }
 
-// replace writes a hot record. last is the hash of its stored form, 0 when there is none. It returns the new hash and writes
-// nothing when the hash is unchanged.
+// replace writes a hot record. last is the hash of its stored form, 0 when there is none. It returns the new hash and
+// writes nothing when the hash is unchanged.
 func (m *Machine) replace(key, value []byte, last uint64) (hash uint64) {
 	hash = m.hashOf(key, value)
 	if hash == last {

@@ -57,8 +57,9 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 }
 
 // recordExposure reports to the auctions an impression or click of a campaign with frequency caps, in the marketplace's
-// current periods. The counts are kept only in the memory of each node: a lost count does little harm, while a counter for
-// every user would make the replicated state large. Conversions are not counted, because purchases are not attributed yet.
+// current periods. The counts are kept only in the memory of each node: a lost count does little harm, while a counter
+// for every user would make the replicated state large. Conversions are not counted, because purchases are not
+// attributed yet.
 func (m *Machine) met(c *campaign, r *command.EventRecord) {
 	p := &m.tenant(c.Marketplace).periods
 	x := market.Meeting{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
@@ -85,8 +86,8 @@ func (m *Machine) campaignOfToken(marketplace uint16, r *command.EventRecord) *c
 	return c
 }
 
-// charge charges a new event if it is the interaction that its token pays for, and records the decision. The first committed
-// report decides for the token, also when budget or wallet had nothing left.
+// charge charges a new event if it is the interaction that its token pays for, and records the decision. The first
+// committed report decides for the token, also when budget or wallet had nothing left.
 func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResult {
 	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
 		return command.EventResult{Outcome: command.UnknownBid}
@@ -119,8 +120,8 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	return result
 }
 
-// isChargeable reports whether the event is the interaction that its token pays for. A CPA token is paid by an attributed
-// purchase, never by an event itself.
+// isChargeable reports whether the event is the interaction that its token pays for. A CPA token is paid by an
+// attributed purchase, never by an event itself.
 func charges(r *command.EventRecord) bool {
 	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
 		return false

@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// The small exhaustive model (T18): everything that can happen to a few commands between their clients and the books, breadth
-// first, with the real machine. The log is reduced to what it promises: what a leader took in is committed in order, unless the
-// leader is lost first, and then any beginning of it is. Everything else is left to chance: a client repeats whenever it
-// likes, what was sent arrives whenever it likes or never, and answers get lost.
+// The small exhaustive model (T18): everything that can happen to a few commands between their clients and the books,
+// breadth first, with the real machine. The log is reduced to what it promises: what a leader took in is committed in
+// order, unless the leader is lost first, and then any beginning of it is. Everything else is left to chance: a client
+// repeats whenever it likes, what was sent arrives whenever it likes or never, and answers get lost.
 
 const (
 	sendsMax   = 2 // Of one command.
@@ -110,8 +110,8 @@ func (p *play) explore(t *testing.T) {
 	}
 }
 
-// lead returns what a log leads to. The last command is applied by a machine that was never restarted, and by one that was
-// restarted right before.
+// lead returns what a log leads to. The last command is applied by a machine that was never restarted, and by one that
+// was restarted right before.
 func (p *play) lead(t *testing.T, logs map[string]outcome, log string) outcome {
 	if o, known := logs[log]; known {
 		return o
@@ -147,8 +147,8 @@ func (p *play) answered(s scene) []bool {
 	return all
 }
 
-// Two campaigns of one account, three reports of which two are of one token, two crashes: every token is charged once, by its
-// first report, never more than the price, the budget and the wallet have, and what was answered is there.
+// Two campaigns of one account, three reports of which two are of one token, two crashes: every token is charged once,
+// by its first report, never more than the price, the budget and the wallet have, and what was answered is there.
 func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 	const price, budget, funds = 60, 59, 90 // One less, because off by one shows there.
 	reports := []command.EventRecord{click(1, 1), click(2, 1), click(3, 2)}
@@ -218,8 +218,8 @@ func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, 
 	return nil
 }
 
-// A manager changes a budget, is answered, and changes it again; another one switches the campaign off and on. Whatever arrives
-// late and again, the newest answered change is in force.
+// A manager changes a budget, is answered, and changes it again; another one switches the campaign off and on. Whatever
+// arrives late and again, the newest answered change is in force.
 func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 	id := campaign(1, "v", 1).ID
 	patch := func(n byte, p command.PatchCampaign) []byte {

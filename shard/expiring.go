@@ -2,8 +2,8 @@ package shard
 
 import "slices"
 
-// expiring lists the records with an expiry time by kind, marketplace and class. It follows from the stored records. It is
-// kept in memory because a scan would not see the changes of the current batch.
+// expiring lists the records with an expiry time by kind, marketplace and class. It follows from the stored records. It
+// is kept in memory because a scan would not see the changes of the current batch.
 type expiring map[countKey][]expiry
 
 type expiry struct {
@@ -47,8 +47,8 @@ func (t *txn) expired(k countKey, except string) (all []string) {
 	return all
 }
 
-// ensureCapacity reports whether one more record of a class fits within most. When it does not, expired records of the class
-// are deleted first, so that a class never exceeds its bound and expired records need no other clean-up.
+// ensureCapacity reports whether one more record of a class fits within most. When it does not, expired records of the
+// class are deleted first, so that a class never exceeds its bound and expired records need no other clean-up.
 func (t *txn) room(k countKey, most int) bool {
 	if t.count(k) < most {
 		return true

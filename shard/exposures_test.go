@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Auctions are told of each counted impression and click of a known user with a campaign that has caps, and of nothing else.
+// Auctions are told of each counted impression and click of a known user with a campaign that has caps, and of nothing
+// else.
 func TestCappedCampaignsAreTold(t *testing.T) {
 	r := segmentReplica(t)
 	account := ids.AccountOf(1, "v")

@@ -21,8 +21,8 @@ func (m *Machine) setFeature(s *command.SetFeature) command.Result {
 	return command.Result{}
 }
 
-// journalLimits writes the billing modes and budgets in force. From here on the journal alone proves that no charge exceeded
-// its limit.
+// journalLimits writes the billing modes and budgets in force. From here on the journal alone proves that no charge
+// exceeded its limit.
 func (m *Machine) tellAll() {
 	for _, marketplace := range slices.Sorted(maps.Keys(m.marketplaces)) {
 		if m.marketplaces[marketplace].postPaid {
@@ -34,8 +34,8 @@ func (m *Machine) tellAll() {
 	}
 }
 
-// journalBudget writes the budget of a campaign into the journal. It is called whenever something other than a charge has
-// changed what is left of the budget. A period that ends with nothing spent changes nothing and needs no line.
+// journalBudget writes the budget of a campaign into the journal. It is called whenever something other than a charge
+// has changed what is left of the budget. A period that ends with nothing spent changes nothing and needs no line.
 func (m *Machine) tellBudget(c *campaign) {
 	if m.state.level < command.LevelBudgetLines {
 		return

@@ -56,8 +56,8 @@ func (m *Machine) Committed() {
 	}
 }
 
-// cleared returns an empty map: the same one, or a new one after a large batch. Clearing takes time in proportion to the
-// largest size that a map ever had, which every later batch would pay.
+// cleared returns an empty map: the same one, or a new one after a large batch. Clearing takes time in proportion to
+// the largest size that a map ever had, which every later batch would pay.
 func emptied[K comparable, V any](all map[K]V) map[K]V {
 	const keepMax = 1_024
 	if len(all) > keepMax {
@@ -83,8 +83,8 @@ func (m *Machine) soilWallet(w *wallet) {
 	}
 }
 
-// publishBalances stores the balances of a campaign where auctions read them. Flush does it for the other campaigns of the
-// same wallet, once for the whole batch, because a vendor may have thousands of campaigns and a batch takes only
+// publishBalances stores the balances of a campaign where auctions read them. Flush does it for the other campaigns of
+// the same wallet, once for the whole batch, because a vendor may have thousands of campaigns and a batch takes only
 // milliseconds.
 func (m *Machine) show(c *campaign) {
 	left, limited := c.budget.Left()

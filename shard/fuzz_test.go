@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// FuzzApply gives a machine commands with a right checksum and any body. It may refuse them or do what they say; it must
-// not panic, because that would stop every replica at the same command, and what it keeps must load again.
+// FuzzApply gives a machine commands with a right checksum and any body. It may refuse them or do what they say; it
+// must not panic, because that would stop every replica at the same command, and what it keeps must load again.
 func FuzzApply(f *testing.F) {
 	for _, cmd := range [][]byte{
 		deposit(1, "v", 1_000), create(1, "v", 1, 500),

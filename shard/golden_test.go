@@ -20,8 +20,8 @@ import (
 //	.digest  the digest of the state after every goldenEvery commands and at the end
 //	.state   all records of the state at the end: uvarint lengths of key and value, key, value
 //
-// Every later binary must come to the same digests by replaying the log, and must load the state. A release that brings a
-// new level writes its own with
+// Every later binary must come to the same digests by replaying the log, and must load the state. A release that brings
+// a new level writes its own with
 //
 //	go test ./shard -run TestGoldenLogs -golden=N
 //
@@ -121,7 +121,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d digests, want %d", len(g), len(w))
 }
 
-// writeGoldenLog lets the level rise step by step, with as many commands before each step, and twice as many on the last.
+// writeGoldenLog lets the level rise step by step, with as many commands before each step, and twice as many on the
+// last.
 func writeGoldenLog(t *testing.T, level command.Level) {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(uint64(level), 2026))

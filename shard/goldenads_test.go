@@ -12,11 +12,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The end of a golden log from LevelAds on: what the generator of shardtest does not make, because its model does not know
-// it. It comes last, since it uses up ordinals that the model does not count.
+// The end of a golden log from LevelAds on: what the generator of shardtest does not make, because its model does not
+// know it. It comes last, since it uses up ordinals that the model does not count.
 
-// adsCommands makes campaigns with creatives, keywords and targeting, changes them, reports events of them, and fills segments.
-// first is the first ordinal of a campaign that is free.
+// adsCommands makes campaigns with creatives, keywords and targeting, changes them, reports events of them, and fills
+// segments. first is the first ordinal of a campaign that is free.
 func adsCommands(dice *rand.Rand, now int64, first uint32) (all [][]byte) {
 	all = append(all,
 		command.AppendPutMarketplace(nil, now, &market.Marketplace{

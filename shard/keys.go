@@ -9,10 +9,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The first byte of every key is the table of a group's state. Each line gives the rest of the key and, after the arrow, the
-// value. Numbers in keys are big-endian, so that keys sort like their numbers. A text inside a key has its length in front,
-// so that its end is unambiguous. Load reads the tables in this order and relies on it: marketplaces before campaigns,
-// wallets and budgets before campaigns, campaigns before bids, dedup buckets before dedup keys.
+// The first byte of every key is the table of a group's state. Each line gives the rest of the key and, after the
+// arrow, the value. Numbers in keys are big-endian, so that keys sort like their numbers. A text inside a key has its
+// length in front, so that its end is unambiguous. Load reads the tables in this order and relies on it: marketplaces
+// before campaigns, wallets and budgets before campaigns, campaigns before bids, dedup buckets before dedup keys.
 //
 // The table numbers are part of the stored form and are append only.
 const (
@@ -192,7 +192,8 @@ func chargeClass(k event.Kind) class {
 	return classImpression
 }
 
-// prefixEnd returns the smallest key that sorts after all keys with the prefix. REQUIRES: prefix starts with a table number.
+// prefixEnd returns the smallest key that sorts after all keys with the prefix. REQUIRES: prefix starts with a table
+// number.
 func after(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; ; i-- {

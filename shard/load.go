@@ -21,8 +21,8 @@ var (
 	ErrLevel error = newerError("shard: the cluster has reached a feature level that this version of gavel does not know")
 )
 
-// newerError is an error about a state that is intact but was written by a newer binary. The state must be kept: rebuilding it
-// from the log, as for a corrupt state, would apply the same newer commands again.
+// newerError is an error about a state that is intact but was written by a newer binary. The state must be kept:
+// rebuilding it from the log, as for a corrupt state, would apply the same newer commands again.
 type newerError string
 
 func (e newerError) Error() string { return string(e) }
@@ -30,9 +30,9 @@ func (e newerError) Error() string { return string(e) }
 // NewerState marks the error for package raftstore, which does not import this package.
 func (newerError) NewerState() bool { return true }
 
-// Load builds the machine's memory from the durable state and feeds the auctions. It reads every record once and compares the
-// digest of all records with the stored digest, so that a lost, changed or added record is found before it affects a
-// decision. It may be called again between batches, for example after the installation of a snapshot.
+// Load builds the machine's memory from the durable state and feeds the auctions. It reads every record once and
+// compares the digest of all records with the stored digest, so that a lost, changed or added record is found before it
+// affects a decision. It may be called again between batches, for example after the installation of a snapshot.
 //
 // The error wraps ErrCorrupt, ErrFormat or ErrLevel. After an error the machine must not be used.
 func (m *Machine) Load(r Reader) error {

@@ -11,9 +11,9 @@ import (
 )
 
 // TestModel applies random commands to a naive model and to two replicas: one commits every command on its own, the
-// other in batches of random size, is restarted and is replaced by a fresh node that got a snapshot. Answers must be the
-// model's; after every command the first replica's state must be, and whenever the second commits, both must hold the
-// same bytes under the same digest.
+// other in batches of random size, is restarted and is replaced by a fresh node that got a snapshot. Answers must be
+// the model's; after every command the first replica's state must be, and whenever the second commits, both must hold
+// the same bytes under the same digest.
 func TestModel(t *testing.T) {
 	for round := range modelRounds { // Rapid's default of 100 sequences takes a tenth of a second.
 		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, false, (*shardtest.Generator).Step) }) {

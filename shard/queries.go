@@ -8,8 +8,9 @@ import (
 // Queries is the read side of a group's state: functions over the durable state for reports, management answers and
 // offline verification. It may be used on any consistent snapshot, also while a Machine is running.
 //
-// Lists are returned in pages: the items after an id, at most limit of them, and whether more follow. Everything returned is
-// a copy. A query panics on a stored value that cannot be decoded, because Load has decoded and checked all of them.
+// Lists are returned in pages: the items after an id, at most limit of them, and whether more follow. Everything
+// returned is a copy. A query panics on a stored value that cannot be decoded, because Load has decoded and checked all
+// of them.
 type Books struct{ R Reader }
 
 // StoredRecord is a management record.
@@ -26,8 +27,8 @@ func (b Books) Clock() int64 { return b.state().now }
 // FeatureLevel returns the feature level that the group has reached.
 func (b Books) FeatureLevel() command.Level { return b.state().level }
 
-// Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen. attempts is false
-// while the group's feature level is below command.LevelAttempts.
+// Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen. attempts is
+// false while the group's feature level is below command.LevelAttempts.
 func (b Books) Turn() (turn uint64, attempts bool) {
 	s := b.state()
 	return s.turn, s.level >= command.LevelAttempts

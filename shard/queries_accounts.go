@@ -11,8 +11,8 @@ import (
 // Span is a time span in Unix milliseconds; it includes From and excludes To. The zero Span is all time.
 type Span struct{ From, To int64 }
 
-// Entry is a journal line that is listed under an account: an adjustment or one side of a transfer. Charges are not listed
-// under accounts; their sum is the account's Spent.
+// Entry is a journal line that is listed under an account: an adjustment or one side of a transfer. Charges are not
+// listed under accounts; their sum is the account's Spent.
 type Entry struct {
 	ledger.Line
 	Other       ids.UUID // The account on the other side of a transfer.
@@ -22,7 +22,8 @@ type Entry struct {
 // entriesStep is how many entries are read in one scan.
 const entriesStep = 100
 
-// Entries lists the entries of an account within span, newest first, starting below line number before (0: at the newest).
+// Entries lists the entries of an account within span, newest first, starting below line number before (0: at the
+// newest).
 func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (all []Entry, more bool) {
 	for {
 		step := b.entries(account, before)
@@ -71,8 +72,8 @@ func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
 	return must(readTransfer(id, stored)), true
 }
 
-// Transfers lists the transfers that accounts of this group paid within span, newest first, after the given one (nil: from
-// the newest).
+// Transfers lists the transfers that accounts of this group paid within span, newest first, after the given one (nil:
+// from the newest).
 func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span, limit int) (all []ledger.Transfer, more bool) {
 	prefix := appendU16([]byte{tableNewTransfer}, marketplace)
 	from := prefix

@@ -15,8 +15,8 @@ type CampaignState struct {
 	BidCount int // Not deleted.
 }
 
-// CampaignFilter selects campaigns. A zero member selects all of them, except that a nil Status leaves terminated campaigns
-// out.
+// CampaignFilter selects campaigns. A zero member selects all of them, except that a nil Status leaves terminated
+// campaigns out.
 type CampaignFilter struct {
 	VendorID string
 	Status   *market.Status
@@ -135,7 +135,8 @@ func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 	return mustBid(stored), true
 }
 
-// Bids lists the bids of a campaign that are not deleted, in the order of their creation, without the first offset of them.
+// Bids lists the bids of a campaign that are not deleted, in the order of their creation, without the first offset of
+// them.
 func (b Books) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
 	prefix := appendU32([]byte{tableBid}, campaign)
 	b.R.Scan(prefix, after(prefix), func(_, value []byte) bool {

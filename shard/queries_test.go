@@ -79,8 +79,8 @@ func TestCatalogIsListedById(t *testing.T) {
 	expect(t, "gone", found, false)
 }
 
-// A product is listed under its vendors and no others, however they change, repeat and go; and the digest is that of what is
-// stored, which a restart computes anew.
+// A product is listed under its vendors and no others, however they change, repeat and go; and the digest is that of
+// what is stored, which a restart computes anew.
 func TestProductsMoveBetweenVendors(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	random := rand.New(rand.NewPCG(3, 4))

@@ -9,15 +9,15 @@ import (
 
 // rate estimates a click rate from counted impressions and clicks, both of which decay by half every 14 days.
 //
-// It predicts (clicks + m*p) / (impressions + m). p is the prediction of the parent: a campaign's parent is its format, a
-// format's parent is the constant prior. m = 2.7/p is the weight of the parent's prediction, in impressions. Auctions use
-// predictions to compare bids of different charge types, and for the weight in a token. Charges do not depend on them,
-// because a token fixes its charge.
+// It predicts (clicks + m*p) / (impressions + m). p is the prediction of the parent: a campaign's parent is its format,
+// a format's parent is the constant prior. m = 2.7/p is the weight of the parent's prediction, in impressions. Auctions
+// use predictions to compare bids of different charge types, and for the weight in a token. Charges do not depend on
+// them, because a token fixes its charge.
 //
 // A rate is not part of the state: a counter for every campaign would enlarge each snapshot, although a few hundred
-// impressions restore the estimate. Summing the report cells at a start was rejected too, because it takes millions of reads.
-// After a start the node begins with the prior, so nodes may compare charge types differently for a while. The token contains
-// what was decided.
+// impressions restore the estimate. Summing the report cells at a start was rejected too, because it takes millions of
+// reads. After a start the node begins with the prior, so nodes may compare charge types differently for a while. The
+// token contains what was decided.
 // INVARIANT: nothing that Apply stores, adds to the digest or answers depends on a rate.
 type rate struct {
 	day                 uint32 // The marketplace's local day up to which the counters have decayed.
@@ -69,8 +69,8 @@ func (r *rate) predict(parent uint32) uint32 {
 	return uint32(min(max(p, rateMin), rateMax)) //nolint:gosec // below 2^31.
 }
 
-// updateClickRate adds a counted impression or click to the rates of its campaign and format, and publishes the campaign's
-// prediction to auctions.
+// updateClickRate adds a counted impression or click to the rates of its campaign and format, and publishes the
+// campaign's prediction to auctions.
 func (m *Machine) learn(c *campaign, r *command.EventRecord) {
 	if r.Kind != event.Impression && r.Kind != event.Click {
 		return

@@ -25,8 +25,8 @@ func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
 	return m.putMarketplace(&b.Marketplace)
 }
 
-// replaceMarketplace replaces the settings of a marketplace. With p.Expect it refuses as Conflict when the settings are no
-// longer those that the proposer has read.
+// replaceMarketplace replaces the settings of a marketplace. With p.Expect it refuses as Conflict when the settings are
+// no longer those that the proposer has read.
 func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
 	if p.Expect != 0 {
 		stored, found := m.get(keyMarketplace(nil, p.Marketplace.Ordinal))
@@ -40,8 +40,8 @@ func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
 	return m.putMarketplace(&p.Marketplace)
 }
 
-// putMarketplace stores the settings of a marketplace. Data groups store them too, because the billing mode decides what is
-// charged; only the meta group reports them to the auctions.
+// putMarketplace stores the settings of a marketplace. Data groups store them too, because the billing mode decides
+// what is charged; only the meta group reports them to the auctions.
 func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	if x.Ordinal == 0 {
 		return refused(command.Invalid, 0)
@@ -91,8 +91,8 @@ func (m *Machine) putRecords(p *command.PutRecords) command.Result {
 	return command.Result{}
 }
 
-// putRecord stages one record. All versions come from one counter, so that a record that was deleted and created again never
-// has a version that a writer has seen before.
+// putRecord stages one record. All versions come from one counter, so that a record that was deleted and created again
+// never has a version that a writer has seen before.
 func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
 	key := keyRecord(nil, r.Kind, r.Marketplace, r.ID)
 	stored, found := t.get(key)

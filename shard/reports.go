@@ -41,7 +41,8 @@ func (b Books) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCoun
 	return all
 }
 
-// CampaignBids returns the counters of a campaign for each bid, summed over cells [from, to), ordered by target and ordinal.
+// CampaignBids returns the counters of a campaign for each bid, summed over cells [from, to), ordered by target and
+// ordinal.
 func (b Books) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters {
 	var all []BidCounters
 	at := make(map[uint32]int)
@@ -81,8 +82,8 @@ type BidCell struct {
 	rollup.Counters
 }
 
-// CampaignBidCells calls fn with the counters of a campaign for each cell in [from, to) and bid, oldest first. OWNERSHIP: a
-// BidCell is valid until fn returns.
+// CampaignBidCells calls fn with the counters of a campaign for each cell in [from, to) and bid, oldest first.
+// OWNERSHIP: a BidCell is valid until fn returns.
 func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*BidCell)) {
 	var ordinal uint32 // Of the campaign; 0 when it belongs to another group.
 	targets := map[uint32]string{}
@@ -111,8 +112,8 @@ func (b Books) targetOf(campaign, bid uint32) string {
 	return mustBid(stored).Target
 }
 
-// NoCampaignCells returns the counters of a marketplace's events without a campaign, for each cell in [from, to) that has any,
-// oldest first.
+// NoCampaignCells returns the counters of a marketplace's events without a campaign, for each cell in [from, to) that
+// has any, oldest first.
 func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounters) {
 	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(key []byte, c *rollup.Counters) {
 		all = append(all, CellCounters{binary.BigEndian.Uint32(key[len(key)-4:]), *c})
@@ -120,12 +121,13 @@ func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounter
 	return all
 }
 
-// skipMax is how many consecutive records outside of the requested cells ProductsSold reads before it seeks. A seek costs about
-// as much as reading that many records.
+// skipMax is how many consecutive records outside of the requested cells ProductsSold reads before it seeks. A seek
+// costs about as much as reading that many records.
 const besideMax = 16
 
-// ProductsSold calls fn with the purchases of every product of a marketplace that has any in cells [from, to); for each product
-// the oldest cell comes first. It reads all products in one pass and seeks only past many records outside of the cells.
+// ProductsSold calls fn with the purchases of every product of a marketplace that has any in cells [from, to); for each
+// product the oldest cell comes first. It reads all products in one pass and seeks only past many records outside of
+// the cells.
 func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
 	const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
 	at := appendU16([]byte{tableProductCell}, marketplace)
@@ -172,7 +174,8 @@ func (b Books) ProductCounters(marketplace uint16, product string, from, to uint
 	return sum
 }
 
-// NoCampaignCounters sums the counters of a marketplace's events without a campaign of this group over cells [from, to).
+// NoCampaignCounters sums the counters of a marketplace's events without a campaign of this group over cells [from,
+// to).
 func (b Books) FreeCounters(marketplace uint16, from, to uint32) (sum rollup.Counters) {
 	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(_ []byte, c *rollup.Counters) {
 		sum.Add(c)

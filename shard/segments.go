@@ -12,10 +12,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// A segment is a set of keyed user hashes. It is stored in pieces of at most market.SegmentChunkMax hashes, so that the size
-// of a record or command does not grow with the segment. The head record holds the number of pieces and the result of the
-// last upload, so that a repeated commit gets the same answer. An upload is staged piece by piece and applied in one step by
-// its commit, so auctions see all of it or nothing. Advance drops uploads that are not committed.
+// A segment is a set of keyed user hashes. It is stored in pieces of at most market.SegmentChunkMax hashes, so that the
+// size of a record or command does not grow with the segment. The head record holds the number of pieces and the result
+// of the last upload, so that a repeated commit gets the same answer. An upload is staged piece by piece and applied in
+// one step by its commit, so auctions see all of it or nothing. Advance drops uploads that are not committed.
 
 // BOUND: uploadsMax and piecesMax limit the space of staged pieces. A commit with more pieces would be refused anyway.
 const (
@@ -91,8 +91,8 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 
 func pieceKey(prefix []byte, piece uint32) []byte { return appendU32(slices.Clip(prefix), piece) }
 
-// stagedUsers concatenates the pieces of an upload. It refuses with NotFound when a piece is missing, and with Invalid when the
-// hashes do not ascend over all pieces.
+// stagedUsers concatenates the pieces of an upload. It refuses with NotFound when a piece is missing, and with Invalid
+// when the hashes do not ascend over all pieces.
 func (m *Machine) stagedUsers(x *command.CommitSegment) (users []uint64, why command.Refusal) {
 	prefix := prefixStaged(nil, x.Marketplace, x.Segment, x.Upload)
 	for piece := range x.Pieces {
@@ -119,8 +119,8 @@ func (m *Machine) segmentUsers(prefix []byte, pieces uint32) (users []uint64) {
 	return users
 }
 
-// storeSegment writes a segment in pieces and deletes those beyond its end; pieces is their former number. A piece that did not
-// change is not written.
+// storeSegment writes a segment in pieces and deletes those beyond its end; pieces is their former number. A piece that
+// did not change is not written.
 func (m *Machine) keepSegment(prefix []byte, pieces uint32, users []uint64, head segmentHead) {
 	for some := range slices.Chunk(users, market.SegmentChunkMax) {
 		head.pieces++

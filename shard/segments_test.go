@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// TestSegmentsAgreeWithSets applies random uploads, whole and broken ones, and compares with Go sets; after a restart the
-// auctions are told the same.
+// TestSegmentsAgreeWithSets applies random uploads, whole and broken ones, and compares with Go sets; after a restart
+// the auctions are told the same.
 func TestSegmentsAgreeWithSets(t *testing.T) {
 	r := segmentReplica(t)
 	dice := rand.New(rand.NewPCG(1, 2))

@@ -53,10 +53,10 @@ const BidsMax = 5_000
 // Bids and the catalog stay in the durable state and, through the Feed, in the view that auctions read.
 //
 // INVARIANT: state and digest after n commands depend on those commands alone: not on how they were batched, nor on
-// restarts and snapshots between them. Two rules ensure this. First, a record that several commands of a batch change is
-// read as the batch has left it so far, although the Batch returns the state before it: hot records (those kept in memory)
-// are read from memory, all others (cold records) from overlay. Second, a record's new hash replaces its old hash in the
-// digest, so that the digest does not depend on how often the record was written.
+// restarts and snapshots between them. Two rules ensure this. First, a record that several commands of a batch change
+// is read as the batch has left it so far, although the Batch returns the state before it: hot records (those kept in
+// memory) are read from memory, all others (cold records) from overlay. Second, a record's new hash replaces its old
+// hash in the digest, so that the digest does not depend on how often the record was written.
 //
 // INVARIANT: a refused command changes nothing but the state clock and the memory of attempts.
 //

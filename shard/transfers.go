@@ -11,9 +11,9 @@ import (
 
 // transfer applies one step of a transfer.
 //
-// INVARIANT: the amount that one step takes from an account is added once, by this or a later step, to another account or
-// back to the same one. The record of a transfer is kept for ever, so that a repeated step finds it, however late it comes.
-// Between two groups the receiving group decides: its first answer is final, and the sender's group records it.
+// INVARIANT: the amount that one step takes from an account is added once, by this or a later step, to another account
+// or back to the same one. The record of a transfer is kept for ever, so that a repeated step finds it, however late it
+// comes. Between two groups the receiving group decides: its first answer is final, and the sender's group records it.
 func (m *Machine) transfer(x *command.Transfer) command.Result {
 	stored, found := m.get(keyTransfer(nil, x.ID))
 	if !found {
@@ -97,8 +97,8 @@ func (m *Machine) send(t *ledger.Transfer) command.Result {
 	return command.Result{Balance: from.Balance}
 }
 
-// payer returns the account that pays a transfer; it refuses with InsufficientBalance when the balance is below the amount.
-// That also applies in billing mode post: credit can be spent on campaigns only, not on transfers.
+// payer returns the account that pays a transfer; it refuses with InsufficientBalance when the balance is below the
+// amount. That also applies in billing mode post: credit can be spent on campaigns only, not on transfers.
 func (m *Machine) payer(t *ledger.Transfer) (*wallet, command.Refusal) {
 	from := m.accountOf(t.Marketplace, t.From)
 	switch {

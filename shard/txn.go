@@ -2,8 +2,8 @@ package shard
 
 import "github.com/gavel-ads/gavel/shard/command"
 
-// txn stages the writes of a command that must change all or nothing. Its reads include the staged writes. A command that is
-// refused does not commit its txn.
+// txn stages the writes of a command that must change all or nothing. Its reads include the staged writes. A command
+// that is refused does not commit its txn.
 type txn struct {
 	m      *Machine
 	index  map[string]int

@@ -11,10 +11,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// UnknownProductsMax is how many products outside the catalog have their own counters, for each marketplace, group and UTC day
-// of purchase. All further ones are counted together as OtherProduct. BOUND: a client with an auction key may report purchases
-// of arbitrary ids, and the counters of each id are kept for ever and read by product reports. A shop that feeds its catalog
-// sells few products outside of it: those just removed, and those not fed yet.
+// UnknownProductsMax is how many products outside the catalog have their own counters, for each marketplace, group and
+// UTC day of purchase. All further ones are counted together as OtherProduct. BOUND: a client with an auction key may
+// report purchases of arbitrary ids, and the counters of each id are kept for ever and read by product reports. A shop
+// that feeds its catalog sells few products outside of it: those just removed, and those not fed yet.
 const UnknownProductsMax = 10_000
 
 // OtherProduct is the product id under which purchases beyond UnknownProductsMax are counted.
@@ -55,8 +55,9 @@ func (m *Machine) countedAs(marketplace uint16, r *command.EventRecord, item *co
 	return item.ProductID
 }
 
-// purgeUnknown deletes the days whose events are no longer counted. INVARIANT: no later event belongs to such a day, because
-// applyEvent refuses what occurred longer than event.CountMillis ago. So the time of the deletion does not affect any result.
+// purgeUnknown deletes the days whose events are no longer counted. INVARIANT: no later event belongs to such a day,
+// because applyEvent refuses what occurred longer than event.CountMillis ago. So the time of the deletion does not
+// affect any result.
 func (m *Machine) purgeUnknown() {
 	days := slices.SortedFunc(maps.Keys(m.unknown), func(a, b unknownDay) int {
 		return cmp.Or(cmp.Compare(a.marketplace, b.marketplace), cmp.Compare(a.day, b.day))

@@ -21,8 +21,8 @@ func invented(id byte, at int64, products ...string) command.EventRecord {
 	return r
 }
 
-// So many unknown products of a marketplace and day count for themselves, and the rest as one; what a restart, a snapshot or a
-// batch lies between does not matter. Products of the catalog are not bounded, and no purchase is lost.
+// So many unknown products of a marketplace and day count for themselves, and the rest as one; what a restart, a
+// snapshot or a batch lies between does not matter. Products of the catalog are not bounded, and no purchase is lost.
 func TestUnknownProductsAreBounded(t *testing.T) {
 	const day = 24 * 3_600_000
 	r := openFew(t, shardtest.NewKV())

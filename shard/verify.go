@@ -14,9 +14,9 @@ import (
 // ErrUnbalanced is wrapped by every error of Queries.Verify.
 var ErrBooks = errors.New("shard: the ledger does not balance")
 
-// Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines, the
-// budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads the
-// whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
+// Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines,
+// the budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads
+// the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
 func (b Books) Audit() error {
 	a := auditor{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
@@ -111,8 +111,8 @@ func (a *auditor) line(l *ledger.Line) error {
 	return nil
 }
 
-// verifyMove checks and adds one side of a transfer. For a transfer between two groups this journal holds one side only;
-// the other side is in the journal of the other group.
+// verifyMove checks and adds one side of a transfer. For a transfer between two groups this journal holds one side
+// only; the other side is in the journal of the other group.
 func (a *auditor) move(l *ledger.Line) error {
 	side := leg{l.Key, l.Kind, l.Amount < 0}
 	switch {
@@ -174,8 +174,8 @@ func (a *auditor) wallets() (err error) {
 	return err
 }
 
-// verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key of a
-// journal line may have been dropped after its charge window.
+// verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key
+// of a journal line may have been dropped after its charge window.
 func (a *auditor) decisions() (err error) {
 	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
 	a.b.R.Scan(from, to, func(key, value []byte) bool {

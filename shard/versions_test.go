@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// Two writers read the same campaign and change members that a rule connects. The second is refused and changes nothing; built
-// on what is there now, it is applied.
+// Two writers read the same campaign and change members that a rule connects. The second is refused and changes
+// nothing; built on what is there now, it is applied.
 func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 	m := newManaged(t)
 	read := func() *market.Campaign { c, _ := m.Books().Campaign(m.campaign.ID); return &c.Campaign }

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// adjusts remembers wallet adjustments and the opening of accounts by their request ids: those of the last 24 hours and, from
-// LevelRequests on, at least the newest event.RequestsKept. They are dropped in whole hours.
+// adjusts remembers wallet adjustments and the opening of accounts by their request ids: those of the last 24 hours
+// and, from LevelRequests on, at least the newest event.RequestsKept. They are dropped in whole hours.
 type adjusts struct {
 	balances map[ids.UUID]money.Micros
 	hours    map[uint32]*adjustHour
@@ -98,8 +98,8 @@ func (m *Machine) rememberRequest(request ids.UUID, balance money.Micros) {
 	m.adjusts.remember(hour, request, balance, hash)
 }
 
-// walletFor returns the wallet that a command names: an existing wallet of the vendor, or the default wallet, which is created
-// if needed and stored only by saveWallet. The zero id means the default wallet.
+// walletFor returns the wallet that a command names: an existing wallet of the vendor, or the default wallet, which is
+// created if needed and stored only by saveWallet. The zero id means the default wallet.
 func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wallet, command.Refusal) {
 	if w := m.wallets[id]; w != nil {
 		if w.Marketplace != marketplace || w.VendorID != vendor {

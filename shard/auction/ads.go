@@ -4,8 +4,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// This file holds the auctions of a place (market.Place), for banners and sponsored brands. The competing entity is not a product
-// but a campaign's target, and the candidates are the bids for the place.
+// This file holds the auctions of a place (market.Place), for banners and sponsored brands. The competing entity is not
+// a product but a campaign's target, and the candidates are the bids for the place.
 
 // findPlace sets s.place to the auction's media slot or placement, or to nil when it is unknown or inactive.
 func (s *Scratch) findPlace() {
@@ -39,7 +39,8 @@ func (s *Scratch) collectAds() {
 	}
 }
 
-// gatePlaceBids evaluates the gates for the bids of the place. A bid that passes becomes a candidate, any other is counted.
+// gatePlaceBids evaluates the gates for the bids of the place. A bid that passes becomes a candidate, any other is
+// counted.
 func (s *Scratch) admitAds(out *Result) {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
@@ -56,7 +57,8 @@ func (s *Scratch) admitAds(out *Result) {
 	}
 }
 
-// gateAd returns the first gate that a bid for a place fails or, when it passes all, its amount after targeting and pacing.
+// gateAd returns the first gate that a bid for a place fails or, when it passes all, its amount after targeting and
+// pacing.
 func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
@@ -98,7 +100,8 @@ func (s *Scratch) approved(ad *market.Ad) bool {
 	return false
 }
 
-// showsOnDevice reports whether a banner is for the auction's device and has an asset that may be shown in the slot on it.
+// showsOnDevice reports whether a banner is for the auction's device and has an asset that may be shown in the slot on
+// it.
 func (s *Scratch) showsOnDevice(ad *market.Ad) bool {
 	if ad.Device != NoDevice && ad.Device != s.device() {
 		return false
@@ -119,8 +122,9 @@ func (s *Scratch) device() Device {
 	return s.a.Device
 }
 
-// shows reports whether an asset is approved and fits the slot on the auction's device. An asset without dimensions fits on every
-// device on which the slot is shown. A slot without any dimensions is shown on every device and accepts every asset.
+// shows reports whether an asset is approved and fits the slot on the auction's device. An asset without dimensions
+// fits on every device on which the slot is shown. A slot without any dimensions is shown on every device and accepts
+// every asset.
 func (s *Scratch) shows(a *market.AdAsset) bool {
 	slot := s.place.Dimensions[s.device()]
 	var nothing market.Dimensions

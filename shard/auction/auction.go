@@ -1,6 +1,7 @@
-// Package auction runs auctions: it decides which bids win, in what order and at what price, and why the others lose. Run is a
-// pure function of the market view, the balances, the request, the time and the auction's number. It allocates no memory once
-// its Scratch has grown. Explain additionally reports the numbers behind each bid. DESIGN.md gives rules and reasons.
+// Package auction runs auctions: it decides which bids win, in what order and at what price, and why the others lose.
+// Run is a pure function of the market view, the balances, the request, the time and the auction's number. It allocates
+// no memory once its Scratch has grown. Explain additionally reports the numbers behind each bid. DESIGN.md gives rules
+// and reasons.
 package auction
 
 import (
@@ -22,12 +23,12 @@ type Ticket struct {
 	Stale         *Groups          // Groups whose balances are too old to use; their bids lose as Stale. Nil: none.
 }
 
-// Run runs every auction of a request and stores the results in res. They depend only on the arguments and on the balances of
-// the view's campaigns: equal inputs give equal bytes on every node.
+// Run runs every auction of a request and stores the results in res. They depend only on the arguments and on the
+// balances of the view's campaigns: equal inputs give equal bytes on every node.
 //
-// First all ids of the request are looked up (lookup.go). Then each auction goes through these steps: collect the products
-// that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass (score.go), rank the
-// products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
+// First all ids of the request are looked up (lookup.go). Then each auction goes through these steps: collect the
+// products that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass
+// (score.go), rank the products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
 //
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
@@ -35,7 +36,8 @@ func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
 	sc.runAll(v, t, req, res, nil)
 }
 
-// runAll runs all auctions. If each is not nil it also explains them; otherwise that costs one comparison for each auction.
+// runAll runs all auctions. If each is not nil it also explains them; otherwise that costs one comparison for each
+// auction.
 func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate) bool) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)

@@ -2,9 +2,9 @@ package auction
 
 import "slices"
 
-// This file ranks under a cap of winners per vendor. The best bid of each product is then not sufficient: when its vendor has
-// reached the cap, another vendor's bid may win the product. So all candidates are sorted by score and chosen from the top,
-// which is simpler and slower than rank.
+// This file ranks under a cap of winners per vendor. The best bid of each product is then not sufficient: when its
+// vendor has reached the cap, another vendor's bid may win the product. So all candidates are sorted by score and
+// chosen from the top, which is simpler and slower than rank.
 
 // capped reports whether the marketplace's cap can affect the auction.
 func (s *Scratch) capped() bool {
@@ -41,8 +41,8 @@ func (s *Scratch) pick() {
 	}
 }
 
-// vendorAtCap reports whether a vendor has reached the cap among the first winners. External demand comes from many sellers and
-// has no cap.
+// vendorAtCap reports whether a vendor has reached the cap among the first winners. External demand comes from many
+// sellers and has no cap.
 func (s *Scratch) full(vendor uint32, winners int) bool {
 	n := 0
 	for _, i := range s.won[:winners] {

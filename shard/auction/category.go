@@ -2,8 +2,8 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// expression is a category context in conjunctive form. A product satisfies it by being in at least one subtree of every
-// clause. One category is one clause with one subtree; AllCategories has one clause for each category.
+// expression is a category context in conjunctive form. A product satisfies it by being in at least one subtree of
+// every clause. One category is one clause with one subtree; AllCategories has one clause for each category.
 type expression struct {
 	trees []market.Subtree
 	ends  []int // The end of each clause in trees.
@@ -11,8 +11,8 @@ type expression struct {
 
 func (e *expression) reset() { e.trees, e.ends = e.trees[:0], e.ends[:0] }
 
-// resolve looks up the named categories. An unknown category adds no subtree. A clause of unknown categories only is empty, and
-// no product satisfies it.
+// resolve looks up the named categories. An unknown category adds no subtree. A clause of unknown categories only is
+// empty, and no product satisfies it.
 func (e *expression) resolve(v *market.View, marketplace uint16, req *Request, c *Category) {
 	e.reset()
 	clause := 0
@@ -52,7 +52,8 @@ func inAny(v *market.View, r *market.ProductRow, trees []market.Subtree) bool {
 	return false
 }
 
-// smallest returns the clause with the fewest products. Every product that satisfies the expression is in one of its subtrees.
+// smallest returns the clause with the fewest products. Every product that satisfies the expression is in one of its
+// subtrees.
 func (e *expression) smallest(v *market.View) []market.Subtree {
 	var least []market.Subtree
 	size, from := 0, 0

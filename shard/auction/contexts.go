@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// collect fills hits with the entities that the contexts of auction i allow, each once. For listings and travel these are
-// products: those of products.ids, otherwise those in the category or of the kind of travel, otherwise those that the search
-// finds. For banners and sponsored brands they are the targets of the bids for the place.
+// collect fills hits with the entities that the contexts of auction i allow, each once. For listings and travel these
+// are products: those of products.ids, otherwise those in the category or of the kind of travel, otherwise those that
+// the search finds. For banners and sponsored brands they are the targets of the bids for the place.
 func (s *Scratch) collect(i int) {
 	if s.a.Category.Form != NoCategory {
 		s.wanted.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
@@ -77,7 +77,8 @@ func (s *Scratch) isProduct(h *hit) bool {
 		bytes.Equal(s.v.Key(s.v.ProductRow(h.row)), s.req.Text(s.a.Products[h.index].Span))
 }
 
-// collectCategory adds the products with bids that satisfy the category context. It checks those of the smallest clause.
+// collectCategory adds the products with bids that satisfy the category context. It checks those of the smallest
+// clause.
 func (s *Scratch) collectCategory() {
 	mark := len(s.found)
 	for _, tree := range s.wanted.smallest(s.v) {
@@ -110,8 +111,8 @@ func (s *Scratch) collectTravel() {
 	s.hitFound(mark)
 }
 
-// collectSearch adds the products with a bid whose keyword matches or that has no trigger. Each keyword is listed under one of its
-// words, so the keywords of every word of the query are checked once.
+// collectSearch adds the products with a bid whose keyword matches or that has no trigger. Each keyword is listed under
+// one of its words, so the keywords of every word of the query are checked once.
 func (s *Scratch) collectSearch() {
 	mark := len(s.found)
 	s.findMembers(s.v.OpenMembers(s.t.Marketplace))

@@ -30,8 +30,8 @@ func (s *Scratch) awardAssets(out *Result, w *Winner, ad *market.Ad) {
 	w.Assets = slices.Clip(out.assets[from:])
 }
 
-// awardBrand fills a sponsored-brand winner. An ad without a URL leads to a brand: the target itself, or the brand of the target
-// product. For a product without a brand it leads to the product.
+// awardBrand fills a sponsored-brand winner. An ad without a URL leads to a brand: the target itself, or the brand of
+// the target product. For a product without a brand it leads to the product.
 func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad) {
 	if ad.Target != market.TargetURL {
 		w.Type = market.TargetProduct

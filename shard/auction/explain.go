@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// BidExplanation is the outcome of one bid that could have competed, and the numbers that decided it. Texts alias the view and
-// the request. Numbers that the gate which removed the bid did not need may be 0.
+// BidExplanation is the outcome of one bid that could have competed, and the numbers that decided it. Texts alias the
+// view and the request. Numbers that the gate which removed the bid did not need may be 0.
 type Fate struct {
 	Campaign  *[ids.TextLen]byte // Nil for external demand.
 	Group     uint16
@@ -34,19 +34,20 @@ type Fate struct {
 	// ScoreHi and ScoreLo are the 128-bit score: Shaded times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
 
-	// AgainstRank, AgainstPrice, AgainstHi and AgainstLo are rank, price and score of the winner that the bid would have had to
-	// beat: the winner of its own entity, otherwise the last winner. They are zero when there is none.
+	// AgainstRank, AgainstPrice, AgainstHi and AgainstLo are rank, price and score of the winner that the bid would have
+	// had to beat: the winner of its own entity, otherwise the last winner. They are zero when there is none.
 	AgainstRank          uint8
 	AgainstPrice         money.Micros
 	AgainstHi, AgainstLo uint64
-	// Needed is the smallest Amount with which the bid would have won if nothing else had changed. It is 0 when no amount would
-	// have won, and when it is not computed: for flights, and under a cap of winners per vendor.
+	// Needed is the smallest Amount with which the bid would have won if nothing else had changed. It is 0 when no amount
+	// would have won, and when it is not computed: for flights, and under a cap of winners per vendor.
 	Needed money.Micros
 }
 
-// Explain is Run and also calls each, after each auction, for every bid that could have competed: the winners, and every bid
-// that the result counts as lost. The results equal those of Run for the same arguments and balances. Explain is slow,
-// because it evaluates the gates of each bid a second time. It stops when each returns false; the results are then incomplete.
+// Explain is Run and also calls each, after each auction, for every bid that could have competed: the winners, and
+// every bid that the result counts as lost. The results equal those of Run for the same arguments and balances. Explain
+// is slow, because it evaluates the gates of each bid a second time. It stops when each returns false; the results are
+// then incomplete.
 //
 // OWNERSHIP: a BidExplanation is valid until each returns.
 func Explain(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch, each func(auction int, f *Fate) bool) {
@@ -119,7 +120,8 @@ func (s *Scratch) fate(h *hit, b *market.BidRow) Fate {
 	return f
 }
 
-// value returns an amount after targeting, the amount after pacing, and the probability that pacing lets the campaign compete.
+// value returns an amount after targeting, the amount after pacing, and the probability that pacing lets the campaign
+// compete.
 func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (adjusted, shaded, pass uint64) {
 	adjusted = amount
 	if terms := s.terms(b, c); terms != nil {

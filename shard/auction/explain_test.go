@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// explain runs a request with explanations and compares: the results are the same; every bid that is counted is told, with
-// the reason that it is counted for; winners have their rank and price; and a bid raised to what it is said to have needed
-// wins, while one micro less does not.
+// explain runs a request with explanations and compares: the results are the same; every bid that is counted is told,
+// with the reason that it is counted for; winners have their rank and price; and a bid raised to what it is said to
+// have needed wins, while one micro less does not.
 func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request, queries []query) {
 	t.Helper()
 	var res auction.Results

@@ -2,9 +2,9 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an active
-// catalog product among products.ids. A bid on a product that is not in the catalog or not among the ids is ignored and not
-// counted.
+// gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an
+// active catalog product among products.ids. A bid on a product that is not in the catalog or not among the ids is
+// ignored and not counted.
 func (s *Scratch) admitExternal(out *Result) {
 	if !s.a.HasProducts {
 		return
@@ -32,7 +32,8 @@ func (s *Scratch) admitExternal(out *Result) {
 	}
 }
 
-// externalHit returns the hit of an external bid's product, if the product is in the catalog and among the auction's ids.
+// externalHit returns the hit of an external bid's product, if the product is in the catalog and among the auction's
+// ids.
 func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
 	text := s.req.Text(b.Product.Span)
 	row, ok := s.v.Product(s.t.Marketplace, b.Product.Hash, text, false)

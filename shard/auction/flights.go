@@ -6,13 +6,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// This file assigns the bids of flight auctions. The competing entity is a pair of product and variation, and a bid on the product
-// wins at most one of the product's pairs. So the bids of a product are assigned to its pairs: the best bid to the pair of the
-// best quality, the next bid to the next pair, and so on. Bids beyond the last pair compete for the last pair, where they
-// always lose.
+// This file assigns the bids of flight auctions. The competing entity is a pair of product and variation, and a bid on
+// the product wins at most one of the product's pairs. So the bids of a product are assigned to its pairs: the best bid
+// to the pair of the best quality, the next bid to the next pair, and so on. Bids beyond the last pair compete for the
+// last pair, where they always lose.
 
-// pair adds a pair of a flight auction, unless an earlier position of the request has added it. The first pair of a product is
-// the head of the list of its pairs and always has the best quality. Variations are compared by their keyed 64-bit hashes.
+// pair adds a pair of a flight auction, unless an earlier position of the request has added it. The first pair of a
+// product is the head of the list of its pairs and always has the best quality. Variations are compared by their keyed
+// 64-bit hashes.
 func (s *Scratch) pair(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
 	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}

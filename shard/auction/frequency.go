@@ -2,12 +2,12 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// FrequencyCounter counts the interactions of users with campaigns. Count must allocate nothing and be safe for concurrent use. It
-// may return less than the true number but not more, so that a cap may let some ads too many through but never stops an ad
-// wrongly. market.Market implements it.
+// FrequencyCounter counts the interactions of users with campaigns. Count must allocate nothing and be safe for
+// concurrent use. It may return less than the true number but not more, so that a cap may let some ads too many through
+// but never stops an ad wrongly. market.Market implements it.
 type FrequencyCounter interface {
-	// Count returns the interactions of a user with a campaign, or with one of its bids when q.Bid is not 0, in the period that
-	// contains q.LocalMillis.
+	// Count returns the interactions of a user with a campaign, or with one of its bids when q.Bid is not 0, in the period
+	// that contains q.LocalMillis.
 	Count(q FrequencyQuery) uint32
 }
 

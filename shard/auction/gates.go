@@ -4,12 +4,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// gateBids evaluates the gates for the bids of a product, in the order of Reason. A bid that passes all becomes a candidate, any
-// other is counted as lost.
+// gateBids evaluates the gates for the bids of a product, in the order of Reason. A bid that passes all becomes a
+// candidate, any other is counted as lost.
 //
-// The balances are read here for every bid, and not only for the best bids after ranking. So every bid without budget is
-// counted as such regardless of its rank, and the ranking never has to be repeated. The cost is one cache line for each bid
-// that passes the gates before.
+// The balances are read here for every bid, and not only for the best bids after ranking. So every bid without budget
+// is counted as such regardless of its rank, and the ranking never has to be repeated. The cost is one cache line for
+// each bid that passes the gates before.
 func (s *Scratch) admit(at uint32, out *Result) {
 	h := &s.hits[at]
 	r := s.v.ProductRow(h.row)
@@ -52,7 +52,8 @@ func keyOf(b *market.BidRow, c *market.CampaignRow) uint64 {
 
 const passed = Reason(Reasons)
 
-// gate returns the first gate that a bid on a product fails or, when it passes all, its amount after targeting and pacing.
+// gate returns the first gate that a bid on a product fails or, when it passes all, its amount after targeting and
+// pacing.
 func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
@@ -101,8 +102,8 @@ func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.Ca
 	return passed
 }
 
-// gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount after
-// targeting and pacing. floor is the reserve price.
+// gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount
+// after targeting and pacing. floor is the reserve price.
 func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
 	amount = uint64(b.Amount) //nolint:gosec // amounts are positive.
 	if terms != nil {
@@ -132,15 +133,15 @@ func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, 
 	return amount, passed
 }
 
-// matchesSearch reports whether a bid is a candidate of a search that names neither products nor a category: its keyword
-// matches, or it has no trigger. Other bids on the products found are not candidates and are not counted.
+// matchesSearch reports whether a bid is a candidate of a search that names neither products nor a category: its
+// keyword matches, or it has no trigger. Other bids on the products found are not candidates and are not counted.
 func (s *Scratch) invited(h *hit, r *market.ProductRow, b *market.BidRow) bool {
 	_, triggers := s.v.Predicate(b.Terms)
 	return s.triggered(h, r, b.Terms, triggers)
 }
 
-// triggered reports whether a trigger of the bid matches a context. REQUIRES: the auction allows the product. In a travel auction
-// without product ids, every allowed product counts as named.
+// triggered reports whether a trigger of the bid matches a context. REQUIRES: the auction allows the product. In a
+// travel auction without product ids, every allowed product counts as named.
 func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, triggers []uint32) bool {
 	if terms&market.TriggerNone != 0 ||
 		terms&market.TriggerOwn != 0 && (s.a.HasProducts || s.travels) ||
@@ -214,8 +215,8 @@ func (s *Scratch) filtered(h *hit, r *market.ProductRow) bool {
 	return h.filter == yes
 }
 
-// passes reports whether a product has all values of the filter or, with f.Or, at least one of them. Values are compared by
-// their keyed 64-bit hashes.
+// passes reports whether a product has all values of the filter or, with f.Or, at least one of them. Values are
+// compared by their keyed 64-bit hashes.
 func (s *Scratch) passes(f *Filter, r *market.ProductRow) bool {
 	for i := range f.Attributes {
 		if s.v.HasAttribute(r, f.Attributes[i].Hash) == f.Or {

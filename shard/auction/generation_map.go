@@ -1,7 +1,7 @@
 package auction
 
-// generationMap is a hash table from uint64 to uint32 that is cleared by increasing its generation, so that clearing takes no
-// time, however large an earlier auction was. It uses open addressing and is at most half full.
+// generationMap is a hash table from uint64 to uint32 that is cleared by increasing its generation, so that clearing
+// takes no time, however large an earlier auction was. It uses open addressing and is at most half full.
 type stamps struct {
 	slots      []stamp
 	generation uint32

@@ -14,9 +14,9 @@ import (
 )
 
 // BenchmarkLarge tells what ten million bids cost beside a hundred thousand, one bid a product, over requests of five
-// auctions of a hundred ids: heap, CPU time of one full collection (the least of five), and CPU time for each product id
-// (the quarter percentile over slices of twenty requests, because neighbours only ever add to it). It takes 2 GB and a
-// minute, so it runs only with LARGE=1:
+// auctions of a hundred ids: heap, CPU time of one full collection (the least of five), and CPU time for each product
+// id (the quarter percentile over slices of twenty requests, because neighbours only ever add to it). It takes 2 GB and
+// a minute, so it runs only with LARGE=1:
 //
 //	LARGE=1 GOMAXPROCS=1 go test ./shard/auction -run '^$' -bench Large -benchtime 4000x
 func BenchmarkLarge(b *testing.B) {

@@ -2,8 +2,8 @@ package auction
 
 import "unsafe"
 
-// The data that an auction reads is spread over hundreds of megabytes. So all ids of a request are looked up together before its
-// first auction is run, in passes of which each prefetches what the next one reads (market.Prefetcher).
+// The data that an auction reads is spread over hundreds of megabytes. So all ids of a request are looked up together
+// before its first auction is run, in passes of which each prefetches what the next one reads (market.Prefetcher).
 
 // found is a product that an auction may sell.
 type found struct {
@@ -39,7 +39,8 @@ func (s *Scratch) askForOffers(list []found) {
 	s.ahead.Ask()
 }
 
-// onlyWithBids reports whether only products that have had a bid matter. An external bid may be on a product without another bid.
+// onlyWithBids reports whether only products that have had a bid matter. An external bid may be on a product without
+// another bid.
 func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
 
 // candidateIDs returns the ids of the products that may win. In the auction of a place, product ids are only a context.
@@ -50,8 +51,8 @@ func (a *Auction) sold() []ID {
 	return a.Products
 }
 
-// prefilter fills prefiltered with the positions of the ids that the product table may contain. For each id it reads one word of
-// the table and has no branch. The positions of auction i end at ends[i].
+// prefilter fills prefiltered with the positions of the ids that the product table may contain. For each id it reads
+// one word of the table and has no branch. The positions of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
 	filter, n := s.v.Products(), 0
@@ -78,8 +79,8 @@ func (s *Scratch) sift() {
 	}
 }
 
-// smallRequestIDs is the number of ids up to which the table entries of all ids are prefetched before the filter is evaluated. Such
-// a request mostly waits for memory latency, so the unneeded prefetches cost little.
+// smallRequestIDs is the number of ids up to which the table entries of all ids are prefetched before the filter is
+// evaluated. Such a request mostly waits for memory latency, so the unneeded prefetches cost little.
 const fewIDs = 16
 
 // prefetchSmall prefetches the table entries of a small request, so that they are loaded while the request is prepared.

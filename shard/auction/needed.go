@@ -10,8 +10,8 @@ import (
 
 // This file computes the smallest bid amount with which a losing bid would have won.
 
-// fillNeeded fills in the winner that a loser would have had to beat, and the amount for that. competed says that the bid passed
-// the gates.
+// fillNeeded fills in the winner that a loser would have had to beat, and the amount for that. competed says that the
+// bid passed the gates.
 func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, competed bool, out *Result) {
 	byMoney := competed || f.Reason == Reserve && h.quality > 0
 	if f.Won || !byMoney || s.capped() || s.a.Kind == Flights {
@@ -37,8 +37,8 @@ func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, competed bool, out *R
 	f.Needed = s.leastBid(h, least, b, c)
 }
 
-// against returns the zero-based rank of the winner of the same entity, otherwise that of the last winner if all slots are taken,
-// otherwise -1.
+// against returns the zero-based rank of the winner of the same entity, otherwise that of the last winner if all slots
+// are taken, otherwise -1.
 func (s *Scratch) against(h *hit) int {
 	won := s.won[:s.winners()]
 	own := func(i uint32) bool { return &s.hits[s.candidates[i].hit] == h }
@@ -51,8 +51,8 @@ func (s *Scratch) against(h *hit) int {
 	return -1
 }
 
-// toBeat returns the smallest amount with which a bid of a given weight beats a winner: the quotient of score and weight, or the
-// next larger amount when that quotient does not win the tie. ok is false when no amount does.
+// toBeat returns the smallest amount with which a bid of a given weight beats a winner: the quotient of score and
+// weight, or the next larger amount when that quotient does not win the tie. ok is false when no amount does.
 func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, ok bool) {
 	if w.hi >= weight {
 		return 0, false
@@ -64,8 +64,8 @@ func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, 
 	return amount + 1, true
 }
 
-// leastBid returns the smallest bid amount that passes all gates and competes with at least least, 0 if there is none. It uses
-// bisection, because the amounts after targeting and after pacing never fall when the bid amount rises.
+// leastBid returns the smallest bid amount that passes all gates and competes with at least least, 0 if there is none.
+// It uses bisection, because the amounts after targeting and after pacing never fall when the bid amount rises.
 func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.CampaignRow) money.Micros {
 	r := s.productOf(h)
 	floor := s.floorOf(c.Charge, r)

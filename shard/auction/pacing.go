@@ -6,10 +6,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// applyPacing returns a bid amount after a pacing state that is not market.PacingOpen, and the probability that the bid competes,
-// in units of 1/2^32. The bid is shaded first, but not below the smallest amount that can win. Where the pacing state asks for
-// more shading, the probability is reduced instead, by the square of the missing factor, because spend falls with the square
-// of the shading.
+// applyPacing returns a bid amount after a pacing state that is not market.PacingOpen, and the probability that the bid
+// competes, in units of 1/2^32. The bid is shaded first, but not below the smallest amount that can win. Where the
+// pacing state asks for more shading, the probability is reduced instead, by the square of the missing factor, because
+// spend falls with the square of the shading.
 func (s *Scratch) pace(state, amount, floor uint64) (shaded, probability uint64) {
 	probability = state >> 32
 	hi, lo := bits.Mul64(amount, state&(1<<32-1))
@@ -24,8 +24,8 @@ func (s *Scratch) pace(state, amount, floor uint64) (shaded, probability uint64)
 	return least, probability
 }
 
-// passesPacing reports whether a campaign competes in this request. The answer is the same for all auctions of the request, so
-// that a campaign competes on the whole page or not at all.
+// passesPacing reports whether a campaign competes in this request. The answer is the same for all auctions of the
+// request, so that a campaign competes on the whole page or not at all.
 func (s *Scratch) spared(probability uint64, c *market.CampaignRow) bool {
 	return probability >= market.GateAlways || s.draw(c) < probability
 }

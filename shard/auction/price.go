@@ -11,9 +11,9 @@ const increment = 1 // Micros that a winner pays above the amount that equals th
 
 // price returns what the winner at a rank pays for each charged interaction.
 //
-// Under the second-price rule that is the smallest amount that keeps the rank: the runner-up's score divided by the winner's
-// weight, plus one micro; at least the reserve price and one minor unit, and at most the bid. Bids of the winner's own vendor
-// do not raise the price.
+// Under the second-price rule that is the smallest amount that keeps the rank: the runner-up's score divided by the
+// winner's weight, plus one micro; at least the reserve price and one minor unit, and at most the bid. Bids of the
+// winner's own vendor do not raise the price.
 func (s *Scratch) price(rank int) money.Micros {
 	c := s.winner(rank)
 	h := &s.hits[c.hit]
@@ -40,14 +40,14 @@ func (s *Scratch) price(rank int) money.Micros {
 	return money.Micros(amount) //nolint:gosec // at most the bid.
 }
 
-// perImpression converts a price for a thousand impressions to one for each: rounded up, but at most a thousandth of the bid
-// (at least one micro).
+// perImpression converts a price for a thousand impressions to one for each: rounded up, but at most a thousandth of
+// the bid (at least one micro).
 func perImpression(price, bid uint64) uint64 {
 	return min((price+999)/1000, max(1, bid/1000))
 }
 
-// runnerUp returns the bid with the best score that would win the slot without the winner's vendor: a bid of another vendor on a
-// product that no better-ranked winner has. It returns nil when there is none.
+// runnerUp returns the bid with the best score that would win the slot without the winner's vendor: a bid of another
+// vendor on a product that no better-ranked winner has. It returns nil when there is none.
 func (s *Scratch) runnerUp(rank int) *candidate {
 	if s.capped() {
 		return s.cappedRunnerUp(rank)

@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// TestAgreesWithModel runs random auctions of all kinds on random markets, with random changes and a publication between
-// them, and compares winners, ranks, prices, what is shown and loss reasons with the model's. It also shows that an auction
-// on a view that is no longer the newest still gives what it gave.
+// TestAgreesWithModel runs random auctions of all kinds on random markets, with random changes and a publication
+// between them, and compares winners, ranks, prices, what is shown and loss reasons with the model's. It also shows
+// that an auction on a view that is no longer the newest still gives what it gave.
 //
 // It runs a million auctions; with AUCTIONS=n about n million.
 func TestAgreesWithModel(t *testing.T) {

@@ -1,7 +1,7 @@
 package auction
 
-// spares is how many ranked products are kept beyond the slots. They set prices, and replace a winner whose id turns out to
-// belong to another product (confirm).
+// spares is how many ranked products are kept beyond the slots. They set prices, and replace a winner whose id turns
+// out to belong to another product (confirm).
 const (
 	spares = 8
 	topMax = SlotsMax + spares
@@ -52,8 +52,8 @@ func (s *Scratch) bestOf(hit uint32) *candidate { return &s.candidates[s.hits[hi
 // winners returns how many of the ranked products win.
 func (s *Scratch) winners() int { return min(s.ranked, s.a.Slots, SlotsMax) }
 
-// confirm compares the ids of the winners with those of their products, which the look-up did not do. It returns false when an
-// id differs; that hit is then marked and the ranking must be repeated.
+// confirm compares the ids of the winners with those of their products, which the look-up did not do. It returns false
+// when an id differs; that hit is then marked and the ranking must be repeated.
 func (s *Scratch) confirm() bool {
 	right := true
 	for rank := range s.winners() {

@@ -53,8 +53,9 @@ type ID struct {
 	Span Span
 }
 
-// Request is one parsed POST /v2/auctions body. It is pooled: the parser fills it in place and resets every field of every
-// element that it uses, because an element otherwise contains data of an earlier request, perhaps of another marketplace.
+// Request is one parsed POST /v2/auctions body. It is pooled: the parser fills it in place and resets every field of
+// every element that it uses, because an element otherwise contains data of an earlier request, perhaps of another
+// marketplace.
 // OWNERSHIP: Body belongs to the listener and is valid until the answer is written.
 type Request struct {
 	Body  []byte
@@ -191,8 +192,8 @@ type Winner struct {
 	Token        [TokenLen]byte     // The resolvedBidId.
 	Price        money.Micros       // Per charged interaction.
 
-	// Shown is what a banner or sponsored brand shows; nil for every other winner. It is stored apart because a Winner is cleared
-	// before every use, and most winners are products.
+	// Shown is what a banner or sponsored brand shows; nil for every other winner. It is stored apart because a Winner is
+	// cleared before every use, and most winners are products.
 	*Shown
 }
 

@@ -11,7 +11,8 @@ type floorRule struct {
 	charge market.ChargeType
 }
 
-// setFloors computes the reserve prices of the auction: one for each charge type, and the rules that depend on the product.
+// setFloors computes the reserve prices of the auction: one for each charge type, and the rules that depend on the
+// product.
 func (s *Scratch) setFloors() {
 	s.floorRules = s.floorRules[:0]
 	for i, reserve := range s.settings.Reserve {

@@ -6,13 +6,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone. When several
-// charge types compete, the weight also converts an amount per click, per thousand impressions or per purchase into an amount
-// per impression. Scores are 128-bit integers, so that no rounding depends on the machine.
+// The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone.
+// When several charge types compete, the weight also converts an amount per click, per thousand impressions or per
+// purchase into an amount per impression. Scores are 128-bit integers, so that no rounding depends on the machine.
 
-// The prior rates of a click per impression and of a purchase per click, in units of 1/2^32. The first is used until a campaign
-// has a predicted rate (market.Balances), the second until purchases are attributed. Rates affect how bids of different charge
-// types compare, and never how bids of one type compare.
+// The prior rates of a click per impression and of a purchase per click, in units of 1/2^32. The first is used until a
+// campaign has a predicted rate (market.Balances), the second until purchases are attributed. Rates affect how bids of
+// different charge types compare, and never how bids of one type compare.
 const (
 	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
 	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
@@ -31,8 +31,8 @@ func rate(click uint32) uint64 {
 	return uint64(click)
 }
 
-// weight returns the weight of a bid of a charge type on a product of a quality, among competing bids of the charge types t. It
-// is at least 1 for a quality above 0.
+// weight returns the weight of a bid of a charge type on a product of a quality, among competing bids of the charge
+// types t. It is at least 1 for a quality above 0.
 func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint32) uint64 {
 	if t&(t-1) == 0 {
 		return quality
@@ -56,7 +56,8 @@ func share(w, p uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// score computes the scores of the candidates, and finds the best bid of each product and the best bid of another vendor.
+// score computes the scores of the candidates, and finds the best bid of each product and the best bid of another
+// vendor.
 // REQUIRES: all candidates are known, because their charge types decide the weights.
 func (s *Scratch) score() {
 	if s.a.Kind == Flights && s.a.HasProducts {
@@ -91,8 +92,8 @@ func (s *Scratch) offer(h *hit, i int32) {
 	}
 }
 
-// beats orders candidates by score, then by a hash of auction and bid, which is fair over many auctions and the same when the
-// auction is run again, and finally by the key of the bid.
+// beats orders candidates by score, then by a hash of auction and bid, which is fair over many auctions and the same
+// when the auction is run again, and finally by the key of the bid.
 func (c *candidate) beats(d *candidate) bool {
 	switch {
 	case c.hi != d.hi:

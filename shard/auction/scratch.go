@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Scratch is the working memory of auctions. It is reused, so that nothing is allocated once it has grown. The zero value is
-// ready to use.
+// Scratch is the working memory of auctions. It is reused, so that nothing is allocated once it has grown. The zero
+// value is ready to use.
 // OWNERSHIP: pooled by the caller; between requests it refers to neither a view nor a request.
 type Scratch struct {
 	v        *market.View
@@ -100,8 +100,8 @@ type candidate struct {
 	held     bool // It loses only because of the cap per vendor.
 }
 
-// externalKey marks the key of an external bid. externalVendor is the vendor of all external bids; it is no vendor of the
-// market.
+// externalKey marks the key of an external bid. externalVendor is the vendor of all external bids; it is no vendor of
+// the market.
 const (
 	externalKey    = 1 << 63
 	externalVendor = ^uint32(0)
@@ -121,8 +121,8 @@ func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *marke
 	t.Signer.Begin(&s.payload)
 }
 
-// keptMax bounds the memory in bytes that a Scratch keeps from one request to the next. BOUND: enough for about 16,000 products
-// with bids; after an auction over a huge category, a pooled Scratch must not keep that much memory.
+// keptMax bounds the memory in bytes that a Scratch keeps from one request to the next. BOUND: enough for about 16,000
+// products with bids; after an auction over a huge category, a pooled Scratch must not keep that much memory.
 const keptMax = 4 << 20
 
 // end drops the references to the request and, after an unusually large request, the arrays.

@@ -12,8 +12,8 @@ import (
 
 // This file evaluates the targeting of bids: location, search query, segments and schedule.
 
-// located reports whether one of the request's locations matches that of the bid: the same text ignoring case, or in H3 mode a
-// cell that the bid's cell contains.
+// located reports whether one of the request's locations matches that of the bid: the same text ignoring case, or in H3
+// mode a cell that the bid's cell contains.
 func (s *Scratch) located(location uint32) bool {
 	if s.settings.H3 {
 		for _, cell := range s.cells {
@@ -61,8 +61,8 @@ func (s *Scratch) readQuery() {
 	}
 }
 
-// inSegment reports whether the user is in a segment. It computes that once for each segment and auction. An unknown user is in
-// no segment.
+// inSegment reports whether the user is in a segment. It computes that once for each segment and auction. An unknown
+// user is in no segment.
 func (s *Scratch) isIn(segment uint32) bool {
 	if s.a.User == 0 {
 		return false
@@ -78,7 +78,8 @@ func (s *Scratch) isIn(segment uint32) bool {
 	return answer != 0
 }
 
-// included reports whether the user is in one of the segments that a campaign includes, or the campaign includes all users.
+// included reports whether the user is in one of the segments that a campaign includes, or the campaign includes all
+// users.
 func (s *Scratch) included(t *market.CampaignTerms) bool {
 	return len(t.Include) == 0 || s.isInAny(t.Include)
 }
@@ -95,7 +96,8 @@ func (s *Scratch) rests(t *market.CampaignTerms) bool {
 	return len(t.Schedule) > 0 && t.Schedule[s.hour] == 0
 }
 
-// factorMin and factorMax bound the product of the segments' multipliers. The schedule's factor is not included in the bound.
+// factorMin and factorMax bound the product of the segments' multipliers. The schedule's factor is not included in the
+// bound.
 const (
 	factorMin = market.MultiplierOne / 10
 	factorMax = market.MultiplierOne * 10

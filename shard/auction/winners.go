@@ -32,8 +32,8 @@ func (s *Scratch) award(out *Result) {
 	}
 }
 
-// addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner elsewhere
-// and copy it.
+// addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner
+// elsewhere and copy it.
 func (r *Result) next() *Winner {
 	n := len(r.Winners)
 	if n == cap(r.Winners) {
@@ -68,8 +68,8 @@ func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uin
 	p.Bid = uint32(c.key) //nolint:gosec // the low half is the ordinal.
 }
 
-// awardExternal fills an external winner. Its token names the product by a hash that, unlike the hashes of the tables, is the
-// same on every node and after every start.
+// awardExternal fills an external winner. Its token names the product by a hash that, unlike the hashes of the tables,
+// is the same on every node and after every start.
 func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	b := &s.a.External[position]
 	hash := market.Hash(uint64(s.t.Marketplace), w.ID)
@@ -84,8 +84,8 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	p.Campaign, p.Bid = 0, 0
 }
 
-// nextVisibility returns the visibility of the rank after a zero-based rank, relative to the first rank and in units of 1/2^16. The
-// visibilities are 1, 0.8, 0.6, and then each is nine tenths of the one before.
+// nextVisibility returns the visibility of the rank after a zero-based rank, relative to the first rank and in units of
+// 1/2^16. The visibilities are 1, 0.8, 0.6, and then each is nine tenths of the one before.
 func below(rank int, visibility uint64) uint64 {
 	switch rank {
 	case 0:
@@ -108,8 +108,8 @@ func weightOf(charge market.ChargeType, visibility uint64, click uint32) uint16 
 	return uint16(min(probability>>16+1, 1<<16-1)) //nolint:gosec // at most 65535.
 }
 
-// countLosers counts the candidates that did not win: as Diversity those whose product won with another bid, as Outranked the
-// others.
+// countLosers counts the candidates that did not win: as Diversity those whose product won with another bid, as
+// Outranked the others.
 func (s *Scratch) countLosers(out *Result) {
 	if s.capped() {
 		s.countCapped(out)

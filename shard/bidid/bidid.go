@@ -1,6 +1,6 @@
-// Package bidid creates and verifies the resolvedBidId: the authenticated token that an auction winner carries and that an event
-// sends back. The token contains campaign, price and charge type of the charge, so that the rest of an event cannot change them
-// and no look-up is needed to charge an event. DESIGN.md gives the reasons.
+// Package bidid creates and verifies the resolvedBidId: the authenticated token that an auction winner carries and that
+// an event sends back. The token contains campaign, price and charge type of the charge, so that the rest of an event
+// cannot change them and no look-up is needed to charge an event. DESIGN.md gives the reasons.
 package bidid
 
 import (

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// macKey is an AES-128-CMAC key (RFC 4493). All payloads consist of whole blocks, so only the first of the two subkeys is needed.
-// The MAC is deterministic, so there is no nonce that a restart could repeat.
+// macKey is an AES-128-CMAC key (RFC 4493). All payloads consist of whole blocks, so only the first of the two subkeys
+// is needed. The MAC is deterministic, so there is no nonce that a restart could repeat.
 type macKey struct {
 	block  cipher.Block
 	subkey [aes.BlockSize]byte

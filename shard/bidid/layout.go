@@ -18,8 +18,9 @@ import (
 //	10 issued u48         26 weight u16
 //	                      28 campaign u32
 //
-// The first block is the same for all winners of a request. kind has the charge type in bits 0-1, the format in bits 2-4, external
-// in bit 5, and zeros in bits 6-7. In the token of an external winner, bytes 28 to 35 hold the product hash.
+// The first block is the same for all winners of a request. kind has the charge type in bits 0-1, the format in bits
+// 2-4, external in bit 5, and zeros in bits 6-7. In the token of an external winner, bytes 28 to 35 hold the product
+// hash.
 const (
 	version      = 1
 	payloadLen   = 48

@@ -1,7 +1,7 @@
 package bidid
 
-// The text form of a token is base64url without padding. 60 bytes are exactly 80 characters, so every valid text is one token, and
-// every token has one text.
+// The text form of a token is base64url without padding. 60 bytes are exactly 80 characters, so every valid text is one
+// token, and every token has one text.
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 

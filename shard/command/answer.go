@@ -35,8 +35,8 @@ type EventResult struct {
 	Clipped money.Micros // The price less the amount charged.
 }
 
-// SegmentResult is the answer to CommitSegment. A commit that would leave more than market.SegmentUsersMax users in the segment is
-// refused as TooMany.
+// SegmentResult is the answer to CommitSegment. A commit that would leave more than market.SegmentUsersMax users in the
+// segment is refused as TooMany.
 type SegmentResult struct {
 	Refusal Refusal
 	Added   uint32
@@ -44,8 +44,8 @@ type SegmentResult struct {
 	Size    uint32 // Number of users of the segment after the commit.
 }
 
-// Refusal is the reason why a management command changed nothing. It is an answer and not a failure: every replica gives the
-// same one.
+// Refusal is the reason why a management command changed nothing. It is an answer and not a failure: every replica
+// gives the same one.
 type Refusal uint8
 
 // The refusals. Append only.

@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Decoder reads the fields of a command or of a stored record from front to back. It never panics, and never allocates more
-// memory than the length of the input. After the first error every read returns the zero value, and Err reports the error.
-// The counterpart is encoding/binary (little-endian) and the Append functions below.
+// Decoder reads the fields of a command or of a stored record from front to back. It never panics, and never allocates
+// more memory than the length of the input. After the first error every read returns the zero value, and Err reports
+// the error. The counterpart is encoding/binary (little-endian) and the Append functions below.
 type Decoder struct {
 	rest  []byte
 	bad   bool
@@ -20,7 +20,8 @@ type Decoder struct {
 // NewDecoder returns a Decoder for b. OWNERSHIP: the results of Bytes and Rest alias b.
 func NewDecoder(b []byte) Decoder { return Decoder{rest: b} }
 
-// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over, and nil otherwise.
+// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over, and nil
+// otherwise.
 func (d *Decoder) Err() error {
 	if d.bad || len(d.rest) != 0 {
 		return ErrUnreadable
@@ -176,8 +177,8 @@ func (d *Decoder) Copy() []byte {
 // Text reads a string.
 func (d *Decoder) Text() string { return string(d.Bytes()) }
 
-// Count reads how many elements follow. It fails when the rest of the input is too short for so many elements of at least size
-// bytes, so that an input cannot cause a larger allocation than its own length.
+// Count reads how many elements follow. It fails when the rest of the input is too short for so many elements of at
+// least size bytes, so that an input cannot cause a larger allocation than its own length.
 func (d *Decoder) Count(size int) int {
 	n := d.Uvarint()
 	if n > uint64(len(d.rest)/size) {

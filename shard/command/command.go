@@ -1,8 +1,8 @@
-// Package command defines the commands that change the replicated state, and their encoding with version, time and checksum.
-// Package shard applies them.
+// Package command defines the commands that change the replicated state, and their encoding with version, time and
+// checksum. Package shard applies them.
 //
-// Kinds and result codes are append only. A command carries the time and all ids that it needs, so that every replica applies
-// it alike. A command whose outcome is unknown is repeated with the same bytes.
+// Kinds and result codes are append only. A command carries the time and all ids that it needs, so that every replica
+// applies it alike. A command whose outcome is unknown is repeated with the same bytes.
 package command
 
 import (
@@ -40,7 +40,8 @@ const (
 	OpPatchProducts     // Changes members of products, all or nothing.
 )
 
-// Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes back.
+// Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes
+// back.
 type Advance struct {
 	Periods []Periods
 }
@@ -59,7 +60,8 @@ type Events struct {
 	Records     []EventRecord
 }
 
-// EventRecord is one event. The proposer has resolved everything that needs a clock, a secret or the state of another group.
+// EventRecord is one event. The proposer has resolved everything that needs a clock, a secret or the state of another
+// group.
 type EventRecord struct {
 	Key            [16]byte // Keyed hash of (marketplace, array, id).
 	ChargeKey      [16]byte // Keyed hash of (whole token, interaction); zero without a token.
@@ -86,8 +88,8 @@ type PurchaseItem struct {
 	VendorID  []byte
 	Quantity  int64
 	UnitPrice money.Micros
-	// Unknown says that the marketplace's catalog did not contain the product when the event was received. A command with such an
-	// item needs LevelProducts.
+	// Unknown says that the marketplace's catalog did not contain the product when the event was received. A command with
+	// such an item needs LevelProducts.
 	Unknown bool
 }
 
@@ -98,7 +100,8 @@ type Bootstrap struct {
 	Keys        []Record // API keys.
 }
 
-// PutCategories adds or replaces categories, all or nothing. It is refused as Cycle when a category would be its own ancestor.
+// PutCategories adds or replaces categories, all or nothing. It is refused as Cycle when a category would be its own
+// ancestor.
 type PutCategories struct {
 	Marketplace uint16
 	Categories  []market.Category
@@ -128,8 +131,8 @@ type AdjustWallet struct {
 	Description string
 }
 
-// CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes nothing and
-// gets the same answer.
+// CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes
+// nothing and gets the same answer.
 type CreateCampaign struct {
 	Campaign market.Campaign
 	Bids     []market.Bid
@@ -139,8 +142,8 @@ type CreateCampaign struct {
 type PatchCampaign struct {
 	Campaign    ids.UUID
 	Marketplace uint16
-	// Expect names the members whose values the proposer has read and based the change on. When they have other values now, the
-	// command is refused as Conflict and changes nothing.
+	// Expect names the members whose values the proposer has read and based the change on. When they have other values
+	// now, the command is refused as Conflict and changes nothing.
 	Expect          Expectation
 	Name            *string
 	Active          *bool
@@ -167,8 +170,9 @@ type PutBids struct {
 	Bids        []market.Bid
 }
 
-// StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend without
-// repeats; the proposer sorts them. An upload that is not committed is dropped one to two hours after its last piece.
+// StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend
+// without repeats; the proposer sorts them. An upload that is not committed is dropped one to two hours after its last
+// piece.
 type StageSegment struct {
 	Marketplace uint16
 	Segment     string   // External id of the segment.
@@ -189,8 +193,8 @@ const (
 	segmentActions
 )
 
-// CommitSegment applies the pieces of an upload in one step. A repeat gets the same answer, except that a repeated SegmentDrop
-// reports that nothing was removed.
+// CommitSegment applies the pieces of an upload in one step. A repeat gets the same answer, except that a repeated
+// SegmentDrop reports that nothing was removed.
 type CommitSegment struct {
 	Marketplace uint16
 	Segment     string

@@ -121,8 +121,8 @@ func readUnknown(d *Decoder, items []PurchaseItem) {
 	}
 }
 
-// ReadEvents reads an Events command into e and reuses the memory of e, so that it allocates nothing once e has grown. It returns
-// ErrUnreadable for a malformed command. OWNERSHIP: entities and item ids alias the command.
+// ReadEvents reads an Events command into e and reuses the memory of e, so that it allocates nothing once e has grown.
+// It returns ErrUnreadable for a malformed command. OWNERSHIP: entities and item ids alias the command.
 func ReadEvents(c *Command, e *Events) error {
 	d := NewDecoder(c.body)
 	e.Marketplace = d.U16()

@@ -17,8 +17,8 @@ const HeaderLen = 20
 var (
 	// ErrUnreadable is returned for malformed input. Every replica answers such a command with Invalid and continues.
 	ErrUnreadable = errors.New("unreadable command")
-	// ErrUnknownVersion is returned for an intact command of a newer binary: an unknown kind, encoding or feature level. Skipping
-	// it would make this replica differ from those that know it, so the node must not run until it is upgraded.
+	// ErrUnknownVersion is returned for an intact command of a newer binary: an unknown kind, encoding or feature level.
+	// Skipping it would make this replica differ from those that know it, so the node must not run until it is upgraded.
 	ErrUnknownVersion = errors.New("command of an unknown version")
 )
 
@@ -97,8 +97,8 @@ func sealMore(dst []byte, at int, more bool) []byte {
 // decoder returns a Decoder for the body of a command that may carry later members.
 func (c *Command) decoder() Decoder { return Decoder{rest: c.body, plain: c.Version < moreVersion} }
 
-// list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is too short
-// for them. REQUIRES: the caller has read what precedes the list.
+// list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is
+// too short for them. REQUIRES: the caller has read what precedes the list.
 func (c *Command) list(d *Decoder, size int) int {
 	if uint64(c.Count) > uint64(len(d.rest)/size) {
 		d.Fail()

@@ -6,11 +6,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Later members are the members that were added to values after their layouts were frozen. A value without later members has its
-// original encoding. A value with some has a flag in its state byte (active, or suspended for a marketplace) and ends with a
-// mask of these members and the members themselves. So old encodings remain readable, and a binary that does not know a member
-// rejects the value instead of dropping the member. Masks are append only. A command with such a value has version 2 and needs
-// LevelAds; the values of a command of version 1 have no later members.
+// Later members are the members that were added to values after their layouts were frozen. A value without later
+// members has its original encoding. A value with some has a flag in its state byte (active, or suspended for a
+// marketplace) and ends with a mask of these members and the members themselves. So old encodings remain readable, and
+// a binary that does not know a member rejects the value instead of dropping the member. Masks are append only. A
+// command with such a value has version 2 and needs LevelAds; the values of a command of version 1 have no later
+// members.
 
 // stateMore is the flag of a state byte whose value has later members. The lowest bit says whether the value is active.
 const stateMore = 2

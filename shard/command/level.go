@@ -2,9 +2,10 @@ package command
 
 import "encoding/binary"
 
-// Level is a feature level: the set of encodings and rules that all nodes of a cluster know. A binary that adds an encoding, or
-// applies an existing command in a new way, adds a level. The cluster reaches the level when every member runs such a binary
-// and a SetFeature is committed. Until then the old encodings and rules are used, so that an old binary can still be started.
+// Level is a feature level: the set of encodings and rules that all nodes of a cluster know. A binary that adds an
+// encoding, or applies an existing command in a new way, adds a level. The cluster reaches the level when every member
+// runs such a binary and a SetFeature is committed. Until then the old encodings and rules are used, so that an old
+// binary can still be started.
 //
 // INVARIANT: a group's level never goes back.
 type Level uint16
@@ -13,32 +14,33 @@ type Level uint16
 const (
 	// LevelNone is the level of a group before its first SetFeature.
 	LevelNone Level = iota
-	// LevelBudgetLines adds the budgets and billing modes in force to the journal, so that the journal alone can be verified.
+	// LevelBudgetLines adds the budgets and billing modes in force to the journal, so that the journal alone can be
+	// verified.
 	LevelBudgetLines
-	// LevelAds adds banners, sponsored brands, keywords, targeting and segments: the members of later_members.go, the keyword
-	// triggers, and the commands of segments.go.
+	// LevelAds adds banners, sponsored brands, keywords, targeting and segments: the members of later_members.go, the
+	// keyword triggers, and the commands of segments.go.
 	LevelAds
-	// LevelRequests keeps the newest request ids of wallet adjustments regardless of the state clock, so that a repeated deposit
-	// is not applied twice after the clock has jumped ahead.
+	// LevelRequests keeps the newest request ids of wallet adjustments regardless of the state clock, so that a repeated
+	// deposit is not applied twice after the clock has jumped ahead.
 	LevelRequests
 	// LevelAttempts adds Attempt to management commands, so that a repeat gets the first answer and is not applied again.
 	LevelAttempts
-	// LevelWallets adds further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that change their
-	// wallet, and reminders of emptied wallets (wallets.go).
+	// LevelWallets adds further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that change
+	// their wallet, and reminders of emptied wallets (wallets.go).
 	LevelWallets
-	// LevelProducts adds to an event which of its products are not in the catalog, so that a group can bound the number of such
-	// products that it counts one by one.
+	// LevelProducts adds to an event which of its products are not in the catalog, so that a group can bound the number of
+	// such products that it counts one by one.
 	LevelProducts
-	// LevelVersions prevents that two management writes to the same campaign, bid, product or settings undo one another: changes
-	// are applied member by member, and a change based on values that have changed since is refused (versions.go).
+	// LevelVersions prevents that two management writes to the same campaign, bid, product or settings undo one another:
+	// changes are applied member by member, and a change based on values that have changed since is refused (versions.go).
 	LevelVersions
 )
 
 // LevelNewest is the highest level that this binary knows.
 const LevelNewest = LevelVersions
 
-// encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used. Append only:
-// an encoding that was ever used must be readable for ever.
+// encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used.
+// Append only: an encoding that was ever used must be readable for ever.
 var encodings = [...][]Level{
 	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone, LevelProducts}, OpBootstrap: {LevelNone},
 	OpPutMarketplace: {LevelNone, LevelAds, LevelVersions}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},

@@ -90,8 +90,8 @@ func ReadPatchBid(c *Command) (p PatchBid, err error) {
 	return p, d.Err()
 }
 
-// PatchProducts changes members of products, in order and all or nothing. A product may occur several times. The command is refused
-// as NotFound, with the index of the first product that does not exist.
+// PatchProducts changes members of products, in order and all or nothing. A product may occur several times. The
+// command is refused as NotFound, with the index of the first product that does not exist.
 type PatchProducts struct {
 	Marketplace uint16
 	Products    []ProductPatch
@@ -112,8 +112,8 @@ type ProductPatch struct {
 	Document   []document.Member // Members of the product's document.
 }
 
-// Change applies the changes to a product. It returns document.ErrMalformed, and leaves the product unchanged, when the product's
-// document cannot be read.
+// Change applies the changes to a product. It returns document.ErrMalformed, and leaves the product unchanged, when the
+// product's document cannot be read.
 func (p *ProductPatch) Change(x *market.Product) error {
 	merged, err := document.Merge(x.Document, p.Document)
 	if err != nil {
@@ -244,8 +244,8 @@ func (d *Decoder) productPatch() (p ProductPatch) {
 	return p
 }
 
-// documentMembers reads members of a document. It fails when two have the same name, because document.Merge requires different
-// names.
+// documentMembers reads members of a document. It fails when two have the same name, because document.Merge requires
+// different names.
 func (d *Decoder) documentMembers() (all []document.Member) {
 	for range d.Count(2) {
 		member := document.Member{Name: d.Text(), Value: d.Copy()}

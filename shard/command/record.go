@@ -13,7 +13,8 @@ type TokenKey struct {
 	Key [16]byte
 }
 
-// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4 bytes.
+// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4
+// bytes.
 const RecordIDMax = 1_020
 
 // Record is one management resource whose value the engine does not interpret.
@@ -28,8 +29,8 @@ type Record struct {
 	NotLast bool
 	Class   string // A group of records within the kind, such as the kind of an API key.
 	Max     int    // Refuses a new record when there are already Max unexpired ones of the kind and class; 0: no limit.
-	// ExpiresMillis is the Unix time in milliseconds from which the record no longer counts for NotLast and Max. An expired record
-	// is deleted when its class is full. 0: never.
+	// ExpiresMillis is the Unix time in milliseconds from which the record no longer counts for NotLast and Max. An
+	// expired record is deleted when its class is full. 0: never.
 	ExpiresMillis int64
 }
 

@@ -49,8 +49,8 @@ func AppendEventResults(dst []byte, all []EventResult) []byte {
 	return dst
 }
 
-// ReadEventResults reads the answer to an Events command and appends the results to dst. It returns ErrUnreadable for a malformed
-// answer, and when the command was refused, which is a defect of the proposer and had no effect.
+// ReadEventResults reads the answer to an Events command and appends the results to dst. It returns ErrUnreadable for a
+// malformed answer, and when the command was refused, which is a defect of the proposer and had no effect.
 func ReadEventResults(dst []EventResult, b []byte) ([]EventResult, error) {
 	d := NewDecoder(b)
 	if Refusal(d.U8()) != Done {

@@ -72,8 +72,8 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	return m
 }
 
-// The boolean settings of a marketplace share a byte. It was 0 or 1 while there was only one of them, so old encodings remain
-// readable, and a new setting does not change the layout. Append only.
+// The boolean settings of a marketplace share a byte. It was 0 or 1 while there was only one of them, so old encodings
+// remain readable, and a new setting does not change the layout. Append only.
 const (
 	flagSuspended = 1 << iota
 	flagApproveAssets

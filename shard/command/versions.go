@@ -8,20 +8,21 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Two nodes that change the same resource at the same time must not undo each other's changes, whatever they have read before.
-// There are two mechanisms. A change that does not depend on current values names the members that it changes, and Apply merges
-// it: PatchBid, PatchProducts and most of a PatchCampaign. A change that was checked against current values carries their
-// version, and Apply refuses it as Conflict when the values have another version now.
+// Two nodes that change the same resource at the same time must not undo each other's changes, whatever they have read
+// before. There are two mechanisms. A change that does not depend on current values names the members that it changes,
+// and Apply merges it: PatchBid, PatchProducts and most of a PatchCampaign. A change that was checked against current
+// values carries their version, and Apply refuses it as Conflict when the values have another version now.
 //
-// A version is a hash of the values. It needs no memory in the state, so values that were stored earlier have a version too.
-// Values that change and change back have their old version again; a change that was checked against them still applies.
+// A version is a hash of the values. It needs no memory in the state, so values that were stored earlier have a version
+// too. Values that change and change back have their old version again; a change that was checked against them still
+// applies.
 //
-// Rejected: one version for a whole campaign or product, as records have. Of several writers of different members each attempt
-// would let only one succeed, and a follower, which learns of a write later than the leader, could lose for as long as the
-// leader is busy.
+// Rejected: one version for a whole campaign or product, as records have. Of several writers of different members each
+// attempt would let only one succeed, and a follower, which learns of a write later than the leader, could lose for as
+// long as the leader is busy.
 
-// Expectation is what a proposer has read of a campaign: a mask of members, with the bits of a PatchCampaign, and the version of
-// their values. Without members there is no expectation.
+// Expectation is what a proposer has read of a campaign: a mask of members, with the bits of a PatchCampaign, and the
+// version of their values. Without members there is no expectation.
 type Expectation struct {
 	Members uint16
 	Version uint64
@@ -52,18 +53,20 @@ func VersionOfMarketplace(m *market.Marketplace) uint64 {
 	return max(1, xxhash.Sum64(AppendMarketplace(nil, m)))
 }
 
-// settingsVersion is the encoding version of a PutMarketplace that carries the version of the settings that it replaces.
+// settingsVersion is the encoding version of a PutMarketplace that carries the version of the settings that it
+// replaces.
 const settingsVersion = 3
 
 // PutMarketplace replaces the settings of a marketplace.
 type PutMarketplace struct {
 	Marketplace market.Marketplace
-	// Expect is the version of the settings that the proposer has read; 0 replaces the settings regardless of their version.
+	// Expect is the version of the settings that the proposer has read; 0 replaces the settings regardless of their
+	// version.
 	Expect uint64
 }
 
-// AppendReplaceMarketplace appends a PutMarketplace that is refused as Conflict when the settings have changed since the proposer
-// read them.
+// AppendReplaceMarketplace appends a PutMarketplace that is refused as Conflict when the settings have changed since
+// the proposer read them.
 // REQUIRES: p.Expect is not 0.
 func AppendReplaceMarketplace(dst []byte, nowMillis int64, p *PutMarketplace) []byte {
 	dst, at := begin(dst, OpPutMarketplace, nowMillis, 0)

@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestAVersionFollowsItsMembers: a change of a member changes the versions of all sets of members with it, and no other.
+// TestAVersionFollowsItsMembers: a change of a member changes the versions of all sets of members with it, and no
+// other.
 func TestAVersionFollowsItsMembers(t *testing.T) {
 	for name, x := range map[string]struct {
 		changes uint16

@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// OpenAccount opens an account. With a vendor it is a wallet, whose id must be in the vendor's shard. Without a vendor it is a
-// ledger account of the marketplace, whose id follows from its name (ids.LedgerAccountOf). A repeat changes nothing.
+// OpenAccount opens an account. With a vendor it is a wallet, whose id must be in the vendor's shard. Without a vendor
+// it is a ledger account of the marketplace, whose id follows from its name (ids.LedgerAccountOf). A repeat changes
+// nothing.
 type OpenAccount struct {
 	Request     ids.UUID // Distinguishes a repeat from a second account of the same name; remembered for at least 24 hours.
 	Account     ids.UUID
@@ -40,9 +41,10 @@ func ReadOpenAccount(c *Command) (a OpenAccount, err error) {
 // TransferStep is what a Transfer does in the group in which it is applied.
 type TransferStep uint8
 
-// The steps. Append only. A transfer between accounts of one group is one command, TransferWithin. A transfer between two groups
-// is three commands: TransferSend takes the money from the account in the sender's group. TransferReceive adds it in the
-// receiving group or refuses it; that decision is final. TransferComplete or TransferReturn records it in the sender's group.
+// The steps. Append only. A transfer between accounts of one group is one command, TransferWithin. A transfer between
+// two groups is three commands: TransferSend takes the money from the account in the sender's group. TransferReceive
+// adds it in the receiving group or refuses it; that decision is final. TransferComplete or TransferReturn records it
+// in the sender's group.
 const (
 	TransferWithin TransferStep = iota
 	TransferSend
@@ -52,8 +54,8 @@ const (
 	transferSteps
 )
 
-// Transfer is a step that moves money from one account to another. All steps of a transfer carry the same id, accounts and
-// amount. A repeated step changes nothing.
+// Transfer is a step that moves money from one account to another. All steps of a transfer carry the same id, accounts
+// and amount. A repeated step changes nothing.
 type Transfer struct {
 	ID          ids.UUID
 	Step        TransferStep

@@ -1,14 +1,14 @@
 // Package document replaces members of stored JSON objects without decoding their values.
 //
-// The replicated machine applies changes of products, so that changes of different members made on two nodes both take effect. It
-// stores what the management API sent as a JSON object. Merge puts members into such an object and copies everything else byte
-// by byte. So its result depends only on its arguments and not on the version of a JSON library.
+// The replicated machine applies changes of products, so that changes of different members made on two nodes both take
+// effect. It stores what the management API sent as a JSON object. Merge puts members into such an object and copies
+// everything else byte by byte. So its result depends only on its arguments and not on the version of a JSON library.
 package document
 
 import "errors"
 
-// Member is a member of a JSON object. Name is written between quotes without escaping, so it must be ASCII without quotes,
-// backslashes and control characters. Value is one JSON value.
+// Member is a member of a JSON object. Name is written between quotes without escaping, so it must be ASCII without
+// quotes, backslashes and control characters. Value is one JSON value.
 type Member struct {
 	Name  string
 	Value []byte
@@ -17,8 +17,9 @@ type Member struct {
 // ErrMalformed is returned for a base that is not a JSON object.
 var ErrMalformed = errors.New("not a JSON object")
 
-// Merge returns the object base with the given members. A member that base has is replaced at its position; the others are added
-// at the end in the given order. An empty base is an empty object. It returns ErrMalformed when base is not an object.
+// Merge returns the object base with the given members. A member that base has is replaced at its position; the others
+// are added at the end in the given order. An empty base is an empty object. It returns ErrMalformed when base is not
+// an object.
 // REQUIRES: the names of members differ, and so do the names in base. OWNERSHIP: the result is new memory.
 func Merge(base []byte, members []Member) ([]byte, error) {
 	out := append(make([]byte, 0, len(base)+2), '{')

@@ -1,5 +1,5 @@
-// Package event holds the parsed events of a POST /v2/events body, and the time windows within which an event is counted and
-// charged.
+// Package event holds the parsed events of a POST /v2/events body, and the time windows within which an event is
+// counted and charged.
 package event
 
 import "github.com/gavel-ads/gavel/shard/money"

@@ -1,17 +1,17 @@
 package event
 
-// A bucket is an hour, numbered by Unix time / 3600. Dedup keys are stored under the bucket of their event, and every window is
-// exact to the hour. So one comparison with the state clock decides both whether an event of a bucket still has an effect and
-// whether the keys of that bucket may be dropped. INVARIANT: a bucket below CountHorizon or ChargeHorizon stays below it,
-// because the state clock never goes back. So a dropped key is never needed again.
+// A bucket is an hour, numbered by Unix time / 3600. Dedup keys are stored under the bucket of their event, and every
+// window is exact to the hour. So one comparison with the state clock decides both whether an event of a bucket still
+// has an effect and whether the keys of that bucket may be dropped. INVARIANT: a bucket below CountHorizon or
+// ChargeHorizon stays below it, because the state clock never goes back. So a dropped key is never needed again.
 const bucketMillis = 3_600_000
 
 // RequestMillis is the minimum time for which the request id of a wallet adjustment is remembered.
 const RequestMillis = dayMillis
 
-// RequestsKept is how many of the newest request ids a group remembers regardless of their age. Age is measured on the state
-// clock, which a leader with a wrong clock may move ahead by days at once, while a repeat still arrives within minutes of real
-// time. BOUND: there are fewer adjustments than this between a request and its repeat.
+// RequestsKept is how many of the newest request ids a group remembers regardless of their age. Age is measured on the
+// state clock, which a leader with a wrong clock may move ahead by days at once, while a repeat still arrives within
+// minutes of real time. BOUND: there are fewer adjustments than this between a request and its repeat.
 const RequestsKept = 65_536
 
 // BucketOf returns the bucket of a time in Unix milliseconds; times before 1970 are in bucket 0.

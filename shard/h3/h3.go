@@ -1,8 +1,8 @@
-// Package h3 implements the part of the H3 grid (h3geo.org) that targeting needs: whether a number is a cell index, and whether a
-// cell contains another one. It computes no coordinates.
+// Package h3 implements the part of the H3 grid (h3geo.org) that targeting needs: whether a number is a cell index, and
+// whether a cell contains another one. It computes no coordinates.
 //
-// A cell index has 64 bits, from the highest: a zero bit; 4 bits of mode, 1 for a cell; 3 zero bits; 4 bits of resolution; 7 bits
-// of base cell; and 15 digits of 3 bits. The digits beyond the resolution are 7.
+// A cell index has 64 bits, from the highest: a zero bit; 4 bits of mode, 1 for a cell; 3 zero bits; 4 bits of
+// resolution; 7 bits of base cell; and 15 digits of 3 bits. The digits beyond the resolution are 7.
 package h3
 
 // Cell is the index of an H3 cell. REQUIRES: the value comes from Parse or Parent.
@@ -25,8 +25,8 @@ var pentagons = [2]uint64{
 	1<<4 | 1<<14 | 1<<24 | 1<<38 | 1<<49 | 1<<58 | 1<<63, 1<<(72-64) | 1<<(83-64) | 1<<(97-64) | 1<<(107-64) | 1<<(117-64),
 }
 
-// Parse reads a cell written as 15 hexadecimal digits in any case, or as 16 digits of which the first is 0. It returns false for
-// any other text and for a number that is not a cell.
+// Parse reads a cell written as 15 hexadecimal digits in any case, or as 16 digits of which the first is 0. It returns
+// false for any other text and for a number that is not a cell.
 func Parse(text []byte) (Cell, bool) {
 	if len(text) != digits && len(text) != digits+1 {
 		return 0, false

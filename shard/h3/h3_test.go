@@ -60,7 +60,8 @@ func TestGoldenCells(t *testing.T) {
 	}
 }
 
-// TestAgainstBits compares with a second opinion that reads cells as texts of bits, on random numbers that are nearly cells.
+// TestAgainstBits compares with a second opinion that reads cells as texts of bits, on random numbers that are nearly
+// cells.
 func TestAgainstBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cells := 0

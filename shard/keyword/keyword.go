@@ -1,5 +1,5 @@
-// Package keyword normalises keywords and search queries so that they can be compared word by word: Unicode NFKC, case-folded, and
-// split at every character that is not a letter, mark or digit.
+// Package keyword normalises keywords and search queries so that they can be compared word by word: Unicode NFKC,
+// case-folded, and split at every character that is not a letter, mark or digit.
 //
 // Keywords are normalised when they are written, and queries when an auction is run.
 package keyword
@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalizer holds the working memory of normalisation, so that it allocates nothing once it has grown. The zero value is ready to
-// use. BOUND: NFKC makes a text at most about 18 times longer, and the longest query has 1,024 characters.
+// Normalizer holds the working memory of normalisation, so that it allocates nothing once it has grown. The zero value
+// is ready to use. BOUND: NFKC makes a text at most about 18 times longer, and the longest query has 1,024 characters.
 type Normalizer struct {
 	composed, folded, words []byte
 	iter                    norm.Iter
@@ -20,9 +20,9 @@ type Normalizer struct {
 
 // Words returns the words of a text in their order and with repeats, joined by single blanks; empty when there is none.
 //
-// A mark belongs to its word: Indic vowel signs are marks, and a split at them would divide most words. Case is folded rune by
-// rune (Σ, σ and ς are equal). The result is composed again, because some lower-case letters have a composed form while their
-// capital letter has only a decomposed one.
+// A mark belongs to its word: Indic vowel signs are marks, and a split at them would divide most words. Case is folded
+// rune by rune (Σ, σ and ς are equal). The result is composed again, because some lower-case letters have a composed
+// form while their capital letter has only a decomposed one.
 //
 // INVARIANT: Words(Words(text)) = Words(text).
 // OWNERSHIP: the result is valid until the next call.
@@ -59,8 +59,9 @@ func (n *Normalizer) compose(text []byte) {
 	}
 }
 
-// foldRounds is how often folding and composing are repeated. Folding can make a composition possible, and composing can make a
-// folding possible. After the second round nothing changes; the fuzz test searches for a text that needs a third.
+// foldRounds is how often folding and composing are repeated. Folding can make a composition possible, and composing
+// can make a folding possible. After the second round nothing changes; the fuzz test searches for a text that needs a
+// third.
 const foldRounds = 2
 
 // Text returns the normalised words of a list of texts, in the form of Words, for storing a keyword. It allocates.

@@ -17,29 +17,33 @@ const (
 	ClickCharge      LineKind = iota + 1 // The charge decision of a click, also when nothing was charged.
 	ImpressionCharge                     // The charge decision of an impression.
 	Adjustment                           // A deposit or correction of a wallet.
-	// BudgetInForce records the budget of a campaign from this line on: Price is the amount per period, 0 for none; Amount is what
-	// counts as spent in the period so far; Bid is the number of the period; Key is the campaign's id. No money moves.
+	// BudgetInForce records the budget of a campaign from this line on: Price is the amount per period, 0 for none; Amount
+	// is what counts as spent in the period so far; Bid is the number of the period; Key is the campaign's id. No money
+	// moves.
 	BudgetInForce
-	// BillingMode records how a marketplace charges from this line on: Bid is its ordinal; Price is 1 when wallets are billed later
-	// and do not limit charges, and 0 when they are prepaid. No money moves. Before the first such line they are prepaid.
+	// BillingMode records how a marketplace charges from this line on: Bid is its ordinal; Price is 1 when wallets are
+	// billed later and do not limit charges, and 0 when they are prepaid. No money moves. Before the first such line they
+	// are prepaid.
 	BillingMode
-	// TransferLeg is one side of a transfer within the group: Key is the id of the transfer, Wallet the account, Price the amount
-	// moved, and Amount what was added, negative on the paying side. INVARIANT: the two legs of a transfer are consecutive lines
-	// with opposite amounts.
+	// TransferLeg is one side of a transfer within the group: Key is the id of the transfer, Wallet the account, Price the
+	// amount moved, and Amount what was added, negative on the paying side. INVARIANT: the two legs of a transfer are
+	// consecutive lines with opposite amounts.
 	TransferLeg
 	// TransferSent is an amount that was sent to an account of another group, as a negative Amount.
 	TransferSent
-	// TransferReceived is an amount received from another group. INVARIANT: that group's journal has the TransferSent with this Key.
+	// TransferReceived is an amount received from another group. INVARIANT: that group's journal has the TransferSent with
+	// this Key.
 	TransferReceived
 	// TransferReturned gives back a TransferSent that the other group refused.
 	TransferReturned
 )
 
-// Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128 bits.
+// Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128
+// bits.
 type Chain [16]byte
 
-// Line is one line of a group's journal. The journal is append-only: a correction is a new line. Balances, budgets and spent
-// amounts follow from the journal; shard.Queries.Verify recomputes them.
+// Line is one line of a group's journal. The journal is append-only: a correction is a new line. Balances, budgets and
+// spent amounts follow from the journal; shard.Queries.Verify recomputes them.
 type Line struct {
 	Seq      uint64 // From 1, without gaps.
 	Millis   int64  // State clock at commit.

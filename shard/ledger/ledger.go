@@ -1,5 +1,5 @@
-// Package ledger accounts for every micro-unit: wallets and ledger accounts, budgets per period, charges that are limited by
-// both, transfers, and the append-only, hash-chained journal of all of these.
+// Package ledger accounts for every micro-unit: wallets and ledger accounts, budgets per period, charges that are
+// limited by both, transfers, and the append-only, hash-chained journal of all of these.
 package ledger
 
 import (
@@ -7,11 +7,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Wallet is an account: a wallet of a vendor or, without a vendor, a ledger account of the marketplace. No campaign is charged to
-// a ledger account, and it receives money by transfers only.
+// Wallet is an account: a wallet of a vendor or, without a vendor, a ledger account of the marketplace. No campaign is
+// charged to a ledger account, and it receives money by transfers only.
 //
-// INVARIANT: Balance = Deposited + Transferred - Spent, and each of the three is the sum of its lines in the journal. The sum of
-// all balances is the sum of deposits less the charges and less the amounts in transit between two groups.
+// INVARIANT: Balance = Deposited + Transferred - Spent, and each of the three is the sum of its lines in the journal.
+// The sum of all balances is the sum of deposits less the charges and less the amounts in transit between two groups.
 type Wallet struct {
 	ID            ids.UUID
 	Marketplace   uint16
@@ -27,8 +27,9 @@ type Wallet struct {
 	Emptied       uint32       // How often the balance fell to zero or below and thereby stopped campaigns.
 }
 
-// Budget is the budget of one campaign and what was spent of it. INVARIANT: billed overspend is 0, that is, a charge never raises
-// Spent above the Amount in force when it is applied. Lowering Amount below Spent stops charges and changes no past charge.
+// Budget is the budget of one campaign and what was spent of it. INVARIANT: billed overspend is 0, that is, a charge
+// never raises Spent above the Amount in force when it is applied. Lowering Amount below Spent stops charges and
+// changes no past charge.
 type Budget struct {
 	Amount     money.Micros // Per period; 0: no budget, limited by the wallet only.
 	Period     uint32       // Number of the current period (command.Periods); 0 for a total budget.

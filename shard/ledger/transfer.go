@@ -5,8 +5,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Transfer is a movement of money from one account to another. For a transfer between two groups each group stores one: the
-// sender's is InTransit until the decision of the receiving group is recorded.
+// Transfer is a movement of money from one account to another. For a transfer between two groups each group stores one:
+// the sender's is InTransit until the decision of the receiving group is recorded.
 type Transfer struct {
 	ID          ids.UUID
 	Marketplace uint16
@@ -21,7 +21,8 @@ type Transfer struct {
 // TransferState is the progress of a transfer. Append only.
 type TransferState uint8
 
-// The states. Completed, InTransit and Returned occur in the sender's group, Received and Refused in the receiving group.
+// The states. Completed, InTransit and Returned occur in the sender's group, Received and Refused in the receiving
+// group.
 const (
 	Completed TransferState = iota + 1
 	InTransit

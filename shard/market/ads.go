@@ -1,6 +1,7 @@
 package market
 
-// This file holds what banners and sponsored brands add to a bid, and the records that decide whether they may be shown.
+// This file holds what banners and sponsored brands add to a bid, and the records that decide whether they may be
+// shown.
 
 // TargetType is the kind of thing that a bid's ad leads to. The numbers are part of stored records.
 type TargetType uint8
@@ -30,13 +31,14 @@ const (
 	Devices = int(Mobile) + 1
 )
 
-// Creative says what a bid of a banner or sponsored-brand campaign shows and where (the formatProperties of the interface). A
-// bid of these formats without a creative never competes.
+// Creative says what a bid of a banner or sponsored-brand campaign shows and where (the formatProperties of the
+// interface). A bid of these formats without a creative never competes.
 type Creative struct {
 	// Place is the external id of the banner slot, or of the placement of a sponsored brand.
 	Place  string
 	Device Device // Banners: NoDevice shows on every device.
-	// Assets are the 1 to AssetsMax assets of a banner. An asset may be shown while it is approved and fits the slot's dimensions.
+	// Assets are the 1 to AssetsMax assets of a banner. An asset may be shown while it is approved and fits the slot's
+	// dimensions.
 	Assets []BannerAsset
 	// TemplateID, Title, Content and Products belong to a sponsored brand. Content is a raw JSON object, empty for none.
 	TemplateID string
@@ -57,7 +59,8 @@ type BannerAsset struct {
 	ContentType string
 	Dimensions  Dimensions // Zero: the asset fits every slot.
 	Bytes       uint64     // The size that the vendor stated; informational.
-	// AssetID names the asset record whose approval decides whether the asset may be shown. Empty: approved with its campaign.
+	// AssetID names the asset record whose approval decides whether the asset may be shown. Empty: approved with its
+	// campaign.
 	AssetID    string
 	Content    []byte // The filled template, raw JSON; empty for a plain banner.
 	TemplateID string
@@ -66,15 +69,16 @@ type BannerAsset struct {
 // Dimensions are a width and height in pixels; zero when unknown.
 type Dimensions struct{ Width, Height uint32 }
 
-// MediaSlot is what auctions need of a media slot, the management resource where banners are shown. It is fed from the slot's
-// record (Market.PutMediaSlot).
+// MediaSlot is what auctions need of a media slot, the management resource where banners are shown. It is fed from the
+// slot's record (Market.PutMediaSlot).
 type BannerSlot struct {
 	ID         string // External id.
 	Active     bool
 	Dimensions [Devices]Dimensions // By device; zero: not shown on it. All zero: shown on every device, and any asset fits.
 }
 
-// Placement is what auctions need of a sponsored-brand placement. It is fed from the placement's record (Market.PutPlacement).
+// Placement is what auctions need of a sponsored-brand placement. It is fed from the placement's record
+// (Market.PutPlacement).
 type Placement struct {
 	ID         string // UUID as text. An auction may name it instead of the external id.
 	ExternalID string

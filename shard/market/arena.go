@@ -2,13 +2,14 @@ package market
 
 import "slices"
 
-// The arenas hold values of varying length. They only grow: a changed value is written to new memory and the old one becomes
-// waste, so an older view never sees overwritten memory. Chunks are never moved, and a view keeps the list of chunks.
+// The arenas hold values of varying length. They only grow: a changed value is written to new memory and the old one
+// becomes waste, so an older view never sees overwritten memory. Chunks are never moved, and a view keeps the list of
+// chunks.
 
 // bidArena holds the bids of each product as one block of consecutive rows.
 //
-// A block may have free rows at its end. A row written there lies beyond the count that older views have, so they do not see
-// it. INVARIANT: after the publication of its block, a row is written at most once.
+// A block may have free rows at its end. A row written there lies beyond the count that older views have, so they do
+// not see it. INVARIANT: after the publication of its block, a row is written at most once.
 type bidArena struct {
 	chunks [][]BidRow
 	free   uint32 // Index of the first free row of the last chunk.

@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PutBid adds or replaces a bid. It makes one pass over the bids of the same product or place. A bid of a banner or sponsored
-// brand without a creative is ignored, because it cannot be shown anywhere. So is a bid of an unknown campaign.
+// PutBid adds or replaces a bid. It makes one pass over the bids of the same product or place. A bid of a banner or
+// sponsored brand without a creative is ignored, because it cannot be shown anywhere. So is a bid of an unknown
+// campaign.
 func (m *Market) PutBid(c *Campaign, b *Bid) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PutCampaign adds or replaces a campaign and returns its balances, at an address that stays valid until the process ends.
+// PutCampaign adds or replaces a campaign and returns its balances, at an address that stays valid until the process
+// ends.
 func (m *Market) PutCampaign(c *Campaign) *Slot {
 	m.mu.Lock()
 	defer m.mu.Unlock()

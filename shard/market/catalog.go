@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The details of a product are one list of 32-bit words: the number of categories, their rows, the number of attributes, two
-// words of hash for each attribute, and two words of hash for each promotion up to the end of the list.
+// The details of a product are one list of 32-bit words: the number of categories, their rows, the number of
+// attributes, two words of hash for each attribute, and two words of hash for each promotion up to the end of the list.
 
 // PutProduct adds or replaces a catalog product.
 func (m *Market) PutProduct(marketplace uint16, p *Product) {
@@ -62,9 +62,9 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 	return list
 }
 
-// travelKeys returns the pseudo categories of a travel product: its metadata.travelType, whether it has a metadata.site, and
-// that site. They are stored like categories, under names that no category can have and outside of the tree, so that the
-// products of a travel type are listed like those of a category.
+// travelKeys returns the pseudo categories of a travel product: its metadata.travelType, whether it has a
+// metadata.site, and that site. They are stored like categories, under names that no category can have and outside of
+// the tree, so that the products of a travel type are listed like those of a category.
 func travelKeys(attributes []string) (keys []string) {
 	for _, a := range attributes {
 		if kind, ok := strings.CutPrefix(a, "travelType:"); ok {

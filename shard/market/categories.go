@@ -3,13 +3,13 @@ package market
 import "slices"
 
 // Category membership. A depth-first walk over the category forest numbers the categories so that every subtree has
-// consecutive positions. So "in that category or a descendant of it" is two comparisons, and the products of a category are
-// those that name a category in a range of positions. A moved category needs a new walk over all categories and no work on
-// products.
+// consecutive positions. So "in that category or a descendant of it" is two comparisons, and the products of a category
+// are those that name a category in a range of positions. A moved category needs a new walk over all categories and no
+// work on products.
 //
-// Each category lists the products with bids that name it, in no particular order. An entry may be stale (the product left
-// the category or lost its bids) or repeated. So a reader checks the product's own categories and skips products that it has
-// already seen. A list with more stale than valid entries is compacted.
+// Each category lists the products with bids that name it, in no particular order. An entry may be stale (the product
+// left the category or lost its bids) or repeated. So a reader checks the product's own categories and skips products
+// that it has already seen. A list with more stale than valid entries is compacted.
 
 // PutCategory adds or replaces a category.
 func (m *Market) PutCategory(marketplace uint16, c *Category) {
@@ -43,8 +43,8 @@ func (m *Market) setCategory(i uint32, known bool, parent uint32) {
 	m.dirty, m.treeDirty = true, true
 }
 
-// rebuildWalk numbers the known categories in depth-first order. A category with an unknown parent is a root. The categories of
-// a cycle, which the machine refuses, are reachable from no root and contain nothing.
+// rebuildWalk numbers the known categories in depth-first order. A category with an unknown parent is a root. The
+// categories of a cycle, which the machine refuses, are reachable from no root and contain nothing.
 func (m *Market) rebuildWalk() {
 	n := m.categories.count
 	children := make([][]uint32, n)

@@ -10,7 +10,8 @@ func (m *Market) tidy() {
 	}
 }
 
-// compactBids copies every product's bids to a new block without free rows, and the predicates of the bids to new memory.
+// compactBids copies every product's bids to a new block without free rows, and the predicates of the bids to new
+// memory.
 func (m *Market) tidyBids() {
 	old, oldPredicates := m.bids, m.predicates
 	m.bids, m.predicates = bidArena{live: old.live}, wordArena{}

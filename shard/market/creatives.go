@@ -13,7 +13,8 @@ type Text struct {
 
 func textOf(s string) Text { return Text{[]byte(s), clean(s)} }
 
-// Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid gets a new Ad.
+// Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid gets a new
+// Ad.
 type Ad struct {
 	Target  TargetType
 	ID      Text   // The id of the target, or its URL.

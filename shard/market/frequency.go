@@ -13,8 +13,8 @@ type FrequencyQuery struct {
 	LocalMillis int64  // The instant in the marketplace's time zone.
 }
 
-// Exposure is an impression or click of a user that counts for frequency caps, with the budget periods that were current in its
-// group.
+// Exposure is an impression or click of a user that counts for frequency caps, with the budget periods that were
+// current in its group.
 type Meeting struct {
 	User             uint64 // Keyed hash of the user id.
 	Bid              uint32 // Ordinal in the group; 0: not known.
@@ -22,13 +22,14 @@ type Meeting struct {
 	Day, Week, Month uint32 // As command.Periods numbers them.
 }
 
-// exposureCounts counts exposures for frequency caps in a table of fixed size. The events that the node applies fill it, and
-// auctions read it without a lock. A full bucket drops the count whose period ends first. So a count may be too low, for
-// example after a restart of the node, and a cap then lets more ads through; a count is too high only when two keys have the
-// same 64-bit hash.
+// exposureCounts counts exposures for frequency caps in a table of fixed size. The events that the node applies fill
+// it, and auctions read it without a lock. A full bucket drops the count whose period ends first. So a count may be too
+// low, for example after a restart of the node, and a cap then lets more ads through; a count is too high only when two
+// keys have the same 64-bit hash.
 //
-// OWNERSHIP: a writer holds the market's lock. A writer that reuses an entry for another key clears the tag first and sets the
-// new tag last, so that a reader which sees the same tag before and after reading the count has the count of that tag.
+// OWNERSHIP: a writer holds the market's lock. A writer that reuses an entry for another key clears the tag first and
+// sets the new tag last, so that a reader which sees the same tag before and after reading the count has the count of
+// that tag.
 type meetings struct {
 	seed    uint64
 	buckets [meetingBuckets][meetingWays]meeting
@@ -75,8 +76,8 @@ func (m *Market) Met(c *Campaign, x *Meeting) {
 	}
 }
 
-// Count returns how many exposures a user had in the period that contains the query's instant. It may be called at any time
-// from any goroutine and allocates nothing.
+// Count returns how many exposures a user had in the period that contains the query's instant. It may be called at any
+// time from any goroutine and allocates nothing.
 func (m *Market) Count(q FrequencyQuery) uint32 {
 	t := m.met.Load()
 	if t == nil {
@@ -138,8 +139,8 @@ func periodNumber(p Period, localMillis int64) uint32 {
 	}
 }
 
-// monthOf returns year*12 + month of a day since 1970-01-01. It counts years from March on, so that a leap day is the last day of
-// a year.
+// monthOf returns year*12 + month of a day since 1970-01-01. It counts years from March on, so that a leap day is the
+// last day of a year.
 func monthOf(day uint32) uint32 {
 	day += 719_468 // Since 0000-03-01.
 	era, inEra := day/146_097, day%146_097

@@ -48,9 +48,9 @@ func HashShort(seed, head, tail uint64, length int) uint64 {
 	return finish(seed, seed, head, tail, uint64(length)) //nolint:gosec // 8 to 16.
 }
 
-// ShortKeys are the values that HashShort mixes into its two multiplications for one seed and one length, for code that hashes
-// many texts of that length. With hi, lo = (head^k[0]) * (tail^k[1]) the hash is fold(lo^k[2], hi^k[3]), where fold multiplies
-// and xors the halves of the product.
+// ShortKeys are the values that HashShort mixes into its two multiplications for one seed and one length, for code that
+// hashes many texts of that length. With hi, lo = (head^k[0]) * (tail^k[1]) the hash is fold(lo^k[2], hi^k[3]), where
+// fold multiplies and xors the halves of the product.
 type ShortKeys [4]uint64
 
 // ShortKeysOf returns the ShortKeys of a seed and a length of 8 to 16 bytes.
@@ -77,8 +77,8 @@ func Mix(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// AppendFold appends text with its case folded: every rune is replaced by the smallest rune that is equal to it under Unicode
-// simple case folding, which bytes.EqualFold uses. Locations are hashed in this form.
+// AppendFold appends text with its case folded: every rune is replaced by the smallest rune that is equal to it under
+// Unicode simple case folding, which bytes.EqualFold uses. Locations are hashed in this form.
 func AppendFold(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf && c != 'k' && c != 's' && c != 'K' && c != 'S' {

@@ -8,13 +8,15 @@ import (
 	"strings"
 )
 
-// keywords holds the keyword triggers. The words of all keywords are numbered. A keyword is a kind of match and a list of word
-// numbers, and a search query becomes a list of word numbers by one look-up for each word, so matching compares numbers.
+// keywords holds the keyword triggers. The words of all keywords are numbered. A keyword is a kind of match and a list
+// of word numbers, and a search query becomes a list of word numbers by one look-up for each word, so matching compares
+// numbers.
 //
-// To find the products of a search that names neither products nor a category, each keyword is listed under the one of its
-// words that has the fewest keywords so far, and lists the products with bids that have the keyword. A bid without any
-// trigger matches every request; products with such a bid are listed under a keyword without words, one per marketplace. As
-// with categories, a list of products may contain stale entries, because a reader checks each bid anyway.
+// To find the products of a search that names neither products nor a category, each keyword is listed under the one of
+// its words that has the fewest keywords so far, and lists the products with bids that have the keyword. A bid without
+// any trigger matches every request; products with such a bid are listed under a keyword without words, one per
+// marketplace. As with categories, a list of products may contain stale entries, because a reader checks each bid
+// anyway.
 type keywords struct {
 	rows[keywordRow]
 	byKey     map[string]uint32 // By marketplace, kind and text.
@@ -127,7 +129,8 @@ func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	return all
 }
 
-// updatePostings moves a product from the keywords that one of its bids had before to those that the bid has after a change.
+// updatePostings moves a product from the keywords that one of its bids had before to those that the bid has after a
+// change.
 func (m *Market) repost(product uint32, before, after []uint32) {
 	for _, i := range after {
 		if !slices.Contains(before, i) {

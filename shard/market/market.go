@@ -1,9 +1,9 @@
-// Package market holds what auctions read: products, categories, campaigns and bids of all marketplaces, as one immutable
-// view per node behind an atomic pointer.
+// Package market holds what auctions read: products, categories, campaigns and bids of all marketplaces, as one
+// immutable view per node behind an atomic pointer.
 //
-// The replicated machines of all Raft groups feed one Market (see Feed), and Publish makes everything fed so far visible at
-// once. Readers load the view once per request and take no lock. The only values that change within a view are each
-// campaign's Balances, which the applier of the campaign's group stores and auctions load.
+// The replicated machines of all Raft groups feed one Market (see Feed), and Publish makes everything fed so far
+// visible at once. Readers load the view once per request and take no lock. The only values that change within a view
+// are each campaign's Balances, which the applier of the campaign's group stores and auctions load.
 package market
 
 import (
@@ -14,12 +14,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Market is the single writer of the view. It stores what the Raft groups feed in tables that share almost all of their memory
-// with the published view, and publishes the next view.
+// Market is the single writer of the view. It stores what the Raft groups feed in tables that share almost all of their
+// memory with the published view, and publishes the next view.
 //
-// Texts are interned: every mentioned product, category, vendor and location gets a row number that is valid in this process
-// only, and everything else refers to it by that number. So a bid may be fed before its product, and a product before its
-// categories; each takes effect as soon as the other arrives. Row numbers differ between nodes and never leave the process.
+// Texts are interned: every mentioned product, category, vendor and location gets a row number that is valid in this
+// process only, and everything else refers to it by that number. So a bid may be fed before its product, and a product
+// before its categories; each takes effect as soon as the other arrives. Row numbers differ between nodes and never
+// leave the process.
 //
 // LOCKS: mu guards everything except the atomic pointers. Feeders hold it for one call.
 type Market struct {
@@ -82,8 +83,8 @@ type Floor struct {
 	category uint32
 }
 
-// New returns an empty market. The seed keys every hash of the tables. It should be secret and random, so that a client cannot
-// choose ids that collide in a table. Auction results do not depend on it.
+// New returns an empty market. The seed keys every hash of the tables. It should be secret and random, so that a client
+// cannot choose ids that collide in a table. Auction results do not depend on it.
 func New(seed uint64) *Market { return newMarket(seed, Hash) }
 
 func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
@@ -151,9 +152,10 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	}
 }
 
-// Publish makes everything fed so far visible to the auctions that start after it returns. It takes microseconds plus time in
-// proportion to what changed; without a change it does nothing. When a third of an arena has become waste, Publish compacts
-// the arena first. That copies two rows for every row that was wasted, so a bulk load takes linear time.
+// Publish makes everything fed so far visible to the auctions that start after it returns. It takes microseconds plus
+// time in proportion to what changed; without a change it does nothing. When a third of an arena has become waste,
+// Publish compacts the arena first. That copies two rows for every row that was wasted, so a bulk load takes linear
+// time.
 func (m *Market) Publish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -5,13 +5,13 @@ import (
 	"maps"
 )
 
-// places holds the places where banners or sponsored brands are shown. A place is a media slot or a placement, named by its
-// external id. The bids of a place are stored in a block of rows like those of a product: the place is interned among the
-// products, under a key that no product id can have, because 0xff does not occur in UTF-8. So all code that manages blocks of
-// bids also manages those of places.
+// places holds the places where banners or sponsored brands are shown. A place is a media slot or a placement, named by
+// its external id. The bids of a place are stored in a block of rows like those of a product: the place is interned
+// among the products, under a key that no product id can have, because 0xff does not occur in UTF-8. So all code that
+// manages blocks of bids also manages those of places.
 //
-// The contents of their records are in a map that is copied before its first change in an edition. BOUND: a marketplace has
-// thousands of places, not millions.
+// The contents of their records are in a map that is copied before its first change in an edition. BOUND: a marketplace
+// has thousands of places, not millions.
 type places struct {
 	byKey map[string]*Place
 	owned uint64 // The edition in which byKey was copied.
@@ -80,8 +80,8 @@ func (m *Market) DeletePlacement(marketplace uint16, p *Placement) {
 	m.setPlace(marketplace, aliasKind, p.ID, nil)
 }
 
-// Placement returns a placement by external id or UUID, nil when there is none. It builds keys in scratch and returns that memory
-// as key, for reuse.
+// Placement returns a placement by external id or UUID, nil when there is none. It builds keys in scratch and returns
+// that memory as key, for reuse.
 func (v *View) Placement(scratch []byte, marketplace uint16, id []byte) (place *Place, key []byte) {
 	key = AppendPlaceKey(scratch, marketplace, SponsoredBrand, id)
 	if place = v.Place(key); place == nil {

@@ -2,7 +2,8 @@
 
 package market
 
-// prefetch prefetches tags[hash&mask] for n hashes. The first hash is at first, each further one stride bytes behind the last.
+// prefetch prefetches tags[hash&mask] for n hashes. The first hash is at first, each further one stride bytes behind
+// the last.
 //
 //go:noescape
 func prefetch(tags *uint64, mask uint64, first *uint64, stride, n uintptr)

@@ -2,12 +2,13 @@ package market
 
 import "unsafe"
 
-// Prefetcher collects addresses that will be read soon and prefetches their cache lines together. Following an id from the
-// table to product, bid and campaign waits for one cache line after the other. With a prefetch, the lines of many ids are
-// loaded at the same time while the processor continues. Prefetching changes only the time: results never depend on it.
+// Prefetcher collects addresses that will be read soon and prefetches their cache lines together. Following an id from
+// the table to product, bid and campaign waits for one cache line after the other. With a prefetch, the lines of many
+// ids are loaded at the same time while the processor continues. Prefetching changes only the time: results never
+// depend on it.
 //
-// The zero value is ready to use. It holds addresses as uintptr instead of pointers, because nothing is read through them: the
-// prefetch of an address that is no longer valid has no effect.
+// The zero value is ready to use. It holds addresses as uintptr instead of pointers, because nothing is read through
+// them: the prefetch of an address that is no longer valid has no effect.
 type Ahead struct {
 	lines [aheadMax]uintptr
 	n     int
@@ -45,8 +46,8 @@ func (a *Ahead) Tags(v *View, hash uint64) {
 // AddProduct adds the row of a product.
 func (a *Ahead) Product(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }
 
-// AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins: the bid,
-// its campaign, the campaign's balances, and the product's id.
+// AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins:
+// the bid, its campaign, the campaign's balances, and the product's id.
 func (a *Ahead) Offer(v *View, r *ProductRow) {
 	a.add(unsafe.Pointer(&v.texts[r.key>>byteChunkBits][r.key%byteChunkSize]))
 	if r.Bids == 0 {

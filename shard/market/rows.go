@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/h3"
 )
 
-// rows is an array of rows that grows at its end. Before a row that is part of a published view is changed, its chunk is copied,
-// at most once between two publications. The spine of chunk pointers is copied with the first chunk. So one change among a
-// million rows copies one chunk and 2,000 pointers, and a bulk load copies nothing twice.
+// rows is an array of rows that grows at its end. Before a row that is part of a published view is changed, its chunk
+// is copied, at most once between two publications. The spine of chunk pointers is copied with the first chunk. So one
+// change among a million rows copies one chunk and 2,000 pointers, and a bulk load copies nothing twice.
 //
 // INVARIANT: memory that a published view can reach (rows below publishedRows) is never written again.
 type rows[T any] struct {
@@ -30,8 +30,9 @@ const (
 	chunkRows = 1 << chunkBits
 )
 
-// at returns row i. It computes the address because for an index into the chunk the compiler would first read the chunk's first
-// byte as a nil check, which loads an unneeded cache line for every row. The spine contains no nil pointer.
+// at returns row i. It computes the address because for an index into the chunk the compiler would first read the
+// chunk's first byte as a nil check, which loads an unneeded cache line for every row. The spine contains no nil
+// pointer.
 func (f *frozen[T]) at(i uint32) *T {
 	var row T
 	return (*T)(unsafe.Add(unsafe.Pointer(f.spine[i>>chunkBits]), uintptr(i%chunkRows)*unsafe.Sizeof(row)))
@@ -69,8 +70,8 @@ func (r *rows[T]) freeze() frozen[T] {
 	return r.frozen
 }
 
-// ProductRow is one interned product id. A row is added when a product, bid or trigger first mentions the id, and is never
-// removed.
+// ProductRow is one interned product id. A row is added when a product, bid or trigger first mentions the id, and is
+// never removed.
 type ProductRow struct {
 	Quality     uint32 // In units of 1/QualityOne.
 	Bids        uint32 // Number of bids that target the product.
@@ -149,7 +150,8 @@ type categoryRow struct {
 	// members are the products with bids that name this category itself; some entries may be stale or repeated.
 	members []uint32
 	parent  uint32 // noCategory at a root.
-	// The categories of the subtree have the positions [from, to) of the view's walk; from equals to for an unknown category.
+	// The categories of the subtree have the positions [from, to) of the view's walk; from equals to for an unknown
+	// category.
 	from, to    uint32
 	key         uint32
 	keyLen      uint16

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// segments holds the user segments. Each is a set of keyed user hashes that is replaced as a whole. A campaign may name a segment
-// that has no users, or none yet; then no user is in it.
+// segments holds the user segments. Each is a set of keyed user hashes that is replaced as a whole. A campaign may name
+// a segment that has no users, or none yet; then no user is in it.
 type segments struct {
 	rows[segmentRow]
 	byKey map[string]uint32 // By marketplace and id.

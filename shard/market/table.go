@@ -8,15 +8,16 @@ import (
 // table maps the keyed hash of a text to the ordinal of its row. It is insert-only and shared by every view that was
 // published since it was built, so that adding a text costs no copy.
 //
-// A bucket has seven entries. Its tag word holds their 8-bit tags and, in its top byte, one overflow bit for each of eight
-// classes of hashes: the bit says that an insertion of that class continued in the next bucket. Seven words of another array
-// hold the 32-bit fingerprints and the ordinals. The tag words have an array of their own because a miss reads nothing else:
-// they are an eighth of the table, so that most of what auctions look up stays in the CPU cache (2 MB for a million texts).
+// A bucket has seven entries. Its tag word holds their 8-bit tags and, in its top byte, one overflow bit for each of
+// eight classes of hashes: the bit says that an insertion of that class continued in the next bucket. Seven words of
+// another array hold the 32-bit fingerprints and the ordinals. The tag words have an array of their own because a miss
+// reads nothing else: they are an eighth of the table, so that most of what auctions look up stays in the CPU cache (2
+// MB for a million texts).
 //
-// INVARIANT: an entry is never removed or moved, and the entries of a bucket fill in order. So the first entry of a chain with
-// the tag and fingerprint of a hash is either the one inserted for that text or has the hashCollision bit.
-// OWNERSHIP: there is one writer; readers may read at any time. The writer stores an entry before its tag. Readers ignore
-// ordinals that their view does not have yet.
+// INVARIANT: an entry is never removed or moved, and the entries of a bucket fill in order. So the first entry of a
+// chain with the tag and fingerprint of a hash is either the one inserted for that text or has the hashCollision bit.
+// OWNERSHIP: there is one writer; readers may read at any time. The writer stores an entry before its tag. Readers
+// ignore ordinals that their view does not have yet.
 type table struct {
 	Sieve            // The tag words by bucket. mask is at most 2^24 - 1, so bucket, fingerprint and tag use different bits.
 	entries []uint64 // bucketStride words for each bucket, the last one unused.
@@ -29,11 +30,11 @@ const (
 	tagOnes      = 0x0001010101010101
 	tagHighs     = 0x0080808080808080
 
-	// hashCollision marks an entry that has the same bucket chain, tag and fingerprint as another one, so that a reader must
-	// compare the texts.
+	// hashCollision marks an entry that has the same bucket chain, tag and fingerprint as another one, so that a reader
+	// must compare the texts.
 	twin = 1 << 31
-	// hadBid marks a product that has had a bid. It is in the cache line that a look-up reads anyway, so that products without
-	// a bid, which are most, do not cost the cache line of their row.
+	// hadBid marks a product that has had a bid. It is in the cache line that a look-up reads anyway, so that products
+	// without a bid, which are most, do not cost the cache line of their row.
 	offered     = 1 << 30
 	ordinalMask = offered - 1 // BOUND: rows of one table.
 
@@ -48,7 +49,8 @@ func newTable(buckets int) *table {
 	}
 }
 
-// full reports whether the next insertion should go into a table of twice the size, because 3/4 of the entries are used.
+// full reports whether the next insertion should go into a table of twice the size, because 3/4 of the entries are
+// used.
 func (t *table) full() bool {
 	return t.used*4 >= len(t.tags)*bucketSlots*3 && len(t.tags) < bucketsMax
 }
@@ -63,30 +65,30 @@ func overflowOf(hash uint64) uint64 { return 1 << overflowBit(hash) }
 
 func overflowBit(hash uint64) uint64 { return (56 | hash>>61) & 63 }
 
-// matches returns a word in which the top bit of byte i is set if tag i equals the tag. Rarely, the bit of a higher byte is
-// set although its tag differs.
+// matches returns a word in which the top bit of byte i is set if tag i equals the tag. Rarely, the bit of a higher
+// byte is set although its tag differs.
 func matches(tags, tag uint64) uint64 {
 	x := tags ^ tag*tagOnes
 	return (x - tagOnes) & ^x & tagHighs
 }
 
-// TagFilter rules out nearly all hashes that a table does not contain, from its tag words alone. It is a value, so that a loop
-// over many hashes keeps it in registers.
+// TagFilter rules out nearly all hashes that a table does not contain, from its tag words alone. It is a value, so that
+// a loop over many hashes keeps it in registers.
 type Sieve struct {
 	tags []uint64
 	mask uint64
 }
 
-// MayContain returns 1 for every hash that the table contains, and 0 for nearly all others. It reads one word and has no
-// branch, so that the processor overlaps the cache misses of many calls.
+// MayContain returns 1 for every hash that the table contains, and 0 for nearly all others. It reads one word and has
+// no branch, so that the processor overlaps the cache misses of many calls.
 func (s Sieve) Passes(hash uint64) int {
 	tags := atomic.LoadUint64(&s.tags[hash&s.mask])
 	match := (matches(tags, tagOf(hash)) + 1<<63 - 1) >> 63 // 1 if any tag matches, else 0.
 	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
 }
 
-// Words returns the words that MayContain reads: for a hash the word at index hash&mask. For the zero TagFilter it returns one
-// word that is 0.
+// Words returns the words that MayContain reads: for a hash the word at index hash&mask. For the zero TagFilter it
+// returns one word that is 0.
 func (s Sieve) Words() (first *uint64, mask uint64) {
 	if len(s.tags) == 0 {
 		return &noTags, 0
@@ -101,9 +103,9 @@ func (s Sieve) Is(t Sieve) bool {
 	return len(s.tags) == len(t.tags) && (len(s.tags) == 0 || &s.tags[0] == &t.tags[0])
 }
 
-// Prefetch prefetches the words that MayContain will read for n hashes. The first hash is at first, each further one stride
-// bytes behind the last. A load instruction stays in the processor's queue until its data arrives, so only a limited number of
-// loads overlap; a prefetch instruction completes at once.
+// Prefetch prefetches the words that MayContain will read for n hashes. The first hash is at first, each further one
+// stride bytes behind the last. A load instruction stays in the processor's queue until its data arrives, so only a
+// limited number of loads overlap; a prefetch instruction completes at once.
 // REQUIRES: all n hashes are in the allocation that first points into.
 func (s Sieve) Prefetch(first *uint64, stride uintptr, n int) {
 	words, mask := s.Words()
@@ -188,7 +190,8 @@ func (t *table) offer(hash uint64, ordinal uint32) {
 	}
 }
 
-// markCollisions sets the bit hashCollision in every entry that a probe for the hash returns, and reports whether there is any.
+// markCollisions sets the bit hashCollision in every entry that a probe for the hash returns, and reports whether there
+// is any.
 func (t *table) markTwins(hash uint64) bool {
 	found := false
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
@@ -206,7 +209,8 @@ func (t *table) markTwins(hash uint64) bool {
 	}
 }
 
-// freeEntries returns a word whose lowest set bit is the top bit of the byte of the first free entry, or bit 63 if none is free.
+// freeEntries returns a word whose lowest set bit is the top bit of the byte of the first free entry, or bit 63 if none
+// is free.
 func freeEntries(tags uint64) uint64 {
 	return (tags-tagOnes)&^tags&tagHighs | 1<<63
 }

@@ -18,7 +18,8 @@ func (t *table) find(hash uint64) (found []uint32, twins bool) {
 	}
 }
 
-// Whatever was inserted is found, by its full hash alone if no other looks the same, and the quick test lets it through.
+// Whatever was inserted is found, by its full hash alone if no other looks the same, and the quick test lets it
+// through.
 func TestTableFinds(t *testing.T) {
 	for _, bits := range []uint64{0, 3, 1<<24 | 7, 0xff000000000000ff, ^uint64(0)} { // Bits of the hash that differ at all.
 		r := rand.New(rand.NewPCG(1, bits))
@@ -86,7 +87,8 @@ func TestTableOffer(t *testing.T) {
 	}
 }
 
-// A prefetch gives no result to look at: it must read no hash beyond the last, whatever that points to, and change nothing.
+// A prefetch gives no result to look at: it must read no hash beyond the last, whatever that points to, and change
+// nothing.
 func TestPrefetchChangesNothing(t *testing.T) {
 	table := newTable(bucketsMin)
 	hashes := make([]uint64, 64)

@@ -4,8 +4,8 @@ import "github.com/gavel-ads/gavel/shard/money"
 
 // This file holds the targeting of campaigns: users, hours, frequency and reserve prices.
 
-// SegmentRules are the segment rules of a campaign that are in force; rules that are switched off are not contained. An unknown
-// user (no opaqueUserId) is in no segment.
+// SegmentRules are the segment rules of a campaign that are in force; rules that are switched off are not contained. An
+// unknown user (no opaqueUserId) is in no segment.
 type SegmentRules struct {
 	Include     []string // The user must be in one of them; empty: all users.
 	Exclude     []string // The user must be in none of them.
@@ -34,8 +34,8 @@ const (
 
 // Cap is a frequency restriction in force: at most Limit interactions of one user within one period.
 type Cap struct {
-	// Type is the id of the restriction type in the interface, 1 to RestrictionTypes. Types are ordered by level (campaign, bid),
-	// then by interaction (impressions, clicks, conversions), then by period (daily, weekly, monthly).
+	// Type is the id of the restriction type in the interface, 1 to RestrictionTypes. Types are ordered by level
+	// (campaign, bid), then by interaction (impressions, clicks, conversions), then by period (daily, weekly, monthly).
 	Type  uint8
 	Limit uint32
 }
@@ -51,7 +51,8 @@ const (
 	CapInteractions = int(CapConversions) + 1
 )
 
-// OfBid reports whether the cap counts the interactions with one bid; otherwise it counts those with all bids of the campaign.
+// OfBid reports whether the cap counts the interactions with one bid; otherwise it counts those with all bids of the
+// campaign.
 func (c Cap) OfBid() bool { return c.Type > RestrictionTypes/2 }
 
 // Interaction returns what the cap counts.
@@ -62,8 +63,8 @@ func (c Cap) Interaction() CapInteraction {
 // Period returns the length of the cap's period: Daily, Weekly or Monthly.
 func (c Cap) Period() Period { return Period((c.Type - 1) % 3) }
 
-// ReserveRule sets a reserve price where it applies. The reserve price of a bid is the highest of all rules that apply and of the
-// marketplace's own price for the charge type.
+// ReserveRule sets a reserve price where it applies. The reserve price of a bid is the highest of all rules that apply
+// and of the marketplace's own price for the charge type.
 type ReserveRule struct {
 	Charge ChargeType
 	Amount money.Micros
@@ -72,8 +73,8 @@ type ReserveRule struct {
 	Format    AdFormat
 	// Place is the external id of a media slot or placement; empty: the rule applies everywhere, also to listings.
 	Place string
-	// Category limits the rule to products in that category or a descendant and, for other targets, to auctions whose category
-	// context names the category or a descendant. Empty: no limit.
+	// Category limits the rule to products in that category or a descendant and, for other targets, to auctions whose
+	// category context names the category or a descendant. Empty: no limit.
 	Category string
 }
 

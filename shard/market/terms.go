@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps and products. Most campaigns have none, so
-// it is stored apart from CampaignRow, which is read for every bid. A value never changes once it is in a view.
+// CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps and products. Most campaigns have
+// none, so it is stored apart from CampaignRow, which is read for every bid. A value never changes once it is in a
+// view.
 type CampaignTerms struct {
 	Include     []uint32 // Segments. The user must be in one of them; empty: all users.
 	Exclude     []uint32 // Segments. The user must be in none of them.
@@ -53,9 +54,10 @@ func (m *Market) setTerms(i uint32, c *Campaign) bool {
 // Terms returns the targeting of a campaign. REQUIRES: its row has the flag CampaignHasTerms.
 func (v *View) Terms(campaign uint32) *CampaignTerms { return *v.terms.at(campaign) }
 
-// PacingState is the pacing of a campaign, in one word that auctions read. The high half is the probability that the campaign
-// competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of 1/2^31. 0 stops the
-// campaign. Its address stays valid until the process ends. It is PacingOpen until the pacing controller stores another value.
+// PacingState is the pacing of a campaign, in one word that auctions read. The high half is the probability that the
+// campaign competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of
+// 1/2^31. 0 stops the campaign. Its address stays valid until the process ends. It is PacingOpen until the pacing
+// controller stores another value.
 type Gate struct{ atomic.Uint64 }
 
 // PacingOpen lets every bid compete unchanged.
@@ -70,8 +72,8 @@ const (
 // PacingState returns the pacing state of a campaign.
 func (v *View) Gate(campaign uint32) *Gate { return &v.Slot(campaign).gate }
 
-// PacingStateOf returns the pacing state of a campaign by group and ordinal, for the pacing controller. It returns nil when
-// PutCampaign was never called for the campaign.
+// PacingStateOf returns the pacing state of a campaign by group and ordinal, for the pacing controller. It returns nil
+// when PutCampaign was never called for the campaign.
 func (m *Market) GateOf(c *Campaign) *Gate {
 	m.mu.Lock()
 	defer m.mu.Unlock()

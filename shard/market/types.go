@@ -48,11 +48,12 @@ const (
 	ChargeTypes = 4
 )
 
-// Charged reports whether a win of the charge type can be charged. A CPA win cannot, because no command charges the purchase that
-// would pay for it. A CPA campaign would win without ever being charged, so it does not compete.
+// Charged reports whether a win of the charge type can be charged. A CPA win cannot, because no command charges the
+// purchase that would pay for it. A CPA campaign would win without ever being charged, so it does not compete.
 func (t ChargeType) Charged() bool { return t != CPA }
 
-// Vendor is a seller. The ids of its account and default wallet follow from its id (ids.AccountOf, ids.DefaultWalletOf).
+// Vendor is a seller. The ids of its account and default wallet follow from its id (ids.AccountOf,
+// ids.DefaultWalletOf).
 type Vendor struct {
 	ID            string // 1 to 255 characters, the marketplace's own.
 	Name          string
@@ -132,8 +133,8 @@ const (
 	FirstPrice
 )
 
-// Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part of it;
-// see Balances.
+// Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part
+// of it; see Balances.
 type Campaign struct {
 	ID              ids.UUID // Its shard equals the shard of the vendor's account.
 	Ordinal         uint32   // Within the raft group, from 1, never reused; part of the resolvedBidId.
@@ -160,8 +161,9 @@ type Campaign struct {
 	UpdatedMillis   int64
 	Products        []string // productIds of a banner or sponsored-brand campaign.
 	Segments        SegmentRules
-	// Schedule holds the factor of the bids in each local hour of the week, from Monday 00:00, in units of 1/ScheduleOne. With 0
-	// the campaign does not compete in that hour. It has ScheduleHours values, or none: bids are unchanged at all hours.
+	// Schedule holds the factor of the bids in each local hour of the week, from Monday 00:00, in units of 1/ScheduleOne.
+	// With 0 the campaign does not compete in that hour. It has ScheduleHours values, or none: bids are unchanged at all
+	// hours.
 	Schedule []uint16
 	Caps     []Cap  // Frequency restrictions in force, at most one of each type.
 	Document []byte // Further members as the management API stored them; opaque to the engine.
@@ -202,7 +204,8 @@ const (
 // IsKeyword reports whether the trigger compares with the search query.
 func (k TriggerKind) IsKeyword() bool { return k >= TriggerExact }
 
-// IsNegative reports whether the trigger excludes the bid. A bid with only negative triggers matches all other requests.
+// IsNegative reports whether the trigger excludes the bid. A bid with only negative triggers matches all other
+// requests.
 func (k TriggerKind) IsNegative() bool { return k >= TriggerNotExact }
 
 // Trigger is one condition under which a bid competes or, for a negative kind, one under which it does not.
@@ -213,8 +216,8 @@ type Trigger struct {
 	Words []string
 }
 
-// Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that no other
-// campaign shares.
+// Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that
+// no other campaign shares.
 //
 // INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
 type Slot struct {
@@ -241,14 +244,15 @@ type Feed interface {
 	PutCampaign(c *Campaign) *Slot
 	// PutBid adds or replaces a bid, or removes it if it is Deleted. REQUIRES: PutCampaign was called for its campaign.
 	PutBid(c *Campaign, b *Bid)
-	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of the
-	// replicated state: a Load does not report earlier ones again.
+	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of
+	// the replicated state: a Load does not report earlier ones again.
 	Met(c *Campaign, x *Meeting)
-	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes them.
+	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes
+	// them.
 	PutSegment(marketplace uint16, id string, users []uint64)
 	DeleteSegment(marketplace uint16, id string)
-	// Reset removes the campaigns and bids of a group and, with meta, also the marketplaces, the catalog and the segments. It is
-	// called before a group is loaded, also after the installation of a snapshot.
+	// Reset removes the campaigns and bids of a group and, with meta, also the marketplaces, the catalog and the segments.
+	// It is called before a group is loaded, also after the installation of a snapshot.
 	Reset(g ids.Group, meta bool)
 	// Publish makes everything fed so far visible to the auctions that start after it returns.
 	Publish()

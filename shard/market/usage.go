@@ -2,12 +2,13 @@ package market
 
 import "encoding/binary"
 
-// Usage counts the campaigns, bids and products of a marketplace, or the campaigns and bids of one vendor. Terminated campaigns
-// and their bids are not counted, because they do not slow down auctions. Products belong to the marketplace, so a vendor has
-// none.
+// Usage counts the campaigns, bids and products of a marketplace, or the campaigns and bids of one vendor. Terminated
+// campaigns and their bids are not counted, because they do not slow down auctions. Products belong to the marketplace,
+// so a vendor has none.
 type Usage struct{ Campaigns, Bids, Products int }
 
-// usage keeps the counts up to date as the market is fed, so that a query takes two look-ups, whatever the size of the market.
+// usage keeps the counts up to date as the market is fed, so that a query takes two look-ups, whatever the size of the
+// market.
 type usage struct {
 	ofMarketplace map[uint16]*Usage
 	ofVendor      map[uint32]*Usage // By the vendor's row.

@@ -59,10 +59,12 @@ func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownD
 // ProductFilter returns the filter that rules out nearly all hashes of unknown product ids.
 func (v *View) Products() Sieve { return v.productTable.Sieve }
 
-// Product returns the row of a product id with the given hash. It compares neither the id nor the marketplace, except where
-// two interned ids have the same bits of their hashes in the table. So a wrong row is as rare as two equal 60-bit hashes.
-// REQUIRES: the caller confirms with IsProduct where a wrong row would matter. Because Product reads no row, a loop over many
-// ids overlaps the cache misses of their entries. With onlyWithBids, products that never had a bid may be reported as absent.
+// Product returns the row of a product id with the given hash. It compares neither the id nor the marketplace, except
+// where two interned ids have the same bits of their hashes in the table. So a wrong row is as rare as two equal 60-bit
+// hashes.
+// REQUIRES: the caller confirms with IsProduct where a wrong row would matter. Because Product reads no row, a loop
+// over many ids overlaps the cache misses of their entries. With onlyWithBids, products that never had a bid may be
+// reported as absent.
 func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyWithBids bool) (row uint32, ok bool) {
 	t := v.productTable
 	p := t.probe(hash)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Subtree is a category with its descendants, as the range of positions [From, To) of the view's depth-first walk. The range is
-// empty for a category that is not in the catalog.
+// Subtree is a category with its descendants, as the range of positions [From, To) of the view's depth-first walk. The
+// range is empty for a category that is not in the catalog.
 type Subtree struct {
 	Category uint32
 	From, To uint32
@@ -55,8 +55,8 @@ func (v *View) Size(s Subtree) int {
 	return n
 }
 
-// CategoryMembers returns the products with bids that name the category at a position of the walk. Some entries are stale or
-// repeated; InSubtree decides.
+// CategoryMembers returns the products with bids that name the category at a position of the walk. Some entries are
+// stale or repeated; InSubtree decides.
 func (v *View) Members(position uint32) []uint32 { return v.categories.at(v.walk[position]).members }
 
 // FloorTree returns the category of a reserve rule that has one, with its descendants.
@@ -65,14 +65,15 @@ func (v *View) FloorTree(f *Floor) Subtree {
 	return Subtree{Category: f.category, From: r.from, To: r.to}
 }
 
-// Travel is a kind of travel at a site, as the pseudo categories of travelKeys. A category that no product names is noCategory.
+// Travel is a kind of travel at a site, as the pseudo categories of travelKeys. A category that no product names is
+// noCategory.
 type Travel struct {
 	kind, anySite, site uint32
 	known               bool
 }
 
-// Travel looks up a kind of travel ("hotels", "flights") and a site. It builds keys in scratch and returns that memory as key,
-// for reuse.
+// Travel looks up a kind of travel ("hotels", "flights") and a site. It builds keys in scratch and returns that memory
+// as key, for reuse.
 func (v *View) Travel(scratch []byte, marketplace uint16, kind string, site []byte) (t Travel, key []byte) {
 	find := func() uint32 {
 		if tree, ok := v.Subtree(marketplace, v.hash(seedOf(v.seed, marketplace), key), key); ok {
@@ -90,7 +91,8 @@ func (v *View) Travel(scratch []byte, marketplace uint16, kind string, site []by
 	return t, key
 }
 
-// TravelMembers returns the products with bids of a kind of travel. Some entries are stale or repeated; IsTravel decides.
+// TravelMembers returns the products with bids of a kind of travel. Some entries are stale or repeated; IsTravel
+// decides.
 func (v *View) TravelMembers(t Travel) []uint32 {
 	if !t.known {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// The campaign of a WhatIf has a group number that no Raft group has. All of them use the same id and ordinal, one after the
-// other.
+// The campaign of a WhatIf has a group number that no Raft group has. All of them use the same id and ordinal, one
+// after the other.
 const (
 	supposedGroup   = ids.Group(300)
 	supposedOrdinal = 1
@@ -18,19 +18,19 @@ var SupposedID = ids.UUID{6: 0x70, 8: 0x80, 15: 1}
 
 // WhatIf describes a hypothetical market: the current one with one more campaign and, optionally, without another one.
 type Supposition struct {
-	// Campaign competes in the view regardless of its dates, status and Active, and with unlimited balances. Its id, group and
-	// ordinal are ignored.
+	// Campaign competes in the view regardless of its dates, status and Active, and with unlimited balances. Its id, group
+	// and ordinal are ignored.
 	Campaign Campaign
 	Bids     []Bid
 	Without  *Campaign // A campaign that does not compete in the view; nil: all others compete.
 }
 
-// WhatIfView returns the view of a hypothetical market, for auctions that have no effect. No other reader sees the view, and
-// later publications do not contain the campaign. Two things remain: texts that the bids mention stay interned, and their
-// products are marked as having had a bid.
+// WhatIfView returns the view of a hypothetical market, for auctions that have no effect. No other reader sees the
+// view, and later publications do not contain the campaign. Two things remain: texts that the bids mention stay
+// interned, and their products are marked as having had a bid.
 //
-// The campaign is fed like any other, frozen into a view and removed again under one lock. Feeders wait a few microseconds
-// for each bid.
+// The campaign is fed like any other, frozen into a view and removed again under one lock. Feeders wait a few
+// microseconds for each bid.
 func (m *Market) Suppose(s *Supposition) *View {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// What a supposed campaign changes is seen in its own view and nowhere else: auctions on that view end as in a market that was
-// made so, and those of the views before and after as if nobody had supposed anything.
+// What a supposed campaign changes is seen in its own view and nowhere else: auctions on that view end as in a market
+// that was made so, and those of the views before and after as if nobody had supposed anything.
 func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))

@@ -11,9 +11,9 @@ const DecimalLenMax = 32 // BOUND: the interface's bound on a number; so a decim
 // ErrSyntax is returned for a text that is not a JSON number or is longer than DecimalLenMax.
 var ErrSyntax = errors.New("not a decimal number of at most 32 characters")
 
-// ParseDecimal converts an amount in major units, written as a JSON number (12, 12.5, 1.25e1), to micro-units. Digits beyond a
-// micro-unit are rounded half to even. The conversion is otherwise exact, because it uses no float. It returns ErrSyntax, or
-// ErrRange for an amount outside ±MaxMicros.
+// ParseDecimal converts an amount in major units, written as a JSON number (12, 12.5, 1.25e1), to micro-units. Digits
+// beyond a micro-unit are rounded half to even. The conversion is otherwise exact, because it uses no float. It returns
+// ErrSyntax, or ErrRange for an amount outside ±MaxMicros.
 func ParseDecimal[Text ~string | ~[]byte](text Text) (Micros, error) {
 	var d decimal
 	if !read(&d, text) {
@@ -22,9 +22,9 @@ func ParseDecimal[Text ~string | ~[]byte](text Text) (Micros, error) {
 	return d.micros()
 }
 
-// ParseFraction converts a JSON number from 0 to 1 to units of 2^-shift, rounded half to even. It is for factors of amounts, such as
-// quality scores, which are fixed-point for the same reason as amounts. It returns ErrSyntax, or ErrRange for a number outside 0
-// to 1; the range is checked before rounding. REQUIRES: shift is at most 30.
+// ParseFraction converts a JSON number from 0 to 1 to units of 2^-shift, rounded half to even. It is for factors of
+// amounts, such as quality scores, which are fixed-point for the same reason as amounts. It returns ErrSyntax, or
+// ErrRange for a number outside 0 to 1; the range is checked before rounding. REQUIRES: shift is at most 30.
 func ParseFraction[Text ~string | ~[]byte](text Text, shift uint) (uint32, error) {
 	var d decimal
 	if !read(&d, text) {
@@ -96,7 +96,8 @@ func (d *decimal) push(c byte) {
 	d.n++
 }
 
-// exponentMax is the value at which an exponent saturates. With such an exponent every number is out of range or rounds to zero.
+// exponentMax is the value at which an exponent saturates. With such an exponent every number is out of range or rounds
+// to zero.
 const exponentMax = 1_000
 
 func readExponent[Text ~string | ~[]byte](text Text) (exponent int, ok bool) {
@@ -150,7 +151,8 @@ func (d *decimal) micros() (Micros, error) {
 	return Micros(m), nil //nolint:gosec // m is at most MaxMicros.
 }
 
-// roundsUp reports whether rounding half to even after keep digits goes away from zero. odd says that the last kept digit is odd.
+// roundsUp reports whether rounding half to even after keep digits goes away from zero. odd says that the last kept
+// digit is odd.
 func (d *decimal) roundsUp(keep int, odd bool) bool {
 	if keep >= d.n || d.digits[keep] < 5 {
 		return false
@@ -158,9 +160,10 @@ func (d *decimal) roundsUp(keep int, odd bool) bool {
 	return d.digits[keep] > 5 || keep+1 < d.n || odd // dₙ is not 0, so a digit behind the 5 breaks the tie.
 }
 
-// fraction returns the number in units of 2^-shift, rounded half to even, or ErrRange. It computes one bit after the other by
-// doubling the decimal digits: the carry over the point is the next bit. That is exact for any number of digits. The numbers
-// that real clients send have few digits, for which fractionShort needs one 128-bit multiplication and division.
+// fraction returns the number in units of 2^-shift, rounded half to even, or ErrRange. It computes one bit after the
+// other by doubling the decimal digits: the carry over the point is the next bit. That is exact for any number of
+// digits. The numbers that real clients send have few digits, for which fractionShort needs one 128-bit multiplication
+// and division.
 func (d *decimal) fraction(shift uint) (uint32, error) {
 	switch {
 	case d.n == 0:

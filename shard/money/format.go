@@ -2,7 +2,8 @@ package money
 
 import "strconv"
 
-// AppendDecimal appends the amount in major units as a JSON number, exactly and without trailing zeros: 12.95, -0.000001.
+// AppendDecimal appends the amount in major units as a JSON number, exactly and without trailing zeros: 12.95,
+// -0.000001.
 func AppendDecimal(dst []byte, m Micros) []byte {
 	if m < 0 {
 		dst = append(dst, '-')
@@ -23,9 +24,10 @@ func Minor(m Micros, exponent uint8) int64 {
 	return units
 }
 
-// AppendMinorDecimal appends the amount in minor units with at most four decimals, as in the report member adSpentDecimal. It is
-// exact for currencies with an exponent of two or more, where four decimals of the minor unit reach the micro-unit. For other
-// currencies further digits are truncated and not rounded, so that rounding the text half up gives the result of Minor.
+// AppendMinorDecimal appends the amount in minor units with at most four decimals, as in the report member
+// adSpentDecimal. It is exact for currencies with an exponent of two or more, where four decimals of the minor unit
+// reach the micro-unit. For other currencies further digits are truncated and not rounded, so that rounding the text
+// half up gives the result of Minor.
 func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
 	per := uint64(PerMinor(exponent)) //nolint:gosec // a power of ten.
 	value := magnitude(int64(m))

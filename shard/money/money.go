@@ -1,7 +1,8 @@
 // Package money holds amounts as whole micro-units, so that no amount is ever a float.
 //
-// One micro-unit is 1e-6 of the major unit of the marketplace's currency. The interface uses two other units: minor units (such as
-// cents, for campaign, bid, wallet and report amounts) and decimal major units (for prices and balances).
+// One micro-unit is 1e-6 of the major unit of the marketplace's currency. The interface uses two other units: minor
+// units (such as cents, for campaign, bid, wallet and report amounts) and decimal major units (for prices and
+// balances).
 package money
 
 import (

@@ -20,7 +20,8 @@ func (c *Counters) fields() [10]*int64 {
 	}
 }
 
-// AppendTo appends the stored form of c: one signed variable-length number for each counter, up to the last one that is not 0.
+// AppendTo appends the stored form of c: one signed variable-length number for each counter, up to the last one that is
+// not 0.
 func (c *Counters) AppendTo(dst []byte) []byte {
 	fields := c.fields()
 	n := len(fields)
@@ -52,8 +53,8 @@ func (c *Counters) Decode(b []byte) error {
 	return nil
 }
 
-// Purchase adds one purchased item to PurchaseQuantity and PurchaseAmount. Both saturate at money.MaxMicros, because counting must
-// not fail. They are reported sales and never money that Gavel charges.
+// Purchase adds one purchased item to PurchaseQuantity and PurchaseAmount. Both saturate at money.MaxMicros, because
+// counting must not fail. They are reported sales and never money that Gavel charges.
 func (c *Counters) Purchase(quantity int64, unitPrice money.Micros) {
 	c.PurchaseQuantity = saturate(c.PurchaseQuantity, quantity)
 	amount, ok := money.Mul(unitPrice, quantity)

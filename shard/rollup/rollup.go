@@ -1,11 +1,12 @@
-// Package rollup holds the counters behind every report: those of events for each campaign, bid and local hour, and those of
-// purchases for each product and local hour. The counters of one local hour are a cell. Reports sum the cells of their period.
+// Package rollup holds the counters behind every report: those of events for each campaign, bid and local hour, and
+// those of purchases for each product and local hour. The counters of one local hour are a cell. Reports sum the cells
+// of their period.
 package rollup
 
 import "github.com/gavel-ads/gavel/shard/money"
 
-// CellSeconds is the resolution of cell numbers: Unix time / 900 of the start of a local hour, because time zones differ
-// by quarter hours.
+// CellSeconds is the resolution of cell numbers: Unix time / 900 of the start of a local hour, because time zones
+// differ by quarter hours.
 const CellSeconds = 900
 
 // Counters are the counters of one cell, or the sums over several cells.

@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// The model of attempts: a list of all that were ever made, and the two numbers that the words of command.Attempt leave open.
+// The model of attempts: a list of all that were ever made, and the two numbers that the words of command.Attempt leave
+// open.
 const (
 	modelTick = 256    // Turns of an Advance.
 	modelKept = 65_536 // Turns for which an attempt is remembered, and may be on its way.
@@ -72,7 +73,8 @@ func (g *Generator) late() Step {
 	}
 }
 
-// Pause makes a command that is to be applied so many times in a row: the clock of a leader that nobody asks for anything.
+// Pause makes a command that is to be applied so many times in a row: the clock of a leader that nobody asks for
+// anything.
 func (g *Generator) Pause(ticks int) []byte {
 	g.Model.Now = max(g.Model.Now, g.now)
 	for range ticks {

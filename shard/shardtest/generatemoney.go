@@ -44,8 +44,8 @@ func (g *Generator) account() Step {
 	return Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
 }
 
-// MoneyStep makes a command that moves money, or lets it be moved: a Generator that makes only such, on the newest level,
-// meets far more transfers than one that makes everything.
+// MoneyStep makes a command that moves money, or lets it be moved: a Generator that makes only such, on the newest
+// level, meets far more transfers than one that makes everything.
 func (g *Generator) MoneyStep() Step {
 	g.tick()
 	kinds := []func() Step{

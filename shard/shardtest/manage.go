@@ -226,8 +226,8 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 	return command.Result{FirstOrdinal: first}
 }
 
-// Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the campaign as its
-// proposer has read it, when the command has an expectation.
+// Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the
+// campaign as its proposer has read it, when the command has an expectation.
 func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.Result {
 	c := m.campaign(p.Marketplace, p.Campaign)
 	if c == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// Model is what the machine should do, written the slow and obvious way: nothing is ever dropped, sums are big integers,
-// and reports are counted by going through all events. One group that carries everything.
+// Model is what the machine should do, written the slow and obvious way: nothing is ever dropped, sums are big
+// integers, and reports are counted by going through all events. One group that carries everything.
 type Model struct {
 	Now          int64
 	Level        command.Level

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Script runs a text of commands against one machine and returns the text with the answers it got. A block is some lines
-// of commands, a line "----", the answers, and an empty line; lines that start with # are comments.
+// Script runs a text of commands against one machine and returns the text with the answers it got. A block is some
+// lines of commands, a line "----", the answers, and an empty line; lines that start with # are comments.
 //
 //	time +90m                                          the proposers' clock, counted from the start
 //	mode post                                          billing mode of the marketplace
