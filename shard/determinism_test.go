@@ -56,15 +56,15 @@ func TestAnotherProcessComesToTheSame(t *testing.T) {
 
 // randomLog builds commands of all kinds and ends at the newest level.
 func randomLog(commands int) (log []byte) {
-	dice := rand.New(rand.NewPCG(7, 2026))
-	g := shardtest.NewGenerator(func(n int, _ string) int { return dice.IntN(n) })
+	random := rand.New(rand.NewPCG(7, 2026))
+	g := shardtest.NewGenerator(func(n int, _ string) int { return random.IntN(n) })
 	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
 	for n := range commands {
 		g.Fixed = n < commands/2 // The level rises only when there are campaigns and balances that a new level writes into the journal.
 		add(g.Step().Command)
 	}
 	add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: command.LevelNewest}))
-	for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
 		add(cmd)
 	}
 	return log
@@ -72,22 +72,22 @@ func randomLog(commands int) (log []byte) {
 
 // digestsOf applies a log and returns the digest after every command or, if random is not nil, after every batch of random
 // size, with restarts and installed snapshots between them. Commands inside a batch have no digest.
-func digestsOf(t *testing.T, log []byte, dice *rand.Rand) (digests []string) {
+func digestsOf(t *testing.T, log []byte, random *rand.Rand) (digests []string) {
 	r := open(t, shardtest.NewKV())
 	for len(log) > 0 {
 		size, k := binary.Uvarint(log)
 		r.Apply(log[k : k+int(size)])
 		log = log[k+int(size):]
-		if dice != nil && dice.IntN(4) > 0 && len(log) > 0 {
+		if random != nil && random.IntN(4) > 0 && len(log) > 0 {
 			digests = append(digests, "")
 			continue
 		}
 		r.Commit()
 		digests = append(digests, fmt.Sprintf("%016x", r.Machine.Digest()))
-		if dice == nil {
+		if random == nil {
 			continue
 		}
-		switch dice.IntN(40) {
+		switch random.IntN(40) {
 		case 0:
 			r = open(t, r.KV.Copy()) // A restart, or another node.
 		case 1:
