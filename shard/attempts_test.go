@@ -86,8 +86,8 @@ func TestARepeatDoesNotUndoALaterChange(t *testing.T) {
 	m.want("a new attempt at the same", m.patch(200), command.Done, 200)
 }
 
-// A repeat of a refused attempt is refused again, also when it could be applied by now, because the proposer has already
-// received the refusal.
+// A repeat of a refused attempt is refused again, also when it could be applied by now, because the proposer has
+// already received the refusal.
 func TestARefusedAttemptIsNotTriedAgain(t *testing.T) {
 	m := newManaged(t)
 	other := command.PatchCampaign{Campaign: ids.UUID{9}, Marketplace: 1, Active: new(false)}
@@ -102,8 +102,8 @@ func TestARefusedAttemptIsNotTriedAgain(t *testing.T) {
 	expect(t, "a campaign that is not there", result(t, m.Do(patch)).Refusal, command.NotFound)
 }
 
-// A command that was made long ago and arrives for the first time is refused too, because the machine cannot know that it
-// is the first time.
+// A command that was made long ago and arrives for the first time is refused too, because the machine cannot know that
+// it is the first time.
 func TestALateAttemptIsRefused(t *testing.T) {
 	m := newManaged(t)
 	late := m.patch(200)
@@ -115,8 +115,8 @@ func TestALateAttemptIsRefused(t *testing.T) {
 	m.want("of a copy that cannot be", ahead, command.Invalid, 150)
 }
 
-// After more attempts than are kept, the first ones are dropped although no clock has moved: the state stays bounded, and
-// repeats of the dropped ones are refused.
+// After more attempts than are kept, the first ones are dropped although no clock has moved: the state stays bounded,
+// and repeats of the dropped ones are refused.
 func TestAttemptsAreBounded(t *testing.T) {
 	const kept = 65_536
 	m := newManaged(t)

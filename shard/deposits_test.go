@@ -17,8 +17,9 @@ func depositOf(now int64, request int) []byte {
 	return command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: id, Marketplace: 1, VendorID: "v1", Amount: 1000})
 }
 
-// A leader whose clock is ten days ahead moves the state clock ahead by ten days. A deposit that was applied just before,
-// and whose answer was lost, is repeated: it must not be applied again, and the memory of requests must stay bounded.
+// A leader whose clock is ten days ahead moves the state clock ahead by ten days. A deposit that was applied just
+// before, and whose answer was lost, is repeated: it must not be applied again, and the memory of requests must stay
+// bounded.
 func TestClockJumpBooksNothingTwice(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	r := open(t, shardtest.NewKV())

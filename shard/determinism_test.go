@@ -70,8 +70,8 @@ func randomLog(commands int) (log []byte) {
 	return log
 }
 
-// digestsOf applies a log and returns the digest after every command or, if random is not nil, after every batch of random
-// size, with restarts and installed snapshots between them. Commands inside a batch have no digest.
+// digestsOf applies a log and returns the digest after every command or, if random is not nil, after every batch of
+// random size, with restarts and installed snapshots between them. Commands inside a batch have no digest.
 func digestsOf(t *testing.T, log []byte, random *rand.Rand) (digests []string) {
 	r := open(t, shardtest.NewKV())
 	for len(log) > 0 {

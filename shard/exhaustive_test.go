@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// These tests explore exhaustively, breadth first and with the real machine, everything that can happen to a few commands
-// between their clients and the state. The Raft log is reduced to its promise: entries that a leader has appended are
-// committed in order, or, if the leader is lost first, any prefix of them is. Everything else is arbitrary: a client
-// repeats at any time, a sent command arrives at any time or never, and answers get lost.
+// These tests explore exhaustively, breadth first and with the real machine, everything that can happen to a few
+// commands between their clients and the state. The Raft log is reduced to its promise: entries that a leader has
+// appended are committed in order, or, if the leader is lost first, any prefix of them is. Everything else is
+// arbitrary: a client repeats at any time, a sent command arrives at any time or never, and answers get lost.
 
 const (
 	sendsMax   = 2 // How often one command is sent.
@@ -21,7 +21,8 @@ const (
 	tailMax    = 3 // Entries that a leader has appended and that are not committed.
 )
 
-// explorer is a set of clients, each with commands that it sends one after the other, when the previous one was answered.
+// explorer is a set of clients, each with commands that it sends one after the other, when the previous one was
+// answered.
 type play struct {
 	commands [][]byte
 	clients  [][]int // Indexes of commands.
@@ -147,8 +148,9 @@ func (p *play) answered(s scene) []bool {
 	return all
 }
 
-// There are two campaigns of one account, three events of which two have the same token, and two crashes. Every token is
-// charged once, by its first event, and at most by the price and what budget and wallet have left; answered events are kept.
+// There are two campaigns of one account, three events of which two have the same token, and two crashes. Every token
+// is charged once, by its first event, and at most by the price and what budget and wallet have left; answered events
+// are kept.
 func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 	const price, budget, funds = 60, 59, 90 // The budget is one less than the price, to find off-by-one errors.
 	reports := []command.EventRecord{click(1, 1), click(2, 1), click(3, 2)}
@@ -218,8 +220,8 @@ func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, 
 	return nil
 }
 
-// One client changes a budget, is answered, and changes it again; another one switches the campaign off and on. Whatever
-// arrives late or repeatedly, the newest answered change is in force.
+// One client changes a budget, is answered, and changes it again; another one switches the campaign off and on.
+// Whatever arrives late or repeatedly, the newest answered change is in force.
 func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 	id := campaign(1, "v", 1).ID
 	patch := func(n byte, p command.PatchCampaign) []byte {

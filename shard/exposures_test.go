@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps, and
-// no other exposure.
+// The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps,
+// and no other exposure.
 func TestCappedCampaignsAreTold(t *testing.T) {
 	r := segmentReplica(t)
 	account := ids.AccountOf(1, "v")

@@ -24,8 +24,8 @@ func TestFeatureLevelNeverGoesBack(t *testing.T) {
 	expect(t, "level after a restart", open(t, r.KV).Books().FeatureLevel(), command.LevelNewest)
 }
 
-// A state with a level that this binary does not know is refused with ErrLevel, whatever else a newer binary stored in it,
-// and not as corrupt, because package raftstore would rebuild a corrupt state.
+// A state with a level that this binary does not know is refused with ErrLevel, whatever else a newer binary stored in
+// it, and not as corrupt, because package raftstore would rebuild a corrupt state.
 func TestLoadRefusesNewerLevel(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// FuzzApply applies commands with a valid checksum and any body. The machine may refuse or apply them. It must not panic,
-// because that would stop every replica at the same command, and the resulting state must load again.
+// FuzzApply applies commands with a valid checksum and any body. The machine may refuse or apply them. It must not
+// panic, because that would stop every replica at the same command, and the resulting state must load again.
 func FuzzApply(f *testing.F) {
 	for _, cmd := range [][]byte{
 		deposit(1, "v", 1_000), create(1, "v", 1, 500),

@@ -121,8 +121,8 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d digests, want %d", len(g), len(w))
 }
 
-// writeGoldenLog raises the level step by step, with the same number of commands before each step and twice as many at the
-// last level.
+// writeGoldenLog raises the level step by step, with the same number of commands before each step and twice as many at
+// the last level.
 func writeGoldenLog(t *testing.T, level command.Level) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(level), 2026))

@@ -169,8 +169,8 @@ func TestPausedIsChargedTerminatedIsNot(t *testing.T) {
 	expect(t, "revive", result(t, r.Do(revive)).Refusal, command.WrongState)
 }
 
-// TestWindows tests one event and one token at the edges of their windows. Keys are dropped only when the same comparison
-// refuses the events that they belong to.
+// TestWindows tests one event and one token at the edges of their windows. Keys are dropped only when the same
+// comparison refuses the events that they belong to.
 func TestWindows(t *testing.T) {
 	const start = benchNow - benchNow%hour
 	r := open(t, shardtest.NewKV())

@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// TestModel applies random commands to a naive model and to two replicas. The first replica commits every command on its
-// own. The second commits in batches of random size, is restarted, and is replaced by a new node with a snapshot. Answers
-// must equal those of the model. After every command the first replica's state must equal the model's, and whenever the
-// second replica commits, both must have the same bytes and the same digest.
+// TestModel applies random commands to a naive model and to two replicas. The first replica commits every command on
+// its own. The second commits in batches of random size, is restarted, and is replaced by a new node with a snapshot.
+// Answers must equal those of the model. After every command the first replica's state must equal the model's, and
+// whenever the second replica commits, both must have the same bytes and the same digest.
 func TestModel(t *testing.T) {
 	for round := range modelRounds { // The default of package rapid, 100 sequences, takes only a tenth of a second.
 		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, false, (*shardtest.Generator).Step) }) {

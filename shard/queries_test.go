@@ -166,8 +166,8 @@ func TestReportsByCellAndBid(t *testing.T) {
 	expect(t, "decision", fmt.Sprint(decided, found), "{charged 100 0} true")
 }
 
-// An expired record does not count for the maximum of its class, nor as the last record of its class; not after a restart
-// either.
+// An expired record does not count for the maximum of its class, nor as the last record of its class; not after a
+// restart either.
 func TestExpiredRecordsDoNotCount(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		kv := shardtest.NewKV()

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// explain runs a request with explanations and checks them: the results are the same; every counted bid is explained with
-// the reason for which it is counted; winners have their rank and price; and a bid raised to Needed wins, while one micro
-// less does not.
+// explain runs a request with explanations and checks them: the results are the same; every counted bid is explained
+// with the reason for which it is counted; winners have their rank and price; and a bid raised to Needed wins, while
+// one micro less does not.
 func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request, queries []query) {
 	t.Helper()
 	var res auction.Results

@@ -19,8 +19,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the auctions gave into testdata")
 
-// TestGolden runs the auctions of testdata/*.txt. A line puts something into the market or runs an auction, whose result
-// follows after "=". Amounts are in major units, times in milliseconds, and every auction runs at time 100.
+// TestGolden runs the auctions of testdata/*.txt. A line puts something into the market or runs an auction, whose
+// result follows after "=". Amounts are in major units, times in milliseconds, and every auction runs at time 100.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {

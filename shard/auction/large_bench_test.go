@@ -14,9 +14,9 @@ import (
 )
 
 // BenchmarkLarge compares ten million bids with a hundred thousand, one bid for each product, over requests of five
-// auctions of a hundred ids. It reports the heap, the CPU time of one full garbage collection (the least of five), and the
-// CPU time for each product id (the quarter percentile over slices of twenty requests, because other load on the machine
-// can only increase it). It takes 2 GB and a minute, so it runs only with LARGE=1:
+// auctions of a hundred ids. It reports the heap, the CPU time of one full garbage collection (the least of five), and
+// the CPU time for each product id (the quarter percentile over slices of twenty requests, because other load on the
+// machine can only increase it). It takes 2 GB and a minute, so it runs only with LARGE=1:
 //
 //	LARGE=1 GOMAXPROCS=1 go test ./shard/auction -run '^$' -bench Large -benchtime 4000x
 func BenchmarkLarge(b *testing.B) {

@@ -10,9 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The model is an independent implementation of the auction: plain loops over plain values, texts instead of hashes, big
-// integers instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash for ties and
-// pacing, the normalisation of keywords and the parents of H3 cells, whose tests have independent implementations too.
+// The model is an independent implementation of the auction: plain loops over plain values, texts instead of hashes,
+// big integers instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash for ties
+// and pacing, the normalisation of keywords and the parents of H3 cells, whose tests have independent implementations
+// too.
 
 // modelBid is a bid that passed the gates.
 type offer struct {

@@ -212,8 +212,8 @@ func (w *world) worth(c *campaign, b *market.Bid, hour int, in func(string) bool
 	return max(1, money.Micros(amount.Int64()))
 }
 
-// pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of the
-// missing factor.
+// pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of
+// the missing factor.
 func (c *campaign) pace(amount, floor, minor money.Micros, t *auction.Ticket) (money.Micros, bool) {
 	pass, multiplier := c.gateWord()>>32, c.gateWord()&(1<<32-1)
 	x := new(big.Int).Mul(big.NewInt(int64(amount)), new(big.Int).SetUint64(multiplier))

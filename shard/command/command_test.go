@@ -246,8 +246,8 @@ func TestGoldenEncodings(t *testing.T) {
 	}
 }
 
-// TestDamageIsUnreadable flips every bit of every command and truncates it at every length. The checksum must detect both.
-// With a forged checksum nothing may panic.
+// TestDamageIsUnreadable flips every bit of every command and truncates it at every length. The checksum must detect
+// both. With a forged checksum nothing may panic.
 func TestDamageIsUnreadable(t *testing.T) {
 	for _, x := range commands {
 		for i := range len(x.cmd) * 8 {
@@ -307,8 +307,8 @@ func TestNewerCommandsAreTold(t *testing.T) {
 	}
 }
 
-// Only commands whose repeat could do harm may be attempts. An attempt needs LevelAttempts, or the level of its encoding
-// if that is higher.
+// Only commands whose repeat could do harm may be attempts. An attempt needs LevelAttempts, or the level of its
+// encoding if that is higher.
 func TestAttemptsNeedTheirLevel(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)

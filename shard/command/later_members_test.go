@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestLaterMembersNeedTheirLevel: a command with a later member has a version that needs LevelAds, and the same body with
-// the old version is refused, as by the binaries of that version.
+// TestLaterMembersNeedTheirLevel: a command with a later member has a version that needs LevelAds, and the same body
+// with the old version is refused, as by the binaries of that version.
 func TestLaterMembersNeedTheirLevel(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)

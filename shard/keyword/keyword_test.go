@@ -66,8 +66,8 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// unstable reports whether a text has a rune whose other case is not equal under simple folding, or that changes what
-// composes.
+// unstable reports whether a text has a rune beyond Latin-1, or the micro sign. Their other case may not be equal under
+// simple folding, or may compose in another way.
 func unstable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxLatin1 || r == 0xb5 })
 }

@@ -159,8 +159,8 @@ func TestMarketplacesAreApart(t *testing.T) {
 	}
 }
 
-// After the installation of a snapshot a group is loaded again: what it does not load again is removed, other groups stay,
-// and Balances keep their addresses.
+// After the installation of a snapshot a group is loaded again: what it does not load again is removed, other groups
+// stay, and Balances keep their addresses.
 func TestReset(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)

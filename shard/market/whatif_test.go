@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// A hypothetical campaign is visible only in its own view. Auctions on that view give the same results as in a market that
-// has the campaign, and auctions on the views before and after give the same results as in a market without it.
+// A hypothetical campaign is visible only in its own view. Auctions on that view give the same results as in a market
+// that has the campaign, and auctions on the views before and after give the same results as in a market without it.
 func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// TestGeneratorReachesEverything ensures that the model test covers what it should: within some hundred short runs, every
-// outcome of an event and every refusal that random commands can cause must occur.
+// TestGeneratorReachesEverything ensures that the model test covers what it should: within some hundred short runs,
+// every outcome of an event and every refusal that random commands can cause must occur.
 func TestGeneratorReachesEverything(t *testing.T) {
 	outcomes := make(map[command.Outcome]int)
 	refusals := make(map[command.Refusal]int)
