@@ -166,7 +166,7 @@ var (
 			EndMillis: new(int64(3)), Wallet: &ids.UUID{3},
 		}, ReadPatchCampaign),
 		example("replace marketplace", AppendReplaceMarketplace, PutMarketplace{someMarketplace, VersionOfMarketplace(&laterMarketplace)}, ReadPutMarketplace),
-		example("replace marketplace, later members", AppendReplaceMarketplace, PutMarketplace{laterMarketplace, 1}, ReadPutMarketplace),
+		example("replace marketplace with later members", AppendReplaceMarketplace, PutMarketplace{laterMarketplace, 1}, ReadPutMarketplace),
 		example("patch bid", AppendPatchBid, PatchBid{
 			Campaign: ids.UUID{1}, Marketplace: 2, Bid: ids.UUID{3}, Amount: new(money.Micros(4)), Active: new(false), Location: new("Paris"),
 			Triggers: &laterBids[0].Triggers,

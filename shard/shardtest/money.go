@@ -183,9 +183,9 @@ func (m *Model) Forget(f *command.ForgetEmptied) command.Result {
 
 // compareAccounts compares the entries of accounts, the transfers, the amounts in transit and the reminders.
 func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
-	held, deposited, spent, away := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
+	balances, deposited, spent, inTransit := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for id, w := range m.Wallets {
-		held.Add(held, w.Balance)
+		balances.Add(balances, w.Balance)
 		deposited.Add(deposited, w.Deposited)
 		spent.Add(spent, w.Spent)
 		got, more := b.Entries(id, 0, shard.Span{}, len(w.Entries)+1)
@@ -211,13 +211,13 @@ func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
 		}
 		switch t.State {
 		case ledger.Received:
-			away.Sub(away, big.NewInt(int64(t.Amount)))
+			inTransit.Sub(inTransit, big.NewInt(int64(t.Amount)))
 		case ledger.InTransit:
-			away.Add(away, big.NewInt(int64(t.Amount)))
+			inTransit.Add(inTransit, big.NewInt(int64(t.Amount)))
 			listed++
 		case ledger.Completed:
 			if t.Step == command.TransferSend {
-				away.Add(away, big.NewInt(int64(t.Amount)))
+				inTransit.Add(inTransit, big.NewInt(int64(t.Amount)))
 			}
 			listed++
 		case ledger.Returned:
@@ -225,8 +225,8 @@ func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
 		case ledger.Refused:
 		}
 	}
-	if sum := new(big.Int).Sub(deposited, spent); sum.Cmp(held.Add(held, away)) != 0 {
-		fail("%s deposited less %s spent is not %s held and away", deposited, spent, held)
+	if sum := new(big.Int).Sub(deposited, spent); sum.Cmp(balances.Add(balances, inTransit)) != 0 {
+		fail("%s deposited less %s spent is not %s in balances and in transit", deposited, spent, balances)
 	}
 	m.compareLists(b, listed, fail)
 }
