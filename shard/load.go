@@ -222,7 +222,7 @@ func (l *loader) takeCampaign(value []byte) error {
 	c.wallet = l.m.wallets[c.Campaign.Wallet]
 	budget, found := l.budgets[c.Ordinal]
 	if c.wallet == nil || !found || int(c.Ordinal) != len(l.m.campaigns)+1 {
-		return errors.New("campaign without wallet, budget or predecessor")
+		return errors.New("campaign without wallet or budget, or with an ordinal that does not follow the one before")
 	}
 	c.budget, c.hash = budget.Budget, budget.hash
 	delete(l.budgets, c.Ordinal)

@@ -249,7 +249,7 @@ func (l *loader) takeSegment(key, value []byte) error {
 	}
 	s := &l.segment
 	if s.pieces == 0 || string(s.prefix) != string(key[:len(key)-4]) {
-		return errors.New("a piece of a segment without its head")
+		return errors.New("segment piece without the head of its segment")
 	}
 	d := command.NewDecoder(value)
 	s.users = append(s.users, d.Users()...)
@@ -265,7 +265,7 @@ func (l *loader) endSegment() error {
 		return nil
 	}
 	if s.pieces != 0 || !slices.IsSorted(s.users) {
-		return errors.New("a segment is not whole")
+		return errors.New("segment with missing pieces, or with users that do not ascend")
 	}
 	l.m.feed.PutSegment(binary.BigEndian.Uint16(s.prefix[1:]), string(s.prefix[5:]), s.users)
 	return nil

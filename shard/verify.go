@@ -59,7 +59,7 @@ func (a *auditor) journal() (err error) {
 		case l.Seq != seq:
 			err = fmt.Errorf("line %d is missing", seq)
 		case ledger.Next(chain, l) != l.Chain:
-			err = fmt.Errorf("the chain breaks at line %d", seq)
+			err = fmt.Errorf("line %d does not continue the hash chain", seq)
 		default:
 			err = a.line(l)
 		}
@@ -67,17 +67,17 @@ func (a *auditor) journal() (err error) {
 		return err == nil
 	})
 	if err == nil && a.half.Seq != 0 {
-		err = fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+		err = fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
 	}
 	if s := a.b.state(); err == nil && (s.lastLine != seq || s.chain != chain) {
-		err = fmt.Errorf("the journal ends at line %d, not %d", seq, s.lastLine)
+		err = fmt.Errorf("the last journal line is %d, the state record says %d", seq, s.lastLine)
 	}
 	return err
 }
 
 func (a *auditor) line(l *ledger.Line) error {
 	if a.half.Seq != 0 && (l.Kind != ledger.TransferLeg || l.Key != a.half.Key || l.Amount != -a.half.Amount) {
-		return fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+		return fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
 	}
 	switch l.Kind {
 	case ledger.TransferLeg, ledger.TransferSent, ledger.TransferReceived, ledger.TransferReturned:
@@ -93,7 +93,7 @@ func (a *auditor) line(l *ledger.Line) error {
 	case ledger.ClickCharge, ledger.ImpressionCharge:
 	}
 	if _, twice := a.decided[l.Key]; twice {
-		return fmt.Errorf("line %d decides a charge key a second time", l.Seq)
+		return fmt.Errorf("line %d repeats the decision on a charge key", l.Seq)
 	}
 	if l.Amount < 0 || l.Amount > l.Price {
 		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
@@ -117,11 +117,11 @@ func (a *auditor) move(l *ledger.Line) error {
 	side := leg{l.Key, l.Kind, l.Amount < 0}
 	switch {
 	case a.legs[side]:
-		return fmt.Errorf("line %d moves a second time", l.Seq)
+		return fmt.Errorf("line %d repeats a side of a transfer", l.Seq)
 	case l.Amount != l.Price && l.Amount != -l.Price || l.Price <= 0:
-		return fmt.Errorf("line %d moves %d of %d", l.Seq, l.Amount, l.Price)
+		return fmt.Errorf("line %d moves %d for a transfer of %d", l.Seq, l.Amount, l.Price)
 	case l.Kind == ledger.TransferReturned && !a.legs[leg{l.Key, ledger.TransferSent, true}]:
-		return fmt.Errorf("line %d gives back what was not sent", l.Seq)
+		return fmt.Errorf("line %d returns a transfer that was not sent", l.Seq)
 	}
 	a.legs[side] = true
 	a.moved[l.Wallet] += l.Amount
@@ -144,15 +144,15 @@ func (a *auditor) campaigns() (err error) {
 		counted := a.b.CampaignCounters(c.ID, 0, ^uint32(0))
 		switch reported := counted.SpentClicks + counted.SpentImpressions; {
 		case c.Money.SpentTotal != a.spent[ordinal]:
-			err = fmt.Errorf("campaign %s spent %d, its lines say %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
+			err = fmt.Errorf("campaign %s spent %d, its journal lines sum to %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
 		case c.Money.Spent < 0 || c.Money.Spent > c.Money.SpentTotal:
-			err = fmt.Errorf("campaign %s spent %d of %d in this period", c.ID, c.Money.Spent, c.Money.SpentTotal)
+			err = fmt.Errorf("campaign %s spent %d in this period, and %d in all periods", c.ID, c.Money.Spent, c.Money.SpentTotal)
 		case reported != c.Money.SpentTotal:
-			err = fmt.Errorf("campaign %s spent %d, its reports say %d", c.ID, c.Money.SpentTotal, reported)
+			err = fmt.Errorf("campaign %s spent %d, its report counters sum to %d", c.ID, c.Money.SpentTotal, reported)
 		}
 	}
 	if s := a.b.state(); err == nil && last != s.lastCampaign {
-		err = fmt.Errorf("campaigns end at %d, not %d", last, s.lastCampaign)
+		err = fmt.Errorf("the last campaign has ordinal %d, the state record says %d", last, s.lastCampaign)
 	}
 	return err
 }
@@ -162,11 +162,11 @@ func (a *auditor) wallets() (err error) {
 		w := must(readWallet(ids.UUID(key[1:]), value))
 		switch {
 		case w.Balance != w.Deposited+w.Transferred-w.Spent:
-			err = fmt.Errorf("wallet %s: %d is not %d + %d - %d", w.ID, w.Balance, w.Deposited, w.Transferred, w.Spent)
+			err = fmt.Errorf("wallet %s: balance %d is not deposited %d + transferred %d - spent %d", w.ID, w.Balance, w.Deposited, w.Transferred, w.Spent)
 		case w.Transferred != a.moved[w.ID]:
-			err = fmt.Errorf("wallet %s: %d came by transfers, its lines say %d", w.ID, w.Transferred, a.moved[w.ID])
+			err = fmt.Errorf("wallet %s: transferred %d, its journal lines sum to %d", w.ID, w.Transferred, a.moved[w.ID])
 		case w.Deposited != a.deposited[w.ID] || w.Spent != a.walletSpent[w.ID]:
-			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its lines say %d and %d", w.ID, w.Deposited, w.Spent,
+			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its journal lines sum to %d and %d", w.ID, w.Deposited, w.Spent,
 				a.deposited[w.ID], a.walletSpent[w.ID])
 		}
 		return err == nil
@@ -182,9 +182,9 @@ func (a *auditor) decisions() (err error) {
 		l, found := a.decided[[16]byte(key[6:])]
 		switch d := readDecision(value); {
 		case !found:
-			err = fmt.Errorf("charge key %x has no line", key[6:])
+			err = fmt.Errorf("charge key %x has no journal line", key[6:])
 		case d.Charged != l.Amount:
-			err = fmt.Errorf("charge key %x: %d is not line %d's %d", key[6:], d.Charged, l.Seq, l.Amount)
+			err = fmt.Errorf("charge key %x: charged %d, line %d says %d", key[6:], d.Charged, l.Seq, l.Amount)
 		}
 		return err == nil
 	})

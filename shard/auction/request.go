@@ -43,8 +43,8 @@ func (k Kind) Format() market.AdFormat {
 	}
 }
 
-// Span names a string of the request: Len bytes at Off of the body, or, where the string held escapes and had to be
-// decoded, at Off-len(body) of the arena. See Request.Text.
+// Span names a string of the request: Len bytes at Off of the body, or, where the string contained escapes and had to
+// be decoded, at Off-len(body) of the arena. See Request.Text.
 type Span struct{ Off, Len uint32 }
 
 // ID is a span with the keyed hash of its text (market.Hash under the request's seed).

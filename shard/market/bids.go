@@ -113,10 +113,10 @@ func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
 func (m *Market) appendBid(product uint32, row BidRow) {
 	r := m.products.edit(product, m.edition)
 	if r.room == 0 {
-		room := min(r.Bids/2+1, math.MaxUint16)
-		block := m.bids.add(r.Bids + room)
+		free := min(r.Bids/2+1, math.MaxUint16)
+		block := m.bids.add(r.Bids + free)
 		copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-		r.block, r.room = block, uint16(room) //nolint:gosec // bounded.
+		r.block, r.room = block, uint16(free) //nolint:gosec // bounded.
 	}
 	r.Bids++
 	r.room--
