@@ -33,7 +33,7 @@ func (m *Machine) cell(key []byte) *rollup.Counters {
 		if stored, found := m.b.Get(key); found {
 			c.hash = m.hashOf(key, stored)
 			if c.Decode(stored) != nil {
-				panic("shard: stored counters: " + rollup.ErrUnreadable.Error())
+				panic("shard: stored counters cannot be decoded")
 			}
 		}
 		m.cells.all = append(m.cells.all, c)

@@ -162,7 +162,8 @@ func (a *auditor) wallets() (err error) {
 		w := must(readWallet(ids.UUID(key[1:]), value))
 		switch {
 		case w.Balance != w.Deposited+w.Transferred-w.Spent:
-			err = fmt.Errorf("wallet %s: balance %d is not deposited %d + transferred %d - spent %d", w.ID, w.Balance, w.Deposited, w.Transferred, w.Spent)
+			err = fmt.Errorf("wallet %s: balance %d is not deposited %d + transferred %d - spent %d", w.ID, w.Balance, w.Deposited,
+				w.Transferred, w.Spent)
 		case w.Transferred != a.moved[w.ID]:
 			err = fmt.Errorf("wallet %s: transferred %d, its journal lines sum to %d", w.ID, w.Transferred, a.moved[w.ID])
 		case w.Deposited != a.deposited[w.ID] || w.Spent != a.walletSpent[w.ID]:
