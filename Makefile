@@ -1,5 +1,5 @@
-# Everything a person or a CI runs here is a target; .ci/run calls make test and nothing else.
-# Needs: Go. With a node of 20 or newer and npm on the path, make test also runs the published clients.
+# Everything a person or a CI runs here is a target; .ci/run calls make test and make test-all.
+# Needs: Go. With a node of 20 or newer and npm on the path, make test-all also runs the published clients.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -10,8 +10,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X github.com/gavel-ads/gavel/node/cli.version=$(VERSION) -X github.com/gavel-ads/gavel/node/cli.commit=$(COMMIT)
 
-# A build never edits go.mod. The commit is written by the line above, so Go need not ask git, which refuses to answer
-# root in a checkout of somebody else.
+# A build never edits go.mod. LDFLAGS stamps the commit, so Go need not run git, which refuses to work for root in a
+# checkout that another user owns.
 export GOFLAGS := $(strip $(filter-out -mod=% -buildvcs=%,$(shell go env GOFLAGS)) -mod=readonly -buildvcs=false)
 
 GOLANGCI_VERSION := 2.15.0
@@ -31,7 +31,7 @@ SEED             :=
 ARGS             :=
 
 .PHONY: help
-help: ## This list.
+help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
 .PHONY: build
@@ -42,13 +42,13 @@ build: ## Build bin/gavel: static, reproducible, stamped with version and commit
 run: build ## Build and start the demo: a market, shoppers, and a curl that returns winners. ARGS="--shoppers=5".
 	@exec bin/gavel demo $(ARGS)
 
-# What one node of make cluster is started with: $(call node,N).
+# The arguments that make cluster starts node N with: $(call node,N).
 node = --config configs/three-local.yaml --node-id n$(1) --data-dir gavel-cluster/n$(1) --keys-file gavel-cluster/keys$(1).json \
 	--auction-listen 127.0.0.1:808$(1) --manage-listen 127.0.0.1:809$(1) --peer-listen 127.0.0.1:740$(1)
 
-# The keys are made once and preset on all nodes. Node 1 runs the demo: it fills the market and lets shoppers in.
+# The keys are generated once and preset on all nodes. Node 1 runs the demo: it fills the market and simulates shoppers.
 .PHONY: cluster
-cluster: build ## Three nodes on this machine with the demo market; prints a curl for each. Ctrl-C stops all. ARGS="--shoppers=5".
+cluster: build ## Start three nodes on this machine with the demo market; prints a curl for each. Ctrl-C stops all. ARGS="--shoppers=5".
 	@mkdir -p gavel-cluster; umask 077; [ -s gavel-cluster/keys.env ] || { \
 		echo "export GAVEL_BOOTSTRAP_AUCTION_KEY=$$(bin/gavel keys generate --kind auction)"; \
 		echo "export GAVEL_BOOTSTRAP_MANAGEMENT_KEY=$$(bin/gavel keys generate --kind management)"; } > gavel-cluster/keys.env; \
@@ -67,12 +67,19 @@ cluster: build ## Three nodes on this machine with the demo market; prints a cur
 	wait
 
 .PHONY: test
-test: format vet clients world ## Everything a change must pass: format, vet, all tests, the published clients, five simulated hours, three minutes of nemesis.
-	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./...
+test: format vet ## What a change must pass before it is shown to others: format, vet, and the tests that take seconds. Needs no root.
+	@go test -short -timeout $(TIMEOUT) ./... | grep -v 'no test files'
 
-# The nemesis and the tests of real disks are skipped without a word where they are not possible: go test shows no skips.
-.PHONY: world
-world:
+.PHONY: test-all
+test-all: format vet clients environment lint ## Everything: all tests, published clients, five simulated hours, three minutes of nemesis, race detector, some planted bugs.
+	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep -v 'no test files'
+	@$(MAKE) race
+	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
+	@PLANTED=today go test -count=1 -timeout 0 -run '^TestPlanted$$' -v ./planted | grep -E '^ *(---|ok|FAIL|panic)|planted_test.go'
+
+# go test does not show skipped tests, so this target says when the nemesis and the tests of real disks will be skipped.
+.PHONY: environment
+environment:
 	@mkdir -p bin; if [ "$$(uname)" != Linux ]; then echo "SKIPPED: nemesis and tests of real disks, which need Linux"; \
 	else go build -o bin/nemesis ./loadtest/nemesis; bin/nemesis --check || [ $$? = 4 ]; fi
 
@@ -84,8 +91,8 @@ format:
 vet:
 	@go vet ./...
 
-# Finds out whether the published clients can run and leaves 1 or nothing in bin/compat. They are the only thing that
-# needs more than Go, so their absence is loud and no failure.
+# Finds out whether the published clients can run, and writes 1 or nothing to bin/compat. They are the only part of make
+# test that needs more than Go, so where they cannot run, this says so and make test goes on.
 .PHONY: clients
 clients:
 	@mkdir -p bin; : > bin/compat; \
@@ -97,20 +104,20 @@ clients:
 	else echo 1 > bin/compat; fi
 
 .PHONY: compat
-compat: ## Run the published clients, unchanged, against a node. Needs Node.js 20 and npm.
+compat: ## Run the published clients, unmodified, against a node. Needs Node.js 20 and npm.
 	@GAVEL_COMPAT=1 go test -count=1 -timeout $(TIMEOUT) -run '^TestCompat' -v ./node
 
 .PHONY: conformance
-conformance: ## The exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.
+conformance: ## Replay the exchanges of node/hotpath/testdata against any node. BASE_URL=, KEY=, MANAGE_URL=, MANAGE_KEY=; without BASE_URL a fresh one.
 	@CONFORMANCE_BASE_URL='$(BASE_URL)' CONFORMANCE_KEY='$(KEY)' CONFORMANCE_MANAGE_URL='$(MANAGE_URL)' CONFORMANCE_MANAGE_KEY='$(MANAGE_KEY)' \
 		go test -count=1 -timeout $(TIMEOUT) -run '^TestConformanceKit' -v ./node
 
 .PHONY: kill
-kill: ## Kill a node under load again and again and audit its books. KILLS=200.
+kill: ## Kill a node under load again and again and audit its ledgers. KILLS=200.
 	@KILLS=$(KILLS) go test -count=1 -timeout 0 -run '^TestKill' -v ./node
 
 .PHONY: powercuts
-powercuts: ## Cut the power of a node's disk under load again and again and audit its books. Linux, root. POWER_CUTS=20.
+powercuts: ## Cut the power of a node's disk under load again and again and audit its ledgers. Linux, root. POWER_CUTS=20.
 	@POWER_CUTS=$(POWER_CUTS) go test -count=1 -timeout 0 -run '^TestPowerCut$$' -v ./node
 
 .PHONY: sim
@@ -118,15 +125,15 @@ sim: ## Simulate clusters under faults with the real state machine. HOURS=5, SEE
 	@GAVEL_SIM_MINUTES=$$(( $(HOURS) * 60 )) GAVEL_SIM_SEED=$(or $(SEED),1) go test -count=1 -timeout 0 -run '^TestSimulation$$' -v ./node/simulation
 
 .PHONY: planted
-planted: ## Plant each bug of planted/*.patch in a copy of the tree; a test must catch it. PLANTED=name for one.
-	@PLANTED=$(PLANTED) go test -count=1 -timeout 0 -run '^TestPlanted$$' -v ./planted | grep -v '^=== '
+planted: ## Check that each patch of planted/*.patch applies, plant its bug in a copy of the tree; a test must catch it. PLANTED=name for one.
+	@PLANTED=$(PLANTED) go test -count=1 -timeout 0 -run '^Test(PatchesApply|Planted)$$' -v ./planted | grep -v '^=== '
 
 .PHONY: race
-race: ## All tests under the race detector (needs a C compiler).
-	@CGO_ENABLED=1 go test -race -timeout 30m ./...
+race: ## Run the tests of make test under the race detector (needs a C compiler).
+	@CGO_ENABLED=1 go test -race -short -timeout 30m ./... | grep -v 'no test files'
 
 .PHONY: fuzz
-fuzz: ## Every fuzz target for FUZZTIME=10s.
+fuzz: ## Run every fuzz target for FUZZTIME=10s.
 	@git grep -lE '^func Fuzz' -- '*_test.go' | sort | while read -r file; do \
 		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
 			echo "== $$(dirname "$$file") $$target"; \
@@ -135,20 +142,20 @@ fuzz: ## Every fuzz target for FUZZTIME=10s.
 	done
 
 .PHONY: bench
-bench: ## Benchmarks of every room. BENCH=regexp COUNT=6; compare two runs with: go tool -modfile=.ci/tools.mod benchstat.
+bench: ## Run the benchmarks of every package. BENCH=regexp COUNT=6; compare two runs with: go tool -modfile=.ci/tools.mod benchstat.
 	@go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
 
 .PHONY: bench-replication
-bench-replication: ## Charges a second through raftstore beside other raft logs: records per entry, entries in flight, 1 and 3 nodes.
+bench-replication: ## Measure charges a second through raftstore and other raft logs, by records per entry, entries in flight, 1 and 3 nodes.
 	@cd bench/replication && go test -run '^$$' -bench Charges -benchtime 1s -timeout 30m .
 
 .PHONY: ceiling
-ceiling: ## The auction path against a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
+ceiling: ## Compare the auction path with a bare HTTP handler, by CPU per request. JSON=1 prints JSON only.
 	@go run ./bench/ceiling
 
-# The node gets a directory and ports of its own, so that a running one is left alone.
+# The node gets its own directory and ports, so that it does not disturb a running node.
 .PHONY: loadtest
-loadtest: build ## Load a fresh node from outside and audit its books. SCENARIO=mixed, ARGS="--rate=2000 --duration=30s".
+loadtest: build ## Load a fresh node over HTTP and compare its reports with what it acknowledged. SCENARIO=mixed, ARGS="--rate=2000 --duration=30s".
 	@dir="$$(mktemp -d)"; bin/gavel serve --data-dir "$$dir/data" --keys-file "$$dir/keys.json" \
 		--auction-listen 127.0.0.1:18080 --manage-listen 127.0.0.1:18081 --peer-listen 127.0.0.1:17400 \
 		--ratelimit-management 0 --ratelimit-catalog 0 >"$$dir/log" 2>&1 & node=$$!; \
@@ -157,34 +164,34 @@ loadtest: build ## Load a fresh node from outside and audit its books. SCENARIO=
 	go run ./loadtest --auction http://127.0.0.1:18080 --manage http://127.0.0.1:18081 --keys-file "$$dir/keys.json" --pid $$node $(ARGS) $(SCENARIO)
 
 .PHONY: writes
-writes: build ## Bid and product upserts a second through the management API of one node. ARGS="--workers=32 --duration=10s".
+writes: build ## Measure bid and product upserts a second through the management API of one node. ARGS="--workers=32 --duration=10s".
 	@go run ./loadtest/operator $(ARGS) writes
 
 .PHONY: visibility
-visibility: build ## How soon auctions on all of three nodes show a changed bid and a paused campaign. ARGS="--changes=200".
+visibility: build ## Measure how soon auctions on all of three nodes show a changed bid and a paused campaign. ARGS="--changes=200".
 	@go run ./loadtest/operator $(ARGS) visibility
 
 .PHONY: nemesis
-nemesis: ## Break a cluster of real processes, judge what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
+nemesis: ## Inject faults into a cluster of real processes and check what its clients saw. Linux, root. MINUTES=60 NODES=3 SEED=7.
 	@go run ./loadtest/nemesis --minutes $(MINUTES) --nodes $(NODES) --seed $(or $(SEED),0) $(ARGS)
 
 .PHONY: hostile
-hostile: build ## Attack a node with 1,024 files and 1 GiB from loopback beside a storefront, judge what it keeps. Linux. MINUTES=60 SEED=7.
+hostile: build ## Attack a node with 1,024 files and 1 GiB from loopback while a storefront uses it, and check its promises. Linux. MINUTES=60 SEED=7.
 	@go run ./loadtest/hostile --binary bin/gavel --minutes $(MINUTES) --seed $(or $(SEED),0) $(ARGS)
 
 .PHONY: lint
-lint: ## golangci-lint, when it is installed.
+lint: ## Run golangci-lint when it is installed.
 	@if ! command -v golangci-lint >/dev/null; then echo "SKIPPED: golangci-lint $(GOLANGCI_VERSION) is not installed."; \
 	else have="$$(golangci-lint version --short)"; \
-		[ "$$have" = "$(GOLANGCI_VERSION)" ] || echo "golangci-lint $$have; the law is written for $(GOLANGCI_VERSION)"; \
+		[ "$$have" = "$(GOLANGCI_VERSION)" ] || echo "golangci-lint $$have; .golangci.yml is written for $(GOLANGCI_VERSION)"; \
 		golangci-lint run; fi
 
 .PHONY: check
-check: lint format vet ## What a reviewer runs: tidy, go fix, lint, vet, tests.
+check: lint format vet ## Run what a reviewer runs: tidy, go fix, lint, vet, tests.
 	@go mod tidy -diff
 	@go fix -diff ./...
 	@if command -v govulncheck >/dev/null; then govulncheck ./...; else echo "SKIPPED: govulncheck is not installed."; fi
-	@$(MAKE) test
+	@$(MAKE) test-all
 
 .PHONY: fix
 fix: ## Format, modernize, tidy.

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// fake is a node in a few lines: one campaign per vendor, all asked-for products win, each first click of a token costs
-// one minor unit. Its faults are switched on one by one, to see that the generator notices.
+// fake is a simple node: it has one campaign, all requested products win, and the first click on a token costs one minor unit. Tests switch
+// its faults on one by one, to see that the generator finds them.
 type fake struct {
 	mu          sync.Mutex
 	requests    int

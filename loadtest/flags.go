@@ -24,8 +24,8 @@ type config struct {
 	auctionURLs           []string
 	manageURL             string
 	auctionKey, manageKey string
-	node, dataParent      string // The binary of nodes of our own, and where their data lies.
-	nodes, at             int    // How many of them, and which one is asked, from 1; 0: all in turn.
+	node, dataParent      string // The binary of nodes that this run starts, and the directory for their data.
+	nodes, at             int    // How many nodes are started, and which one gets all requests, from 1; 0: all in turn.
 	plan                  arrival.Plan
 	workers               int
 	seed                  uint64
@@ -39,7 +39,7 @@ type config struct {
 	timeout               time.Duration
 }
 
-// parseFlags reads the command line, with every fault of it in one error.
+// parseFlags reads the command line. Its error names all that is wrong with it.
 func parseFlags(args []string, help io.Writer) (*config, error) {
 	cfg := &config{}
 	var rate, slo, shape, keysFile string
@@ -52,10 +52,10 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 		_, _ = fmt.Fprintf(help, "usage: loadtest [flags] SCENARIO\nscenarios: %s\n\n", strings.Join(scenarios.All, ", "))
 		f.PrintDefaults()
 	}
-	f.StringVar(&cfg.node, "node", "", "start this gavel `BINARY` on an empty data directory and measure it; the addresses, keys and --pid below are then its own")
+	f.StringVar(&cfg.node, "node", "", "start this gavel `BINARY` on an empty data directory and measure it; addresses, keys and --pid are then not needed")
 	f.IntVar(&cfg.nodes, "nodes", 1, "how many nodes of --node to start, as one cluster: 1 to 5")
 	f.IntVar(&cfg.at, "at", 0, "`NUMBER` of the node of --nodes that gets all requests; 0: every connection goes to the next one")
-	f.StringVar(&cfg.dataParent, "data-parent", "", "`DIR` in which the data of --node lies, on the disk to measure")
+	f.StringVar(&cfg.dataParent, "data-parent", "", "`DIR` for the data of --node, on the disk to measure")
 	f.StringVar(&auctionURL, "auction", "http://127.0.0.1:8080", "base `URL` of the auction listener")
 	f.StringVar(&cfg.manageURL, "manage", "http://127.0.0.1:8081", "base `URL` of the management listener")
 	f.StringVar(&keysFile, "keys-file", "", "`FILE` with auctionKey and managementKey, as gavel serve --keys-file writes it")
@@ -67,20 +67,20 @@ func parseFlags(args []string, help io.Writer) (*config, error) {
 	f.Uint64Var(&cfg.seed, "seed", 1, "seed of market and traffic")
 	f.StringVar(&slo, "slo", "", "`TARGETS` such as p99=5ms,max=1s; exit code 3 when missed")
 	f.IntVar(&pid, "pid", 0, "process `ID` of the node, to report its CPU time")
-	f.BoolVar(&cfg.fill, "fill", true, "put the market of the seed onto the node first; false when an earlier run did")
+	f.BoolVar(&cfg.fill, "fill", true, "create the market of the seed on the node first; false when an earlier run did")
 	f.BoolVar(&cfg.check, "check", true, "compare the node's reports with what was acknowledged")
 	f.BoolVar(&cfg.json, "json", false, "print one JSON object instead of text")
 	f.IntVar(&cfg.market.Products, "products", traffic.Small.Products, "products of the market")
 	f.IntVar(&cfg.market.Vendors, "vendors", traffic.Small.Vendors, "vendors of the market")
 	f.IntVar(&cfg.market.Campaigns, "campaigns", traffic.Small.Campaigns, "campaigns of the market, up to 500 bids each")
 	f.IntVar(&cfg.market.BidsPerCampaign, "bids", traffic.Small.BidsPerCampaign, "bids per campaign, up to 500")
-	f.Int64Var(&cfg.terms.BudgetMinor, "budget", 20_000_000_000, "budget of every campaign in minor units; 0: what the market draws")
+	f.Int64Var(&cfg.terms.BudgetMinor, "budget", 20_000_000_000, "budget of every campaign in minor units; 0: the one of the market")
 	f.Int64Var(&cfg.terms.DepositMinor, "deposit", 100_000_000_000, "deposit of every vendor in minor units")
 	f.StringVar(&shape, "shape", "1x50", "`NxM`: N auctions of M product ids per auction request")
 	f.IntVar(&cfg.slots, "slots", 4, "winners wanted per auction, up to 40")
 	f.IntVar(&cfg.events, "events", 50, "events per body, up to 50")
 	f.IntVar(&cfg.tokens, "tokens", 600_000, "tokens fetched before the clock starts (clicks)")
-	f.DurationVar(&cfg.timeout, "timeout", 10*time.Second, "when an exchange counts as unknown")
+	f.DurationVar(&cfg.timeout, "timeout", 10*time.Second, "how long to wait for an answer; then the outcome counts as unknown")
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (c *config) readShape(text string) error {
 	return nil
 }
 
-// wantKeys reads the keys, which a node of our own has yet to make.
+// wantKeys reads the keys, unless this run starts the nodes and makes their keys.
 func (c *config) wantKeys(file string) error {
 	if c.node != "" {
 		return nil
@@ -125,6 +125,7 @@ func (c *config) wantKeys(file string) error {
 	return c.readKeys(file)
 }
 
+// readKeys reads the keys from a keys file when one is given, and requires both.
 func (c *config) readKeys(file string) error {
 	if file != "" {
 		text, err := os.ReadFile(file)

@@ -1,8 +1,8 @@
-// Command loadtest is an open-loop load generator for a Gavel node, a stranger that speaks HTTP only.
+// Command loadtest is an open-loop load generator for a Gavel node. It speaks HTTP only and shares no code with the node.
 //
-// It fills the node with a market through the management API, sends one scenario's traffic on a schedule, counts latency
-// from the intended send time, resolves every unknown outcome by repeating the same body, and then holds the node's
-// reports against what was acknowledged, to the last click. DESIGN.md says how the numbers are made.
+// It fills the node with a market through the management API, sends the traffic of one scenario on a schedule, counts latency
+// from the intended send time, resolves every unknown outcome by repeating the same body, and then compares the node's
+// reports with what was acknowledged, to the last click. DESIGN.md says how the numbers are made.
 package main
 
 import (
@@ -26,11 +26,12 @@ func main() {
 // Exit codes: a script can tell a slow node from a wrong one.
 const (
 	exitOK     = 0
-	exitFailed = 1 // The run could not be made, or the books are wrong.
+	exitFailed = 1 // The run could not be made, or the reports differ from what was acknowledged.
 	exitUsage  = 2
-	exitSLO    = 3 // The run is right but misses a target.
+	exitSLO    = 3 // Nothing is wrong, but a target was missed.
 )
 
+// command runs the command line and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cfg, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {

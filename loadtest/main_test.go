@@ -62,7 +62,7 @@ func TestUnknownOutcomesAreRepeatedAndCountedOnce(t *testing.T) {
 	}
 }
 
-func TestWrongBooksAreAFault(t *testing.T) {
+func TestDifferencesAreAFault(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fake *fake
 		word string
@@ -115,7 +115,7 @@ func TestUsage(t *testing.T) {
 func TestProcessCPUOfThisProcess(t *testing.T) {
 	before := ownCPU()
 	for ownCPU()-before < 50*time.Millisecond {
-		runtime.Gosched() // Burns CPU, whatever else runs on the machine.
+		runtime.Gosched() // The loop uses CPU time, whatever else runs on the machine.
 	}
 	got, err := processCPU(os.Getpid())
 	if err != nil {
@@ -133,7 +133,7 @@ func TestTextReport(t *testing.T) {
 		"--auction", server.URL, "--manage", server.URL, "--auction-key", "a", "--management-key", "m", "--tokens", "500",
 		"--products", "100", "--campaigns", "2", "--vendors", "2", "--bids", "50", "--duration", "5s", "clicks",
 	}, &stdout, &stderr)
-	for _, want := range []string{"charges acked      500 ", "answered 200", "latency p99.9", "the books agree"} {
+	for _, want := range []string{"charges acked      500 ", "answered 200", "latency p99.9", "the reports agree"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("exit %d, no %q in:\n%s%s", code, want, stdout.String(), stderr.String())
 		}

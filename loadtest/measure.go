@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
-// measureNode makes one run against the node of the configuration, or against nodes of its own.
+// measureNode makes one run against the node of the configuration, or against nodes that it starts.
 func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *outcome, err error) {
 	if cfg.node == "" {
 		return measure(ctx, cfg, progress)
@@ -31,7 +31,7 @@ func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *
 	return measure(ctx, cfg, progress)
 }
 
-// take points the run at a fleet: at one of its nodes, or at all of them in turn.
+// useFleet directs the run to a fleet: to one of its nodes, or to all of them in turn.
 func (c *config) take(f *fleet.Fleet) {
 	c.auctionKey, c.manageKey = f.AuctionKey, f.ManagementKey
 	c.auctionURLs, c.pids = nil, nil
@@ -43,7 +43,7 @@ func (c *config) take(f *fleet.Fleet) {
 	}
 }
 
-// dialer opens connections to the nodes in turn.
+// dialer returns a function that opens connections to the nodes in turn.
 func (c *config) dialer() func() (scenarios.Poster, error) {
 	var last atomic.Uint64
 	return func() (scenarios.Poster, error) {
@@ -52,10 +52,10 @@ func (c *config) dialer() func() (scenarios.Poster, error) {
 	}
 }
 
-// measure makes one run from the empty node to the compared books.
+// measure makes one whole run, from filling the node to comparing the reports.
 func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, error) {
 	say := func(format string, a ...any) { _, _ = fmt.Fprintf(progress, format+"\n", a...) }
-	// The clock makes the run's name, so that a second run on one node reports new events.
+	// The name of the run is made from the clock, so that the events of a second run on the same node are new.
 	run := "r" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	market := traffic.NewMarket(cfg.market, cfg.seed)
 	operator := shop.New(cfg.manageURL, cfg.manageKey)
@@ -93,7 +93,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 		return nil, err
 	}
 	if cfg.check {
-		say("reading the books")
+		say("reading the reports")
 		after, err := verify.Read(ctx, operator, time.Now())
 		if err != nil {
 			return nil, err
@@ -104,7 +104,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 	return result, nil
 }
 
-// send is the measured part: nothing else runs between the two readings of the CPU clocks.
+// send sends the plan. Nothing else runs between the two readings of the CPU times.
 func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial func() (scenarios.Poster, error)) (*outcome, error) {
 	result := &outcome{Scenario: cfg.scenario, Workers: cfg.workers}
 	serverBefore, err := processesCPU(cfg.pids)
@@ -131,7 +131,7 @@ func send(ctx context.Context, cfg *config, scenario scenarios.Scenario, dial fu
 	return result, nil
 }
 
-// biddable lists the products that a campaign bids on: auctions over the others would measure misses.
+// biddable returns the products that a campaign bids on. Auctions over other products have no bids to compare.
 func biddable(m *traffic.Market) []string {
 	var ids []string
 	taken := make([]bool, len(m.Products))

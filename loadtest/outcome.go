@@ -19,7 +19,7 @@ type outcome struct {
 	Workers      int
 	Elapsed      time.Duration
 	Requests     int64
-	Status       map[int]int64 // Answers by status, 0: none.
+	Status       map[int]int64 // Answers by status; 0: there was no answer.
 	Clicks       int64         // Acknowledged before the clock stopped; each is a charge.
 	Events       int64         // Acknowledged before the clock stopped, of all kinds.
 	Settled      int           // Unknown outcomes that a repeat resolved, after the clock stopped.
@@ -28,22 +28,22 @@ type outcome struct {
 	Lag          map[string]time.Duration // How late idle workers woke: the generator's own error.
 	GeneratorCPU time.Duration
 	ServerCPU    time.Duration // 0 without --pid.
-	Starved      bool          // The material ran out before the plan ended.
-	Charged      int64         // By the node's reports, in this run.
-	Compared     bool          // The books were read and compared.
-	Faults       []string      // Wrong answers, refusals, differences in the books.
+	Starved      bool          // The tokens ran out before the plan ended.
+	Charged      int64         // Clicks charged in this run, by the node's reports.
+	Compared     bool          // The reports were read and compared.
+	Faults       []string      // Wrong answers, refusals, differences between reports and acknowledgements.
 	Missed       []string      // Targets missed.
 
 	total *tally
 }
 
-// points are the quantiles reported.
+// points are the quantiles in the report.
 var points = []struct {
 	name string
 	q    float64
 }{{"p50", .5}, {"p90", .9}, {"p99", .99}, {"p99.9", .999}, {"p99.99", .9999}, {"max", 1}}
 
-// fill takes over the tally of all workers. Rates use the time until the last answer, not the planned duration.
+// fill sets the report from the tally of all workers. Rates divide by the time until the last answer, not by the planned duration.
 func (o *outcome) fill(start time.Time, t *tally) {
 	o.total = t
 	o.Elapsed = t.finished.Sub(start)
@@ -57,14 +57,14 @@ func (o *outcome) fill(start time.Time, t *tally) {
 	o.Faults = append(o.Faults, t.wrong...)
 }
 
-// compare holds the books against everything acknowledged, repeats included.
+// compare compares the reports with everything that was acknowledged, repeats included.
 func (o *outcome) compare(before, after verify.Totals) {
 	o.Compared = true
 	o.Charged = after.ChargedClicks - before.ChargedClicks
 	o.Faults = append(o.Faults, verify.Compare(before, after, o.total.acked)...)
 }
 
-// lagMax is how late idle workers may wake, at the 99th percentile, before the latencies measure the generator.
+// lagMax is the p99 of how late idle workers wake above which the latencies are partly the generator's own.
 const lagMax = time.Millisecond
 
 // judge checks the targets.
@@ -110,10 +110,10 @@ func (o *outcome) text() string {
 		line("server CPU         %v (%.2f cores, %v a request)", o.ServerCPU, o.ServerCPU.Seconds()/seconds, perRequest)
 	}
 	if o.Lag["p99"] > lagMax {
-		line("the generator woke late: these latencies are partly its own")
+		line("the generator woke late, so these latencies are partly its own")
 	}
 	if o.Starved {
-		line("the tokens ran out before the duration: ask for more with --tokens")
+		line("the tokens ran out before the end of the duration; ask for more with --tokens")
 	}
 	line("answers checked    %d", o.Checked)
 	if o.Compared {
@@ -126,7 +126,7 @@ func (o *outcome) text() string {
 		line("MISSED  %s", m)
 	}
 	if o.Compared && len(o.Faults) == 0 {
-		line("the books agree with what was acknowledged")
+		line("the reports agree with what was acknowledged")
 	}
 	return b.String()
 }

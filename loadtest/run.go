@@ -19,17 +19,17 @@ const checkEvery = 512
 // tally is what one worker saw; tallies are added up after the run. INVARIANT: every request sent is counted in exactly
 // one of acknowledged, refused and unknown.
 type tally struct {
-	latency  latency.Histogram // From the intended send time to the answer, or to giving up: leaving those out would flatter.
-	lag      latency.Histogram // From the intended to the real send time, of requests a worker was idle for.
+	latency  latency.Histogram // From the intended send time to the answer, or to giving up; leaving those out would look faster.
+	lag      latency.Histogram // From the intended to the real send time, of requests that an idle worker waited for.
 	sent     int64
-	status   map[int]int64 // Answers by status; 0 is none at all.
+	status   map[int]int64 // Answers by status; 0: there was no answer.
 	acked    verify.Acknowledged
 	others   int64 // Page views and purchases acknowledged.
 	checked  int64
 	wrong    []string
-	unknown  []scenarios.Request // Event bodies to be repeated until they are acknowledged. Copies.
+	unknown  []scenarios.Request // Copies of event bodies that are repeated until they are acknowledged.
 	finished time.Time
-	starved  bool // The worker ran out of material before the plan ended.
+	starved  bool // The worker ran out of tokens before the plan ended.
 }
 
 // runner sends one plan with many workers.
@@ -37,7 +37,7 @@ type runner struct {
 	plan     arrival.Plan
 	scenario scenarios.Scenario
 	dial     func() (scenarios.Poster, error)
-	next     atomic.Int64 // The number of the next request of an open plan.
+	next     atomic.Int64 // The number of the next request of an open-loop plan.
 }
 
 // run sends the whole plan and returns the workers' tallies and the start.
@@ -100,8 +100,8 @@ func (r *runner) await(start time.Time, t *tally) (time.Time, bool) {
 	return intended, true
 }
 
-// take books the outcome of one request. Only 200 and 201 acknowledge. A 4xx applied nothing. Everything else, an answer
-// that never came as well as a 5xx, is unknown: neither a failure nor a success, so its body is kept and repeated.
+// recordOutcome counts the outcome of one request. Only 200 and 201 acknowledge. A 4xx applied nothing. Everything else, a missing answer
+// as well as a 5xx, is unknown: neither a failure nor a success, so the body is kept and repeated.
 func (t *tally) take(req *scenarios.Request, status int, answer []byte, err error) {
 	t.sent++
 	if err != nil {
@@ -147,7 +147,7 @@ func (t *tally) check(req *scenarios.Request, answer []byte) {
 	}
 }
 
-// add puts another worker's tally into this one.
+// add adds the tally of another worker.
 func (t *tally) add(o *tally) {
 	t.latency.Merge(&o.latency)
 	t.lag.Merge(&o.lag)

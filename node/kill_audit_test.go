@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// faultsMax bounds how many faults of one audit are described.
+// faultsMax bounds how many faults of each kind one audit describes.
 const faultsMax = 20
 
 // audit compares the books with the history, and then resends what was acknowledged since the last audit: everything has
@@ -21,25 +22,25 @@ func (c *crash) audit(when string) {
 	c.t.Helper()
 	differences := c.compareBooks()
 	lost := c.resend(c.history.unaudited())
-	c.report(when, append(lost, differences...))
+	c.report(when, lost, differences)
 }
 
 // finalAudit resends the whole history: what was there after one kill has to be there after all of them.
 func (c *crash) finalAudit() {
 	c.t.Helper()
-	faults := c.resend(c.history.everything())
-	c.report("at the end, all bodies resent", append(faults, c.compareBooks()...))
+	lost := c.resend(c.history.everything())
+	c.report("at the end, all bodies resent", lost, c.compareBooks())
 }
 
-// report ends the test when there are faults. It prints the first faultsMax, so lost events, the gravest, come first: one
-// loss can make more differences than are printed.
-func (c *crash) report(when string, faults []string) {
+// report ends the test when events were lost or the reports differ. It prints the first faultsMax of each, because many faults of
+// one kind must not hide the other.
+func (c *crash) report(when string, lost, differences []string) {
 	c.t.Helper()
-	if len(faults) == 0 {
+	if len(lost)+len(differences) == 0 {
 		return
 	}
-	shown := faults[:min(len(faults), faultsMax)]
-	c.t.Fatalf("%s: %d faults\n%s", when, len(faults), strings.Join(shown, "\n"))
+	shown := append(slices.Clip(lost[:min(len(lost), faultsMax)]), differences[:min(len(differences), faultsMax)]...)
+	c.t.Fatalf("%s: %d lost, %d differences\n%s", when, len(lost), len(differences), strings.Join(shown, "\n"))
 }
 
 // resend sends bodies again, asking for details, and returns the events that the node did not know. A node that kept its

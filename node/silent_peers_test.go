@@ -24,6 +24,9 @@ const (
 // peer port: events succeed again within 5 s, and the killed node is ready within nodetest.ReadyMax. KILLS=30 measures longer:
 // KILLS=30 go test -run FailoverBesideSilentConnections -v -timeout 30m ./node.
 func TestFailoverBesideSilentConnections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts six processes")
+	}
 	kills := 2
 	if n, err := strconv.Atoi(os.Getenv("KILLS")); err == nil && n > 0 {
 		kills = n

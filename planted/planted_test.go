@@ -17,15 +17,16 @@ import (
 	"github.com/gavel-ads/gavel/internal/sources"
 )
 
-// A patch plants one bug. Its head says what the bug is (Bug:), which promise it breaks (Breaks:), and which tests must catch
-// it (Test: package and test, the fastest first).
+// A patch plants one bug. Its head describes the bug (Bug:), names the promise that it breaks (Breaks:), and lists the tests
+// that must catch it (Test: package and test, the fastest first).
 type patch struct {
 	name    string
 	file    string
-	tests   [][2]string
-	changed []string // Files, seen from the root.
+	tests   [][2]string // Package and name of each test.
+	changed []string    // The files that the patch changes, relative to the root of the repository.
 }
 
+// patches reads all patches of this directory. A patch whose head is incomplete fails the test.
 func patches(t *testing.T) (all []patch) {
 	t.Helper()
 	files, err := filepath.Glob("*.patch")
@@ -45,8 +46,8 @@ func patches(t *testing.T) (all []patch) {
 		head, diff, _ := strings.Cut(string(text), "diff --git")
 		for line := range strings.Lines(head) {
 			if test, found := strings.CutPrefix(line, "Test: "); found {
-				room, name, _ := strings.Cut(strings.TrimSpace(test), " ")
-				p.tests = append(p.tests, [2]string{room, name})
+				pkg, name, _ := strings.Cut(strings.TrimSpace(test), " ")
+				p.tests = append(p.tests, [2]string{pkg, name})
 			}
 		}
 		for line := range strings.Lines(diff) {
@@ -55,13 +56,34 @@ func patches(t *testing.T) (all []patch) {
 			}
 		}
 		if !strings.Contains(head, "Bug: ") || !strings.Contains(head, "Breaks: ") || len(p.tests) == 0 || len(p.changed) == 0 {
-			t.Errorf("%s does not say what it is", file)
+			t.Errorf("%s: the head has no Bug:, no Breaks: or no Test: line, or the patch changes no file", file)
 		}
 		all = append(all, p)
 	}
 	return all
 }
 
+// chosen returns the patches that PLANTED names: one, with "all" every patch, or with "today" one in six, others every day. It
+// skips the test when PLANTED is not set, so that a plain go test ./... does not fail when code that a patch quotes is moved.
+func chosen(t *testing.T) (some []patch) {
+	t.Helper()
+	which := os.Getenv("PLANTED")
+	if which == "" {
+		t.Skip("runs only when PLANTED is set; use make planted, or PLANTED=name for one patch")
+	}
+	today := int(time.Now().Unix() / (24 * 60 * 60) % rotation)
+	for i, p := range patches(t) {
+		if which == "all" || which == p.name || which == "today" && i%rotation == today {
+			some = append(some, p)
+		}
+	}
+	if len(some) == 0 {
+		t.Fatalf("PLANTED=%s: there is no patch of that name", which)
+	}
+	return some
+}
+
+// root returns the root of the repository.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs("..")
@@ -71,38 +93,34 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// Patches rot when the code around them changes; this says so at once. What they change is read by git.
+// A patch stops applying when the code that it quotes changes. This test finds that in seconds, without building anything. Git
+// reads the changed files in its own process; sources.File opens them here as well, so that the test cache sees changes of them.
 func TestPatchesApply(t *testing.T) {
-	for _, p := range patches(t) {
+	for _, p := range chosen(t) {
 		for _, name := range p.changed {
 			sources.File(t, filepath.Join(root(t), name))
 		}
 		cmd := exec.CommandContext(t.Context(), "git", "apply", "-C1", "--check", p.file)
 		cmd.Dir = root(t)
 		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s does not apply any more: %s", p.name, out)
+			t.Errorf("%s does not apply; mend the patch: %s", p.name, out)
 		}
 	}
 }
 
 const (
-	// testLimit bounds one test on a planted bug: a bug may also let it wait for ever.
+	// testLimit bounds one test on a planted bug, because a bug may also make the test wait forever.
 	testLimit = 2 * time.Minute
-	// simulated is what a simulation may take to find a bug, in minutes.
+	// simulationMinutes is how many minutes a simulation simulates to find a bug.
 	simulated = "30"
+	// rotation is how many days it takes until every patch was planted once. BOUND: make test-all has some minutes for them.
+	rotation = 6
 )
 
 // TestPlanted applies each patch to a copy of the tree and runs the tests that must catch it, as many patches at a time
-// as there are processors. PLANTED names one patch, or "all".
+// as there are processors. The environment variable PLANTED names one patch, or is "all", or "today". All patches take some minutes.
 func TestPlanted(t *testing.T) {
-	which := os.Getenv("PLANTED")
-	if which == "" {
-		t.Skip("takes some minutes; make planted runs it")
-	}
-	for _, p := range patches(t) {
-		if which != "all" && which != p.name {
-			continue
-		}
+	for _, p := range chosen(t) {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
 			tree := t.TempDir()
@@ -121,17 +139,18 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// sounds holds the tests that passed without a bug, and what they said then.
-var sounds sync.Map // [2]string: *soundness
+// baselineRuns holds the run of each test on the tree without a bug.
+var sounds sync.Map // Keys are [2]string (package and test), values *baselineRun.
 
+// baselineRun is the run of one test on the tree without a bug.
 type soundness struct {
 	once sync.Once
-	said map[string]bool // Places in the source.
-	err  string
+	said map[string]bool // The places in the source (file:line) that wrote output in this run.
+	err  string          // How the test failed; empty when it passed.
 }
 
-// sound makes sure that a test passes without a bug: one that fails anyway catches nothing. It returns the places that write something
-// also then. Each test runs once.
+// runBaseline runs a test on the tree without a bug, once for all callers, and fails t when it does not pass: a test that fails
+// anyway catches nothing. It returns the places in the source that write output in that run.
 func sound(t *testing.T, test [2]string) map[string]bool {
 	t.Helper()
 	known, _ := sounds.LoadOrStore(test, &soundness{})
@@ -152,7 +171,7 @@ func sound(t *testing.T, test [2]string) map[string]bool {
 	return s.said
 }
 
-// goTest runs one test in a tree. Paths are trimmed, so that the copies share what was compiled.
+// goTest runs one test in a tree, without vet. Paths are trimmed, so that all copies of the tree share compiled packages.
 func goTest(t *testing.T, tree string, test [2]string) (out []byte, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testLimit+time.Minute)
@@ -164,7 +183,7 @@ func goTest(t *testing.T, tree string, test [2]string) (out []byte, err error) {
 	return out, errors.Join(err, ctx.Err())
 }
 
-// run runs a command that must succeed. Git must not take the copy for a part of a repository around it.
+// run runs a command that must succeed. GIT_CEILING_DIRECTORIES keeps git from using a repository that the copy lies in.
 func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -175,13 +194,14 @@ func run(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// complaint is a line that a test wrote, or that it panicked.
+// outputLine matches the beginning of a line that a test wrote, or of a panic.
 var complaint = regexp.MustCompile(`\w+_test\.go:\d+: |^panic: `)
 
-// fails reports whether a test fails, and what it said. A tree that does not build catches nothing.
+// fails reports whether a test fails, and its first output that is not usual. A tree that does not build ends t, because it
+// catches nothing.
 //
-// A test that said something, which it does not say without the bug, and had to be ended after testLimit has failed too: a bubble
-// whose test gave up goes on, because its nodes live.
+// A test that reaches testLimit counts as failed only when it wrote a line that it does not write without the bug: a synctest
+// bubble goes on after its test has failed as long as its nodes run.
 func fails(t *testing.T, tree string, test [2]string) (how string, failed bool) {
 	t.Helper()
 	out, err := goTest(t, tree, test)

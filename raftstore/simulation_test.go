@@ -18,7 +18,8 @@ import (
 
 const (
 	simClients = 4
-	// simMinutes are simulated by go test; GAVEL_SIM_MINUTES overrides, GAVEL_SIM_SEED sets the first seed.
+	// simMinutes are simulated by go test, one episode by go test -short; GAVEL_SIM_MINUTES overrides, GAVEL_SIM_SEED sets the
+	// first seed.
 	simMinutes = 15
 	// simEpisode is how long one cluster lives in a simulation.
 	simEpisode = 5 * time.Minute
@@ -52,7 +53,11 @@ type simulation struct {
 // commands in the same order. The seed decides faults, delays and lost blocks; goroutines of one moment run in any
 // order, so a failure comes back with its seed often, not always.
 func TestSimulation(t *testing.T) {
-	minutes, seed := env("GAVEL_SIM_MINUTES", simMinutes), env("GAVEL_SIM_SEED", 1)
+	otherwise := simMinutes
+	if testing.Short() {
+		otherwise = int(simEpisode / time.Minute)
+	}
+	minutes, seed := env("GAVEL_SIM_MINUTES", otherwise), env("GAVEL_SIM_SEED", 1)
 	faults, acked, unknown, exits := map[string]int{}, 0, 0, 0
 	for n := range max(1, minutes/int(simEpisode/time.Minute)) {
 		episode := uint64(seed + n)

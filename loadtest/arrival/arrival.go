@@ -1,9 +1,9 @@
 // Package arrival says when each request of an open-loop run is due.
 //
-// A plan is a pure function of the request's number. Workers take numbers from one counter and send each request at its
-// due time, or at once when that has passed; latency counts from the due time either way. So a server that stalls is
-// charged for every request that should have been sent during the stall (no coordinated omission), and which worker
-// sends a request changes nothing.
+// A plan is a pure function of the number of the request. Workers take numbers from one counter and send each request at its
+// due time, or at once when that has passed; latency counts from the due time either way. So the latency contains a stall of
+// the server for every request that should have been sent during the stall (no coordinated omission), and it does not matter
+// which worker sends a request.
 package arrival
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Plan is a schedule of requests.
+// Plan is a schedule of requests. It is immutable and may be used by several goroutines.
 type Plan struct {
 	shape    shape
 	rate     float64 // Requests a second at the start.
@@ -33,7 +33,7 @@ const (
 	burst
 )
 
-// Closed is the plan without a schedule: every worker sends when its last answer came. It finds the capacity of a
+// Closed returns the plan without a schedule: every worker sends when its last request was answered. It finds the capacity of a
 // server; its latencies hide stalls and are no evidence.
 func Closed(duration time.Duration) Plan { return Plan{shape: closed, duration: duration} }
 
@@ -98,13 +98,13 @@ func (p Plan) Due(i int64) (time.Duration, bool) {
 }
 
 // rampDue solves rate*t + slope*t*t/2 = i, the number of requests due until t, for t >= 0. A falling ramp has no
-// solution (NaN) behind its last request.
+// solution (NaN) after its last request.
 func (p Plan) rampDue(i float64) float64 {
 	slope := (p.to - p.rate) / p.duration.Seconds()
 	if slope == 0 {
 		return i / p.rate
 	}
-	// The form without subtraction of nearly equal numbers; at i = 0 it is 0 also when the rate starts at 0.
+	// This form of the solution subtracts no nearly equal numbers. At i = 0 the result is 0, also when the rate starts at 0.
 	if i == 0 {
 		return 0
 	}

@@ -16,7 +16,7 @@ func parse(t *testing.T, text string, d time.Duration) arrival.Plan {
 	return p
 }
 
-// count walks a plan to its end and checks that due times never go back.
+// count reads a plan to its end and checks that due times never decrease.
 func count(t *testing.T, p arrival.Plan, visit func(i int64, due time.Duration)) int64 {
 	t.Helper()
 	last := time.Duration(-1)

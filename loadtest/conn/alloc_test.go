@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/conn"
 )
 
-// echo answers whatever arrives in one piece, without allocating itself.
+// echo answers every request that arrives in one read, without allocating.
 func echo(l net.Listener) {
 	s, err := l.Accept()
 	if err != nil {

@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// Errors of an answer that this client cannot read. The connection is closed after any of them.
+// The errors of an answer that this client cannot read. The connection is closed after each of them.
 var (
-	ErrFraming = errors.New("answer without a Content-Length that can be read")
-	ErrTooLong = errors.New("answer longer than the client takes")
+	ErrFraming = errors.New("the answer has no valid Content-Length")
+	ErrTooLong = errors.New("the answer is longer than 8 MiB")
 )
 
-// BodyMax bounds an answer: 5 auctions of 40 winners with metadata stay far below. BOUND: memory of one connection.
+// BodyMax bounds the body of an answer in bytes; 5 auctions of 40 winners with metadata need far less. BOUND: the memory of one connection.
 const BodyMax = 8 << 20
 
-// Conn is a connection of one worker; it dials on first use and again after an error.
+// Conn is the connection of one worker. It dials on first use and again after an error. It belongs to one goroutine.
 type Conn struct {
 	address string
 	head    []byte // From " HTTP/1.1" to "Content-Length: ".
@@ -39,7 +39,8 @@ type Conn struct {
 	body   []byte
 }
 
-// New prepares a connection to a base URL such as http://127.0.0.1:8080. Timeout bounds the dial, and each exchange.
+// New prepares a connection to a base URL such as http://127.0.0.1:8080. Timeout bounds the dial and each exchange. The error says that the
+// URL is not supported.
 func New(base, key string, timeout time.Duration) (*Conn, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" || u.Host == "" {
@@ -71,10 +72,10 @@ func (c *Conn) Post(path string, body []byte) (status int, answer []byte, err er
 	return status, answer, err
 }
 
-// Close drops the connection; the next Post dials again.
+// Close closes the connection; the next Post dials again.
 func (c *Conn) Close() {
 	if c.socket != nil {
-		_ = c.socket.Close() // The answer was read or is lost either way.
+		_ = c.socket.Close() // The answer has been read, or Post returns an error.
 		c.socket = nil
 	}
 }
@@ -104,7 +105,7 @@ func (c *Conn) exchange(path string, body []byte) (status int, answer []byte, ke
 	}
 }
 
-// readHead reads one status line and its headers. A 1xx answer has no body and is followed by the real one.
+// readHead reads one status line and its headers. A 1xx answer has no body and is followed by the final answer.
 func (c *Conn) readHead() (status, length int, keep bool, err error) {
 	line, err := c.readLine()
 	if err != nil {

@@ -123,7 +123,7 @@ func TestDialsAgainAfterAnError(t *testing.T) {
 	if _, _, err := c.Post("/", nil); err != nil {
 		t.Fatal(err)
 	}
-	// The peer has closed. The second exchange fails and is not repeated behind the caller's back; the third dials.
+	// The peer has closed the connection. The second exchange fails and is not repeated; the third dials.
 	if _, _, err := c.Post("/", nil); err == nil {
 		t.Fatal("an exchange on a closed connection succeeded")
 	}

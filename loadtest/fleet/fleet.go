@@ -1,5 +1,5 @@
-// Package fleet runs nodes as real processes on this machine, each on an empty directory, for figures that are made again with one
-// command. The settings are the defaults, but for the management rate limits.
+// Package fleet runs nodes as real processes on this machine, each on an empty directory, so that one command repeats a measurement. The
+// nodes have the default settings, but no management rate limits.
 package fleet
 
 import (
@@ -20,10 +20,10 @@ import (
 
 const (
 	startMax = 60 * time.Second // BOUND: how long the nodes may take until all are ready.
-	stopMax  = 30 * time.Second // BOUND: how long one may drain.
+	stopMax  = 30 * time.Second // BOUND: how long a node may drain.
 )
 
-// Fleet is a lone node, or a cluster of several.
+// Fleet is a single node, or a cluster of several nodes.
 type Fleet struct {
 	Nodes                     []*Node
 	AuctionKey, ManagementKey string
@@ -31,7 +31,7 @@ type Fleet struct {
 	dir string
 }
 
-// Node is one process.
+// Node is one process of a fleet.
 type Node struct {
 	Auction, Manage string // Base URLs.
 	Pid             int
@@ -41,8 +41,8 @@ type Node struct {
 	exited chan error
 }
 
-// Start starts count nodes of a binary, with data under parent, which decides the disk that is measured; empty is the
-// system's place for temporary files. More settings are flags of every node.
+// Start starts count nodes of a binary and returns when all of them are ready. Their data is in a new directory below parent, which decides
+// the disk that is measured; empty means the system's directory for temporary files. Settings are additional flags of every node.
 func Start(ctx context.Context, binary, parent string, count int, settings ...string) (f *Fleet, err error) {
 	dir, err := os.MkdirTemp(parent, "fleet-")
 	if err != nil {
@@ -75,7 +75,7 @@ func Start(ctx context.Context, binary, parent string, count int, settings ...st
 	return f, f.await(ctx)
 }
 
-// presetKeys are made before the nodes, so that all of them found the same cluster.
+// presetKeys makes an auction key and a management key before the nodes start, so that all nodes have the same keys.
 func presetKeys(ctx context.Context, binary string) (keys []string, err error) {
 	for _, kind := range []string{"auction", "management"} {
 		key, err := exec.CommandContext(ctx, binary, "keys", "generate", "--kind", kind).Output()
@@ -128,13 +128,13 @@ func (f *Fleet) await(ctx context.Context) error {
 	return nil
 }
 
-// lastWords is the end of what a node logged; what cannot be read explains nothing.
+// logEnd returns the end of the log of a node, or nothing when it cannot be read.
 func (n *Node) lastWords() []byte {
 	text, _ := os.ReadFile(n.log)
 	return text[max(0, len(text)-2_000):]
 }
 
-// Ready reports whether a node says that it is.
+// Ready reports whether /readyz of a node answers 200.
 func (n *Node) Ready(ctx context.Context) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.Manage+"/readyz", nil)
 	if err != nil {
@@ -144,12 +144,12 @@ func (n *Node) Ready(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // Only so that the connection is used again.
+	_, _ = io.Copy(io.Discard, resp.Body) // The body is read so that the connection can be reused.
 	_ = resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
 }
 
-// Stop drains the nodes and removes their data.
+// Stop drains the nodes and removes their data. Its error joins what went wrong at each node.
 func (f *Fleet) Stop() error {
 	var fault error
 	for _, n := range f.Nodes {
@@ -168,7 +168,7 @@ func (f *Fleet) Stop() error {
 	return errors.Join(fault, os.RemoveAll(f.dir))
 }
 
-// freeAddresses returns loopback addresses that nothing listened on just now.
+// freeAddresses returns loopback addresses on which nothing listens at the moment.
 func freeAddresses(count int) ([]string, error) {
 	var all []string
 	for range count {
@@ -176,7 +176,7 @@ func freeAddresses(count int) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = l.Close() }() // Kept until all are found, so that they differ.
+		defer func() { _ = l.Close() }() // It stays open until all are found, so that they differ.
 		all = append(all, l.Addr().String())
 	}
 	return all, nil

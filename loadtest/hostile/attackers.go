@@ -19,15 +19,15 @@ import (
 // attackersCommand is the argument with which this program runs as the process of the attackers.
 const attackersCommand = "attackers"
 
-// order is a line to that process: first one with a target, which is prepared, then one for each window.
+// order is a line of JSON to that process: the first order has a target, which is prepared; then there is one order for each window.
 type order struct {
 	Target *attack.Target `json:",omitempty"`
 	Names  []string       `json:",omitempty"`
 	Attack time.Duration  `json:",omitempty"`
 }
 
-// attackersProcess attacks as it is ordered on its input and writes the results so far after each order. It is a process of its own
-// so that the work of the attackers does not delay the goroutines that measure the storefront.
+// attackersProcess carries out the orders on its input, writes the results so far after each order, and returns the exit code. It runs in a
+// process of its own so that the work of the attackers does not delay the goroutines that measure the storefront.
 func attackersProcess(ctx context.Context, in io.Reader, out, stderr io.Writer) int {
 	orders, results := json.NewDecoder(in), json.NewEncoder(out)
 	var set *attack.Set
@@ -60,7 +60,7 @@ func attackersProcess(ctx context.Context, in io.Reader, out, stderr io.Writer) 
 	}
 }
 
-// attackerProcess is the process of the attackers, seen from the run.
+// attackerProcess is the run's side of the process of the attackers.
 type attackerProcess struct {
 	cmd     *exec.Cmd
 	orders  io.WriteCloser
@@ -69,9 +69,11 @@ type attackerProcess struct {
 	last    []attack.Result
 }
 
-// niceness of the attackers: real ones use the processors of other machines, so those of this one go to the node and the storefront first.
+// niceness is that of the process of the attackers. Real attackers use the processors of other machines, so the node and the storefront get
+// those of this machine first.
 const niceness = "10"
 
+// startAttackers starts the process and returns when all attackers are prepared.
 func startAttackers(t *attack.Target, names []string, stderr io.Writer) (*attackerProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -96,7 +98,7 @@ func startAttackers(t *attack.Target, names []string, stderr io.Writer) (*attack
 	return s, nil
 }
 
-// attack runs one window and returns when all attackers have stopped.
+// attack runs one window of this length and returns when all attackers have stopped.
 func (s *attackerProcess) attack(length time.Duration) error {
 	if err := s.encoder.Encode(order{Attack: length}); err != nil {
 		return err
@@ -105,5 +107,5 @@ func (s *attackerProcess) attack(length time.Duration) error {
 	return s.results.Decode(&s.last)
 }
 
-// stop ends the process: without further orders it exits.
+// stop closes the input of the process, which then exits, and waits for it.
 func (s *attackerProcess) stop() error { return errors.Join(s.orders.Close(), s.cmd.Wait()) }

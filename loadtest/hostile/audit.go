@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	auditPatience = 30 * time.Second // BOUND: how long an entry may come after its change.
-	auditPage     = "50"             // An entry of the attackers has up to 100 KB, and an answer is read up to 8 MiB.
+	auditPatience = 30 * time.Second // BOUND: how long after its change an entry may appear.
+	auditPage     = "50"             // An entry of the attackers has up to 100 KB, and at most 8 MiB of an answer are read.
 	auditPagesMax = 4_000            // BOUND: twice the entries that a marketplace keeps.
 )
 
-// audited compares the changes that were acknowledged with the audit log of their marketplace. It returns those without an entry, and how
-// many entries do not say what was answered. Each change has a mark of its own in its address, which its entry keeps.
+// audited compares the acknowledged changes with the audit log of their marketplace. It returns the marks of changes without an entry, and how
+// many entries do not say what was answered. Each change has its own mark in its URL, which its entry contains.
 func audited(ctx context.Context, n *node, t attack.Tenant, marks []string) (missing []string, unanswered int, err error) {
 	api := attack.NewClient(n.manage, t.ManagementKey, attack.NewSources(0))
 	defer api.Close()
@@ -53,8 +53,8 @@ func compareMarks(found map[string]bool, marks []string) (missing []string, unan
 }
 
 // auditEntries reads the whole log, page by page, and returns the marks of its changes of campaigns, with whether the entry says that the
-// change was answered 2xx. What was answered is not compared: it is the campaign as it was read after the change, and may have the name
-// of a later one.
+// change was answered 2xx. The body of the answer is not compared: it is the campaign as it was read after the change, which may have the
+// name of a later change.
 func auditEntries(ctx context.Context, api *attack.Client) (map[string]bool, error) {
 	found := map[string]bool{}
 	cursor := ""

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
-// bare measures the machine: a server that does nothing, asked by the same client in the same seconds as the storefront. What its p99
-// rises by in the windows with attackers is not the node's doing.
+// bare is a server that does nothing, to which the same client as the storefront's sends requests in the same seconds. The machine, not the
+// node, causes what its p99 rises by in windows with attackers.
 type bare struct {
 	listener net.Listener
 	latency  []latency.Histogram
@@ -40,8 +40,9 @@ func newBare(windows int) (*bare, error) {
 	return b, nil
 }
 
+// answerBarely answers every request on a connection with 201 and {}.
 func answerBarely(c net.Conn) {
-	defer func() { _ = c.Close() }() // The client is gone.
+	defer func() { _ = c.Close() }() // The client has closed it.
 	in := bufio.NewReader(c)
 	for {
 		r, err := http.ReadRequest(in)
@@ -60,7 +61,7 @@ func answerBarely(c net.Conn) {
 // bareEvery is the time between two requests to the bare server.
 const bareEvery = 5 * time.Millisecond
 
-// run asks once every bareEvery, with latencies from the intended time like the storefront's.
+// run sends one request every bareEvery until the last window ends. Latencies count from the intended time like the storefront's.
 func (b *bare) run(ctx context.Context, start time.Time, windows []window) error {
 	c, err := conn.New("http://"+b.listener.Addr().String(), "none", answerMax)
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 
 const (
 	bystanderEvery = 3 * time.Second
-	throughMax     = 10 * time.Second // BOUND: an upload or a change that is not through by then has failed.
+	throughMax     = 10 * time.Second // BOUND: an upload or a change that has not succeeded within this time has failed.
 	publicPath     = "/public/v1"
 )
 
-// bystander is an honest tenant beside the attackers: every few seconds it changes a campaign, uploads a file and uploads a segment. What is
-// answered 503 or 429 or cut off is repeated as a client does, with a new form where the old is spent.
+// bystander is an honest tenant beside the attackers: every bystanderEvery it changes a campaign, uploads a file and uploads a segment. It
+// repeats what was answered 503 or 429 or not at all, as clients do, with a new form where a form may be used only once.
 type bystander struct {
 	tenant attack.Tenant
 	manage string
@@ -38,10 +38,10 @@ type bystander struct {
 	changes  latency.Histogram
 }
 
-// through counts tries of one kind; the attacked ones were made in windows with attackers.
+// attempts counts the operations of one kind. Those counted as Attacked were made in windows with attackers.
 type through struct {
 	Tried, Attacked, Failed, Repeated int
-	First                             string `json:",omitempty"` // Why the first one failed.
+	First                             string `json:",omitempty"` // How the first failed one failed.
 }
 
 func newBystander(n *node, t attack.Tenant) *bystander {
@@ -64,7 +64,7 @@ func (b *bystander) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		_ = json.Unmarshal(answer, &made) // Only the last one has an id; the next line notices when it has none.
+		_ = json.Unmarshal(answer, &made) // Only the last answer has an id; it is checked below.
 	}
 	if made.CampaignID == "" {
 		return errors.New("the campaign of the bystander was made without an id")
@@ -87,7 +87,7 @@ func (b *bystander) run(ctx context.Context, start time.Time, windows []window) 
 	}
 }
 
-// try does something until it is through or throughMax is over.
+// try repeats an operation until it succeeds, is refused, or attemptMax has passed, and counts it.
 func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, error)) {
 	d := b.done[kind]
 	begin := time.Now()
@@ -99,7 +99,7 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 			break
 		}
 		if ctx.Err() != nil {
-			return // The run is over; this try says nothing.
+			return // The run has ended, so this operation is not counted.
 		}
 		repeatable := err != nil || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
 		if !repeatable || time.Since(begin) > throughMax-time.Second {
@@ -121,6 +121,7 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 	}
 }
 
+// change renames the campaign, with a mark by which the entry is found in the audit log.
 func (b *bystander) change(ctx context.Context) (int, error) {
 	mark := fmt.Sprintf("mark-%d", b.count)
 	status, _, err := b.api.Call(ctx, "PATCH", publicPath+"/campaign-service/campaigns/"+b.campaign+"?mark="+mark, fmt.Appendf(nil, `{"name":%q}`, mark),
@@ -131,10 +132,10 @@ func (b *bystander) change(ctx context.Context) (int, error) {
 	return status, err
 }
 
-// picture is the smallest GIF.
+// picture is a minimal GIF file.
 var picture = []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00;")
 
-// file makes an asset, uploads its file with the form of the answer, and deletes it.
+// file creates an asset, uploads its file with the form of the answer, and deletes the asset.
 func (b *bystander) file(ctx context.Context) (int, error) {
 	status, answer, err := b.api.Call(ctx, "POST", publicPath+"/assets/asset?vendor_id=v1", []byte(`{"name":"File","mimetype":"image/gif"}`))
 	if err != nil || status/100 != 2 {
@@ -149,7 +150,7 @@ func (b *bystander) file(ctx context.Context) (int, error) {
 	}
 	status, err = b.form(ctx, asset.UploadURL, "", asset.Fields, picture)
 	if err == nil && status/100 == 2 {
-		_, _, err = b.api.Call(ctx, "DELETE", publicPath+"/assets/asset/"+asset.ID, nil) // Whether it is gone is nobody's question.
+		_, _, err = b.api.Call(ctx, "DELETE", publicPath+"/assets/asset/"+asset.ID, nil) // The status does not matter; deleting is not checked.
 	}
 	return status, err
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
 )
 
-// check is one promise. One that was never exercised is a violation too: a run that compares nothing proves nothing.
+// check is the check of one promise. A check that was not exercised is a violation too, because a run that compares nothing proves nothing.
 type check struct {
 	Name      string
-	Exercised int64
+	Exercised int64  // How often the promise was exercised.
 	Violation string `json:",omitempty"`
 	Note      string `json:",omitempty"`
 }
 
-// judge holds the report against every promise.
+// evaluate makes every check of the report and counts the violations.
 func (rep *report) judge(o options, kinds []attack.Kind) {
 	rep.Checks = []check{
 		rep.checkProcess(), rep.checkMemory(o), rep.checkFiles(o), rep.checkAuctions(), rep.checkEvents(), rep.checkAudit(kinds),
@@ -65,10 +65,10 @@ func (rep *report) checkFiles(o options) check {
 	return c
 }
 
-// calmMax is the p99 without attackers above which the comparison says nothing: the storefront alone overloads the machine.
+// calmMax is the p99 without attackers above which nothing can be compared, because the storefront alone overloads the machine.
 const calmMax = 250 * time.Millisecond
 
-// checkLatency takes the median of the ratios of all pairs: a pause of the machine in one window does not decide.
+// checkLatency checks the median of the ratios of all pairs, so that a pause of the machine in one window does not decide.
 func (rep *report) checkLatency(o options) check {
 	c := check{Name: fmt.Sprintf("p99 of auctions at most %g times that without attackers", o.ratioMax)}
 	var ratios, bare []float64
@@ -85,7 +85,7 @@ func (rep *report) checkLatency(o options) check {
 	case rep.First.P99 > calmMax:
 		c.Violation = fmt.Sprintf("p99 before the first attack is %v, above %v: the machine cannot take the rate, so nothing was compared", rep.First.P99, calmMax)
 	case rep.Calm.P99 > calmMax:
-		c.Violation = fmt.Sprintf("p99 without attackers is %v, above %v, and %v before the first attack: the attacks last in it, so nothing was compared",
+		c.Violation = fmt.Sprintf("p99 without attackers is %v, above %v, and %v before the first attack: the attacks outlast their windows, so nothing was compared",
 			rep.Calm.P99, calmMax, rep.First.P99)
 	default:
 		m := median(ratios)
@@ -98,7 +98,7 @@ func (rep *report) checkLatency(o options) check {
 	return c
 }
 
-// median of an even count is the larger of the two in the middle, which is the stricter one.
+// median returns the median; of an even count it is the larger of the two in the middle, which is stricter.
 func median(all []float64) float64 {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[len(sorted)/2]
@@ -135,7 +135,7 @@ func (rep *report) checkEvents() check {
 
 func (rep *report) checkAudit(kinds []attack.Kind) check {
 	c := check{Name: "no audit entry is lost"}
-	want := 1 // The bystander's.
+	want := 1 // The audit log of the bystander.
 	if slices.ContainsFunc(kinds, func(k attack.Kind) bool { return k.Name == "changes" }) {
 		want++
 	}
@@ -149,7 +149,7 @@ func (rep *report) checkAudit(kinds []attack.Kind) check {
 			c.Violation = fmt.Sprintf("the log of %s could not be read: %s", a.Marketplace, a.Note)
 		case a.Lost > 0:
 			c.Violation = fmt.Sprintf("%d of %d changes of %s have no entry, such as %s", a.Lost, a.Changes, a.Marketplace, strings.Join(a.Some, ", "))
-		case a.Unanswered > 0: // The node never ended, so every outcome was there to be written.
+		case a.Unanswered > 0: // The node never ended, so it could have written every outcome.
 			c.Violation = fmt.Sprintf("%d of %d entries of %s do not say what was answered", a.Unanswered, a.Changes, a.Marketplace)
 		case a.Changes > 0:
 			read++
@@ -189,7 +189,7 @@ func (rep *report) checkBystander(name string, kinds ...string) check {
 	return c
 }
 
-// checkAttackers wants every attack to have been made, and none to have got what it must not get.
+// checkAttackers checks that every attack was made, and that none got what it must not get.
 func (rep *report) checkAttackers(kinds []attack.Kind) []check {
 	made := check{Name: "every attack was made"}
 	refused := check{Name: "no attack got what it must not get"}

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
-// goodReport is a run in which everything held and everything was exercised.
+// goodReport is the report of a run in which every promise held and was exercised.
 func goodReport() *report {
 	q := func(d time.Duration) quantiles {
 		var h, b latency.Histogram
@@ -57,7 +57,7 @@ func TestAGoodRunHasNoViolation(t *testing.T) {
 	}
 }
 
-// Each planted outcome is found by the check that is there for it, and by no other.
+// Each planted violation is found by its check, and by no other.
 func TestEachViolationIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -113,12 +113,12 @@ func TestNoSampleIsAViolation(t *testing.T) {
 	rep := goodReport()
 	rep.Samples = 0
 	rep.judge(checked, attack.Kinds())
-	if rep.Violations != 3 { // Of the process, its memory and its files.
+	if rep.Violations != 3 { // The checks of the process, its memory and its files.
 		t.Errorf("%+v", rep.Checks)
 	}
 }
 
-// One pause of the machine does not decide, and a pair compares a window with both of its neighbours.
+// One pause of the machine does not decide, and a pair compares a window with the windows before and after it.
 func TestPairs(t *testing.T) {
 	rep := goodReport()
 	rep.Pairs[1].Ratio = 50

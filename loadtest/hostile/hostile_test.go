@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
 )
 
-// The run starts its own program again as the process of the attackers, and that is the test binary here.
+// The run starts its own program as the process of the attackers, which is the test binary here.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == attackersCommand {
 		os.Exit(attackersProcess(context.Background(), os.Stdin, os.Stdout, os.Stderr))
@@ -40,7 +40,7 @@ func TestHostile(t *testing.T) {
 	if minutes == "" {
 		t.Skip("SKIPPED: HOSTILE_MINUTES is not set; 0.4 is a run of half a minute")
 	}
-	sources.Build(t, "github.com/gavel-ads/gavel/node") // By the run, in a process of its own.
+	sources.Build(t, "github.com/gavel-ads/gavel/node") // The run builds the node in another process, which the test cache does not see.
 	args := []string{"--minutes", minutes, "--pairs", "1", "--seed", "7", "--rate", "200", "--workers", "8", "--quick", "--ratio", "0"}
 	o, err := parse(args, &bytes.Buffer{})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestHostile(t *testing.T) {
 func TestFlags(t *testing.T) {
 	for _, c := range []struct {
 		args string
-		want string // Of the complaint; empty: none.
+		want string // A part of the error; empty: there is none.
 	}{
 		{"", ""},
 		{"--minutes 60 --seed 7 --memory 512MiB --only idle,quota", ""},
@@ -101,7 +101,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// All windows with attackers together are as long as was asked for, and each has one without on both sides.
+// All windows with attackers together are as long as requested, and each has one without on both sides.
 func TestWindows(t *testing.T) {
 	for _, c := range []struct {
 		length time.Duration
@@ -146,7 +146,7 @@ func TestStatusOfAProcess(t *testing.T) {
 	}
 }
 
-// The audit log is read over all its pages, and what it lacks is named. An entry has no answer when its status says so, whatever name
+// The audit log is read over all its pages, and missing entries are named. An entry is without an answer when its status says so, whatever name
 // the campaign had when the answer was made.
 func TestMissingAuditEntriesAreFound(t *testing.T) {
 	const entries, perPage = 250, 100
@@ -181,7 +181,7 @@ func TestMissingAuditEntriesAreFound(t *testing.T) {
 	}
 }
 
-// entryOf is an entry of the log: two of them do not say that the change was made. One more leaves out what was answered, and one
+// entryOf returns entry i of the log. Two of the entries do not say that the change was made, one leaves out what was answered, and one
 // has the name of a later change.
 func entryOf(i int) map[string]any {
 	e := map[string]any{

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// machine is where a report comes from.
+// machine describes the machine and the versions that a report was made with.
 type machine struct {
 	CPU     string `json:"cpu"`
 	Cores   int    `json:"cores"`
-	Commit  string `json:"commit"` // Of the tree that this program was run in.
+	Commit  string `json:"commit"` // The commit of the tree that this program was run in.
 	Version string `json:"version"`
 	Go      string `json:"go"`
 }
 
 func machineOf(ctx context.Context, binary string) machine {
 	m := machine{CPU: "unknown", Cores: runtime.NumCPU(), Commit: "unknown", Go: runtime.Version()}
-	text, _ := os.ReadFile("/proc/cpuinfo") // What cannot be read stays unknown.
+	text, _ := os.ReadFile("/proc/cpuinfo") // On an error the model stays unknown.
 	for line := range strings.Lines(string(text)) {
 		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
 			m.CPU = strings.TrimSpace(value)
@@ -37,7 +37,7 @@ func machineOf(ctx context.Context, binary string) machine {
 	return m
 }
 
-// loadAverage of the last minute and five; empty where that is not told.
+// loadAverage returns the load average of the last minute and of the last five, empty where the system does not have it.
 func loadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Command hostile attacks a node of its own from several loopback addresses, while a storefront uses it, and says whether the node keeps
-// what it promises.
+// Command hostile attacks a node of its own from several loopback addresses while a storefront uses it, and checks whether the node keeps
+// its promises.
 //
 //	go run ./loadtest/hostile --minutes 60
 //
 // It starts a gavel process with 1,024 files and a memory limit of 1 GiB, fills a market, and sends auctions and events at a third of the
 // rate that the node reached before. Windows with all attackers of package attack alternate with windows without them. Every promise is
-// one check of the report, and one that was not exercised is a violation as well. DESIGN.md of loadtest says how the numbers are made.
+// one check of the report, and a check that was not exercised is a violation as well. DESIGN.md says what the run does and why.
 package main
 
 import (
@@ -31,8 +31,8 @@ const (
 	exitOK        = 0
 	exitViolation = 1 // A check failed, or was not exercised; the report says which.
 	exitUsage     = 2
-	exitFailed    = 3 // The run could not be made.
-	exitSkipped   = 4 // This machine cannot make the run.
+	exitFailed    = 3 // The run could not be made, so nothing was checked.
+	exitSkipped   = 4 // This machine lacks something that a run needs.
 )
 
 func main() {
@@ -49,15 +49,15 @@ func main() {
 
 // options are the settings of a run.
 type options struct {
-	length      time.Duration // Of all windows with attackers together.
+	length      time.Duration // The length of all windows with attackers together.
 	pairs       int
 	seed        uint64
 	binary      string
 	parent      string
 	json        string
 	only        []string // Names of attackers; empty: all.
-	files       int
-	memory      int64 // Bytes.
+	files       int      // How many files the node may have open.
+	memory      int64    // The memory limit of the node in bytes.
 	connections int
 	rate        float64 // Requests of the storefront a second; 0: a third of the peak.
 	workers     int
@@ -71,19 +71,19 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var only, memory string
 	f := flag.NewFlagSet("hostile", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.Float64Var(&minutes, "minutes", 60, "how long the node is under attack, all windows together; the windows without attackers come on top")
+	f.Float64Var(&minutes, "minutes", 60, "how long the node is attacked, all windows together; windows without attackers take additional time")
 	f.IntVar(&o.pairs, "pairs", 0, "`COUNT` of windows with attackers; 0: one for every 4 minutes, at least 3")
-	f.Uint64Var(&o.seed, "seed", 0, "of market and traffic; 0: by the clock. The report says it")
-	f.StringVar(&o.binary, "binary", "", "gavel `BINARY` to attack; empty: built from this tree, static")
-	f.StringVar(&o.parent, "data-parent", "", "`DIR` in which the data lies")
+	f.Uint64Var(&o.seed, "seed", 0, "seed of market and traffic; 0: taken from the clock. The report has it")
+	f.StringVar(&o.binary, "binary", "", "gavel `BINARY` to attack; empty: a static one is built from this tree")
+	f.StringVar(&o.parent, "data-parent", "", "`DIR` for the data of the node")
 	f.StringVar(&o.json, "json", "", "write the report as JSON to this `FILE`, - for standard output instead of text")
-	f.StringVar(&only, "only", "", "only these attackers, by comma; one of: "+strings.Join(kindNames(), ", "))
+	f.StringVar(&only, "only", "", "only these attackers, separated by commas; one of: "+strings.Join(kindNames(), ", "))
 	f.IntVar(&o.files, "files", 1_024, "files that the process may have open")
 	f.StringVar(&memory, "memory", "1GiB", "memory `LIMIT` of the process, in MiB or GiB")
 	f.IntVar(&o.connections, "connections", 0, "connections that an attacker holds on each listener; 0: a tenth more than --files")
 	f.Float64Var(&o.rate, "rate", 0, "requests of the storefront a second; 0: a third of the peak that is measured first")
 	f.IntVar(&o.workers, "workers", 32, "connections of the storefront")
-	f.Float64Var(&o.ratioMax, "ratio", 2, "the most that the p99 of auctions under attack may be, in multiples of that without; 0: not checked")
+	f.Float64Var(&o.ratioMax, "ratio", 2, "largest allowed ratio of the p99 of auctions under attack to the p99 without attackers; 0: not checked")
 	f.BoolVar(&o.quick, "quick", false, "smaller market, shorter measurements and smaller attacks, for a test")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -144,7 +144,7 @@ func parseBytes(text string) (int64, error) {
 	return 0, fmt.Errorf("--memory %q: want a size such as 1GiB or 512MiB", text)
 }
 
-// possible says what this machine lacks.
+// possible returns an error that says what this machine lacks for a run, nil when it lacks nothing.
 func possible(o options) error {
 	for _, tool := range []string{"sh", "nice"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -155,7 +155,7 @@ func possible(o options) error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
 		return err
 	}
-	// Three listeners full of idle connections, two half full of heads, and some hundreds more of the others.
+	// Three listeners get all idle connections, two get half as many slow heads, and the other attackers need some hundreds.
 	if need := uint64(4*o.connections + 1_500); files.Max < need {
 		return fmt.Errorf("the attackers need %d files open, the limit is %d", need, files.Max)
 	}
@@ -165,6 +165,7 @@ func possible(o options) error {
 	return nil
 }
 
+// kindNames returns the names of all attackers.
 func kindNames() []string {
 	var all []string
 	for _, k := range attack.Kinds() {
@@ -173,6 +174,7 @@ func kindNames() []string {
 	return all
 }
 
+// command runs the command line and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {

@@ -45,8 +45,8 @@ func makeTenants(ctx context.Context, n *node, kinds []attack.Kind) (map[string]
 	return all, nil
 }
 
-// fill puts the market of the seed onto the node and prepares the traffic of the storefront over it. Budgets and deposits last, so that
-// every acknowledged click is a charge.
+// fill creates the market of the seed on the node and returns the settings of the storefront's traffic for it. Budgets and deposits do not
+// run out, so that every acknowledged click is a charge.
 func fill(ctx context.Context, o options, n *node) (operator *shop.Client, env *scenarios.Env, err error) {
 	size := traffic.Small
 	if o.quick {

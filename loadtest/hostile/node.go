@@ -23,11 +23,11 @@ const (
 	stopMax  = 60 * time.Second // BOUND: how long it may drain.
 )
 
-// node is the process under attack. Its settings are the defaults: rate limits are part of what is tested.
+// node is the process under attack. It has the default settings, because rate limits are part of what is tested.
 type node struct {
 	auction, manage, peer     string // HOST:PORT
 	auctionKey, managementKey string
-	limitedBy                 string // How the memory limit was given.
+	limitedBy                 string // The environment variable that sets the memory limit.
 	pid                       int
 
 	cmd    *exec.Cmd
@@ -35,8 +35,8 @@ type node struct {
 	exited chan struct{} // Closed when the process has ended.
 }
 
-// startNode starts a binary on an empty directory below dir, with so many files and so much memory. The shell that sets the limit of
-// files replaces itself by the node, so the process id is the node's.
+// startNode starts a binary on an empty directory below dir, with the limits of files and memory of the options, and returns when it is
+// ready. The shell that sets the limit of files replaces itself by the node, so the process id is the node's.
 func startNode(ctx context.Context, o options, dir string) (*node, error) {
 	n := &node{log: filepath.Join(dir, "node.log"), exited: make(chan struct{})}
 	for _, key := range []struct {
@@ -67,7 +67,7 @@ func startNode(ctx context.Context, o options, dir string) (*node, error) {
 		"--peer-authority", filepath.Join(certificates, "ca.crt"))
 	n.cmd.Env = append(os.Environ(), "GAVEL_BOOTSTRAP_AUCTION_KEY="+n.auctionKey, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY="+n.managementKey, limit)
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{
-		Pdeathsig: syscall.SIGKILL, Setpgid: true, // It does not outlive a run that is killed, and signals of a terminal are for the run.
+		Pdeathsig: syscall.SIGKILL, Setpgid: true, // The node ends when the run is killed, and does not get the signals of a terminal.
 	}
 	log, err := os.Create(n.log)
 	if err != nil {
@@ -80,7 +80,7 @@ func startNode(ctx context.Context, o options, dir string) (*node, error) {
 	}
 	n.pid = n.cmd.Process.Pid
 	go func() {
-		_ = n.cmd.Wait() // Its outcome stays in ProcessState.
+		_ = n.cmd.Wait() // ProcessState has the result.
 		close(n.exited)
 	}()
 	if err := n.await(ctx); err != nil {
@@ -89,8 +89,8 @@ func startNode(ctx context.Context, o options, dir string) (*node, error) {
 	return n, nil
 }
 
-// limitMemory is the environment variable that limits the node's memory: its own setting, or that of the Go runtime for a binary that
-// has no such setting yet.
+// limitMemory returns the environment variable that limits the node's memory: the setting of the node, or GOMEMLIMIT for a binary that does
+// not have the setting.
 func (n *node) limitMemory(ctx context.Context, o options) (string, error) {
 	help, err := exec.CommandContext(ctx, o.binary, "serve", "--help").CombinedOutput()
 	if err != nil {
@@ -103,6 +103,7 @@ func (n *node) limitMemory(ctx context.Context, o options) (string, error) {
 	return n.limitedBy, nil
 }
 
+// await waits until the node is ready, at most startMax. Its error has the end of the log.
 func (n *node) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startMax)
 	defer cancel()
@@ -112,7 +113,7 @@ func (n *node) await(ctx context.Context) error {
 			return err
 		}
 		if resp, err := http.DefaultClient.Do(r); err == nil {
-			_ = resp.Body.Close() // Only its status matters.
+			_ = resp.Body.Close() // Only the status matters.
 			if resp.StatusCode == http.StatusOK {
 				return nil
 			}
@@ -127,7 +128,7 @@ func (n *node) await(ctx context.Context) error {
 	}
 }
 
-// ended says how the process ended; empty while it runs.
+// ended says how the process ended. It is empty while the process runs.
 func (n *node) ended() string {
 	select {
 	case <-n.exited:
@@ -138,17 +139,17 @@ func (n *node) ended() string {
 }
 
 const (
-	logMax  = 4 << 20 // BOUND: bytes of the end of a log that are searched: a dump of stacks has them.
-	lineMax = 600     // BOUND: bytes of a line in the report.
+	logMax  = 4 << 20 // BOUND: how many bytes of the end of a log are searched; a dump of stacks may have as many.
+	lineMax = 600     // BOUND: how many bytes of a line are in the report.
 )
 
-// lastLines is what the node wrote about its end; what cannot be read explains nothing.
+// lastLines returns what the node logged about its end, or nothing when the log cannot be read.
 func (n *node) lastLines() string {
 	text, _ := os.ReadFile(n.log)
 	return lastLines(string(text[max(0, len(text)-logMax):]))
 }
 
-// lastLines finds the lines in which a process says why it ends, and takes the last two lines when there is none.
+// lastLines returns the last two lines of a log in which the process says why it ends, or else the last two lines.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	var said []string
@@ -165,7 +166,7 @@ func lastLines(text string) string {
 	return last[max(0, len(last)-2*lineMax):]
 }
 
-// stop ends the process: gently, and after stopMax by force.
+// stop ends the process with SIGTERM, and after stopMax with SIGKILL.
 func (n *node) stop() error {
 	if n.ended() != "" {
 		return nil
@@ -181,14 +182,14 @@ func (n *node) stop() error {
 	}
 }
 
-// freeAddresses finds addresses of loopback that nothing listened on just now.
+// freeAddresses sets loopback addresses on which nothing listens at the moment.
 func freeAddresses(to ...*string) error {
 	for _, address := range to {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {
 			return err
 		}
-		defer func() { _ = l.Close() }() // Kept until all are found, so that they differ.
+		defer func() { _ = l.Close() }() // It stays open until all are found, so that they differ.
 		*address = l.Addr().String()
 	}
 	return nil

@@ -17,32 +17,32 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
-// report is what a run comes to. Durations are nanoseconds in JSON.
+// report is the result of a run. Durations are nanoseconds in JSON.
 type report struct {
 	Options    runOptions
 	Machine    machine
 	LoadBefore string // Load average.
 	LoadAfter  string
-	LimitedBy  string  // How the node was told its memory limit.
+	LimitedBy  string  // The environment variable that set the memory limit.
 	Peak       float64 // Requests a second of the storefront in a closed loop; 0 when the rate was given.
 	Rate       float64 // Requests of the storefront a second.
 
-	Ended     string // How the process ended before it was asked to; empty: it did not.
-	Killed    string // Why this run ended it.
+	Ended     string // How the process ended before the run ended it; empty: it did not.
+	Killed    string // Why the run killed it; empty: it did not.
 	Samples   int
 	PeakRSS   int64
 	PeakFiles int
 
-	Auctions, EventBodies map[int]int64 // Answers by status; 0: none.
-	EventsUnsent          int64         // Bodies for which no connection was free.
-	Refused               []string      // The first answers that were wrong or refusals.
+	Auctions, EventBodies map[int]int64 // Answers by status; 0: there was no answer.
+	EventsUnsent          int64         // Bodies of events for which no connection was free.
+	Refused               []string      // The first refusals and wrong answers.
 	Checked               int64         // Answers decoded and checked in full.
 	Lag                   time.Duration // p99 of how late idle workers of the storefront woke.
-	First                 quantiles     // Of the window before the first attack.
+	First                 quantiles     // The window before the first attack.
 	Calm, Attacked        quantiles     // All windows together.
 	Pairs                 []pair
 
-	Events       int64 // Acknowledged: impressions and clicks.
+	Events       int64 // Acknowledged impressions and clicks.
 	Settled      int   // Bodies of unknown outcome that a repeat resolved.
 	EventsRead   bool
 	EventsNote   string
@@ -50,14 +50,14 @@ type report struct {
 	Audits       []auditLine
 
 	Bystander       map[string]*through
-	BystanderChange time.Duration // Its slowest change.
+	BystanderChange time.Duration // The slowest change of the bystander.
 	Attackers       []attack.Result
 
 	Checks     []check
 	Violations int
 }
 
-// runOptions are the settings that a reader needs.
+// runOptions are the settings that a reader of the report needs.
 type runOptions struct {
 	AttackMinutes float64
 	Pairs         int
@@ -74,7 +74,7 @@ func summary(o options) runOptions {
 	return runOptions{o.length.Minutes(), o.pairs, o.seed, o.files, o.memory, o.connections, o.workers, o.quick, o.only}
 }
 
-// quantiles of the latencies of auctions, and of the bare server in the same time.
+// quantiles are those of the latencies of auctions, and of the bare server in the same time.
 type quantiles struct {
 	Count             int64
 	P50, P99, P999    time.Duration
@@ -92,12 +92,13 @@ func quantilesOf(auctions, bare *latency.Histogram) quantiles {
 // pair is a window with attackers beside the windows without them before and after it.
 type pair struct {
 	Calm, Attacked   quantiles
-	Ratio, BareRatio float64 // Of the p99.
+	Ratio, BareRatio float64 // The ratios of the p99.
 }
 
+// auditLine is the comparison of one audit log with the changes that were answered 2xx.
 type auditLine struct {
 	Marketplace string
-	Changes     int // Answered with 2xx.
+	Changes     int // Changes that were answered 2xx.
 	Read        bool
 	Lost        int
 	Unanswered  int      // Entries that do not say what was answered.
@@ -105,12 +106,12 @@ type auditLine struct {
 	Note        string   `json:",omitempty"`
 }
 
-// fill takes over what was measured.
+// fill sets the report from what was measured.
 func (rep *report) fill(windows []window, t *tally, b *bare, by *bystander) {
 	rep.Auctions, rep.EventBodies, rep.Refused, rep.Checked, rep.Lag = t.auctions, t.events, t.refused, t.checked, t.lag.Quantile(.99)
 	rep.EventsUnsent = t.unsent
 	rep.Bystander, rep.BystanderChange = by.done, by.changes.Max()
-	var all [2][2]latency.Histogram // Without and with attackers; of auctions and of the bare server.
+	var all [2][2]latency.Histogram // First without, then with attackers; first of auctions, then of the bare server.
 	for i, w := range windows {
 		k := 0
 		if w.Attack {
@@ -166,11 +167,11 @@ func (rep *report) write(path string, stdout io.Writer) error {
 // text prints the report for people.
 func (rep *report) text(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A terminal that is gone reads nothing.
+	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A failed write to a closed terminal does not matter.
 	m, o := rep.Machine, rep.Options
 	line("machine: %s, %d cores, load average %s before, %s after, %s, tree at %s, node %s", m.CPU, m.Cores, rep.LoadBefore, rep.LoadAfter, m.Go, m.Commit, m.Version)
 	line("%.3g minutes under attack in %d windows, seed %d, %d files, %d MiB by %s", o.AttackMinutes, o.Pairs, o.Seed, o.Files, o.MemoryBytes>>20, rep.LimitedBy)
-	line("peak %.0f requests a second; storefront %.0f requests a second, %d workers, woken %v late at p99", rep.Peak, rep.Rate, o.Workers, round(rep.Lag))
+	line("peak %.0f requests a second; storefront %.0f requests a second, %d workers, woken late by %v at p99", rep.Peak, rep.Rate, o.Workers, round(rep.Lag))
 	line("\nattacker\titem\tcounts")
 	for _, a := range rep.Attackers {
 		var counts []string
@@ -224,7 +225,7 @@ func statuses(by map[int]int64) string {
 	for _, status := range slices.Sorted(maps.Keys(by)) {
 		name := fmt.Sprint(status)
 		if status == 0 {
-			name = "not at all"
+			name = "no answer"
 		}
 		all = append(all, fmt.Sprintf("%s: %d", name, by[status]))
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
-// run is one run from the start of the node to the report.
+// run is one run, from the start of the node to the report.
 type run struct {
 	o       options
 	say     func(format string, a ...any)
@@ -41,12 +41,13 @@ type run struct {
 	rep       *report
 }
 
-// peakFor is how long the peak is measured.
+// peakFor is how long the peak is measured, peakQuick the same in a quick run.
 const (
 	peakFor   = 10 * time.Second
 	peakQuick = time.Second
 )
 
+// perform makes a whole run and returns its report. An error means that nothing was checked.
 func perform(ctx context.Context, o options, stderr io.Writer) (rep *report, err error) {
 	dir, err := os.MkdirTemp(o.parent, "hostile-")
 	if err != nil {
@@ -54,7 +55,8 @@ func perform(ctx context.Context, o options, stderr io.Writer) (rep *report, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	r := &run{o: o, stderr: stderr, windows: windowsOf(o.length, o.pairs), rep: &report{Options: summary(o), LoadBefore: loadAverage()}}
-	r.say = func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, "hostile: "+format+"\n", a...) } // Progress; nobody may read it.
+	// A failed write of progress does not matter.
+	r.say = func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, "hostile: "+format+"\n", a...) }
 	if r.kinds, err = attack.Named(o.only); err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func build(ctx context.Context, dir string) (string, error) {
 	return path, nil
 }
 
-// prepare fills the node and measures the peak.
+// prepare fills the node, makes the tenants, measures the peak and prepares the traffic.
 func (r *run) prepare(ctx context.Context) (err error) {
 	r.say("filling the node")
 	if r.operator, r.env, err = fill(ctx, r.o, r.node); err != nil {
@@ -130,7 +132,7 @@ func (r *run) prepare(ctx context.Context) (err error) {
 // peak measures what the node answers to the storefront's own mixture of auctions and events, and returns a third of it.
 func (r *run) peak(ctx context.Context) (float64, error) {
 	env := *r.env
-	env.Run += "p" // The ids of its events are not those of the run.
+	env.Run += "p" // The events of the peak have other ids than those of the run.
 	mixed, err := scenarios.New("mixed")
 	if err != nil {
 		return 0, err
@@ -168,7 +170,7 @@ func (r *run) measure(ctx context.Context) error {
 		return err
 	}
 	if ctx.Err() != nil {
-		return errors.New("the run was interrupted, so nothing is judged")
+		return errors.New("the run was interrupted, so nothing is checked")
 	}
 	r.rep.Ended = r.node.ended()
 	r.finish(ctx, total, before)
@@ -177,7 +179,7 @@ func (r *run) measure(ctx context.Context) error {
 	return nil
 }
 
-// send runs storefront, bare server, bystander and attackers beside each other. When the process ends, everything ends.
+// send runs storefront, bare server, bystander and attackers at the same time. When the process of the node ends, all of them end.
 func (r *run) send(ctx context.Context, attackers *attackerProcess) (total *tally, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -209,16 +211,17 @@ func (r *run) send(ctx context.Context, attackers *attackerProcess) (total *tall
 	})
 	group.Wait()
 	r.rep.Attackers = attackers.last
-	_ = r.bare.listener.Close() // Nobody asks any more.
+	_ = r.bare.listener.Close() // It is not needed any more.
 	if r.node.ended() != "" {
-		return total, nil // What failed after that says nothing new.
+		return total, nil // All failures after the end of the process follow from it.
 	}
 	return total, errors.Join(failures[:]...)
 }
 
-// attacks orders the attackers for each of their windows.
+// attacks sends an order to the process of the attackers at the beginning of each window with attackers.
 func (r *run) attacks(ctx context.Context, attackers *attackerProcess, start time.Time) error {
-	stop := context.AfterFunc(ctx, func() { _ = attackers.cmd.Process.Signal(syscall.SIGTERM) }) // It ends its window and reports.
+	// On SIGTERM the process ends its window and returns its results.
+	stop := context.AfterFunc(ctx, func() { _ = attackers.cmd.Process.Signal(syscall.SIGTERM) })
 	defer stop()
 	for _, w := range r.windows {
 		if !w.Attack {
@@ -236,9 +239,10 @@ func (r *run) attacks(ctx context.Context, attackers *attackerProcess, start tim
 	return nil
 }
 
+// progressEvery is the time between two progress lines.
 const progressEvery = 10 * time.Second
 
-// progress prints a line every ten seconds.
+// progress prints a line every progressEvery.
 func (r *run) progress(ctx context.Context, start time.Time) {
 	end := r.windows[len(r.windows)-1].End
 	for {
@@ -248,7 +252,7 @@ func (r *run) progress(ctx context.Context, start time.Time) {
 			return
 		}
 		at := time.Since(start)
-		what := "calm"
+		what := "quiet"
 		if r.windows[windowAt(r.windows, at)].Attack {
 			what = "ATTACK"
 		}
@@ -258,7 +262,8 @@ func (r *run) progress(ctx context.Context, start time.Time) {
 	}
 }
 
-// finish resolves unknown outcomes and reads reports and audit logs. What cannot be read is in the report, as a check that was not made.
+// finish resolves unknown outcomes and reads reports and audit logs. When something cannot be read, the report says so, and its check is
+// violated.
 func (r *run) finish(ctx context.Context, total *tally, before verify.Totals) {
 	rep := r.rep
 	_, most, samples, killed := r.sampler.read()
@@ -282,7 +287,7 @@ func (r *run) finish(ctx context.Context, total *tally, before verify.Totals) {
 	r.audits(ctx)
 }
 
-// audits compares the audit logs of the two marketplaces whose changes are marked.
+// audits compares the audit logs of the two marketplaces whose changes have marks, those of the bystander and of the attacker changes.
 func (r *run) audits(ctx context.Context) {
 	marks := map[string][]string{bystanderName: r.bystander.marks}
 	for _, a := range r.rep.Attackers {

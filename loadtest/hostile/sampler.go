@@ -14,15 +14,16 @@ import (
 
 const (
 	sampleEvery = 250 * time.Millisecond
-	// killAt multiples of the limit end the node: the run has failed by then, and the machine has other work.
+	// killAt is the multiple of the memory limit at which the node is killed: the check is violated by then, and other processes need
+	// the memory.
 	killAt = 2
 )
 
-// usage is what a process uses now.
+// usage is the memory and the files that a process uses.
 type usage struct {
-	RSS   int64 // Bytes in memory.
-	Peak  int64 // The most that it ever had in memory, by the kernel.
-	Files int
+	RSS   int64 // Resident bytes.
+	Peak  int64 // The largest number of resident bytes so far, by the kernel.
+	Files int   // Open files.
 }
 
 // sampler reads the usage of the node for as long as it runs.
@@ -43,7 +44,7 @@ func (s *sampler) run(ctx context.Context) {
 	for {
 		u, err := usageOf(s.node.pid)
 		if err != nil {
-			return // The process is gone, which is a check of its own.
+			return // The process has ended, which another check finds.
 		}
 		s.take(u)
 		if u.RSS > killAt*s.limit {

@@ -8,18 +8,19 @@ import "time"
 type window struct {
 	Begin, End time.Duration // Since the storefront started.
 	Attack     bool
-	// Counted is where its latencies begin to count. What the attackers left behind is not charged to the time without them, which
-	// would make the comparison easier to pass; a window with attackers counts from its beginning.
+	// Counted is when latencies begin to count. In a window without attackers that is some time after its beginning, because slow
+	// requests that the attack before it left behind would make the comparison easier to pass. A window with attackers counts in full.
 	Counted time.Duration
 }
 
 const (
-	calmShare   = 4 // A window without attackers is a quarter as long as one with them,
-	calmMin     = 5 * time.Second
-	recoveryMax = 5 * time.Second // and its beginning does not count: a third of it, at most this.
+	calmShare   = 4               // A window with attackers is this many times as long as one without.
+	calmMin     = 5 * time.Second // The shortest window without attackers.
+	recoveryMax = 5 * time.Second // BOUND: the beginning of such a window that does not count, a third of it.
 )
 
-// windowsOf alternates: without, with, without, ..., with, without. So each window with attackers has one without on both sides.
+// windowsOf returns windows without and with attackers in turn. The first and the last one are without, so that each window with attackers
+// has one without on both sides.
 func windowsOf(length time.Duration, pairs int) []window {
 	attack := length / time.Duration(pairs)
 	calm := max(attack/calmShare, calmMin)
@@ -41,7 +42,7 @@ func windowsOf(length time.Duration, pairs int) []window {
 	return all
 }
 
-// windowAt is the index of the window of an instant; the last one takes what comes after all.
+// windowAt returns the index of the window that contains an instant, or of the last one when the instant is after all of them.
 func windowAt(all []window, at time.Duration) int {
 	for i := range all {
 		if at < all[i].End {

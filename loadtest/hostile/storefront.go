@@ -19,16 +19,16 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/verify"
 )
 
-// tally is what one worker, or all of them together, saw. Histograms are by window and hold auctions only.
+// tally is what one worker, or all of them together, saw. There is one histogram for each window, of auctions only.
 type tally struct {
 	latency  []latency.Histogram
 	lag      latency.Histogram // How late idle workers woke: the generator's own error.
-	auctions map[int]int64     // Answers to auctions by status; 0 is none.
-	events   map[int]int64     // As above, to bodies of events.
+	auctions map[int]int64     // Answers to auctions by status; 0: there was no answer.
+	events   map[int]int64     // Answers to bodies of events by status.
 	unsent   int64             // Bodies of events for which no connection was free; see eventBacklog.
 	acked    verify.Acknowledged
 	others   int64
-	unknown  []scenarios.Request // Bodies to be repeated until they are acknowledged. Copies.
+	unknown  []scenarios.Request // Copies of bodies that are repeated until they are acknowledged.
 	refused  []string
 	checked  int64
 }
@@ -37,9 +37,9 @@ func newTally(windows int) *tally {
 	return &tally{latency: make([]latency.Histogram, windows), auctions: map[int]int64{}, events: map[int]int64{}}
 }
 
-// storefront sends an open-loop plan for the whole run: a request is due at its time whatever became of those before, and its latency
-// counts from then. Auctions and events have connections of their own, as in a shop, where no shopper waits for a report: an event takes
-// a commit, and on shared connections the latency of auctions would be that of commits.
+// storefront sends an open-loop plan for the whole run: a request is due at its time whether or not those before it were answered, and its
+// latency counts from that time. Auctions and events have separate connections, as in a shop, where no shopper waits until an event is
+// reported: an event waits for a commit, and on shared connections the latency of auctions would be that of commits.
 type storefront struct {
 	plan     arrival.Plan
 	windows  []window
@@ -48,15 +48,15 @@ type storefront struct {
 	start    time.Time
 
 	next, sent, failed atomic.Int64
-	events             chan scenarios.Request // Due and not sent yet.
+	events             chan scenarios.Request // Bodies of events that are due and not sent yet.
 }
 
 const (
-	reporters    = 4      // Connections that report events, for each that sends auctions.
-	eventBacklog = 50_000 // BOUND: bodies that wait for a connection, of some 500 bytes.
+	reporters    = 4      // How many connections send events for each one that sends auctions.
+	eventBacklog = 50_000 // BOUND: bodies, of some 500 bytes, that wait for a connection.
 )
 
-// run sends the plan with so many connections for auctions, and some more for events.
+// run sends the plan with this many connections for auctions, and reporters times as many for events.
 func (s *storefront) run(ctx context.Context, workers int) (*tally, error) {
 	s.events = make(chan scenarios.Request, eventBacklog)
 	senders := make([]func(scenarios.Poster, *tally), 0, workers*(1+reporters))
@@ -96,6 +96,7 @@ func (s *storefront) run(ctx context.Context, workers int) (*tally, error) {
 	return total, errors.Join(failures...)
 }
 
+// work sends the auctions of one worker when they are due, and passes its events on.
 func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.Poster, t *tally) {
 	var r scenarios.Request
 	for ctx.Err() == nil {
@@ -126,7 +127,7 @@ func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.P
 	}
 }
 
-// post sends one request and counts its outcome; status 0 is no answer.
+// post sends one request and counts its outcome; status 0 means that there was no answer.
 func (s *storefront) post(c scenarios.Poster, r *scenarios.Request, t *tally) (status int, answer []byte) {
 	status, answer, err := c.Post(r.Path, r.Body)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *storefront) post(c scenarios.Poster, r *scenarios.Request, t *tally) (s
 	return status, answer
 }
 
-// hand gives a body of events to those who report. One for which there is no room was never sent, so its outcome is known.
+// enqueueEvents passes a body of events to the connections for events. A body for which there is no room is never sent and counted as unsent.
 func (s *storefront) hand(r *scenarios.Request, t *tally) {
 	kept := *r
 	kept.Body = append([]byte(nil), r.Body...)
@@ -151,7 +152,7 @@ func (s *storefront) hand(r *scenarios.Request, t *tally) {
 	}
 }
 
-// report sends events until all are sent.
+// sendEvents sends bodies of events until all are sent.
 func (s *storefront) report(c scenarios.Poster, t *tally) {
 	for r := range s.events {
 		s.post(c, &r, t)
@@ -165,8 +166,8 @@ func (s *storefront) record(t *tally, due, took time.Duration) {
 	}
 }
 
-// giveUp counts an auction that no connection was free to send within answerMax, as one without an answer: its shopper has left. Without
-// it the backlog of a window with attackers would be sent in the windows behind it, and be taken for their latency.
+// giveUp counts an auction for which no connection was free within answerMax as one without an answer. Otherwise the backlog of a window with
+// attackers would be sent in the windows after it and count as their latency.
 func (s *storefront) giveUp(t *tally, due, late time.Duration) {
 	s.sent.Add(1)
 	s.failed.Add(1)
@@ -177,7 +178,8 @@ func (s *storefront) giveUp(t *tally, due, late time.Duration) {
 // checkEvery is how often an answer is decoded and checked in full.
 const checkEvery = 512
 
-// take counts an outcome. Only 200 and 201 acknowledge, a 4xx applied nothing, all else is unknown and its body is kept.
+// recordOutcome counts the outcome of a request. Only 200 and 201 acknowledge, a 4xx applied nothing, everything else is unknown, and a body of
+// events of unknown outcome is kept.
 func (t *tally) take(r *scenarios.Request, status int, answer []byte) {
 	by := t.events
 	if r.Path == scenarios.AuctionsPath {
@@ -249,10 +251,10 @@ func (t *tally) add(o *tally) {
 	}
 }
 
-// settleMax bounds how long all unknown outcomes together are repeated.
+// resolveMax bounds how long all unknown outcomes together are repeated.
 const settleMax = 2 * time.Minute
 
-// settle repeats every body of unknown outcome, unchanged, until it is acknowledged. It returns how many were.
+// resolveUnknown repeats every body of unknown outcome, unchanged, until it is acknowledged. It returns how many were.
 func (t *tally) settle(ctx context.Context, dial func() (scenarios.Poster, error)) (int, error) {
 	c, err := dial()
 	if err != nil {
@@ -271,7 +273,7 @@ func (t *tally) settle(ctx context.Context, dial func() (scenarios.Poster, error
 				return i, fmt.Errorf("a repeated body was refused with %d %.200s", status, answer)
 			}
 			if ctx.Err() != nil || time.Now().After(deadline) {
-				return i, errors.Join(fmt.Errorf("%d bodies of events stayed of unknown outcome; the last status was %d", len(t.unknown)-i, status), err)
+				return i, errors.Join(fmt.Errorf("%d bodies of events are still of unknown outcome; the last status was %d", len(t.unknown)-i, status), err)
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -279,7 +281,7 @@ func (t *tally) settle(ctx context.Context, dial func() (scenarios.Poster, error
 	return len(t.unknown), nil
 }
 
-// peakOf measures how many requests a second the node answers to clients that send when they are answered.
+// peakOf measures how many requests a second the node answers in a closed loop.
 func peakOf(ctx context.Context, s scenarios.Scenario, dial func() (scenarios.Poster, error), workers int, length time.Duration) (float64, error) {
 	var answered atomic.Int64
 	failures := make([]error, workers)
@@ -309,7 +311,7 @@ func peakOf(ctx context.Context, s scenarios.Scenario, dial func() (scenarios.Po
 	return float64(answered.Load()) / time.Since(begin).Seconds(), errors.Join(failures...)
 }
 
-// dialer opens connections to the auction listener.
+// dialer returns a function that opens connections to the auction listener.
 func dialer(n *node) func() (scenarios.Poster, error) {
 	return func() (scenarios.Poster, error) { return conn.New("http://"+n.auction, n.auctionKey, answerMax) }
 }

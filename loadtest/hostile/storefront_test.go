@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
-// answers is a scenario whose requests are answered at once: every second body of events with 503, unless all are to be taken.
+// answers is a scenario whose requests are answered at once: every second body of events with 503, unless all are accepted.
 type answers struct {
 	asked  int
 	events atomic.Int64
@@ -66,7 +66,7 @@ func TestStorefrontCountsEachRequestOnce(t *testing.T) {
 	}
 }
 
-// What no connection was free for is an auction without an answer, in the window in which it was due, and is not sent.
+// An auction for which no connection was free is not sent and counts as one without an answer, in the window in which it was due.
 func TestStorefrontGivesUpWhatIsTooLate(t *testing.T) {
 	a := &answers{}
 	s := storefrontOf(t, a, time.Now().Add(-2*answerMax))

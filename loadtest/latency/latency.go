@@ -16,8 +16,8 @@ const (
 	buckets = (63-subBits)*sub + sub
 )
 
-// Histogram is a count per bucket of nanoseconds, in the manner of Gil Tene's HdrHistogram: the bucket of a value is its
-// highest set bit and the subBits bits behind it. Values up to 2*sub ns are exact; above, a quantile is reported as the
+// Histogram counts durations in buckets of nanoseconds, like Gil Tene's HdrHistogram: the bucket of a value is its
+// highest set bit and the subBits bits after it. Values up to 2*sub ns are exact; above, a quantile is reported as the
 // upper edge of its bucket, so it is never too low and at most 1/128 too high.
 //
 // The zero value is ready. A histogram belongs to one goroutine; workers keep one each and Merge at the end, so that
@@ -78,10 +78,10 @@ func (h *Histogram) Merge(o *Histogram) {
 // Count is the number of durations recorded.
 func (h *Histogram) Count() int64 { return h.count }
 
-// Min and Max are exact, 0 when nothing was recorded.
+// Min is the shortest duration recorded, exactly; 0 when nothing was recorded.
 func (h *Histogram) Min() time.Duration { return time.Duration(h.min) }
 
-// Max is the longest duration recorded.
+// Max is the longest duration recorded, exactly; 0 when nothing was recorded.
 func (h *Histogram) Max() time.Duration { return time.Duration(h.max) }
 
 // Mean is the average, 0 when nothing was recorded.

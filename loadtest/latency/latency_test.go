@@ -10,13 +10,13 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
-// The second opinion is a sorted slice: every quantile lies at or above the true one and within 1/128 of it.
+// The results are compared with a sorted slice: every quantile lies at or above the true one and within 1/128 of it.
 func TestQuantilesAgainstSortedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var h latency.Histogram
 	var all []int64
 	for range 50_000 {
-		v := int64(math.Exp(r.Float64() * math.Log(1e12))) // 1 ns to 1,000 s, evenly over the octaves.
+		v := int64(math.Exp(r.Float64() * math.Log(1e12))) // 1 ns to 1,000 s, evenly distributed over the powers of two.
 		all = append(all, v)
 		h.Record(time.Duration(v))
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// audit has every stopped node's directory recomputed from its journal by gavel check, and compares that with what the
-// cluster reported while it ran.
-func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
+// audit runs gavel check on the data directory of every stopped node, which recomputes everything from the journal, and compares the
+// result with what the cluster reported while it ran.
+func (r *run) audit(ctx context.Context, final *check.Books) check.Verdict {
 	v := check.Verdict{Check: "offline audit of every node equals the report"}
 	for _, n := range r.w.Nodes {
 		var complaint strings.Builder
@@ -33,7 +33,7 @@ func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
 			v.Fault("%s: %v: %.500s\n%.2000s", n.ID, err, complaint.String(), text)
 			continue
 		}
-		compared, faults := compareAudit(text, r.h, books)
+		compared, faults := compareAudit(text, r.h, final)
 		v.Checked += compared
 		for _, f := range faults {
 			v.Fault("%s: %s", n.ID, f)
@@ -42,7 +42,7 @@ func (r *run) audit(ctx context.Context, books *check.Books) check.Verdict {
 	return v
 }
 
-// audited is what is used of the auditor's report.
+// audited is the part of the output of gavel check that is compared.
 type audited struct {
 	Campaigns []struct {
 		ID                                      string
@@ -56,8 +56,8 @@ type audited struct {
 	}
 }
 
-// compareAudit holds the audit of one node against the cluster's last reports.
-func compareAudit(text []byte, h *history.History, books *check.Books) (compared int, faults []string) {
+// compareAudit compares the audit of one node with the last reports of the cluster.
+func compareAudit(text []byte, h *history.History, final *check.Books) (compared int, faults []string) {
 	var a audited
 	if err := json.Unmarshal(text, &a); err != nil {
 		return 0, []string{fmt.Sprintf("%v in %.300s", err, text)}
@@ -73,7 +73,7 @@ func compareAudit(text []byte, h *history.History, books *check.Books) (compared
 			continue
 		}
 		delete(campaigns, got.ID)
-		r := books.Reports[c]
+		r := final.Reports[c]
 		want := fmt.Sprint(r.Spent[0]+r.Spent[1], r.Total, r.Charged)
 		if have := fmt.Sprint(got.Spent, []int64{got.Impressions, got.Clicks}, []int64{got.ChargedImpressions, got.ChargedClicks}); have != want {
 			faults = append(faults, fmt.Sprintf("campaign %s: spent, events and charges are %s by the journal and %s by the report", c.Name, have, want))
@@ -81,15 +81,15 @@ func compareAudit(text []byte, h *history.History, books *check.Books) (compared
 		compared++
 	}
 	for _, c := range campaigns {
-		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal's books", c.Name))
+		faults = append(faults, fmt.Sprintf("campaign %s is not in the journal", c.Name))
 	}
 	balances := map[string]shop.Micros{}
 	for _, w := range a.Wallets {
 		balances[w.Vendor] += w.Balance
 	}
 	for _, v := range h.Vendors {
-		if got := balances[v.ID]; got != books.Balances[v] {
-			faults = append(faults, fmt.Sprintf("wallet of %s: %v by the journal, %v by the report", v.ID, got, books.Balances[v]))
+		if got := balances[v.ID]; got != final.Balances[v] {
+			faults = append(faults, fmt.Sprintf("wallet of %s: %v by the journal, %v by the report", v.ID, got, final.Balances[v]))
 		}
 		compared++
 	}

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// writeCertificates makes an authority and a certificate for every node, named by its id, as the peer port wants them:
-// dir/authority.pem, dir/n1.pem, dir/n1.key and so on.
+// writeCertificates makes an authority and a certificate for every node, whose DNS name is the node id as the peer port requires, and
+// writes dir/authority.pem, dir/n1.pem, dir/n1.key and so on.
 func writeCertificates(dir string, nodes []string) error {
 	const valid = 30 * 24 * time.Hour
 	root, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cutSpan is how long links are cut: also in a gentle run so long that a node that is alone has to stop to offer campaigns.
+// cutSpan draws how long links are cut. In a gentle run too it is so long that a node that is cut off has to stop offering campaigns.
 func (f *force) cutSpan() time.Duration {
 	if f.o.gentle {
 		return f.span(6, 9)
@@ -14,7 +14,7 @@ func (f *force) cutSpan() time.Duration {
 	return f.span(2, 20)
 }
 
-// isolate cuts a node off from all others. While it lasts the node must not sell what it cannot know to be there.
+// isolate cuts a node off from all others. The node must soon offer no campaign, because it does not know what is left of the budgets.
 func (f *force) isolate(node int) error {
 	var links [][2]int
 	for other := range f.w.Nodes {
@@ -25,7 +25,7 @@ func (f *force) isolate(node int) error {
 	return f.cut(links, f.cutSpan())
 }
 
-// halves splits the cluster into a majority and the rest.
+// halves separates a random minority of the nodes from the majority.
 func (f *force) halves() error {
 	order := f.r.Perm(len(f.w.Nodes))
 	small := f.hitting(order[:f.minority()], " cut off together")
@@ -38,8 +38,8 @@ func (f *force) halves() error {
 	return f.cut(links, f.cutSpan())
 }
 
-// ring leaves every node a majority, and no two the same one: each loses the link to the one opposite. Of three nodes one
-// link goes.
+// ring cuts the links of each node to the one opposite, so that every node reaches a majority and no two reach the same one. Of three
+// nodes it cuts one link.
 func (f *force) ring() error {
 	order := f.r.Perm(len(f.w.Nodes))
 	var links [][2]int
@@ -50,7 +50,7 @@ func (f *force) ring() error {
 			break
 		}
 	}
-	// Of three nodes two still have all links without one of those that lost theirs; of five no majority has.
+	// Of three nodes a majority keeps all its links, so only one node counts as hit; of five nodes no majority does, so all count.
 	f.nodes, f.target = order, fmt.Sprint(links)
 	if len(order) == 3 {
 		f.nodes = order[:1]
@@ -58,7 +58,7 @@ func (f *force) ring() error {
 	return f.cut(links, f.cutSpan())
 }
 
-// oneWay drops what one node sends, or what is sent to it.
+// oneWay drops all that the leader of a group sends to other nodes, or all that they send to it.
 func (f *force) oneWay() error {
 	node := f.leader()[0]
 	out := f.r.IntN(2) == 0
@@ -76,7 +76,7 @@ func (f *force) oneWay() error {
 	return f.cut(links, f.cutSpan())
 }
 
-// cut cuts links for a time, and notes which nodes were alone meanwhile.
+// cut cuts links for a time, and records which nodes were cut off from all others meanwhile.
 func (f *force) cut(links [][2]int, length time.Duration) error {
 	var all []error
 	for _, l := range links {
@@ -91,7 +91,7 @@ func (f *force) cut(links [][2]int, length time.Duration) error {
 	return errors.Join(all...)
 }
 
-// loss drops a share of all packets between nodes.
+// loss drops 5 to 30 % of all packets between nodes, at random. It returns errSkip where iptables is missing.
 func (f *force) loss() error {
 	if !f.w.Net.CanLose() {
 		return errSkip

@@ -13,41 +13,42 @@ import (
 	"strings"
 )
 
-// ending is how a process came to its end: what it left as its status, and what it said last.
+// ending is how a process ended: its status, and the end of its log.
 type ending struct {
-	code   int    // -1: a signal.
-	status string // In words.
-	reason string // Why it ended itself, in its own words; empty: it said nothing of that.
-	said   string // The end of its log, lines shortened.
+	code   int    // The exit code; -1: a signal ended it.
+	status string // The exit status in words.
+	reason string // The reason that it logged when it ended itself; empty: none.
+	said   string // The end of its log, with shortened lines.
 }
 
-// storageFailed is the exit code of a node that ended itself, as one whose storage failed.
+// storageFailed is the exit code of a node that ended itself because its storage failed or hung.
 const storageFailed = 70
 
-// The reasons of a node that ends itself, by what a fault does to its disk. A node must end when its storage hangs or fails:
-// only the end of its process frees the groups that it leads.
+// The reasons that a node logs when it ends itself, by what a fault does to its disk. A node must end itself when its storage hangs or
+// fails, because only the end of its process frees the groups that it leads.
 var (
-	// A node may have to begin anew whatever is done to it: raft forgets the end of its log after a snapshot that does not reach it.
+	// restartReasons are allowed without a fault: raft forgets the end of its log after it installs a snapshot that ends before it, so the
+	// process has to start anew.
 	anew  = []string{"a snapshot replaced more of the log than it holds"}
 	hangs = []string{"disk is slow", "storage call does not return"}
 	fails = []string{"pebble", "background write failed", "state cannot be written", "raft log cannot be written"}
 )
 
-// byDesign reports whether a node has to end like this when its disk does what these reasons are for.
+// byDesign reports whether the node ended itself for one of these reasons.
 func (e ending) byDesign(reasons []string) bool {
 	return e.code == storageFailed && slices.Contains(reasons, e.reason)
 }
 
-// panicked reports whether the runtime ended the process.
+// panicked reports whether the Go runtime ended the process.
 func (e ending) panicked() bool {
 	return strings.Contains(e.said, "    panic: ") || strings.Contains(e.said, "    fatal error: ")
 }
 
 func (e ending) String() string {
-	return fmt.Sprintf("%s; it said last:\n%s", e.status, e.said)
+	return fmt.Sprintf("%s; the end of its log:\n%s", e.status, e.said)
 }
 
-// readEnding makes an ending from the state of a process and its log.
+// readEnding makes an ending from the state of a process, nil when it never ran, and the file of its log.
 func readEnding(state *os.ProcessState, path string) ending {
 	e := ending{code: -1, status: "no process"}
 	if state != nil {
@@ -62,7 +63,7 @@ func readEnding(state *os.ProcessState, path string) ending {
 	return e
 }
 
-// lastLife is what a process wrote since its start. BOUND: 16 MiB, as a dump of stacks has 4.
+// lastRunLog is what a process wrote since its start. BOUND: the last 16 MiB; a dump of stacks has up to 4.
 func lastLife(path string) ([]byte, error) {
 	const most = 16 << 20
 	f, err := os.Open(path)
@@ -81,11 +82,12 @@ func lastLife(path string) ([]byte, error) {
 }
 
 const (
-	wordsMax = 12  // Lines of an ending.
-	wordMax  = 400 // Bytes of each: what a line is about comes first, its stacks last.
+	wordsMax = 12  // BOUND: lines of an ending.
+	wordMax  = 400 // BOUND: bytes of each line; its message comes first, its stacks last.
 )
 
-// lastWords are the last lines of a log, or of a panic in it the first, and the reason of an end by itself among them.
+// lastLines returns the last lines of a log, or the first lines of a panic in it, and the reason that the process logged when it ended
+// itself.
 func lastWords(text []byte) (reason, said string) {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	for _, line := range slices.Backward(lines) {

@@ -12,47 +12,47 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// The end of a process that a fault held is the fault's, also when the supervisor hears of it after the fault let go.
-func TestCustodyExplainsWhatItEnded(t *testing.T) {
+// A fault that owned a process caused its end, also when the supervisor learns of the end after the fault has released the process.
+func TestOwnerCausesTheEndOfItsProcess(t *testing.T) {
 	var c custody
 	first, second := make(chan struct{}), make(chan struct{})
 	if c.explains(first) {
-		t.Error("an end without a fault is explained")
+		t.Error("an end without an owner is explained")
 	}
 	c.hold()
 	close(first) // SIGTERM, and the process ends.
 	if !c.letGo(first) || !c.explains(first) {
-		t.Error("the end of a process that was held is a finding")
+		t.Error("the end of a process that was owned is a finding")
 	}
 	if c.explains(second) {
-		t.Error("so is explained how the next one ends")
+		t.Error("the end of the next process is explained as well")
 	}
-	c.hold() // A fault that ends nothing.
+	c.hold() // This fault ends no process.
 	if !c.explains(second) || !c.letGo(second) {
-		t.Error("one hold, and it was not the last")
+		t.Error("there was one owner, and its release was not the last")
 	}
 	close(second)
 	if c.explains(second) {
-		t.Error("a process that ended after it was let go is explained")
+		t.Error("the end of a process after its release is explained")
 	}
 	c.hold()
 	c.hold()
 	if c.letGo(second) || !c.letGo(second) {
-		t.Error("of two holds the second is the last")
+		t.Error("of two owners the second release is not the last")
 	}
 }
 
-// What a process said last, and why it ended, is read from its log, of this life only.
+// The end of the log of a process, and why it ended, are read from the log since its last start only.
 func TestEndings(t *testing.T) {
 	const failed = `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"storage failed, the process ends; restart it","reason":"disk is slow","err":"x","stacks":"` + "goroutine 1" + `"}`
-	const twin = `{"level":"ERROR","msg":"the process ends","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
+	const duplicate = `{"level":"ERROR","msg":"the process ends","reason":"another process runs with this node's id","advice":"stop one of the two","err":"x"}`
 	long := strings.Repeat("x", 1_000)
 	for _, c := range []struct {
 		name, log, reason, said string
 	}{
 		{"a hung disk", "---- nemesis: start at 1\n" + `{"level":"INFO","msg":"hello"}` + "\n" + failed + "\n", "disk is slow", "hello"},
-		{"a copy", twin + "\n", "another process runs with this node's id", "stop one"},
-		{"of the life before", "---- nemesis: start at 1\n" + failed + "\n---- nemesis: start at 2\nbye\n", "", "bye"},
+		{"a copy", duplicate + "\n", "another process runs with this node's id", "stop one"},
+		{"of the start before", "---- nemesis: start at 1\n" + failed + "\n---- nemesis: start at 2\nbye\n", "", "bye"},
 		{"a panic", "---- nemesis: start at 1\npanic: oh\n" + strings.Repeat("goroutine\n", 50), "", "panic: oh"},
 		{"a long line", long, "", long[:wordMax]},
 		{"nothing", "", "", ""},
@@ -71,7 +71,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// Only the exit of failed storage for a reason that the fault is one for is by design.
+// Only exit code 70 with a reason that the fault allows is by design.
 func TestEndsByDesign(t *testing.T) {
 	for _, c := range []struct {
 		e    ending
@@ -94,7 +94,7 @@ func TestEndsByDesign(t *testing.T) {
 	}
 }
 
-func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
+func TestDiskProbeRecordsThatTheDiskHung(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Unix(1_000, 0).Add(time.Duration(seconds * float64(time.Second)))
 	}
@@ -103,7 +103,7 @@ func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
 	w.end(at(1))
 	w.begin(at(2))
 	if w.saw(at(3)) || !w.saw(at(4)) {
-		t.Error("a sync of one second hangs, or one of two does not")
+		t.Error("a sync of one second counts as hung, or one of two does not")
 	}
 	w.end(at(5))
 	if !w.saw(at(15)) || w.saw(at(15.1)) || w.worst() != 3*time.Second {
@@ -112,6 +112,6 @@ func TestWitnessRemembersThatTheDiskHung(t *testing.T) {
 	w.begin(at(6))
 	w.end(at(6.2))
 	if s := w.h.Stalls; len(s) != 2 || s[0].Until-s[0].From != time.Second || s[1].Until-s[1].From != 3*time.Second {
-		t.Errorf("stalls of 1 s and 3 s are noted as %v", s)
+		t.Errorf("stalls of 1 s and 3 s are recorded as %v", s)
 	}
 }

@@ -17,38 +17,39 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// A fault belongs to a domain; two of the same domain are never in force together, because each undoes its own work only.
+// A fault belongs to a domain. Two faults of the same domain are never in force together, because each undoes only what it did itself.
 const (
 	processes = "processes"
 	network   = "network"
 	disks     = "disks"
-	alone     = "alone" // Nothing else runs beside it.
+	alone     = "alone" // No other fault is in force beside it.
 )
 
-// drainMax is how long a process may take to end after SIGTERM, as it is promised. In an hour the longest takes a second.
+// drainMax is how long a process may take to end after SIGTERM, as promised to operators. In a run of an hour the longest takes a second.
 const drainMax = 15 * time.Second
 
-// kind is a kind of fault. Its function does it, lasts as long as the fault does, and undoes it.
+// kind is a kind of fault. Its function injects the fault, waits as long as the fault lasts, and removes it.
 type kind struct {
 	domain string
 	weight int
-	least  int // Nodes it needs.
-	bound  *check.Bound
+	least  int          // The least number of nodes that it needs.
+	bound  *check.Bound // The bound of its write gap; nil: none.
 	do     func(f *force) error
 }
 
-// force is one fault in force.
+// activeFault is one fault in force.
 type force struct {
 	*run
 	ctx    context.Context
 	r      *rand.Rand
 	kind   string
 	begin  history.Instant
-	target string // What the report says it hit.
+	target string // What it hit, for the report.
 	nodes  []int
 }
 
-// kinds are all faults. Weights are about how often each finds something in a run of an hour.
+// kinds are all kinds of faults by name. A weight says how often a kind is drawn; kinds that find more in a run of an hour have a
+// higher one.
 var kinds = map[string]kind{
 	"kill-one":        {processes, 3, 1, minorityGone, func(f *force) error { return f.kill(f.some(1)) }},
 	"kill-leader":     {processes, 6, 1, leaderKilled, func(f *force) error { return f.kill(f.leader()) }},
@@ -82,7 +83,7 @@ var kinds = map[string]kind{
 
 func kindNames() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// span is a length between two numbers of seconds. A gentle run has shorter ones.
+// randomDuration returns a duration between two numbers of seconds. In a gentle run it is at most 3 s above the least.
 func (f *force) span(least, most float64) time.Duration {
 	if f.o.gentle {
 		most = min(most, least+3)
@@ -90,19 +91,20 @@ func (f *force) span(least, most float64) time.Duration {
 	return time.Duration((least + f.r.Float64()*(most-least)) * float64(time.Second))
 }
 
-// last lets the fault last, or ends it with the run.
+// sustain waits as long as the fault lasts, or until the run ends.
 func (f *force) last(d time.Duration) { wait(f.ctx, d) }
 
+// minoritySize is the largest number of nodes that may fail without the cluster losing its majority.
 func (f *force) minority() int { return (len(f.w.Nodes) - 1) / 2 }
 
-// some are k nodes.
+// randomNodes draws k nodes and makes them the target.
 func (f *force) some(k int) []int {
 	nodes := f.r.Perm(len(f.w.Nodes))[:k]
 	slices.Sort(nodes)
 	return f.hitting(nodes, "")
 }
 
-// leader is the node that leads a group, any node when none does just now.
+// groupLeader makes the leader of a random group the target, or a random node when that group has no leader at the moment.
 func (f *force) leader() []int {
 	group := f.r.IntN(1_000)
 	if node, ok := f.leads(f.ctx, group); ok {
@@ -111,6 +113,7 @@ func (f *force) leader() []int {
 	return f.some(1)
 }
 
+// setTarget records which nodes the fault hits, and as what.
 func (f *force) hitting(nodes []int, as string) []int {
 	f.nodes, f.target = nodes, ""
 	for i, n := range nodes {
@@ -123,7 +126,7 @@ func (f *force) hitting(nodes []int, as string) []int {
 	return nodes
 }
 
-// kill kills nodes at once and starts them again after a moment.
+// kill kills nodes at the same moment and starts them again after up to 8 s.
 func (f *force) kill(nodes []int) error {
 	errs := f.each(nodes, func(n int) error {
 		f.keeper.hold(n, "kill")
@@ -133,6 +136,7 @@ func (f *force) kill(nodes []int) error {
 	return errors.Join(errs, f.each(nodes, f.keeper.letGo))
 }
 
+// each calls a function for each node, all at the same moment.
 func (f *force) each(nodes []int, do func(n int) error) error {
 	errs := make([]error, len(nodes))
 	var group sync.WaitGroup
@@ -143,7 +147,7 @@ func (f *force) each(nodes []int, do func(n int) error) error {
 	return errors.Join(errs...)
 }
 
-// pause stops processes and lets them go on, as a hypervisor does with a machine.
+// pause stops processes with SIGSTOP and continues them after up to 30 s, as a hypervisor does with a virtual machine.
 func (f *force) pause(nodes []int) error {
 	errs := f.each(nodes, func(n int) error {
 		f.keeper.hit(n, "pause")
@@ -157,7 +161,7 @@ func (f *force) pause(nodes []int) error {
 	}))
 }
 
-// rolling restarts one node after the other as an upgrade does: each is ready before the next one goes.
+// rolling restarts one node after the other as an upgrade does: each is ready before the next one is stopped.
 func (f *force) rolling() error {
 	var all []error
 	for _, n := range f.hitting(f.r.Perm(len(f.w.Nodes)), "") {
@@ -168,14 +172,14 @@ func (f *force) rolling() error {
 		} else if !node.End().Success() {
 			f.h.Finding(fmt.Sprintf("rolling restart: %s ended: %v", node.ID, readEnding(node.End(), node.Log)))
 		}
-		// The end of the run ends no restart: the node would count as one that did not come back.
+		// A restart goes on when the run ends; otherwise the node would count as one that did not become ready.
 		all = append(all, f.keeper.letGo(n), f.recovered(context.WithoutCancel(f.ctx), "rolling restart"))
 		f.last(f.span(1, 2))
 	}
 	return errors.Join(all...)
 }
 
-// transfer moves a leadership to another node by the operator's request.
+// transfer asks the operator API to move a leadership to another node.
 func (f *force) transfer() error {
 	group, to := f.r.IntN(1_000), f.r.IntN(len(f.w.Nodes))
 	if from, ok := f.leads(f.ctx, group); ok && from == to {
@@ -185,7 +189,7 @@ func (f *force) transfer() error {
 	return f.transferTo(f.ctx, group, to)
 }
 
-// storm moves leaderships as fast as they go.
+// transferStorm moves leaderships one after the other for some seconds.
 func (f *force) storm() error {
 	end, moved := time.Now().Add(f.span(3, 10)), 0
 	for time.Now().Before(end) && f.ctx.Err() == nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// followMax is how long a node that is to be a follower may take to be rid of what it leads.
+// followerWaitMax is how long a node may take until it leads no group.
 const followMax = 10 * time.Second
 
-// ofFollower does to a node that leads nothing what a fault of another kind does to a leader. Where every node leads something,
-// others take that over first, and the fault begins when they have. A node that leads in the end, because leaders were balanced
-// meanwhile, had the fault of the other kind.
+// onFollower injects the fault that do injects into a leader, of the kind otherwise, into a node that leads no group. If the node leads
+// groups, other nodes take them over first, and the fault begins when they have. If the node leads a group when the fault ends, because
+// leaders were balanced meanwhile, the fault counts as the kind otherwise.
 func (f *force) ofFollower(otherwise string, do func(node int) error) error {
 	node := f.some(1)[0]
 	for deadline := time.Now().Add(followMax); f.leadsAny(node); {
@@ -42,7 +42,7 @@ func (r *run) leadsAny(node int) bool {
 	return err == nil && slices.ContainsFunc(slices.Collect(maps.Values(groups)), func(g groupState) bool { return g.leads })
 }
 
-// relieve asks for other leaders of all that a node leads. One that is not there leads nothing.
+// transferLeaderships asks for another leader of each group that a node leads. A node that does not answer leads nothing.
 func (r *run) relieve(node int) error {
 	groups, _ := r.scrape(context.Background(), node)
 	names := map[string]bool{}

@@ -1,10 +1,10 @@
 //go:build linux
 
-// Command nemesis runs a cluster of real gavel processes, breaks what it stands on, and judges what its clients saw.
+// Command nemesis runs a cluster of real gavel processes, injects faults, and checks what the clients of the cluster saw.
 //
-// It builds a small data centre on this machine (package world), keeps shops and an operator busy with it (clients), lets a
-// seeded schedule of faults loose on processes, network and disks, heals everything, resolves every unknown outcome and
-// holds the books against the history (check). DESIGN.md has the reasons.
+// It builds networks and disks for the nodes on this machine (package world), runs storefronts and an operator (clients), injects a
+// seeded schedule of faults into processes, network and disks, removes all faults, resolves every unknown outcome, and compares
+// what the cluster reports with the history of all operations (check). DESIGN.md has the reasons.
 package main
 
 import (
@@ -25,10 +25,10 @@ import (
 // Exit codes.
 const (
 	exitOK        = 0
-	exitViolation = 1 // A promise was broken; the report says which and where the history lies.
+	exitViolation = 1 // A promise was broken; the report says which, and where the history is.
 	exitUsage     = 2
-	exitFailed    = 3 // The run could not be made.
-	exitSkipped   = 4 // This machine cannot be a world.
+	exitFailed    = 3 // The run could not be made, so nothing was checked.
+	exitSkipped   = 4 // This machine lacks something that a run needs.
 )
 
 func main() {
@@ -47,40 +47,41 @@ type options struct {
 	binary    string
 	dir       string
 	json      string
-	kinds     []string // Of faults; empty: all.
-	first     []string // Kinds of the first faults, in this order.
+	kinds     []string // Kinds of faults; empty: all.
+	first     []string // The kinds of the first faults, in this order.
 	staleness time.Duration
 	slack     time.Duration
-	gentle    bool // Shorter faults, for a test beside other tests.
+	gentle    bool // Faults are shorter and pauses longer, for a test that runs beside other tests.
 	keep      bool
 	install   bool
-	check     bool // Of the machine, and nothing else.
+	check     bool // Only check the machine.
 }
 
+// parse reads the command line. All unknown or impossible kinds of faults are in one error.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	var minutes float64
 	var faults, first string
 	flags := flag.NewFlagSet("nemesis", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.Float64Var(&minutes, "minutes", 3, "how long faults are let loose; set-up and judgement come on top")
+	flags.Float64Var(&minutes, "minutes", 3, "how long faults are injected; set-up and checks take additional time")
 	flags.IntVar(&o.nodes, "nodes", 3, "size of the cluster: 1, 3 or 5")
-	flags.Uint64Var(&o.seed, "seed", 0, "of the schedule and the clients; 0: by the clock. The report says it")
-	flags.IntVar(&o.rate, "rate", 150, "events a second, all storefronts together")
-	flags.StringVar(&o.binary, "binary", "", "gavel binary to run; empty: built from this tree, static")
-	flags.StringVar(&o.dir, "dir", "", "where logs, history and report go; empty: a temporary directory, removed when all is well")
+	flags.Uint64Var(&o.seed, "seed", 0, "seed of the schedule and of the clients; 0: taken from the clock. The report has it")
+	flags.IntVar(&o.rate, "rate", 150, "events a second of all storefronts together")
+	flags.StringVar(&o.binary, "binary", "", "gavel binary to run; empty: a static one is built from this tree")
+	flags.StringVar(&o.dir, "dir", "", "directory for logs, history and report; empty: a temporary one, removed when nothing was violated")
 	flags.StringVar(&o.json, "json", "", "write the report as JSON to this file, - for standard output")
-	flags.StringVar(&faults, "faults", "", "only these kinds of faults, by comma; one of: "+strings.Join(kindNames(), ", "))
-	flags.StringVar(&first, "first", "", "kinds of the first faults, by comma, in this order; the seed draws those after them")
-	flags.BoolVar(&o.check, "check", false, "only say whether this machine can be a world; exit code 4 when not")
-	flags.DurationVar(&o.staleness, "staleness", 3*time.Second, "age of budgets from which a node must offer no campaign")
-	flags.DurationVar(&o.slack, "slack", time.Second, "what measuring that may add")
-	flags.BoolVar(&o.gentle, "gentle", false, "shorter faults with longer rests, for a machine that has other work")
-	flags.BoolVar(&o.keep, "keep", false, "keep logs and history also when all is well")
-	flags.BoolVar(&o.install, "install", true, "ask apt-get for missing tools")
+	flags.StringVar(&faults, "faults", "", "only these kinds of faults, separated by commas; one of: "+strings.Join(kindNames(), ", "))
+	flags.StringVar(&first, "first", "", "kinds of the first faults, separated by commas, in this order; the seed draws those after them")
+	flags.BoolVar(&o.check, "check", false, "only check whether this machine can make a run; exit code 4 when it cannot")
+	flags.DurationVar(&o.staleness, "staleness", 3*time.Second, "replica age from which a node must offer no campaign")
+	flags.DurationVar(&o.slack, "slack", time.Second, "what measuring the staleness may add to it")
+	flags.BoolVar(&o.gentle, "gentle", false, "shorter faults with longer pauses, for a machine that has other work")
+	flags.BoolVar(&o.keep, "keep", false, "keep logs and history also when nothing was violated")
+	flags.BoolVar(&o.install, "install", true, "install missing tools with apt-get")
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(stderr, "nemesis breaks a cluster of real processes and judges what its clients saw. Linux, root.\n\n",
-			"  go run ./loadtest/nemesis --minutes 60 --nodes 3\n\nExit codes: 0 all promises held, 1 one was broken, 2 usage, 3 no run, 4 skipped.\n\n")
+		_, _ = fmt.Fprint(stderr, "nemesis injects faults into a cluster of real processes and checks what its clients saw. Linux, root.\n\n",
+			"  go run ./loadtest/nemesis --minutes 60 --nodes 3\n\nExit codes: 0 all promises held, 1 one was broken, 2 usage, 3 the run failed, 4 skipped.\n\n")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {
@@ -119,6 +120,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
+// command runs the command line and returns its exit code.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -129,7 +131,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	if err := world.Check(o.install); err != nil {
-		_, _ = fmt.Fprintln(stderr, "nemesis: SKIPPED: this machine cannot be a world:", err)
+		_, _ = fmt.Fprintln(stderr, "nemesis: SKIPPED: this machine cannot make a run:", err)
 		return exitSkipped
 	}
 	if o.check {

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// remove takes a node out of the cluster and, after a time in which it has to stay away, lets it in again, both by the command
-// line that an operator has. Its process and its disk go on meanwhile. It ends when all nodes are voters again.
+// remove removes a node from the cluster and, after a time in which it must not be a member, admits it again, both with gavel cluster as
+// an operator would. The process of the node runs on meanwhile. The fault ends when all nodes are voters again.
 func (f *force) remove() error {
 	node := f.some(1)[0]
 	f.keeper.hit(node, "removed")
@@ -31,7 +31,7 @@ func (f *force) remove() error {
 	return errors.Join(err, f.recovered(context.WithoutCancel(f.ctx), "remove"), f.allVote(f.ctx))
 }
 
-// stayAway lets the node be away for a time. Nothing reaches it, so it must offer no campaign, like one that is cut off.
+// keepRemoved waits while the node is removed. Nothing reaches the node, so like one that is cut off it must soon offer no campaign.
 func (f *force) stayAway(node int) {
 	from := f.h.Now()
 	f.last(f.span(4, 12))
@@ -40,12 +40,12 @@ func (f *force) stayAway(node int) {
 		h.Isolated = append(h.Isolated, history.Span{Node: node, From: from, Until: until, Why: "removed"})
 	})
 	if in, err := f.member(context.WithoutCancel(f.ctx), node); err == nil && in {
-		f.h.Finding(f.w.Nodes[node].ID + " was removed and is a member again, though nobody let it in")
+		f.h.Finding(f.w.Nodes[node].ID + " was removed and is a member again without having been admitted")
 	}
 }
 
-// change asks for a change of a node's membership until it is made: a refusal may pass, and an answer that did not come says
-// nothing.
+// changeMembership asks for a change of the membership of a node until it is made, for at most recoverMax. A refusal may be temporary, and a
+// missing answer says nothing, so it then asks whether the node is a member as wanted.
 func (f *force) change(node int, want bool, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), recoverMax)
 	defer cancel()
@@ -63,7 +63,7 @@ func (f *force) change(node int, want bool, args ...string) error {
 	}
 }
 
-// member asks others whether a node is a member.
+// isMember asks another node whether a node is a member.
 func (f *force) member(ctx context.Context, node int) (bool, error) {
 	text, err := f.operate(ctx, node, "status", "--json")
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *force) member(ctx context.Context, node int) (bool, error) {
 	return slices.ContainsFunc(cluster.Nodes, func(n struct{ ID string }) bool { return n.ID == f.w.Nodes[node].ID }), nil
 }
 
-// operate runs gavel cluster against a ready node that is not the one it is about.
+// runClusterCommand runs gavel cluster against another node than the one that the command is about, a ready one if there is one.
 func (f *force) operate(ctx context.Context, about int, args ...string) ([]byte, error) {
 	asked := (about + 1) % len(f.w.Nodes)
 	for i := range f.w.Nodes {

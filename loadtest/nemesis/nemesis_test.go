@@ -23,7 +23,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// TestNemesis is a short nemesis.
+// TestNemesis is a short run with gentle faults. Go caches its result until something changes that is built into the node.
 //
 //	NEMESIS_MINUTES=10 NEMESIS_SEED=7 go test ./loadtest/nemesis -run TestNemesis -timeout 30m    as root, on Linux
 func TestNemesis(t *testing.T) {
@@ -31,9 +31,9 @@ func TestNemesis(t *testing.T) {
 		t.Skip("breaks real processes for minutes")
 	}
 	if err := world.Check(false); err != nil {
-		t.Skipf("SKIPPED: this machine cannot be a world: %v", err)
+		t.Skipf("SKIPPED: this machine cannot make a run: %v", err)
 	}
-	sources.Build(t, "github.com/gavel-ads/gavel/node") // By the run, in a process of its own.
+	sources.Build(t, "github.com/gavel-ads/gavel/node") // The run builds the node in another process, which the test cache does not see.
 	setting := func(name, otherwise string) string {
 		if text := os.Getenv(name); text != "" {
 			return text
@@ -61,7 +61,7 @@ func TestNemesis(t *testing.T) {
 	}
 	for _, name := range always {
 		if rep.Faults[name].Count == 0 {
-			t.Errorf("there was no %s", name)
+			t.Errorf("the run had no fault of kind %s", name)
 		}
 	}
 	for _, v := range rep.Checks {
@@ -70,17 +70,17 @@ func TestNemesis(t *testing.T) {
 		}
 	}
 	if rep.Events < 1_000 || rep.Charged < 100 {
-		t.Errorf("%d events, %d charged: that is no load", rep.Events, rep.Charged)
+		t.Errorf("%d events, %d charged: the load is too small", rep.Events, rep.Charged)
 	}
 }
 
-// always are the kinds of faults that every short run has, whatever its seed draws after them.
+// requiredFaults are the kinds of faults that every short run has first, whatever its seed draws after them.
 var always = []string{"kill-leader", "cut-leader", "rolling", "wipe"}
 
 func TestFlags(t *testing.T) {
 	for _, c := range []struct {
 		args string
-		want string // Of the complaint; empty: none.
+		want string // A part of the error; empty: there is none.
 	}{
 		{"", ""},
 		{"--minutes 60 --nodes 5 --seed 7 --faults kill-one,loss", ""},
@@ -128,7 +128,7 @@ func TestSchedule(t *testing.T) {
 	}
 	for name := range kinds {
 		if !seen[name] {
-			t.Errorf("%s never happens", name)
+			t.Errorf("%s is never drawn", name)
 		}
 	}
 	if !slices.Equal(draw(7, 3), draw(7, 3)) || slices.Equal(draw(7, 3), draw(8, 3)) {
@@ -177,7 +177,7 @@ func TestCertificatesAndKindsAreComplete(t *testing.T) {
 	}
 	for name, k := range maps.All(kinds) {
 		if k.bound == nil && !slices.Contains([]string{"kill-all", "power-all", "loss", "slow-disk", "transfer-storm"}, name) {
-			t.Errorf("%s: nothing is promised of its write gap", name)
+			t.Errorf("%s has no bound of its write gap", name)
 		}
 		if k.do == nil || k.weight < 1 || k.least < 1 || k.domain == "" {
 			t.Errorf("%s: %s", name, fmt.Sprint(strconv.Itoa(k.weight), k.domain))
@@ -191,13 +191,13 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 	vendor.Campaigns = []*history.Campaign{c}
 	h := history.New()
 	h.Vendors = []*history.Vendor{vendor}
-	books := &check.Books{
+	final := &check.Books{
 		Reports:  map[*history.Campaign]history.ReportRead{c: {Total: [2]int64{5, 3}, Charged: [2]int64{0, 2}, Spent: [2]shop.Micros{0, 70}}},
 		Balances: map[*history.Vendor]shop.Micros{vendor: 30},
 	}
 	const honest = `{"campaigns":[{"id":"c","spentMicros":70,"impressions":5,"clicks":3,"chargedClicks":2}],
 		"wallets":[{"vendor":"v","balanceMicros":10},{"vendor":"v","balanceMicros":20}]}`
-	if compared, faults := compareAudit([]byte(honest), h, books); compared != 2 || faults != nil {
+	if compared, faults := compareAudit([]byte(honest), h, final); compared != 2 || faults != nil {
 		t.Errorf("%d compared, %q", compared, faults)
 	}
 	for _, planted := range [][2]string{
@@ -209,7 +209,7 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 		{`"vendor":"v"`, `"vendor":"w"`},
 		{"[{", "{"},
 	} {
-		if _, faults := compareAudit([]byte(strings.Replace(honest, planted[0], planted[1], 1)), h, books); faults == nil {
+		if _, faults := compareAudit([]byte(strings.Replace(honest, planted[0], planted[1], 1)), h, final); faults == nil {
 			t.Errorf("%s instead of %s: not found", planted[1], planted[0])
 		}
 	}

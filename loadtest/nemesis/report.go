@@ -18,44 +18,44 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// patience bounds the search for one order of a part of the history.
+// searchMax bounds the search for a linearization of one part of the history.
 const patience = 20 * time.Second
 
-// report is what a run comes to. Durations are milliseconds in JSON.
+// report is the result of a run. Durations are milliseconds in JSON.
 type report struct {
 	Seed       uint64                    `json:"seed"`
 	Nodes      int                       `json:"nodes"`
 	Minutes    float64                   `json:"minutes"`
-	Operations map[string]map[string]int `json:"operations"` // Kind, outcome, count.
+	Operations map[string]map[string]int `json:"operations"` // Kind, then outcome, then how many.
 	Events     int                       `json:"events"`     // Acknowledged, repeats included.
 	Charged    int64                     `json:"charged"`
-	Clipped    int64                     `json:"uncharged"` // Tokens reported that nothing was left for.
+	Clipped    int64                     `json:"uncharged"` // Reported tokens for which no money was left.
 	Faults     map[string]faultLine      `json:"faults"`
 	Exits      int                       `json:"expectedExits"`
-	Stalls     int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, the witness saw it.
-	Slowest    float64                   `json:"slowestSyncMillis"`   // Of the witness, without any fault of ours.
-	Hung       float64                   `json:"machineHungMillis"`   // All stalls that the witness saw, of the disk and of the processors.
+	Stalls     int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, by the disk probe.
+	Slowest    float64                   `json:"slowestSyncMillis"`   // Of the disk probe, whose disk no fault is injected into.
+	Hung       float64                   `json:"machineHungMillis"`   // All stalls that the disk probe saw, of the disk and of the processors.
 	Doubts     int                       `json:"unknownBodies"`
 	Resolved   int                       `json:"unknownBodiesResolved"`
 	Checks     []check.Verdict           `json:"checks"`
 	Violations int                       `json:"violations"`
-	Kept       string                    `json:"kept,omitempty"` // Where logs and history lie.
+	Kept       string                    `json:"kept,omitempty"` // The directory of logs and history.
 }
 
-// faultLine is a kind of fault: how long the slowest small write took that was begun while it was in force.
+// faultLine sums up the faults of one kind: how many, and how long the slowest small write took that began while one was in force.
 type faultLine struct {
 	Count          int     `json:"count"`
-	Alone          int     `json:"alone"` // Without another beside it; only these count below.
+	Alone          int     `json:"alone"` // Faults without another beside them; only these count in the write gaps.
 	GapMedian      float64 `json:"writeGapMedianMillis"`
 	GapP99         float64 `json:"writeGapP99Millis"`
 	GapMax         float64 `json:"writeGapMaxMillis"`
-	Worst          string  `json:"worst"` // Which fault had that one.
+	Worst          string  `json:"worst"` // The fault with that gap.
 	Auctions       int     `json:"auctionsOnLiveNodes"`
 	AuctionsFailed int     `json:"auctionsFailed"`
 }
 
-// judge holds the history against every check.
-func (r *run) judge(books *check.Books) *report {
+// evaluate runs every check on the history and sums up the run. Without a final state the checks that need one are left out.
+func (r *run) judge(final *check.Books) *report {
 	h := r.h
 	check.Measure(h)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
@@ -64,9 +64,9 @@ func (r *run) judge(books *check.Books) *report {
 		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack),
 	}
 	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
-	if books != nil {
-		rep.Checks = append(rep.Checks, check.Events(h, books), check.Charges(h, books), check.Balances(h, books))
-		rep.money(h, books)
+	if final != nil {
+		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final))
+		rep.money(h, final)
 	}
 	if r.audits != nil {
 		rep.Checks = append(rep.Checks, *r.audits)
@@ -97,7 +97,8 @@ func (r *run) judge(books *check.Books) *report {
 	return rep
 }
 
-func (rep *report) money(h *history.History, books *check.Books) {
+// countCharges counts how many reported tokens were charged and how many were not.
+func (rep *report) money(h *history.History, final *check.Books) {
 	reported := map[*history.Token]bool{}
 	for _, b := range h.Bodies {
 		for _, e := range b.Events {
@@ -106,12 +107,13 @@ func (rep *report) money(h *history.History, books *check.Books) {
 			}
 		}
 	}
-	for _, r := range books.Reports {
+	for _, r := range final.Reports {
 		rep.Charged += r.Charged[0] + r.Charged[1]
 	}
 	rep.Clipped = int64(len(reported)) - rep.Charged
 }
 
+// operations counts the operations of each kind by outcome.
 func operations(h *history.History) map[string]map[string]int {
 	all := map[string]map[string]int{}
 	count := func(kind string, outcome fmt.Stringer, n int) {
@@ -146,10 +148,11 @@ func operations(h *history.History) map[string]map[string]int {
 		}
 		count("auctions watched", outcome, 1)
 	}
-	count("books read", history.OK, len(h.Budgets)+len(h.Wallets)+len(h.Reports))
+	count("reads", history.OK, len(h.Budgets)+len(h.Wallets)+len(h.Reports))
 	return all
 }
 
+// faultLines sums up the faults of each kind.
 func faultLines(h *history.History) map[string]faultLine {
 	lines := map[string]faultLine{}
 	gaps, shares := check.Gaps(h), check.FailedAuctions(h)
@@ -170,7 +173,7 @@ func faultLines(h *history.History) map[string]faultLine {
 	return lines
 }
 
-// millis is a quantile of sorted durations: the least that at least this share does not exceed.
+// millis is a quantile of ascending durations in milliseconds: the least one that at least this share of them does not exceed.
 func millis(sorted []time.Duration, share float64) float64 {
 	if len(sorted) == 0 {
 		return 0
@@ -187,7 +190,7 @@ func millisOf(d time.Duration) float64 { return float64(d.Microseconds()) / 1_00
 // write prints the report for people.
 func (rep *report) write(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A terminal that is gone reads nothing.
+	line := func(format string, a ...any) { _, _ = fmt.Fprintf(t, format+"\n", a...) } // A failed write to a closed terminal does not matter.
 	line("\nnemesis: %d nodes, %.3g minutes, seed %d", rep.Nodes, rep.Minutes, rep.Seed)
 	line("\noperations\tok\trefused\tunknown")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Operations)) {
@@ -195,10 +198,10 @@ func (rep *report) write(w io.Writer) {
 		line("%s\t%d\t%d\t%d", kind, of["ok"], of["refused"], of["unknown"])
 	}
 	line("\n%d events acknowledged, %d tokens charged, %d reported with nothing left to charge", rep.Events, rep.Charged, rep.Clipped)
-	line("%d bodies were of unknown outcome for a time, %d of them resolved by retry", rep.Doubts, rep.Resolved)
-	line("%d times a process ended itself as a fault of its disk demands, %d times as this machine's disk hung, whose slowest sync took %.0f ms",
+	line("%d bodies had an unknown outcome for a time, %d of them were resolved by retry", rep.Doubts, rep.Resolved)
+	line("%d times a process ended itself as a fault of its disk requires, %d times because this machine's disk hung, whose slowest sync took %.0f ms",
 		rep.Exits, rep.Stalls, rep.Slowest)
-	line("the machine itself hung for %.0f ms: syncs of %v and more, sleeps that ended %v and more too late", rep.Hung, stallAfter, lateAfter)
+	line("the machine itself hung for %.0f ms: syncs of %v and more, sleeps that ended %v or more late", rep.Hung, stallAfter, lateAfter)
 	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed\tthe longest gap")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
 		f := rep.Faults[kind]
@@ -232,8 +235,7 @@ func (rep *report) writeJSON(path string, stdout io.Writer) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// archive keeps the history beside the logs when something is wrong or somebody wants it, and removes a temporary directory
-// otherwise.
+// archive writes the history beside the logs when a check was violated or --keep was given, and removes a temporary directory otherwise.
 func (r *run) archive(rep *report) error {
 	if rep.Violations == 0 && !r.o.keep {
 		if r.o.dir == "" {

@@ -15,31 +15,33 @@ import (
 	"time"
 )
 
-// rotPlaces are how many bytes of a file rot at once.
+// corruptedBytes is how many bytes of a file rot at once.
 const rotPlaces = 8
 
-// rot kills a node, lets bytes of one of its files rot and starts it. It may refuse to start, end itself when it reads them, or
-// go on when nothing depends on them; it must not lie, which all the other checks are about, or panic. Then its disk is replaced:
-// what nobody has read yet would be a second loss beside the next fault. It ends when all nodes are voters again.
+// rot kills a node, flips bits in one of its files and starts it. The node may refuse to start, end itself when it reads the file, or go
+// on when nothing depends on the file. It must not panic, and must not answer wrongly, which all other checks are about. Then its disk is
+// replaced, because damage that nobody has read yet would be a second loss beside the next fault. The fault ends when all nodes are
+// voters again.
 func (f *force) rot() error {
 	node := f.some(1)[0]
 	n := f.w.Nodes[node]
-	f.keeper.hold(node, "rotten file")
+	f.keeper.hold(node, "corrupt file")
 	name, err := f.spoil(node)
 	if err == nil {
 		err = n.Start()
 	}
-	said := "went on"
+	outcome := "went on"
 	if err == nil {
-		said = f.observe(node)
+		outcome = f.observe(node)
 	}
-	f.target += fmt.Sprintf(" %s, %s", name, said)
+	f.target += fmt.Sprintf(" %s, %s", name, outcome)
 	err = errors.Join(err, n.Kill(), n.Disk.Wipe())
 	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "rot"))
 	return errors.Join(err, f.allVote(f.ctx))
 }
 
-// spoil kills the node and flips bits in bytes of one of its files, each kind of file as often as any other.
+// corruptFile kills the node and flips bits in one of its files. Each kind of file is drawn as often as any other. It returns the path
+// of the file below the data directory.
 func (f *force) spoil(node int) (name string, err error) {
 	n := f.w.Nodes[node]
 	if err := n.Kill(); err != nil {
@@ -47,7 +49,7 @@ func (f *force) spoil(node int) (name string, err error) {
 	}
 	files, err := filesByKind(n.Disk.Data())
 	if err != nil || len(files) == 0 {
-		return "", errors.Join(errors.New("no file to rot"), err)
+		return "", errors.Join(errors.New("the data directory has no file to corrupt"), err)
 	}
 	names := slices.Sorted(maps.Keys(files))
 	of := files[names[f.r.IntN(len(names))]]
@@ -63,8 +65,7 @@ func (f *force) spoil(node int) (name string, err error) {
 	return name, errors.Join(err, os.WriteFile(path, text, 0o600))
 }
 
-// filesByKind lists the files of a data directory that hold something: by the directory in which they lie and what their names are
-// made of beside numbers.
+// filesByKind lists the files of a data directory that are not empty. Files are of the same kind when their paths differ in digits only.
 func filesByKind(data string) (map[string][]string, error) {
 	kinds := map[string][]string{}
 	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
@@ -87,7 +88,7 @@ func filesByKind(data string) (map[string][]string, error) {
 	return kinds, err
 }
 
-// observe waits until the node has ended, or is ready and was for a time, and says which.
+// observeStart waits until the node has ended, or has been ready for some seconds, and says which.
 func (f *force) observe(node int) string {
 	n := f.w.Nodes[node]
 	exited := n.Exited()
@@ -98,7 +99,7 @@ func (f *force) observe(node int) string {
 		case <-exited:
 			return f.refused(node, "refused")
 		case <-ctx.Done():
-			f.h.Finding(fmt.Sprintf("%s has a rotten file, and within %v it was neither ready nor gone", n.ID, recoverMax))
+			f.h.Finding(fmt.Sprintf("%s has a corrupt file and was neither ready nor ended within %v", n.ID, recoverMax))
 			return "hung"
 		case <-time.After(lookEvery):
 		}
@@ -111,11 +112,11 @@ func (f *force) observe(node int) string {
 	}
 }
 
-// refused judges how the node ended: a panic is no way to tell that a file is rotten.
+// describeExit says how the node ended. A panic or a signal is a finding: a node has to report a corrupt file as an error.
 func (f *force) refused(node int, how string) string {
 	end := readEnding(f.w.Nodes[node].End(), f.w.Nodes[node].Log)
 	if end.code < 1 || end.panicked() {
-		f.h.Finding(fmt.Sprintf("%s has a rotten file and ended: %v", f.w.Nodes[node].ID, end))
+		f.h.Finding(fmt.Sprintf("%s has a corrupt file and ended: %v", f.w.Nodes[node].ID, end))
 	}
 	return fmt.Sprintf("%s with %d", how, end.code)
 }

@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	// startMax is how long a new cluster may take to be ready and sell.
+	// startMax is how long a new cluster may take until it is ready and the market is set up.
 	startMax = 2 * time.Minute
 	// recoverMax is how long all nodes may take to be ready after a fault. The promise for a restart is 15 s; a node that
 	// was cut off, paused or wiped has more to do, and the machine is shared.
 	recoverMax = 90 * time.Second
-	// settleMax bounds the resolution of unknown outcomes, the reading of the books and the reports of everything again.
+	// settleMax bounds the resolution of unknown outcomes, the final reads, and the repetition of all acknowledged bodies.
 	settleMax = 10 * time.Minute
 	diskBytes = 3 << 30
 	groups    = 2
 )
 
-// run is one run.
+// run is one run: its settings, the environment, the clients and the history.
 type run struct {
 	o       options
-	out     io.Writer // Progress, for whoever watches.
+	out     io.Writer // Progress lines for a person.
 	dir     string
 	w       *world.World
 	h       *history.History
@@ -44,16 +44,17 @@ type run struct {
 	clients *clients.Clients
 	keys    struct{ auction, management string }
 	audits  *check.Verdict
-	mu      sync.Mutex // Of out.
+	mu      sync.Mutex // LOCKS: out.
 }
 
+// progress writes a progress line with the time since the beginning of the run.
 func (r *run) say(format string, a ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = fmt.Fprintf(r.out, "%8s  %s\n", r.h.Now().Round(time.Millisecond), fmt.Sprintf(format, a...))
 }
 
-// perform makes a whole run. An error means that there is no verdict.
+// perform makes a whole run and returns its report. An error means that nothing was checked.
 func perform(ctx context.Context, o options, out io.Writer) (_ *report, err error) {
 	r := &run{o: o, out: out, h: history.New(), dir: o.dir}
 	if r.dir == "" {
@@ -75,15 +76,15 @@ func perform(ctx context.Context, o options, out io.Writer) (_ *report, err erro
 		stop()
 		err = errors.Join(err, r.w.Close())
 	}()
-	books, err := r.play(ctx, live, stop)
+	final, err := r.play(ctx, live, stop)
 	if err != nil {
 		return nil, fmt.Errorf("%w; logs in %s", err, r.dir)
 	}
-	report := r.judge(books)
+	report := r.judge(final)
 	return report, r.archive(report)
 }
 
-// prepare builds the binary, the keys and the world.
+// prepare builds the binary, the keys, the certificates and the environment of the nodes.
 func (r *run) prepare(ctx context.Context) error {
 	if err := r.build(ctx); err != nil {
 		return err
@@ -110,8 +111,8 @@ func (r *run) prepare(ctx context.Context) error {
 	return err
 }
 
-// build puts the binary into the run's directory, where nobody replaces it while the run goes on, and under a name of its
-// own.
+// build puts the binary into the directory of the run, where no other build replaces it during the run. It is called node, because
+// whoever ends stray processes by the name gavel must not end these.
 func (r *run) build(ctx context.Context) error {
 	given := r.o.binary
 	r.o.binary = filepath.Join(r.dir, "node")
@@ -130,14 +131,14 @@ func (r *run) build(ctx context.Context) error {
 	return nil
 }
 
-// arguments are the command line of a node: the same on each but for its name and addresses.
+// arguments returns the command line of node i. It is the same on each node but for its id and addresses.
 func (r *run) arguments(w *world.World, i int) []string {
 	n := w.Nodes[i]
 	args := []string{
 		"serve", "--data-dir", n.Disk.Data(), "--node-id", n.ID,
 		"--auction-listen", n.IP + ":8080", "--manage-listen", n.IP + ":8081", "--peer-listen", n.IP + ":7400",
 		"--groups", strconv.Itoa(groups), "--ratelimit-management", "0", "--ratelimit-catalog", "0",
-		// Snapshots every few seconds, and logs so short that a node that was away for long needs one.
+		// The nodes take a snapshot every few seconds, and keep logs so short that a node that was down for long needs one.
 		"--raft-snapshot-interval", "2s", "--raft-snapshot-threshold", "400", "--raft-trailing-logs", "1200",
 		"--staleness", r.o.staleness.String(), "--log-format", "json",
 	}
@@ -153,16 +154,18 @@ func (r *run) arguments(w *world.World, i int) []string {
 	return args
 }
 
-// play is the run itself: start, load and faults, healing, books. Stop ends what live keeps alive.
+// execute starts the cluster, runs clients and faults, removes the faults, resolves unknown outcomes and makes the final reads. It
+// returns nil without an error when the final state could not be read; the history then has a finding. The nodes run until the
+// context live ends, and stop ends it.
 func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check.Books, err error) {
-	eye := &witness{h: r.h}
-	r.keeper = newKeeper(r.w, r.h, eye, r.say)
-	watching := make(chan error, 1)
-	watch, unwatch := context.WithCancel(live)
-	go func() { watching <- eye.run(watch, r.w.Spare.Data()) }()
+	probe := &witness{h: r.h}
+	r.keeper = newKeeper(r.w, r.h, probe, r.say)
+	probed := make(chan error, 1)
+	probing, stopProbe := context.WithCancel(live)
+	go func() { probed <- probe.run(probing, r.w.Spare.Data()) }()
 	defer func() {
-		unwatch()
-		err = errors.Join(err, <-watching)
+		stopProbe()
+		err = errors.Join(err, <-probed)
 	}()
 	if err := r.keeper.run(live); err != nil {
 		return nil, err
@@ -183,37 +186,37 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 	if err := r.clients.SetUp(starting); err != nil {
 		return nil, fmt.Errorf("set up the market: %w", err)
 	}
-	r.say("the market stands, faults begin")
+	r.say("the market is set up, faults begin")
 	faults, cancel := context.WithTimeout(ctx, r.o.length)
 	defer cancel()
-	traffic, rest := context.WithCancel(live)
+	traffic, stopTraffic := context.WithCancel(live)
 	var group sync.WaitGroup
 	group.Go(func() { r.clients.Run(traffic) })
 	group.Go(func() { r.sample(traffic) })
 	r.rage(faults)
 	healed := r.recovered(live, "the last fault")
 	wait(live, 2*time.Second)
-	rest()
+	stopTraffic()
 	group.Wait()
-	if healed != nil { // The books of a cluster that is not whole cannot be read; the verdict is there already.
+	if healed != nil { // A cluster that has not recovered cannot be read; that is a finding already.
 		return nil, nil
 	}
-	r.say("resolving what is unknown, reading the books")
+	r.say("resolving unknown outcomes, reading the final state")
 	settling, cancel := context.WithTimeout(ctx, settleMax)
 	defer cancel()
-	books, err := r.clients.Settle(settling)
-	if err != nil { // No books is a verdict, too: the rest is judged without them.
-		r.h.Finding(fmt.Sprintf("the books cannot be read: %.2000s", err.Error()))
+	final, err := r.clients.Settle(settling)
+	if err != nil { // That the final state cannot be read is a finding; all other checks are made without it.
+		r.h.Finding(fmt.Sprintf("reports, budgets and balances cannot be read at the end: %.2000s", err.Error()))
 		return nil, ctx.Err()
 	}
-	meeting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	comparing, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := r.meet(meeting); err != nil {
+	if err := r.meet(comparing); err != nil {
 		r.h.Finding(err.Error())
 	}
 	r.keeper.stop()
 	stop()
-	verdict := r.audit(ctx, books)
-	r.audits = &verdict
-	return books, nil
+	result := r.audit(ctx, final)
+	r.audits = &result
+	return final, nil
 }

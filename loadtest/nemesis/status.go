@@ -19,22 +19,22 @@ import (
 )
 
 var (
-	// errSkip says that a fault cannot be made here.
+	// errSkip says that this machine cannot inject the fault.
 	errSkip = errors.New("not possible here")
-	// errNothing says that a fault was not made after all. It is none then.
-	errNothing = errors.New("nothing was done")
+	// errNotInjected says that the fault was not injected after all, so it is not recorded.
+	errNothing = errors.New("the fault was not injected")
 )
 
 var scraper = &http.Client{Timeout: 2 * time.Second}
 
-// groupState is a raft group as a node's metrics tell of it, index and digest read at one moment.
+// groupState is a Raft group by the metrics of a node. Index and digest were read at the same moment.
 type groupState struct {
 	leads  bool
 	index  uint64
 	digest string
 }
 
-// scrape reads the groups of a node.
+// scrape reads the state of all groups from the metrics of a node.
 func (r *run) scrape(ctx context.Context, node int) (map[string]groupState, error) {
 	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+"/metrics", nil)
 	if err != nil || status != http.StatusOK {
@@ -66,6 +66,7 @@ func (r *run) scrape(ctx context.Context, node int) (map[string]groupState, erro
 	return groups, err
 }
 
+// request makes one request to a management listener and returns body and status.
 func (r *run) ask(ctx context.Context, method, url string, body []byte) ([]byte, int, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -82,8 +83,8 @@ func (r *run) ask(ctx context.Context, method, url string, body []byte) ([]byte,
 	return text, resp.StatusCode, err
 }
 
-// look scrapes all nodes at once and notes their digests. It returns the groups of each node, nil for those that were not
-// there.
+// sampleGroups scrapes all nodes at the same moment and records their digests. It returns the groups of each node, nil for a node that
+// did not answer.
 func (r *run) look(ctx context.Context) []map[string]groupState {
 	all := make([]map[string]groupState, len(r.w.Nodes))
 	var group sync.WaitGroup
@@ -107,16 +108,16 @@ func (r *run) look(ctx context.Context) []map[string]groupState {
 	return all
 }
 
-// sample looks now and then until the context ends.
+// sample samples all groups every 2 s until the context ends.
 func (r *run) sample(ctx context.Context) {
 	for wait(ctx, 2*time.Second) {
 		r.look(ctx)
 	}
 }
 
-// meet looks until all nodes were seen at the same index of every group.
+// awaitEqualIndex samples until all nodes were seen at the same index of every group, so that their digests were compared.
 func (r *run) meet(ctx context.Context) error {
-	met := map[string]bool{}
+	equal := map[string]bool{}
 	for {
 		all := r.look(ctx)
 		missing := false
@@ -125,8 +126,8 @@ func (r *run) meet(ctx context.Context) error {
 			for _, states := range all {
 				together = together && states != nil && states[name].index == first.index
 			}
-			met[name] = met[name] || together
-			missing = missing || !met[name]
+			equal[name] = equal[name] || together
+			missing = missing || !equal[name]
 		}
 		if len(all[0]) > 0 && !missing {
 			return nil
@@ -137,7 +138,7 @@ func (r *run) meet(ctx context.Context) error {
 	}
 }
 
-// leads names the node that leads the group of this number, counted round.
+// leaderOf returns the ready node that leads a group. The number is taken modulo the number of groups.
 func (r *run) leads(ctx context.Context, number int) (node int, ok bool) {
 	all := r.look(ctx)
 	names := map[string]bool{}
@@ -169,8 +170,8 @@ func groupNames(names map[string]bool) []string {
 
 const operatorBase = "/operator/v1/cluster"
 
-// transferTo asks the operator's interface of any ready node to move a leadership. It may be refused, or nobody be there to ask:
-// errNothing.
+// transferTo asks the operator API of a ready node to move a leadership to a node. It returns errNotInjected when the request is refused
+// or no node is ready.
 func (r *run) transferTo(ctx context.Context, number, to int) error {
 	names := map[string]bool{}
 	for _, states := range r.look(ctx) {
@@ -195,8 +196,8 @@ func (r *run) transferTo(ctx context.Context, number, to int) error {
 	return errNothing
 }
 
-// allVote waits until every node says that every node is a voter again in every group, and close behind the leaders. All are asked: one
-// that was away may know members that are none any more, and only those who lead a group know for sure.
+// awaitAllVoters waits until every node says that every node is a voter of every group and less than 1,000 entries behind. All nodes are
+// asked: a node that was down may still list members that are none any more, and only the leader of a group knows for sure.
 func (r *run) allVote(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverMax)
 	defer cancel()
@@ -216,7 +217,7 @@ func (r *run) allVote(ctx context.Context) error {
 	}
 }
 
-// votersAt reports whether a node says that all nodes vote.
+// votersAt reports whether a node says that all nodes vote, and returns its answer as text.
 func (r *run) votersAt(ctx context.Context, node int) (all bool, said string) {
 	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+operatorBase, nil)
 	said = fmt.Sprintf("%d %.1000s %v", status, text, err)

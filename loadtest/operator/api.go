@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// api speaks to one listener.
+// api is a client of one management listener.
 type api struct {
 	base, key string
 	client    *http.Client
@@ -22,7 +22,7 @@ func newAPI(base, key string, connections int) *api {
 	}}
 }
 
-// call sends a request and reads a 2xx answer into out unless it is nil. It repeats nothing: an answer that is no success ends a
+// call sends a request and decodes a 2xx answer into out unless it is nil. It repeats nothing: any other answer is an error and ends the
 // measurement.
 func (a *api) call(ctx context.Context, method, path string, body []byte, out any) error {
 	r, err := http.NewRequestWithContext(ctx, method, a.base+path, bytes.NewReader(body))
@@ -91,7 +91,7 @@ func (a *api) shop(ctx context.Context, vendor string, products []string, amount
 	return made.CampaignID, bids, nil
 }
 
-// productsBody is a PUT of products; the round makes it differ from the one before.
+// productsBody is the body of a PUT of products. The round makes it differ from the one before.
 func productsBody(vendor string, ids []string, round int) []byte {
 	b := []byte(`{"products":[`)
 	for i, id := range ids {

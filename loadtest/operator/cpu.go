@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// cpuOf is the user and system time that a process has used, to 10 ms; 0 where that is not told.
+// cpuOf returns the user and system time that a process has used, to 10 ms; 0 where the system does not have it.
 func cpuOf(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command operator measures what an operator's changes cost, on nodes that it starts as processes of their own:
+// Command operator measures changes through the management API, on nodes that it starts as processes of their own:
 //
 //	go run ./loadtest/operator --node bin/gavel writes      upserts a second through the management API of one node
-//	go run ./loadtest/operator --node bin/gavel visibility  how long until auctions on all of three nodes see a change
+//	go run ./loadtest/operator --node bin/gavel visibility  how long it takes until auctions on all of three nodes show a change
 //
-// The load average stands in every report, and beside every rate the CPU time that one write cost the node: on a machine that is
-// shared the rate says little, the cost a lot.
+// The output has the load average of the machine, and beside every rate the CPU time that one write cost the node: on a shared machine the
+// rate says little, and the CPU time says more.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/fleet"
 )
 
+// config is the command line.
 type config struct {
 	node, parent string
 	duration     time.Duration
@@ -29,7 +30,7 @@ type config struct {
 	changes      int
 }
 
-// scenarios by name: how many nodes they need, and what they do.
+// scenarios maps the name of each scenario to how many nodes it needs and what it does.
 var scenarios = map[string]struct {
 	nodes int
 	run   func(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error
@@ -43,7 +44,7 @@ func main() {
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprintln(os.Stderr, "operator:", err) // Nobody reads it if it fails.
+		_, _ = fmt.Fprintln(os.Stderr, "operator:", err) // There is nothing to do when this fails.
 		os.Exit(1)
 	}
 }
@@ -53,7 +54,7 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	f := flag.NewFlagSet("operator", flag.ContinueOnError)
 	f.SetOutput(help)
 	f.StringVar(&c.node, "node", "bin/gavel", "the gavel `BINARY`")
-	f.StringVar(&c.parent, "data-parent", "", "`DIR` in which the data lies, on the disk to measure")
+	f.StringVar(&c.parent, "data-parent", "", "`DIR` for the data, on the disk to measure")
 	f.DurationVar(&c.duration, "duration", 10*time.Second, "how long each kind of write is sent")
 	f.IntVar(&c.workers, "workers", 32, "connections, each with one request in flight")
 	f.IntVar(&c.changes, "changes", 200, "changes whose visibility is measured")
@@ -75,7 +76,7 @@ func command(ctx context.Context, args []string, out, help io.Writer) error {
 	return errors.Join(err, nodes.Stop())
 }
 
-// load is the load average of the machine, empty where that is not told.
+// load returns the load average of the machine, empty where the system does not have it.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestProductsBody(t *testing.T) {
 	}
 }
 
-// A watcher tells of each turn once, when the answer shows it and not before.
+// An observer reports each expected winner once, when an answer shows it and not before.
 func TestWatcher(t *testing.T) {
 	var winner atomic.Pointer[string]
 	winner.Store(new("mine"))

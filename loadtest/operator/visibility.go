@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	visibleGoal = 100 * time.Millisecond // At p99, on every node.
-	visibleMax  = 10 * time.Second       // BOUND: then a change counts as never seen.
-	pollEvery   = time.Millisecond       // Between two auctions of a watcher.
+	visibleGoal = 100 * time.Millisecond // The goal at p99, on every node.
+	visibleMax  = 10 * time.Second       // BOUND: a change that is not seen within this time is an error.
+	pollEvery   = time.Millisecond       // The time between two auctions of an observer.
 )
 
-// visibility measures how long a change of a bid, and the pause of a campaign, take until auctions on every node of a cluster
-// show it. Two products compete for one slot; each change turns the winner around. A watcher at each node asks for the same
-// auction again and again; a change is seen when the answer with the new winner has arrived, so that the watcher's own time
-// counts too.
+// visibility measures how long it takes until auctions on every node of a cluster show a change of a bid, or the pause of a campaign. Two
+// products compete for one slot, and each change makes the other one win. An observer at each node runs the same auction again
+// and again. A change is seen when the answer with the new winner has arrived, so that the time of the request itself counts too.
 func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error {
 	apis := make([]*api, len(f.Nodes))
 	for i, n := range f.Nodes {
@@ -51,7 +50,7 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 			}
 		})
 	}
-	if _, err := seen(ctx, watchers, time.Now()); err != nil { // The market stands on all nodes.
+	if _, err := seen(ctx, watchers, time.Now()); err != nil { // Now all nodes have the market.
 		return err
 	}
 	path := "/public/v1/campaign-service/campaigns/" + campaign
@@ -81,16 +80,16 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 		}
 		record(fromSent, t.name, last.Sub(sent))
 		record(fromAnswer, t.name, last.Sub(answered))
-		time.Sleep(time.Duration(i%25) * time.Millisecond) // No rhythm of the node's meets one of ours.
+		time.Sleep(time.Duration(i%25) * time.Millisecond) // Changes are irregular, so that they do not coincide with a period of the node.
 	}
 	for _, name := range []string{"bid", "pause", "resume"} {
 		s, a := fromSent[name], fromAnswer[name]
-		verdict := "holds"
+		result := "holds"
 		if s.Quantile(0.99) > visibleGoal {
-			verdict = "missed"
+			result = "missed"
 		}
 		if _, err := fmt.Fprintf(out, "%-6s %4d changes, until the last node shows it: from sending p50 %v p99 %v max %v (goal p99 %v: %s); from the answer p50 %v p99 %v max %v\n",
-			name, s.Count(), s.Quantile(0.5), s.Quantile(0.99), s.Max(), visibleGoal, verdict, a.Quantile(0.5), a.Quantile(0.99), a.Max()); err != nil {
+			name, s.Count(), s.Quantile(0.5), s.Quantile(0.99), s.Max(), visibleGoal, result, a.Quantile(0.5), a.Quantile(0.99), a.Max()); err != nil {
 			return err
 		}
 	}
@@ -105,7 +104,7 @@ func record(all map[string]*latency.Histogram, name string, d time.Duration) {
 	all[name].Record(d)
 }
 
-// seen waits until every watcher saw the turn that it was given, and returns when the last one did.
+// seen waits until every observer has seen the change that it waits for, and returns when the last one did.
 func seen(ctx context.Context, watchers []*watcher, since time.Time) (last time.Time, err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, since.Add(visibleMax), fmt.Errorf("not seen on every node within %v", visibleMax))
 	defer cancel()
@@ -122,16 +121,16 @@ func seen(ctx context.Context, watchers []*watcher, since time.Time) (last time.
 	return last, nil
 }
 
-// turn is a winner that is waited for.
+// expectation is the winner that an observer waits for.
 type turn struct {
 	winner string
-	done   bool // OWNERSHIP: of the watcher.
+	done   bool // OWNERSHIP: only the observer reads and writes it.
 }
 
-// watcher holds the same auction at one node again and again.
+// observer runs the same auction at one node again and again.
 type watcher struct {
 	want atomic.Pointer[turn]
-	saw  chan time.Time // When a turn was seen, once each.
+	saw  chan time.Time // When an expected winner was seen, once for each expectation.
 }
 
 func (w *watcher) watch(ctx context.Context, url, key string) error {

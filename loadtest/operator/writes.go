@@ -12,20 +12,20 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/latency"
 )
 
-// goals of one node, in writes a second.
+// The goals of one node, in writes a second.
 const (
 	bidsGoal     = 2_000
 	productsGoal = 20_000
 	perPut       = 500
 )
 
-// writes measures how many bids and products a second one node takes through HTTP: each bid in a request of its own, as a
-// bidder changes them, and products 500 at a time, as a catalog is sent. A write is answered after its commit and fsync.
+// writes measures how many changes of bids and products a second one node makes through HTTP: each bid in a request of its own, as bidding
+// software changes them, and products in bodies of 500, as a catalog is sent. A write is answered after its commit and fsync.
 func writes(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error {
 	a := newAPI(f.Nodes[0].Manage, f.ManagementKey, c.workers)
 	var campaigns []string
 	var bids [][]string
-	for i := range 8 { // Vendors, so that their campaigns spread over the groups.
+	for i := range 8 { // Eight vendors, so that their campaigns are in different groups.
 		campaign, of, err := a.shop(ctx, fmt.Sprintf("vendor-%d", i), productsOf(i, perPut), 50)
 		if err != nil {
 			return err
@@ -50,7 +50,7 @@ func writes(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) error
 	return measure(ctx, c, f, out, "PUT of 500 products, products/s", perPut, productsGoal, put)
 }
 
-// productsOf are ids of a block.
+// productsOf returns the product ids of a block.
 func productsOf(block, count int) []string {
 	ids := make([]string, count)
 	for i := range ids {
@@ -59,7 +59,7 @@ func productsOf(block, count int) []string {
 	return ids
 }
 
-// measure sends one kind of write in a closed loop and reports the rate, the latencies and what one write cost the node.
+// measure sends one kind of write in a closed loop and prints the rate, the latencies and the CPU time that one write cost the node.
 func measure(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer, name string, each int, goal float64, send func(context.Context, int64) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -89,12 +89,12 @@ func measure(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer, name
 		all.Merge(&histograms[w])
 	}
 	count := float64(all.Count()) * float64(each)
-	verdict := "holds"
+	result := "holds"
 	if count/took.Seconds() < goal {
-		verdict = "missed"
+		result = "missed"
 	}
 	_, err := fmt.Fprintf(out, "%-32s %8.0f (goal %.0f: %s)   p50 %v p99 %v max %v   %.1f us of the node's CPU a write, %.0f %% of a core   load average %s\n",
-		name, count/took.Seconds(), goal, verdict, all.Quantile(0.5), all.Quantile(0.99), all.Max(),
+		name, count/took.Seconds(), goal, result, all.Quantile(0.5), all.Quantile(0.99), all.Max(),
 		cpu.Seconds()*1e6/count, 100*cpu.Seconds()/took.Seconds(), load())
 	return err
 }

@@ -4,7 +4,7 @@ package scenarios
 
 import "testing"
 
-// What the generator burns is missing from the figure it reports, so a warm worker allocates nothing for a request.
+// CPU time of the generator is missing from the figure that it reports, so a worker that has sent some requests allocates nothing for one.
 func TestNextDoesNotAllocate(t *testing.T) {
 	env := environment()
 	env.Tokens = 20_000

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// bodiesMax different bodies are prepared. A few dozen replayed ones would keep every line of the server's tables in
-	// its cache and flatter it.
+	// bodiesMax is how many different bodies are prepared. With a few dozen, the server's data would stay in the processor's caches,
+	// and the server would look faster than it is.
 	bodiesMax = 4_096
-	// bodiesBytesMax bounds their memory: long requests get fewer.
+	// bodiesBytesMax bounds the bytes of all bodies; there are fewer bodies when they are long.
 	bodiesBytesMax = 64 << 20
 )
 
-// bodies is a set of prepared auction bodies that workers walk through together.
+// bodies is a set of prepared auction bodies that all workers use in turn.
 type bodies struct {
 	all  [][]byte
 	next atomic.Uint64
@@ -38,7 +38,7 @@ func prepareBodies(env *Env) (*bodies, error) {
 
 func (b *bodies) take() []byte { return b.all[b.next.Add(1)%uint64(len(b.all))] }
 
-// auctions is listing auctions only: N auctions of M product ids a request.
+// auctions sends listing auctions only: N auctions of M product ids a request.
 type auctions struct{ bodies *bodies }
 
 func (s *auctions) Prepare(_ context.Context, env *Env) (err error) {

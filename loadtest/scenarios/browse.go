@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
-// browse is many shoppers in browsers: small requests one after the other. Each visit views the home page, looks at a
-// listing with sponsored products (one auction), reports each shown winner by itself as browser clients do, clicks one
-// now and then, and sometimes buys.
+// browse simulates many shoppers in browsers, who send small requests one after the other. A visit views the home page and some listings
+// with sponsored products (one auction each), reports each shown winner in a request of its own as browser clients do, and
+// sometimes clicks one and then views its page or buys.
 type browse struct {
 	env *Env
 }
@@ -31,7 +31,7 @@ func (s *browse) Worker(i int) Worker {
 	}
 }
 
-// step is where a shopper stands in a visit.
+// step is the next action of a shopper in a visit.
 type step uint8
 
 const (
@@ -41,7 +41,7 @@ const (
 	look
 )
 
-// A listing shows this many sponsored places among this many products, and a visit sees up to five listings.
+// A listing has up to shownMax sponsored products among listedIDs products, and a visit views up to listingsMax listings.
 const (
 	shownMax    = 4
 	listedIDs   = 30
@@ -57,9 +57,9 @@ type browseWorker struct {
 
 	step     step
 	listings int
-	text     []byte // The winners of the listing on screen.
-	ends     []int
-	shown    int // How many of them were reported.
+	text     []byte // The tokens of the winners of the current listing, one after the other.
+	ends     []int  // The end of each token in text.
+	shown    int    // How many of them were reported.
 }
 
 func (w *browseWorker) Next(r *Request) bool {
@@ -85,7 +85,7 @@ func (w *browseWorker) Next(r *Request) bool {
 	return true
 }
 
-// showOne reports the next winner on screen; behind the last one the shopper clicks one of them or goes on.
+// showOne reports the next winner of the listing. After the last one the shopper clicks one of them or goes on.
 func (w *browseWorker) showOne(r *Request) {
 	switch {
 	case w.shown < len(w.ends):
@@ -116,7 +116,7 @@ func (w *browseWorker) lookOrBuy(r *Request) {
 	w.writer.finish(r)
 }
 
-// leave goes to the next listing of the visit, or ends the visit.
+// nextListing goes to the next listing of the visit, or ends the visit.
 func (w *browseWorker) leave() {
 	w.step = listing
 	if w.listings == 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
-// clicks is the measure of charged events: bodies full of clicks, each on a token of its own that was won in a real
-// auction before the clock started. Nothing but charging is in it.
+// clicks measures charged events: it sends bodies of clicks, each on its own token that was won in a real auction before the clock
+// started, and nothing else.
 type clicks struct {
 	env    *Env
 	tokens *Tokens
@@ -50,7 +50,7 @@ func (*clicksWorker) Answer(*Request, []byte) {}
 type writer struct {
 	events  traffic.Events
 	event   traffic.Event
-	prefix  []byte // Run and worker.
+	prefix  []byte // The run and the worker.
 	id      []byte
 	stamp   []byte
 	stamped time.Time
@@ -65,7 +65,7 @@ func newWriter(env *Env, worker int) *writer {
 	return &writer{prefix: prefix, now: env.Now}
 }
 
-// begin starts a body. Its events happened now; the text of the instant is made once every 100 ms.
+// begin starts a body, whose events occurred now. The text of the time is made once every 100 ms.
 func (w *writer) begin() {
 	w.events.Reset()
 	w.request = Request{Path: EventsPath}
@@ -75,7 +75,7 @@ func (w *writer) begin() {
 	w.event.Occurred = w.stamp
 }
 
-// next gives the coming event its id and user. Each user of the worker makes a thousand events, and an id is its user's
+// next gives the next event its id and user. Each user of the worker makes a thousand events, and an id is its user's
 // name and a number: a-0-1c-7 is event 7 of user a-0-1c.
 func (w *writer) next(token []byte) *traffic.Event {
 	w.count++

@@ -2,7 +2,7 @@ package scenarios
 
 import "testing"
 
-// The cost of making one body of 50 clicks.
+// This measures how long it takes to make one body of 50 clicks.
 func BenchmarkClicksBody(b *testing.B) {
 	env := environment()
 	env.Events, env.Tokens = 50, 100_000

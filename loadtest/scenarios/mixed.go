@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
-// auctionsPerReport is how many auction requests come between two event reports of the mixed scenario: a storefront
-// reports what it showed in batches.
+// auctionsPerReport is how many auction requests the mixed scenario sends between two bodies of events: a storefront reports in batches
+// what it showed.
 const auctionsPerReport = 4
 
-// clickShare is the share of shown winners that are clicked. Real shops see 0.4 to 3 %; more here, so that charging has
-// a visible part in a short run.
+// clickShare is the share of shown winners that are clicked. Real shops see 0.4 to 3 %. It is larger here, so that charging has a visible
+// part in a short run.
 const clickShare = 0.10
 
-// mixed is a storefront back end: auctions of the asked shape, and after every few of them one body of events with the
-// impressions of their winners and some clicks.
+// mixed is the back end of a storefront: it sends auctions of the requested shape, and after every auctionsPerReport of them one body of
+// events with the impressions of their winners and some clicks.
 type mixed struct {
 	env    *Env
 	bodies *bodies
@@ -40,8 +40,8 @@ type mixedWorker struct {
 	writer  *writer
 	r       *rand.Rand
 	since   int    // Auction requests since the last report.
-	text    []byte // Winners not yet reported, one after the other.
-	ends    []int
+	text    []byte // The tokens of winners that are not reported yet, one after the other.
+	ends    []int  // The end of each token in text.
 }
 
 func (w *mixedWorker) Next(r *Request) bool {
@@ -55,7 +55,7 @@ func (w *mixedWorker) Next(r *Request) bool {
 	return true
 }
 
-// report tells of all winners seen since the last report as impressions, and of some as clicks.
+// report reports all winners since the last report as impressions, and some of them as clicks.
 func (w *mixedWorker) report(r *Request) {
 	w.writer.begin()
 	begin := 0
@@ -74,7 +74,7 @@ func (w *mixedWorker) report(r *Request) {
 	w.text, w.ends = w.text[:0], w.ends[:0]
 }
 
-// Answer remembers winners up to the size of a report; a storefront shows no more than fit its page.
+// Answer keeps winners up to the size of a report, as a storefront shows no more than its page has room for.
 func (w *mixedWorker) Answer(r *Request, answer []byte) {
 	if r.Path != AuctionsPath {
 		return

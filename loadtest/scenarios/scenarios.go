@@ -1,8 +1,8 @@
-// Package scenarios makes the requests of a run: what a storefront would send, prepared so that sending costs little.
+// Package scenarios makes the requests of a run: what a storefront would send, prepared so that sending costs little CPU time.
 //
-// A scenario prepares shared material once, before the clock starts (bodies, tokens), and gives every worker its own
-// source of requests. Every click is on a token of its own and no token is clicked twice, so that with budgets that last
-// each acknowledged click is one charge and the books can be checked to the last one.
+// A scenario prepares bodies and tokens once, before the clock starts, and gives every worker its own source of requests.
+// Every click has its own token and no token is clicked twice, so that with budgets that do not run out each acknowledged
+// click is one charge, and the reports can be checked to the last click.
 package scenarios
 
 import (
@@ -12,46 +12,46 @@ import (
 	"time"
 )
 
-// Paths of the two operations of a storefront.
+// The paths of the two operations of a storefront.
 const (
 	AuctionsPath = "/v2/auctions"
 	EventsPath   = "/v2/events"
 )
 
-// Request is one request of a worker; Next fills it anew. OWNERSHIP: Body is the worker's, valid until its next Next.
+// Request is one request of a worker; Next fills it. OWNERSHIP: Body belongs to the worker and is valid until its next Next.
 type Request struct {
 	Path string
 	Body []byte
-	// What a 200 to it acknowledges.
+	// How many events a 200 to the request acknowledges.
 	Impressions, Clicks, Others int
 }
 
 // Worker is the source of requests of one goroutine.
 type Worker interface {
-	// Next makes the next request, false when the material is used up.
+	// Next makes the next request. It returns false when the tokens are used up.
 	Next(r *Request) bool
-	// Answer takes the body of a 2xx answer to the request that Next made last.
+	// Answer receives the body of a 2xx answer to the request that Next made last.
 	Answer(r *Request, answer []byte)
 }
 
 // Scenario is a kind of traffic.
 type Scenario interface {
-	// Prepare does everything that must not be measured.
+	// Prepare does everything that must not be measured. It may send requests.
 	Prepare(ctx context.Context, env *Env) error
 	// Worker returns the source of worker i, counted from 0. REQUIRES: Prepare.
 	Worker(i int) Worker
 }
 
-// Poster sends one request; *conn.Conn is one.
+// Poster is a connection that sends one request at a time; *conn.Conn is one.
 type Poster interface {
 	Post(path string, body []byte) (status int, answer []byte, err error)
 	Close()
 }
 
-// Env is what scenarios are made from.
+// Env is the settings of a scenario, and what it needs to send requests.
 type Env struct {
 	Seed     uint64
-	Run      string   // Begins every event id, so that two runs on one node never meet. URL-safe.
+	Run      string   // The beginning of every event id, so that two runs on one node have different ids. URL-safe.
 	Products []string // Products that campaigns bid on.
 	Auctions int      // Auctions per request, 1 to 5.
 	IDs      int      // Product ids per auction.
@@ -65,7 +65,7 @@ type Env struct {
 // All names the scenarios.
 var All = []string{"auctions", "clicks", "mixed", "browse"}
 
-// New returns a scenario by name.
+// New returns a scenario by name. Its error says that there is none of that name.
 func New(name string) (Scenario, error) {
 	switch name {
 	case "auctions":

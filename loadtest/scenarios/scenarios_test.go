@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// vending answers every auction with as many new tokens as slots.
+// tokenServer answers every auction with as many new tokens as slots.
 type vending struct{ sold int }
 
 func (v *vending) Close() {}
@@ -48,7 +48,7 @@ type event struct{ ID, ResolvedBidID, OccurredAt, OpaqueUserID string }
 
 type eventBody struct{ Impressions, Clicks, Purchases, Pageviews []event }
 
-// drive lets two workers of a scenario make n requests each, plays the node, and returns the event bodies they sent.
+// drive lets two workers of a scenario make n requests each, answers them, and returns the bodies of events that they sent.
 func drive(t *testing.T, name string, n int) (auctions int, bodies []eventBody) {
 	t.Helper()
 	env := environment()
@@ -93,7 +93,7 @@ func drive(t *testing.T, name string, n int) (auctions int, bodies []eventBody) 
 	return auctions, bodies
 }
 
-// Whatever the scenario: event ids are never used twice, no token is clicked twice or shown twice, and every clicked or
+// In every scenario event ids are never used twice, no token is clicked twice or shown twice, and every clicked or
 // shown token came from an auction.
 func TestEventsAreUniqueAndClicksHaveTheirOwnToken(t *testing.T) {
 	for _, name := range []string{"clicks", "mixed", "browse"} {

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
-// Tokens is a pool of resolvedBidIds from real auctions, each handed out once. Half a million tokens lie in one slice
-// with their ends beside it: nothing for the garbage collector to walk while the clock runs.
+// Tokens is a pool of resolvedBidIds from real auctions, each of which is taken once. All tokens are in one slice of bytes, and their ends in
+// another, so that the garbage collector has no pointers to follow while the clock runs. Take may be called by several goroutines.
 type Tokens struct {
 	mu    sync.Mutex // Guards text and ends while the pool is filled.
 	text  []byte
@@ -24,7 +24,7 @@ type Tokens struct {
 // Len is the number of tokens fetched.
 func (t *Tokens) Len() int { return len(t.ends) }
 
-// Take hands out the next n tokens as positions [first, first+n); false when fewer than n are left.
+// Take takes the next n tokens and returns their positions [first, first+n). It returns false when fewer than n are left.
 func (t *Tokens) Take(n int) (first int, ok bool) {
 	first = int(t.taken.Add(int64(n))) - n
 	return first, first+n <= len(t.ends)
@@ -39,7 +39,7 @@ func (t *Tokens) At(i int) []byte {
 	return t.text[begin:t.ends[i]]
 }
 
-// add takes the tokens of one answer into the pool and returns how many it holds now.
+// add adds the tokens of one answer to the pool and returns how many it has now.
 func (t *Tokens) add(answer []byte) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,8 +52,8 @@ func (t *Tokens) add(answer []byte) int {
 
 var tokenMember = []byte(`"resolvedBidId":"`)
 
-// eachToken finds the tokens of an auction answer. They are URL-safe, so the next quote ends them; package verify reads
-// the same answers with a real JSON decoder.
+// eachToken finds the tokens of an auction answer. They are URL-safe, so the next quote ends them. Package verify reads
+// a part of the same answers with a JSON decoder.
 func eachToken(answer []byte, yield func(token []byte)) {
 	for {
 		i := bytes.Index(answer, tokenMember)
@@ -72,7 +72,7 @@ func eachToken(answer []byte, yield func(token []byte)) {
 
 const (
 	fetchers = 4
-	// fruitlessMax auctions in a row without any winner end the fetching: the market sells nothing.
+	// emptyAnswersMax is how many requests in a row without any winner end the fetching with an error: no campaign competes then.
 	fruitlessMax = 200
 )
 
@@ -88,7 +88,7 @@ func fetchTokens(ctx context.Context, env *Env, n int) (*Tokens, error) {
 		group.Go(func() { failures[i] = pool.fetch(ctx, env, uint64(i), n) })
 	}
 	group.Wait()
-	// The fetchers overshoot together; a pool of exactly n makes runs comparable.
+	// The fetchers may get more than n tokens together; a pool of exactly n makes runs comparable.
 	pool.ends = pool.ends[:min(n, len(pool.ends))]
 	return pool, errors.Join(failures...)
 }

@@ -22,7 +22,7 @@ func (m Micros) String() string {
 }
 
 // ParseMajor reads a decimal number of major units, as balances have; ParseMinor one of minor units, as adSpentDecimal
-// has. Digits beyond a millionth are an error: they would be an amount that the books cannot hold.
+// has. Digits beyond a millionth are an error, because no ledger can have such an amount.
 func ParseMajor(text string) (Micros, error) { return parseDecimal(text, 6) }
 
 // ParseMinor reads a decimal number of minor units.

@@ -13,19 +13,19 @@ import (
 type NewCampaign struct {
 	Vendor      string
 	Name        string
-	ChargeType  string // CPC, CPM.
-	PriceRule   string // first, second.
-	BudgetMinor int64  // Of the whole campaign, which is not paced; 0: bounded by the wallet only.
+	ChargeType  string // CPC or CPM.
+	PriceRule   string // first or second.
+	BudgetMinor int64  // The budget for the life of the campaign; 0: only the wallet limits it.
 	Bids        []NewBid
 }
 
-// NewBid offers an amount for a product.
+// NewBid is a bid on a product.
 type NewBid struct {
 	Product     string
 	AmountMinor int64
 }
 
-// Campaign is what the management API says of one campaign. Budget amounts are minor units.
+// Campaign is a campaign as the management API returns it. Budget amounts are minor units.
 type Campaign struct {
 	ID       string `json:"campaignId"`
 	VendorID string `json:"vendorId"`

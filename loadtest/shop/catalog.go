@@ -28,7 +28,7 @@ type Product struct {
 	Price      json.Number `json:"price,omitempty"`
 }
 
-// perUpsert is how many items one catalog PUT may carry.
+// perUpsert is how many items one catalog PUT may have.
 const perUpsert = 500
 
 const catalogs = "/catalog-search-service/catalogs"

@@ -8,14 +8,14 @@ import (
 	"github.com/gavel-ads/gavel/bench/traffic"
 )
 
-// Terms override what a generated market would spend, so that a long run does not end on empty wallets.
+// Terms replace the budgets and deposits of a generated market, so that wallets do not run out in a long run.
 type Terms struct {
-	BudgetMinor  int64 // Of every campaign; 0 takes the market's own.
-	DepositMinor int64 // Of every vendor.
+	BudgetMinor  int64 // The budget of every campaign in minor units; 0: the one of the market.
+	DepositMinor int64 // The deposit of every vendor in minor units.
 }
 
-// Fill puts a generated market onto a node: categories, vendors with a deposit, products, campaigns. It returns the
-// campaigns in the market's order. The run names its requests, so that a repeated Fill of one run changes nothing more.
+// Fill creates a generated market on a node: categories, vendors with a deposit, products, campaigns. It returns the
+// campaigns in the market's order. The name of the run is in the idempotency keys, so that a repeated Fill changes nothing.
 func (c *Client) Fill(ctx context.Context, m *traffic.Market, terms Terms, run string) ([]Campaign, error) {
 	var categories []Category
 	for _, id := range m.Categories {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Interactions are the counts of one kind in a report.
+// Interactions are the counts of impressions or of clicks in a report.
 type Interactions struct {
 	Total   int64  `json:"total"`
 	Charged int64  `json:"charged"`
@@ -35,8 +35,8 @@ func (r *Report) Spent() (Micros, error) {
 	return impressions + clicks, err
 }
 
-// Report reads a campaign's report from the day before an instant until the day after it, so that no time zone and no
-// midnight cuts it.
+// Report reads the report of a campaign from the day before an instant to the day after it, so that neither a time zone nor midnight
+// leaves a part out.
 func (c *Client) Report(ctx context.Context, campaign string, around time.Time) (*Report, error) {
 	const date = "2006-01-02"
 	query := url.Values{
@@ -53,10 +53,11 @@ func (c *Client) Report(ctx context.Context, campaign string, around time.Time) 
 	return &r, nil
 }
 
-// CompleteReport reads a campaign's report until it says that everything accepted before an instant is counted.
+// CompleteReport reads the report of a campaign until it says that everything accepted before an instant is counted. It returns an error when
+// that is not so within 10 s.
 func (c *Client) CompleteReport(ctx context.Context, campaign string, accepted time.Time) (*Report, error) {
-	const patience = 10 * time.Second // BOUND: five times what a report may lag.
-	for deadline := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	const waitMax = 10 * time.Second // BOUND: five times what a report may lag.
+	for deadline := time.Now().Add(waitMax); ; time.Sleep(100 * time.Millisecond) {
 		r, err := c.Report(ctx, campaign, accepted)
 		if err != nil || !r.CompleteThrough.Before(accepted) {
 			return r, err

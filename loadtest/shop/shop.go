@@ -1,7 +1,7 @@
-// Package shop is the operator's side of a run: it fills a node through the management API and reads the books back.
+// Package shop is a client of the management API: it fills a node with a market and reads campaigns, balances and reports.
 //
-// It knows the interface and nothing else of the product. Amounts are int64 millionths of the major currency unit, read
-// digit by digit; the currency is taken to have two decimals, as a fresh marketplace has.
+// It is written from the interface and shares no code with the node. Amounts are int64 millionths of the major currency unit,
+// parsed without a float; the currency is assumed to have two decimals, as that of a new marketplace has.
 package shop
 
 import (
@@ -28,22 +28,22 @@ func New(base, key string) *Client {
 	return &Client{base: base + "/public/v1", key: key, http: &http.Client{Timeout: 30 * time.Second}}
 }
 
-// StatusError is an answer that is not the expected one.
+// StatusError is an answer with a status that is not 2xx.
 type StatusError struct {
 	Method, Path string
 	Status       int
-	Body         string // Its beginning.
+	Body         string // The first 500 bytes of the answer.
 }
 
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s %s answered %d: %s", e.Method, e.Path, e.Status, e.Body)
 }
 
-// attemptsMax bounds how often one call is repeated. BOUND: at the two-second window of the rate limit this is minutes.
+// attemptsMax bounds how often one call is repeated. BOUND: with the 2 s window of the rate limit this takes minutes.
 const attemptsMax = 200
 
-// call sends one JSON request, waits as told on 429 and 503, and decodes a 2xx answer into out unless out is nil. An
-// Idempotency-Key makes repeating safe where the operation is not idempotent by itself.
+// call sends one JSON request, repeats it after Retry-After when it is answered 429 or 503, and decodes a 2xx answer into out unless out is
+// nil. An idempotency key makes repeating safe where the operation is not idempotent by itself.
 func (c *Client) call(ctx context.Context, method, path string, query url.Values, idempotency string, in, out any) error {
 	var body []byte
 	if in != nil {
@@ -69,7 +69,7 @@ func (c *Client) call(ctx context.Context, method, path string, query url.Values
 	}
 }
 
-// once makes one exchange. A wait above 0 asks to repeat it after that time.
+// once makes one exchange. It returns a duration above 0 when the request should be repeated after that time.
 func (c *Client) once(ctx context.Context, method, target, idempotency string, body []byte, out any) (time.Duration, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *Client) once(ctx context.Context, method, target, idempotency string, b
 	return 0, nil
 }
 
-// retryAfter reads Retry-After in whole seconds; a missing or odd one counts as one second, a long one as ten.
+// retryAfter reads Retry-After in whole seconds. A missing or invalid one counts as 1 s, one above 10 s as 10 s.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 1 {

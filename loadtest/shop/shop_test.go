@@ -35,11 +35,11 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// recorder answers from a table of "METHOD path" and keeps what it was sent.
+// recordingServer answers from a table of "METHOD path" and keeps the requests that it got.
 type recorder struct {
 	answers map[string]string
 	sent    []string
-	limited int // Answers 429 this many times first.
+	limited int // How many requests it answers 429 first.
 }
 
 func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {

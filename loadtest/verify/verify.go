@@ -1,8 +1,8 @@
-// Package verify is the second opinion of a run: it decodes answers with encoding/json and checks them against the
-// interface, and it compares the node's books with what the generator saw acknowledged.
+// Package verify checks a run independently: it decodes answers with encoding/json and checks them against the
+// interface, and it compares the node's reports with what the generator saw acknowledged.
 //
-// It shares no code with the node and none with the fast token scanner of the scenarios, so that a mistake there cannot
-// hide here.
+// It shares no code with the node and none with the fast token scanner of the scenarios, so that it does not repeat a mistake
+// of theirs.
 package verify
 
 import (
@@ -73,7 +73,7 @@ func Auctions(request, answer []byte) ([]Winner, error) {
 				return nil, fmt.Errorf("results[%d].winners[%d]: %w", i, j, err)
 			}
 			if won[w.ID] || tokens[w.ResolvedBidID] {
-				return nil, fmt.Errorf("results[%d].winners[%d]: product or token comes twice", i, j)
+				return nil, fmt.Errorf("results[%d].winners[%d]: the product or the token appears twice", i, j)
 			}
 			won[w.ID], tokens[w.ResolvedBidID] = true, true
 		}

@@ -66,7 +66,7 @@ func TestEventsIsAnEmptyObject(t *testing.T) {
 	}
 }
 
-// books are two campaigns whose second is billed a given amount.
+// twoCampaigns is a Reader of two campaigns, the second of which is billed a given amount.
 type books struct{ second string }
 
 func (b books) Campaigns(context.Context) ([]shop.Campaign, error) {
@@ -106,7 +106,7 @@ func TestBooksAreComparedExactly(t *testing.T) {
 	before := good
 	before.Impressions, before.Clicks, before.ChargedClicks, before.Spent = 7, 5, 3, 1
 	if faults := verify.Compare(before, good, verify.Acknowledged{Impressions: 3, Clicks: 3}); faults != nil {
-		t.Errorf("equal books, yet %v", faults)
+		t.Errorf("the totals agree, yet %v", faults)
 	}
 	for _, acked := range []verify.Acknowledged{{Impressions: 2, Clicks: 3}, {Impressions: 3, Clicks: 4}, {Impressions: 3, Clicks: 2}} {
 		if verify.Compare(before, good, acked) == nil {

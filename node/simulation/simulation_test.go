@@ -25,8 +25,9 @@ const (
 	// episode is how long the faults of one cluster go on. Clusters are young, because most of what can go wrong does so
 	// within few events, and because nothing in them is forgotten: the history is compared with all replicas at the end.
 	episode = 10 * time.Minute
-	// minutesDefault are simulated by go test; make sim HOURS=n simulates more.
+	// minutesDefault are simulated by go test, minutesShort by go test -short; make sim HOURS=n simulates more.
 	minutesDefault = 300
+	minutesShort   = 20
 	seedDefault    = 1
 )
 
@@ -53,7 +54,11 @@ func TestSimulation(t *testing.T) {
 		live(t, seed)
 		return
 	}
-	minutes, seed := env("GAVEL_SIM_MINUTES", minutesDefault), env("GAVEL_SIM_SEED", seedDefault)
+	otherwise := minutesDefault
+	if testing.Short() {
+		otherwise = minutesShort
+	}
+	minutes, seed := env("GAVEL_SIM_MINUTES", otherwise), env("GAVEL_SIM_SEED", seedDefault)
 	began, sum, failed := time.Now(), newFigures(), 0
 	var mu sync.Mutex
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))

@@ -1,8 +1,8 @@
-// Package attack holds the hostile clients of the hostile command: each does to a node on loopback what a security test found to hurt
-// it, from several addresses, until its context ends, and counts what it did and what was answered.
+// Package attack has the hostile clients of command hostile. Each attacks a node on loopback in a way that a security test found harmful, from
+// several addresses, until its context ends, and counts what it did and what was answered.
 //
 // Every attacker is bounded in connections, in requests a second and in time. Attackers with a key have a marketplace of their own, so
-// that what they write is not in the ledgers of the storefront that runs beside them.
+// that what they write is not in the reports of the storefront that runs beside them.
 package attack
 
 import (
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Tenant is a marketplace of an attacker, and its keys.
+// Tenant is the marketplace of an attacker, with its keys.
 type Tenant struct {
 	MarketplaceID string `json:"marketplaceId"`
 	AuctionKey    string `json:"auctionKey"`
@@ -27,12 +27,13 @@ type Tenant struct {
 // Target is the node under attack and what the attackers may use.
 type Target struct {
 	Auction, Manage, Peer string            // HOST:PORT of the three listeners.
-	Tenants               map[string]Tenant // By the name of the attacker.
-	Connections           int               // How many connections an attacker that holds connections holds on each listener.
-	Quick                 bool              // Smaller pieces of work, for a test of seconds.
+	Tenants               map[string]Tenant // The marketplaces by name of the attacker.
+	Connections           int               // How many connections the attacker idle keeps open on each listener.
+	Quick                 bool              // Attacks are smaller, for a test of seconds.
 }
 
-// Check refuses a target that is not on loopback: no attacker ever leaves the machine.
+// Check returns an error when a listener is not on loopback, because no attacker may leave the machine, or when the number of connections is
+// out of range.
 func (t *Target) Check() error {
 	for _, address := range []string{t.Auction, t.Manage, t.Peer} {
 		at, err := netip.ParseAddrPort(address)
@@ -49,11 +50,11 @@ func (t *Target) Check() error {
 // connectionsMax bounds the connections to one listener. BOUND: twice what the security test needed.
 const connectionsMax = 8_192
 
-// Attacker is one kind of hostile client. Its methods are never called at the same time.
+// Attacker is one hostile client. Its methods are never called at the same time.
 type Attacker interface {
-	// Prepare makes what the attack stands on, before any attack begins: a node that defends itself may refuse it later.
+	// Prepare creates what the attack needs, before any attack begins, because a node that defends itself may refuse it later.
 	Prepare(ctx context.Context, e *Env) error
-	// Attack goes on until its context ends. It is called once for each window.
+	// Attack attacks until its context ends. It is called once for each window, and again when it returns an error.
 	Attack(ctx context.Context, e *Env) error
 }
 
@@ -62,17 +63,17 @@ type nothing struct{}
 
 func (nothing) Prepare(context.Context, *Env) error { return nil }
 
-// Kind is an attacker with its name and what its counters have to show.
+// Kind is a kind of attacker: its name, how to make one, and what its counters must be at the end.
 type Kind struct {
 	Name   string
-	Item   int      // Of the list in DESIGN.md.
+	Item   int      // The number of the finding that it was made for.
 	Keyed  bool     // It needs a marketplace of its own.
 	Must   []string // Counters that must be above 0 at the end, or the attack was not made.
 	Breach []string // Counters that must be 0 at the end.
 	new    func() Attacker
 }
 
-// Kinds lists all attackers.
+// Kinds returns all kinds of attackers.
 func Kinds() []Kind {
 	return []Kind{
 		{"tokens", 1, true, []string{"sent"}, []string{"token of another vendor"}, func() Attacker { return &tokens{} }},
@@ -112,7 +113,7 @@ type Env struct {
 	Tenant Tenant
 	Tally  *Tally
 	From   *Sources
-	API    *Client // With connections from all addresses.
+	API    *Client // A client of the management listener with connections from all addresses.
 }
 
 // Result is what one attacker did in all windows so far.
@@ -120,8 +121,8 @@ type Result struct {
 	Name   string           `json:"name"`
 	Item   int              `json:"item"`
 	Counts map[string]int64 `json:"counts"`
-	Marks  []string         `json:"marks,omitempty"`  // Changes answered 2xx, by what they wrote.
-	Errors []string         `json:"errors,omitempty"` // What it met that it should not; its first ones.
+	Marks  []string         `json:"marks,omitempty"`  // The marks of changes that were answered 2xx.
+	Errors []string         `json:"errors,omitempty"` // The first unexpected errors and breaches.
 }
 
 // Set is a set of attackers with their counters.
@@ -135,7 +136,8 @@ type member struct {
 	env      *Env
 }
 
-// NewSet prepares attackers on a target.
+// NewSet makes attackers of these names on a target; no name means all. It returns an error when the target or a name is wrong, or when an
+// attacker has no marketplace that needs one.
 func NewSet(t *Target, names []string) (*Set, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
@@ -179,7 +181,7 @@ func (s *Set) Attack(ctx context.Context, length time.Duration) {
 				if err := m.attacker.Attack(ctx, m.env); err != nil && ctx.Err() == nil {
 					m.env.Tally.Add("attack interrupted", 1)
 					m.env.Tally.note(err)
-					pause(ctx, time.Second) // A node that is busy is asked again.
+					pause(ctx, time.Second) // The node may be busy, so the attack begins again.
 				}
 			}
 		})
@@ -187,7 +189,7 @@ func (s *Set) Attack(ctx context.Context, length time.Duration) {
 	group.Wait()
 }
 
-// Results are the counters of all attackers.
+// Results returns the counters of all attackers.
 func (s *Set) Results() []Result {
 	var all []Result
 	for _, m := range s.members {
@@ -206,17 +208,17 @@ type Tally struct {
 
 func newTally() *Tally { return &Tally{counts: map[string]int64{}} }
 
-// errorsMax bounds the notes that are kept.
+// errorsMax bounds the errors that are kept.
 const errorsMax = 5
 
-// Add counts n more of a name.
+// Add adds n to the counter of a name.
 func (t *Tally) Add(name string, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts[name] += n
 }
 
-// most keeps the largest value of a name.
+// setMax raises the counter of a name to n if it is smaller.
 func (t *Tally) most(name string, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -235,13 +237,14 @@ func (t *Tally) answered(status int, err error) {
 	}
 }
 
+// mark records the mark of an acknowledged change.
 func (t *Tally) mark(text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.marks = append(t.marks, text)
 }
 
-// note keeps what an attacker met, for the report.
+// note keeps an error for the report.
 func (t *Tally) note(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +268,7 @@ func several(n int, do func(i int)) {
 	group.Wait()
 }
 
-// pause waits; it reports false when the context has ended.
+// pause waits for a duration. It returns false at once when the context ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -16,13 +16,13 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/hostile/attack"
 )
 
-// fake answers whatever is asked with success, as a node that defends nothing.
+// fake answers every request with success, as a node without any defence.
 type fake struct {
 	*httptest.Server
 	mu   sync.Mutex
-	from map[string]bool // Addresses that connections came from.
+	from map[string]bool // The addresses that connections came from.
 	seen []string        // Methods and paths, as they were sent.
-	sub  string          // Vendor of the tokens that it hands out.
+	sub  string          // The vendor of the tokens that it returns.
 }
 
 func newFake(t *testing.T, sub string) *fake {
@@ -40,7 +40,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 	f.seen = append(f.seen, r.Method+" "+r.URL.EscapedPath())
 	f.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/forecast") {
-		select { // Longer than an attacker that hangs up waits.
+		select { // This takes longer than an attacker waits that gives up.
 		case <-r.Context().Done():
 			return
 		case <-time.After(2 * time.Second):
@@ -50,7 +50,7 @@ func (f *fake) serve(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", r.Header.Get("X-Request-Id"))
 	}
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		_, _ = io.Copy(io.Discard, r.Body) // Until the attacker is gone.
+		_, _ = io.Copy(io.Discard, r.Body) // It reads until the attacker closes the connection.
 		return
 	}
 	claims := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"sub":%q}`, f.sub))
@@ -82,7 +82,7 @@ func target(t *testing.T, sub string) (*attack.Target, *fake) {
 // windowsMax bounds how many windows of a second a test waits for a counter.
 const windowsMax = 30
 
-// until attacks in windows of a second until the results are as wanted.
+// until attacks in windows of a second until the results are as expected.
 func until(t *testing.T, s *attack.Set, want func([]attack.Result) string) {
 	t.Helper()
 	missing := ""
@@ -148,7 +148,7 @@ func TestTokensOfAnotherVendorAreFound(t *testing.T) {
 	}
 }
 
-// A server that takes the bytes behind an ambiguous request for another one is found.
+// A server that serves the bytes after an ambiguous request as another request is found.
 func TestSmuggledRequestsAreFound(t *testing.T) {
 	to, _ := target(t, "v1")
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -179,7 +179,7 @@ func TestSmuggledRequestsAreFound(t *testing.T) {
 	})
 }
 
-// A connection that is closed is replaced, and none is left when the window is over.
+// A connection that is closed is replaced, and none is left when the window has ended.
 func TestHeldConnectionsAreRefilled(t *testing.T) {
 	to, _ := target(t, "v1")
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

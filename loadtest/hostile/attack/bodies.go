@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// bodies makes a node hold bodies of requests that it will refuse: heads that announce 4 MiB and drip, bodies that gzip expands a
-// thousandfold, and bodies that wait for a made-up X-Gavel-Token.
+// bodies makes a node keep bodies of requests that it will refuse: heads that announce 4 MiB and are followed by a byte a second, bodies that
+// gzip expands a thousandfold, and bodies that wait for an invented X-Gavel-Token.
 type bodies struct{ nothing }
 
-// bombBytes is what a bomb of some 8 KB expands to.
+// bombBytes is how many bytes a gzip bomb of some 8 KB expands to.
 const bombBytes = 8 << 20
 
 func (bodies) Attack(ctx context.Context, e *Env) error {
@@ -50,9 +50,10 @@ func head(path string) func(c net.Conn) error {
 	}
 }
 
+// drip sends one more byte of the body.
 func drip(c net.Conn) error { return write(c, []byte{' '}) }
 
-// gzipBomb is a JSON text of blanks.
+// gzipBomb returns the gzip form of a JSON text of bombBytes blanks.
 func gzipBomb() ([]byte, error) {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -68,7 +69,7 @@ func gzipBomb() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// bombs sends one bomb to each listener and area, with and without a key.
+// bombs sends one gzip bomb to each listener and API, with and without a key.
 func (e *Env) bombs(ctx context.Context, bomb []byte) {
 	for _, to := range []struct{ address, path, key string }{
 		{e.Target.Manage, "/v2/auctions", ""},
@@ -81,7 +82,7 @@ func (e *Env) bombs(ctx context.Context, bomb []byte) {
 	}
 }
 
-// madeUp sends a body with a token that stands for a write of the far future, or for nothing.
+// madeUp sends a body with an invented token of a write in the far future.
 func (e *Env) madeUp(ctx context.Context, n uint64) {
 	const auctions = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`
 	body := append(bytes.Repeat([]byte{' '}, 256<<10), auctions...)
@@ -104,7 +105,8 @@ func futureToken(n uint64) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-func (e *Env) send(ctx context.Context, name, address, path, key, fields string, body []byte, patience time.Duration) {
+// send sends a request on a new connection, waits for its answer at most timeout, and counts it under a name.
+func (e *Env) send(ctx context.Context, name, address, path, key, fields string, body []byte, timeout time.Duration) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -113,7 +115,7 @@ func (e *Env) send(ctx context.Context, name, address, path, key, fields string,
 	}
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n",
 		path, fields, len(body))
-	answer, _, err := e.raw(ctx, address, append(request, body...), patience)
+	answer, _, err := e.raw(ctx, address, append(request, body...), timeout)
 	e.Tally.Add(name, 1)
 	if status := statusOf(answer); err == nil && status == 0 {
 		e.Tally.Add("no answer in time", 1)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// changes renames campaigns by the hundreds at once, each with an X-Request-Id of 15 KB. Each change has a mark of
-// its own as its name and in its address, so that its entry can be found in the audit log.
+// changes makes bursts of changes that rename campaigns, each with an X-Request-Id of 15 KB. Each change has its own mark, as the new name and
+// in the URL, so that its entry can be found in the audit log.
 type changes struct {
 	campaigns []string
 	count     int
@@ -17,8 +17,8 @@ type changes struct {
 const (
 	requestIDBytes = 15 << 10
 	burst          = burstMax
-	// manyCampaigns lets the changes of a burst be answered together; each campaign lists so many products that its entry, which holds
-	// it before and after the change, is as large as an entry may be.
+	// manyCampaigns is how many campaigns are changed, so that the node can make the changes of a burst at the same time. Each campaign
+	// lists so many products that an audit entry, which has the campaign before and after the change, is as large as it may be.
 	manyCampaigns = 40
 	listedBytes   = 2_800
 	// burstEvery bounds the entries of an hour to 24,000, a quarter of what the audit log keeps of a marketplace.
@@ -43,7 +43,7 @@ func (c *changes) Prepare(ctx context.Context, e *Env) error {
 func (c *changes) Attack(ctx context.Context, e *Env) error {
 	for {
 		began := time.Now()
-		// All at once: what is written together is larger than one write may be.
+		// The burst is sent at once, so that what is written together is larger than one write may be.
 		several(burst, func(i int) { e.change(ctx, c.campaigns[i%manyCampaigns], fmt.Sprintf("mark-%d", c.count+i)) })
 		c.count += burst
 		if !pause(ctx, burstEvery-time.Since(began)) {
@@ -52,9 +52,9 @@ func (c *changes) Attack(ctx context.Context, e *Env) error {
 	}
 }
 
-// change renames the campaign. A request that was begun is waited for also when the window ends: its outcome has to be known.
+// change renames the campaign. It waits for the answer also when the window ends, because the outcome has to be known.
 func (e *Env) change(ctx context.Context, campaign, mark string) {
-	id := strings.Repeat("<", requestIDBytes-len(mark)) + mark // JSON writes six bytes for each of them.
+	id := strings.Repeat("<", requestIDBytes-len(mark)) + mark // In JSON each < becomes six bytes.
 	status, _, err := e.API.Call(context.WithoutCancel(ctx), "PATCH", public+"/campaign-service/campaigns/"+campaign+"?mark="+mark,
 		fmt.Appendf(nil, `{"name":%q}`, mark), "X-Request-Id", id)
 	e.Tally.Add("sent", 1)
@@ -65,7 +65,7 @@ func (e *Env) change(ctx context.Context, campaign, mark string) {
 		e.Tally.mark(mark)
 	case status == 429:
 		pause(ctx, 200*time.Millisecond) // The same change is not repeated: the limit is part of what is tested.
-	case status == 431 || status == 400: // A field that is refused for its length: one below the limit of the node goes on.
+	case status == 431 || status == 400: // The node refuses the header for its length; one below its limit is sent.
 		e.short(ctx, campaign, mark)
 	}
 }

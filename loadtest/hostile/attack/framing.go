@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// framing sends requests whose end is ambiguous to both listeners, each with a second request behind it that must never be served.
+// framing sends requests with an ambiguous end to both listeners, each followed by a second request that must never be served.
 type framing struct{ nothing }
 
+// framings are the headers and bodies of the ambiguous requests.
 var framings = []struct{ head, body string }{
 	{"Content-Length: 4\r\nTransfer-Encoding: chunked", "0\r\n\r\n"},
 	{"Transfer-Encoding: chunked\r\nContent-Length: 4", "0\r\n\r\n"},
@@ -44,7 +45,7 @@ var framings = []struct{ head, body string }{
 	{"Trailer: Content-Length\r\nTransfer-Encoding: chunked", "2\r\n{}\r\n0\r\nContent-Length: 40\r\n\r\n"},
 }
 
-// smuggled is recognized by its id, which an answer to it repeats.
+// smuggled is the second request. An answer to it is recognised by the X-Request-Id, which the node repeats.
 const smuggled = "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: smuggled\r\n\r\n"
 
 func (framing) Attack(ctx context.Context, e *Env) error {
@@ -59,7 +60,7 @@ func (framing) Attack(ctx context.Context, e *Env) error {
 			e.Tally.answered(statusOf(answer), err)
 			if bytes.Contains(answer, []byte("X-Request-Id: smuggled")) {
 				e.Tally.Add("smuggled request served", 1)
-				e.Tally.note(fmt.Errorf("listener %d served the bytes behind %q as a request", at, f.head))
+				e.Tally.note(fmt.Errorf("listener %d served the bytes after %q as a request", at, f.head))
 			}
 			if err == nil && !closed {
 				e.Tally.Add("left open", 1)

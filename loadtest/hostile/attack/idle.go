@@ -2,7 +2,7 @@ package attack
 
 import "context"
 
-// idle holds silent connections on all three listeners, more than the node may have files, and opens a new one for each that the node
+// idle keeps silent connections open on all three listeners, more than the node may have files, and opens a new one for each that the node
 // closes.
 type idle struct{ nothing }
 

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// peerConnections is how many connections made failovers slow in the security test.
+// peerConnections is how many connections made failovers slow in a security test.
 const peerConnections = 80
 
-// peers holds connections on the peer port: silent ones, and ones that send the head of a TLS record and then a byte a second.
+// peers keeps connections open on the peer port: silent ones, and ones that send the head of a TLS record and then a byte a second.
 type peers struct{ nothing }
 
 func (peers) Attack(ctx context.Context, e *Env) error {
-	// The type, the version and a length of 512 bytes: the node waits for the rest of a ClientHello.
+	// This is the type, the version and a length of 512 bytes, so the node waits for the rest of a ClientHello.
 	hello := func(c net.Conn) error { return write(c, []byte{0x16, 3, 1, 2, 0, 1}) }
 	drip := func(c net.Conn) error { return write(c, []byte{0}) }
 	several(2, func(i int) {
@@ -26,6 +26,7 @@ func (peers) Attack(ctx context.Context, e *Env) error {
 	return nil
 }
 
+// write writes bytes within dialMax.
 func write(c net.Conn, b []byte) error {
 	if err := c.SetWriteDeadline(time.Now().Add(dialMax)); err != nil {
 		return err

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// quota creates whatever a tenant may create, without end, until the node answers 409 limit_exceeded to a kind; then it asks for that
-// kind once in a hundred rounds.
+// quota creates objects of six kinds. When the node answers 409 limit_exceeded to a kind, it goes on to create that kind in every hundredth
+// request only.
 type quota struct {
 	next atomic.Int64
 	full [6]atomic.Bool
 }
 
-// quotaKinds are what is created. %d is a number that no other creation has.
+// quotaKinds are the kinds of objects that are created.
 var quotaKinds = [6]struct{ name, method, path string }{
 	{"campaigns", "POST", "/campaign-service/campaigns?vendor_id=v1"},
 	{"products", "PUT", "/catalog-search-service/catalogs/products"},
@@ -57,6 +57,7 @@ func (q *quota) create(ctx context.Context, e *Env) {
 	}
 }
 
+// quotaBody is the body of a creation; n differs between creations.
 func quotaBody(kind string, n int64) string {
 	at := strconv.FormatInt(n, 10)
 	switch kind {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// reports makes the node count very many invented products, and asks for what costs most to answer: a year's report of the marketplace
-// with its products, forecasts, explained auctions over whole categories. Every other request is given up after a tenth of a second.
+// reports makes the node count very many invented products, and sends the requests that cost most to answer: reports of a year of the
+// marketplace with its products, forecasts, explained auctions over whole categories. It gives up every second request after hangUpAfter.
 type reports struct {
 	campaign string
 	ids      atomic.Int64
@@ -17,7 +17,7 @@ type reports struct {
 }
 
 const (
-	inventedMax   = 310_000 // BOUND: product ids invented in all, as in the security test.
+	inventedMax   = 310_000 // BOUND: how many product ids are invented in all, as in a security test.
 	inventedQuick = 6_000
 	itemsPerBody  = 6_000 // Six purchases of 1,000 items are 400 KB.
 	hangUpAfter   = 100 * time.Millisecond
@@ -38,7 +38,7 @@ func (r *reports) Attack(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// Prepare puts 2,000 products of five categories into the marketplace, all with bids.
+// Prepare creates 2,000 products in five categories, all with bids.
 func (r *reports) Prepare(ctx context.Context, e *Env) error {
 	if err := makeVendor(ctx, e); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (r *reports) invent(ctx context.Context, e *Env, events *Client) {
 	}
 }
 
-// purchases is a body of purchases of products that nobody has.
+// purchases is a body of purchases of products that do not exist.
 func purchases(from int64, now time.Time) string {
 	var b strings.Builder
 	b.WriteString(`{"purchases":[`)
@@ -101,7 +101,7 @@ func purchases(from int64, now time.Time) string {
 	return b.String()
 }
 
-// wideAuction asks for winners among as many invented products as an auction may name.
+// wideAuction is an auction over about as many invented products as an auction may have.
 func wideAuction(from int64) string {
 	var b strings.Builder
 	b.WriteString(`{"auctions":[{"type":"listings","slots":40,"products":{"ids":["p1"`)
@@ -112,17 +112,18 @@ func wideAuction(from int64) string {
 	return b.String()
 }
 
-// explainBody asks for all of five categories.
+// explainBody is a body of auctions over all five categories.
 const explainBody = `{"auctions":[{"type":"listings","slots":40,"category":{"id":"c0"}},{"type":"listings","slots":40,"category":{"id":"c1"}},` +
 	`{"type":"listings","slots":40,"category":{"id":"c2"}},{"type":"listings","slots":40,"category":{"id":"c3"}},` +
 	`{"type":"listings","slots":40,"category":{"id":"c4"}}]}`
 
+// ask sends one of the expensive requests.
 func (r *reports) ask(ctx context.Context, e *Env) {
 	n := r.asked.Add(1)
 	today := time.Now().UTC()
 	year := "start_date=" + today.AddDate(0, 0, -364).Format(time.DateOnly) + "&end_date=" + today.Format(time.DateOnly)
 	method, path, body := "GET", "", ""
-	switch n / 2 % 5 { // The same request twice, once given up.
+	switch n / 2 % 5 { // Each request is sent twice, and given up once.
 	case 0:
 		path = "/reporting-service/marketplace?purchase_count_by_product=true&" + year
 	case 1:

@@ -8,15 +8,16 @@ import (
 	"time"
 )
 
-// schemas uploads templates whose schema doubles with each level, and content that fails at each of 8,000 places on each path; beside
-// them bodies whose nesting or whose triggers and segments multiply.
+// schemas sends templates whose schema doubles the work with each level, and content that fails at each of 8,000 places on each path, and
+// beside them bodies with deep nesting and with very many triggers and segments.
 type schemas struct {
-	slots []schemaSlot // Placements whose templates the node took.
+	slots []schemaSlot // The placements of the templates that the node accepted.
 }
 
+// schemaSlot is a placement and its template.
 type schemaSlot struct{ slot, template string }
 
-// doublings are tried in this order: what the test found, and fewer for a node that refuses it.
+// doublings are the numbers of levels in the order in which they are tried, until the node accepts one.
 var doublings = []int{12, 11, 10, 8, 6, 4, 2}
 
 func (s *schemas) Prepare(ctx context.Context, e *Env) error {
@@ -35,7 +36,7 @@ func (s *schemas) Attack(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// upload offers a template of every way to double, the deepest first, and keeps a placement for the deepest that the node takes.
+// upload sends a template for each keyword, the deepest first, and creates a placement for the deepest that the node accepts.
 func (s *schemas) upload(ctx context.Context, e *Env) error {
 	for _, keyword := range []string{"anyOf", "allOf", "oneOf"} {
 		for _, depth := range doublings {
@@ -55,7 +56,7 @@ func (s *schemas) upload(ctx context.Context, e *Env) error {
 				return err
 			}
 			slot := strings.ToLower(name)
-			body = fmt.Sprintf(`{"externalPlacementId":%q,"name":"Place of the schema","jsonTemplateId":%q,"title":{"minLength":1,"maxLength":50},`+
+			body = fmt.Sprintf(`{"externalPlacementId":%q,"name":"Schema","jsonTemplateId":%q,"title":{"minLength":1,"maxLength":50},`+
 				`"products":{"min":1,"max":3}}`, slot, made.ID)
 			if _, err := e.API.Need(ctx, "POST", public+"/placement-service/placements", []byte(body)); err != nil {
 				return err
@@ -68,7 +69,7 @@ func (s *schemas) upload(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// doubling is a schema in which each level names the one below twice: 2^depth paths lead to the leaf.
+// doubling is a schema in which each level refers to the one below twice, so that 2^depth paths lead to the leaf.
 func doubling(keyword string, depth int) string {
 	var b strings.Builder
 	b.WriteString(`{"type":"object","$defs":{"d0":{"type":"array","items":{"type":"string"}}`)
@@ -79,7 +80,7 @@ func doubling(keyword string, depth int) string {
 	return b.String()
 }
 
-// contentItems makes a content of 16,000 bytes, below the 16 KiB that a campaign may carry.
+// contentItems is how many items make a content of 16,000 bytes, below the 16 KiB that a campaign may have.
 const contentItems = 7_900
 
 func (s *schemas) send(ctx context.Context, e *Env, i int) {
@@ -110,7 +111,7 @@ func (s *schemas) send(ctx context.Context, e *Env, i int) {
 	e.Tally.answered(status, err)
 }
 
-// nested is a template whose schema lies so deep.
+// nested is a template whose schema has this many levels.
 func nested(depth int) string {
 	return `{"name":"deep","description":"D","jsonSchema":` + strings.Repeat(`{"not":`, depth) + `{}` + strings.Repeat(`}`, depth) + `}`
 }

@@ -16,12 +16,12 @@ import (
 // sourcesMax is how many addresses of this machine the attackers come from: 127.0.1.1 to 127.0.1.20.
 const sourcesMax = 20
 
-// Sources dials from the addresses in turn, because limits by address are among what is tested.
+// Sources dials from these addresses in turn, because limits per address are part of what is tested. It may be used by several goroutines.
 type Sources struct {
 	next atomic.Uint64
 }
 
-// NewSources begins with the address of this number.
+// NewSources returns sources that begin with the address of this number.
 func NewSources(first int) *Sources {
 	s := &Sources{}
 	s.next.Store(uint64(first))
@@ -42,7 +42,7 @@ func (s *Sources) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// Client calls one listener as JSON clients do, from all addresses.
+// Client is a JSON client of one listener that connects from all addresses. It may be used by several goroutines.
 type Client struct {
 	base, key string
 	http      *http.Client
@@ -85,7 +85,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, hea
 	return resp.StatusCode, answer, errors.Join(err, resp.Body.Close())
 }
 
-// Need calls as long as it is told to wait or the node is busy, and wants a 2xx answer: for what an attack stands on.
+// Need sends a request that an attack depends on. It repeats it after 429 and 503, and returns an error for any other status than 2xx.
 func (c *Client) Need(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	for {
 		status, answer, err := c.Call(ctx, method, path, body)
@@ -102,18 +102,19 @@ func (c *Client) Need(ctx context.Context, method, path string, body []byte) ([]
 	}
 }
 
-// raw sends bytes on a connection of its own and returns all that is answered within a time, and whether the node closed it.
-func (e *Env) raw(ctx context.Context, address string, request []byte, patience time.Duration) (answer []byte, closed bool, err error) {
+// raw sends bytes on a new connection. It returns what is answered until the node closes the connection or the timeout has passed, and
+// whether the node closed it.
+func (e *Env) raw(ctx context.Context, address string, request []byte, timeout time.Duration) (answer []byte, closed bool, err error) {
 	c, err := e.From.Dial(ctx, address)
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = c.Close() }() // Nothing is expected of it any more.
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	defer func() { _ = c.Close() }() // The connection is not used any more.
+	if err := c.SetDeadline(time.Now().Add(timeout)); err != nil {
 		return nil, false, err
 	}
 	if _, err := c.Write(request); err != nil {
-		return nil, true, nil // It was closed while it was written to: a refusal.
+		return nil, true, nil // The node closed the connection during the write, which is a refusal.
 	}
 	answer, err = io.ReadAll(io.LimitReader(c, 64<<10))
 	var late net.Error
@@ -123,22 +124,22 @@ func (e *Env) raw(ctx context.Context, address string, request []byte, patience 
 	return answer, true, nil
 }
 
-// statusOf is the status of the first answer in bytes that were read; 0 is none.
+// statusOf returns the status of the first answer in the bytes that were read; 0: there is no answer.
 func statusOf(answer []byte) int {
 	resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(answer)), nil)
 	if err != nil {
 		return 0
 	}
-	_ = resp.Body.Close() // It lies in memory.
+	_ = resp.Body.Close() // The body is in memory.
 	return resp.StatusCode
 }
 
-// hold keeps n connections to an address open at the same time and opens a new one for each that is closed, until the context ends.
-// begin writes what a connection starts with, tick writes more about every second; either may be nil.
+// keepConnections keeps n connections to an address open and opens a new one for each that the node closes, until the context ends. begin writes
+// the first bytes of a connection, tick writes more about every second; each may be nil.
 func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick func(c net.Conn) error) {
 	pace := make(chan struct{})
 	go feed(ctx, pace)
-	var held atomic.Int64
+	var open atomic.Int64
 	several(n, func(int) {
 		for {
 			select {
@@ -152,10 +153,10 @@ func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick
 				continue
 			}
 			e.Tally.Add(label("opened", name), 1)
-			e.Tally.most(label("most held", name), held.Add(1))
+			e.Tally.most(label("most held", name), open.Add(1))
 			keepOpen(ctx, c, begin, tick)
-			held.Add(-1)
-			_ = c.Close() // It was held for nothing else.
+			open.Add(-1)
+			_ = c.Close() // The connection has no other use.
 			if ctx.Err() == nil {
 				e.Tally.Add(label("closed by the node", name), 1)
 			}
@@ -163,9 +164,11 @@ func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick
 	})
 }
 
-// dialsPerSecond bounds how fast connections are opened to one listener. BOUND: the generator's own CPU, which is missing elsewhere.
+// dialsPerSecond bounds how many connections a second are opened to one listener. BOUND: the CPU time of the attackers, which node and
+// storefront would miss.
 const dialsPerSecond = 200
 
+// paceDials sends to a channel dialsPerSecond times a second until the context ends.
 func feed(ctx context.Context, pace chan<- struct{}) {
 	ticker := time.NewTicker(time.Second / dialsPerSecond)
 	defer ticker.Stop()
@@ -209,6 +212,7 @@ func keepOpen(ctx context.Context, c net.Conn, begin, tick func(c net.Conn) erro
 	}
 }
 
+// label joins the words of a counter's name.
 func label(what, name string) string {
 	if name == "" {
 		return what

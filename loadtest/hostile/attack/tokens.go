@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// tokens asks for the token of the vendor v2 with a token of v1, by every spelling of the path that somebody may have overlooked.
+// tokens asks for a token of the vendor v2 with a token of v1, by many spellings of the path, one of which the node may not recognise.
 type tokens struct{ own string }
 
-// tokenPaths lead, as written or decoded, to the authorization of the vendor v2, or to what only v2 may see.
+// tokenPaths lead, as they are or decoded, to the authorization of the vendor v2, or to what only v2 may read.
 var tokenPaths = []string{
 	"/public/v1/modal-service/auth/vendors/v2",
 	"/public/v1/modal-service/%61uth/vendors/v2",
@@ -47,7 +47,7 @@ func (t *tokens) Prepare(ctx context.Context, e *Env) error {
 	return t.renew(ctx, e)
 }
 
-// renew gets a token of v1, which lives for an hour.
+// renew gets a token of v1, which is valid for an hour.
 func (t *tokens) renew(ctx context.Context, e *Env) error {
 	answer, err := e.API.Need(ctx, "GET", public+"/modal-service/auth/vendors/v1", nil)
 	if err != nil {
@@ -61,7 +61,7 @@ func (t *tokens) renew(ctx context.Context, e *Env) error {
 
 func (t *tokens) Attack(ctx context.Context, e *Env) error {
 	if err := t.renew(ctx, e); err != nil {
-		e.Tally.note(err) // The token of the window before is still good.
+		e.Tally.note(err) // The token of the window before may still be valid.
 	}
 	for i := 0; pause(ctx, 100*time.Millisecond); i++ {
 		path := tokenPaths[i%len(tokenPaths)]
@@ -71,7 +71,7 @@ func (t *tokens) Attack(ctx context.Context, e *Env) error {
 		status := statusOf(answer)
 		e.Tally.answered(status, err)
 		if status/100 == 2 && (strings.HasSuffix(path, "default-budget") || tokenVendor(string(answer)) != "") {
-			// Even a token of v1 would be one that lives for ever: a token may not ask for tokens.
+			// Even a new token of v1 is a breach: it could be renewed forever, so a token must not give access to tokens.
 			e.Tally.Add("token of another vendor", 1)
 			e.Tally.note(fmt.Errorf("%s answered a token of v1 with %d for %q", path, status, tokenVendor(string(answer))))
 		}
@@ -79,7 +79,7 @@ func (t *tokens) Attack(ctx context.Context, e *Env) error {
 	return nil
 }
 
-// tokenVendor is the subject of the token in an answer; empty when there is none.
+// tokenVendor returns the subject of the token in an answer, which is its vendor; empty when there is no token.
 func tokenVendor(answer string) string {
 	_, rest, found := strings.Cut(answer, `"authToken":"`)
 	if !found {

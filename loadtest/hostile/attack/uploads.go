@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	keylessUploads = 32 // Twice what blocked every upload in the security test.
-	segmentUploads = 8  // As above.
+	keylessUploads = 32 // Twice as many as blocked every upload in a security test.
+	segmentUploads = 8  // Twice as many as blocked every upload of a segment there.
 )
 
-// uploads begins uploads and sends no more: of files without a key and without a signature, and of one tenant's segment.
+// uploads begins uploads and then sends nothing: of files without a key and without a signature, and of the segment of one tenant.
 type uploads struct{}
 
 func (uploads) Prepare(ctx context.Context, e *Env) error {

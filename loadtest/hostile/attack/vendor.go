@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// public is where the management API begins.
+// public is the path prefix of the management API.
 const public = "/public/v1"
 
-// makeVendor puts the vendors v1 and v2 and ten products of v1 into the attacker's marketplace. It may be repeated.
+// makeVendor creates the vendors v1 and v2 and ten products of v1 in the marketplace of the attacker. It is idempotent.
 func makeVendor(ctx context.Context, e *Env) error {
 	const vendors = `{"vendors":[{"id":"v1","name":"One"},{"id":"v2","name":"Two"}]}`
 	if _, err := e.API.Need(ctx, "PUT", public+"/catalog-search-service/catalogs/vendors", []byte(vendors)); err != nil {
@@ -38,7 +38,7 @@ func campaignBody(name string, from, n int) string {
 	return fmt.Sprintf(`{"name":%q,"campaignType":"manual","bids":[%s]}`, name, strings.Join(bids, ","))
 }
 
-// makeCampaign makes a campaign of v1 with bids on its first products, and with further members, and returns its id.
+// makeCampaign creates a campaign of v1 with bids on its first ten products and returns its id. Members are further members of the body.
 func makeCampaign(ctx context.Context, e *Env, members string) (string, error) {
 	body := "{" + members + campaignBody("Campaign", 0, 10)[1:]
 	answer, err := e.API.Need(ctx, "POST", public+"/campaign-service/campaigns?vendor_id=v1", []byte(body))

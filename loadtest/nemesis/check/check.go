@@ -1,9 +1,9 @@
-// Package check judges the history of a run against the interface: what was acknowledged has to be in the books, once, at
-// the price of its auction, within budgets and wallets, at every moment somebody looked.
+// Package check compares the history of a run with what the interface promises: what was acknowledged must be in reports and balances,
+// once, at the price of its auction, within budgets and wallets, at every read.
 //
-// It is written from the text of the interface alone and shares no code with the node, so that a mistake there has no
-// twin here. An operation of unknown outcome may have happened at any time after it was invoked, or not at all; no check
-// takes it for a failure, and none leaves it out.
+// It is written from the text of the interface alone and shares no code with the node, so that it does not repeat a mistake of the node.
+// An operation of unknown outcome may have happened at any time after it was invoked, or not at all; no check counts it as a failure,
+// and none leaves it out.
 package check
 
 import (
@@ -15,42 +15,42 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// faultsMax is how many faults of one check are told in words. BOUND: a broken node breaks everything at once.
+// violationsMax is how many violations of one check are described. BOUND: a broken node may violate everything at once.
 const faultsMax = 20
 
-// Verdict is the outcome of one check.
+// Result is the result of one check.
 type Verdict struct {
 	Check   string   `json:"check"`
-	Checked int      `json:"checked"` // How many things were compared.
+	Checked int      `json:"checked"` // How many operations, reads or values were compared.
 	Faults  []string `json:"faults"`
-	Count   int      `json:"violations"` // All faults, those not told included.
+	Count   int      `json:"violations"` // How many violations there are, described or not.
 	Note    string   `json:"note,omitempty"`
-	// Idle says that a run may have nothing to compare here, because the faults that it is about are drawn or not.
+	// MayBeEmpty says that a run may have nothing to compare here, because it is random whether the faults in question occur.
 	Idle bool `json:"-"`
 }
 
-// Want adds a violation when nothing was compared: a check that cannot fail says nothing.
+// RequireCompared adds a violation when nothing was compared, because a check that compared nothing proves nothing.
 func (v *Verdict) Want() {
 	if v.Checked == 0 && !v.Idle {
 		v.Fault("there was nothing to compare")
 	}
 }
 
-// Fault adds a violation in words.
+// AddViolation adds a violation with its description.
 func (v *Verdict) Fault(format string, a ...any) {
 	if v.Count++; v.Count <= faultsMax {
 		v.Faults = append(v.Faults, fmt.Sprintf(format, a...))
 	}
 }
 
-// charge is everything that may charge one token: it happens once, after the first report of the token was sent and,
-// when one was acknowledged, before the first acknowledgement.
+// charge is the charge of one token. It happens at most once, after the first body with the token was sent (call) and, when one was
+// acknowledged, before the first acknowledgement (finish).
 type charge struct {
 	token        *history.Token
 	call, finish history.Instant
 }
 
-// charges finds the charges of each campaign in the reported events.
+// charges returns the possible charges of each campaign, one for each token that was reported.
 func charges(h *history.History) map[*history.Campaign][]*charge {
 	byToken := map[*history.Token]*charge{}
 	all := map[*history.Campaign][]*charge{}
@@ -71,17 +71,17 @@ func charges(h *history.History) map[*history.Campaign][]*charge {
 	return all
 }
 
-// Books are what the node says at the end.
+// FinalState is what the cluster reports at the end of a run.
 type Books struct {
 	Reports  map[*history.Campaign]history.ReportRead
 	Budgets  map[*history.Campaign]history.BudgetRead
 	Balances map[*history.Vendor]shop.Micros
-	Lost     []string // Acknowledged events that the node did not know when they were reported again.
-	Resent   int      // How many events were asked for that way.
+	Lost     []string // Descriptions of acknowledged events that the node did not know when they were sent again.
+	Resent   int      // How many acknowledged events were sent again.
 }
 
-// Events is the set check: every acknowledged event is counted exactly once, and nothing that was never attempted.
-func Events(h *history.History, books *Books) Verdict {
+// Events checks that every acknowledged event is counted exactly once, and that nothing is counted that was never sent.
+func Events(h *history.History, final *Books) Verdict {
 	v := Verdict{Check: "every acknowledged event once, nothing never attempted"}
 	type count struct{ acked, attempted map[string]bool }
 	counts := map[*history.Campaign]*[2]count{}
@@ -105,21 +105,21 @@ func Events(h *history.History, books *Books) Verdict {
 	}
 	for _, c := range h.Campaigns() {
 		for array := range counts[c] {
-			n, total := counts[c][array], books.Reports[c].Total[array]
+			n, total := counts[c][array], final.Reports[c].Total[array]
 			v.Checked += len(n.attempted)
 			if total < int64(len(n.acked)) || total > int64(len(n.attempted)) {
 				v.Fault("campaign %s: %d %s reported, %d acknowledged, %d attempted", c.Name, total, history.Names[array], len(n.acked), len(n.attempted))
 			}
 		}
 	}
-	v.Checked += books.Resent
-	for _, lost := range books.Lost {
+	v.Checked += final.Resent
+	for _, lost := range final.Lost {
 		v.Fault("LOST %s", lost)
 	}
 	return v
 }
 
-// Unknown is the check that doubt ends: every report of unknown outcome was repeated until it was acknowledged.
+// Unknown checks that every body and payment of unknown outcome was resolved by repeating it.
 func Unknown(h *history.History) Verdict {
 	v := Verdict{Check: "unknown outcomes resolved by retry", Idle: true}
 	attempts := 0
@@ -141,13 +141,13 @@ func Unknown(h *history.History) Verdict {
 	return v
 }
 
-// Charges is the check of what was billed: a token at most once, at most its price, and all that is owed where neither
-// budget nor wallet is near its end.
-func Charges(h *history.History, books *Books) Verdict {
+// Charges checks what was billed: each token at most once and at most its price, and each acknowledged token in full where neither the
+// budget nor the wallet can have run out.
+func Charges(h *history.History, final *Books) Verdict {
 	v := Verdict{Check: "each token charged at most once, at its price"}
 	of, ample := charges(h), amples(h)
 	for _, c := range h.Campaigns() {
-		r := books.Reports[c]
+		r := final.Reports[c]
 		tokens, certain := int64(len(of[c])), int64(0)
 		for _, ch := range of[c] {
 			if ch.finish != history.Never {
@@ -171,8 +171,8 @@ func Charges(h *history.History, books *Books) Verdict {
 	return v
 }
 
-// amples are the campaigns of which neither the budget nor the wallet can have cut a charge: all events of the run together
-// do not cost the least budget that they ever had.
+// ampleCampaigns returns the campaigns whose charges neither the budget nor the wallet can have reduced: all events of the run together
+// cost less than the least budget that the campaign ever had.
 func amples(h *history.History) map[*history.Campaign]bool {
 	events := 0
 	for _, b := range h.Bodies {
@@ -190,8 +190,8 @@ func amples(h *history.History) map[*history.Campaign]bool {
 	return ample
 }
 
-// Balances is the identity of the books at the end: what came into a wallet is there or was spent.
-func Balances(h *history.History, books *Books) Verdict {
+// Balances checks the totals at the end: what was deposited into a wallet is there, was burned or was spent.
+func Balances(h *history.History, final *Books) Verdict {
 	v := Verdict{Check: "wallet = deposits - burns - spent, budget = spent + remaining"}
 	for _, vendor := range h.Vendors {
 		least, most := vendor.Deposit, vendor.Deposit
@@ -207,33 +207,33 @@ func Balances(h *history.History, books *Books) Verdict {
 			}
 		}
 		for _, c := range vendor.Campaigns {
-			r := books.Reports[c]
+			r := final.Reports[c]
 			spent := r.Spent[0] + r.Spent[1]
 			least, most = least-spent, most-spent
 			v.Checked++
-			if b, read := books.Budgets[c]; read && !c.Daily && b.Used != spent {
+			if b, read := final.Budgets[c]; read && !c.Daily && b.Used != spent {
 				v.Fault("campaign %s: the report says %v spent, the budget %v", c.Name, spent, b.Used)
 			}
 		}
 		v.Checked++
-		if got := books.Balances[vendor]; got < least || got > most || got < 0 {
+		if got := final.Balances[vendor]; got < least || got > most || got < 0 {
 			v.Fault("wallet of %s: balance %v, but deposits less burns less spent is %v to %v", vendor.ID, got, least, most)
 		}
 	}
 	return v
 }
 
-// Digests is the check that replicas agree: at the same index of a group all nodes have the same state.
+// Digests checks that replicas are equal: at the same index of a group all nodes have the same state digest.
 func Digests(h *history.History) Verdict {
 	v := Verdict{Check: "equal state digests at equal index"}
-	type place struct {
+	type position struct {
 		group string
 		index uint64
 	}
-	seen, names := map[place]map[string]string{}, map[string]bool{}
+	seen, names := map[position]map[string]string{}, map[string]bool{}
 	for _, d := range h.Digests {
 		names[d.Node] = true
-		at := place{d.Group, d.Index}
+		at := position{d.Group, d.Index}
 		if seen[at] == nil {
 			seen[at] = map[string]string{}
 		}
@@ -257,7 +257,7 @@ func Digests(h *history.History) Verdict {
 	return v
 }
 
-// Findings is what the run itself noticed.
+// Findings reports the findings of the run as violations.
 func Findings(h *history.History) Verdict {
 	v := Verdict{Check: "processes end only when they should, nodes come back, nothing is refused"}
 	v.Checked = len(h.Faults)

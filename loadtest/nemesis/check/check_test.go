@@ -17,7 +17,8 @@ const (
 	milli = time.Millisecond
 )
 
-// market is one rich vendor with a campaign that never runs out and one that does, and a poor one with two campaigns.
+// market has one vendor with ample money, whose campaigns have one budget that never runs out and one that does, and one vendor with little
+// money and two campaigns.
 func market() *history.History {
 	h := history.New()
 	rich := &history.Vendor{Index: 0, ID: "rich", Deposit: 1_000_000 * minor, Ample: true}
@@ -35,8 +36,8 @@ func market() *history.History {
 	return h
 }
 
-// honest is a node that does what it should, operation by operation, and clients that see each of them somewhere within
-// a span of time around the moment it happened.
+// honest simulates a correct node, operation by operation, and clients that see each operation within an interval around the moment when it
+// happened.
 type honest struct {
 	h       *history.History
 	r       *rand.Rand
@@ -46,7 +47,7 @@ type honest struct {
 	used    map[*history.Campaign]shop.Micros
 	limit   map[*history.Campaign]shop.Micros
 	wallet  map[*history.Vendor]shop.Micros
-	books   *check.Books
+	final   *check.Books
 	old     []*history.Token
 }
 
@@ -54,7 +55,7 @@ func simulate(seed uint64, steps int) (*history.History, *check.Books) {
 	s := &honest{
 		h: market(), r: rand.New(rand.NewPCG(seed, 1)), charged: map[*history.Token]bool{}, seen: map[string]bool{},
 		used: map[*history.Campaign]shop.Micros{}, limit: map[*history.Campaign]shop.Micros{}, wallet: map[*history.Vendor]shop.Micros{},
-		books: &check.Books{
+		final: &check.Books{
 			Reports: map[*history.Campaign]history.ReportRead{}, Budgets: map[*history.Campaign]history.BudgetRead{},
 			Balances: map[*history.Vendor]shop.Micros{},
 		},
@@ -64,7 +65,7 @@ func simulate(seed uint64, steps int) (*history.History, *check.Books) {
 	}
 	for _, c := range s.h.Campaigns() {
 		s.limit[c] = c.Budget
-		s.books.Reports[c] = history.ReportRead{Campaign: c}
+		s.final.Reports[c] = history.ReportRead{Campaign: c}
 	}
 	for i := range steps {
 		s.now += time.Duration(1+s.r.IntN(10)) * milli
@@ -72,15 +73,15 @@ func simulate(seed uint64, steps int) (*history.History, *check.Books) {
 	}
 	s.now += time.Hour
 	for _, c := range s.h.Campaigns() {
-		s.books.Budgets[c] = s.budget(c)
+		s.final.Budgets[c] = s.budget(c)
 	}
 	for _, v := range s.h.Vendors {
-		s.books.Balances[v] = s.wallet[v]
+		s.final.Balances[v] = s.wallet[v]
 	}
-	return s.h, s.books
+	return s.h, s.final
 }
 
-// around is a span of time that holds the present. Now and then it is a long one: an outage.
+// around returns an interval that contains the current time. Sometimes it is long, as during an outage.
 func (s *honest) around() (history.Instant, history.Instant) {
 	width := 20 * milli
 	if s.r.IntN(20) == 0 {
@@ -100,7 +101,7 @@ func (s *honest) step(i int) {
 		r := s.budget(c)
 		r.Invoke, r.Return = invoke, finish
 		s.h.Budgets = append(s.h.Budgets, r)
-		report := s.books.Reports[c]
+		report := s.final.Reports[c]
 		report.Invoke, report.Return = invoke, finish
 		s.h.Reports = append(s.h.Reports, report)
 	case p < 17:
@@ -150,7 +151,7 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 		return
 	}
 	s.seen[key] = true
-	r := s.books.Reports[c]
+	r := s.final.Reports[c]
 	r.Total[e.Array]++
 	if e.Array == c.Charge && !s.charged[e.Token] {
 		s.charged[e.Token] = true
@@ -162,20 +163,20 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 			r.Charged[e.Array]++
 		}
 	}
-	s.books.Reports[c] = r
+	s.final.Reports[c] = r
 }
 
-func verdicts(h *history.History, books *check.Books) []check.Verdict {
+func verdicts(h *history.History, final *check.Books) []check.Verdict {
 	return append(check.Writable(h, 3, bounds), []check.Verdict{
-		check.Events(h, books), check.Unknown(h), check.Charges(h, books), check.Balances(h, books), check.Reads(h),
+		check.Events(h, final), check.Unknown(h), check.Charges(h, final), check.Balances(h, final), check.Reads(h),
 		check.Linearizable(h, 20*time.Second), check.Stale(h, 3*time.Second, 500*milli), check.Serving(h), check.Full(h), check.Digests(h), check.Findings(h),
 	}...)
 }
 
 func TestHonestHistoriesPass(t *testing.T) {
 	for seed := range uint64(20) {
-		h, books := simulate(seed, 1_500)
-		for _, v := range verdicts(h, books) {
+		h, final := simulate(seed, 1_500)
+		for _, v := range verdicts(h, final) {
 			if v.Count > 0 {
 				t.Errorf("seed %d: %s: %d faults\n%s", seed, v.Check, v.Count, strings.Join(v.Faults, "\n"))
 			}
@@ -198,13 +199,13 @@ func campaign(h *history.History, name string) *history.Campaign {
 // Each fault is planted into an honest history; the checks named have to find it.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for name, plant := range map[string]struct {
-		checks string // Beginnings of their names, by |.
+		checks string // The beginnings of the names of the checks, separated by |.
 		do     func(h *history.History, b *check.Books)
 	}{
 		"an event lost":       {"every", func(h *history.History, b *check.Books) { total(h, b, -1) }},
 		"an event twice":      {"every", func(h *history.History, b *check.Books) { total(h, b, +1) }},
 		"an event not known":  {"every", func(_ *history.History, b *check.Books) { b.Lost = []string{"clicks e1"} }},
-		"doubt that stays":    {"unknown", func(h *history.History, _ *check.Books) { h.Bodies[7].Acked = history.Never }},
+		"a body unresolved":   {"unknown", func(h *history.History, _ *check.Books) { h.Bodies[7].Acked = history.Never }},
 		"payment unresolved":  {"unknown", func(h *history.History, _ *check.Books) { h.Payments[3].Outcome = history.Unknown }},
 		"a token twice":       {"each token|wallet =", func(h *history.History, b *check.Books) { pay(h, b, "ample", 1, 7*minor) }},
 		"a charge lost":       {"each token|wallet =", func(h *history.History, b *check.Books) { pay(h, b, "ample", -1, -7*minor) }},
@@ -212,25 +213,25 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"a free event billed": {"each token", func(h *history.History, b *check.Books) { free(h, b) }},
 		"wallet too full":     {"wallet =", func(h *history.History, b *check.Books) { b.Balances[h.Vendors[1]] += minor }},
 		"wallet too empty":    {"wallet =", func(h *history.History, b *check.Books) { b.Balances[h.Vendors[0]]-- }},
-		"a read of too much": {"books add|linearizable", func(h *history.History, _ *check.Books) {
+		"a read of too much": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used += 1_000 * 7 * minor; r.Remaining = r.Amount - r.Used })
 		}},
-		"a stale read": {"books add|linearizable", func(h *history.History, _ *check.Books) {
+		"a stale read": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used -= 20 * 7 * minor; r.Remaining = r.Amount - r.Used })
 		}},
 		"one charge missing in a read": {"linearizable", func(h *history.History, _ *check.Books) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used -= 100 * minor; r.Remaining = r.Amount - r.Used })
 		}},
-		"remaining does not add up": {"books add", func(h *history.History, _ *check.Books) {
+		"remaining does not add up": {"budgets, reports", func(h *history.History, _ *check.Books) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Remaining++ })
 		}},
-		"a budget nobody set": {"books add|linearizable", func(h *history.History, _ *check.Books) {
+		"a budget nobody set": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Remaining += 1 << 40; r.Amount = r.Used + r.Remaining })
 		}},
-		"overspend": {"books add|linearizable", func(h *history.History, _ *check.Books) {
+		"overspend": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Used, r.Remaining = 1<<40, 0 })
 		}},
-		"a wallet read below zero": {"books add|linearizable", func(h *history.History, _ *check.Books) {
+		"a wallet read below zero": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
 			wallet(h, func(r *history.WalletRead) { r.Balance = -1 })
 		}},
 		"a charge not in the wallet": {"linearizable", func(h *history.History, _ *check.Books) {
@@ -262,10 +263,10 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"a write given up":    {"writes go on: paused", func(h *history.History, _ *check.Books) { outage(h, "pause", history.Never, 2*time.Minute) }},
 		"a process ends":      {"processes", func(h *history.History, _ *check.Books) { h.Finding("n1 exited with 2") }},
 	} {
-		h, books := simulate(3, 1_500)
-		plant.do(h, books)
+		h, final := simulate(3, 1_500)
+		plant.do(h, final)
 		found := map[string]bool{}
-		for _, v := range verdicts(h, books) {
+		for _, v := range verdicts(h, final) {
 			if v.Count > 0 {
 				found[v.Check] = true
 			}
@@ -304,7 +305,7 @@ func free(h *history.History, b *check.Books) {
 	b.Reports[c] = r
 }
 
-// change spoils a budget read in the middle of the run.
+// change changes a budget read in the middle of the run.
 func change(h *history.History, name string, do func(*history.BudgetRead)) {
 	for i := len(h.Budgets) / 2; i < len(h.Budgets); i++ {
 		if r := &h.Budgets[i]; r.Campaign.Name == name {
@@ -323,14 +324,14 @@ func wallet(h *history.History, do func(*history.WalletRead)) {
 	}
 }
 
-// A fault that overlaps another, and auctions on a node that a fault has hit, say nothing.
+// Auctions on a node that a fault has hit are not counted.
 func TestServingLeavesOutWhatAFaultHit(t *testing.T) {
 	h := history.New()
 	h.Faults = []history.Fault{{Kind: "kill", Begin: time.Second, Healed: 2 * time.Second, Settled: 3 * time.Second, Alone: true}}
 	h.Down = []history.Span{{Node: 0, From: time.Second, Until: 2 * time.Second}}
 	h.Auctions = []history.Auction{
 		{Node: 0, Invoke: 1500 * milli, Return: 1501 * milli},
-		{Node: 0, Invoke: 900 * milli, Return: 1001 * milli}, // Cut off in the middle.
+		{Node: 0, Invoke: 900 * milli, Return: 1001 * milli}, // The fault began during the request.
 		{Node: 1, Invoke: 1500 * milli, Return: 1501 * milli, Status: 201},
 		{Node: 0, Invoke: 2500 * milli, Return: 2501 * milli, Status: 201},
 	}
@@ -342,9 +343,9 @@ func TestServingLeavesOutWhatAFaultHit(t *testing.T) {
 	}
 }
 
-// Fifty charges without an answer, of which some happened: the search must not try every set of them. Trying all would take
-// years, so minutes of patience tell the two apart on any machine.
-func TestDoubtIsSearchedQuickly(t *testing.T) {
+// Of fifty charges without an answer some happened. The search must not try every set of them, which would take years, so a bound of minutes
+// tells the two apart on any machine.
+func TestUnknownChargesAreSearchedQuickly(t *testing.T) {
 	h, happened := market(), 20
 	c := campaign(h, "ample")
 	for i := range 50 {
@@ -369,8 +370,8 @@ func TestDoubtIsSearchedQuickly(t *testing.T) {
 	}
 }
 
-// A search that is given up has compared nothing. Forty charges that enclose each other have 2^40 sets, and no set explains the read:
-// no machine is through with that.
+// A search that was given up has compared nothing. Forty charges that enclose each other have 2^40 sets, and none of them explains the read:
+// no machine can try them all.
 func TestUndecidedIsNotChecked(t *testing.T) {
 	h := market()
 	hard, easy := campaign(h, "ample"), campaign(h, "tight")
@@ -394,7 +395,7 @@ func TestUndecidedIsNotChecked(t *testing.T) {
 	}
 }
 
-func TestAVerdictOnNothingIsNone(t *testing.T) {
+func TestAResultThatComparedNothingIsAViolation(t *testing.T) {
 	for _, c := range []struct {
 		v    check.Verdict
 		want int

@@ -11,18 +11,18 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// Bound is what the product promises of the write gap of some kinds of faults. Kinds that share a Bound are judged together.
+// Bound is what Gavel promises for the write gap of some kinds of faults. The faults of all kinds that share a Bound are checked together.
 type Bound struct {
 	Promise string
-	// P99 is what the gaps of 99 of 100 faults must not exceed, Max what none may. 0: no bound.
+	// P99 bounds the gaps of 99 of 100 faults, Max those of all. 0: no bound.
 	P99, Max time.Duration
-	// Few: P99 is asked of fewer than a hundred faults, too, of which it is the longest.
+	// Few says that P99 is checked of fewer than a hundred faults, too; it is the longest gap then.
 	Few bool
-	// Singly: of the nodes that such a fault names, one is gone at a time.
+	// Singly says that only one of the nodes that such a fault names is down at a time.
 	Singly bool
 }
 
-// bindsAt reports whether the promise is given for a fault in a cluster of so many nodes: at most a minority is hit.
+// appliesTo reports whether the promise covers a fault in a cluster of so many nodes: the fault hits at most a minority.
 func (b *Bound) bindsAt(f *history.Fault, nodes int) bool {
 	together := len(f.Nodes)
 	if b.Singly {
@@ -31,11 +31,11 @@ func (b *Bound) bindsAt(f *history.Fault, nodes int) bool {
 	return together <= (nodes-1)/2
 }
 
-// hundred faults are what a 99th percentile can be told of.
+// p99FaultsMin is the least number of faults that have a 99th percentile.
 const hundred = 100
 
-// Writable holds the write gaps against what is promised: of faults that stood alone and left a majority, without the time in
-// which the machine itself hung. Bounds are those of each kind; a kind without one has no promise.
+// Writable compares write gaps with their bounds, for faults without another beside them that left a majority. The time in which the machine
+// itself hung is not counted. Bounds maps each kind of fault to its bound; nothing is promised for a kind without one.
 func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Verdict {
 	of := map[*Bound][]*history.Fault{}
 	var all []*Bound
@@ -50,19 +50,20 @@ func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Verdict
 			of[b] = append(of[b], f)
 		}
 	}
-	verdicts := make([]Verdict, len(all))
+	results := make([]Verdict, len(all))
 	for i, b := range all {
-		verdicts[i] = b.judge(of[b])
+		results[i] = b.judge(of[b])
 	}
-	return verdicts
+	return results
 }
 
+// check compares the gaps of faults with the bound. It sorts the faults by their gap.
 func (b *Bound) judge(faults []*history.Fault) Verdict {
 	v := Verdict{Check: "writes go on: " + b.Promise, Checked: len(faults), Idle: true}
-	asked := b.P99 > 0 && (b.Few || len(faults) >= hundred)
+	checkP99 := b.P99 > 0 && (b.Few || len(faults) >= hundred)
 	var limits []string
 	if b.P99 > 0 {
-		limits = append(limits, "p99 at most "+b.P99.String()+map[bool]string{false: fmt.Sprintf(" (of %d and more)", hundred)}[asked])
+		limits = append(limits, "p99 at most "+b.P99.String()+map[bool]string{false: fmt.Sprintf(" (of %d and more)", hundred)}[checkP99])
 	}
 	if b.Max > 0 {
 		limits = append(limits, "none above "+b.Max.String())
@@ -79,28 +80,29 @@ func (b *Bound) judge(faults []*history.Fault) Verdict {
 			v.Fault("none may take more than %v: %s", b.Max, tell(f))
 		}
 	}
-	if asked && p99.Net > b.P99 {
+	if checkP99 && p99.Net > b.P99 {
 		v.Fault("the p99 of %d is %v, want at most %v: %s", len(faults), rounded(p99.Net), b.P99, tell(p99))
 	}
 	return v
 }
 
+// describe says the gap of a fault, its kind, target and time.
 func tell(f *history.Fault) string {
 	text := fmt.Sprintf("%v: %s of %s at %v", rounded(f.Net), f.Kind, f.Target, f.Begin.Round(time.Second))
-	if f.Gap != f.Net { // The next fault may have begun before the write came through.
-		text += fmt.Sprintf(" (%v with what the machine hung and other faults took)", rounded(f.Gap))
+	if f.Gap != f.Net { // Also when the next fault began before the write was acknowledged.
+		text += fmt.Sprintf(" (%v with the time of other faults and in which the machine hung)", rounded(f.Gap))
 	}
 	return text
 }
 
 func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
 
-// Measure notes of every fault whether another was in force in its time, and its write gap.
+// Measure sets of every fault whether it was alone, and its write gap.
 func Measure(h *history.History) {
 	for i := range h.Faults {
 		f := &h.Faults[i]
 		f.Alone = true
-		apart := slices.Clone(h.Stalls) // What is not this fault's doing.
+		excluded := slices.Clone(h.Stalls) // Intervals that this fault did not cause.
 		for j := range h.Faults {
 			g := &h.Faults[j]
 			if i == j {
@@ -109,38 +111,39 @@ func Measure(h *history.History) {
 			if g.Begin <= f.Settled && f.Begin <= g.Settled {
 				f.Alone = false
 			}
-			apart = append(apart, history.Stall{From: g.Begin, Until: g.Settled})
+			excluded = append(excluded, history.Stall{From: g.Begin, Until: g.Settled})
 		}
-		slices.SortFunc(apart, func(a, b history.Stall) int { return cmp.Compare(a.From, b.From) })
-		f.Gap, f.Net = gaps(h, f, apart)
+		slices.SortFunc(excluded, func(a, b history.Stall) int { return cmp.Compare(a.From, b.From) })
+		f.Gap, f.Net = gaps(h, f, excluded)
 	}
 }
 
-// gaps are how long the slowest small write that was begun in the time of a fault needed until it was acknowledged, retries on other
-// nodes included, and how long of that was the fault's doing.
-func gaps(h *history.History, f *history.Fault, apart []history.Stall) (gap, net time.Duration) {
+// gaps returns how long the slowest small write that began in the time of a fault took until it was acknowledged, retries on other nodes
+// included (gap), and the longest such duration without the excluded intervals (net).
+func gaps(h *history.History, f *history.Fault, excluded []history.Stall) (gap, net time.Duration) {
 	for _, w := range h.Writes {
 		if w.Invoke < f.Begin || w.Invoke > f.Settled {
 			continue
 		}
 		finish := w.Return
-		if finish == history.Never { // It took at least so long.
+		if finish == history.Never { // The write took at least until this time.
 			finish = max(w.GivenUp, f.Settled)
 		}
 		gap = max(gap, finish-w.Invoke)
-		net = max(net, finish-w.Invoke-covered(apart, w.Invoke, finish))
+		net = max(net, finish-w.Invoke-covered(excluded, w.Invoke, finish))
 	}
 	return gap, net
 }
 
-// Hung is how long of a stretch of time the machine itself hung.
+// Hung returns how long the machine itself hung between two instants.
 func Hung(stalls []history.Stall, from, until history.Instant) time.Duration {
 	sorted := slices.Clone(stalls)
 	slices.SortFunc(sorted, func(a, b history.Stall) int { return cmp.Compare(a.From, b.From) })
 	return covered(sorted, from, until)
 }
 
-// covered is how long of a stretch of time the others take up, which ascend by their beginnings and may overlap.
+// covered returns how much of the time between two instants some intervals cover. REQUIRES: they ascend by their beginnings; they may
+// overlap.
 func covered(others []history.Stall, from, until history.Instant) (total time.Duration) {
 	for _, s := range others {
 		if begin, end := max(s.From, from), min(s.Until, until); end > begin {
@@ -151,7 +154,7 @@ func covered(others []history.Stall, from, until history.Instant) (total time.Du
 	return total
 }
 
-// Gaps are the write gaps of each kind of fault, of those that were alone, ascending.
+// Gaps returns the write gaps of the faults of each kind that were alone, ascending.
 func Gaps(h *history.History) map[string][]time.Duration {
 	all := map[string][]time.Duration{}
 	for _, f := range h.Faults {

@@ -17,7 +17,7 @@ var (
 	bounds  = map[string]*check.Bound{"kill": killed, "kill-again": killed, "pause": paused, "rolling": rolling, "power-all": nil}
 )
 
-// outage adds a fault of node 1, a minute after the one before, and the write that waited for its end.
+// outage adds a fault of node 1, a minute after the one before, and a write that waited for its end.
 func outage(h *history.History, kind string, gap, givenUp time.Duration) *history.Fault {
 	begin := time.Duration(len(h.Faults)+1) * time.Minute
 	w := history.Write{Invoke: begin + milli, Return: begin + milli + gap}
@@ -42,10 +42,10 @@ func gapsOf(h *history.History, nodes int, promise string) check.Verdict {
 func TestGap(t *testing.T) {
 	h := history.New()
 	h.Writes = []history.Write{
-		{Invoke: 500 * milli, Return: 5 * time.Second},  // Begun before.
-		{Invoke: 1100 * milli, Return: 2600 * milli},    // The one.
-		{Invoke: 2 * time.Second, Return: 2001 * milli}, // Quick.
-		{Invoke: 3100 * milli, Return: 9 * time.Second}, // Begun after.
+		{Invoke: 500 * milli, Return: 5 * time.Second},  // It began before the fault.
+		{Invoke: 1100 * milli, Return: 2600 * milli},    // This write has the gap.
+		{Invoke: 2 * time.Second, Return: 2001 * milli}, // It is quick.
+		{Invoke: 3100 * milli, Return: 9 * time.Second}, // It began after the fault.
 	}
 	h.Faults = []history.Fault{{Kind: "kill", Begin: time.Second, Settled: 3 * time.Second}}
 	check.Measure(h)
@@ -55,7 +55,7 @@ func TestGap(t *testing.T) {
 	if all := check.Gaps(h)["kill"]; len(all) != 1 || all[0] != 1500*milli {
 		t.Errorf("%v", all)
 	}
-	// Stalls overlap each other and the next fault begins while the write still waits; each moment counts once.
+	// Stalls overlap each other, and the next fault begins while the write still waits. Each moment counts once.
 	h.Stalls = []history.Stall{{From: 1200 * milli, Until: 1600 * milli}, {From: 1500 * milli, Until: 1700 * milli}, {From: 0, Until: 1150 * milli}}
 	if hung := check.Hung(h.Stalls, 1100*milli, 1650*milli); hung != 500*milli {
 		t.Errorf("hung for %v", hung)
@@ -85,7 +85,7 @@ func TestWritable(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 		if v := gapsOf(h, 1, promise); v.Checked != 0 {
-			t.Errorf("a single node that is gone has a minority: %+v", v)
+			t.Errorf("a bound is checked of a single node that is down, which is no minority: %+v", v)
 		}
 	}
 	if v := gapsOf(h, 3, "killed"); !strings.Contains(v.Note, "p99 at most 5s") || !strings.Contains(v.Note, "worst 5s: kill of") {
@@ -98,15 +98,15 @@ func TestWritable(t *testing.T) {
 	}
 	f.Nodes = []int{0, 1}
 	if v := gapsOf(h, 3, "killed"); v.Count != 0 {
-		t.Errorf("two of three are a minority: %+v", v)
+		t.Errorf("a bound is checked of two nodes of three, which are no minority: %+v", v)
 	}
 	if v := gapsOf(h, 5, "killed"); v.Count != 1 {
-		t.Errorf("two of five are none: %+v", v)
+		t.Errorf("no bound is checked of two nodes of five, which are a minority: %+v", v)
 	}
 	h.Stalls = []history.Stall{{From: f.Begin + time.Second, Until: f.Begin + 2*time.Second}}
 	check.Measure(h)
 	if v := gapsOf(h, 5, "killed"); v.Count != 0 || !strings.Contains(v.Note, "(6s with") {
-		t.Errorf("the machine's own hang is charged: %+v", v)
+		t.Errorf("the time in which the machine hung is counted: %+v", v)
 	}
 	outage(h, "rolling", 5001*milli, 0)
 	if v := gapsOf(h, 3, "rolling"); v.Count != 1 {
@@ -114,7 +114,7 @@ func TestWritable(t *testing.T) {
 	}
 }
 
-// One of a hundred may pass the p99, two may not; of fewer it is not asked unless the bound says so.
+// One of a hundred gaps may exceed the bound of the p99, two may not. Of fewer faults the p99 is not checked unless the bound says so.
 func TestP99OfAHundred(t *testing.T) {
 	for _, c := range []struct {
 		kind          string

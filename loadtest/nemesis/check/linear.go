@@ -12,62 +12,63 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// The check for linearizability: is there one order of charges, budget changes, payments and reads that respects their
-// times and explains every read? porcupine searches for it. Two measures keep the search short. The first leaves the answer exact;
-// the second may miss a fault, and never makes one up.
+// The check for linearizability asks whether there is one order of charges, budget changes, payments and reads that respects their times and
+// explains every read. porcupine searches for it. Two measures keep the search short. The first leaves the result exact; the second may
+// miss a violation, and never reports one that is none.
 //
 // Chains. Charges of one campaign have the same price, so they are interchangeable: of two charges, one of which was
 // both called and finished no later than the other, an order that explains the reads exists if and only if one exists
-// with that one first (swap them). Charges are therefore dealt into chains in which calls and finishes both ascend, and
-// the model takes those of a chain in turn. Without that, k charges of unknown outcome mean 2^k sets to try; with it,
+// with that one first (swap them). Charges are therefore put into chains in which calls and finishes both ascend, and
+// the model takes the charges of a chain in order. Without that, k charges of unknown outcome mean 2^k sets to try; with it,
 // the product of the lengths of a few chains.
 //
 // Epochs. A read that overlaps no other operation shows the whole state. There the history is cut, and the next part
-// begins with what was read. An operation that never returned goes on into all later parts, where it may still happen. Whether it
-// took effect before the cut is not known, and if it did, a later part may let it happen once more, where it explains one effect that
-// should not be there: with such operations the check is weaker than without cuts. It is never wrong the other way: they may
+// begins with what was read. An operation that never returned is in all later parts, where it may still happen. Whether it took effect
+// before the cut is not known. If it did, a later part may let it happen once more and explain one effect that should not be there, so
+// with such operations the check is weaker than without cuts. It never reports a violation that is none, because such an operation may
 // always happen last, after every read.
 
-// chainsMax is how many chains a part has. BOUND: the size of a state. Charges beyond it are taken in any order, which is
-// as exact and slower.
+// chainsMax is how many chains a part has. BOUND: the size of a state. Charges beyond it are taken in any order, which is as exact but
+// slower.
 const chainsMax = 24
 
-// epochMin is how many operations a part has at least, if there are as many.
+// epochMin is the least number of operations of a part, but for the last part.
 const epochMin = 1_000
 
-// input is an operation of the model: one of a charge, a new limit, an amount to add, or a read.
+// input is an operation of the model.
 type input struct {
 	what     what
 	amount   shop.Micros
-	chain    int // Of a charge; -1: none.
-	position int32
-	maybe    bool // Of a payment in doubt.
+	chain    int   // The chain of a charge; -1: none.
+	position int32 // The position of a charge in its chain.
+	maybe    bool  // A payment of unknown outcome.
 }
 
+// opKind is a kind of operation of the model.
 type what uint8
 
 const (
-	chargeOf what = iota
-	setLimit      // The campaign's budget.
-	pay           // A deposit or a burn.
-	refusedBurn
+	chargeOf    what = iota
+	setLimit         // A new budget of the campaign.
+	pay              // A deposit or a burn.
+	refusedBurn      // A burn that was refused because the balance was too small.
 	read
 )
 
-// account is a state: of a campaign how much is used of which limit, of a wallet how much was taken out (used) of all that
-// was put in (limit). A charge takes what is left and never more than its price; that is the same rule for both.
+// account is a state of the model. For a campaign it is how much is used of which budget (limit), for a wallet how much was charged (used) of
+// all that was put in (limit). A charge takes what is left and at most its price; that rule is the same for both.
 type account struct {
 	used, limit shop.Micros
-	chains      [chainsMax]int32 // How many of each chain have happened.
+	chains      [chainsMax]int32 // How many charges of each chain have happened.
 }
 
 // observed is what a read returned.
 type observed struct {
 	used, limit shop.Micros
-	balance     bool // Only the difference is seen, as a wallet shows it.
+	balance     bool // Only the difference of limit and used was read, as a wallet shows it.
 }
 
-// step is the model. REQUIRES: amounts of burns are negative.
+// step is the transition function of the model. REQUIRES: amounts of burns are negative.
 func step(state, in, out any) (bool, any) {
 	a, op := state.(account), in.(input)
 	switch op.what {
@@ -83,7 +84,7 @@ func step(state, in, out any) (bool, any) {
 		a.limit = op.amount
 	case pay:
 		if a.limit+op.amount < a.used {
-			return op.maybe, a // A burn in doubt of what is not there has no effect.
+			return op.maybe, a // A burn of unknown outcome has no effect when the balance is too small.
 		}
 		a.limit += op.amount
 	case refusedBurn:
@@ -98,17 +99,17 @@ func step(state, in, out any) (bool, any) {
 	return true, a
 }
 
-// Linearizable checks every campaign with a budget for its life on an ample wallet, and every wallet whose campaigns have
-// one price and whose budgets last. Patience bounds each search; a part that takes longer is undecided, said to be, and not
-// counted as checked.
-func Linearizable(h *history.History, patience time.Duration) Verdict {
+// Linearizable checks every campaign with a budget for its life and an ample wallet, and every wallet that is not ample and whose campaigns
+// have one price. SearchMax bounds each search; a part whose search takes longer is undecided, which the note says, and does not count as
+// checked.
+func Linearizable(h *history.History, searchMax time.Duration) Verdict {
 	v := Verdict{Check: "linearizable, by campaign and wallet"}
 	of := charges(h)
 	parts, undecided := 0, 0
-	judge := func(name string, start account, ops []porcupine.Operation) {
+	decide := func(name string, start account, ops []porcupine.Operation) {
 		for _, part := range epochs(start, ops) {
 			parts++
-			switch search(part, patience) {
+			switch search(part, searchMax) {
 			case porcupine.Ok:
 				v.Checked += len(part.ops)
 			case porcupine.Illegal:
@@ -121,18 +122,19 @@ func Linearizable(h *history.History, patience time.Duration) Verdict {
 	}
 	for _, c := range h.Campaigns() {
 		if c.Vendor.Ample && !c.Daily {
-			judge("campaign "+c.Name, account{limit: c.Budget}, campaignHistory(h, c, of[c]))
+			decide("campaign "+c.Name, account{limit: c.Budget}, campaignHistory(h, c, of[c]))
 		}
 	}
 	for _, vendor := range h.Vendors {
 		if onePrice(vendor) && !vendor.Ample {
-			judge("wallet of "+vendor.ID, account{limit: vendor.Deposit}, walletHistory(h, vendor, of))
+			decide("wallet of "+vendor.ID, account{limit: vendor.Deposit}, walletHistory(h, vendor, of))
 		}
 	}
 	v.Note = fmt.Sprintf("%d parts, %d undecided", parts, undecided)
 	return v
 }
 
+// onePrice reports whether all campaigns of a vendor have the same price.
 func onePrice(v *history.Vendor) bool {
 	for _, c := range v.Campaigns {
 		if c.Price != v.Campaigns[0].Price {
@@ -205,6 +207,7 @@ type epoch struct {
 	ops   []porcupine.Operation
 }
 
+// end is when the last operation of the part returned that returned at all.
 func (e *epoch) end() time.Duration {
 	end := int64(0)
 	for _, op := range e.ops {
@@ -215,12 +218,12 @@ func (e *epoch) end() time.Duration {
 	return time.Duration(end)
 }
 
-// epochs cuts a history behind reads that overlap nothing that ever returned.
+// epochs cuts a history after reads that overlap no operation that ever returned.
 func epochs(start account, ops []porcupine.Operation) []epoch {
 	slices.SortFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
 	var parts []epoch
 	part := epoch{start: start}
-	var open []porcupine.Operation // They never returned.
+	var open []porcupine.Operation // The operations that never returned.
 	latest := int64(math.MinInt64)
 	for i, op := range ops {
 		part.ops = append(part.ops, op)
@@ -244,13 +247,14 @@ func epochs(start account, ops []porcupine.Operation) []epoch {
 	return parts
 }
 
-func search(part epoch, patience time.Duration) porcupine.CheckResult {
+// search searches for a linearization of a part, for at most searchMax.
+func search(part epoch, searchMax time.Duration) porcupine.CheckResult {
 	chain(part.ops)
 	model := porcupine.Model{Init: func() any { return part.start }, Step: step}
-	return porcupine.CheckOperationsTimeout(model, part.ops, patience)
+	return porcupine.CheckOperationsTimeout(model, part.ops, searchMax)
 }
 
-// chain deals the charges of a part into chains. REQUIRES: the operations are sorted by their call.
+// chain puts the charges of a part into chains. REQUIRES: the operations are sorted by their call.
 func chain(ops []porcupine.Operation) {
 	var ends [chainsMax]int64
 	var lengths [chainsMax]int32
@@ -260,7 +264,7 @@ func chain(ops []porcupine.Operation) {
 		if in.what != chargeOf {
 			continue
 		}
-		best := -1 // The chain whose end is the latest not after this one's: it leaves the others for what comes.
+		best := -1 // The chain with the latest end that is not after this charge's, which leaves the others for later charges.
 		for c := range used {
 			if ends[c] <= ops[i].Return && (best < 0 || ends[c] > ends[best]) {
 				best = c

@@ -7,13 +7,13 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// Reads is the bank check: whatever was read of budgets and wallets while the run went on has to add up at that moment.
+// Reads checks that every read of budgets, reports and wallets during the run adds up at the moment of the read.
 //
-// For a read that was invoked at a and returned at b, a charge that was finished before a is certainly in it, and one
-// that was called after b certainly not. Between these two bounds every read has to lie; that is less than a
-// linearization asks for, but it holds for every campaign and wallet, however money ran out.
+// A read that was invoked at a and returned at b certainly contains every charge that was finished before a, and certainly no charge that
+// was called after b. Every read has to lie between these two bounds. Linearizability requires more, but this check works for every
+// campaign and wallet, also when money ran out.
 func Reads(h *history.History) Verdict {
-	v := Verdict{Check: "books add up at every read"}
+	v := Verdict{Check: "budgets, reports and balances add up at every read"}
 	of, ample := charges(h), amples(h)
 	bounds := map[*history.Campaign]*tally{}
 	for _, c := range h.Campaigns() {
@@ -35,10 +35,10 @@ func Reads(h *history.History) Verdict {
 	return v
 }
 
-// tally counts charges by time.
+// tally is the times of all charges of a campaign, ascending.
 type tally struct {
 	calls, finishes []history.Instant
-	ample           bool // Of the campaign: no charge was cut.
+	ample           bool // No charge of the campaign was reduced.
 }
 
 func newTally(all []*charge) *tally {
@@ -53,7 +53,7 @@ func newTally(all []*charge) *tally {
 	return t
 }
 
-// within returns how many charges are certainly and how many are possibly in a read.
+// within returns how many charges are certainly and how many are possibly in a read between two instants.
 func (t *tally) within(invoke, finish history.Instant) (least, most int) {
 	least = sort.Search(len(t.finishes), func(i int) bool { return t.finishes[i] >= invoke })
 	most = sort.Search(len(t.calls), func(i int) bool { return t.calls[i] > finish })
@@ -63,7 +63,7 @@ func (t *tally) within(invoke, finish history.Instant) (least, most int) {
 func budgetRead(h *history.History, t *tally, r history.BudgetRead, v *Verdict) {
 	c := r.Campaign
 	least, most := t.within(r.Invoke, r.Return)
-	inForce := c.Budget // The largest budget that can have been in force so far.
+	inForce := c.Budget // The largest budget that can have been in force until the read.
 	set := r.Amount == c.Budget
 	for _, change := range h.Changes {
 		if change.Campaign == c && change.Invoke <= r.Return && change.Outcome != history.Refused {

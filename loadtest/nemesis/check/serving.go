@@ -9,8 +9,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// Stale is the bound on the age of budgets: a node that nothing reaches offers no campaign later than limit after it was
-// cut off. Slack is what measuring needs: the tick that carries the leader's time, and the way of the answer.
+// Stale checks the bound on the age of a replica: a node that is cut off offers no campaign later than limit after it was cut off. Slack
+// is added for the measurement: the leader sends its time in ticks, and the answer takes some time.
 func Stale(h *history.History, limit, slack time.Duration) Verdict {
 	v := Verdict{Check: fmt.Sprintf("no campaign on a node cut off for more than %v", limit), Idle: true}
 	latest := time.Duration(0)
@@ -35,8 +35,7 @@ func Stale(h *history.History, limit, slack time.Duration) Verdict {
 	return v
 }
 
-// Serving is the promise that every live node answers auctions: no request fails that was sent to a node that was ready
-// and that no fault had hit.
+// Serving checks that every live node answers auctions: no request fails that was sent to a node while no fault disturbed it.
 func Serving(h *history.History) Verdict {
 	v := Verdict{Check: "auctions on live nodes have no error"}
 	for _, a := range h.Auctions {
@@ -50,7 +49,7 @@ func Serving(h *history.History) Verdict {
 	return v
 }
 
-// Full is the promise that a node whose disk is full goes on to answer auctions.
+// Full checks that a node whose disk is full answers auctions.
 func Full(h *history.History) Verdict {
 	v := Verdict{Check: "auctions at a node whose disk is full have no error", Idle: true}
 	for _, f := range h.Faults {
@@ -69,16 +68,17 @@ func Full(h *history.History) Verdict {
 	return v
 }
 
+// hit reports whether the node of an auction was down at some moment of the request.
 func hit(h *history.History, a history.Auction) bool {
 	return slices.ContainsFunc(h.Down, func(s history.Span) bool {
 		return s.Node == a.Node && a.Return >= s.From && a.Invoke <= s.Until
 	})
 }
 
-// Share is how many of some auctions failed.
+// Share counts auctions and how many of them failed.
 type Share struct{ Asked, Failed int }
 
-// FailedAuctions counts the auctions on live nodes while faults of each kind were in force, and a little after.
+// FailedAuctions counts the auctions on live nodes by kind of fault, from the beginning of each fault until all nodes were ready again.
 func FailedAuctions(h *history.History) map[string]Share {
 	shares := map[string]Share{}
 	for _, a := range h.Auctions {

@@ -1,8 +1,8 @@
-// Package clients is everybody who talks to a cluster under test: storefronts that run auctions and report events, honestly
-// or not; an operator who moves money and reads the books; probes that ask every node, all the time, whether it serves.
+// Package clients is all clients of a cluster under test: storefronts that run auctions and report events, sometimes twice or late; an
+// operator who moves money and reads reports, budgets and balances; probes that ask every node all the time whether it serves.
 //
-// They know addresses, keys and the interface, and write what they do and see into a history. A client never guesses an
-// outcome: a 2xx happened, a 4xx did not, everything else is unknown and is repeated with the same ids on any node.
+// They know addresses, keys and the interface, and record what they do and see in a history. A client never guesses an outcome: a 2xx
+// happened, a 4xx did not, everything else is unknown and is repeated with the same ids on any node.
 package clients
 
 import (
@@ -21,43 +21,43 @@ import (
 )
 
 const (
-	// exchangeMax is how long a client waits for an answer. BOUND: longer than the five seconds after which a node gives up.
+	// exchangeMax is how long a client waits for an answer. BOUND: longer than the 5 s after which a node gives up.
 	exchangeMax = 7 * time.Second
-	// probeMax is the same for probes, which rather ask another node.
+	// probeMax is how long a probe waits for an answer before it asks another node.
 	probeMax = 1200 * time.Millisecond
-	// answerMax bounds an answer.
+	// answerMax bounds the bytes of an answer.
 	answerMax = 8 << 20
 )
 
-// Node is where a node listens.
+// Node is the addresses of a node.
 type Node struct{ AuctionURL, ManageURL string }
 
-// Options say whom to talk to and how much.
+// Options say which nodes the clients use and how much they send.
 type Options struct {
 	Nodes                     []Node
 	AuctionKey, ManagementKey string
 	EventsPerSecond           int
 	Storefronts               int
 	Seed                      uint64
-	// Ready reports whether a node is believed to be ready. Clients mostly believe it, and sometimes try a node that is not.
+	// Ready reports whether a node was ready when it was asked last. Clients mostly choose a ready node, and sometimes any node.
 	Ready func(node int) bool
 }
 
-// Clients are all of them together.
+// Clients is all clients of one run. Its methods may be called from several goroutines.
 type Clients struct {
 	o     Options
 	h     *history.History
 	http  *http.Client
-	quick *http.Client // Of the probes: their timeout is shorter.
+	quick *http.Client // The client of the probes, with the shorter timeout probeMax.
 
 	market  *market
-	bodies  atomic.Int64 // Numbers of bodies.
+	bodies  atomic.Int64 // The number of the last body.
 	doubts  chan *doubt
-	pending atomic.Int64 // Bodies of unknown outcome.
+	pending atomic.Int64 // How many bodies are of unknown outcome.
 	shared  shelf
 }
 
-// New prepares clients. SetUp has to be called before Run.
+// New returns clients that send nothing yet. SetUp has to be called before Run.
 func New(o Options, h *history.History) *Clients {
 	transport := func() *http.Transport {
 		return &http.Transport{
@@ -71,8 +71,8 @@ func New(o Options, h *history.History) *Clients {
 	}
 }
 
-// Run lets everybody work until the context ends, and returns when all have come to rest. Bodies of unknown outcome may
-// be left; Settle resolves them.
+// Run runs all clients until the context ends, and returns when all of them have stopped. Bodies of unknown outcome may be left; Finish
+// resolves them.
 func (c *Clients) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	for i := range c.o.Storefronts {
@@ -95,7 +95,7 @@ func (c *Clients) Run(ctx context.Context) {
 
 func (c *Clients) random(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(c.o.Seed, stream)) }
 
-// pick chooses a node: mostly one that is believed to be ready.
+// pick chooses a random node: in nine of ten cases one that was ready when it was asked last, if there is one.
 func (c *Clients) pick(r *rand.Rand) int {
 	first := r.IntN(len(c.o.Nodes))
 	if r.IntN(10) == 0 {
@@ -109,14 +109,14 @@ func (c *Clients) pick(r *rand.Rand) int {
 	return first
 }
 
-// answer is what came back.
+// answer is the answer to a request.
 type answer struct {
-	status int // 0: nothing came back.
+	status int // 0: there was no answer.
 	body   []byte
 	err    error
 }
 
-// outcome reads an answer as the interface has it.
+// outcome says what an answer means for the operation, by the interface.
 func (a answer) outcome() history.Outcome {
 	switch {
 	case a.status/100 == 2:
@@ -142,8 +142,8 @@ func (c *Clients) manage(node int, method, path, idempotency string, body []byte
 	return call(c.http, method, c.o.Nodes[node].ManageURL+"/public/v1"+path, c.o.ManagementKey, idempotency, body)
 }
 
-// call makes one exchange. It does not end with the run's context: an operation that was begun is seen to its end, or its
-// outcome would be unknown for no reason.
+// call makes one request. It does not end with the context of the run: an operation that has begun is waited for, because its outcome
+// would be unknown for no reason otherwise.
 func call(with *http.Client, method, url, key, idempotency string, body []byte) answer {
 	req, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
 	if err != nil {
@@ -158,7 +158,7 @@ func call(with *http.Client, method, url, key, idempotency string, body []byte) 
 	if err != nil {
 		return answer{err: err}
 	}
-	defer func() { _ = resp.Body.Close() }() // It was read or is lost either way.
+	defer func() { _ = resp.Body.Close() }() // The body has been read, or an error is returned.
 	text, err := io.ReadAll(io.LimitReader(resp.Body, answerMax))
 	if err != nil {
 		return answer{err: err}
@@ -166,7 +166,7 @@ func call(with *http.Client, method, url, key, idempotency string, body []byte) 
 	return answer{status: resp.StatusCode, body: text}
 }
 
-// pause waits, and reports whether the run goes on.
+// pause waits for a duration. It returns false at once when the context ends.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -11,21 +11,23 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// plenty is more than a run spends, in minor units.
+// ampleBudget is more than a run spends, in minor units.
 const plenty = 5_000_000_000
 
-// market is what is for sale. Every campaign has its own products and pays its bid, so that each charge can be foretold
-// to the last unit; all prices are whole minor units.
+// market is the products and campaigns of a run. Every campaign has its own products and pays its bid, so that each charge can be
+// predicted exactly; all prices are whole minor units.
 type market struct {
 	products []string
 	byID     map[string]*history.Campaign
-	tight    []*history.Campaign // Their budgets run out and are changed.
-	poor     *history.Vendor     // Its wallet runs out and is filled.
+	tight    []*history.Campaign // Campaigns whose budgets run out and are changed.
+	poor     *history.Vendor     // The vendor whose wallet runs out and is filled.
 }
 
-const perCampaign = 4 // Products.
+// perCampaign is how many products a campaign has.
+const perCampaign = 4
 
-// vendors are the market: money that lasts, budgets that run out, one wallet for two campaigns, a budget of a day.
+// vendors returns the vendors and campaigns of the market: some with money that lasts, some with budgets that run out, two campaigns with
+// one wallet that runs out, one campaign with a daily budget.
 func vendors() []*history.Vendor {
 	cpc := func(name string, price, budget int64) *history.Campaign {
 		return &history.Campaign{Name: name, Price: minor(price), Charge: history.Click, Budget: minor(budget)}
@@ -63,7 +65,8 @@ func (m *market) productsOf(c *history.Campaign) []string {
 	return ids
 }
 
-// SetUp creates the market, through any node that takes it, and returns when every node offers all of its campaigns.
+// SetUp creates the market through any node, and returns when every node offers all of its campaigns. Its error is a refusal, or that the
+// context ended.
 func (c *Clients) SetUp(ctx context.Context) error {
 	c.h.Vendors = vendors()
 	m := &market{byID: map[string]*history.Campaign{}}
@@ -102,12 +105,13 @@ func (c *Clients) SetUp(ctx context.Context) error {
 	return c.everywhere(ctx)
 }
 
-// major writes an amount of whole minor units as a JSON number of major units.
+// major returns an amount of whole minor units as a JSON number of major units.
 func major(m shop.Micros) json.Number {
 	units := int64(m / shop.MinorUnit)
 	return json.Number(fmt.Sprintf("%d.%02d", units/100, units%100))
 }
 
+// create creates a campaign and records its id.
 func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error {
 	type item = map[string]any
 	charge, amount, period := "CPC", int64(campaign.Price/shop.MinorUnit), "total"
@@ -142,7 +146,7 @@ func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error 
 	return nil
 }
 
-// must repeats a write until it is done. The key makes that safe where the operation alone is not.
+// writeUntilDone repeats a write until it is done. The idempotency key makes that safe for operations that are not idempotent.
 func (c *Clients) must(ctx context.Context, method, path string, in any) ([]byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -160,7 +164,7 @@ func (c *Clients) must(ctx context.Context, method, path string, in any) ([]byte
 	}
 }
 
-// everywhere waits until all nodes offer all campaigns.
+// awaitOffered waits until all nodes offer all campaigns.
 func (c *Clients) everywhere(ctx context.Context) error {
 	for node := range c.o.Nodes {
 		for _, campaign := range c.h.Campaigns() {

@@ -21,7 +21,7 @@ const (
 	paymentEvery = 1500 * time.Millisecond
 )
 
-// read looks at a campaign, a report or a wallet, on any node. A read that fails tells nothing and is forgotten.
+// read reads a random budget, report or wallet on any node, again and again, and records it. A failed read is not recorded.
 func (c *Clients) read(ctx context.Context, r *rand.Rand) {
 	all := c.h.Campaigns()
 	for pause(ctx, readEvery) {
@@ -43,10 +43,10 @@ func (c *Clients) read(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// errRefused is an answer that asking again does not change.
+// errRefused is a 4xx answer, which repeating the request does not change.
 var errRefused = errors.New("refused")
 
-// get reads a resource of the management API.
+// get reads a resource of the management API. A refusal is a finding, and its error is errRefused.
 func (c *Clients) get(node int, path string, out any) error {
 	got := c.manage(node, http.MethodGet, path, "", nil)
 	if got.status != http.StatusOK {
@@ -82,7 +82,7 @@ func (c *Clients) readWallet(node int, vendor *history.Vendor) (history.WalletRe
 	return r, err
 }
 
-// report is a report and how far it is complete.
+// report is a report and the time up to which it is complete.
 type report struct {
 	history.ReportRead
 	through time.Time
@@ -110,8 +110,8 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 	return r, nil
 }
 
-// changeBudgets raises the budgets that run out, and now and then sets one below what is spent. An attempt of unknown
-// outcome is not repeated: it may happen at any time, and the next one sets another amount.
+// changeBudgets raises the budgets that run out, and sometimes sets one below what is spent. An attempt of unknown outcome is not
+// repeated: it may take effect at any time, and the next one sets another amount.
 func (c *Clients) changeBudgets(ctx context.Context) {
 	r := c.random(5_000)
 	for pause(ctx, changeEvery) {
@@ -135,7 +135,8 @@ func (c *Clients) changeBudgets(ctx context.Context) {
 	}
 }
 
-// movePayments fills and burns the wallet that runs out. One payment is under way at a time; its attempts carry one key.
+// movePayments deposits into the wallet that runs out and burns from it. One payment is under way at a time; all its attempts have one
+// idempotency key.
 func (c *Clients) movePayments(ctx context.Context) {
 	r := c.random(6_000)
 	for i := 0; pause(ctx, paymentEvery); i++ {
@@ -149,14 +150,14 @@ func (c *Clients) movePayments(ctx context.Context) {
 	}
 }
 
-// pay repeats a payment until it is decided; the end of the run does not end it before a minute has passed.
+// pay repeats a payment until its outcome is known, but not longer than a minute after the end of the run.
 func (c *Clients) pay(ctx context.Context, r *rand.Rand, p *history.Payment, key string) {
 	path, amount := "/billing-service/vendors/"+p.Vendor.ID+"/balance", p.Amount
 	if amount < 0 {
 		path, amount = path+"/burn", -amount
 	}
 	body := fmt.Appendf(nil, `{"balance":%s}`, major(amount))
-	patient, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	deciding, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Minute, cancel) })
 	defer stop()
@@ -166,7 +167,7 @@ func (c *Clients) pay(ctx context.Context, r *rand.Rand, p *history.Payment, key
 		p.Outcome = got.outcome()
 		switch {
 		case p.Outcome == history.Unknown:
-			if !pause(patient, 100*time.Millisecond) {
+			if !pause(deciding, 100*time.Millisecond) {
 				return
 			}
 			continue

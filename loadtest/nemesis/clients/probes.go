@@ -13,12 +13,12 @@ import (
 const (
 	auctionEvery = 150 * time.Millisecond
 	writeEvery   = 100 * time.Millisecond
-	// writeMax is when a write probe gives up, writesMax how many may be under way. BOUND: of goroutines in an outage.
+	// writeMax is when a write probe gives up, writesMax how many are under way at most. BOUND: goroutines during an outage.
 	writeMax  = 2 * time.Minute
 	writesMax = 300
 )
 
-// watchAuctions asks one node for auctions over all products, whatever its state is.
+// watchAuctions runs an auction over all products on one node every auctionEvery, whether or not the node is ready.
 func (c *Clients) watchAuctions(ctx context.Context, node int) {
 	body := auctionBody(c.market.products)
 	for pause(ctx, auctionEvery) {
@@ -29,24 +29,25 @@ func (c *Clients) watchAuctions(ctx context.Context, node int) {
 	}
 }
 
-// probeWrites begins a small write every moment, whether or not the earlier ones have come through, so that an outage is
-// seen from its beginning and on every group: a page view goes to the group that its id names.
+// probeWrites begins a small write every writeEvery, whether or not the earlier ones are done, so that an outage is seen from its beginning
+// and in every group: a page view goes to the group that its id names.
 func (c *Clients) probeWrites(ctx context.Context) {
 	var group sync.WaitGroup
-	var under atomic.Int64
+	var inFlight atomic.Int64
 	for i := 0; pause(ctx, writeEvery); i++ {
-		if under.Load() >= writesMax {
+		if inFlight.Load() >= writesMax {
 			continue
 		}
-		under.Add(1)
+		inFlight.Add(1)
 		group.Go(func() {
 			c.write(ctx, i)
-			under.Add(-1)
+			inFlight.Add(-1)
 		})
 	}
 	group.Wait()
 }
 
+// write makes one small write: it tries one ready node after the other until the write is acknowledged or writeMax has passed.
 func (c *Clients) write(ctx context.Context, i int) {
 	b := &history.Body{
 		Number: int(c.bodies.Add(1)), Acked: history.Never, Sent: c.h.Now(),
@@ -73,7 +74,7 @@ func (c *Clients) write(ctx context.Context, i int) {
 		w.GivenUp = c.h.Now()
 		c.leave(d)
 	}
-	if w.Return != history.Never || ctx.Err() == nil { // One that the end of the run cut off tells nothing.
+	if w.Return != history.Never || ctx.Err() == nil { // A write that the end of the run interrupted is not recorded.
 		c.h.With(func(h *history.History) { h.Writes = append(h.Writes, w) })
 	}
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// storefront is one shop front end: it fetches tokens by auctions and reports what became of them, with the manners that
-// retry loops, double clicks and broken browsers have.
+// storefront is the front end of one shop: it gets tokens from auctions and reports events on them, with the repeats that retry loops,
+// double clicks and broken browsers cause.
 type storefront struct {
 	*Clients
 	number int
 	r      *rand.Rand
-	made   [history.Arrays]int
-	fresh  []*history.Token // From its last auctions, not reported yet.
-	sent   []*history.Event // Of its last bodies, to be repeated now and then.
+	made   [history.Arrays]int // How many events it has made, by array.
+	fresh  []*history.Token    // Tokens of its last auctions that are not reported yet.
+	sent   []*history.Event    // Events of its last bodies, some of which are repeated.
 }
 
 func (c *Clients) newStorefront(number int) *storefront {
@@ -39,7 +39,7 @@ func (s *storefront) run(ctx context.Context) {
 			events = len(b.Events)
 			s.send(b)
 		}
-		// A storefront makes its share of the rate, and after an outage it does not catch up.
+		// A storefront sends its share of the rate, and does not catch up after an outage.
 		due := time.Duration(events*s.o.Storefronts) * time.Second / time.Duration(s.o.EventsPerSecond)
 		if !pause(ctx, due-time.Since(begin)) {
 			return
@@ -47,7 +47,7 @@ func (s *storefront) run(ctx context.Context) {
 	}
 }
 
-// fetch runs three auctions over random products. When they fail, nothing is lost.
+// fetch runs three auctions over random products and keeps the tokens of the winners. It ignores a failure that is no refusal.
 func (s *storefront) fetch() {
 	var lists [][]string
 	for range 3 {
@@ -64,12 +64,12 @@ func (s *storefront) fetch() {
 	for _, w := range winners {
 		campaign := s.market.byID[w.CampaignID]
 		if campaign == nil {
-			s.h.Finding(fmt.Sprintf("a winner of the unknown campaign %q", w.CampaignID))
+			s.h.Finding(fmt.Sprintf("an auction was won by the unknown campaign %q", w.CampaignID))
 			continue
 		}
 		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign}
 		if s.r.IntN(8) == 0 {
-			s.shared.put(s.r, t) // For another storefront, later: when the budget has run out, perhaps.
+			s.shared.put(s.r, t) // Another storefront reports it later, perhaps when the budget has run out.
 		} else {
 			s.fresh = append(s.fresh, t)
 		}
@@ -91,7 +91,7 @@ func auctionBody(lists ...[]string) []byte {
 
 type winner struct{ ResolvedBidID, CampaignID string }
 
-// auction returns the winners of all auctions of a body.
+// auction runs the auctions of a body and returns all their winners.
 func (c *Clients) auction(with *http.Client, node int, body []byte) ([]winner, answer) {
 	got := c.auctionCall(with, node, "/v2/auctions", body)
 	if got.status != http.StatusCreated {
@@ -111,9 +111,8 @@ func (c *Clients) auction(with *http.Client, node int, body []byte) ([]winner, a
 // eventsMax is how many events one array holds.
 const eventsMax = 50
 
-// compose makes a body of 1 to 50 events: mostly an impression and a click of a new token; sometimes an event that was
-// reported before, one event twice, a second click on a token under another id, a token of another storefront, a
-// purchase or a page view.
+// compose makes a body of 1 to 50 events: mostly an impression and a click on a new token; sometimes an event that was reported before,
+// one event twice, a second click on a token under another id, a token of another storefront, a purchase or a page view.
 func (s *storefront) compose() *history.Body {
 	want := 1 + s.r.IntN(6)
 	if s.r.IntN(4) == 0 {
@@ -131,6 +130,7 @@ func (s *storefront) compose() *history.Body {
 	return b
 }
 
+// nextEvents makes the events of one shopper. REQUIRES: there is a fresh token.
 func (s *storefront) behave() []*history.Event {
 	p := s.r.IntN(24)
 	switch {
@@ -152,14 +152,15 @@ func (s *storefront) behave() []*history.Event {
 	case p < 9:
 		return []*history.Event{seen}
 	case p < 12:
-		return []*history.Event{seen, clicked, clicked} // One event twice in one body.
+		return []*history.Event{seen, clicked, clicked} // The body has one event twice.
 	case p < 15:
-		return []*history.Event{seen, clicked, s.event(history.Click, token), s.event(history.Impression, token)} // New ids, same token.
+		// The second pair has new ids and the same token.
+		return []*history.Event{seen, clicked, s.event(history.Click, token), s.event(history.Impression, token)}
 	}
 	return []*history.Event{seen, clicked}
 }
 
-// event makes a new event. Arrays have ids of their own: the same id in two arrays means nothing.
+// event makes a new event. Ids count per array: the same id in two arrays names two events.
 func (s *storefront) event(array history.Array, token *history.Token) *history.Event {
 	s.made[array]++
 	return &history.Event{Array: array, ID: fmt.Sprintf("s%d-%d", s.number, s.made[array]), Token: token, Occurred: now()}
@@ -191,15 +192,16 @@ func text(b *history.Body) []byte {
 	return []byte("{" + strings.Join(members, ",") + "}")
 }
 
-// shelf is where storefronts leave tokens for others: the same click from two browsers, or one that comes late.
+// tokenExchange is a table in which storefronts leave tokens for others, so that two of them report a token, or one reports it late.
 type shelf struct {
 	mu     sync.Mutex
 	tokens [512]*history.Token
 }
 
+// put leaves a token in a random place.
 func (s *shelf) put(r *rand.Rand, t *history.Token) { s.take(r, t) }
 
-// take leaves a token and takes what lay in its place, nil when that was nothing.
+// swap leaves a token in a random place and returns the one that was there, nil when the place was empty.
 func (s *shelf) take(r *rand.Rand, mine *history.Token) *history.Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,14 +7,13 @@ import (
 	"io"
 )
 
-// line is one operation as it is kept: an object with its kind first, one on a line, so that it can be searched with the
-// tools everybody has and checked again elsewhere.
+// line is one operation in the file: an object with its kind first, one on a line, so that common tools can search the file.
 type line struct {
 	Op    string `json:"op"`
 	Value any    `json:"value"`
 }
 
-// bodyLine names events and tokens instead of pointing at them.
+// bodyLine is a Body with names of events and tokens instead of pointers.
 type bodyLine struct {
 	Number            int
 	Sent, Acked       Instant
@@ -24,6 +23,7 @@ type bodyLine struct {
 
 type eventLine struct{ Array, ID, Campaign, Token string }
 
+// numbered is a read or a change with the name of its campaign or vendor instead of a pointer.
 type numbered struct {
 	Campaign, Vendor string `json:",omitempty"`
 	Read             any
@@ -87,7 +87,7 @@ func (h *History) Dump(w io.Writer) error {
 	return errors.Join(failed, out.Flush())
 }
 
-// plain is a copy without what is named beside it.
+// plain returns a copy from which drop has removed the pointer that is written as a name.
 func plain[T any](v T, drop func(*T)) T {
 	drop(&v)
 	return v

@@ -1,7 +1,7 @@
-// Package history is what the clients of a run did and what they saw, to be judged when the run is over.
+// Package history records what the clients of a run did and what they saw, for package check to compare when the run is over.
 //
-// It knows no verdicts. Every operation carries when it was invoked and when it returned; an operation whose answer never
-// came, or said nothing about its effect, is Unknown and stays in the history as that.
+// It contains no checks itself. Every operation has the times when it was invoked and when it returned. An operation whose answer never
+// came, or did not say whether it took effect, is Unknown and stays Unknown in the history.
 package history
 
 import (
@@ -11,25 +11,25 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// Instant is a moment of the run, by the monotonic clock of the process that made the operations.
+// Instant is the time since the beginning of the run, by the monotonic clock of the process that made the operations.
 type Instant = time.Duration
 
-// Never is the return of an operation that may take effect at any time.
+// Never is the return time of an operation that may take effect at any time.
 const Never Instant = 1<<63 - 1
 
 // Outcome is what a client knows about an operation.
 type Outcome uint8
 
-// Outcomes.
+// The outcomes.
 const (
-	Unknown Outcome = iota // No answer, or one that does not say: it may have happened, it may yet happen.
-	OK
-	Refused // It did not happen.
+	Unknown Outcome = iota // There was no answer, or one that does not say it: the operation may have happened, or may still happen.
+	OK                     // It happened.
+	Refused                // It did not happen.
 )
 
 func (o Outcome) String() string { return [...]string{"unknown", "ok", "refused"}[o] }
 
-// MarshalText writes the word.
+// MarshalText returns the outcome as a word.
 func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 // Array is one of the four arrays of an event report.
@@ -41,13 +41,13 @@ const (
 	Click
 	Purchase
 	PageView
-	Arrays // How many there are.
+	Arrays // The number of arrays.
 )
 
-// Names are the members of the body.
+// Names are the members of a request body, by array.
 var Names = [Arrays]string{"impressions", "clicks", "purchases", "pageviews"}
 
-// Campaign is what a run knows of a campaign: the terms it was created with.
+// Campaign is a campaign with the terms that it was created with.
 type Campaign struct {
 	Index  int
 	ID     string
@@ -55,41 +55,41 @@ type Campaign struct {
 	Vendor *Vendor `json:"-"`
 	Price  shop.Micros
 	Charge Array       // The array whose first event on a token is charged.
-	Budget shop.Micros // At creation.
-	Daily  bool        // The budget is one of each day, else of the campaign's life.
+	Budget shop.Micros // The budget at creation.
+	Daily  bool        // The budget is for each day; otherwise it is for the life of the campaign.
 }
 
-// Vendor is a wallet and the campaigns that live on it.
+// Vendor is a vendor with one wallet and the campaigns that spend from it.
 type Vendor struct {
 	Index     int
 	ID        string
-	Deposit   shop.Micros // At creation.
+	Deposit   shop.Micros // The deposit at creation.
 	Ample     bool        // The wallet never runs out in a run.
 	Campaigns []*Campaign
 }
 
-// Token is a resolvedBidId that an auction gave out.
+// Token is the resolvedBidId of a winner.
 type Token struct {
 	Text     string
 	Campaign *Campaign
 }
 
-// Event is one event. It is reported in as many bodies as a client likes, always with the same id and content.
+// Event is one event. Several bodies may report it, always with the same id and content.
 type Event struct {
 	Array    Array
 	ID       string
-	Token    *Token // Nil: without a token.
+	Token    *Token // nil: the event has no token.
 	Occurred string
 }
 
-// Body is one report of events. It is repeated byte for byte until it is acknowledged.
+// Body is one request body with events. It is repeated byte for byte until it is acknowledged.
 type Body struct {
 	Number   int
 	Events   []*Event
-	Sent     Instant // The first attempt.
-	Acked    Instant // The first 200; Never: unknown.
+	Sent     Instant // When the first attempt was sent.
+	Acked    Instant // When the first 200 arrived; Never: the outcome is unknown.
 	Attempts int
-	Unknown  int // Attempts without an outcome.
+	Unknown  int // How many attempts had an unknown outcome.
 }
 
 // Change is one attempt to set a budget.
@@ -100,19 +100,19 @@ type Change struct {
 	Outcome        Outcome
 }
 
-// Payment is a deposit, or a burn when the amount is negative. All its attempts carry one idempotency key and are one
-// operation, from the first attempt until an answer that decides.
+// Payment is a deposit, or a burn when the amount is negative. All its attempts have one idempotency key and are one operation, from the
+// first attempt until an answer with a known outcome.
 type Payment struct {
 	Vendor         *Vendor
 	Amount         shop.Micros
 	Invoke, Return Instant
 	Outcome        Outcome
 	Attempts       int
-	// Doubtful: refused, but an attempt before was without an answer and may have happened after the refusal.
+	// Doubtful says that the payment was refused, but an earlier attempt had no answer and may take effect after the refusal.
 	Doubtful bool
 }
 
-// BudgetRead is a campaign as the management API told it.
+// BudgetRead is a read of the budget of a campaign.
 type BudgetRead struct {
 	Campaign                *Campaign
 	Node                    int
@@ -120,7 +120,7 @@ type BudgetRead struct {
 	Amount, Used, Remaining shop.Micros
 }
 
-// WalletRead is a balance.
+// WalletRead is a read of the balance of a wallet.
 type WalletRead struct {
 	Vendor         *Vendor
 	Node           int
@@ -128,12 +128,12 @@ type WalletRead struct {
 	Balance        shop.Micros
 }
 
-// ReportRead is a campaign's report.
+// ReportRead is a read of the report of a campaign.
 type ReportRead struct {
 	Campaign       *Campaign
 	Node           int
 	Invoke, Return Instant
-	Total, Charged [2]int64 // Of impressions and clicks.
+	Total, Charged [2]int64 // Impressions and clicks.
 	Spent          [2]shop.Micros
 }
 
@@ -141,37 +141,37 @@ type ReportRead struct {
 type Auction struct {
 	Node           int
 	Invoke, Return Instant
-	Status         int // 0: no answer.
+	Status         int // 0: there was no answer.
 	Winners        int
 }
 
-// Write is one small write that was repeated on node after node until it was acknowledged: how long the cluster could not
-// be written, as a client sees it.
+// Write is one small write that was repeated on one node after the other until it was acknowledged. Its duration is how long a client
+// could not write.
 type Write struct {
-	Invoke, Return Instant // Never: given up.
-	GivenUp        Instant // 0: not.
+	Invoke, Return Instant // Return is Never when the write was given up.
+	GivenUp        Instant // When it was given up; 0: it was not.
 	Attempts       int
 }
 
-// Fault is one fault of the run. The cluster is meant to be whole again at Healed.
+// Fault is one injected fault. It was removed at Healed.
 type Fault struct {
 	Kind                   string
 	Target                 string
 	Nodes                  []int
-	Begin, Healed, Settled Instant // Settled: all nodes were seen ready after it.
+	Begin, Healed, Settled Instant // Settled is when all nodes were seen ready after it.
 	Alone                  bool    // No other fault overlapped it.
-	Gap                    Instant // How long the slowest small write took that was begun in its time.
-	Net                    Instant // The same without what the machine itself hung and other faults took.
+	Gap                    Instant // The write gap: how long the slowest small write took that began while it was in force.
+	Net                    Instant // The write gap without the time in which the machine hung or other faults were in force.
 }
 
-// Span is a stretch of time on one node.
+// Span is an interval of time on one node.
 type Span struct {
 	Node        int
 	From, Until Instant
 	Why         string
 }
 
-// Stall is a stretch of time in which the machine under everything hung, by a witness that no fault of ours touches.
+// Stall is an interval in which the machine itself hung, measured by a probe that no injected fault affects.
 type Stall struct {
 	From, Until Instant
 	What        string
@@ -185,7 +185,8 @@ type Digest struct {
 	Digest string
 }
 
-// History is everything. INVARIANT: the slices are appended to under mu only; once the run is over nobody appends.
+// History is all operations, faults and observations of a run. INVARIANT: the slices are appended to under mu only, and nothing is appended
+// after the run.
 type History struct {
 	Begin   time.Time
 	Vendors []*Vendor
@@ -200,20 +201,20 @@ type History struct {
 	Auctions []Auction
 	Writes   []Write
 	Faults   []Fault
-	Isolated []Span // Nodes that nothing reached and that reached nothing.
-	Down     []Span // Nodes that were not there, or were meant to fail, by a fault of ours.
+	Isolated []Span // Nodes that exchanged no packets with any other node, or were removed.
+	Down     []Span // Nodes that an injected fault ended or disturbed.
 	Stalls   []Stall
 	Digests  []Digest
-	Findings []string // What went wrong outside of any history: a process that ended by itself.
+	Findings []string // Violations that are no operations, such as a process that ended by itself.
 }
 
-// New begins a history.
+// New returns an empty history that begins now.
 func New() *History { return &History{Begin: time.Now()} }
 
-// Now is the present instant.
+// Now returns the current instant.
 func (h *History) Now() Instant { return time.Since(h.Begin) }
 
-// Campaigns are the campaigns of all vendors.
+// Campaigns returns the campaigns of all vendors.
 func (h *History) Campaigns() []*Campaign {
 	var all []*Campaign
 	for _, v := range h.Vendors {
@@ -222,17 +223,17 @@ func (h *History) Campaigns() []*Campaign {
 	return all
 }
 
-// With calls a function that appends or looks at what others append.
+// With calls a function that appends to the history or reads it while others append.
 func (h *History) With(do func(h *History)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	do(h)
 }
 
-// findingsMax bounds what a broken cluster can say about itself. BOUND: memory; the first ones tell.
+// findingsMax bounds the findings of a run. BOUND: memory; the first findings say most.
 const findingsMax = 1_000
 
-// Finding notes something that must not happen.
+// Finding records something that must not happen.
 func (h *History) Finding(text string) {
 	h.With(func(h *History) {
 		if len(h.Findings) < findingsMax {

@@ -15,13 +15,13 @@ import (
 
 // Disk is an ext4 file system in a file, mounted over a loop device.
 type Disk struct {
-	Mount string // Where it is mounted; Data lies below it.
+	Mount string // The mount point; Data is below it.
 	image string
 	bytes int64
 }
 
-// Data is the directory for the node's files. It is below the mount point, so that a disk that is not mounted is a missing
-// directory and no empty one.
+// Data is the directory for the node's files. It is below the mount point, so that the directory is missing, not empty, when the disk
+// is not mounted.
 func (d *Disk) Data() string { return filepath.Join(d.Mount, "data") }
 
 func newDisk(mount string, bytes int64) (*Disk, error) {
@@ -36,7 +36,7 @@ func (d *Disk) format() error {
 	if err := errors.Join(os.RemoveAll(d.image), os.WriteFile(d.image, nil, 0o600), os.Truncate(d.image, d.bytes)); err != nil {
 		return err
 	}
-	// No reserved blocks: a full disk is full for root, too. No lazy initialization: it would be traffic of its own.
+	// No blocks are reserved, so that a full disk is full for root as well. Lazy initialization is off, because it writes in the background.
 	if _, err := run("mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", d.image); err != nil {
 		return err
 	}
@@ -51,14 +51,15 @@ func (d *Disk) mount() error {
 	return err
 }
 
-// Cut cuts the power: what was not synced is gone, what comes now fails. The process has to be killed and Restore called.
+// CutPower cuts the power of the disk: what was not synced is lost, and every later access fails. Afterwards the process has to be
+// killed and Restore called.
 func (d *Disk) Cut() error {
 	const shutdown, withoutFlush = 0x8004587d, 2 // EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH.
 	flags := uint32(withoutFlush)
 	return control(d.Mount, shutdown, uintptr(unsafe.Pointer(&flags)))
 }
 
-// Restore mounts the disk after a power cut, which replays what its journal holds. REQUIRES: no process has a file open.
+// Restore mounts the disk after a power cut; the kernel replays its journal. REQUIRES: no process has a file on it open.
 func (d *Disk) Restore() error {
 	if err := unmount(d.Mount); err != nil {
 		return err
@@ -66,7 +67,7 @@ func (d *Disk) Restore() error {
 	return d.mount()
 }
 
-// Wipe puts an empty disk into its place. REQUIRES: no process has a file open.
+// Wipe replaces the disk by an empty one. REQUIRES: no process has a file on it open.
 func (d *Disk) Wipe() error {
 	if err := unmount(d.Mount); err != nil {
 		return err
@@ -79,7 +80,7 @@ const (
 	fithaw   = 0xc0045878
 )
 
-// Freeze makes every write and sync hang until Thaw.
+// Freeze makes every write and every sync hang until Thaw.
 func (d *Disk) Freeze() error { return control(d.Mount, fifreeze, 0) }
 
 // Thaw ends a Freeze.
@@ -87,7 +88,7 @@ func (d *Disk) Thaw() error { return thaw(d.Mount) }
 
 func thaw(mount string) error { return control(mount, fithaw, 0) }
 
-// Fill leaves at most this many bytes free, Free gives them back.
+// Fill fills the disk with a file until at most this many bytes are free. Free removes the file.
 func (d *Disk) Fill(leave int64) error {
 	var stat syscall.Statfs_t
 	if err := syscall.Statfs(d.Mount, &stat); err != nil {
@@ -97,10 +98,10 @@ func (d *Disk) Fill(leave int64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // Its blocks are taken, its bytes do not matter.
+	defer func() { _ = f.Close() }() // Only the blocks matter, not the content.
 	size := max(int64(stat.Bavail)*stat.Bsize-leave, 0)
 	err = syscall.Fallocate(int(f.Fd()), 0, 0, size)
-	if errors.Is(err, syscall.ENOSPC) { // The node wrote meanwhile.
+	if errors.Is(err, syscall.ENOSPC) { // The node wrote meanwhile, so the disk is full.
 		return nil
 	}
 	return err
@@ -111,7 +112,7 @@ func (d *Disk) Free() error { return os.Remove(d.filler()) }
 
 func (d *Disk) filler() string { return filepath.Join(d.Mount, "filler") }
 
-// device is the block device of the disk as major:minor.
+// device returns the block device of the disk as major:minor.
 func (d *Disk) device() (string, error) {
 	var stat syscall.Stat_t
 	if err := syscall.Stat(d.Mount, &stat); err != nil {
@@ -120,7 +121,7 @@ func (d *Disk) device() (string, error) {
 	return fmt.Sprintf("%d:%d", stat.Dev>>8&0xfff, stat.Dev&0xff|stat.Dev>>12&0xfff00), nil
 }
 
-// control makes an ioctl on a directory.
+// ioctl makes an ioctl on a directory.
 func control(dir string, request, argument uintptr) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -133,8 +134,8 @@ func control(dir string, request, argument uintptr) error {
 	return nil
 }
 
-// unmount waits until the last file is closed, which a killed process does a little after its death, and until the loop
-// device is free: mounting the image beside a file system that still lives would ruin it.
+// unmount unmounts a disk. It waits up to 10 s until the last file is closed, which happens shortly after a killed process has ended, and
+// up to 10 s until the loop device is free: mounting the image a second time while the file system is alive would damage it.
 func unmount(mount string) error {
 	var err error
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -151,12 +152,12 @@ func unmount(mount string) error {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s is unmounted, yet a loop device still holds its image: another mount namespace keeps it", mount)
+			return fmt.Errorf("%s is unmounted, but a loop device still uses its image, because another mount namespace has it mounted", mount)
 		}
 	}
 }
 
-// backs reports whether a file is behind a loop device.
+// hasLoopDevice reports whether a loop device uses a file.
 func backs(image string) (bool, error) {
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {

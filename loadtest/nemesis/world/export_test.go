@@ -2,7 +2,7 @@
 
 package world
 
-// Abandon gives the slot's lock up without cleaning, as a run that dies does. Close afterwards does nothing.
+// Abandon releases the lock of the slot without cleaning, as a run that is killed does. Close afterwards does nothing.
 func (w *World) Abandon() error {
 	w.Nodes = nil
 	err := w.slot.release()

@@ -10,21 +10,21 @@ import (
 	"sync"
 )
 
-// Network is the bridge and what is broken on it. The clients live on the machine's side of the bridge and always reach
-// every node: cuts are between nodes only, as when a rack loses its link to the others and not to the street.
+// Network is the bridge between the nodes, with the faults that are injected into it. The clients are on the machine's side of the bridge
+// and always reach every node: cuts are between nodes only, as when a rack loses its link to other racks and not to its clients.
 //
-// INVARIANT: the rules in a node's namespace are exactly those of dropped and loss, so that faults that overlap can be
-// healed in any order: a link is open when nobody keeps it cut.
+// INVARIANT: the rules in a node's namespace are exactly those of dropped and loss, so that faults that overlap can be removed in any
+// order: a link is open when no cut of it is in force.
 type Network struct {
 	slot    *slot
 	nodes   int
-	tables  bool // iptables is there and works; otherwise cuts are routes into a black hole.
+	tables  bool // iptables works; otherwise cuts are blackhole routes.
 	mu      sync.Mutex
-	dropped map[link]int // How many cuts are in force on a link.
-	loss    float64
+	dropped map[link]int // How many cuts of a link are in force.
+	loss    float64      // The share of packets that are dropped, 0 to 1.
 }
 
-// link is the packets one node sends to another.
+// link is the direction from one node to another.
 type link struct{ from, to int }
 
 func newNetwork(s *slot, nodes int) (*Network, error) {
@@ -61,7 +61,7 @@ func (n *Network) IP(i int) string { return fmt.Sprintf("10.99.%d.%d", n.slot.nu
 // Host is the address of the machine itself on the bridge.
 func (n *Network) Host() string { return fmt.Sprintf("10.99.%d.1", n.slot.number) }
 
-// CanLose reports whether packets can be lost at random here.
+// CanLose reports whether Lose works on this machine.
 func (n *Network) CanLose() bool { return n.tables }
 
 // Cut drops the packets from one node to another, in this direction only. Heal undoes one Cut.
@@ -75,7 +75,7 @@ func (n *Network) Cut(from, to int) error {
 	return n.rule(l, true)
 }
 
-// Heal takes back one Cut.
+// Heal undoes one Cut.
 func (n *Network) Heal(from, to int) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -88,7 +88,7 @@ func (n *Network) Heal(from, to int) error {
 }
 
 func (n *Network) rule(l link, cut bool) error {
-	if !n.tables { // The sender's route: what is sent back the other way goes on.
+	if !n.tables { // A route of the sender drops this direction only.
 		verb := map[bool]string{true: "add", false: "del"}[cut]
 		_, err := run("ip", "-n", n.slot.namespace(l.from), "route", verb, "blackhole", n.IP(l.to)+"/32")
 		return err
@@ -98,7 +98,7 @@ func (n *Network) rule(l link, cut bool) error {
 	return err
 }
 
-// Lose drops this share of the packets between nodes, 0 for none. REQUIRES: CanLose.
+// Lose drops this share (0 to 1) of all packets between nodes at random; 0 ends that. REQUIRES: CanLose.
 func (n *Network) Lose(share float64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -129,7 +129,7 @@ func (n *Network) lossRule(verb string, from, to int, share float64) error {
 	return err
 }
 
-// Connected is the largest set of nodes around node i that reach each other both ways, as a count with i itself.
+// Connected returns how many nodes, i included, exchange packets with node i in both directions.
 func (n *Network) Connected(i int) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -142,7 +142,7 @@ func (n *Network) Connected(i int) int {
 	return reach
 }
 
-// Isolated reports whether nothing that node i sends arrives at any other node and nothing of theirs at it.
+// Isolated reports whether no packet of node i reaches another node and no packet of another node reaches it.
 func (n *Network) Isolated(i int) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -154,6 +154,7 @@ func (n *Network) Isolated(i int) bool {
 	return n.nodes > 1
 }
 
+// runIn runs a tool in the namespace of node i.
 func (n *Network) inside(i int, name string, args ...string) (string, error) {
 	return run("nsenter", append([]string{"--net=/run/netns/" + n.slot.namespace(i), "--", name}, args...)...)
 }

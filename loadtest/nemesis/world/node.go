@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Node is one gavel process, its address and its disk. The process may end and start again any number of times.
+// Node is one gavel process, its addresses and its disk. The process may end and be started again any number of times.
 type Node struct {
 	ID, IP                string
 	AuctionURL, ManageURL string
@@ -40,11 +40,11 @@ func (n *Node) Start() error {
 	}
 	defer func() { _ = log.Close() }() // The process has its own descriptor.
 	_, _ = fmt.Fprintf(log, "---- nemesis: start at %s\n", time.Now().UTC().Format(time.RFC3339Nano))
-	// nsenter becomes the process. It leaves the mounts alone, unlike ip netns exec, whose copies would keep a disk alive
+	// nsenter replaces itself by the process. Unlike ip netns exec it does not copy the mounts; a copy would keep a file system alive
 	// that was unmounted here.
 	cmd := exec.Command("nsenter", append([]string{"--net=/run/netns/" + n.namespace, "--", n.binary}, n.args()...)...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), n.env...), log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // Not the terminal's ^C, that is ours.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // A ^C of the terminal is for the run, not for its nodes.
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (n *Node) Start() error {
 	n.cmd, n.exited = cmd, exited
 	n.mu.Unlock()
 	go func() {
-		_ = cmd.Wait() // What it says is in the process state.
+		_ = cmd.Wait() // The process state has its result.
 		n.mu.Lock()
 		n.state = cmd.ProcessState
 		n.mu.Unlock()
@@ -62,21 +62,21 @@ func (n *Node) Start() error {
 	return nil
 }
 
-// Exited is closed when the process that runs now has ended; nil before the first start.
+// Exited returns a channel that is closed when the process that was started last has ended; nil before the first start.
 func (n *Node) Exited() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.exited
 }
 
-// End is how the process ended that ended last. REQUIRES: one has.
+// End returns how the process ended that ended last; nil before the first end.
 func (n *Node) End() *os.ProcessState {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.state
 }
 
-// Pid is the process id, 0 before the first start.
+// Pid returns the process id, 0 before the first start.
 func (n *Node) Pid() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -86,7 +86,7 @@ func (n *Node) Pid() int {
 	return n.cmd.Process.Pid
 }
 
-// Signal sends a signal; to a process that is gone it does nothing.
+// Signal sends a signal. It is no error when the process has ended.
 func (n *Node) Signal(s os.Signal) error {
 	n.mu.Lock()
 	cmd := n.cmd
@@ -100,13 +100,14 @@ func (n *Node) Signal(s os.Signal) error {
 	return nil
 }
 
-// Kill sends SIGKILL and waits until the process is gone.
+// Kill sends SIGKILL and waits until the process has ended.
 func (n *Node) Kill() error { return n.end(syscall.SIGKILL, endMax) }
 
-// Terminate sends SIGTERM and waits until the process is gone; after patience it is killed, and that is the error.
-func (n *Node) Terminate(patience time.Duration) error { return n.end(syscall.SIGTERM, patience) }
+// Terminate sends SIGTERM and waits until the process has ended. When it has not ended within limit it is killed, and an error returned.
+func (n *Node) Terminate(limit time.Duration) error { return n.end(syscall.SIGTERM, limit) }
 
-func (n *Node) end(s syscall.Signal, patience time.Duration) error {
+// end sends a signal and waits until the process has ended, at most limit; then it sends SIGKILL and returns an error.
+func (n *Node) end(s syscall.Signal, limit time.Duration) error {
 	exited := n.Exited()
 	if exited == nil {
 		return nil
@@ -117,19 +118,19 @@ func (n *Node) end(s syscall.Signal, patience time.Duration) error {
 	select {
 	case <-exited:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(limit):
 	}
 	_ = n.Signal(syscall.SIGKILL) // The error below is what matters.
 	select {
 	case <-exited:
 	case <-time.After(endMax):
 	}
-	return fmt.Errorf("%s did not end within %v of %v", n.ID, patience, s)
+	return fmt.Errorf("%s did not end within %v of %v", n.ID, limit, s)
 }
 
 var prober = &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Ready asks the node once.
+// Ready asks /readyz of the node once and reports whether it answers 200 within a second.
 func (n *Node) Ready(ctx context.Context) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.ManageURL+"/readyz", nil)
 	if err != nil {
@@ -143,7 +144,7 @@ func (n *Node) Ready(ctx context.Context) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// WaitReady asks until the node is ready or the context ends.
+// WaitReady asks the node until it is ready. It returns an error when the context ends before.
 func (n *Node) WaitReady(ctx context.Context) error {
 	for !n.Ready(ctx) {
 		select {

@@ -15,21 +15,22 @@ import (
 )
 
 const (
-	// root is the same for every run on a machine, whatever its temporary directory is: names of interfaces are the
-	// machine's too. It does not name the product: whoever ends stray nodes by their name must not end these.
+	// root is the same for every run on a machine, whatever its temporary directory is, because names of interfaces are unique on
+	// the machine as well. It does not contain the name gavel: whoever ends stray processes by that name must not end these.
 	root = "/var/tmp/nemesis"
-	// slots is how many runs one machine takes at once. BOUND: the third byte of the addresses.
+	// slots is how many runs one machine can make at the same time. BOUND: the number is the third byte of the addresses.
 	slots = 100
 )
 
-// slot is the right to a set of names: namespaces, interfaces, addresses, directories. INVARIANT: whoever holds the lock
-// of a slot is its only user, so whatever carries its names was left by a run that is dead.
+// slot is the right to use a set of names: namespaces, interfaces, addresses, directories. INVARIANT: the process that holds the
+// lock of a slot is its only user, so whatever has its names when it is locked was left by a run that was killed.
 type slot struct {
 	number int
 	dir    string
 	lock   *os.File
 }
 
+// acquireSlot locks a free slot and removes what an earlier run left in it.
 func takeSlot() (*slot, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
@@ -40,16 +41,16 @@ func takeSlot() (*slot, error) {
 			return nil, err
 		}
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			_ = lock.Close() // It is another run's.
+			_ = lock.Close() // Another run has this slot.
 			continue
 		}
 		s := &slot{number: number, dir: filepath.Join(root, strconv.Itoa(number)), lock: lock}
 		if err := s.clean(); err != nil {
-			return nil, errors.Join(fmt.Errorf("slot %d was left by a dead run and cannot be cleaned: %w", number, err), s.release())
+			return nil, errors.Join(fmt.Errorf("slot %d was left by a killed run and cannot be cleaned: %w", number, err), s.release())
 		}
 		return s, nil
 	}
-	return nil, fmt.Errorf("all %d slots under %s are taken", slots, root)
+	return nil, fmt.Errorf("all %d slots under %s are in use", slots, root)
 }
 
 func (s *slot) release() error { return s.lock.Close() }
@@ -59,14 +60,14 @@ func (s *slot) bridge() string         { return s.name() + "br" }
 func (s *slot) namespace(i int) string { return fmt.Sprintf("%s-n%d", s.name(), i+1) }
 func (s *slot) veth(i int) string      { return fmt.Sprintf("%sv%d", s.name(), i+1) }
 
-// clean removes everything that carries the slot's names. Nothing there is no error.
+// clean removes everything that has the slot's names. It is no error when nothing has.
 func (s *slot) clean() error {
 	mounts, err := mountsBelow(s.dir)
 	if err != nil {
 		return err
 	}
 	for _, mount := range mounts {
-		_ = thaw(mount) // A process that waits for it could not die. Mostly it is not frozen.
+		_ = thaw(mount) // A process that waits for a frozen disk could not end. Mostly no disk is frozen.
 	}
 	if err := s.killAll(); err != nil {
 		return err
@@ -88,8 +89,8 @@ func (s *slot) clean() error {
 	return errors.Join(append(all, s.unlink(), os.RemoveAll(s.dir))...)
 }
 
-// unlink removes the slot's interfaces. The ones to a namespace go with it, but some time after ip has come back, so they
-// are removed here, and one that is gone by itself meanwhile is right, too.
+// unlink removes the slot's interfaces. The kernel removes those of a namespace together with it, but some time after ip has
+// returned, so they are removed here; it is no error when the kernel was faster.
 func (s *slot) unlink() error {
 	for deadline := time.Now().Add(endMax); ; time.Sleep(20 * time.Millisecond) {
 		bridges, err := filepath.Glob("/sys/class/net/" + s.bridge())
@@ -108,12 +109,12 @@ func (s *slot) unlink() error {
 			_, err = run("ip", "link", "del", filepath.Base(path))
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d interfaces of %s stay: %w", len(left), s.name(), err)
+			return fmt.Errorf("%d interfaces of %s cannot be removed: %w", len(left), s.name(), err)
 		}
 	}
 }
 
-// own picks the slot's namespaces from what ip lists, a name and perhaps an id on each line.
+// own returns the slot's namespaces among those that ip lists, a name and perhaps an id on each line.
 func (s *slot) own(listed string) []string {
 	var mine []string
 	for line := range strings.Lines(listed) {
@@ -124,7 +125,7 @@ func (s *slot) own(listed string) []string {
 	return mine
 }
 
-// killAll ends the processes in the slot's namespaces, which are all ours, and waits until they are gone.
+// killAll kills the processes in the slot's namespaces, which runs of this slot started, and waits until they have ended.
 func (s *slot) killAll() error {
 	for deadline := time.Now().Add(endMax); ; time.Sleep(20 * time.Millisecond) {
 		listed, err := run("ip", "netns", "list")
@@ -140,7 +141,7 @@ func (s *slot) killAll() error {
 			for text := range strings.FieldsSeq(pids) {
 				if pid, err := strconv.Atoi(text); err == nil && pid > 1 {
 					left++
-					_ = syscall.Kill(pid, syscall.SIGKILL) // It may be gone already; the next look tells.
+					_ = syscall.Kill(pid, syscall.SIGKILL) // It may have ended already; the next round shows that.
 				}
 			}
 		}

@@ -12,15 +12,16 @@ import (
 	"syscall"
 )
 
-// throttle is a control group that limits what a process may write to its disk in a second. There are two kinds of
-// machines: those of version 1, with a blkio hierarchy, and those of version 2.
+// throttle is a control group that limits how many writes a second a process may make to its disk. It supports control groups of
+// version 1, with a blkio hierarchy, and of version 2.
 type throttle struct {
-	dir  string // Empty: neither is there.
+	dir  string // Empty: the machine has neither version.
 	file string
-	line string // Of a device and a limit.
-	none string // The limit that means none.
+	line string // The format of a line with a device and a limit.
+	none string // The limit that means no limit.
 }
 
+// newThrottle finds out which version of control groups the machine has. It makes nothing yet.
 func newThrottle(name string) *throttle {
 	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
@@ -49,8 +50,8 @@ func newThrottle(name string) *throttle {
 // CanThrottle reports whether writes can be slowed down here.
 func (n *Node) CanThrottle() bool { return n.cgroup.dir != "" }
 
-// Throttle limits the node's process to this many writes in a second, until Unthrottle. A process that ends meanwhile, of another
-// fault, leaves nothing to limit.
+// Throttle limits the node's process to this many writes a second, until Unthrottle. It is no error when the process has ended
+// meanwhile because of another fault.
 func (n *Node) Throttle(writes int) error {
 	t := n.cgroup
 	if t.dir == "" {
@@ -59,7 +60,7 @@ func (n *Node) Throttle(writes int) error {
 	if err := os.MkdirAll(t.dir, 0o755); err != nil {
 		return err
 	}
-	if t.file == "io.max" { // Version 2 hands a controller to children only when told; it may be told already.
+	if t.file == "io.max" { // Version 2 must be told to give children a controller; that may have happened.
 		_ = os.WriteFile(filepath.Join(filepath.Dir(t.dir), "cgroup.subtree_control"), []byte("+io"), 0o600)
 	}
 	device, err := n.Disk.device()
@@ -81,11 +82,11 @@ func (n *Node) Unthrottle() { n.cgroup.free(n.Disk) }
 
 func (t *throttle) free(d *Disk) {
 	if device, err := d.device(); err == nil && t.dir != "" {
-		_ = t.write(t.file, fmt.Sprintf(t.line, device, t.none)) // It may never have been set.
+		_ = t.write(t.file, fmt.Sprintf(t.line, device, t.none)) // It is no error when no limit was set.
 	}
 }
 
-// remove takes the control group away; it exists only when somebody throttled, and it is empty by now.
+// remove removes the control group, which exists only after Throttle. REQUIRES: no process is in it.
 func (t *throttle) remove() {
 	if t.dir != "" {
 		_ = os.Remove(t.dir)

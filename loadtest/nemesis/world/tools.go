@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// run runs a tool to its end and returns its output; what it complained about is in the error.
+// run runs a tool and returns its output. The error has what the tool wrote to standard error.
 func run(name string, args ...string) (string, error) {
 	var out, complaint strings.Builder
 	cmd := exec.Command(name, args...)
@@ -21,11 +21,11 @@ func run(name string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// tools are the programs needed and the Debian package of each. iptables may be missing: cuts then are blackhole routes,
-// and loss is not to be had.
+// tools are the programs that are needed, with the Debian package of each. iptables may be missing: cuts then are blackhole routes, and
+// packet loss cannot be injected.
 var tools = []struct {
 	program, pack string
-	may           bool
+	may           bool // The run is possible without it.
 }{
 	{"ip", "iproute2", false},
 	{"iptables", "iptables", true},
@@ -35,10 +35,11 @@ var tools = []struct {
 	{"nsenter", "util-linux", false},
 }
 
-// Check says why this machine cannot be a world, nil when it can. With install it asks apt-get for missing tools first.
+// Check returns an error that says why this machine cannot make a run, nil when it can. With install it installs missing tools with
+// apt-get first.
 func Check(install bool) error {
 	if os.Geteuid() != 0 {
-		return errors.New("namespaces and loop mounts need root")
+		return errors.New("network namespaces and loop mounts need root")
 	}
 	for _, t := range tools {
 		if _, err := exec.LookPath(t.program); err == nil {
@@ -55,7 +56,7 @@ func Check(install bool) error {
 	return rehearse()
 }
 
-// rehearse makes and removes one of each thing that a container or a kernel may refuse.
+// tryMachine makes and removes one namespace, bridge and disk, each of which a container or a kernel may refuse.
 func rehearse() error {
 	s, err := takeSlot()
 	if err != nil {
@@ -66,7 +67,7 @@ func rehearse() error {
 		_, err = newNetwork(s, 1)
 	}
 	if err == nil {
-		_, err = newDisk(s.dir+"/rehearsal", 64<<20)
+		_, err = newDisk(s.dir+"/trial", 64<<20)
 	}
 	return errors.Join(err, s.clean(), s.release())
 }

@@ -1,13 +1,13 @@
 //go:build linux
 
-// Package world is a small data centre on one Linux machine: every node in a network namespace of its own, all of them on
-// one bridge, each with an ext4 file system in a file as its disk.
+// Package world builds the environment of a cluster under test on one Linux machine: every node has a network namespace of its own,
+// all of them are on one bridge, and each has an ext4 file system in a file as its disk.
 //
-// A fault is then a fact and no pretence: a cut is a dropped packet, a power cut is a file system that forgets what it
-// was not told to keep, a hung disk is a frozen one. The machine itself is left alone: everything made here carries the
-// number of a slot that is locked for the run, and taking a slot first removes what a run that crashed left in it.
+// Faults are real ones: a cut link drops packets, a power cut makes the file system lose what was not synced, a hung disk is a frozen
+// file system. Nothing else on the machine is affected: the name of everything that is made here contains the number of a slot, which
+// is locked for the run, and a run first removes what an earlier run that crashed left in its slot.
 //
-// It needs root, network namespaces and loop devices. Check says what is missing.
+// The package needs root, network namespaces and loop devices. Check says what is missing.
 package world
 
 import (
@@ -22,20 +22,20 @@ import (
 type Options struct {
 	Nodes     int    // 1 to 9.
 	Binary    string // The gavel binary.
-	LogDir    string // Where the output of the processes goes.
-	DiskBytes int64  // Size of a disk. The file is sparse.
-	// Args and Env are what node i (from 0) is started with, apart from what the world knows itself.
+	LogDir    string // The directory for the output of the processes.
+	DiskBytes int64  // The size of a disk in bytes. Its file is sparse.
+	// Args returns the command line of node i (from 0); Env is added to the environment of each node.
 	Args func(w *World, i int) []string
 	Env  []string
 }
 
-// World is nodes, their network and their disks. Its parts may be used by several goroutines; two faults of the same
-// kind on the same node at the same time may not.
+// Environment is nodes, their network and their disks. Several goroutines may use its parts at the same time, but not inject the same
+// kind of fault into the same node.
 type World struct {
 	Nodes []*Node
 	Net   *Network
-	// Spare is a disk of the same kind as the nodes', below the same directory, that no node uses and no fault is for: what is
-	// slow on it is slow by the machine's doing.
+	// Spare is a disk of the same kind as the nodes', below the same directory, that no node uses and no fault is injected into. When it
+	// is slow, the machine is.
 	Spare *Disk
 	slot  *slot
 }
@@ -43,7 +43,7 @@ type World struct {
 // spareBytes is the size of the spare disk: enough for the journal of an ext4 and a small file.
 const spareBytes = 64 << 20
 
-// New builds the world without starting a process.
+// New builds the environment without starting a process. REQUIRES: Check has returned nil on this machine.
 func New(o Options) (*World, error) {
 	s, err := takeSlot()
 	if err != nil {
@@ -87,14 +87,14 @@ func (w *World) build(o Options) error {
 	return nil
 }
 
-// Close ends every process and removes the world from the machine. A second Close does nothing.
+// Close kills every process and removes the environment from the machine. A second Close does nothing.
 func (w *World) Close() error {
 	if w.slot == nil {
 		return nil
 	}
 	var all []error
 	for _, n := range w.Nodes {
-		_ = n.Disk.Thaw() // A process that waits for a frozen disk cannot die. Mostly it is not frozen.
+		_ = n.Disk.Thaw() // A process that waits for a frozen disk cannot end. Mostly no disk is frozen.
 		n.cgroup.free(n.Disk)
 		all = append(all, n.Kill())
 	}
@@ -106,6 +106,6 @@ func (w *World) Close() error {
 	return errors.Join(all...)
 }
 
-// endMax is how long a process may take to be gone after SIGKILL. BOUND: one that is stuck in the kernel would hold the
-// run up for ever.
+// endMax is how long a process may take to end after SIGKILL. BOUND: without it a process that is stuck in the kernel would block the
+// run forever.
 const endMax = 30 * time.Second

@@ -18,7 +18,8 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/world"
 )
 
-// mode makes this test binary a node: it dials peers, writes and syncs files, as asked over HTTP.
+// mode is the environment variable that makes this test binary a node. The node dials peers, and writes and syncs files, as requested over
+// HTTP.
 const mode = "WORLD_TEST_NODE"
 
 func TestMain(m *testing.M) {
@@ -62,7 +63,7 @@ func build(t *testing.T, nodes int) *world.World {
 		t.Skip("makes namespaces and loop devices")
 	}
 	if err := world.Check(false); err != nil {
-		t.Skipf("SKIPPED: this machine cannot be a world: %v", err)
+		t.Skipf("SKIPPED: this machine cannot make a run: %v", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -99,7 +100,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// ask reports whether a node did what it was asked to within two seconds.
+// ask reports whether a node did within two seconds what it was asked for.
 func ask(n *world.Node, what string, args ...any) bool {
 	client := http.Client{Timeout: 2 * time.Second}
 	resp, err := client.Get(n.ManageURL + fmt.Sprintf(what, args...))
@@ -125,7 +126,7 @@ func TestCutsAndLoss(t *testing.T) {
 	must(t, w.Net.Cut(0, 1)) // Two faults cut the same link; it opens with the second Heal.
 	must(t, w.Net.Heal(0, 1))
 	if reaches(0, 1) || !reaches(0, 2) || !reaches(2, 1) {
-		t.Error("one cut link is not exactly what is cut")
+		t.Error("not exactly the link from n1 to n2 is cut")
 	}
 	if w.Net.Connected(0) != 2 || w.Net.Isolated(0) {
 		t.Errorf("%d nodes connected with n1, isolated %v", w.Net.Connected(0), w.Net.Isolated(0))
@@ -140,18 +141,18 @@ func TestCutsAndLoss(t *testing.T) {
 	must(t, w.Net.Lose(0.3))
 	must(t, w.Net.Lose(1))
 	if reaches(0, 1) {
-		t.Error("all packets lost, yet one arrives")
+		t.Error("a connection is possible though all packets are lost")
 	}
 	if !w.Nodes[0].Ready(t.Context()) {
-		t.Error("the client's packets are lost, too")
+		t.Error("packets between client and node are lost, too")
 	}
 	must(t, w.Net.Lose(0))
 	if !reaches(0, 1) {
-		t.Error("loss has ended, yet packets are lost")
+		t.Error("packets are lost though the loss has ended")
 	}
 }
 
-func TestPowerCutForgetsWhatWasNotSynced(t *testing.T) {
+func TestPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	n := build(t, 1).Nodes[0]
 	if !ask(n, "/write?name=synced&sync=1") || !ask(n, "/write?name=loose") {
 		t.Fatal("writing fails")
@@ -163,10 +164,10 @@ func TestPowerCutForgetsWhatWasNotSynced(t *testing.T) {
 	must(t, n.Kill())
 	must(t, n.Disk.Restore())
 	if info, err := os.Stat(filepath.Join(n.Disk.Data(), "synced")); err != nil || info.Size() != 1<<20 {
-		t.Errorf("what was synced is gone: %v", err)
+		t.Errorf("what was synced is lost: %v", err)
 	}
 	if info, err := os.Stat(filepath.Join(n.Disk.Data(), "loose")); err == nil && info.Size() > 0 {
-		t.Error("what was not synced survived: this is no power cut")
+		t.Error("what was not synced is still there, so this is no power cut")
 	}
 	must(t, n.Disk.Wipe())
 	if files, err := os.ReadDir(n.Disk.Data()); err != nil || len(files) > 0 {
@@ -207,13 +208,13 @@ func TestDiskFreezesFillsAndSlowsDown(t *testing.T) {
 		return time.Since(begin)
 	}
 	must(t, n.Throttle(10))
-	if slow := took(); slow < 500*time.Millisecond { // Ten synced files are ten writes at the very least.
+	if slow := took(); slow < 500*time.Millisecond { // Ten synced files are at least ten writes.
 		t.Errorf("ten synced files took %v at ten writes a second", slow)
 	}
 	n.Unthrottle()
 }
 
-func TestProcessesStopEndAndComeBack(t *testing.T) {
+func TestProcessesStopEndAndStartAgain(t *testing.T) {
 	n := build(t, 1).Nodes[0]
 	must(t, n.Signal(syscall.SIGSTOP))
 	for deadline := time.Now().Add(5 * time.Second); n.Ready(t.Context()); { // The signal is on its way.
@@ -228,16 +229,16 @@ func TestProcessesStopEndAndComeBack(t *testing.T) {
 	if n.End().String() != "signal: killed" {
 		t.Errorf("%v after SIGKILL", n.End())
 	}
-	must(t, n.Kill()) // Of a process that is gone.
+	must(t, n.Kill()) // The process has ended already.
 	start(t, n)
 	log, err := os.ReadFile(n.Log)
 	if err != nil || strings.Count(string(log), "nemesis: start") != 2 {
-		t.Errorf("the log has not both lives: %v\n%s", err, log)
+		t.Errorf("the log does not have both runs of the process: %v\n%s", err, log)
 	}
 }
 
-// A run that dies leaves processes, mounts and interfaces; the next one that takes its slot removes them.
-func TestADeadRunIsCleanedUp(t *testing.T) {
+// A run that is killed leaves processes, mounts and interfaces. The next run with its slot removes them.
+func TestWhatAKilledRunLeftIsRemoved(t *testing.T) {
 	w := build(t, 2)
 	must(t, w.Nodes[0].Disk.Freeze())
 	must(t, w.Nodes[1].Signal(syscall.SIGSTOP))
@@ -253,6 +254,6 @@ func TestADeadRunIsCleanedUp(t *testing.T) {
 	select {
 	case <-exited:
 	case <-time.After(5 * time.Second):
-		t.Error("a process of the dead run lives")
+		t.Error("a process of the killed run is still running")
 	}
 }

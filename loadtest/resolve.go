@@ -9,12 +9,11 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/scenarios"
 )
 
-// settleMax bounds how long one unknown outcome is repeated.
+// resolveMax bounds how long one unknown outcome is repeated.
 const settleMax = time.Minute
 
-// settle repeats every body whose outcome is unknown, unchanged and with the same event ids, until it is acknowledged. It
-// returns how many were. A refusal of a body that may have been applied is an error: it broke the promise that repeating
-// is always safe.
+// resolveUnknown repeats every body of unknown outcome, unchanged and with the same event ids, until it is acknowledged. It returns how many
+// were. A refusal of a body that may have been applied is an error, because it breaks the promise that repeating is always safe.
 func settle(ctx context.Context, dial func() (scenarios.Poster, error), t *tally) (int, error) {
 	c, err := dial()
 	if err != nil {
@@ -34,7 +33,7 @@ func settle(ctx context.Context, dial func() (scenarios.Poster, error), t *tally
 				return i, fmt.Errorf("a repeated body was refused with %d %.300s", status, answer)
 			}
 			if ctx.Err() != nil || time.Now().After(deadline) {
-				return i, errors.Join(fmt.Errorf("an unknown outcome stayed unknown; the last status was %d", status), err)
+				return i, errors.Join(fmt.Errorf("the outcome of a body of events is still unknown; the last status was %d", status), err)
 			}
 			time.Sleep(wait)
 		}

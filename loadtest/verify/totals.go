@@ -8,14 +8,14 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// Totals are the books of several campaigns added up.
+// Totals is the sum of the reports of several campaigns.
 type Totals struct {
 	Impressions, Clicks, ChargedClicks int64
 	Spent                              shop.Micros
-	OverBudget                         []string // Campaigns billed above their budget, in words.
+	OverBudget                         []string // Descriptions of campaigns that were billed above their budget.
 }
 
-// Reader is what the totals are read from; *shop.Client is one.
+// Reader reads the reports; *shop.Client is one.
 type Reader interface {
 	Campaigns(ctx context.Context) ([]shop.Campaign, error)
 	CompleteReport(ctx context.Context, campaign string, accepted time.Time) (*shop.Report, error)
@@ -48,12 +48,12 @@ func Read(ctx context.Context, r Reader, accepted time.Time) (Totals, error) {
 	return t, nil
 }
 
-// Acknowledged is what a generator knows to be recorded: events of bodies answered with 200. Every click was on a token
-// of its own, so with budgets that last each of them is a charge.
+// Acknowledged counts the events of bodies that were answered with 200. Every click has its own token, so with budgets that do not run out
+// each of them is a charge.
 type Acknowledged struct{ Impressions, Clicks int64 }
 
-// Compare says in words where the books differ from what was acknowledged since the books were read before. Nothing
-// means that they agree exactly.
+// Compare describes where the change of the totals differs from what was acknowledged in between. An empty result means that they agree
+// exactly.
 func Compare(before, after Totals, acked Acknowledged) []string {
 	var faults []string
 	differ := func(what string, got, want int64) {

@@ -13,18 +13,19 @@ import (
 
 const (
 	retriers = 12
-	// doubtsMax bodies of storefronts may be of unknown outcome; they stand still at half of it. BOUND: memory, and a herd
-	// that would fall on a cluster that comes back.
+	// unresolvedMax is how many bodies of storefronts may be of unknown outcome; storefronts wait from half of it on. BOUND: memory, and
+	// the burst of repeats that a cluster gets when it recovers.
 	doubtsMax = 400
 )
 
-// doubt is a body of unknown outcome, to be repeated.
+// unresolvedBody is a body whose outcome is not known yet, with its JSON.
 type doubt struct {
 	body *history.Body
 	text []byte
 }
 
-// send reports a body once, now and then to two nodes at the same moment. What stays unknown is left to the retriers.
+// send sends a body once, sometimes to two nodes at the same moment. A body of unknown outcome goes to the retriers. It waits while too
+// many bodies are of unknown outcome.
 func (s *storefront) send(b *history.Body) {
 	d := &doubt{b, text(b)}
 	b.Sent = s.h.Now()
@@ -33,10 +34,10 @@ func (s *storefront) send(b *history.Body) {
 	if s.r.IntN(10) == 0 && len(s.o.Nodes) > 1 {
 		first, second := s.pick(s.r), s.r.IntN(len(s.o.Nodes))
 		var other bool
-		var twin sync.WaitGroup
-		twin.Go(func() { other = s.try(s.http, d, second) })
+		var group sync.WaitGroup
+		group.Go(func() { other = s.try(s.http, d, second) })
 		done = s.try(s.http, d, first)
-		twin.Wait()
+		group.Wait()
 		done = done || other
 	} else {
 		done = s.try(s.http, d, s.pick(s.r))
@@ -49,13 +50,14 @@ func (s *storefront) send(b *history.Body) {
 	}
 }
 
-// leave hands a body to the retriers. The channel has room: storefronts stop at doubtsMax/2, write probes are at most writesMax.
+// enqueueRetry hands a body to the retriers. The channel has room: storefronts wait from unresolvedMax/2 on, and there are at most
+// writesMax write probes.
 func (c *Clients) leave(d *doubt) {
 	c.pending.Add(1)
 	c.doubts <- d
 }
 
-// try sends a body to one node; done says that its outcome is known.
+// try sends a body to one node, records the outcome, and reports whether it is known.
 func (c *Clients) try(with *http.Client, d *doubt, node int) (done bool) {
 	got := c.auctionCall(with, node, "/v2/events", d.text)
 	finish := c.h.Now()
@@ -86,7 +88,7 @@ func (c *Clients) retry(ctx context.Context, r *rand.Rand) {
 			done := c.try(c.http, d, c.pick(r))
 			if !done {
 				pause(ctx, time.Duration(50+r.IntN(200))*time.Millisecond)
-				c.doubts <- d // There is room: pending counts this one still.
+				c.doubts <- d // There is room, because pending still counts this body.
 				continue
 			}
 			c.pending.Add(-1)
@@ -94,7 +96,7 @@ func (c *Clients) retry(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// resolve repeats what is still unknown until it is known or the context ends. REQUIRES: the storefronts rest.
+// resolve repeats bodies of unknown outcome until all outcomes are known or the context ends. REQUIRES: the storefronts have stopped.
 func (c *Clients) resolve(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/nemesis/history"
 )
 
-// rage lets faults loose until the context ends. The schedule is a function of the seed; which node leads is not.
+// injectFaults injects faults until the context ends. The schedule is a function of the seed; which node leads is not.
 func (r *run) rage(ctx context.Context) {
 	schedule := rand.New(rand.NewPCG(r.o.seed, 7_000))
 	names := r.o.kinds
@@ -21,11 +21,11 @@ func (r *run) rage(ctx context.Context) {
 	}
 	skipped := map[string]bool{}
 	for i := uint64(0); ; i++ {
-		rest := time.Duration(1_000+schedule.IntN(4_000)) * time.Millisecond
+		gap := time.Duration(1_000+schedule.IntN(4_000)) * time.Millisecond
 		if r.o.gentle {
-			rest *= 2
+			gap *= 2
 		}
-		if !wait(ctx, rest) {
+		if !wait(ctx, gap) {
 			return
 		}
 		first := pick(schedule, names, r.o.nodes, "")
@@ -48,7 +48,8 @@ func (r *run) rage(ctx context.Context) {
 	}
 }
 
-// pick chooses a kind by weight; beside names a fault that it must get along with.
+// pickKind draws a kind of fault by weight. With beside, the name of another kind, it draws one that may be in force together with
+// that; it returns "" when there is none.
 func pick(schedule *rand.Rand, names []string, nodes int, beside string) string {
 	total := 0
 	fits := func(name string) bool {
@@ -74,7 +75,7 @@ func pick(schedule *rand.Rand, names []string, nodes int, beside string) string 
 	return ""
 }
 
-// inject does one fault, waits until everybody is back, and notes it.
+// injectFault injects one fault, waits until all nodes are ready again, and records the fault.
 func (r *run) inject(ctx context.Context, name string, number uint64, skipped map[string]bool) {
 	if name == "" {
 		return
@@ -98,14 +99,15 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 	if err != nil {
 		r.h.Finding(fmt.Sprintf("%s of %s: %v", name, f.target, err))
 	}
-	_ = r.recovered(context.WithoutCancel(ctx), name) // It is a finding.
+	_ = r.recovered(context.WithoutCancel(ctx), name) // An error is recorded as a finding.
 	note.Settled = r.h.Now()
 	r.h.With(func(h *history.History) { h.Faults = append(h.Faults, note) })
-	r.say("%-15s %-22s lasted %6.1fs, whole again after %5.1fs", note.Kind, f.target,
+	r.say("%-15s %-22s lasted %6.1fs, all nodes ready after %5.1fs", note.Kind, f.target,
 		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
 }
 
-// recovered waits until all nodes are ready; that they are not in time, without what the machine itself hung, is a finding.
+// awaitRecovery waits until all nodes are ready. It is a finding when they are not ready within recoverMax; the time in which the
+// machine itself hung is added to that.
 func (r *run) recovered(ctx context.Context, after string) error {
 	from := r.h.Now()
 	for limit := recoverMax; ; {
@@ -126,19 +128,19 @@ func (r *run) recovered(ctx context.Context, after string) error {
 	}
 }
 
-// isolated notes which nodes are cut off from now on, until its result is called.
+// recordIsolated returns a function that records which nodes are cut off now, from now until it is called.
 func (r *run) isolated() func() {
 	from := r.h.Now()
-	var alone []int
+	var cutOff []int
 	for i := range r.w.Nodes {
 		if r.w.Net.Isolated(i) {
-			alone = append(alone, i)
+			cutOff = append(cutOff, i)
 		}
 	}
 	return func() {
 		until := r.h.Now()
 		r.h.With(func(h *history.History) {
-			for _, i := range alone {
+			for _, i := range cutOff {
 				h.Isolated = append(h.Isolated, history.Span{Node: i, From: from, Until: until})
 			}
 		})

@@ -14,22 +14,22 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// Settle resolves what is unknown and reads the books. Its error means that a whole cluster did not answer what it should,
-// or that the context ended. REQUIRES: Run has returned and the cluster is whole.
+// Finish resolves what is unknown, reads the final state, and sends every acknowledged body again. Its error means that the cluster did
+// not answer as it should, or that the context ended. REQUIRES: Run has returned and all nodes are ready.
 func (c *Clients) Settle(ctx context.Context) (*check.Books, error) {
 	c.resolve(ctx)
-	books := &check.Books{
+	final := &check.Books{
 		Reports: map[*history.Campaign]history.ReportRead{}, Budgets: map[*history.Campaign]history.BudgetRead{},
 		Balances: map[*history.Vendor]shop.Micros{},
 	}
-	if err := c.readBooks(ctx, books); err != nil {
+	if err := c.readBooks(ctx, final); err != nil {
 		return nil, err
 	}
-	// Only now: reporting a lost event again repairs the books.
-	return books, c.resend(ctx, books)
+	// This comes last, because sending a lost event again would repair the reports.
+	return final, c.resend(ctx, final)
 }
 
-// again calls a function until it succeeds, is refused, or a minute has passed: the cluster is whole, so it answers.
+// retryUntilDone calls a function until it succeeds, is refused, or a minute has passed. All nodes are ready, so they should answer.
 func again(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -44,7 +44,8 @@ func again(ctx context.Context, do func() error) error {
 	}
 }
 
-func (c *Clients) readBooks(ctx context.Context, books *check.Books) error {
+// readFinalState reads the report and the budget of each campaign, and the balance of each vendor, from all nodes in turn.
+func (c *Clients) readBooks(ctx context.Context, final *check.Books) error {
 	accepted := time.Now()
 	for i, campaign := range c.h.Campaigns() {
 		node := i % len(c.o.Nodes)
@@ -53,13 +54,13 @@ func (c *Clients) readBooks(ctx context.Context, books *check.Books) error {
 			if err == nil && r.through.Before(accepted) {
 				err = fmt.Errorf("the report of %s is complete through %v only, want %v", campaign.Name, r.through, accepted)
 			}
-			books.Reports[campaign] = r.ReportRead
+			final.Reports[campaign] = r.ReportRead
 			return err
 		})
 		if err == nil {
 			err = again(ctx, func() error {
 				r, err := c.readBudget(node, campaign)
-				books.Budgets[campaign] = r
+				final.Budgets[campaign] = r
 				return err
 			})
 		}
@@ -70,7 +71,7 @@ func (c *Clients) readBooks(ctx context.Context, books *check.Books) error {
 	for i, v := range c.h.Vendors {
 		err := again(ctx, func() error {
 			r, err := c.readWallet(i%len(c.o.Nodes), v)
-			books.Balances[v] = r.Balance
+			final.Balances[v] = r.Balance
 			return err
 		})
 		if err != nil {
@@ -80,8 +81,8 @@ func (c *Clients) readBooks(ctx context.Context, books *check.Books) error {
 	return nil
 }
 
-// resend reports every acknowledged body once more and asks for details: each event has to be known already.
-func (c *Clients) resend(ctx context.Context, books *check.Books) error {
+// resend sends every acknowledged body once more and asks for details: the node has to know each event already.
+func (c *Clients) resend(ctx context.Context, final *check.Books) error {
 	next := make(chan *history.Body)
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -95,8 +96,8 @@ func (c *Clients) resend(ctx context.Context, books *check.Books) error {
 					return err
 				})
 				mu.Lock()
-				books.Resent += len(b.Events)
-				books.Lost = append(books.Lost, lost...)
+				final.Resent += len(b.Events)
+				final.Lost = append(final.Lost, lost...)
 				failed = errors.Join(failed, err)
 				mu.Unlock()
 			}
@@ -116,7 +117,7 @@ func (c *Clients) resend(ctx context.Context, books *check.Books) error {
 func (c *Clients) unknownTo(node int, b *history.Body) ([]string, error) {
 	got := c.auctionCall(c.http, node, "/v2/events?detail=true", text(b))
 	if got.status != http.StatusOK {
-		err := fmt.Errorf("reporting body %d again: %v", b.Number, got)
+		err := fmt.Errorf("sending body %d again: %v", b.Number, got)
 		if got.outcome() == history.Refused {
 			err = fmt.Errorf("%w: %w", errRefused, err)
 		}
@@ -135,7 +136,7 @@ func (c *Clients) unknownTo(node int, b *history.Body) ([]string, error) {
 		case i >= len(list) || list[i].ID != e.ID:
 			return nil, fmt.Errorf("no detail of %s[%d] %s in %.300s", history.Names[e.Array], i, e.ID, got.body)
 		case list[i].Status != "duplicate":
-			lost = append(lost, fmt.Sprintf("%s %s of body %d, acknowledged at %v: %q when it was reported again", history.Names[e.Array], e.ID, b.Number, b.Acked, list[i].Status))
+			lost = append(lost, fmt.Sprintf("%s %s of body %d, acknowledged at %v: %q when it was sent again", history.Names[e.Array], e.ID, b.Number, b.Acked, list[i].Status))
 		}
 	}
 	return lost, nil
