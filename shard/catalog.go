@@ -114,7 +114,7 @@ func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
 	}
 	put := command.PutProducts{Marketplace: p.Marketplace}
 	for i := range p.Products { // In the order of the command, because the order of a map differs between replicas.
-		if x, waits := after[p.Products[i].ID]; waits {
+		if x, pending := after[p.Products[i].ID]; pending {
 			put.Products = append(put.Products, x)
 			delete(after, x.ID)
 		}

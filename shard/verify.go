@@ -98,7 +98,7 @@ func (a *auditor) line(l *ledger.Line) error {
 	if l.Amount < 0 || l.Amount > l.Price {
 		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
 	}
-	if b, told := a.budgets[l.Campaign]; told {
+	if b, known := a.budgets[l.Campaign]; known {
 		if left, limited := b.Left(); limited && l.Amount > left {
 			return fmt.Errorf("line %d charges %d of a budget that has %d left", l.Seq, l.Amount, left)
 		}
