@@ -82,7 +82,7 @@ func TestTableOffer(t *testing.T) {
 			break
 		}
 		if got := entry&offered != 0; got != (entry&ordinalMask == 13) {
-			t.Errorf("entry %d offered: %v", entry&ordinalMask, got)
+			t.Errorf("entry %d has had a bid: %v", entry&ordinalMask, got)
 		}
 	}
 }
