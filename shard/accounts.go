@@ -9,25 +9,26 @@ import (
 
 // Bounds of accounts.
 const (
-	WalletsMax  = 3      // BOUND: wallets of a vendor, the default one included.
-	AccountsMax = 10_000 // BOUND: ledger accounts of a marketplace in one group; all are held in memory.
+	WalletsMax  = 3      // BOUND: wallets of a vendor, the default wallet included.
+	AccountsMax = 10_000 // BOUND: ledger accounts of a marketplace in one group; memory holds all of them.
 )
 
-// owner is whose accounts are counted: a vendor's, or, without a vendor, a marketplace's.
+// accountHolder is the holder whose accounts are counted: a vendor, or, with an empty vendor, a marketplace.
 type owner struct {
 	marketplace uint16
 	vendor      string
 }
 
-// countAccount counts an account that was added. The default wallet does not count: every vendor has one, whether it is
-// stored already or not.
+// countAccount counts an account that was added. The default wallet is not counted, because every vendor has one,
+// whether it is stored already or not.
 func (m *Machine) countAccount(w *ledger.Wallet) {
 	if !w.Default {
 		m.opened[owner{w.Marketplace, w.VendorID}]++
 	}
 }
 
-// openAccount makes a wallet or a ledger account, or keeps the default wallet of a vendor before its first deposit.
+// openAccount creates a wallet or a ledger account. For the id of a vendor's default wallet it stores that wallet,
+// which otherwise happens at its first deposit or campaign.
 func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	if a.VendorID == "" {
 		return m.openLedgerAccount(a)
@@ -51,8 +52,8 @@ func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	return m.addAccount(a, WalletsMax-1)
 }
 
-// openLedgerAccount makes a ledger account. Its id follows from its name, so the request tells a repetition from a name
-// that is taken.
+// openLedgerAccount creates a ledger account. Its id follows from its name, so only the request id distinguishes a
+// repeat, which succeeds, from a second account of the same name, which is refused as AlreadyExists.
 func (m *Machine) openLedgerAccount(a *command.OpenAccount) command.Result {
 	if a.Name == "" || a.Currency == "" || a.Account != ids.LedgerAccountOf(a.Marketplace, a.Name) {
 		return refused(command.Invalid, 0)
@@ -89,7 +90,8 @@ func (m *Machine) accountOf(marketplace uint16, id ids.UUID) *wallet {
 	return nil
 }
 
-// enter lists the last line of the journal under an account, with what the line has no room for.
+// addEntry lists the last journal line under an account, with the other account and the description, which the line
+// does not store.
 func (m *Machine) enter(w *wallet, other ids.UUID, description string) {
 	if m.state.level >= command.LevelWallets {
 		m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
@@ -100,8 +102,9 @@ func appendEntry(dst []byte, other ids.UUID, description string) []byte {
 	return command.AppendText(append(dst, other[:]...), description)
 }
 
-// noteEmptied leaves a reminder when a change has brought a wallet to zero or below and that stops its campaigns. The
-// reminder stays until ForgetEmptied: who stores the notice of it may fail and begin anew.
+// recordEmptied stores a reminder when a change has brought a wallet to zero or below and thereby stops its campaigns.
+// before is the balance before the change. The reminder stays until ForgetEmptied, so that a node which fails while it
+// stores the notice to the vendor can start again.
 func (m *Machine) noteEmptied(w *wallet, before money.Micros) {
 	if before <= 0 || w.Balance > 0 || m.state.level < command.LevelWallets || w.VendorID == "" || m.tenant(w.Marketplace).postPaid {
 		return
@@ -111,7 +114,8 @@ func (m *Machine) noteEmptied(w *wallet, before money.Micros) {
 	m.put(keyEmptied(nil, w.Marketplace, w.ID, w.Emptied), command.AppendMillis(nil, m.state.now))
 }
 
-// forgetEmptied takes a reminder away; one that is gone already is a repetition.
+// forgetEmptied deletes a reminder. It succeeds when the reminder is already deleted, because the command may be a
+// repeat.
 func (m *Machine) forgetEmptied(f *command.ForgetEmptied) command.Result {
 	m.put(keyEmptied(nil, f.Marketplace, f.Wallet, f.Number), nil)
 	return command.Result{}

@@ -5,8 +5,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// advance moves the clock's consequences: budget periods, dedup horizons, remembered request ids and
-// attempts.
+// advance applies what the passing of time changes: it starts budget periods and drops dedup keys, request ids, staged
+// uploads and attempts that are too old.
 func (m *Machine) advance(a *command.Advance) command.Result {
 	for _, p := range a.Periods {
 		m.roll(p)
@@ -16,8 +16,8 @@ func (m *Machine) advance(a *command.Advance) command.Result {
 	return command.Result{}
 }
 
-// roll starts the budget periods that a marketplace has reached. Numbers only grow: a proposer whose time zone data or
-// clock is behind changes nothing.
+// roll starts the budget periods that a marketplace has reached. Period numbers only grow, so a proposer whose time
+// zone data or clock is behind changes nothing.
 func (m *Machine) roll(p command.Periods) {
 	t := m.tenant(p.Marketplace)
 	now := command.Periods{
@@ -47,7 +47,7 @@ func (m *Machine) roll(p command.Periods) {
 	}
 }
 
-// periodNumber is the number of the current period of a kind. A total budget has one period for ever.
+// periodNumber returns the number of the current period of a kind. A total budget has a single period, number 0.
 func periodNumber(p *command.Periods, kind market.Period) uint32 {
 	switch kind {
 	case market.Daily:

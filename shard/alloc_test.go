@@ -16,7 +16,7 @@ func TestEventsHardlyAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { r.Machine.Apply(batch, repeat) }); n != 1 {
 		t.Errorf("50 repeated clicks: %v allocations, want 1, the answer", n)
 	}
-	// What is left is the growth of the dedup maps, which comes in steps.
+	// The dedup maps still allocate when they grow, which happens in steps.
 	if n := testing.AllocsPerRun(1_000, func() { r.Machine.Apply(batch, c.renew()) }); n > 15 {
 		t.Errorf("50 new clicks: %v allocations on average, want at most 15", n)
 	}

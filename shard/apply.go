@@ -6,12 +6,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// Apply applies one command and returns its answer: command.ReadEventResults reads that of an Events command,
-// command.ReadResult all others. It never fails: a command that cannot be read is answered with Invalid and changes
-// nothing. OWNERSHIP: the answer belongs to the caller.
+// Apply applies one command and returns its encoded answer. command.ReadEventResults reads the answer to an Events
+// command, command.ReadSegmentResult that to a CommitSegment, and command.ReadResult all others. Apply never fails: a
+// command that cannot be read is answered with Invalid and changes nothing. OWNERSHIP: the answer belongs to the
+// caller.
 //
-// It panics on an intact command of a version it does not know: skipping what other replicas apply would make this one
-// differ from them, so the node has to stay out until it is upgraded.
+// Apply panics on an intact command of a version that this binary does not know. Skipping a command that other replicas
+// apply would make this replica differ from them, so the node must not run until it is upgraded.
 func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	m.b = b
 	c, err := command.Open(cmd)
@@ -22,13 +23,13 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.state.now = max(m.state.now, c.NowMillis)
-	if c.Needs > m.state.level { // A proposer does not let it come to this.
+	if c.Needs > m.state.level { // A defect of the proposer, which checks command.Needs first.
 		return answer(refused(command.TooEarly, 0))
 	}
 	if c.Op == command.OpEvents {
 		return m.applyEvents(&c)
 	}
-	managed := c // The generic calls let their command escape to the heap; an Events command stays on the stack.
+	managed := c // The generic calls below make their command escape to the heap; the copy keeps an Events command on the stack.
 	if managed.Attempted {
 		return m.once(&managed)
 	}
@@ -49,7 +50,8 @@ func refused(why command.Refusal, index int) command.Result {
 	return command.Result{Refusal: why, Index: index}
 }
 
-// manage applies the commands that are answered by a Result. A command that this group does not carry is a defect of the proposer.
+// manage applies the commands that are answered by a Result. A command for data that this group does not carry is a
+// defect of the proposer and is refused as Invalid.
 func (m *Machine) manage(c *command.Command) command.Result {
 	switch c.Op {
 	case command.OpNoop:
@@ -95,6 +97,7 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	}
 }
 
+// applyIfCarried is applyDecoded for a command on data that only some groups carry; it refuses it as Invalid elsewhere.
 func only[T any](carried bool, c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
 	if !carried {
 		return refused(command.Invalid, 0)
@@ -102,6 +105,7 @@ func only[T any](carried bool, c *command.Command, read func(*command.Command) (
 	return decoded(c, read, do)
 }
 
+// applyDecoded decodes a command and applies it; it refuses one that cannot be decoded as Invalid.
 func decoded[T any](c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
 	x, err := read(c)
 	if err != nil {

@@ -2,42 +2,45 @@ package shard
 
 import "github.com/gavel-ads/gavel/shard/command"
 
-// attempts remembers what the last attempts at management commands were answered, so that a repeat gets the first answer and
-// changes nothing.
+// attempts remembers the answers to the last attempts at management commands (command.Attempt), so that a repeat gets
+// the first answer and changes nothing.
 //
-// How old can a repeat be? Its proposer gives up after some seconds, but bytes that lie in a connection to a process that is
-// stopped are read when it goes on, which may be days later, and by then it may lead. So no time of remembering is long
-// enough by itself: what is forgotten has to be refused. One comparison decides both, and it needs a measure of age that
-// nothing but the log moves. The state clock is none: it follows the clock that is furthest ahead, jumps with it, and then
-// stands still until the others have caught up, and everything that was made meanwhile would be of one age. Hence turns:
-// every attempt that is applied is one turn, and every tick of the leader (Advance) counts turnsOfTick.
+// A repeat can be of any age. Its proposer gives up after some seconds, but bytes in a connection to a stopped process
+// are read when that process continues, which may be days later, and by then it may be the leader. So no retention time
+// is long enough by itself: a repeat of an attempt that is no longer remembered must be refused. One comparison decides
+// both, and it needs a measure of age that only the log moves. The state clock is no such measure: it follows the clock
+// that is furthest ahead, jumps with it, and then stands still until the other clocks have caught up, so all attempts
+// of that time would have the same age. Therefore age is counted in turns: each applied attempt is one turn, and each
+// Advance (the leader's tick) is turnsOfTick turns.
 //
-// A command tells the turn that its proposer had seen when it was made; all its repeats tell the same one. It is remembered
-// under the turn at which it is applied, which is later. So once that turn is attemptsKept turns ago, what every repeat has
-// seen is longer ago than that, and it is refused: Expired, without effect, and its proposer says that the outcome is unknown.
+// A command carries the turn that its proposer had seen when it made the command; all repeats carry the same turn. The
+// attempt is remembered under the turn at which it is applied, which is later. So when the attempt is dropped,
+// attemptsKept turns after it was applied, the turn seen by every repeat is older than that. Such a repeat is refused
+// as Expired, without effect, and its proposer reports that the outcome is unknown.
 //
-// INVARIANT: no attempt is applied twice, however late its repeat comes, whatever clocks say.
-// INVARIANT: an attempt that comes within attemptsKept turns of its making is not refused for its age.
-// BOUND: attemptsKept attempts, because each takes at least a turn: about 9 MB of memory in a group and 4 MB of state, and
-// hardly anything in a group that nobody manages, where ticks let them go. There is no other bound to run into.
+// INVARIANT: no attempt is applied twice, however late its repeat comes and whatever the clocks say.
+// INVARIANT: an attempt that arrives within attemptsKept turns of its making is not refused for its age.
+// BOUND: attemptsKept attempts, because each takes at least a turn: about 9 MB of memory and 4 MB of state in a group,
+// and almost nothing in a group without management commands, because ticks drop old attempts there too.
 //
-// Why it is enough: a proposer has 5 s (node/cluster.ProposeTimeout). 65,536 turns are 64 s at four ticks a second,
-// 26 s with 1,500 changes a second beside them, and 5 s only at 12,000 changes a second in one group, which is more
-// than it can apply to durable state. A copy that lags behind its group by as much cannot answer a change in time anyway.
+// attemptsKept is large enough: a proposer waits at most 5 s (node/cluster.ProposeTimeout). 65,536 turns are 64 s at
+// four ticks a second, 26 s with 1,500 additional changes a second, and 5 s only at 12,000 changes a second in one
+// group, which is more than it can apply to durable state. A replica that lags its group by that much cannot answer a
+// change in time anyway.
 //
-// Rejected: a day of ids as for deposits (170 million at 2,000 changes a second); the hash of the command instead of an id (two
-// equal changes with another in between are two changes); a deadline by the proposer's clock (P16: a wrong one would refuse
-// everything or nothing).
+// Rejected: remembering ids for a day, as for deposits (170 million ids at 2,000 changes a second); the hash of the
+// command instead of an id (two equal changes with another one between them are two changes); a deadline by the
+// proposer's clock (a wrong clock would refuse everything or nothing: promise P16, clock skew).
 type attempts struct {
 	answers map[[16]byte]string
 	order   []attempt // Oldest first.
 }
 
-// attempt is one that is remembered.
+// attempt is an attempt that is remembered.
 type attempt struct {
 	turn uint64
 	id   [16]byte
-	hash uint64 // Of its record.
+	hash uint64 // Hash of its stored record.
 }
 
 const (
@@ -52,12 +55,13 @@ func (a *attempts) remember(turn uint64, id [16]byte, answer string, hash uint64
 	a.order = append(a.order, attempt{turn, id, hash})
 }
 
-// once applies an attempt, unless it is a repeat or too old to know.
+// applyIdempotent applies an attempt. It returns the first answer to a repeat, and refuses as Expired an attempt that
+// is so old that it may have been applied and dropped from memory.
 func (m *Machine) once(c *command.Command) []byte {
 	if first, repeated := m.attempts.answers[c.Attempt.ID]; repeated {
 		return []byte(first)
 	}
-	if c.Attempt.Seen > m.state.turn { // A defect of the proposer: its copy was ahead of the log.
+	if c.Attempt.Seen > m.state.turn { // A defect of the proposer: it claims to have seen a turn that is not in the log yet.
 		return answer(refused(command.Invalid, 0))
 	}
 	if m.state.turn-c.Attempt.Seen > attemptsKept {
@@ -71,7 +75,7 @@ func (m *Machine) once(c *command.Command) []byte {
 	return got
 }
 
-// pass lets turns go by and forgets the attempts whose repeats are refused from now on.
+// advanceTurn adds turns and drops the attempts whose repeats are refused as Expired from now on.
 func (m *Machine) pass(turns uint64) {
 	if m.state.level < command.LevelAttempts {
 		return
@@ -89,6 +93,6 @@ func (m *Machine) pass(turns uint64) {
 		old++
 	}
 	if a.order = a.order[old:]; len(a.order) == 0 && old > 0 {
-		*a = newAttempts() // A map never shrinks.
+		*a = newAttempts() // A map never shrinks, so a new one frees the memory.
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// managed is a group with one campaign, at the newest level, with the means to change it.
+// managed is a group with one campaign at the newest feature level, and helpers to change the campaign.
 type managed struct {
 	*testing.T
 	*shardtest.Replica
@@ -25,7 +25,7 @@ func newManaged(t *testing.T) *managed {
 	return m
 }
 
-// patch makes a new attempt to change the budget.
+// patch returns a new attempt to change the budget.
 func (m *managed) patch(budget int64) []byte {
 	m.last++
 	a := command.Attempt{Seen: m.turn()}
@@ -51,7 +51,7 @@ func (m *managed) want(when string, cmd []byte, why command.Refusal, budget int6
 	expect(m.T, when+", budget", c.Money.Amount, micros(budget))
 }
 
-// ticks lets the leader's clock tick.
+// ticks applies n Advance commands.
 func (m *managed) ticks(n int) {
 	tick := command.AppendAdvance(nil, benchNow, &command.Advance{})
 	for range n {
@@ -66,7 +66,7 @@ func (m *managed) remembered() (n int) {
 	return n
 }
 
-// Somebody changes a budget, somebody else changes it again, and then a repeat of the first change arrives.
+// A budget is changed twice by different proposers, and then a repeat of the first change arrives.
 func TestARepeatDoesNotUndoALaterChange(t *testing.T) {
 	m := newManaged(t)
 	first, second := m.patch(200), m.patch(300)
@@ -86,7 +86,8 @@ func TestARepeatDoesNotUndoALaterChange(t *testing.T) {
 	m.want("a new attempt at the same", m.patch(200), command.Done, 200)
 }
 
-// A refused attempt stays refused: its proposer was told so, although it could be carried out by now.
+// A repeat of a refused attempt is refused again, also when it could be applied by now, because the proposer has
+// already received the refusal.
 func TestARefusedAttemptIsNotTriedAgain(t *testing.T) {
 	m := newManaged(t)
 	other := command.PatchCampaign{Campaign: ids.UUID{9}, Marketplace: 1, Active: new(false)}
@@ -101,7 +102,8 @@ func TestARefusedAttemptIsNotTriedAgain(t *testing.T) {
 	expect(t, "a campaign that is not there", result(t, m.Do(patch)).Refusal, command.NotFound)
 }
 
-// A command that was made long ago and arrives for the first time is refused too: nobody can know that it is the first.
+// A command that was made long ago and arrives for the first time is refused too, because the machine cannot know that
+// it is the first time.
 func TestALateAttemptIsRefused(t *testing.T) {
 	m := newManaged(t)
 	late := m.patch(200)
@@ -113,8 +115,8 @@ func TestALateAttemptIsRefused(t *testing.T) {
 	m.want("of a copy that cannot be", ahead, command.Invalid, 150)
 }
 
-// So many attempts that only their number lets the first be forgotten: the state stays bounded, no clock moves, and what is
-// forgotten is refused.
+// After more attempts than are kept, the first ones are dropped although no clock has moved: the state stays bounded,
+// and repeats of the dropped ones are refused.
 func TestAttemptsAreBounded(t *testing.T) {
 	const kept = 65_536
 	m := newManaged(t)
@@ -140,7 +142,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	expect(t, "remembered when nobody manages", m.remembered(), 0)
 }
 
-// Below the level nothing is remembered, and what counts turns is not stored: the state is that of an older binary.
+// Below the level no attempt is remembered and turns are not stored, so the state equals that of an older binary.
 func TestAttemptsNeedTheirLevel(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelRequests))

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// sink is a batch that takes everything and keeps nothing: what is left is the machine's own work. No key is ever found,
-// which is right for events that are all new.
+// sink is a batch that discards all writes, so that only the work of the machine is measured. It finds no key, which is
+// right for events that are all new.
 type sink struct{ *shardtest.KV }
 
 func (sink) Set(_, _ []byte)         {}
@@ -23,8 +23,8 @@ func (sink) DeleteRange(_, _ []byte) {}
 
 const benchNow = 1_795_132_800_000
 
-// clicks makes commands of 50 charged clicks each on a few campaigns, every one with a token of its own. Renew gives
-// them new ids and tokens.
+// clicks builds commands of 50 charged clicks each on a few campaigns, every click with its own token. renew gives them
+// new ids and tokens.
 type clicks struct {
 	e   command.Events
 	cmd []byte
@@ -54,7 +54,7 @@ func (c *clicks) renew() []byte {
 	return c.cmd
 }
 
-// fund opens a machine with eight campaigns of one rich vendor.
+// fund opens a machine with eight campaigns of one vendor with a high balance.
 func fund(tb testing.TB) *shardtest.Replica {
 	r := open(tb, shardtest.NewKV())
 	r.Do(command.AppendAdjustWallet(nil, benchNow, &command.AdjustWallet{
@@ -66,7 +66,7 @@ func fund(tb testing.TB) *shardtest.Replica {
 	return r
 }
 
-// create encodes a campaign of one bid; n tells its id.
+// create encodes a campaign with one bid; n determines its id.
 func create(marketplace uint16, vendor string, n byte, budget int64) []byte {
 	c := campaign(marketplace, vendor, n)
 	c.Budget = micros(budget)
@@ -80,7 +80,7 @@ func BenchmarkApply(b *testing.B) {
 		r, c := fund(b), newClicks()
 		b.ReportAllocs()
 		var charged int
-		var ready [256][]byte // Made in advance: stopping the clock for every command costs more than one takes.
+		var ready [256][]byte // Built in advance, because stopping the timer for every command takes longer than a command.
 		for b.Loop() {
 			next := charged / 50 % len(ready)
 			if next == 0 {
@@ -117,8 +117,8 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*r.KV.Len()), "ns/record")
 }
 
-// BenchmarkAttempt is what it costs to remember a management command: changes of a bid by themselves, and as attempts with as
-// many remembered as can be.
+// BenchmarkAttempt measures the cost of remembering management commands: changes of a bid without an attempt, and as
+// attempts while the maximum number of attempts is remembered.
 func BenchmarkAttempt(b *testing.B) {
 	for _, attempted := range []bool{false, true} {
 		b.Run(fmt.Sprint("attempted=", attempted), func(b *testing.B) {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// newBids checks the bids of a new campaign.
+// newBids checks the bids of a new campaign and returns the reason and index of the first that is refused.
 func (m *Machine) newBids(bids []market.Bid) (why command.Refusal, index int) {
 	if len(bids) > BidsMax {
 		return command.TooMany, BidsMax
@@ -39,7 +39,7 @@ func (m *Machine) addBid(c *campaign, b *market.Bid) {
 	m.changed = true
 }
 
-// putBids adds bids to a campaign or replaces what may change of existing ones, all or nothing.
+// putBids adds bids to a campaign or replaces the changeable members of existing bids, all or nothing.
 func (m *Machine) putBids(p *command.PutBids) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {
@@ -67,8 +67,8 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 	return command.Result{FirstOrdinal: first}
 }
 
-// checkBids checks what PutBids will do and returns the ordinal of the first new bid, or, when none is new, that of the
-// first: so a repeat of a command that only adds answers alike.
+// checkBids checks a PutBids before anything is changed. It returns the ordinal of the first new bid, or, when no bid
+// is new, the ordinal of the first bid, so that a repeat of a command that only adds bids gets the same answer.
 func (m *Machine) checkBids(c *campaign, bids []market.Bid) (first uint32, why command.Refusal, index int) {
 	within := make(map[ids.UUID]bool, len(bids))
 	alive, fresh := int(c.bids), false
@@ -116,7 +116,8 @@ func (m *Machine) bidOf(c *campaign, id ids.UUID) (b market.Bid, found bool) {
 	return mustBid(stored), true
 }
 
-// replaceBid changes what may change of a bid; target, ordinal and creation stay. A tombstone stays as it is.
+// replaceBid replaces the changeable members of a bid; target, ordinal and creation time stay. A deleted bid is not
+// changed.
 func (m *Machine) replaceBid(c *campaign, old market.Bid, b *market.Bid) {
 	if old.Deleted {
 		return
@@ -136,7 +137,8 @@ func (m *Machine) storeBid(c *campaign, b *market.Bid) {
 	m.changed = true
 }
 
-// patchBid changes members of a bid. Members that it does not name stay as they are, whatever the proposer has seen.
+// patchBid changes the named members of a bid. All other members keep their current value, even when the proposer has
+// seen an older one.
 func (m *Machine) patchBid(p *command.PatchBid) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {

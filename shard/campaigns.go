@@ -9,7 +9,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// createCampaign adds a campaign with its bids. Repeated with the same id it changes nothing and answers alike.
+// createCampaign adds a campaign with its bids. When the id is taken by a campaign of the same vendor, the command is a
+// repeat: it changes nothing and gets the first answer.
 func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	c := &campaign{Campaign: x.Campaign}
 	if old := m.byID[c.ID]; old != nil {
@@ -60,7 +61,8 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	return command.Result{FirstOrdinal: c.firstBid}
 }
 
-// admit adds a campaign to memory and to the auctions. REQUIRES: its ordinal is the next one; its wallet is set.
+// addCampaign adds a campaign to memory and to the auctions. REQUIRES: its ordinal is the next one, and its wallet is
+// set.
 func (m *Machine) admit(c *campaign) {
 	m.campaigns = append(m.campaigns, c)
 	m.byID[c.ID] = c
@@ -74,8 +76,9 @@ func (m *Machine) keepCampaign(c *campaign) {
 	m.put(keyCampaign(nil, c.Ordinal), appendCampaign(nil, c))
 }
 
-// patchCampaign changes a campaign, unless members that the change is built on have changed meanwhile. Terminated is final;
-// terminating again is a repeat and changes nothing.
+// patchCampaign changes a campaign. It refuses the command as Conflict when the members named in its Expectation have
+// other values than the proposer read. Terminated is final: terminating a campaign again is a repeat and changes
+// nothing, and any other patch is refused as WrongState.
 func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	c := m.campaignOf(p.Marketplace, p.Campaign)
 	if c == nil {
@@ -134,7 +137,7 @@ func assign[T any](dst, src *T) {
 	}
 }
 
-// repoint lets a campaign be paid by another wallet of its vendor. What was charged stays charged to the old one.
+// changeWallet makes another wallet of the vendor pay for a campaign. Past charges stay with the old wallet.
 func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
 	w, why := m.walletFor(c.Marketplace, c.VendorID, id)
 	if why != command.Done || w == c.wallet {
@@ -150,8 +153,9 @@ func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
 	return command.Done
 }
 
-// rebase changes the length of a budget. What was spent in the old period counts as spent in the new one, and a total
-// budget counts all that was ever spent: a change of the period never gives money twice.
+// changePeriod changes the length of a budget period. What was spent in the old period counts as spent in the new one,
+// and a total budget counts everything that was ever spent, so a change of the period never makes a budget available
+// twice.
 func (m *Machine) rebase(c *campaign, kind market.Period) {
 	c.Period = kind
 	c.budget.Period = periodNumber(&m.tenant(c.Marketplace).periods, kind)

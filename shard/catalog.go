@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// categoryDepthMax bounds the walk to the root of a category tree. No shop's tree is a tenth as deep, and without a
-// bound a chain of thousands would make one command read millions of records.
+// categoryDepthMax bounds the walk to the root of a category tree. BOUND: real trees have fewer than ten levels;
+// without a bound, a chain of thousands of categories would make one command read millions of records.
 const categoryDepthMax = 64
 
 // putCategories adds or replaces categories, all or nothing. Parents need not exist yet.
@@ -32,7 +32,7 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 			return refused(why, i)
 		}
 		if why == command.TooMany {
-			deep = refused(why, i) // Perhaps it only hangs on a cycle that another element closes: that one is to blame.
+			deep = refused(why, i) // Another element may close a cycle above this one; then that element is reported, as Cycle.
 		}
 	}
 	if deep.Refusal != command.Done {
@@ -46,7 +46,8 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 	return command.Result{}
 }
 
-// ascends walks from a category to its root and refuses when that comes back to the category.
+// checkAncestors walks from a category to its root. It returns Cycle when the walk comes back to the category, and
+// TooMany when the root is further than categoryDepthMax.
 func (t *txn) ascends(marketplace uint16, c *market.Category) command.Refusal {
 	key := keyCatalog(nil, tableCategory, marketplace, c.ID)
 	stored, found := t.get(key) // A later element of the command may have replaced c.
@@ -91,8 +92,8 @@ func (m *Machine) putProducts(p *command.PutProducts) command.Result {
 	return command.Result{}
 }
 
-// patchProducts changes members of products, all or nothing. Members that are not named stay as they are, whatever the
-// proposer has seen.
+// patchProducts changes the named members of products, all or nothing. All other members keep their current value, even
+// when the proposer has seen an older one.
 func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
 	after := make(map[string]market.Product, len(p.Products))
 	for i := range p.Products {
@@ -112,8 +113,8 @@ func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
 		after[patch.ID] = x
 	}
 	put := command.PutProducts{Marketplace: p.Marketplace}
-	for i := range p.Products { // In the order of the command: that of a map is another one on every replica.
-		if x, waits := after[p.Products[i].ID]; waits {
+	for i := range p.Products { // In the order of the command, because the order of a map differs between replicas.
+		if x, pending := after[p.Products[i].ID]; pending {
 			put.Products = append(put.Products, x)
 			delete(after, x.ID)
 		}
@@ -121,10 +122,10 @@ func (m *Machine) patchProducts(p *command.PatchProducts) command.Result {
 	return m.putProducts(&put)
 }
 
-// moveVendors changes under which vendors a product is listed.
+// moveVendors changes the vendors under which a product is listed.
 //
-// INVARIANT: a product that is stored has an entry under each of its vendors, and no other: so nothing has to be read of
-// those that stay, or of those that come.
+// INVARIANT: a stored product has exactly one entry under each of its vendors and no others. So an entry that stays or
+// is added needs no read of the stored state.
 func (m *Machine) moveVendors(marketplace uint16, product string, from, to []string) {
 	key := func(v string) []byte { return append(keyOfVendor(nil, tableVendorItem, marketplace, v), product...) }
 	for _, v := range from {
@@ -167,8 +168,9 @@ func (m *Machine) deleteCatalog(x *command.DeleteCatalog) command.Result {
 
 func isID(id string) bool { return id != "" && len(id) <= textMax }
 
-// The must functions read stored values. Unreadable ones panic: Load has read them all and checked the digest, so only
-// a defect or broken memory can bring one here, and every further step would spread it.
+// The must functions decode stored values and panic on one that cannot be decoded. Load has decoded all of them and
+// checked the digest, so only a defect or broken memory can cause this, and any further step could replicate the
+// damage.
 
 func mustCategory(b []byte) market.Category {
 	d := command.NewDecoder(b)

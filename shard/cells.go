@@ -4,11 +4,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// cellsMax bounds the counters kept in memory between batches, to about 16 MB.
+// cellsMax bounds the cells kept in memory between batches. BOUND: about 16 MB.
 const cellsMax = 1 << 16
 
-// cells are the counters being counted. A cell is read from the durable state when it is first touched, counted in
-// memory, and written once per batch; between batches it stays as a cache until there are too many.
+// cells caches the report counters that commands change. A cell is read from the durable state on first use, changed in
+// memory, and written once per batch. Between batches it stays in memory until there are more than cellsMax cells.
 type cells struct {
 	index map[string]int // By stored key.
 	all   []cell
@@ -17,14 +17,14 @@ type cells struct {
 
 type cell struct {
 	key   string
-	hash  uint64 // Of the stored form; 0 before the first.
+	hash  uint64 // Hash of the stored record; 0 when there is none.
 	dirty bool
 	rollup.Counters
 }
 
 func newCells() cells { return cells{index: make(map[string]int)} }
 
-// cell returns the counters stored under a key, to be added to. OWNERSHIP: valid until the next call.
+// cell returns the counters stored under a key so that the caller adds to them. OWNERSHIP: valid until the next call.
 func (m *Machine) cell(key []byte) *rollup.Counters {
 	i, known := m.cells.index[string(key)]
 	if !known {
@@ -33,7 +33,7 @@ func (m *Machine) cell(key []byte) *rollup.Counters {
 		if stored, found := m.b.Get(key); found {
 			c.hash = m.hashOf(key, stored)
 			if c.Decode(stored) != nil {
-				panic("shard: stored counters are unreadable")
+				panic("shard: stored counters cannot be decoded")
 			}
 		}
 		m.cells.all = append(m.cells.all, c)
@@ -58,7 +58,7 @@ func (m *Machine) flushCells() {
 	m.cells.dirty = m.cells.dirty[:0]
 }
 
-// settle forgets all cells when there are too many. REQUIRES: none is dirty.
+// evict drops all cells from memory when there are more than cellsMax. REQUIRES: none is dirty.
 func (c *cells) settle() {
 	if len(c.all) > cellsMax {
 		clear(c.index)

@@ -15,12 +15,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// logVariable names the log that a child process of TestAnotherProcessComesToTheSame replays.
+// logVariable is the environment variable with the path of the log that a child process of the test replays.
 const logVariable = "GAVEL_DETERMINISM_LOG"
 
-// TestAnotherProcessComesToTheSame replays one log in this process, in batches with restarts and snapshots at random indexes, and
-// in fresh processes with other numbers of processors: other seeds of maps, other memory. The digest must be the same at
-// every index (T2). Other versions are what golden logs stand for.
+// TestAnotherProcessComesToTheSame replays one log in this process, in batches with restarts and snapshots at random
+// indexes, and in new processes with other numbers of processors, which have other map seeds and memory layouts. The
+// digest must be the same at every index. TestGoldenLogs covers other versions of the binary.
 func TestAnotherProcessComesToTheSame(t *testing.T) {
 	if file := os.Getenv(logVariable); file != "" {
 		log, err := os.ReadFile(file)
@@ -54,40 +54,40 @@ func TestAnotherProcessComesToTheSame(t *testing.T) {
 	}
 }
 
-// randomLog makes commands of all kinds at the newest level.
+// randomLog builds commands of all kinds and ends at the newest level.
 func randomLog(commands int) (log []byte) {
-	dice := rand.New(rand.NewPCG(7, 2026))
-	g := shardtest.NewGenerator(func(n int, _ string) int { return dice.IntN(n) })
+	random := rand.New(rand.NewPCG(7, 2026))
+	g := shardtest.NewGenerator(func(n int, _ string) int { return random.IntN(n) })
 	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
 	for n := range commands {
-		g.Fixed = n < commands/2 // The level rises when there is something that a new level tells of.
+		g.Fixed = n < commands/2 // The level rises only when there are campaigns and balances that a new level writes into the journal.
 		add(g.Step().Command)
 	}
 	add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: command.LevelNewest}))
-	for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+	for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
 		add(cmd)
 	}
 	return log
 }
 
-// digestsOf applies a log and returns the digest after every command, or, with dice, after every batch: of random size, with
-// restarts and installed snapshots in between. Commands inside a batch have no digest.
-func digestsOf(t *testing.T, log []byte, dice *rand.Rand) (digests []string) {
+// digestsOf applies a log and returns the digest after every command or, if random is not nil, after every batch of
+// random size, with restarts and installed snapshots between them. Commands inside a batch have no digest.
+func digestsOf(t *testing.T, log []byte, random *rand.Rand) (digests []string) {
 	r := open(t, shardtest.NewKV())
 	for len(log) > 0 {
 		size, k := binary.Uvarint(log)
 		r.Apply(log[k : k+int(size)])
 		log = log[k+int(size):]
-		if dice != nil && dice.IntN(4) > 0 && len(log) > 0 {
+		if random != nil && random.IntN(4) > 0 && len(log) > 0 {
 			digests = append(digests, "")
 			continue
 		}
 		r.Commit()
 		digests = append(digests, fmt.Sprintf("%016x", r.Machine.Digest()))
-		if dice == nil {
+		if random == nil {
 			continue
 		}
-		switch dice.IntN(40) {
+		switch random.IntN(40) {
 		case 0:
 			r = open(t, r.KV.Copy()) // A restart, or another node.
 		case 1:

@@ -2,11 +2,12 @@ package shard
 
 import "github.com/cespare/xxhash/v2"
 
-// The digest is the xor of the hashes of all records. An xor can be maintained in any order, a record's old hash can be
-// taken out of it without reading the rest, and a range of records can be dropped when the xor of their hashes is kept
-// beside them. It finds divergence and rot, not forgery: the journal's chain is there for that.
+// The digest is the xor of the hashes of all records. An xor does not depend on the order of changes, the old hash of a
+// record can be removed without reading other records, and a range of records can be removed when the xor of their
+// hashes is stored. The digest detects divergence and corruption. It does not detect forgery; the journal's hash chain
+// does.
 
-// hashOf hashes one record, length of the key included, so that no two different records give the same input.
+// hashOf hashes one record. The input includes the length of the key, so that no two records have the same input.
 func (m *Machine) hashOf(key, value []byte) uint64 {
 	var h uint64
 	h, m.hash = recordHash(m.hash, key, value)
@@ -19,7 +20,7 @@ func recordHash(scratch, key, value []byte) (uint64, []byte) {
 	return xxhash.Sum64(scratch), scratch
 }
 
-// get returns a cold record as the batch left it so far. OWNERSHIP: valid until the next read of the batch.
+// get returns a cold record as the batch has left it so far. OWNERSHIP: valid until the next read of the batch.
 func (m *Machine) get(key []byte) (value []byte, found bool) {
 	if v, ok := m.overlay[string(key)]; ok {
 		return v, v != nil
@@ -43,8 +44,8 @@ func (m *Machine) put(key, value []byte) {
 	m.set(key, value)
 }
 
-// putOver is put of a value where the caller has just read what is stored: was is its hash, 0 when nothing was. A read costs
-// several times what a write does.
+// putOver is put for a caller that has just read the stored record. was is the hash of that record, 0 when there is
+// none. It saves a read, which costs several times as much as a write.
 func (m *Machine) putOver(key, value []byte, was uint64) {
 	m.digest ^= was
 	m.written = true
@@ -57,7 +58,7 @@ func (m *Machine) set(key, value []byte) {
 	m.b.Set(key, value)
 }
 
-// add writes a record that did not exist before and that no command of this batch reads back through get.
+// add writes a new record. REQUIRES: no command of this batch reads it through get.
 func (m *Machine) add(key, value []byte) (hash uint64) {
 	hash = m.hashOf(key, value)
 	m.digest ^= hash
@@ -66,7 +67,8 @@ func (m *Machine) add(key, value []byte) (hash uint64) {
 	return hash
 }
 
-// replace writes a record of which memory holds the truth; last is the hash of its stored form, 0 when there is none.
+// replace writes a hot record. last is the hash of its stored form, 0 when there is none. It returns the new hash and
+// writes nothing when the hash is unchanged.
 func (m *Machine) replace(key, value []byte, last uint64) (hash uint64) {
 	hash = m.hashOf(key, value)
 	if hash == last {

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// applyEvents counts and charges the records of one command, in order.
+// applyEvents counts and charges the records of one command in order.
 func (m *Machine) applyEvents(c *command.Command) []byte {
 	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !fits(&m.events) {
 		return answer(refused(command.Invalid, 0))
@@ -22,7 +22,7 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 	return command.AppendEventResults(make([]byte, 0, 8+4*len(m.results)), m.results)
 }
 
-// fits reports whether the product ids of all purchases may become part of keys.
+// productIDsFit reports whether the product ids of all purchases are short enough to become part of keys (textMax).
 func fits(e *command.Events) bool {
 	for i := range e.Records {
 		for j := range e.Records[i].Items {
@@ -34,7 +34,7 @@ func fits(e *command.Events) bool {
 	return true
 }
 
-// applyEvent decides what becomes of one event: too old, seen before, or new; and a new one is charged and counted.
+// applyEvent decides whether an event is too old, a duplicate or new, and charges and counts a new one.
 func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command.EventResult {
 	if r.OccurredMillis < m.state.now-event.CountMillis || r.Bucket < event.CountHorizon(m.state.now) {
 		return command.EventResult{Outcome: command.TooOld}
@@ -56,9 +56,10 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	return result
 }
 
-// met tells the auctions of an impression or click of a campaign with frequency caps, in the periods that the marketplace
-// has reached. What is counted lives in the memory of each node, because a lost count does little harm, and a counter for
-// every user in the state much. Conversions come with attribution.
+// recordExposure reports to the auctions an impression or click of a campaign with frequency caps, in the marketplace's
+// current periods. The counts are kept only in the memory of each node: a lost count does little harm, while a counter
+// for every user would make the replicated state large. Conversions are not counted, because purchases are not
+// attributed yet.
 func (m *Machine) met(c *campaign, r *command.EventRecord) {
 	p := &m.tenant(c.Marketplace).periods
 	x := market.Meeting{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
@@ -85,8 +86,8 @@ func (m *Machine) campaignOfToken(marketplace uint16, r *command.EventRecord) *c
 	return c
 }
 
-// charge charges a new event if it is the interaction that its token pays for, and files the decision: the first
-// report that gets here decides for the token, also when nothing was left to charge.
+// charge charges a new event if it is the interaction that its token pays for, and records the decision. The first
+// committed report decides for the token, also when budget or wallet had nothing left.
 func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResult {
 	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
 		return command.EventResult{Outcome: command.UnknownBid}
@@ -119,8 +120,8 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	return result
 }
 
-// charges reports whether the event is what its token pays for. CPA tokens are paid by an attributed purchase, never by
-// an event itself.
+// isChargeable reports whether the event is the interaction that its token pays for. A CPA token is paid by an
+// attributed purchase, never by an event itself.
 func charges(r *command.EventRecord) bool {
 	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
 		return false
@@ -146,7 +147,7 @@ func lineKind(k event.Kind) ledger.LineKind {
 	return ledger.ImpressionCharge
 }
 
-// journal appends a line.
+// journal appends a line and sets its number, time and hash chain.
 func (m *Machine) journal(l ledger.Line) {
 	m.state.lastLine++
 	l.Seq, l.Millis = m.state.lastLine, m.state.now
@@ -156,8 +157,8 @@ func (m *Machine) journal(l ledger.Line) {
 	m.add(m.key, m.value)
 }
 
-// count adds a new event to the counters: those of its campaign, by token or by external id, or else those of the
-// marketplace's events of no campaign; and a purchase also to those of its products.
+// count adds a new event to the counters of its campaign, which the token or an external id names, or else to the
+// marketplace's counters of events without a campaign. A purchase is also added to the counters of its products.
 func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord, charged money.Micros) {
 	var key []byte
 	switch {

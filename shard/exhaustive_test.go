@@ -10,38 +10,39 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// The small exhaustive model (T18): everything that can happen to a few commands between their clients and the books, breadth
-// first, with the real machine. The log is reduced to what it promises: what a leader took in is committed in order, unless the
-// leader is lost first, and then any beginning of it is. Everything else is left to chance: a client repeats whenever it
-// likes, what was sent arrives whenever it likes or never, and answers get lost.
+// These tests explore exhaustively, breadth first and with the real machine, everything that can happen to a few
+// commands between their clients and the state. The Raft log is reduced to its promise: entries that a leader has
+// appended are committed in order, or, if the leader is lost first, any prefix of them is. Everything else is
+// arbitrary: a client repeats at any time, a sent command arrives at any time or never, and answers get lost.
 
 const (
-	sendsMax   = 2 // Of one command.
+	sendsMax   = 2 // How often one command is sent.
 	crashesMax = 2
-	tailMax    = 3 // Entries that a leader took in and that are not committed.
+	tailMax    = 3 // Entries that a leader has appended and that are not committed.
 )
 
-// play is a number of clients with what each of them asks for, one after the other was answered.
+// explorer is a set of clients, each with commands that it sends one after the other, when the previous one was
+// answered.
 type play struct {
 	commands [][]byte
 	clients  [][]int // Indexes of commands.
 	start    func(*testing.T) *shardtest.Replica
-	// books checks the books after a log: the commands in their order, with the answers.
+	// checkLog checks the state after a log, given the commands in their order and the answers.
 	books func(r *shardtest.Replica, log string, answers [][]byte) error
-	// settled checks them when some commands were answered.
+	// checkAnswered checks the state when the marked commands were answered.
 	settled func(r *shardtest.Replica, answered []bool) error
 }
 
-// scene is a state of the whole. It is a key of a map.
+// searchState is a state of clients, network and log. It is used as a key of a map.
 type scene struct {
 	log, tail string // Commands: one byte each.
 	flying    [4]byte
 	sent      [4]byte
-	at        [3]byte // How many of its commands a client has answers to.
+	at        [3]byte // For each client, how many of its commands were answered.
 	crashes   byte
 }
 
-// next are all scenes that can follow.
+// next returns all states that can follow.
 func (p *play) next(s scene) (all []scene) {
 	for client, asks := range p.clients {
 		if at := int(s.at[client]); at < len(asks) && s.sent[asks[at]] < sendsMax {
@@ -62,7 +63,7 @@ func (p *play) next(s scene) (all []scene) {
 	if s.tail != "" {
 		n := s
 		n.log, n.tail = s.log+s.tail[:1], s.tail[1:]
-		all = append(all, n) // Nobody hears of it.
+		all = append(all, n) // The answer is lost.
 		for client, asks := range p.clients {
 			if at := int(s.at[client]); at < len(asks) && asks[at] == int(s.tail[0]) {
 				n.at[client]++
@@ -81,13 +82,13 @@ func (p *play) next(s scene) (all []scene) {
 	return all
 }
 
-// outcome is what a log leads to.
+// outcome is the result of a log.
 type outcome struct {
 	replica *shardtest.Replica // Never restarted.
 	answers [][]byte
 }
 
-// explore visits everything.
+// explore visits all reachable states.
 func (p *play) explore(t *testing.T) {
 	logs := map[string]outcome{"": {replica: p.start(t)}}
 	seen, queue := map[scene]bool{{}: true}, []scene{{}}
@@ -110,8 +111,8 @@ func (p *play) explore(t *testing.T) {
 	}
 }
 
-// lead returns what a log leads to. The last command is applied by a machine that was never restarted, and by one that was
-// restarted right before.
+// outcomeOf returns the result of a log. The last command is applied by a machine that was never restarted, and by one
+// that was restarted just before.
 func (p *play) lead(t *testing.T, logs map[string]outcome, log string) outcome {
 	if o, known := logs[log]; known {
 		return o
@@ -147,10 +148,11 @@ func (p *play) answered(s scene) []bool {
 	return all
 }
 
-// Two campaigns of one account, three reports of which two are of one token, two crashes: every token is charged once, by its
-// first report, never more than the price, the budget and the wallet have, and what was answered is there.
+// There are two campaigns of one account, three events of which two have the same token, and two crashes. Every token
+// is charged once, by its first event, and at most by the price and what budget and wallet have left; answered events
+// are kept.
 func TestEveryInterleavingOfThreeEvents(t *testing.T) {
-	const price, budget, funds = 60, 59, 90 // One less, because off by one shows there.
+	const price, budget, funds = 60, 59, 90 // The budget is one less than the price, to find off-by-one errors.
 	reports := []command.EventRecord{click(1, 1), click(2, 1), click(3, 2)}
 	var commands [][]byte
 	for i := range reports {
@@ -183,7 +185,7 @@ func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 	p.explore(t)
 }
 
-// charged says what a log of reports must have come to, with numbers of its own.
+// charged checks the result of a log of events against its own computation.
 func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, funds int) error {
 	seen, paid, spent := map[byte]bool{}, map[byte]bool{}, [2]int{}
 	for i := range log {
@@ -218,8 +220,8 @@ func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, 
 	return nil
 }
 
-// A manager changes a budget, is answered, and changes it again; another one switches the campaign off and on. Whatever arrives
-// late and again, the newest answered change is in force.
+// One client changes a budget, is answered, and changes it again; another one switches the campaign off and on.
+// Whatever arrives late or repeatedly, the newest answered change is in force.
 func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 	id := campaign(1, "v", 1).ID
 	patch := func(n byte, p command.PatchCampaign) []byte {

@@ -2,8 +2,8 @@ package shard
 
 import "slices"
 
-// expiring are the records that will not count for ever, by what they count for. It follows from the stored records, and
-// is kept beside them because a scan would not see the commands of the batch that is being applied.
+// expiring lists the records with an expiry time by kind, marketplace and class. It follows from the stored records. It
+// is kept in memory because a scan would not see the changes of the current batch.
 type expiring map[countKey][]expiry
 
 type expiry struct {
@@ -11,12 +11,12 @@ type expiry struct {
 	millis int64
 }
 
-// timing is a change of an expiring record that a command has staged; millis 0 drops the record's time.
+// expiryChange is a staged change of a record's expiry time; millis 0 removes the time.
 type timing struct {
 	class  countKey
 	id     string
 	millis int64
-	swept  bool // Deleted to make room: nobody but the feed is told.
+	swept  bool // The record was deleted because it had expired and its class was full; the feed must be informed.
 }
 
 func (e expiring) apply(x *timing) {
@@ -35,7 +35,7 @@ func (t *txn) expired(k countKey, except string) (all []string) {
 		if x.millis > t.m.state.now || x.id == except {
 			continue
 		}
-		stored, found := t.get(keyRecord(nil, k.kind, k.marketplace, x.id)) // This command may have changed it.
+		stored, found := t.get(keyRecord(nil, k.kind, k.marketplace, x.id)) // This command may have changed the record.
 		if !found {
 			continue
 		}
@@ -43,12 +43,12 @@ func (t *txn) expired(k countKey, except string) (all []string) {
 			all = append(all, x.id)
 		}
 	}
-	slices.Sort(all) // The order of arrival is not kept over a restart.
+	slices.Sort(all) // The order in memory is not the same after a restart.
 	return all
 }
 
-// room reports whether one more record of a class fits. Expired ones are deleted first when it does not: so a class never
-// holds more than its bound, and nobody has to clear away what no longer works.
+// ensureCapacity reports whether one more record of a class fits within most. When it does not, expired records of the
+// class are deleted first, so that a class never exceeds its bound and expired records need no other clean-up.
 func (t *txn) room(k countKey, most int) bool {
 	if t.count(k) < most {
 		return true

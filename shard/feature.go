@@ -21,7 +21,8 @@ func (m *Machine) setFeature(s *command.SetFeature) command.Result {
 	return command.Result{}
 }
 
-// tellAll begins the part of the journal that tells what bounds a charge: with what is in force now.
+// journalLimits writes the billing modes and budgets in force. From here on the journal alone proves that no charge
+// exceeded its limit.
 func (m *Machine) tellAll() {
 	for _, marketplace := range slices.Sorted(maps.Keys(m.marketplaces)) {
 		if m.marketplaces[marketplace].postPaid {
@@ -33,8 +34,8 @@ func (m *Machine) tellAll() {
 	}
 }
 
-// tellBudget writes the budget of a campaign into the journal, whenever something other than a charge has changed what is
-// left of it. A period that ends with nothing spent changes nothing, and needs no line.
+// journalBudget writes the budget of a campaign into the journal. It is called whenever something other than a charge
+// has changed what is left of the budget. A period that ends with nothing spent changes nothing and needs no line.
 func (m *Machine) tellBudget(c *campaign) {
 	if m.state.level < command.LevelBudgetLines {
 		return
@@ -45,7 +46,7 @@ func (m *Machine) tellBudget(c *campaign) {
 	})
 }
 
-// tellMode writes the billing mode of a marketplace into the journal.
+// journalBillingMode writes the billing mode of a marketplace into the journal.
 func (m *Machine) tellMode(marketplace uint16) {
 	if m.state.level < command.LevelBudgetLines || !m.data() {
 		return

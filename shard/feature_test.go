@@ -24,14 +24,14 @@ func TestFeatureLevelNeverGoesBack(t *testing.T) {
 	expect(t, "level after a restart", open(t, r.KV).Books().FeatureLevel(), command.LevelNewest)
 }
 
-// A state of a level that this binary does not know is refused as such, whatever else a newer binary put into it, and
-// not as corrupt: the replication would rebuild it.
+// A state with a level that this binary does not know is refused with ErrLevel, whatever else a newer binary stored in
+// it, and not as corrupt, because package raftstore would rebuild a corrupt state.
 func TestLoadRefusesNewerLevel(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))
 	state, _ := r.KV.Get([]byte{0x02})
 	newer := append([]byte{}, state...)
-	const at = 8 + 4 + 4 + 8 + 8 + 16 // Where the level stands.
+	const at = 8 + 4 + 4 + 8 + 8 + 16 // The offset of the level.
 	binary.LittleEndian.PutUint16(newer[at:], uint16(command.LevelNewest)+1)
 	for _, value := range [][]byte{newer, append(newer, "more"...)} {
 		kv := r.KV.Copy()

@@ -12,7 +12,8 @@ import (
 // formatVersion is the version of the stored form of the state.
 const formatVersion = 1
 
-// Flush writes what the batch left in memory: each hot record once, however many commands changed it.
+// Flush writes the hot records that the batch has changed, each once, however many commands changed it. The caller then
+// commits the batch.
 func (m *Machine) Flush(b Batch) {
 	m.b = b
 	for _, c := range m.dirtyCampaigns {
@@ -40,10 +41,10 @@ func (m *Machine) Flush(b Batch) {
 	if m.written {
 		b.Set(appendHeader(m.digest))
 	}
-	m.published.Store(m.digest) // The replication stores it with the batch.
+	m.published.Store(m.digest) // Package raftstore stores it with the batch.
 }
 
-// Committed is called once the batch is durable: what it changed becomes visible to readers.
+// Committed ends a batch and makes its changes visible to auctions. REQUIRES: the batch is committed.
 func (m *Machine) Committed() {
 	m.b, m.written = nil, false
 	m.overlay = emptied(m.overlay)
@@ -55,8 +56,8 @@ func (m *Machine) Committed() {
 	}
 }
 
-// emptied returns an empty map: the same one, unless a large batch has swollen it, because clearing takes as long as a
-// map ever was large and would then be paid by every batch to come.
+// cleared returns an empty map: the same one, or a new one after a large batch. Clearing takes time in proportion to
+// the largest size that a map ever had, which every later batch would pay.
 func emptied[K comparable, V any](all map[K]V) map[K]V {
 	const keepMax = 1_024
 	if len(all) > keepMax {
@@ -66,6 +67,7 @@ func emptied[K comparable, V any](all map[K]V) map[K]V {
 	return all
 }
 
+// markDirty makes Flush write the campaign's budget.
 func (m *Machine) soil(c *campaign) {
 	if !c.dirty {
 		c.dirty = true
@@ -73,6 +75,7 @@ func (m *Machine) soil(c *campaign) {
 	}
 }
 
+// markWalletDirty makes Flush write the wallet.
 func (m *Machine) soilWallet(w *wallet) {
 	if !w.dirty {
 		w.dirty = true
@@ -80,8 +83,9 @@ func (m *Machine) soilWallet(w *wallet) {
 	}
 }
 
-// show stores a campaign's balances where auctions read them. The other campaigns of its wallet follow in Flush, once
-// for the whole batch: a vendor may have thousands, and a batch takes milliseconds.
+// publishBalances stores the balances of a campaign where auctions read them. Flush does it for the other campaigns of
+// the same wallet, once for the whole batch, because a vendor may have thousands of campaigns and a batch takes only
+// milliseconds.
 func (m *Machine) show(c *campaign) {
 	left, limited := c.budget.Left()
 	if !limited {
@@ -92,6 +96,7 @@ func (m *Machine) show(c *campaign) {
 	m.showWallet(c)
 }
 
+// publishWallet stores the wallet balance of a campaign where auctions read it.
 func (m *Machine) showWallet(c *campaign) {
 	if m.tenant(c.Marketplace).postPaid {
 		c.slot.Wallet.Store(math.MaxInt64)
@@ -111,7 +116,7 @@ func appendState(dst []byte, s *state) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastVersion)
 	dst = binary.LittleEndian.AppendUint64(dst, s.lastLine)
 	dst = append(dst, s.chain[:]...)
-	if s.level != command.LevelNone { // Without a level the record is what a binary without levels wrote.
+	if s.level != command.LevelNone { // At LevelNone the record has the form that binaries without levels wrote.
 		dst = binary.LittleEndian.AppendUint16(dst, uint16(s.level))
 	}
 	if s.level >= command.LevelAttempts {
@@ -120,7 +125,7 @@ func appendState(dst []byte, s *state) []byte {
 	return dst
 }
 
-// stateLen is the length of the record of a state that has no level.
+// stateLen is the length of the state record at LevelNone.
 const stateLen = 8 + 4 + 4 + 8 + 8 + 16
 
 func readState(b []byte) (s state, err error) {
@@ -151,7 +156,7 @@ func readBudget(b []byte) (ledger.Budget, error) {
 	return budget, d.Err()
 }
 
-// appendWallet leaves the id out: it is the key.
+// appendWallet leaves the id out, because it is the key.
 func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, w.Marketplace)
 	dst = command.AppendText(dst, w.VendorID)
@@ -161,7 +166,7 @@ func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	dst = command.AppendMoney(dst, w.Deposited)
 	dst = command.AppendMoney(dst, w.Spent)
 	dst = command.AppendMillis(dst, w.CreatedMillis)
-	if walletMarks(w)&walletMore == 0 { // What a binary without transfers wrote.
+	if walletMarks(w)&walletMore == 0 { // The form that binaries below LevelWallets wrote.
 		return dst
 	}
 	dst = command.AppendMoney(dst, w.Transferred)
@@ -169,10 +174,10 @@ func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	return binary.LittleEndian.AppendUint32(dst, w.Emptied)
 }
 
-// Marks of a stored wallet.
+// Flags of a stored wallet.
 const (
 	walletDefault = 1 << iota
-	walletMore    // It has members of LevelWallets.
+	walletMore    // Members of LevelWallets follow.
 )
 
 func walletMarks(w *ledger.Wallet) (marks byte) {

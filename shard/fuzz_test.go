@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// FuzzApply gives a machine commands with a right checksum and any body. It may refuse them or do what they say; it must
-// not panic, because that would stop every replica at the same command, and what it keeps must load again.
+// FuzzApply applies commands with a valid checksum and any body. The machine may refuse or apply them. It must not
+// panic, because that would stop every replica at the same command, and the resulting state must load again.
 func FuzzApply(f *testing.F) {
 	for _, cmd := range [][]byte{
 		deposit(1, "v", 1_000), create(1, "v", 1, 500),
@@ -44,7 +44,7 @@ func FuzzApply(f *testing.F) {
 			}
 			cmd = append([]byte{command.Version, cmd[1]%byte(command.OpPatchProducts) + 1, 0, 0}, cmd[4:]...)
 			cmd = shardtest.Reseal(cmd)
-			if _, err := command.Open(cmd); !errors.Is(err, command.ErrUnknownVersion) { // A level of the future.
+			if _, err := command.Open(cmd); !errors.Is(err, command.ErrUnknownVersion) { // The body sets an unknown level.
 				r.Apply(cmd)
 			}
 		}

@@ -16,12 +16,12 @@ import (
 
 // Golden logs: for every feature level that was ever released, testdata/golden/level-N holds
 //
-//	.log     commands as they lay in a log of that release: uvarint length and bytes, one after the other
+//	.log     commands as in a log of that release: uvarint length and bytes, one after the other
 //	.digest  the digest of the state after every goldenEvery commands and at the end
 //	.state   all records of the state at the end: uvarint lengths of key and value, key, value
 //
-// Every later binary must come to the same digests by replaying the log, and must load the state. A release that brings a
-// new level writes its own with
+// Every later binary must reach the same digests by replaying the log, and must load the state. A release that adds a
+// level writes its own files with
 //
 //	go test ./shard -run TestGoldenLogs -golden=N
 //
@@ -75,7 +75,7 @@ func TestGoldenLogs(t *testing.T) {
 	}
 }
 
-// replay applies a log in batches of changing size and tells the digests on the way and the state at the end.
+// replay applies a log in batches of varying size and returns the digests on the way and the state at the end.
 func replay(r *shardtest.Replica, log []byte) (digests string, state []byte) {
 	var out strings.Builder
 	for n := 1; len(log) > 0; n++ {
@@ -121,11 +121,12 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d digests, want %d", len(g), len(w))
 }
 
-// writeGoldenLog lets the level rise step by step, with as many commands before each step, and twice as many on the last.
+// writeGoldenLog raises the level step by step, with the same number of commands before each step and twice as many at
+// the last level.
 func writeGoldenLog(t *testing.T, level command.Level) {
 	t.Helper()
-	dice := rand.New(rand.NewPCG(uint64(level), 2026))
-	g := shardtest.NewGenerator(func(n int, _ string) int { return dice.IntN(n) })
+	random := rand.New(rand.NewPCG(uint64(level), 2026))
+	g := shardtest.NewGenerator(func(n int, _ string) int { return random.IntN(n) })
 	g.Fixed = true
 	var log []byte
 	add := func(cmd []byte) { log = append(binary.AppendUvarint(log, uint64(len(cmd))), cmd...) }
@@ -136,11 +137,11 @@ func writeGoldenLog(t *testing.T, level command.Level) {
 			add(command.AppendSetFeature(nil, g.Model.Now, command.SetFeature{Level: next}))
 		}
 		step := g.Step()
-		if needs, _ := command.Needs(step.Command); needs <= level { // Others are refused as too early, and not known to its binary.
+		if needs, _ := command.Needs(step.Command); needs <= level { // Others would be refused as TooEarly, and a binary of that level does not know them.
 			add(step.Command)
 		}
-		if n%40 == 39 && level >= command.LevelAttempts { // Of those before and after, some are forgotten and some are not.
-			ticks := 1 + dice.IntN(200)
+		if n%40 == 39 && level >= command.LevelAttempts { // So that some attempts are dropped and some are still remembered.
+			ticks := 1 + random.IntN(200)
 			for cmd := g.Pause(ticks); ticks > 0; ticks-- {
 				add(cmd)
 			}
@@ -152,7 +153,7 @@ func writeGoldenLog(t *testing.T, level command.Level) {
 		}
 	}
 	if level >= command.LevelAds {
-		for _, cmd := range adsCommands(dice, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
+		for _, cmd := range adsCommands(random, g.Model.Now, uint32(len(g.Model.Campaigns)+1)) { //nolint:gosec // few.
 			add(cmd)
 		}
 	}

@@ -12,12 +12,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The end of a golden log from LevelAds on: what the generator of shardtest does not make, because its model does not know
-// it. It comes last, since it uses up ordinals that the model does not count.
+// From LevelAds on a golden log ends with the commands that the generator of shardtest does not make, because its model
+// does not implement them. They come last, because they use ordinals that the model does not count.
 
-// adsCommands makes campaigns with creatives, keywords and targeting, changes them, reports events of them, and fills segments.
-// first is the first ordinal of a campaign that is free.
-func adsCommands(dice *rand.Rand, now int64, first uint32) (all [][]byte) {
+// adsCommands builds campaigns with creatives, keywords and targeting, changes them, reports events of them, and fills
+// segments. first is the next free ordinal of a campaign.
+func adsCommands(random *rand.Rand, now int64, first uint32) (all [][]byte) {
 	all = append(all,
 		command.AppendPutMarketplace(nil, now, &market.Marketplace{
 			Ordinal: 1, Name: "m", CurrencyCode: "USD", H3: true, VendorMax: 2, Reserves: []market.ReserveRule{
@@ -30,15 +30,15 @@ func adsCommands(dice *rand.Rand, now int64, first uint32) (all [][]byte) {
 		command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: ids.UUID{'d'}, Marketplace: 1, VendorID: "v1", Amount: 1_000_000}),
 	)
 	for n := range byte(4) {
-		all = append(all, adsCampaign(dice, now, n, first+uint32(n))...)
+		all = append(all, adsCampaign(random, now, n, first+uint32(n))...)
 	}
 	for n := range 24 {
-		all = append(all, adsUpload(dice, now, n)...)
+		all = append(all, adsUpload(random, now, n)...)
 	}
 	return all
 }
 
-func adsCampaign(dice *rand.Rand, now int64, n byte, ordinal uint32) (all [][]byte) {
+func adsCampaign(random *rand.Rand, now int64, n byte, ordinal uint32) (all [][]byte) {
 	c := market.Campaign{
 		ID: ids.UUID{0: 'a', 1: n}, Marketplace: 1, VendorID: "v1", Name: fmt.Sprint("ads ", n), Status: market.Approved, Active: true,
 		Format: []market.AdFormat{market.Listing, market.Banner, market.SponsoredBrand, market.Banner}[n], Charge: market.CPM, Budget: 900,
@@ -67,7 +67,7 @@ func adsCampaign(dice *rand.Rand, now int64, n byte, ordinal uint32) (all [][]by
 	for i := range byte(6) {
 		e.Records = append(e.Records, command.EventRecord{
 			Key: [16]byte{'E', n, i}, ChargeKey: [16]byte{'K', n, i / 2, 15: 1}, Kind: event.Impression, Charge: market.CPM, Bucket: event.BucketOf(now),
-			Cell: event.BucketOf(now) * 4, OccurredMillis: now, Campaign: ordinal, Bid: 1, Price: money.Micros(1 + dice.IntN(600)), UserHash: 7,
+			Cell: event.BucketOf(now) * 4, OccurredMillis: now, Campaign: ordinal, Bid: 1, Price: money.Micros(1 + random.IntN(600)), UserHash: 7,
 		})
 	}
 	schedule, caps := c.Schedule[:0], []market.Cap{{Type: 18, Limit: 3}}
@@ -84,18 +84,18 @@ func adsCampaign(dice *rand.Rand, now int64, n byte, ordinal uint32) (all [][]by
 }
 
 // adsUpload fills one of three segments, in pieces, and commits twice; some uploads lack a piece.
-func adsUpload(dice *rand.Rand, now int64, n int) (all [][]byte) {
+func adsUpload(random *rand.Rand, now int64, n int) (all [][]byte) {
 	x := command.CommitSegment{
-		Marketplace: 1, Segment: fmt.Sprint("s", n%3), Upload: ids.UUID{'U', byte(n)}, Action: command.SegmentAction(dice.IntN(4)),
+		Marketplace: 1, Segment: fmt.Sprint("s", n%3), Upload: ids.UUID{'U', byte(n)}, Action: command.SegmentAction(random.IntN(4)),
 	}
 	if x.Action != command.SegmentDrop {
 		var users []uint64
-		for range dice.IntN(12) {
-			users = append(users, dice.Uint64N(40))
+		for range random.IntN(12) {
+			users = append(users, random.Uint64N(40))
 		}
 		slices.Sort(users)
 		for some := range slices.Chunk(slices.Compact(users), 3) {
-			if dice.IntN(12) > 0 {
+			if random.IntN(12) > 0 {
 				all = append(all, command.AppendStageSegment(nil, now, &command.StageSegment{
 					Marketplace: 1, Segment: x.Segment, Upload: x.Upload, Piece: x.Pieces, Users: some,
 				}))

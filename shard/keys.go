@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The tables of a group's state: the first byte of every key. Numbers in keys are big-endian, so that keys sort as their
-// numbers do, and texts inside a key carry their length in front, so that no text can run into what follows. Load reads
-// the tables in this order and relies on it: marketplaces before campaigns, wallets and budgets before campaigns,
-// campaigns before bids, dedup buckets before dedup keys.
+// The first byte of every key is the table of a group's state. Each line gives the rest of the key and, after the
+// arrow, the value. Numbers in keys are big-endian, so that keys sort like their numbers. A text inside a key has its
+// length in front, so that its end is unambiguous. Load reads the tables in this order and relies on it: marketplaces
+// before campaigns, wallets and budgets before campaigns, campaigns before bids, dedup buckets before dedup keys.
 //
-// The numbers are part of the stored form: append only.
+// The table numbers are part of the stored form and are append only.
 const (
-	tableHeader       = 0x01 // -> format version, digest. The only record that the digest leaves out.
+	tableHeader       = 0x01 // -> format version, digest. The only record that is not part of the digest.
 	tableState        = 0x02 // -> state.
 	tablePeriods      = 0x03 // marketplace u16 -> command.Periods.
 	tableMarketplace  = 0x04 // marketplace u16 -> market.Marketplace.
@@ -27,7 +27,7 @@ const (
 	tableVendorItem   = 0x09 // marketplace u16, vendor, product id -> nothing.
 	tableWallet       = 0x0a // wallet id -> ledger.Wallet.
 	tableVendorWallet = 0x0b // marketplace u16, vendor, wallet id -> nothing.
-	tableAdjust       = 0x0c // hour u32, request id -> balance after it.
+	tableAdjust       = 0x0c // hour u32, request id -> balance after the adjustment.
 	tableBudget       = 0x0d // campaign u32 -> ledger.Budget.
 	tableCampaign     = 0x0e // campaign u32 -> market.Campaign, first bid, bids.
 	tableCampaignID   = 0x0f // campaign id -> campaign u32.
@@ -36,20 +36,20 @@ const (
 	tableExternalID   = 0x12 // marketplace u16, format u8, external id -> campaign u32.
 	tableBid          = 0x13 // campaign u32, bid u32 -> market.Bid.
 	tableBidID        = 0x14 // bid id -> campaign u32, bid u32.
-	tableBucket       = 0x15 // class u8, bucket u32 -> keys, xor of their hashes.
+	tableBucket       = 0x15 // class u8, bucket u32 -> number of keys, xor of the hashes of their records.
 	tableDedup        = 0x16 // class u8, bucket u32, key -> outcome, charged.
 	tableCampaignCell = 0x17 // campaign id, cell u32, bid u32 -> rollup.Counters.
 	tableProductCell  = 0x18 // marketplace u16, product, cell u32 -> rollup.Counters.
 	tableFreeCell     = 0x19 // marketplace u16, cell u32 -> rollup.Counters of events of no campaign.
 	tableJournal      = 0x1a // line u64 -> ledger.Line.
-	tableSegment      = 0x1b // marketplace u16, segment, 0 -> segment's head; from 1 on -> its users, ascending.
-	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> staged at, users.
+	tableSegment      = 0x1b // marketplace u16, segment, 0 -> head of the segment; from 1 on -> pieces of its users, ascending.
+	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> time of staging, users.
 	tableAttempt      = 0x1d // turn u64 -> attempt id, answer.
 	tableTransfer     = 0x1e // transfer id -> ledger.Transfer.
-	tableNewTransfer  = 0x1f // marketplace u16, asked for descending, transfer id -> nothing; in the sender's group.
-	tableTransit      = 0x20 // marketplace u16, transfer id -> nothing; while it is under way, in the sender's group.
+	tableNewTransfer  = 0x1f // marketplace u16, time of request descending, transfer id -> nothing; in the sender's group.
+	tableTransit      = 0x20 // marketplace u16, transfer id -> nothing; in the sender's group while the transfer is in transit.
 	tableEntry        = 0x21 // account id, line descending -> the other account, description.
-	tableEmptied      = 0x22 // marketplace u16, wallet id, number u32 -> when; until somebody was told.
+	tableEmptied      = 0x22 // marketplace u16, wallet id, number u32 -> time; until the notice to the vendor is stored (ForgetEmptied).
 	tableUnknown      = 0x23 // marketplace u16, day u32, product -> nothing.
 	tableEnd          = 0x24
 )
@@ -176,13 +176,13 @@ func keyEmptied(dst []byte, marketplace uint16, wallet ids.UUID, number uint32) 
 
 func keyLine(dst []byte, seq uint64) []byte { return appendU64(append(dst, tableJournal), seq) }
 
-// class is what a dedup key is of. Append only: it is part of stored keys.
+// class says what a dedup key identifies. It is part of stored keys: append only.
 type class uint8
 
 const (
 	classEvent      class = iota // An event id.
-	classClick                   // A charge key.
-	classImpression              // A charge key.
+	classClick                   // The charge key of a click.
+	classImpression              // The charge key of an impression.
 )
 
 func chargeClass(k event.Kind) class {
@@ -192,7 +192,8 @@ func chargeClass(k event.Kind) class {
 	return classImpression
 }
 
-// after returns the smallest key that does not start with prefix. REQUIRES: prefix starts with a table's number.
+// prefixEnd returns the smallest key that sorts after all keys with the prefix. REQUIRES: prefix starts with a table
+// number.
 func after(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; ; i-- {

@@ -13,7 +13,7 @@ import (
 
 // Errors of Load.
 var (
-	// ErrCorrupt means that the durable state is not what was written: the node must be rebuilt from its peers.
+	// ErrCorrupt means that the durable state is not what was written. The node's state must be rebuilt from its peers.
 	ErrCorrupt = errors.New("shard: state is corrupt")
 	// ErrFormat means that a newer binary wrote the state.
 	ErrFormat error = newerError("shard: a newer version of gavel wrote the state in a format that this one does not know")
@@ -21,18 +21,20 @@ var (
 	ErrLevel error = newerError("shard: the cluster has reached a feature level that this version of gavel does not know")
 )
 
-// newerError is an error about a state that is in order and too new. Whoever opens the state has to leave it alone: to
-// rebuild it from the log, as a corrupt one, would meet the same commands again.
+// newerError is an error about a state that is intact but was written by a newer binary. The state must be kept:
+// rebuilding it from the log, as for a corrupt state, would apply the same newer commands again.
 type newerError string
 
 func (e newerError) Error() string { return string(e) }
 
-// NewerState tells the replication, which knows no error of this package.
+// NewerState marks the error for package raftstore, which does not import this package.
 func (newerError) NewerState() bool { return true }
 
-// Load builds the memory image from the durable state and feeds the auctions. It reads every record once, and the digest
-// counted on the way must equal the stored one, so that a lost, changed or added record is found before it decides
-// anything. It may be called again at any time between batches, as after the installation of a snapshot.
+// Load builds the machine's memory from the durable state and feeds the auctions. It reads every record once and
+// compares the digest of all records with the stored digest, so that a lost, changed or added record is found before it
+// affects a decision. It may be called again between batches, for example after the installation of a snapshot.
+//
+// The error wraps ErrCorrupt, ErrFormat or ErrLevel. After an error the machine must not be used.
 func (m *Machine) Load(r Reader) error {
 	m.forget()
 	m.feed.Reset(m.group, m.meta)
@@ -65,7 +67,7 @@ func (m *Machine) loadHeader(r Reader) (digest uint64, err error) {
 	header, found := r.Get([]byte{tableHeader})
 	switch {
 	case !found:
-		return 0, nil // An empty state: anything in it fails the digest.
+		return 0, nil // An empty state: any record in it fails the comparison of the digest.
 	case len(header) == 0 || header[0] != formatVersion:
 		return 0, ErrFormat
 	case len(header) != 9:
@@ -74,15 +76,15 @@ func (m *Machine) loadHeader(r Reader) (digest uint64, err error) {
 	return binary.LittleEndian.Uint64(header[1:]), nil
 }
 
-// loader is one Load under way.
+// loader is the state of a running Load.
 type loader struct {
 	m       *Machine
 	digest  uint64
 	scratch []byte
-	budgets map[uint32]loadedBudget // They come before their campaigns.
-	segment loadedSegment           // The one whose users are being read.
-	err     error
-	refused error // The state is too new: not corrupt.
+	budgets map[uint32]loadedBudget // Budgets read so far; they precede their campaigns.
+	segment loadedSegment           // The segment whose pieces are being read.
+	err     error                   // Wraps ErrCorrupt.
+	refused error                   // Wraps ErrLevel: the state is intact but too new.
 }
 
 type loadedBudget struct {
@@ -90,7 +92,7 @@ type loadedBudget struct {
 	hash uint64
 }
 
-// record takes in one record of the scan.
+// scanRecord adds one record of the scan to the digest and loads it. It returns false on an error.
 func (l *loader) record(key, value []byte) bool {
 	var hash uint64
 	hash, l.scratch = recordHash(l.scratch, key, value)
@@ -104,7 +106,7 @@ func (l *loader) record(key, value []byte) bool {
 
 var errKey = errors.New("malformed key")
 
-// keyLens are the lengths of the keys that take reads numbers from; 0 for keys that end in a text.
+// keyLens holds the lengths of the keys from which loadRecord reads numbers; 0 for keys that end in a text.
 var keyLens = [tableEnd]int{
 	tableState: 1, tablePeriods: 3, tableMarketplace: 3, tableSecrets: 1, tableWallet: 17, tableAdjust: 21,
 	tableBudget: 5, tableCampaign: 5, tableBid: 9, tableBucket: 6, tableDedup: 22, tableJournal: 9,
@@ -112,6 +114,7 @@ var keyLens = [tableEnd]int{
 	tableTransfer: 17, tableNewTransfer: 27, tableTransit: 19, tableEntry: 25, tableEmptied: 23,
 }
 
+// loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
 func (l *loader) take(key, value []byte, hash uint64) error {
 	m := l.m
 	table, rest := key[0], key[1:]
@@ -192,7 +195,7 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)
 		return d.Err()
 	}
-	return nil // Indexes, counters and the journal are read where they are needed.
+	return nil // Indexes, counters and the journal are not kept in memory.
 }
 
 func (l *loader) takeRecord(key, value []byte) error {
@@ -219,7 +222,7 @@ func (l *loader) takeCampaign(value []byte) error {
 	c.wallet = l.m.wallets[c.Campaign.Wallet]
 	budget, found := l.budgets[c.Ordinal]
 	if c.wallet == nil || !found || int(c.Ordinal) != len(l.m.campaigns)+1 {
-		return errors.New("campaign without wallet, budget or predecessor")
+		return errors.New("campaign without wallet or budget, or with an ordinal that does not follow the one before")
 	}
 	c.budget, c.hash = budget.Budget, budget.hash
 	delete(l.budgets, c.Ordinal)

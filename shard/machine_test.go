@@ -35,7 +35,7 @@ func deposit(n byte, vendor string, amount micros) []byte {
 	})
 }
 
-// click is a click with its own id on a token of campaign 1 for 100 micros, issued at benchNow.
+// click returns a click with its own id on a token of campaign 1 for 100 micros, issued at benchNow.
 func click(id, token byte) command.EventRecord {
 	return command.EventRecord{
 		Key: [16]byte{id}, ChargeKey: [16]byte{token}, Kind: event.Click, Charge: market.CPC,
@@ -44,7 +44,7 @@ func click(id, token byte) command.EventRecord {
 	}
 }
 
-// report applies events at a time as one batch and returns what became of them.
+// report applies events at a time as one batch and returns their results.
 func report(t *testing.T, r *shardtest.Replica, now int64, records ...command.EventRecord) []command.EventResult {
 	t.Helper()
 	all, err := command.ReadEventResults(nil, r.Do(command.AppendEvents(nil, now, &command.Events{Marketplace: 1, Records: records})))
@@ -129,7 +129,7 @@ func TestPostPaidWalletGoesBelowZero(t *testing.T) {
 
 func TestBudgetPeriodRolls(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	at := func(day uint32) { // The clock stays: only the period decides.
+	at := func(day uint32) { // The clock does not move: only the period number decides.
 		r.Do(command.AppendAdvance(nil, benchNow, &command.Advance{Periods: []command.Periods{{Marketplace: 1, Day: day, Week: 1, Month: 1}}}))
 	}
 	at(10)
@@ -169,8 +169,8 @@ func TestPausedIsChargedTerminatedIsNot(t *testing.T) {
 	expect(t, "revive", result(t, r.Do(revive)).Refusal, command.WrongState)
 }
 
-// TestWindows walks one event and one token over the edges of their windows. Keys are dropped only once the same
-// comparison refuses what they stand for.
+// TestWindows tests one event and one token at the edges of their windows. Keys are dropped only when the same
+// comparison refuses the events that they belong to.
 func TestWindows(t *testing.T) {
 	const start = benchNow - benchNow%hour
 	r := open(t, shardtest.NewKV())
@@ -191,7 +191,7 @@ func TestWindows(t *testing.T) {
 	expect(t, "a second click in the last millisecond of the window", late(2, 1, edge), "already_charged:0 ")
 	expect(t, "a first click then", late(3, 2, edge), "charged:100 ")
 	before := r.KV.Len()
-	// Two charge keys and their bucket go; the counters of the hour of the next clicks come.
+	// Two charge keys and their bucket are dropped; the counters for the hour of the next clicks are added.
 	expect(t, "records after the charge window", advance(edge+1), before-3)
 	expect(t, "a second click after it", late(4, 1, edge+1), "too_late:0 ")
 	expect(t, "a first click after it", late(5, 3, edge+1), "too_late:0 ")
@@ -332,7 +332,7 @@ func TestUnknownVersionPanics(t *testing.T) {
 	r.Do(newer)
 }
 
-// TestLoadFindsRot changes, removes and adds every single record of a state in turn.
+// TestLoadFindsCorruption changes, removes and adds every single record of a state in turn.
 func TestLoadFindsRot(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
@@ -364,7 +364,7 @@ func TestLoadFindsRot(t *testing.T) {
 	rotten("an invented record", []byte{0x0a, 1, 2, 3}, []byte{1})
 }
 
-// TestAuditFindsForgery changes the books behind the machine's back.
+// TestVerifyFindsForgery changes stored records without the machine.
 func TestAuditFindsForgery(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
@@ -377,7 +377,7 @@ func TestAuditFindsForgery(t *testing.T) {
 		}
 		kv := r.KV.Copy()
 		changed := append([]byte{}, value...)
-		changed[len(changed)-9] ^= 1 // Of an amount or of the chain.
+		changed[len(changed)-9] ^= 1 // A bit of an amount or of the chain.
 		kv.Put(key, changed)
 		if err := (shard.Books{R: kv}).Audit(); !errors.Is(err, shard.ErrBooks) {
 			t.Errorf("record %x changed: %v", key, err)
@@ -391,5 +391,5 @@ func TestAuditFindsForgery(t *testing.T) {
 	expect(t, "lines", len(lines), 3)
 }
 
-// forgeable tells the tables of wallets, budgets and journal lines.
+// forgeable reports whether a table is that of wallets, budgets or journal lines.
 func forgeable(table byte) bool { return table == 0x0a || table == 0x0d || table == 0x1a }

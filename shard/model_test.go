@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// TestModel applies random commands to a naive model and to two replicas: one commits every command on its own, the
-// other in batches of random size, is restarted and is replaced by a fresh node that got a snapshot. Answers must be the
-// model's; after every command the first replica's state must be, and whenever the second commits, both must hold the
-// same bytes under the same digest.
+// TestModel applies random commands to a naive model and to two replicas. The first replica commits every command on
+// its own. The second commits in batches of random size, is restarted, and is replaced by a new node with a snapshot.
+// Answers must equal those of the model. After every command the first replica's state must equal the model's, and
+// whenever the second replica commits, both must have the same bytes and the same digest.
 func TestModel(t *testing.T) {
-	for round := range modelRounds { // Rapid's default of 100 sequences takes a tenth of a second.
+	for round := range modelRounds { // The default of package rapid, 100 sequences, takes only a tenth of a second.
 		if !t.Run(fmt.Sprint("round=", round), func(t *testing.T) { testModel(t, false, (*shardtest.Generator).Step) }) {
-			break // It has found a shortest sequence, which takes half a minute.
+			break // Package rapid has already minimised a failing sequence, which takes half a minute.
 		}
 	}
 }
@@ -70,7 +70,7 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 			case 0:
 				batched = openFew(t, batched.KV) // A restart.
 			case 1:
-				batched = openFew(t, single.KV.Copy()) // A snapshot of the other, installed on an empty node.
+				batched = openFew(t, single.KV.Copy()) // A snapshot of the first replica, installed on an empty node.
 			case 2:
 				check(t, batched.Machine.Load(batched.KV)) // A snapshot installed under a running machine.
 			}
@@ -82,10 +82,10 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 	})
 }
 
-// unknownMax is how many unknown products count for themselves in these tests.
+// unknownMax is UnknownProductsMax in these tests.
 const unknownMax = 2
 
-// openFew is open with so few unknown products.
+// openFew is open with unknownMax.
 func openFew(t fataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)

@@ -7,31 +7,34 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// rate is what is known of how often ads are clicked: impressions and clicks that were counted, each halved every 14 days.
+// rate estimates a click rate from counted impressions and clicks, both of which decay by half every 14 days.
 //
-// It predicts (clicks + m*p) / (impressions + m), where p is the parent's prediction (a campaign's parent is its format, a
-// format's the prior) and m is 2.7/p: the weight of what is believed before anything is seen. Auctions use predictions to compare bids of
-// different charge types, and for the weight in a token. A charge is what its token says, so the books never depend on them.
+// It predicts (clicks + m*p) / (impressions + m). p is the prediction of the parent: a campaign's parent is its format,
+// a format's parent is the constant prior. m = 2.7/p is the weight of the parent's prediction, in impressions. Auctions
+// use predictions to compare bids of different charge types, and for the weight in a token. Charges do not depend on
+// them, because a token fixes its charge.
 //
-// It is no part of the state: a counter for every campaign in each snapshot would be much for what a few hundred impressions
-// teach again. After a start the node begins with the prior.
-// INVARIANT: nothing that is stored, digested or answered by Apply depends on it.
+// A rate is not part of the state: a counter for every campaign would enlarge each snapshot, although a few hundred
+// impressions restore the estimate. Summing the report cells at a start was rejected too, because it takes millions of
+// reads. After a start the node begins with the prior, so nodes may compare charge types differently for a while. The
+// token contains what was decided.
+// INVARIANT: nothing that Apply stores, adds to the digest or answers depends on a rate.
 type rate struct {
-	day                 uint32 // Of the marketplace; the counters are of this day.
+	day                 uint32 // The marketplace's local day up to which the counters have decayed.
 	impressions, clicks uint64 // In units of 1/2^16.
 }
 
 const (
-	rateOne   = 1 << 16             // An impression or click.
-	rateDaily = 62_370              // 2^(-1/14) in units of 1/2^16: a half in 14 days.
-	rateSeen  = 27 * rateOne / 10   // m*p: clicks that are believed before any is seen.
-	ratePrior = 3 << 32 / 100       // Clicks of an impression, where nothing is known: shard/auction has the same.
-	rateMin   = 1 << 32 / 1_000_000 // What is predicted stays between these.
+	rateOne   = 1 << 16             // One impression or click.
+	rateDaily = 62_370              // The daily decay 2^(-1/14), in units of 1/2^16.
+	rateSeen  = 27 * rateOne / 10   // m*p, the number of clicks that the parent's prediction counts for.
+	ratePrior = 3 << 32 / 100       // Clicks per impression when nothing is known, in units of 1/2^32; as in shard/auction.
+	rateMin   = 1 << 32 / 1_000_000 // Predictions lie between rateMin and rateMax.
 	rateMax   = 1<<31 - 1
-	rateDays  = 400 // After as many days without an event nothing is left.
+	rateDays  = 400 // After this many days without an event the counters are reset.
 )
 
-// see counts an interaction.
+// count adds an impression or click of a day.
 func (r *rate) see(kind event.Kind, day uint32) {
 	r.age(day)
 	if kind == event.Click {
@@ -41,7 +44,7 @@ func (r *rate) see(kind event.Kind, day uint32) {
 	}
 }
 
-// age lets the days pass that have passed. A day that is before the counters' changes nothing.
+// decay reduces the counters to what they count for on a day. A day before r.day changes nothing.
 func (r *rate) age(day uint32) {
 	if day <= r.day {
 		return
@@ -60,13 +63,14 @@ func (r *rate) predict(parent uint32) uint32 {
 	hi, lo := bits.Mul64(r.clicks+rateSeen, 1<<32)
 	of := r.impressions + m
 	if hi >= of {
-		return rateMax // More clicks than impressions: somebody reports no impressions.
+		return rateMax // More clicks than impressions: the shop does not report all impressions.
 	}
 	p, _ := bits.Div64(hi, lo, of)
 	return uint32(min(max(p, rateMin), rateMax)) //nolint:gosec // below 2^31.
 }
 
-// learn takes a counted impression or click of a campaign into what is predicted of it.
+// updateClickRate adds a counted impression or click to the rates of its campaign and format, and publishes the
+// campaign's prediction to auctions.
 func (m *Machine) learn(c *campaign, r *command.EventRecord) {
 	if r.Kind != event.Impression && r.Kind != event.Click {
 		return
@@ -78,7 +82,7 @@ func (m *Machine) learn(c *campaign, r *command.EventRecord) {
 	c.slot.Click.Store(c.learned.predict(format.predict(ratePrior)))
 }
 
-// expect shows what is predicted of a campaign of which nothing has been seen: what its format teaches.
+// publishFormatRate publishes the prediction of the format for a campaign that has no counted interaction yet.
 func (m *Machine) expect(c *campaign) {
 	if format := &m.tenant(c.Marketplace).learned[c.Format]; c.learned == (rate{}) && *format != (rate{}) {
 		c.slot.Click.Store(format.predict(ratePrior))

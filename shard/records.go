@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// bootstrap writes the first marketplace, the secrets and the first keys of a cluster, once.
+// bootstrap writes the first marketplace, the secrets and the first API keys of a cluster. A repeat changes nothing.
 func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
 	if b.Marketplace.Ordinal == 0 {
 		return refused(command.Invalid, 0)
@@ -25,7 +25,8 @@ func (m *Machine) bootstrap(b *command.Bootstrap) command.Result {
 	return m.putMarketplace(&b.Marketplace)
 }
 
-// replaceMarketplace replaces the settings of a marketplace, unless they are not those that the proposer has read.
+// replaceMarketplace replaces the settings of a marketplace. With p.Expect it refuses as Conflict when the settings are
+// no longer those that the proposer has read.
 func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
 	if p.Expect != 0 {
 		stored, found := m.get(keyMarketplace(nil, p.Marketplace.Ordinal))
@@ -39,8 +40,8 @@ func (m *Machine) replaceMarketplace(p *command.PutMarketplace) command.Result {
 	return m.putMarketplace(&p.Marketplace)
 }
 
-// putMarketplace replaces the settings of a marketplace. Data groups keep them too, because the billing mode decides
-// what is charged; only the meta group tells the auctions.
+// putMarketplace stores the settings of a marketplace. Data groups store them too, because the billing mode decides
+// what is charged; only the meta group reports them to the auctions.
 func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	if x.Ordinal == 0 {
 		return refused(command.Invalid, 0)
@@ -48,9 +49,9 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	key := keyMarketplace(nil, x.Ordinal)
 	m.put(key, command.AppendMarketplace(nil, x))
 	t := m.tenant(x.Ordinal)
-	turned := t.postPaid != x.PostPaid
+	modeChanged := t.postPaid != x.PostPaid
 	t.postPaid = x.PostPaid
-	if turned {
+	if modeChanged {
 		m.tellMode(x.Ordinal)
 		for _, c := range m.campaigns {
 			if c.Marketplace == x.Ordinal {
@@ -90,8 +91,8 @@ func (m *Machine) putRecords(p *command.PutRecords) command.Result {
 	return command.Result{}
 }
 
-// putRecord stages one record. Versions are drawn from one counter, so that a record that was deleted and made again
-// never carries a version that a writer saw before.
+// putRecord stages one record. All versions come from one counter, so that a record that was deleted and created again
+// never has a version that a writer has seen before.
 func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
 	key := keyRecord(nil, r.Kind, r.Marketplace, r.ID)
 	stored, found := t.get(key)
@@ -130,7 +131,7 @@ func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
 	return command.Done
 }
 
-// expected compares the version that the writer saw with what is there.
+// expected compares the version that the writer expects with the stored one.
 func expected(r *command.Record, found bool, version uint64) command.Refusal {
 	switch {
 	case r.Expect == command.Any:
@@ -148,10 +149,10 @@ func expected(r *command.Record, found bool, version uint64) command.Refusal {
 	}
 }
 
-// storedRecord is a record as it lies in the state. OWNERSHIP: value aliases the stored bytes.
+// storedRecord is the stored form of a record. OWNERSHIP: value aliases the stored bytes.
 type storedRecord struct {
 	version uint64
-	expires int64 // 0: never.
+	expires int64 // Unix milliseconds; 0: never.
 	class   string
 	value   []byte
 }

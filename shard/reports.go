@@ -13,7 +13,7 @@ import (
 
 // BidCounters are the counters of one bid of a campaign.
 type BidCounters struct {
-	Bid    uint32 // Ordinal; 0: events that named the campaign by its external id.
+	Bid    uint32 // Ordinal; 0 for events that named the campaign by its external id.
 	Target string // Empty for bid 0.
 	rollup.Counters
 }
@@ -30,7 +30,7 @@ func (b Books) CampaignCounters(campaign ids.UUID, from, to uint32) (sum rollup.
 	return sum
 }
 
-// CampaignCells gives the counters of a campaign per cell in [from, to) that has any, oldest first.
+// CampaignCells returns the counters of a campaign for each cell in [from, to) that has any, oldest first.
 func (b Books) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCounters) {
 	b.scanCampaignCells(campaign, from, to, func(cell, _ uint32, c *rollup.Counters) {
 		if len(all) == 0 || all[len(all)-1].Cell != cell {
@@ -41,7 +41,8 @@ func (b Books) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCoun
 	return all
 }
 
-// CampaignBids gives the counters of a campaign per bid over cells [from, to), by target and then by ordinal.
+// CampaignBids returns the counters of a campaign for each bid, summed over cells [from, to), ordered by target and
+// ordinal.
 func (b Books) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters {
 	var all []BidCounters
 	at := make(map[uint32]int)
@@ -76,15 +77,15 @@ func (b Books) scanCampaignCells(campaign ids.UUID, from, to uint32, fn func(cel
 // BidCell are the counters of one bid in one cell.
 type BidCell struct {
 	Cell   uint32
-	Bid    uint32 // Ordinal; 0: events that named the campaign by its external id.
-	Target string // Empty for bid 0, and where the campaign lies in another group.
+	Bid    uint32 // Ordinal; 0 for events that named the campaign by its external id.
+	Target string // Empty for bid 0, and when the campaign belongs to another group.
 	rollup.Counters
 }
 
-// CampaignBidCells calls fn with the counters of a campaign per cell in [from, to) and bid, oldest first. OWNERSHIP: a BidCell is
-// valid until fn returns.
+// CampaignBidCells calls fn with the counters of a campaign for each cell in [from, to) and bid, oldest first.
+// OWNERSHIP: a BidCell is valid until fn returns.
 func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*BidCell)) {
-	var ordinal uint32 // Of the campaign; 0 when it lies in another group.
+	var ordinal uint32 // Of the campaign; 0 when it belongs to another group.
 	targets := map[uint32]string{}
 	b.scanCampaignCells(campaign, from, to, func(cell, bid uint32, c *rollup.Counters) {
 		if len(targets) == 0 {
@@ -111,7 +112,8 @@ func (b Books) targetOf(campaign, bid uint32) string {
 	return mustBid(stored).Target
 }
 
-// FreeCells gives the events of a marketplace that named no campaign, per cell in [from, to) that has any, oldest first.
+// NoCampaignCells returns the counters of a marketplace's events without a campaign, for each cell in [from, to) that
+// has any, oldest first.
 func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounters) {
 	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(key []byte, c *rollup.Counters) {
 		all = append(all, CellCounters{binary.BigEndian.Uint32(key[len(key)-4:]), *c})
@@ -119,23 +121,24 @@ func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounter
 	return all
 }
 
-// besideMax is how many records outside of the cells ProductsSold reads one after the other before it seeks: a seek costs about
-// as much as that many steps.
+// skipMax is how many consecutive records outside of the requested cells ProductsSold reads before it seeks. A seek
+// costs about as much as reading that many records.
 const besideMax = 16
 
-// ProductsSold calls fn with the purchases of every product of a marketplace that has any in [from, to), each product's
-// oldest first. It reads the products in one pass and seeks only over many records that lie outside of the cells.
+// ProductsSold calls fn with the purchases of every product of a marketplace that has any in cells [from, to); for each
+// product the oldest cell comes first. It reads all products in one pass and seeks only past many records outside of
+// the cells.
 func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
 	const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
 	at := appendU16([]byte{tableProductCell}, marketplace)
 	product := ""
 	for end := after(at); at != nil; {
-		start, beside := at, 0
+		start, skipped := at, 0
 		at = nil
 		b.R.Scan(start, end, func(key, value []byte) bool {
 			id, cell := key[head:len(key)-tail], binary.BigEndian.Uint32(key[len(key)-tail:])
 			if cell >= from && cell < to {
-				if beside = 0; product != string(id) {
+				if skipped = 0; product != string(id) {
 					product = string(id)
 				}
 				c := CellCounters{Cell: cell}
@@ -143,7 +146,7 @@ func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product
 				fn(product, &c)
 				return true
 			}
-			if beside++; beside < besideMax {
+			if skipped++; skipped < besideMax {
 				return true
 			}
 			if at = keyProductCell(nil, marketplace, id, from); cell >= to {
@@ -154,7 +157,7 @@ func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product
 	}
 }
 
-// ProductCells gives the purchases of a product per cell in [from, to) that has any, oldest first.
+// ProductCells returns the purchases of a product for each cell in [from, to) that has any, oldest first.
 func (b Books) ProductCells(marketplace uint16, product string, from, to uint32) (all []CellCounters) {
 	id := []byte(product)
 	b.scanCells(keyProductCell(nil, marketplace, id, from), keyProductCell(nil, marketplace, id, to), func(key []byte, c *rollup.Counters) {
@@ -171,7 +174,8 @@ func (b Books) ProductCounters(marketplace uint16, product string, from, to uint
 	return sum
 }
 
-// FreeCounters sums the events of a marketplace that named no campaign of this group over cells [from, to).
+// NoCampaignCounters sums the counters of a marketplace's events without a campaign of this group over cells [from,
+// to).
 func (b Books) FreeCounters(marketplace uint16, from, to uint32) (sum rollup.Counters) {
 	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(_ []byte, c *rollup.Counters) {
 		sum.Add(c)
@@ -202,7 +206,7 @@ func (b Books) Journal(seq uint64, fn func(l *ledger.Line) bool) {
 	})
 }
 
-// Decision returns what became of an event, by its dedup key, as long as the key is remembered.
+// Decision returns the result of an event by its bucket and dedup key, as long as the key is remembered.
 func (b Books) Decision(bucket uint32, key [16]byte) (command.EventResult, bool) {
 	stored, found := b.R.Get(append(keyDedup(nil, bucketID{classEvent, bucket}), key[:]...))
 	if !found {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// bought is a purchase of no campaign.
+// bought returns a purchase without a campaign.
 func bought(id byte, cell uint32, products ...string) command.EventRecord {
 	r := click(id, 0)
 	r.Kind, r.Campaign, r.Charge, r.ChargeKey, r.Bid, r.Cell = event.Purchase, 0, market.ChargeNone, [16]byte{}, 0, cell

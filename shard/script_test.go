@@ -11,8 +11,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "accept the answers of the scripts as they are now")
 
-// TestScripts runs testdata/*.txt. The digests in them also pin the stored form: they must be the same in every process
-// and in every later binary that still writes format 1.
+// TestScripts runs testdata/*.txt. The digests in them also fix the stored form: they must be the same in every process
+// and in every later binary that writes format 1.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	check(t, err)

@@ -12,12 +12,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// A segment is a set of keyed user hashes, in pieces of at most market.SegmentChunkMax so that no record and no command
-// grows with it. Its head tells how many pieces there are, and what the last upload did, so that a repeated commit
-// answers alike. An upload is staged piece by piece and applied in one step by its commit: auctions see all of it or
-// nothing. What nobody commits is dropped by Advance.
+// A segment is a set of keyed user hashes. It is stored in pieces of at most market.SegmentChunkMax hashes, so that the
+// size of a record or command does not grow with the segment. The head record holds the number of pieces and the result
+// of the last upload, so that a repeated commit gets the same answer. An upload is staged piece by piece and applied in
+// one step by its commit, so auctions see all of it or nothing. Advance drops uploads that are not committed.
 
-// Bounds of uploads. BOUND: both keep what staged pieces can take; a commit with more pieces would be refused anyway.
+// BOUND: uploadsMax and piecesMax limit the space of staged pieces. A commit with more pieces would be refused anyway.
 const (
 	uploadsMax = 64
 	piecesMax  = 4 * market.SegmentUsersMax / market.SegmentChunkMax
@@ -25,15 +25,15 @@ const (
 
 // upload is what memory keeps of a staged upload.
 type upload struct {
-	hour   uint32 // Of its last piece.
-	pieces uint32 // One more than the highest piece.
+	hour   uint32 // The hour in which its last piece was staged.
+	pieces uint32 // The highest piece number plus 1.
 }
 
-// segmentHead is the record before the pieces of a segment.
+// segmentHead is the record in front of the pieces of a segment.
 type segmentHead struct {
 	pieces uint32
-	upload ids.UUID // The last one.
-	result command.SegmentResult
+	upload ids.UUID              // The id of the last committed upload.
+	result command.SegmentResult // The answer to its commit.
 }
 
 func (m *Machine) stageSegment(x *command.StageSegment) command.Result {
@@ -52,7 +52,7 @@ func (m *Machine) stageSegment(x *command.StageSegment) command.Result {
 	return command.Result{}
 }
 
-// applyCommitSegment has an answer of its own.
+// applyCommitSegment applies a CommitSegment, which is answered by a SegmentResult instead of a Result.
 func (m *Machine) applyCommitSegment(c *command.Command) []byte {
 	x, err := command.ReadCommitSegment(c)
 	r := command.SegmentResult{Refusal: command.Invalid}
@@ -91,7 +91,8 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 
 func pieceKey(prefix []byte, piece uint32) []byte { return appendU32(slices.Clip(prefix), piece) }
 
-// stagedUsers puts the pieces of an upload together. NotFound: one is missing. Invalid: they do not ascend.
+// stagedUsers concatenates the pieces of an upload. It refuses with NotFound when a piece is missing, and with Invalid
+// when the hashes do not ascend over all pieces.
 func (m *Machine) stagedUsers(x *command.CommitSegment) (users []uint64, why command.Refusal) {
 	prefix := prefixStaged(nil, x.Marketplace, x.Segment, x.Upload)
 	for piece := range x.Pieces {
@@ -118,7 +119,8 @@ func (m *Machine) segmentUsers(prefix []byte, pieces uint32) (users []uint64) {
 	return users
 }
 
-// keepSegment writes a segment in pieces. A piece that did not change is not written.
+// storeSegment writes a segment in pieces and deletes those beyond its end; pieces is their former number. A piece that
+// did not change is not written.
 func (m *Machine) keepSegment(prefix []byte, pieces uint32, users []uint64, head segmentHead) {
 	for some := range slices.Chunk(users, market.SegmentChunkMax) {
 		head.pieces++
@@ -141,7 +143,7 @@ func (m *Machine) segmentHead(prefix []byte) segmentHead {
 	return must(readSegmentHead(stored))
 }
 
-// combine applies an upload to a set; both ascend, and so does what it returns.
+// combine applies an upload to a set of user hashes. Both inputs ascend without repeats, and so does the result.
 func combine(before, sent []uint64, action command.SegmentAction) (after []uint64, r command.SegmentResult) {
 	if action == command.SegmentDrop {
 		return nil, command.SegmentResult{Removed: uint32(len(before))} //nolint:gosec // at most SegmentUsersMax.
@@ -172,7 +174,7 @@ func combine(before, sent []uint64, action command.SegmentAction) (after []uint6
 	return after, r
 }
 
-// dropStaged forgets the pieces of an upload.
+// dropStaged deletes the pieces of an upload.
 func (m *Machine) dropStaged(prefix []byte) {
 	for piece := range m.staged[string(prefix)].pieces {
 		m.put(pieceKey(prefix, piece), nil)
@@ -180,7 +182,7 @@ func (m *Machine) dropStaged(prefix []byte) {
 	delete(m.staged, string(prefix))
 }
 
-// purgeStaged drops the uploads whose last piece came in the hour before the last, or earlier.
+// purgeStaged drops the uploads whose last piece was staged two hours ago or earlier, counted in whole hours.
 func (m *Machine) purgeStaged(hour uint32) {
 	for _, prefix := range slices.Sorted(maps.Keys(m.staged)) {
 		if m.staged[prefix].hour+2 <= hour {
@@ -189,7 +191,7 @@ func (m *Machine) purgeStaged(hour uint32) {
 	}
 }
 
-// SegmentSize is how many users a segment has.
+// SegmentSize returns the number of users of a segment, 0 when it does not exist.
 func (b Books) SegmentSize(marketplace uint16, id string) int {
 	stored, found := b.R.Get(pieceKey(prefixSegment(nil, marketplace, id), 0))
 	if !found {
@@ -228,7 +230,7 @@ func must2[A, B any](a A, b B, err error) (A, B) {
 // loadedSegment is the segment whose pieces Load is reading.
 type loadedSegment struct {
 	prefix []byte
-	pieces uint32 // That the head announced and that did not come yet.
+	pieces uint32 // Number of pieces, by the head record, that are still to be read.
 	users  []uint64
 }
 
@@ -247,7 +249,7 @@ func (l *loader) takeSegment(key, value []byte) error {
 	}
 	s := &l.segment
 	if s.pieces == 0 || string(s.prefix) != string(key[:len(key)-4]) {
-		return errors.New("a piece of a segment without its head")
+		return errors.New("segment piece without the head of its segment")
 	}
 	d := command.NewDecoder(value)
 	s.users = append(s.users, d.Users()...)
@@ -255,7 +257,7 @@ func (l *loader) takeSegment(key, value []byte) error {
 	return d.Err()
 }
 
-// endSegment tells the auctions of a segment when all of it is there.
+// finishSegment reports a segment to the auctions when all of its pieces are read.
 func (l *loader) endSegment() error {
 	s := l.segment
 	l.segment = loadedSegment{}
@@ -263,7 +265,7 @@ func (l *loader) endSegment() error {
 		return nil
 	}
 	if s.pieces != 0 || !slices.IsSorted(s.users) {
-		return errors.New("a segment is not whole")
+		return errors.New("segment with missing pieces, or with users that do not ascend")
 	}
 	l.m.feed.PutSegment(binary.BigEndian.Uint16(s.prefix[1:]), string(s.prefix[5:]), s.users)
 	return nil

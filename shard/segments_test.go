@@ -13,21 +13,21 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// TestSegmentsAgreeWithSets applies random uploads, whole and broken ones, and compares with Go sets; after a restart the
-// auctions are told the same.
+// TestSegmentsAgreeWithSets applies random uploads, complete and incomplete ones, and compares with Go sets. After a
+// restart the feed must receive the same segments.
 func TestSegmentsAgreeWithSets(t *testing.T) {
 	r := segmentReplica(t)
-	dice := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(1, 2))
 	sets := map[string]map[uint64]bool{}
 	for n := range 200 {
-		name := fmt.Sprint("s", dice.IntN(3))
-		x := command.CommitSegment{Marketplace: 1, Segment: name, Upload: ids.UUID{1, byte(n >> 8), byte(n)}, Action: command.SegmentAction(dice.IntN(3))}
-		if dice.IntN(15) == 0 {
+		name := fmt.Sprint("s", random.IntN(3))
+		x := command.CommitSegment{Marketplace: 1, Segment: name, Upload: ids.UUID{1, byte(n >> 8), byte(n)}, Action: command.SegmentAction(random.IntN(3))}
+		if random.IntN(15) == 0 {
 			x.Action = command.SegmentDrop
 		}
 		sent := map[uint64]bool{}
 		if x.Action != command.SegmentDrop {
-			x.Pieces, sent = upload(t, r, dice, &x)
+			x.Pieces, sent = upload(t, r, random, &x)
 		}
 		want := expected(sets, name, sent, x.Action)
 		for range 2 {
@@ -55,11 +55,11 @@ func segmentReplica(t *testing.T) *shardtest.Replica {
 	return r
 }
 
-// upload stages a few users in pieces of at most three, in any order, some twice.
-func upload(t *testing.T, r *shardtest.Replica, dice *rand.Rand, x *command.CommitSegment) (pieces uint32, sent map[uint64]bool) {
+// upload stages a few users in pieces of at most three, in any order, and stages some pieces twice.
+func upload(t *testing.T, r *shardtest.Replica, random *rand.Rand, x *command.CommitSegment) (pieces uint32, sent map[uint64]bool) {
 	sent = map[uint64]bool{}
-	for range dice.IntN(12) {
-		sent[uint64(dice.IntN(30))] = true
+	for range random.IntN(12) {
+		sent[uint64(random.IntN(30))] = true
 	}
 	var cmds [][]byte
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(sent)), 3) {
@@ -68,7 +68,7 @@ func upload(t *testing.T, r *shardtest.Replica, dice *rand.Rand, x *command.Comm
 		}))
 		pieces++
 	}
-	for _, i := range append(dice.Perm(len(cmds)), dice.Perm(len(cmds))...) {
+	for _, i := range append(random.Perm(len(cmds)), random.Perm(len(cmds))...) {
 		expect(t, "staged", result(t, r.Do(cmds[i])), command.Result{})
 	}
 	return pieces, sent
@@ -130,7 +130,7 @@ func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
 	expect(t, "applied", apply(1), command.SegmentResult{Added: 3, Size: 3})
 	expect(t, "told", r.Feed.Told["segment 1 s"], "[4 5 6]")
 
-	// What nobody commits is gone after the next hour; another restart in between changes nothing.
+	// An upload that is not committed is dropped after the next hour, also after another restart.
 	stage(2, 0, 7)
 	stage(2, 1, 8)
 	r = open(t, r.KV)
@@ -142,7 +142,7 @@ func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
 	expect(t, "too late", apply(2), command.SegmentResult{Refusal: command.NotFound})
 }
 
-// A million users take sixteen pieces, and one more is refused as a whole.
+// A million users need sixteen pieces. With one more user the whole upload is refused.
 func TestSegmentIsBounded(t *testing.T) {
 	r := segmentReplica(t)
 	all := make([]uint64, market.SegmentUsersMax+1)

@@ -1,8 +1,9 @@
-// Package shard is the replicated state machine of one raft group: commands in, state and answers out.
+// Package shard is the replicated state machine of one Raft group: it applies commands and produces state and answers.
 //
 // The same commands give byte-identical state and the same digest on every replica, whatever batches they came in,
 // because nothing here reads a clock, a random source, the order of a map or anything else that is not in the command
-// or in the state. DESIGN.md says what that costs and what was rejected.
+// or in the state. Machine applies commands, Queries reads the stored state, and Feed receives what auctions need.
+// DESIGN.md gives the structure, the reasons and the rejected alternatives.
 package shard
 
 import (
@@ -23,8 +24,8 @@ type Reader = interface {
 	Scan(from, to []byte, fn func(key, value []byte) bool)
 }
 
-// Batch collects the changes of a number of commands. What it reads is the state before all of them. Its changes take
-// effect in the order in which they were made. OWNERSHIP: arguments are copied before a call returns.
+// Batch collects the changes of several commands. Its reads return the state before all of these changes. Its changes
+// take effect in the order in which they were made. OWNERSHIP: arguments are copied before a call returns.
 type Batch = interface {
 	Reader
 	Set(key, value []byte)
@@ -32,92 +33,93 @@ type Batch = interface {
 	DeleteRange(from, to []byte)
 }
 
-// Feed receives what the node must know from the replicated state: what auctions read (market.Feed) and, from the meta
-// group only, records and secrets. Reset of the meta group also forgets records and secrets.
+// Feed receives what the node needs from the replicated state: what auctions read (market.Feed) and, from the meta
+// group only, records and secrets. Reset of the meta group also discards records and secrets.
 type Feed interface {
 	market.Feed
-	// PutRecord tells of a record written or, with a nil value, deleted.
+	// PutRecord reports a record that was written or, with a nil value, deleted.
 	PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte)
+	// PutSecrets reports the cluster's keys.
 	PutSecrets(s *command.Secrets)
 }
 
-// BidsMax bounds the bids of one campaign that are not deleted.
+// BidsMax is the largest number of bids of one campaign that are not deleted.
 const BidsMax = 5_000
 
 // Machine applies the commands of one raft group.
 //
-// Its state is the key/value pairs it writes (keys.go); the memory image beside them holds only what Apply needs at
-// once: campaigns with budgets, wallets, the dedup keys of the last hours, counters being counted. Bids and the catalog
-// stay in the durable state and, through the Feed, in the auctions' view.
+// Its state is the key/value pairs it writes (keys.go). Memory holds only the part that Apply reads for nearly every
+// command: campaigns with budgets, wallets, the dedup keys of the last hours, and the counters that the batch changes.
+// Bids and the catalog stay in the durable state and, through the Feed, in the view that auctions read.
 //
 // INVARIANT: state and digest after n commands depend on those commands alone: not on how they were batched, nor on
-// restarts and snapshots between them. Two things make it so. A record that several commands of a batch change is read
-// back through what the batch has written so far, because the Batch shows only the state before it: through memory for
-// the hot records, through overlay for the rest. And every record's hash replaces its own earlier hash in the digest, so
-// that writing it once or a hundred times ends alike.
+// restarts and snapshots between them. Two rules ensure this. First, a record that several commands of a batch change
+// is read as the batch has left it so far, although the Batch returns the state before it: hot records (those kept in
+// memory) are read from memory, all others (cold records) from overlay. Second, a record's new hash replaces its old
+// hash in the digest, so that the digest does not depend on how often the record was written.
 //
 // INVARIANT: a refused command changes nothing but the state clock and the memory of attempts.
 //
-// The life of a batch is Apply, Apply, ..., Flush, commit, Committed, all from one goroutine; Digest alone may be called
-// from any.
+// The calls for one batch are Apply (any number of times), Flush, then the commit by the caller, then Committed. All of
+// them come from one goroutine; only Digest may be called from any goroutine.
 type Machine struct {
 	group ids.Group
-	meta  bool // Carries marketplaces, records and the catalog.
+	meta  bool // The group carries marketplaces, records and the catalog.
 	feed  Feed
 
-	b         Batch // The batch under way.
+	b         Batch // The current batch.
 	state     state
-	stateHash uint64 // Of the stored form of state.
-	digest    uint64 // Of everything stored so far by this batch, hot records not yet flushed left out.
+	stateHash uint64 // Hash of the stored form of state.
+	digest    uint64 // Digest of everything this batch has stored so far, without the hot records that Flush will write.
 	published atomic.Uint64
 	written   bool // The batch changed something.
-	changed   bool // The feed was told something that auctions must see.
+	changed   bool // The feed received something that is not yet published to auctions.
 
-	overlay  map[string][]byte // Cold records written by the batch; nil is deleted.
-	counts   map[countKey]int  // Records per kind, marketplace and class.
-	expiring expiring          // Those of them that expire.
-	staged   map[string]upload // Uploads of segments by the prefix of their keys.
+	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
+	counts   map[countKey]int  // Number of records by kind, marketplace and class.
+	expiring expiring          // The records among them that expire.
+	staged   map[string]upload // Segment uploads by the prefix of their keys.
 
 	marketplaces map[uint16]*tenant
-	campaigns    []*campaign // By ordinal, from 1 at index 0.
+	campaigns    []*campaign // The campaign with ordinal n is at index n-1.
 	byID         map[ids.UUID]*campaign
 	wallets      map[ids.UUID]*wallet
-	opened       map[owner]int // Accounts beyond the default wallets.
+	opened       map[owner]int // Number of accounts by holder, default wallets not counted.
 	adjusts      adjusts
 	attempts     attempts
 	dedup        dedup
 	cells        cells
 	unknown      map[unknownDay]unknowns
-	unknownMax   int // UnknownProductsMax; only tests have a smaller one.
+	unknownMax   int // UnknownProductsMax; tests set a smaller one.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
 
 	events  command.Events // Reused by applyEvents.
 	results []command.EventResult
-	key     []byte // Scratch for keys.
-	value   []byte // Scratch for values.
-	hash    []byte // Scratch for hashing.
+	key     []byte // Reused to build keys.
+	value   []byte // Reused to build values.
+	hash    []byte // Reused to build the input of the hash.
 }
 
 // state is the small record that nearly every command changes.
 type state struct {
-	now          int64 // The state clock. INVARIANT: it never goes back.
+	now          int64 // The state clock in Unix milliseconds. INVARIANT: it never goes back.
 	lastCampaign uint32
 	lastBid      uint32
-	lastVersion  uint64 // Of records.
-	lastLine     uint64 // Of the journal.
-	chain        ledger.Chain
+	lastVersion  uint64        // The newest version of a record.
+	lastLine     uint64        // The number of the last journal line.
+	chain        ledger.Chain  // The hash chain after the last journal line.
 	level        command.Level // INVARIANT: it never goes back.
-	turn         uint64        // See attempts. INVARIANT: it never goes back.
+	turn         uint64        // The number of turns so far (type attempts). INVARIANT: it never goes back.
 }
 
-// tenant is a marketplace as the machine sees it.
+// tenant is what the machine keeps in memory of a marketplace.
 type tenant struct {
 	postPaid bool
 	periods  command.Periods
-	clocked  bool // Periods arrived here.
-	// learned is how often ads of each format are clicked. No part of the state: see rate.
+	clocked  bool // An Advance has set periods.
+	// clickRates holds the click rate of each ad format. It is not part of the state (type rate).
 	learned [market.SponsoredBrand + 1]rate
 }
 
@@ -125,31 +127,32 @@ type tenant struct {
 type campaign struct {
 	market.Campaign
 	firstBid uint32
-	bids     uint32 // Not deleted.
+	bids     uint32 // Number of bids that are not deleted.
 	budget   ledger.Budget
 	wallet   *wallet
 	slot     *market.Slot
-	learned  rate   // How often its ads are clicked.
-	hash     uint64 // Of the stored budget.
+	learned  rate   // The click rate of its ads. It is not part of the state.
+	hash     uint64 // Hash of the stored budget record.
 	dirty    bool
 }
 
-// wallet is a wallet and the campaigns that spend it.
+// wallet is a wallet and the campaigns that it pays for.
 type wallet struct {
 	ledger.Wallet
 	campaigns []*campaign
-	hash      uint64
+	hash      uint64 // Hash of the stored wallet record.
 	dirty     bool
 }
 
-// New returns the machine of a group; meta says whether it carries the marketplaces, records and the catalog. A group 0
-// carries nothing else. Load must be called before the first Apply.
+// New returns the machine of a group. meta says whether the group carries the marketplaces, records and the catalog;
+// group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax}
 	m.forget()
 	return m
 }
 
+// reset discards everything that Load builds.
 func (m *Machine) forget() {
 	m.b = nil
 	m.state, m.stateHash, m.digest = state{}, 0, 0
@@ -177,6 +180,7 @@ func (m *Machine) Digest() uint64 { return m.published.Load() }
 // data reports whether the group carries campaigns, wallets and events.
 func (m *Machine) data() bool { return m.group != 0 }
 
+// tenant returns the memory of a marketplace and creates it on first use.
 func (m *Machine) tenant(marketplace uint16) *tenant {
 	t := m.marketplaces[marketplace]
 	if t == nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// transfer applies a step of a transfer.
+// transfer applies one step of a transfer.
 //
-// INVARIANT: what one step takes from an account, this or another step adds to another account, or back to the same one,
-// and never more than once. A transfer's record is kept for ever, so a step that is repeated, however late, finds it.
-// Between two groups the receiving one decides: its first answer stands, and the sender's group only follows it.
+// INVARIANT: the amount that one step takes from an account is added once, by this or a later step, to another account
+// or back to the same one. The record of a transfer is kept for ever, so that a repeated step finds it, however late it
+// comes. Between two groups the receiving group decides: its first answer is final, and the sender's group records it.
 func (m *Machine) transfer(x *command.Transfer) command.Result {
 	stored, found := m.get(keyTransfer(nil, x.ID))
 	if !found {
@@ -51,7 +51,7 @@ func (m *Machine) firstStep(x *command.Transfer) command.Result {
 	}
 }
 
-// moveWithin moves between two accounts of the group.
+// moveWithin moves money between two accounts of the group.
 func (m *Machine) moveWithin(t *ledger.Transfer) command.Result {
 	from, why := m.payer(t)
 	if why != command.Done {
@@ -77,7 +77,7 @@ func (m *Machine) moveWithin(t *ledger.Transfer) command.Result {
 	return command.Result{Balance: from.Balance}
 }
 
-// send takes the money of a transfer to an account of another group.
+// send takes the money of a transfer to another group from the paying account.
 func (m *Machine) send(t *ledger.Transfer) command.Result {
 	from, why := m.payer(t)
 	switch {
@@ -97,8 +97,8 @@ func (m *Machine) send(t *ledger.Transfer) command.Result {
 	return command.Result{Balance: from.Balance}
 }
 
-// payer returns the account that pays a transfer, if it has the money. A wallet that is paid later has only what it holds,
-// too: what it spends on credit can be spent on campaigns alone.
+// payer returns the account that pays a transfer; it refuses with InsufficientBalance when the balance is below the
+// amount. That also applies in billing mode post: credit can be spent on campaigns only, not on transfers.
 func (m *Machine) payer(t *ledger.Transfer) (*wallet, command.Refusal) {
 	from := m.accountOf(t.Marketplace, t.From)
 	switch {
@@ -110,7 +110,7 @@ func (m *Machine) payer(t *ledger.Transfer) (*wallet, command.Refusal) {
 	return from, command.Done
 }
 
-// receive adds the money of a transfer from another group, or decides that it cannot.
+// receive adds the money of a transfer from another group, or records that the transfer is refused.
 func (m *Machine) receive(t *ledger.Transfer) command.Result {
 	to := m.accountOf(t.Marketplace, t.To)
 	if to == nil || !to.Move(t.Amount) {
@@ -124,7 +124,7 @@ func (m *Machine) receive(t *ledger.Transfer) command.Result {
 	return command.Result{Balance: to.Balance}
 }
 
-// endTransfer notes in the sender's group what the other one has decided; a refused transfer gets its money back.
+// endTransfer records in the sender's group what the receiving group has decided. TransferReturn gives the money back.
 func (m *Machine) endTransfer(x *command.Transfer, t *ledger.Transfer) command.Result {
 	after := ledger.Completed
 	if x.Step == command.TransferReturn {
@@ -150,7 +150,7 @@ func (m *Machine) endTransfer(x *command.Transfer, t *ledger.Transfer) command.R
 	return command.Result{Balance: from.Balance}
 }
 
-// leg writes one side of a transfer into the journal and under its account.
+// writeLeg writes one side of a transfer into the journal and lists it under its account.
 func (m *Machine) leg(t *ledger.Transfer, w *wallet, other ids.UUID, kind ledger.LineKind, amount money.Micros) {
 	m.soilWallet(w)
 	m.journal(ledger.Line{Kind: kind, Key: t.ID, Wallet: w.ID, Price: t.Amount, Amount: amount})
@@ -162,7 +162,7 @@ func (m *Machine) keepTransfer(t *ledger.Transfer) {
 	m.put(keyTransfer(nil, t.ID), appendTransfer(nil, t))
 }
 
-// appendTransfer leaves the id out: it is the key.
+// appendTransfer leaves the id out, because it is the key.
 func appendTransfer(dst []byte, t *ledger.Transfer) []byte {
 	dst = append(binary.LittleEndian.AppendUint16(dst, t.Marketplace), t.From[:]...)
 	dst = command.AppendMoney(append(dst, t.To[:]...), t.Amount)

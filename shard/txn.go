@@ -2,8 +2,8 @@ package shard
 
 import "github.com/gavel-ads/gavel/shard/command"
 
-// txn stages the writes of a command that must change all or nothing. Reads see what it staged. A refused command simply
-// never commits it.
+// txn stages the writes of a command that must change all or nothing. Its reads include the staged writes. A command
+// that is refused does not commit its txn.
 type txn struct {
 	m      *Machine
 	index  map[string]int
@@ -14,14 +14,14 @@ type txn struct {
 
 type write struct{ key, value []byte }
 
-// countKey names a number of records.
+// countKey names a set of records whose number is counted.
 type countKey struct {
 	kind        command.RecordKind
 	marketplace uint16
 	class       string
 }
 
-// countDelta is by how much a command changes a number of records.
+// countDelta is a staged change of the number of records.
 type countDelta struct {
 	key countKey
 	n   int
@@ -31,7 +31,7 @@ func (m *Machine) begin() *txn {
 	return &txn{m: m, index: make(map[string]int)}
 }
 
-// get returns a record as the command left it so far. OWNERSHIP: valid until the next read.
+// get returns a record as the command has left it so far. OWNERSHIP: valid until the next read.
 func (t *txn) get(key []byte) (value []byte, found bool) {
 	if i, staged := t.index[string(key)]; staged {
 		v := t.writes[i].value
@@ -50,10 +50,10 @@ func (t *txn) put(key, value []byte) {
 	t.writes = append(t.writes, write{key, value})
 }
 
-// count returns how many records of a kind, marketplace and class there are after what was staged.
+// count returns the number of records of a kind, marketplace and class, staged changes included.
 func (t *txn) count(k countKey) int { return t.m.counts[k] + t.delta(k).n }
 
-// delta returns the entry of k. BOUND: the classes of one command, a handful.
+// delta returns the staged change of k. BOUND: one entry for each class of one command, a handful.
 func (t *txn) delta(k countKey) *countDelta {
 	for i := range t.counts {
 		if t.counts[i].key == k {
@@ -64,7 +64,7 @@ func (t *txn) delta(k countKey) *countDelta {
 	return &t.counts[len(t.counts)-1]
 }
 
-// commit writes what was staged, in the order in which it was first staged.
+// commit writes the staged records in the order in which they were first staged.
 func (t *txn) commit() {
 	for _, w := range t.writes {
 		t.m.put(w.key, w.value)

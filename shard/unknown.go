@@ -11,30 +11,30 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// UnknownProductsMax is how many products that are in no catalog count for themselves: of each marketplace, in each group, on each
-// day (UTC) on which their purchases happened. The rest counts as OtherProduct. BOUND: whoever has an auction key may report
-// purchases of any ids, and each id is a record for ever that reports by product read. A shop that feeds its catalog sells few
-// products that are not in it: those it has just taken out, and those that it has not fed yet.
+// UnknownProductsMax is how many products outside the catalog have their own counters, for each marketplace, group and
+// UTC day of purchase. All further ones are counted together as OtherProduct. BOUND: a client with an auction key may
+// report purchases of arbitrary ids, and the counters of each id are kept for ever and read by product reports. A shop
+// that feeds its catalog sells few products outside of it: those just removed, and those not fed yet.
 const UnknownProductsMax = 10_000
 
-// OtherProduct is what purchases of further unknown products count as.
+// OtherProduct is the product id under which purchases beyond UnknownProductsMax are counted.
 const OtherProduct = "other"
 
 const dayMillis = 24 * 3600 * 1000
 
-// unknownDay names the unknown products of a marketplace on a day.
+// unknownDay names the set of unknown products of a marketplace on a day.
 type unknownDay struct {
 	marketplace uint16
 	day         uint32 // Unix time / 86,400.
 }
 
-// unknowns are those of one day, as memory keeps them: the products are looked up in the durable state.
+// unknowns is what memory keeps of an unknownDay; the products themselves are looked up in the durable state.
 type unknowns struct {
 	count int
-	xor   uint64 // Of the hashes of their records, so that they can be dropped whole.
+	xor   uint64 // Xor of the hashes of their records, so that all can be deleted without being read.
 }
 
-// countedAs is the product that an item counts for.
+// reportedProduct returns the product id under which an item is counted: its own, or OtherProduct.
 func (m *Machine) countedAs(marketplace uint16, r *command.EventRecord, item *command.PurchaseItem) []byte {
 	if !item.Unknown {
 		return item.ProductID
@@ -55,8 +55,9 @@ func (m *Machine) countedAs(marketplace uint16, r *command.EventRecord, item *co
 	return item.ProductID
 }
 
-// purgeUnknown drops the days of which the state clock counts no event any more. INVARIANT: no later event is of such a day,
-// because applyEvent refuses what occurred longer than event.CountMillis ago; so it does not matter when a day is dropped.
+// purgeUnknown deletes the days whose events are no longer counted. INVARIANT: no later event belongs to such a day,
+// because applyEvent refuses what occurred longer than event.CountMillis ago. So the time of the deletion does not
+// affect any result.
 func (m *Machine) purgeUnknown() {
 	days := slices.SortedFunc(maps.Keys(m.unknown), func(a, b unknownDay) int {
 		return cmp.Or(cmp.Compare(a.marketplace, b.marketplace), cmp.Compare(a.day, b.day))
@@ -73,7 +74,7 @@ func (m *Machine) purgeUnknown() {
 	}
 }
 
-// takeUnknown counts a record of an unknown product. key is without its table.
+// loadUnknown counts a record of an unknown product. key is without its table.
 func (l *loader) takeUnknown(key []byte, hash uint64) error {
 	if len(key) < 7 {
 		return errKey

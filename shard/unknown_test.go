@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// invented is a purchase of products that no catalog has, at a time.
+// invented returns a purchase at a time of products that are not in the catalog.
 func invented(id byte, at int64, products ...string) command.EventRecord {
 	r := bought(id, uint32(at/900_000), products...)
 	r.OccurredMillis, r.Bucket = at, event.BucketOf(at)
@@ -21,8 +21,9 @@ func invented(id byte, at int64, products ...string) command.EventRecord {
 	return r
 }
 
-// So many unknown products of a marketplace and day count for themselves, and the rest as one; what a restart, a snapshot or a
-// batch lies between does not matter. Products of the catalog are not bounded, and no purchase is lost.
+// Up to the maximum, unknown products of a marketplace and day are counted separately, and all further ones as one
+// product. Restarts, snapshots and batches make no difference. Products of the catalog are not bounded, and no purchase
+// is lost.
 func TestUnknownProductsAreBounded(t *testing.T) {
 	const day = 24 * 3_600_000
 	r := openFew(t, shardtest.NewKV())
@@ -45,7 +46,7 @@ func TestUnknownProductsAreBounded(t *testing.T) {
 	r.Books().ProductsSold(1, 0, math.MaxUint32, func(_ string, c *shard.CellCounters) { total += c.Purchases })
 	expect(t, "items", total, int64(3+2+3+2))
 
-	// What the machine remembers of a day goes when none of its events counts any more; what was counted stays.
+	// The memory of a day is dropped when its events are no longer counted; the counters stay.
 	before := r.KV.Len()
 	later := benchNow + event.CountMillis + 2*int64(day)
 	r.Do(command.AppendAdvance(nil, later, &command.Advance{}))

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// Two writers read the same campaign and change members that a rule connects. The second is refused and changes nothing; built
-// on what is there now, it is applied.
+// Two writers read the same campaign and change members that a rule connects. The second change is refused and changes
+// nothing. After reading the current values again, it is applied.
 func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 	m := newManaged(t)
 	read := func() *market.Campaign { c, _ := m.Books().Campaign(m.campaign.ID); return &c.Campaign }
@@ -33,7 +33,7 @@ func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 	expect(t, "name", now.Name, "other")
 }
 
-// A charge changes a campaign too, and no change of members that is under way.
+// A charge changes a campaign too, and does not make a concurrent change of members a conflict.
 func TestAChargeIsNoConflict(t *testing.T) {
 	m := newManaged(t)
 	seen, _ := m.Books().Campaign(m.campaign.ID)
@@ -48,7 +48,7 @@ func TestAChargeIsNoConflict(t *testing.T) {
 	}))).Refusal, command.Done)
 }
 
-// Two writers read a bid and a product, and write other members: both hold.
+// Two writers read a bid and a product and write different members: both changes take effect.
 func TestChangesOfMembersAreMerged(t *testing.T) {
 	m := newManaged(t)
 	id := ids.UUID{7}
@@ -95,7 +95,7 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 	expect(t, "after a restart", open(t, r.KV).Machine.Digest(), r.Machine.Digest())
 }
 
-// Settings are replaced whole, so the version of all of them is compared.
+// Settings are replaced as a whole, so their common version is compared.
 func TestSettingsBuiltOnOldOnesAreRefused(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// adjusts remembers wallet adjustments, and openings of accounts, by their request ids: those of the last 24 hours, and from LevelRequests on also the
-// newest event.RequestsKept, in whole hours.
+// adjusts remembers wallet adjustments and the opening of accounts by their request ids: those of the last 24 hours
+// and, from LevelRequests on, at least the newest event.RequestsKept. They are dropped in whole hours.
 type adjusts struct {
 	balances map[ids.UUID]money.Micros
 	hours    map[uint32]*adjustHour
@@ -21,7 +21,7 @@ type adjusts struct {
 
 type adjustHour struct {
 	requests []ids.UUID
-	xor      uint64 // Of the records' hashes.
+	xor      uint64 // Xor of the hashes of the records.
 }
 
 func newAdjusts() adjusts {
@@ -56,7 +56,7 @@ func (m *Machine) purgeAdjusts() {
 	}
 }
 
-// requestsKept is how many requests are remembered however old they are.
+// requestsKept returns how many of the newest requests are remembered regardless of their age.
 func (m *Machine) requestsKept() int {
 	if m.state.level < command.LevelRequests {
 		return 0
@@ -91,15 +91,15 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	return command.Result{Balance: w.Balance}
 }
 
-// rememberRequest keeps the id of a request and the balance that it was answered with.
+// rememberRequest stores the id of a request and the balance in its answer.
 func (m *Machine) rememberRequest(request ids.UUID, balance money.Micros) {
 	hour := event.BucketOf(m.state.now)
 	hash := m.add(keyAdjust(nil, hour, request), binary.LittleEndian.AppendUint64(nil, uint64(balance))) //nolint:gosec // two's complement both ways.
 	m.adjusts.remember(hour, request, balance, hash)
 }
 
-// walletFor returns the wallet that a command names: an existing one of the vendor, or the default wallet, which is made
-// here but kept only by keepWallet. The zero id means the default wallet.
+// walletFor returns the wallet that a command names: an existing wallet of the vendor, or the default wallet, which is
+// created if needed and stored only by saveWallet. The zero id means the default wallet.
 func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wallet, command.Refusal) {
 	if w := m.wallets[id]; w != nil {
 		if w.Marketplace != marketplace || w.VendorID != vendor {
@@ -120,7 +120,7 @@ func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wa
 	}}, command.Done
 }
 
-// keepWallet marks a wallet as changed, and adds it when it is new.
+// saveWallet marks a wallet as changed, and adds it to memory when it is new.
 func (m *Machine) keepWallet(w *wallet) {
 	if m.wallets[w.ID] == nil {
 		m.wallets[w.ID] = w

@@ -4,10 +4,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Auctions of a place: banners and sponsored brands. What competes is not a product but a campaign's target, and the
-// bids are those for the place.
+// This file holds the auctions of a place (market.Place), for banners and sponsored brands. The competing entity is not
+// a product but a campaign's target, and the candidates are the bids for the place.
 
-// findPlace looks the auction's slot or placement up; nil when there is none or it is switched off.
+// findPlace sets s.place to the auction's media slot or placement, or to nil when it is unknown or inactive.
 func (s *Scratch) findPlace() {
 	s.place = nil
 	if s.a.Kind != Banners && s.a.Kind != SponsoredBrand {
@@ -26,7 +26,7 @@ func (s *Scratch) findPlace() {
 	}
 }
 
-// collectAds adds the targets of the bids of the place.
+// collectAds adds the targets of the bids for the place to hits.
 func (s *Scratch) collectAds() {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
@@ -39,7 +39,8 @@ func (s *Scratch) collectAds() {
 	}
 }
 
-// admitAds sends the bids of the place through the gates.
+// gatePlaceBids evaluates the gates for the bids of the place. A bid that passes becomes a candidate, any other is
+// counted.
 func (s *Scratch) admitAds(out *Result) {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
@@ -56,9 +57,10 @@ func (s *Scratch) admitAds(out *Result) {
 	}
 }
 
-// gateAd returns the first gate that a bid for a place fails, or what the bid is worth here.
+// gateAd returns the first gate that a bid for a place fails or, when it passes all, its amount after targeting and
+// pacing.
 func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
-	label, triggers := s.v.Predicate(b.Terms)
+	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
 	var r *market.ProductRow
 	if ad.Product != market.NoProduct {
@@ -76,7 +78,7 @@ func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.Camp
 		return 0, Trigger
 	case s.a.Kind == Banners && !s.showsOnDevice(ad):
 		return 0, DeviceMismatch
-	case label != 0 && !s.located(label):
+	case location != 0 && !s.located(location):
 		return 0, Geo
 	case terms != nil && !s.included(terms):
 		return 0, Segment
@@ -98,7 +100,8 @@ func (s *Scratch) approved(ad *market.Ad) bool {
 	return false
 }
 
-// showsOnDevice reports whether a banner is for the auction's device, and has an approved asset for the slot there.
+// showsOnDevice reports whether a banner is for the auction's device and has an asset that may be shown in the slot on
+// it.
 func (s *Scratch) showsOnDevice(ad *market.Ad) bool {
 	if ad.Device != NoDevice && ad.Device != s.device() {
 		return false
@@ -111,7 +114,7 @@ func (s *Scratch) showsOnDevice(ad *market.Ad) bool {
 	return false
 }
 
-// device is the auction's device: a banner auction that names none is for desktops.
+// device returns the auction's device. A banner auction without a device is for desktops.
 func (s *Scratch) device() Device {
 	if s.a.Device == NoDevice {
 		return Desktop
@@ -119,8 +122,9 @@ func (s *Scratch) device() Device {
 	return s.a.Device
 }
 
-// shows reports whether an asset is approved and fits the slot on the auction's device. An asset without dimensions fits
-// wherever the slot is shown; a slot without any dimensions is shown everywhere and takes every asset.
+// shows reports whether an asset is approved and fits the slot on the auction's device. An asset without dimensions
+// fits on every device on which the slot is shown. A slot without any dimensions is shown on every device and accepts
+// every asset.
 func (s *Scratch) shows(a *market.AdAsset) bool {
 	slot := s.place.Dimensions[s.device()]
 	var nothing market.Dimensions

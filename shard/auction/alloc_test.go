@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Every kind of auction allocates nothing once its scratch is warm, with all that targets, caps and paces.
+// No kind of auction allocates once its Scratch has grown, also with targeting, caps and pacing.
 func TestAllocatesNothing(t *testing.T) {
 	r := newRoulette(1, 120)
 	for range 400 {

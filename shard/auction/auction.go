@@ -1,5 +1,7 @@
-// Package auction decides who wins, in what order, at what price. It is a pure function of the market view, the budget
-// balances, the request, the time and the auction's number, and allocates nothing.
+// Package auction runs auctions: it decides which bids win, in what order and at what price, and why the others lose.
+// Run is a pure function of the market view, the balances, the request, the time and the auction's number. It allocates
+// no memory once its Scratch has grown. Explain additionally reports the numbers behind each bid. DESIGN.md gives rules
+// and reasons.
 package auction
 
 import (
@@ -7,34 +9,35 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Ticket is what the caller knows about a request beyond its body: when, for whom, and under which number it runs.
+// Params are the inputs of a request's auctions other than its body.
 type Ticket struct {
-	NowMillis   int64
+	NowMillis   int64 // Unix milliseconds.
 	Marketplace uint16
-	Node        uint16
+	Node        uint16 // Number of the node, for tokens.
 	Epoch       uint32 // Start number of the node.
-	Seq         uint64 // Of the request's first auction, below 2^48; the next ones count up.
+	Seq         uint64 // Number of the request's first auction, below 2^48; each further auction has the next number.
 	Signer      *bidid.Signer
 	// OffsetSeconds is what the marketplace's time zone adds to UTC at NowMillis.
 	OffsetSeconds int32
 	Frequency     FrequencyCounter // Nil: frequency caps do not apply.
-	Stale         *Groups          // Groups whose balances are too old to sell from; nil: none.
+	Stale         *Groups          // Groups whose balances are too old to use; their bids lose as Stale. Nil: none.
 }
 
-// Run answers every auction of a request. The answer depends on nothing but the arguments and the balances in the view's
-// slots: the same ones give the same bytes, on every node.
+// Run runs every auction of a request and stores the results in res. They depend only on the arguments and on the
+// balances of the view's campaigns: equal inputs give equal bytes on every node.
 //
-// First all ids of the request are looked up (lookup.go). Then each auction goes through these steps, each in a file of its
-// own: collect the products that may win (contexts.go), send their bids through the gates (gates.go), score the ones that
-// pass (score.go), rank the products by their best bid (rank.go), price and sign the winners (price.go, winners.go).
+// First all ids of the request are looked up (lookup.go). Then each auction goes through these steps: collect the
+// products that may win (contexts.go), evaluate the gates of their bids (gates.go), score the bids that pass
+// (score.go), rank the products by their best bid (rank.go), and price and sign the winners (price.go, winners.go).
 //
-// OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed under
+// OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
 func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
 	sc.runAll(v, t, req, res, nil)
 }
 
-// runAll holds all auctions. With each it also explains them; without, that costs one comparison for each auction.
+// runAll runs all auctions. If each is not nil it also explains them; otherwise that costs one comparison for each
+// auction.
 func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate) bool) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)
@@ -56,7 +59,7 @@ func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, 
 	s.end()
 }
 
-// reset makes room for n results and keeps the winners' memory.
+// reset sets the number of results and keeps the memory of their winners for reuse.
 func (r *Results) reset(n int) {
 	for cap(r.Results) < n {
 		r.Results = append(r.Results[:cap(r.Results)], Result{})
@@ -64,13 +67,13 @@ func (r *Results) reset(n int) {
 	r.Results = r.Results[:n]
 }
 
-// reset empties a result, so that nothing of an earlier request shows.
+// reset empties a result, so that it contains nothing of an earlier request.
 func (r *Result) reset(req *Request, a *Auction) {
 	r.Type, r.Failed, r.Placement, r.Variant = resultTypes[a.Kind], false, a.Placement, nil
 	r.Winners = r.Winners[:0]
 	clear(r.Lost[:])
 	if len(r.shown) > 0 {
-		clear(r.shown) // They hold on to memory of a view.
+		clear(r.shown) // Otherwise they would keep the memory of an old view alive.
 		clear(r.assets)
 		clear(r.texts)
 		r.shown, r.assets, r.texts = r.shown[:0], r.assets[:0], r.texts[:0]

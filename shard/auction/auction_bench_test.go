@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// loaded returns a market with bids on as many products, of 20,000 campaigns and 2,000 vendors.
+// loaded returns a market with the given number of bids, each on its own product, of 20,000 campaigns and 2,000
+// vendors.
 func loaded(bids int) *market.Market {
 	const campaigns, vendors = 20_000, 2_000
 	m := market.New(1)
@@ -38,8 +39,8 @@ func loaded(bids int) *market.Market {
 	return m
 }
 
-// BenchmarkRun measures auctions of which one id in twenty has a bid, over many different requests, so that the caches
-// hold what they would in service.
+// BenchmarkRun measures auctions in which one id in twenty has a bid, over many different requests, so that the CPU
+// caches contain about what they would contain in production.
 func BenchmarkRun(b *testing.B) {
 	m := loaded(1_000_000)
 	v := m.View()
@@ -59,7 +60,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// someRequests draws n requests of ids of which one in twenty has one of the bids.
+// someRequests returns n random requests in which one id in twenty has a bid.
 func someRequests(v *market.View, n, auctions, ids, bids int) []*auction.Request {
 	r := rand.New(rand.NewPCG(1, 2))
 	requests := make([]*auction.Request, n)

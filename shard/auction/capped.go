@@ -2,16 +2,16 @@ package auction
 
 import "slices"
 
-// With a cap of winners per vendor, it is no longer the best bid of each product that matters: where the best bid's vendor
-// has its share, another vendor's bid may win the product. So all candidates are put in order, and picked from the top.
-// It is the slow way, and the plain one.
+// This file ranks under a cap of winners per vendor. The best bid of each product is then not sufficient: when its
+// vendor has reached the cap, another vendor's bid may win the product. So all candidates are sorted by score and
+// chosen from the top, which is simpler and slower than rank.
 
-// capped reports whether the marketplace's cap can bind.
+// capped reports whether the marketplace's cap can affect the auction.
 func (s *Scratch) capped() bool {
 	return s.settings.VendorMax > 0 && int(s.settings.VendorMax) < min(s.a.Slots, SlotsMax)
 }
 
-// pick fills won with the winners under the cap. It marks the candidates that would have won but for it.
+// rankCapped fills won with the winners under the cap. It marks the candidates that lose only because of the cap.
 func (s *Scratch) pick() {
 	s.order = s.order[:0]
 	for i := range s.candidates {
@@ -41,7 +41,8 @@ func (s *Scratch) pick() {
 	}
 }
 
-// full reports whether a vendor has its share of the first winners. External demand is many sellers and has no share.
+// vendorAtCap reports whether a vendor has reached the cap among the first winners. External demand comes from many
+// sellers and has no cap.
 func (s *Scratch) full(vendor uint32, winners int) bool {
 	n := 0
 	for _, i := range s.won[:winners] {
@@ -69,7 +70,7 @@ func (s *Scratch) cappedRunnerUp(rank int) *candidate {
 	return nil
 }
 
-// takenBefore reports whether one of the winners above a rank has the entity.
+// takenBefore reports whether one of the winners above a rank has the entity of a hit.
 func (s *Scratch) takenBefore(rank int, hit uint32) bool {
 	for _, i := range s.won[:rank] {
 		if s.candidates[i].hit == hit {

@@ -2,17 +2,17 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// expression is a category context: a product satisfies it by being in at least one tree of every clause. One category
-// is one clause of one tree, "all of them" is a clause for each.
+// expression is a category context in conjunctive form. A product satisfies it by being in at least one subtree of
+// every clause. One category is one clause with one subtree; AllCategories has one clause for each category.
 type expression struct {
 	trees []market.Subtree
-	ends  []int // End in trees of each clause.
+	ends  []int // The end of each clause in trees.
 }
 
 func (e *expression) reset() { e.trees, e.ends = e.trees[:0], e.ends[:0] }
 
-// resolve looks the named categories up. A name that nobody mentioned becomes no tree, which leaves its clause with the
-// other ones or, empty, unsatisfiable.
+// resolve looks up the named categories. An unknown category adds no subtree. A clause of unknown categories only is
+// empty, and no product satisfies it.
 func (e *expression) resolve(v *market.View, marketplace uint16, req *Request, c *Category) {
 	e.reset()
 	clause := 0
@@ -20,7 +20,7 @@ func (e *expression) resolve(v *market.View, marketplace uint16, req *Request, c
 		if tree, ok := v.Subtree(marketplace, id.Hash, req.Text(id.Span)); ok {
 			e.trees = append(e.trees, tree)
 		}
-		ends := true // A clause for each.
+		ends := true // Except for Disjunctions, every category is a clause.
 		if c.Form == Disjunctions {
 			ends = i+1 == c.Ends[clause]
 		}
@@ -31,7 +31,7 @@ func (e *expression) resolve(v *market.View, marketplace uint16, req *Request, c
 	}
 }
 
-// holds reports whether a product satisfies the expression.
+// satisfiedBy reports whether a product satisfies the expression.
 func (e *expression) holds(v *market.View, r *market.ProductRow) bool {
 	from := 0
 	for _, end := range e.ends {
@@ -52,7 +52,8 @@ func inAny(v *market.View, r *market.ProductRow, trees []market.Subtree) bool {
 	return false
 }
 
-// smallest returns the clause with the fewest products; whatever satisfies the expression is in one of its trees.
+// smallest returns the clause with the fewest products. Every product that satisfies the expression is in one of its
+// subtrees.
 func (e *expression) smallest(v *market.View) []market.Subtree {
 	var least []market.Subtree
 	size, from := 0, 0
@@ -69,7 +70,7 @@ func (e *expression) smallest(v *market.View) []market.Subtree {
 	return least
 }
 
-// names reports whether a category is a named one or an ancestor of one.
+// namesCategory reports whether the expression names a category or one of its descendants.
 func (e *expression) names(v *market.View, category uint32) bool {
 	for _, tree := range e.trees {
 		if v.IsOrHolds(category, tree) {

@@ -7,9 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// collect fills hits with what the contexts of auction i allow, each once. For listings and travel that are products: those
-// of products.ids, else those in the category or of the kind of travel, else those that the search finds. For banners and
-// sponsored brands it is what the bids of the place lead to.
+// collect fills hits with the entities that the contexts of auction i allow, each once. For listings and travel these
+// are products: those of products.ids, otherwise those in the category or of the kind of travel, otherwise those that
+// the search finds. For banners and sponsored brands they are the targets of the bids for the place.
 func (s *Scratch) collect(i int) {
 	if s.a.Category.Form != NoCategory {
 		s.wanted.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
@@ -42,7 +42,7 @@ func (s *Scratch) collectProducts(i int) {
 	}
 	for _, f := range s.found[from:s.ends[i]] {
 		if s.v.ProductRow(f.row).Marketplace != s.t.Marketplace {
-			continue // It only has the hash of this marketplace's id.
+			continue // Another marketplace's product, whose id has the same hash.
 		}
 		quality := uint32(market.QualityOne)
 		if len(s.a.Quality) > 0 {
@@ -56,7 +56,7 @@ func (s *Scratch) collectProducts(i int) {
 	}
 }
 
-// hit adds a product, unless an earlier position of the request has it.
+// hit adds a product to hits, unless an earlier position of the request has added it.
 func (s *Scratch) hit(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
 	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
@@ -65,7 +65,7 @@ func (s *Scratch) hit(row, index, quality uint32) {
 		s.hits = append(s.hits, h)
 		return
 	}
-	// The first of equal ids stands, but an id that only has the product's hash must not stand for the product.
+	// The first of equal ids is used. An id that only has the same hash as the product's is replaced by the right one.
 	if index != fromCategory && !s.isProduct(&s.hits[at]) && s.isProduct(&h) {
 		s.hits[at] = h
 	}
@@ -77,7 +77,8 @@ func (s *Scratch) isProduct(h *hit) bool {
 		bytes.Equal(s.v.Key(s.v.ProductRow(h.row)), s.req.Text(s.a.Products[h.index].Span))
 }
 
-// collectCategory walks the products with bids of a set of categories that holds all that satisfy the request.
+// collectCategory adds the products with bids that satisfy the category context. It checks those of the smallest
+// clause.
 func (s *Scratch) collectCategory() {
 	mark := len(s.found)
 	for _, tree := range s.wanted.smallest(s.v) {
@@ -92,7 +93,7 @@ func (s *Scratch) collectCategory() {
 	s.hitFound(mark)
 }
 
-// collectTravel walks the products with bids of a kind of travel, and leaves those of other sites and categories out.
+// collectTravel adds the products with bids of a kind of travel, except those of other sites and categories.
 func (s *Scratch) collectTravel() {
 	kind := "hotels"
 	if s.a.Kind == Flights {
@@ -110,8 +111,8 @@ func (s *Scratch) collectTravel() {
 	s.hitFound(mark)
 }
 
-// collectSearch finds the products with bids whose keyword matches, or that have no trigger. Each keyword is listed under
-// one of its words, so every word of the query is looked at once.
+// collectSearch adds the products with a bid whose keyword matches or that has no trigger. Each keyword is listed under
+// one of its words, so the keywords of every word of the query are checked once.
 func (s *Scratch) collectSearch() {
 	mark := len(s.found)
 	s.findMembers(s.v.OpenMembers(s.t.Marketplace))
@@ -136,7 +137,7 @@ func (s *Scratch) findMembers(rows []uint32) {
 	}
 }
 
-// hitFound adds the products found from a mark on and forgets the list.
+// hitFound adds the products of found from index mark on to hits, and removes them from found.
 func (s *Scratch) hitFound(mark int) {
 	s.askForOffers(s.found[mark:])
 	for _, f := range s.found[mark:] {
@@ -145,7 +146,7 @@ func (s *Scratch) hitFound(mark int) {
 	s.found = s.found[:mark]
 }
 
-// sends reports whether the product of a row is among the request's ids.
+// namesProduct reports whether the product of a row is among the auction's product ids.
 func (s *Scratch) sends(row uint32) bool {
 	if !s.idsAdded {
 		s.idSeen.clear()
@@ -160,7 +161,7 @@ func (s *Scratch) sends(row uint32) bool {
 		return false
 	}
 	key := s.v.Key(s.v.ProductRow(row))
-	for _, id := range s.a.Products[first:] { // Ends at the first unless two ids share a hash.
+	for _, id := range s.a.Products[first:] { // It returns at the first id, unless two ids have the same hash.
 		if id.Hash == hash && bytes.Equal(key, s.req.Text(id.Span)) {
 			return true
 		}

@@ -6,12 +6,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// awardAd fills what a banner or sponsored-brand winner shows.
+// awardAd fills a banner or sponsored-brand winner with what it shows.
 func (s *Scratch) awardAd(out *Result, w *Winner, c *candidate) {
 	ad := s.v.Ad(&market.BidRow{Ad: c.ad})
 	w.Type, w.ID, w.IDClean = ad.Target, ad.ID.Bytes, ad.ID.Clean
 	out.shown = append(out.shown, Shown{})
-	w.Shown = &out.shown[len(out.shown)-1] // Stays good when the array moves: nobody writes to an older one again.
+	w.Shown = &out.shown[len(out.shown)-1] // Valid even when append moves the array, because old elements are not written again.
 	if s.a.Kind == Banners {
 		s.awardAssets(out, w, ad)
 		return
@@ -19,7 +19,7 @@ func (s *Scratch) awardAd(out *Result, w *Winner, c *candidate) {
 	s.awardBrand(out, w, c, ad)
 }
 
-// awardAssets lists the assets of a banner that fit.
+// awardAssets lists the assets of a banner that may be shown.
 func (s *Scratch) awardAssets(out *Result, w *Winner, ad *market.Ad) {
 	from := len(out.assets)
 	for i := range ad.Assets {
@@ -30,8 +30,8 @@ func (s *Scratch) awardAssets(out *Result, w *Winner, ad *market.Ad) {
 	w.Assets = slices.Clip(out.assets[from:])
 }
 
-// awardBrand fills a sponsored-brand winner. What is not a URL leads to the brand: the target itself, or the brand of the
-// target product; a product without a brand stands for itself.
+// awardBrand fills a sponsored-brand winner. An ad without a URL leads to a brand: the target itself, or the brand of
+// the target product. For a product without a brand it leads to the product.
 func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad) {
 	if ad.Target != market.TargetURL {
 		w.Type = market.TargetProduct

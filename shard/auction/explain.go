@@ -6,73 +6,74 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Fate is what became of one bid that could have competed, and the numbers that decided it. Texts alias the view and the
-// request. What the gate that removed the bid did not need may be 0.
+// BidExplanation is the outcome of one bid that could have competed, and the numbers that decided it. Texts alias the
+// view and the request. Numbers that the gate which removed the bid did not need may be 0.
 type Fate struct {
 	Campaign  *[ids.TextLen]byte // Nil for external demand.
 	Group     uint16
-	Bid       uint32 // Ordinal in the group; of external demand the position among the request's bids.
+	Bid       uint32 // Ordinal in the group; for external demand the position among the request's external bids.
 	Vendor    market.Text
 	Type      market.TargetType
-	Target    market.Text // Product id, or what else the bid leads to.
-	Variation []byte      // The pair that a flight bid was dealt.
+	Target    market.Text // Product id, or another target of the bid.
+	Variation []byte      // The variation of the pair that a flight bid was assigned to.
 
 	Won    bool
-	Rank   uint8        // Of a winner.
-	Price  money.Micros // Of a winner, per charged interaction.
-	Reason Reason       // Of a loser.
+	Rank   uint8        // Set for a winner, from 1.
+	Price  money.Micros // Set for a winner, per charged interaction.
+	Reason Reason       // Set for a loser.
 
 	Charge  market.ChargeType
-	Amount  money.Micros // The bid as it stands.
-	Worth   money.Micros // After the schedule and the user's segments.
-	Shaded  money.Micros // After pacing: what competes.
-	Reserve money.Micros // Worth has to be above it.
-	Left    money.Micros // Of the budget; math.MaxInt64 without one.
-	Wallet  money.Micros // math.MaxInt64 in billing mode post.
-	Pass    uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; GateAlways is always.
+	Amount  money.Micros // The bid amount.
+	Worth   money.Micros // The amount after the schedule and the multipliers of the user's segments.
+	Shaded  money.Micros // The amount after pacing, with which the bid competes.
+	Reserve money.Micros // The reserve price; Adjusted must be above it.
+	Left    money.Micros // Budget left; math.MaxInt64 without a budget.
+	Wallet  money.Micros // Wallet balance; math.MaxInt64 in billing mode post.
+	Pass    uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
 	Quality uint64       // In units of 1/market.QualityOne^2.
-	// ScoreHi and ScoreLo are the score, a 128-bit number: Shaded times the weight of the charge type and the quality.
+	// ScoreHi and ScoreLo are the 128-bit score: Shaded times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
 
-	// The winner that the bid would have had to beat: that of its own entity, or else the last one. Zero when there is none.
+	// AgainstRank, AgainstPrice, AgainstHi and AgainstLo are rank, price and score of the winner that the bid would have
+	// had to beat: the winner of its own entity, otherwise the last winner. They are zero when there is none.
 	AgainstRank          uint8
 	AgainstPrice         money.Micros
 	AgainstHi, AgainstLo uint64
-	// Needed is the least Amount with which the bid would have won, all else being equal; 0 when no amount would have, or
-	// when that is not known: of flights, which are dealt, and under a cap of winners per vendor.
+	// Needed is the smallest Amount with which the bid would have won if nothing else had changed. It is 0 when no amount
+	// would have won, and when it is not computed: for flights, and under a cap of winners per vendor.
 	Needed money.Micros
 }
 
-// Explain is Run that tells, after each auction, the fate of every bid that could have competed: every one that the result
-// counts as lost, and the winners. The results are those that Run gives for the same arguments and balances. It changes
-// nothing, and it is slow: each bid goes through its gates a second time. It ends early when each returns false; then the
-// results are not complete.
+// Explain is Run and also calls each, after each auction, for every bid that could have competed: the winners, and
+// every bid that the result counts as lost. The results equal those of Run for the same arguments and balances. Explain
+// is slow, because it evaluates the gates of each bid a second time. It stops when each returns false; the results are
+// then incomplete.
 //
-// OWNERSHIP: a Fate is valid until each returns.
+// OWNERSHIP: a BidExplanation is valid until each returns.
 func Explain(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch, each func(auction int, f *Fate) bool) {
 	sc.runAll(v, t, req, res, each)
 }
 
-// explain tells the fates of auction i, which was just held, as long as each returns true.
+// explain calls each for the bids of auction i, which was run just before. It returns false when each does.
 func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 	byKey := make(map[uint64]int, len(s.candidates))
 	for at := range s.candidates {
 		byKey[s.candidates[at].key] = at
 	}
-	tell := func(h *hit, b *market.BidRow) bool {
+	explainOne := func(h *hit, b *market.BidRow) bool {
 		f := s.fate(h, b)
-		at, stood := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
-		if stood {
+		at, competed := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
+		if competed {
 			s.stood(&f, at, out)
 		}
-		s.needs(&f, h, b, stood, out)
+		s.needs(&f, h, b, competed, out)
 		return each(i, &f)
 	}
 	if s.place != nil {
 		bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 		for j := range bids {
 			at, _ := s.rowSeen.get(uint64(s.v.Ad(&bids[j]).Entity))
-			if !tell(&s.hits[at], &bids[j]) {
+			if !explainOne(&s.hits[at], &bids[j]) {
 				return false
 			}
 		}
@@ -86,7 +87,7 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 		r := s.v.ProductRow(h.row)
 		bids := s.v.Bids(r)
 		for j := range bids {
-			if (!s.searched || s.invited(h, r, &bids[j])) && !tell(h, &bids[j]) {
+			if (!s.searched || s.invited(h, r, &bids[j])) && !explainOne(h, &bids[j]) {
 				return false
 			}
 		}
@@ -94,20 +95,20 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 	return s.explainExternal(i, out, byKey, each)
 }
 
-// fate runs a bid's gates again and notes their numbers.
+// explainBid evaluates the gates of a bid again and returns their numbers.
 func (s *Scratch) fate(h *hit, b *market.BidRow) Fate {
 	c := s.v.Campaign(b.Campaign)
-	slot := s.v.Slot(b.Campaign)
+	balances := s.v.Slot(b.Campaign)
 	r := s.productOf(h)
 	f := Fate{
 		Campaign: s.v.CampaignText(b.Campaign), Group: c.Group, Bid: b.Ordinal, Vendor: s.v.Vendor(c.Vendor),
 		Charge: c.Charge, Amount: money.Micros(b.Amount), Quality: h.quality,
-		Left: money.Micros(slot.Left.Load()), Wallet: money.Micros(slot.Wallet.Load()),
+		Left: money.Micros(balances.Left.Load()), Wallet: money.Micros(balances.Wallet.Load()),
 	}
 	floor := s.floorOf(c.Charge, r)
-	f.Reserve = money.Micros(floor)                                             //nolint:gosec // an amount.
-	worth, shaded, pass := s.value(uint64(b.Amount), floor, b, c)               //nolint:gosec // amounts are positive.
-	f.Worth, f.Shaded, f.Pass = money.Micros(worth), money.Micros(shaded), pass //nolint:gosec // amounts.
+	f.Reserve = money.Micros(floor)                                                //nolint:gosec // an amount.
+	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c)               //nolint:gosec // amounts are positive.
+	f.Worth, f.Shaded, f.Pass = money.Micros(adjusted), money.Micros(shaded), pass //nolint:gosec // amounts.
 	if b.Ad != 0 {
 		ad := s.v.Ad(b)
 		f.Type, f.Target = ad.Target, ad.ID
@@ -119,21 +120,22 @@ func (s *Scratch) fate(h *hit, b *market.BidRow) Fate {
 	return f
 }
 
-// value is what a bid of an amount is worth, what pacing makes of it, and how probably it competes.
-func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (worth, shaded, pass uint64) {
-	worth = amount
+// value returns an amount after targeting, the amount after pacing, and the probability that pacing lets the campaign
+// compete.
+func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (adjusted, shaded, pass uint64) {
+	adjusted = amount
 	if terms := s.terms(b, c); terms != nil {
-		worth = s.worth(terms, worth)
+		adjusted = s.worth(terms, adjusted)
 	}
-	gate := s.v.Gate(b.Campaign).Load()
-	if gate == market.GateOpen {
-		return worth, worth, market.GateAlways
+	pacing := s.v.Gate(b.Campaign).Load()
+	if pacing == market.GateOpen {
+		return adjusted, adjusted, market.GateAlways
 	}
-	shaded, pass = s.pace(gate, worth, floor)
-	return worth, shaded, pass
+	shaded, pass = s.pace(pacing, adjusted, floor)
+	return adjusted, shaded, pass
 }
 
-// stood notes how a bid that passed the gates ended.
+// fillOutcome fills in the score and outcome of a bid that passed the gates; at is its index among the candidates.
 func (s *Scratch) stood(f *Fate, at int, out *Result) {
 	c := &s.candidates[at]
 	h := &s.hits[c.hit]
@@ -156,7 +158,7 @@ func (s *Scratch) stood(f *Fate, at int, out *Result) {
 	}
 }
 
-// explainExternal tells the fates of the request's own bids.
+// explainExternal calls each for the external bids of the request.
 func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *Fate) bool) bool {
 	if !s.a.HasProducts {
 		return true
@@ -175,7 +177,7 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 			Reserve: money.Micros(s.floorOf(market.CPC, r)), //nolint:gosec // an amount.
 		}
 		f.Reason = s.gateExternal(h, r, b)
-		if at, stood := byKey[externalKey|uint64(j)]; stood { //nolint:gosec // at most ExternalBidsMax.
+		if at, competed := byKey[externalKey|uint64(j)]; competed { //nolint:gosec // at most ExternalBidsMax.
 			s.stood(&f, at, out)
 		}
 		if !each(i, &f) {

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// explain runs a request with explanations and compares: the results are the same; every bid that is counted is told, with
-// the reason that it is counted for; winners have their rank and price; and a bid raised to what it is said to have needed
-// wins, while one micro less does not.
+// explain runs a request with explanations and checks them: the results are the same; every counted bid is explained
+// with the reason for which it is counted; winners have their rank and price; and a bid raised to Needed wins, while
+// one micro less does not.
 func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request, queries []query) {
 	t.Helper()
 	var res auction.Results
@@ -46,7 +46,7 @@ func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auct
 	}
 }
 
-// needed asks the model whether the bid wins with what it is said to need, and loses with less.
+// needed reports whether, in the model, the bid wins with the amount Needed and loses with one micro less.
 func (r *roulette) needed(q query, f *auction.Fate, tick *auction.Ticket, seq uint64) bool {
 	for key, b := range r.bids {
 		c := r.campaigns[key.campaign]
@@ -66,7 +66,7 @@ func (r *roulette) needed(q query, f *auction.Fate, tick *auction.Ticket, seq ui
 	return false
 }
 
-// The explanation names the numbers.
+// The explanation contains the numbers that decided the outcome.
 func TestExplain(t *testing.T) {
 	s := &script{T: t, world: newWorld(), m: market.New(1), names: map[string]string{}}
 	s.settings.Reserve[market.CPC] = 100_000
@@ -103,7 +103,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("the one at the reserve price: %+v", f)
 	}
 
-	// Who has heard enough ends it: no bid and no auction follows.
+	// When each returns false, no further bid or auction is explained.
 	for enough := 1; enough <= len(all)+1; enough++ {
 		told := 0
 		two := requestFor(v, 1, query{slots: 1, products: []string{"p"}}, query{slots: 1, products: []string{"p"}})

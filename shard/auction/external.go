@@ -2,8 +2,9 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// admitExternal sends the request's own bids through the gates that apply to them. Like every bid they can only win with
-// an active catalog product of products.ids; what is not even in the catalog or not among the ids is dropped uncounted.
+// gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an
+// active catalog product among products.ids. A bid on a product that is not in the catalog or not among the ids is
+// ignored and not counted.
 func (s *Scratch) admitExternal(out *Result) {
 	if !s.a.HasProducts {
 		return
@@ -31,7 +32,8 @@ func (s *Scratch) admitExternal(out *Result) {
 	}
 }
 
-// externalHit returns the hit of the product that an external bid is on, if it is in the catalog and among the ids.
+// externalHit returns the hit of an external bid's product, if the product is in the catalog and among the auction's
+// ids.
 func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
 	text := s.req.Text(b.Product.Span)
 	row, ok := s.v.Product(s.t.Marketplace, b.Product.Hash, text, false)
@@ -42,7 +44,7 @@ func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
 	return at, ok && s.v.ProductRow(row).Flags&market.ProductKnown != 0
 }
 
-// gateExternal returns the first gate that an external bid fails. It competes as a bid per click.
+// gateExternal returns the first gate that an external bid fails, or passed. External bids compete as CPC bids.
 func (s *Scratch) gateExternal(h *hit, r *market.ProductRow, b *ExternalBid) Reason {
 	switch {
 	case r.Flags&market.ProductActive == 0:

@@ -6,12 +6,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Flights: what competes is a pair of product and variation, and a bid on the product wins at most one pair of it. So the
-// bids of a product are dealt to its pairs: the best bid gets the pair of the best quality, the next one the next pair.
-// Bids beyond the last pair compete for that one, where they can only lose.
+// This file assigns the bids of flight auctions. The competing entity is a pair of product and variation, and a bid on
+// the product wins at most one of the product's pairs. So the bids of a product are assigned to its pairs: the best bid
+// to the pair of the best quality, the next bid to the next pair, and so on. Bids beyond the last pair compete for the
+// last pair, where they always lose.
 
-// pair adds a pair of a flight auction, unless an earlier position of the request has it. The first pair of a product is
-// the head of its pairs and always the one of the best quality. Variations are told apart by their keyed 64-bit hashes.
+// pair adds a pair of a flight auction, unless an earlier position of the request has added it. The first pair of a
+// product is the head of the list of its pairs and always has the best quality. Variations are compared by their keyed
+// 64-bit hashes.
 func (s *Scratch) pair(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
 	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
@@ -35,10 +37,10 @@ func (s *Scratch) pair(row, index, quality uint32) {
 	added.next, s.hits[head].next = s.hits[head].next, uint32(len(s.hits)-1) //nolint:gosec // as above.
 }
 
-// lastPair ends a list of pairs.
+// lastPair marks the end of a list of pairs.
 const lastPair = ^uint32(0)
 
-// deal gives the bids of every product to its pairs.
+// assignPairs assigns the bids of every product to its pairs. REQUIRES: the candidates of a product are consecutive.
 func (s *Scratch) deal() {
 	from := 0
 	for from < len(s.candidates) {
@@ -79,7 +81,7 @@ func (s *Scratch) dealProduct(head uint32, bids []candidate) {
 	}
 }
 
-// order is what a comparison function returns for two different things.
+// order converts "a sorts before b" to the result of a comparison function for two different elements.
 func order(before bool) int {
 	if before {
 		return -1

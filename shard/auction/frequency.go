@@ -2,19 +2,19 @@ package auction
 
 import "github.com/gavel-ads/gavel/shard/market"
 
-// FrequencyCounter tells how often a user met a campaign. It must allocate nothing, may be called at any time from any goroutine,
-// and may know less than there was, never more: a cap then lets a little too much through, but stops nobody wrongly.
-// market.Market is one.
+// FrequencyCounter counts the interactions of users with campaigns. Count must allocate nothing and be safe for
+// concurrent use. It may return less than the true number but not more, so that a cap may let some ads too many through
+// but never stops an ad wrongly. market.Market implements it.
 type FrequencyCounter interface {
-	// Count returns the interactions of a user with a campaign, or with one of its bids where bid is not 0, in the period
-	// that the instant lies in, by the local time that offset makes of it.
+	// Count returns the interactions of a user with a campaign, or with one of its bids when q.Bid is not 0, in the period
+	// that contains q.LocalMillis.
 	Count(q FrequencyQuery) uint32
 }
 
-// FrequencyQuery is a question to a FrequencyCounter.
+// FrequencyQuery is the argument of FrequencyCounter.Count.
 type FrequencyQuery = market.FrequencyQuery
 
-// worn reports whether a frequency cap stops a bid. Without a user, or without anybody who counts, no cap applies.
+// capReached reports whether a frequency cap stops a bid. Without a user or without a FrequencyCounter, no cap applies.
 func (s *Scratch) worn(t *market.CampaignTerms, b *market.BidRow, c *market.CampaignRow) bool {
 	if s.a.User == 0 || s.t.Frequency == nil {
 		return false

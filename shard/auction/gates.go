@@ -4,12 +4,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// admit sends the bids of a product through the gates, in the order of Reason: what passes becomes a candidate, what
-// fails is counted.
+// gateBids evaluates the gates for the bids of a product, in the order of Reason. A bid that passes all becomes a
+// candidate, any other is counted as lost.
 //
-// The balances are read here, last but for pacing and frequency, and not only for the best-placed bids: so every bid
-// without budget is counted as that, whatever its rank, and no winner has to be taken back. They cost one cache line for
-// each bid that passes everything else.
+// The balances are read here for every bid, and not only for the best bids after ranking. So every bid without budget
+// is counted as such regardless of its rank, and the ranking never has to be repeated. The cost is one cache line for
+// each bid that passes the gates before.
 func (s *Scratch) admit(at uint32, out *Result) {
 	h := &s.hits[at]
 	r := s.v.ProductRow(h.row)
@@ -29,7 +29,7 @@ func (s *Scratch) admit(at uint32, out *Result) {
 	}
 }
 
-// enter adds a bid that passed the gates to the candidates.
+// addCandidate adds a bid that passed the gates to the candidates.
 func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
 	h.eligible++
 	s.types |= 1 << c.Charge
@@ -41,20 +41,21 @@ func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *m
 		vendor:   c.Vendor,
 		ad:       b.Ad,
 		charge:   c.Charge,
-		click:    s.v.Slot(b.Campaign).Click.Load(), // Once: a rate that moves between scoring and pricing would tear them apart.
+		click:    s.v.Slot(b.Campaign).Click.Load(), // Read once, so that score, price and token use the same rate.
 	})
 }
 
-// keyOf names a bid on every node.
+// keyOf returns a key of a bid that is the same on every node.
 func keyOf(b *market.BidRow, c *market.CampaignRow) uint64 {
 	return uint64(c.Group)<<32 | uint64(b.Ordinal)
 }
 
 const passed = Reason(Reasons)
 
-// gate returns the first gate that a bid on a product fails, or what the bid is worth here.
+// gate returns the first gate that a bid on a product fails or, when it passes all, its amount after targeting and
+// pacing.
 func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
-	label, triggers := s.v.Predicate(b.Terms)
+	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
 	reason := s.runs(b, c, terms)
 	switch {
@@ -64,7 +65,7 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 		return 0, ProductInactive
 	case !s.triggered(h, r, b.Terms, triggers):
 		return 0, Trigger
-	case label != 0 && !s.located(label):
+	case location != 0 && !s.located(location):
 		return 0, Geo
 	case terms != nil && !s.included(terms):
 		return 0, Segment
@@ -78,7 +79,7 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 	return s.afford(s.floorOf(c.Charge, r), b, c, terms)
 }
 
-// terms returns the further terms of a bid's campaign, nil without any.
+// terms returns the targeting of a bid's campaign, nil when it has none.
 func (s *Scratch) terms(b *market.BidRow, c *market.CampaignRow) *market.CampaignTerms {
 	if c.Flags&market.CampaignTermed == 0 {
 		return nil
@@ -86,7 +87,7 @@ func (s *Scratch) terms(b *market.BidRow, c *market.CampaignRow) *market.Campaig
 	return s.v.Terms(b.Campaign)
 }
 
-// runs returns the first gate of time and state that a bid fails.
+// gateState returns the first gate of state and time that a bid fails, or passed.
 func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) Reason {
 	switch {
 	case c.Flags&market.CampaignActive == 0 || b.Terms&market.BidActive == 0 || terms != nil && s.rests(terms):
@@ -101,26 +102,27 @@ func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.Ca
 	return passed
 }
 
-// afford returns the first gate of money that a bid fails, or what it is worth after targeting and pacing.
+// gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount
+// after targeting and pacing. floor is the reserve price.
 func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
 	amount = uint64(b.Amount) //nolint:gosec // amounts are positive.
 	if terms != nil {
 		amount = s.worth(terms, amount)
 	}
-	slot := s.v.Slot(b.Campaign)
+	balances := s.v.Slot(b.Campaign)
 	switch {
 	case amount <= floor:
 		return 0, Reserve
 	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
 		return 0, Stale
-	case slot.Left.Load() <= 0:
+	case balances.Left.Load() <= 0:
 		return 0, Budget
-	case slot.Wallet.Load() <= 0:
+	case balances.Wallet.Load() <= 0:
 		return 0, Wallet
 	}
-	if gate := s.v.Gate(b.Campaign).Load(); gate != market.GateOpen {
-		shaded, chance := s.pace(gate, amount, floor)
-		if !s.spared(chance, c) {
+	if pacing := s.v.Gate(b.Campaign).Load(); pacing != market.GateOpen {
+		shaded, probability := s.pace(pacing, amount, floor)
+		if !s.spared(probability, c) {
 			return 0, Pacing
 		}
 		amount = shaded
@@ -131,15 +133,15 @@ func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, 
 	return amount, passed
 }
 
-// invited reports whether a search that names neither products nor a category asks for a bid at all: by a keyword, or
-// because it has no trigger. Other bids on the products that it finds are no candidates and lose nothing.
+// matchesSearch reports whether a bid is a candidate of a search that names neither products nor a category: its
+// keyword matches, or it has no trigger. Other bids on the products found are not candidates and are not counted.
 func (s *Scratch) invited(h *hit, r *market.ProductRow, b *market.BidRow) bool {
 	_, triggers := s.v.Predicate(b.Terms)
 	return s.triggered(h, r, b.Terms, triggers)
 }
 
-// triggered reports whether a trigger of the bid matches a context. That the product itself is allowed is known; in a
-// travel auction that names no products, every product it allows counts as named.
+// triggered reports whether a trigger of the bid matches a context. REQUIRES: the auction allows the product. In a
+// travel auction without product ids, every allowed product counts as named.
 func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, triggers []uint32) bool {
 	if terms&market.TriggerNone != 0 ||
 		terms&market.TriggerOwn != 0 && (s.a.HasProducts || s.travels) ||
@@ -187,7 +189,7 @@ func (s *Scratch) negated(triggers []uint32) bool {
 	return false
 }
 
-// inCategory asks once for each product whether it satisfies the category context.
+// inCategory reports whether a product satisfies the category context. It computes that once for each product.
 func (s *Scratch) inCategory(h *hit, r *market.ProductRow) bool {
 	if h.category == unasked {
 		h.category = no
@@ -198,7 +200,7 @@ func (s *Scratch) inCategory(h *hit, r *market.ProductRow) bool {
 	return h.category == yes
 }
 
-// filtered asks once for each product whether the filter lets it through.
+// filtered reports whether a product passes the request's filter. It computes that once for each product.
 func (s *Scratch) filtered(h *hit, r *market.ProductRow) bool {
 	f := &s.a.Filter
 	if !f.Set || len(f.Attributes)+len(f.Promotions) == 0 {
@@ -213,8 +215,8 @@ func (s *Scratch) filtered(h *hit, r *market.ProductRow) bool {
 	return h.filter == yes
 }
 
-// passes reports whether a product has all of the filter's values, or with or at least one. Values are compared by their
-// keyed 64-bit hashes.
+// passes reports whether a product has all values of the filter or, with f.Or, at least one of them. Values are
+// compared by their keyed 64-bit hashes.
 func (s *Scratch) passes(f *Filter, r *market.ProductRow) bool {
 	for i := range f.Attributes {
 		if s.v.HasAttribute(r, f.Attributes[i].Hash) == f.Or {

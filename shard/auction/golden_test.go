@@ -19,8 +19,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what the auctions gave into testdata")
 
-// TestGolden runs the auctions of testdata/*.txt. Lines put things into the market or hold an auction; what an auction
-// gave stands below it after "=". Amounts are major units, times milliseconds, and every auction runs at 100.
+// TestGolden runs the auctions of testdata/*.txt. A line puts something into the market or runs an auction, whose
+// result follows after "=". Amounts are in major units, times in milliseconds, and every auction runs at time 100.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -45,12 +45,12 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// script is a golden file being played.
+// script is the state of running a golden file.
 type script struct {
 	*testing.T
 	*world
 	m     *market.Market
-	names map[string]string // Campaign ids to names.
+	names map[string]string // The names of campaigns, by id.
 	bid   uint32
 	seq   uint64
 }

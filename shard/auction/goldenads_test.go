@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The lines of golden files for banners, sponsored brands and targeting. In a value, _ stands for a blank.
+// This file runs the lines of golden files for banners, sponsored brands and targeting. In a value, _ means a blank.
 
 var (
 	formats  = []string{"listing", "banner", "brand"}
@@ -106,7 +106,7 @@ func (s *script) putTerms(c *campaign, o options) {
 		segment, factor, _ := strings.Cut(text, ":")
 		c.Segments.Multipliers = append(c.Segments.Multipliers, market.SegmentMultiplier{Segment: segment, Multiplier: uint32(s.amount(factor))})
 	}
-	if o.has("schedule") { // day, hour and value; at all other hours as bid.
+	if o.has("schedule") { // Day, hour and value; all other hours have the value ScheduleOne.
 		c.Schedule = slices.Repeat([]uint16{market.ScheduleOne}, market.ScheduleHours)
 		when, value, _ := strings.Cut(o["schedule"], ":")
 		c.Schedule[slices.Index(days, when[:3])*24+int(s.number(when[3:]))] = uint16(s.number(value))
@@ -117,7 +117,7 @@ func (s *script) putTerms(c *campaign, o options) {
 	}
 }
 
-// printAd prints what a winner has that a listing has not.
+// printAd prints the members of a winner that only banners and sponsored brands have.
 func (s *script) printAd(out *bytes.Buffer, kind auction.ResultType, w *auction.Winner) {
 	switch kind {
 	case auction.FlightsResult:

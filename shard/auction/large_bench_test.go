@@ -13,10 +13,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// BenchmarkLarge tells what ten million bids cost beside a hundred thousand, one bid a product, over requests of five
-// auctions of a hundred ids: heap, CPU time of one full collection (the least of five), and CPU time for each product id
-// (the quarter percentile over slices of twenty requests, because neighbours only ever add to it). It takes 2 GB and a
-// minute, so it runs only with LARGE=1:
+// BenchmarkLarge compares ten million bids with a hundred thousand, one bid for each product, over requests of five
+// auctions of a hundred ids. It reports the heap, the CPU time of one full garbage collection (the least of five), and
+// the CPU time for each product id (the quarter percentile over slices of twenty requests, because other load on the
+// machine can only increase it). It takes 2 GB and a minute, so it runs only with LARGE=1:
 //
 //	LARGE=1 GOMAXPROCS=1 go test ./shard/auction -run '^$' -bench Large -benchtime 4000x
 func BenchmarkLarge(b *testing.B) {
@@ -63,14 +63,14 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// heap is how many bytes objects take.
+// heap returns the number of bytes of heap objects.
 func heap() int64 {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	return int64(memory.HeapAlloc) //nolint:gosec // below 2^63.
 }
 
-// cpuNanos is the CPU time of the process so far, user and system.
+// cpuNanos returns the CPU time of the process so far, user and system.
 func cpuNanos(b *testing.B) int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -2,8 +2,8 @@ package auction
 
 import "unsafe"
 
-// What an auction reads lies scattered over hundreds of megabytes. So all ids of a request are looked up together, before its
-// first auction decides anything, in passes of which each asks for what the next one reads (market.Ahead).
+// The data that an auction reads is spread over hundreds of megabytes. So all ids of a request are looked up together
+// before its first auction is run, in passes of which each prefetches what the next one reads (market.Prefetcher).
 
 // found is a product that an auction may sell.
 type found struct {
@@ -11,7 +11,7 @@ type found struct {
 	index uint32 // Position in the auction's ids, fromCategory if there is none.
 }
 
-// lookUp finds the products of every auction: those of auction i stand in found up to ends[i], after the ones before it.
+// lookUp finds the products of every auction. Those of auction i are in found from ends[i-1] (or 0) to ends[i].
 func (s *Scratch) lookUp() {
 	s.sift()
 	s.found = s.found[:0]
@@ -31,7 +31,7 @@ func (s *Scratch) lookUp() {
 	s.askForOffers(s.found)
 }
 
-// askForOffers asks for what decides about products.
+// prefetchFirstBids prefetches what decides about the first bids of products.
 func (s *Scratch) askForOffers(list []found) {
 	for i := range list {
 		s.ahead.Offer(s.v, s.v.ProductRow(list[i].row))
@@ -39,10 +39,11 @@ func (s *Scratch) askForOffers(list []found) {
 	s.ahead.Ask()
 }
 
-// onlyOffered: an external bid may be on a product that has no other.
+// onlyWithBids reports whether only products that have had a bid matter. An external bid may be on a product without
+// another bid.
 func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
 
-// sold returns the ids of the products that may win: in the auction of a place they are only a context.
+// candidateIDs returns the ids of the products that may win. In the auction of a place, product ids are only a context.
 func (a *Auction) sold() []ID {
 	if a.Kind == Banners || a.Kind == SponsoredBrand {
 		return nil
@@ -50,39 +51,39 @@ func (a *Auction) sold() []ID {
 	return a.Products
 }
 
-// sift fills picked with the positions of the ids that the product table may hold, by one word of it and without a branch
-// for each id. Those of auction i end at ends[i].
+// prefilter fills prefiltered with the positions of the ids that the product table may contain. For each id it reads
+// one word of the table and has no branch. The positions of auction i end at ends[i].
 func (s *Scratch) sift() {
 	s.ends = s.ends[:0]
-	sieve, n := s.v.Products(), 0
+	filter, n := s.v.Products(), 0
 	for i := range s.req.Auctions {
 		ids := s.req.Auctions[i].sold()
-		if room := n + len(ids); len(s.picked) < room {
-			s.picked = append(make([]uint32, 0, max(room, 512)), s.picked[:n]...)
+		if need := n + len(ids); len(s.picked) < need {
+			s.picked = append(make([]uint32, 0, max(need, 512)), s.picked[:n]...)
 			s.picked = s.picked[:cap(s.picked)]
 		}
-		picked := s.picked
-		if len(ids) > 0 && !s.req.Sieve.Is(sieve) {
-			sieve.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), len(ids))
+		positions := s.picked
+		if len(ids) > 0 && !s.req.Sieve.Is(filter) {
+			filter.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), len(ids))
 		}
 		first := n
 		for at := range ids {
-			picked[n] = uint32(at) //nolint:gosec // at most ProductsMax.
-			n += sieve.Passes(ids[at].Hash)
+			positions[n] = uint32(at) //nolint:gosec // at most ProductsMax.
+			n += filter.Passes(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)
-		for _, at := range picked[first:n] {
+		for _, at := range positions[first:n] {
 			s.ahead.Entry(s.v, ids[at].Hash)
 		}
 		s.ahead.Ask()
 	}
 }
 
-// fewIDs is how many ids a request may have for the table entries of all to be asked for, before it is known which of them count:
-// it waits for latency alone.
+// smallRequestIDs is the number of ids up to which the table entries of all ids are prefetched before the filter is
+// evaluated. Such a request mostly waits for memory latency, so the unneeded prefetches cost little.
 const fewIDs = 16
 
-// askForFew asks for what the look-up of a small request reads of the table, so that it is on its way while the request is prepared.
+// prefetchSmall prefetches the table entries of a small request, so that they are loaded while the request is prepared.
 func (s *Scratch) askForFew() {
 	n := 0
 	for i := range s.req.Auctions {

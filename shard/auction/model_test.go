@@ -10,14 +10,15 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The model is a second opinion on the auction: plain loops over plain values, texts instead of hashes, big integers
-// instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash that breaks ties and
-// draws, the form of keywords and the parents of cells, which have second opinions of their own.
+// The model is an independent implementation of the auction: plain loops over plain values, texts instead of hashes,
+// big integers instead of 128-bit ones, one sort instead of a top-k. It shares with the engine only the hash for ties
+// and pacing, the normalisation of keywords and the parents of H3 cells, whose tests have independent implementations
+// too.
 
-// offer is a bid that passed the gates.
+// modelBid is a bid that passed the gates.
 type offer struct {
 	bid              *market.Bid // Nil for external demand.
-	entity           string      // What wins at most once.
+	entity           string      // The entity, which wins at most once.
 	product, vendor  string
 	variation        string
 	campaign, source string
@@ -28,10 +29,10 @@ type offer struct {
 	quality          *big.Int
 	weight, score    *big.Int
 	tie, key         uint64
-	held             bool // By the cap per vendor.
+	held             bool // It loses because of the cap per vendor.
 }
 
-// auction answers a query the slow way.
+// auction runs an auction in the model.
 func (w *world) auction(q query, t *auction.Ticket, seq uint64) outcome {
 	var o outcome
 	var offers []*offer
@@ -113,7 +114,7 @@ func (w *world) flights(q query, product string) (all []flight) {
 	return all
 }
 
-// bestQuality is the quality of a product in the request; of a flight, of its best pair.
+// bestQuality returns the quality of a product in the request; for flights, the quality of its best pair.
 func (w *world) bestQuality(q query, product string) *big.Int {
 	if isAd(q) {
 		return big.NewInt(1)
@@ -144,7 +145,7 @@ func compare(a, b *offer) int {
 	return 1
 }
 
-// deal gives the bids of a product to its pairs: the best bid to the best pair, and so on.
+// assignPairs assigns the bids of a product to its pairs: the best bid to the best pair, and so on.
 func (w *world) deal(q query, offers []*offer, types map[market.ChargeType]bool) {
 	slices.SortFunc(offers, compare)
 	dealt := map[string]int{}
@@ -215,7 +216,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 	}
 }
 
-// win is what the winner shows and pays.
+// win returns what a winner shows and pays.
 func (w *world) win(q query, x, next *offer) win {
 	o := win{id: x.product, variation: x.variation, campaign: x.campaign, source: x.source, price: w.price(x, next)}
 	if !isAd(q) {
@@ -253,7 +254,7 @@ func (w *world) win(q query, x, next *offer) win {
 	return o
 }
 
-// weight follows the table of the design: what one unit of the bid is worth for an impression.
+// weight returns the value of one unit of the bid for an impression.
 func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
 	w := new(big.Int).Set(x.quality)
 	if len(types) == 1 {

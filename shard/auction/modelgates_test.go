@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The gates of the model: which bids are candidates, and why one loses.
+// This file holds the gates of the model: which bids are candidates, and why a bid loses.
 
-// place returns the external id of the place that a query names, if it may be sold.
+// place returns the external id of the place that a query names, if it is known and active.
 func (w *world) place(q query) (string, bool) {
 	if q.kind == auction.Banners {
 		s, known := w.slots[q.place]
@@ -37,7 +37,7 @@ func isAd(q query) bool { return q.kind == auction.Banners || q.kind == auction.
 
 func isTravel(q query) bool { return q.kind == auction.Hotels || q.kind == auction.Flights }
 
-// allows says whether the contexts let a bid compete at all.
+// allows reports whether the contexts make a bid a candidate.
 func (w *world) allows(q query, c *campaign, b *market.Bid) bool {
 	switch {
 	case c.Format != max(q.kind, auction.Listings).Format():
@@ -99,7 +99,7 @@ func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (a
 	return w.affords(q, c, b, t, w.worth(c, b, hour, in))
 }
 
-// affords says whether the money is there for a bid of that worth.
+// gateMoney returns the first gate of money, pacing and frequency that a bid of an adjusted amount fails.
 func (w *world) affords(q query, c *campaign, b *market.Bid, t *auction.Ticket, amount money.Micros) (money.Micros, auction.Reason, bool) {
 	floor := w.floor(q, c.Charge, b)
 	local := t.NowMillis + int64(t.OffsetSeconds)*1000
@@ -121,7 +121,7 @@ func (w *world) affords(q query, c *campaign, b *market.Bid, t *auction.Ticket, 
 	return paced, 0, false
 }
 
-// met is the question how often a user met what a cap counts.
+// frequencyQuery returns the query for what a cap counts.
 func met(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auction.FrequencyQuery {
 	n := x.Type - 1
 	q := auction.FrequencyQuery{
@@ -155,7 +155,7 @@ func (w *world) shown(q query, b *market.Bid) (all []market.BannerAsset) {
 	return all
 }
 
-// near compares a bid's location with the request's.
+// locationMatches compares a bid's location with the request's.
 func (w *world) near(own, asked string) bool {
 	if !w.settings.H3 {
 		return strings.EqualFold(own, asked)
@@ -212,7 +212,8 @@ func (w *world) worth(c *campaign, b *market.Bid, hour int, in func(string) bool
 	return max(1, money.Micros(amount.Int64()))
 }
 
-// pace follows the design's text: shade, but not below the least that wins; there, pass less often, by the square.
+// pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of
+// the missing factor.
 func (c *campaign) pace(amount, floor, minor money.Micros, t *auction.Ticket) (money.Micros, bool) {
 	pass, multiplier := c.gateWord()>>32, c.gateWord()&(1<<32-1)
 	x := new(big.Int).Mul(big.NewInt(int64(amount)), new(big.Int).SetUint64(multiplier))
@@ -261,7 +262,7 @@ func (w *world) negated(q query, b *market.Bid) bool {
 	return slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsNegative() && asks(q, t) })
 }
 
-// asks compares a keyword with the query, as texts between blanks.
+// keywordMatches compares a keyword with the query, as texts between blanks.
 func asks(q query, t market.Trigger) bool {
 	query := " " + keyword.Text([]string{q.search}) + " "
 	if !q.hasSearch || t.Value == "" {
@@ -277,7 +278,7 @@ func asks(q query, t market.Trigger) bool {
 	return !slices.ContainsFunc(strings.Fields(t.Value), func(word string) bool { return !strings.Contains(query, " "+word+" ") })
 }
 
-// ancestors lists a category of the catalog and what it lies in.
+// ancestors lists a category of the catalog and its ancestors.
 func (w *world) ancestors(id string) (list []string) {
 	for {
 		c, known := w.categories[id]
@@ -289,7 +290,7 @@ func (w *world) ancestors(id string) (list []string) {
 	}
 }
 
-// satisfies says whether a product is in the categories that the query demands.
+// satisfies reports whether a product is in the categories of the query.
 func (w *world) satisfies(q query, product string) bool {
 	if len(q.clauses) == 0 {
 		return false

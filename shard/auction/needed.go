@@ -8,11 +8,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// What a loser would have needed to win.
+// This file computes the smallest bid amount with which a losing bid would have won.
 
-// needs notes the winner that a loser would have had to beat, and what that takes.
-func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, stood bool, out *Result) {
-	byMoney := stood || f.Reason == Reserve && h.quality > 0
+// fillNeeded fills in the winner that a loser would have had to beat, and the amount for that. competed says that the
+// bid passed the gates.
+func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, competed bool, out *Result) {
+	byMoney := competed || f.Reason == Reserve && h.quality > 0
 	if f.Won || !byMoney || s.capped() || s.a.Kind == Flights {
 		return
 	}
@@ -24,7 +25,7 @@ func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, stood bool, out *Resu
 		f.AgainstRank, f.AgainstPrice, f.AgainstHi, f.AgainstLo = uint8(against+1), out.Winners[against].Price, w.hi, w.lo //nolint:gosec // at most SlotsMax.
 	}
 	if s.types != 0 && s.types&(1<<c.Charge) == 0 {
-		return // One more charge type would have changed every weight.
+		return // The bid would have added a charge type, which changes the weights of all bids.
 	}
 	least := uint64(1)
 	if against >= 0 {
@@ -36,7 +37,8 @@ func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, stood bool, out *Resu
 	f.Needed = s.leastBid(h, least, b, c)
 }
 
-// against returns the rank of the winner of the same entity, else the last one if all slots are taken, else -1.
+// against returns the zero-based rank of the winner of the same entity, otherwise that of the last winner if all slots
+// are taken, otherwise -1.
 func (s *Scratch) against(h *hit) int {
 	won := s.won[:s.winners()]
 	own := func(i uint32) bool { return &s.hits[s.candidates[i].hit] == h }
@@ -49,8 +51,8 @@ func (s *Scratch) against(h *hit) int {
 	return -1
 }
 
-// toBeat returns the least amount that beats a winner by a weight: the quotient of the scores, or the next amount where
-// the tie goes the other way.
+// toBeat returns the smallest amount with which a bid of a given weight beats a winner: the quotient of score and
+// weight, or the next larger amount when that quotient does not win the tie. ok is false when no amount does.
 func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, ok bool) {
 	if w.hi >= weight {
 		return 0, false
@@ -62,28 +64,28 @@ func (s *Scratch) toBeat(w *candidate, weight, tie, key uint64) (amount uint64, 
 	return amount + 1, true
 }
 
-// leastBid returns the least amount of a bid that competes with at least so much and passes all gates, 0 if none does. What
-// a bid is worth, and what pacing leaves of it, never falls when the bid rises.
+// leastBid returns the smallest bid amount that passes all gates and competes with at least least, 0 if there is none.
+// It uses bisection, because the amounts after targeting and after pacing never fall when the bid amount rises.
 func (s *Scratch) leastBid(h *hit, least uint64, b *market.BidRow, c *market.CampaignRow) money.Micros {
 	r := s.productOf(h)
 	floor := s.floorOf(c.Charge, r)
 	low, high := uint64(1), uint64(money.MaxMicros)
 	for low < high {
 		middle := low + (high-low)/2
-		if worth, shaded, _ := s.value(middle, floor, b, c); worth > floor && shaded >= least {
+		if adjusted, shaded, _ := s.value(middle, floor, b, c); adjusted > floor && shaded >= least {
 			high = middle
 		} else {
 			low = middle + 1
 		}
 	}
-	risen := *b
-	risen.Amount = int64(low) //nolint:gosec // at most MaxMicros.
+	raised := *b
+	raised.Amount = int64(low) //nolint:gosec // at most MaxMicros.
 	var amount uint64
 	var reason Reason
 	if b.Ad != 0 {
-		amount, reason = s.gateAd(h, s.v.Ad(b), &risen, c)
+		amount, reason = s.gateAd(h, s.v.Ad(b), &raised, c)
 	} else {
-		amount, reason = s.gate(h, r, &risen, c)
+		amount, reason = s.gate(h, r, &raised, c)
 	}
 	if reason != passed || amount < least {
 		return 0

@@ -6,31 +6,33 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// pace returns what a gate that is not open makes of a bid, and how probable it is that the bid competes. The bid is
-// shaded first, but not below the least that can win; where that would be needed, the campaign competes less often: spend
-// goes with the square of the shading, so the chance does too.
-func (s *Scratch) pace(gate, amount, floor uint64) (shaded, chance uint64) {
-	chance = gate >> 32
-	hi, lo := bits.Mul64(amount, gate&(1<<32-1))
+// applyPacing returns a bid amount after a pacing state that is not market.PacingOpen, and the probability that the bid
+// competes, in units of 1/2^32. The bid is shaded first, but not below the smallest amount that can win. Where the
+// pacing state asks for more shading, the probability is reduced instead, by the square of the missing factor, because
+// spend falls with the square of the shading.
+func (s *Scratch) pace(state, amount, floor uint64) (shaded, probability uint64) {
+	probability = state >> 32
+	hi, lo := bits.Mul64(amount, state&(1<<32-1))
 	shaded = min(hi<<33|lo>>31, amount) // Never above what was bid.
 	least := min(max(floor+1, s.minor), amount)
 	if shaded >= least {
-		return shaded, chance
+		return shaded, probability
 	}
 	for range 2 {
-		chance = mulDiv(chance, shaded, least)
+		probability = mulDiv(probability, shaded, least)
 	}
-	return least, chance
+	return least, probability
 }
 
-// spared draws for a campaign, once for all auctions of a request: so it is in or out for the whole page.
-func (s *Scratch) spared(chance uint64, c *market.CampaignRow) bool {
-	return chance >= market.GateAlways || s.draw(c) < chance
+// passesPacing reports whether a campaign competes in this request. The answer is the same for all auctions of the
+// request, so that a campaign competes on the whole page or not at all.
+func (s *Scratch) spared(probability uint64, c *market.CampaignRow) bool {
+	return probability >= market.GateAlways || s.draw(c) < probability
 }
 
-// draw is the campaign's number of this request, evenly from 0 to 2^32-1.
+// draw returns a number for the campaign in this request that is uniformly distributed over 0 to 2^32-1.
 func (s *Scratch) draw(c *market.CampaignRow) uint64 {
-	const salt = 0x9e3779b97f4a7c15 // So that it tells nothing of the order of ties.
+	const salt = 0x9e3779b97f4a7c15 // It makes the number independent of the order of ties.
 	return market.Mix(s.requestSeed^salt, uint64(c.Group)<<32|uint64(c.Ordinal)) >> 32
 }
 

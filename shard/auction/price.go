@@ -7,25 +7,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-const increment = 1 // Micros above what the runner-up's score is worth.
+const increment = 1 // Micros that a winner pays above the amount that equals the runner-up's score.
 
 // price returns what the winner at a rank pays for each charged interaction.
 //
-// Under the second-price rule that is the least amount that keeps the rank: one micro above what the score of the
-// runner-up is worth in the winner's own weight, at least the reserve price and one minor unit, at most the bid. A vendor
-// never raises its own price.
+// Under the second-price rule that is the smallest amount that keeps the rank: the runner-up's score divided by the
+// winner's weight, plus one micro; at least the reserve price and one minor unit, and at most the bid. Bids of the
+// winner's own vendor do not raise the price.
 func (s *Scratch) price(rank int) money.Micros {
 	c := s.winner(rank)
 	h := &s.hits[c.hit]
 	if c.campaign == 0 {
-		return 0 // External demand is recorded and never charged.
+		return 0 // External bids are recorded and never charged.
 	}
 	amount := c.amount
 	if s.v.Campaign(c.campaign).Price == market.SecondPrice {
 		least := max(s.floorOf(c.charge, s.productOf(h)), s.minor)
 		if j := s.runnerUp(rank); j != nil {
 			weight := s.types.weight(c.charge, h.quality, c.click)
-			// The quotient is at most the winner's own amount, because its score is not below j's.
+			// The quotient is at most the winner's own amount, because its score is at least that of j.
 			worth, rest := bits.Div64(j.hi, j.lo, weight)
 			if rest > 0 {
 				worth++
@@ -40,14 +40,14 @@ func (s *Scratch) price(rank int) money.Micros {
 	return money.Micros(amount) //nolint:gosec // at most the bid.
 }
 
-// perImpression turns a price for a thousand into one for each: rounded up, but not above a thousandth of the bid unless
-// that is below one micro.
+// perImpression converts a price for a thousand impressions to one for each: rounded up, but at most a thousandth of
+// the bid (at least one micro).
 func perImpression(price, bid uint64) uint64 {
 	return min((price+999)/1000, max(1, bid/1000))
 }
 
-// runnerUp returns the best-scored bid that would have the slot if the winner's vendor were absent from it: of another
-// vendor, and on a product that no better-placed winner has. Nil when there is none.
+// runnerUp returns the bid with the best score that would win the slot without the winner's vendor: a bid of another
+// vendor on a product that no better-ranked winner has. It returns nil when there is none.
 func (s *Scratch) runnerUp(rank int) *candidate {
 	if s.capped() {
 		return s.cappedRunnerUp(rank)
@@ -71,7 +71,7 @@ func (s *Scratch) runnerUp(rank int) *candidate {
 		consider(h.other)
 	}
 	if !found {
-		for i := range s.hits { // The vendor holds the rest of top: look below it.
+		for i := range s.hits { // All further products of top have best bids of the same vendor, so search the products below top.
 			h := &s.hits[i]
 			switch {
 			case h.best == none || h.dead || h.inTop:
@@ -88,7 +88,7 @@ func (s *Scratch) runnerUp(rank int) *candidate {
 	return &s.candidates[best]
 }
 
-// productOf returns the row of the product that a hit sells, nil when it is none.
+// productOf returns the product row of a hit, nil when the hit is not a product.
 func (s *Scratch) productOf(h *hit) *market.ProductRow {
 	if h.row == market.NoProduct {
 		return nil
@@ -96,7 +96,7 @@ func (s *Scratch) productOf(h *hit) *market.ProductRow {
 	return s.v.ProductRow(h.row)
 }
 
-// minorUnit is the least price: one minor unit of the currency in micros.
+// minorUnit returns one minor unit of the currency in micros, which is the smallest price.
 func minorUnit(m *market.Marketplace) uint64 {
 	return uint64(money.PerMinor(min(m.CurrencyExponent, money.MaxExponent))) //nolint:gosec // positive.
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// TestAgreesWithModel runs random auctions of all kinds on random markets, with random changes and a publication between
-// them, and compares winners, ranks, prices, what is shown and loss reasons with the model's. It also shows that an auction
-// on a view that is no longer the newest still gives what it gave.
+// TestAgreesWithModel runs random auctions of all kinds on random markets, with random changes and a publication
+// between them, and compares winners, ranks, prices, what is shown and loss reasons with the model's. It also shows
+// that an auction on an older view gives the same result as before.
 //
 // It runs a million auctions, a tenth of them with go test -short; with AUCTIONS=n about n million.
 func TestAgreesWithModel(t *testing.T) {
@@ -38,7 +38,7 @@ func TestAgreesWithModel(t *testing.T) {
 			{products: 6, worlds: 60, rounds: 150, changes: 4},
 			{products: 25, worlds: 12, rounds: 60, changes: 6},
 			{products: 120, worlds: 2, rounds: 25, changes: 20},
-			{products: 2500, worlds: 1, rounds: 20, changes: 4000}, // Enough to grow every table and rewrite every arena.
+			{products: 2500, worlds: 1, rounds: 20, changes: 4000}, // Enough to grow every table and compact every arena.
 		} {
 			t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
 				t.Parallel()
@@ -60,7 +60,7 @@ func TestAgreesWithModel(t *testing.T) {
 	}
 }
 
-// tally counts what the random auctions met, so that none of it is never met.
+// tally counts result types and loss reasons of the random auctions, to check that all of them occur.
 type tally struct {
 	auctions atomic.Int64
 	winners  [auction.FlightsResult + 1]atomic.Int64
@@ -88,14 +88,14 @@ func (y *tally) check(t *testing.T, times, part int64) {
 		}
 	}
 	for reason := range auction.Reason(auction.Reasons) {
-		never := reason == auction.OutOfStock || reason == auction.SlotMismatch // No bid can lose so.
+		never := reason == auction.OutOfStock || reason == auction.SlotMismatch // No bid can lose for these reasons.
 		if n := y.lost[reason].Load(); (n < 1_000/part) != never {
 			t.Errorf("%d bids lost for %s", n, reason)
 		}
 	}
 }
 
-// roulette draws a world, changes to it and queries.
+// randomMarket generates a market, changes of it, and queries.
 type roulette struct {
 	*rand.Rand
 	*world
@@ -105,7 +105,7 @@ type roulette struct {
 	sc   auction.Scratch
 	res  auction.Results
 	seq  uint64
-	keys []bidKey // Of all bids, so that one can be drawn.
+	keys []bidKey // The keys of all bids, to choose one.
 	next uint32   // Ordinal of the last bid, over all groups.
 }
 
@@ -160,7 +160,7 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 	r.recheck(t, name, v, tick, req)
 }
 
-// drawStale lets the balances of a group or two be too old, once in a while.
+// drawStale sometimes declares the balances of one or two groups too old.
 func (r *roulette) drawStale() *auction.Groups {
 	r.stale = nil
 	if r.IntN(8) == 0 {
@@ -185,7 +185,7 @@ func (r *roulette) recheck(t *testing.T, name string, v *market.View, tick *auct
 	}
 }
 
-// texts is everything of results, tokens included, as it would be written.
+// texts returns everything in the results, tokens included, as texts.
 func texts(res *auction.Results) (all []string) {
 	for i := range res.Results {
 		x := &res.Results[i]
@@ -258,7 +258,7 @@ func (r *roulette) changeMarket() {
 	}
 }
 
-// reload forgets a group and feeds the world anew, as after a snapshot.
+// reload resets a group and feeds everything again, as after the installation of a snapshot.
 func (r *roulette) reload() {
 	for g := range ids.Group(4) {
 		r.m.Reset(g, g == 0)
@@ -266,7 +266,7 @@ func (r *roulette) reload() {
 	r.feed(r.m)
 }
 
-// changeBid changes or deletes a bid, half of the times, or adds one.
+// changeBid changes or deletes a bid with probability one half; otherwise it adds one.
 func (r *roulette) changeBid() {
 	var key bidKey
 	var b market.Bid
@@ -420,7 +420,7 @@ func (r *roulette) someCampaign() *campaign {
 	return r.campaigns[fmt.Sprint("c", r.IntN(len(r.campaigns)))]
 }
 
-// Small numbers of names and amounts make ties, repeats and meetings frequent.
+// Small numbers of names and amounts make ties, repeats and exposures frequent.
 func (r *roulette) vendor() string {
 	if r.big && r.IntN(10) > 0 {
 		return "v0"

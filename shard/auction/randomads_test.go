@@ -10,9 +10,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// What the roulette draws for banners, sponsored brands, travel and targeting.
+// This file generates banners, sponsored brands, travel and targeting.
 
-// drawKind makes a query one of another kind than listings.
+// drawKind changes a query to another kind than listings.
 func (r *roulette) drawKind(q *query) {
 	q.kind = auction.Banners + auction.Kind(r.IntN(4))
 	q.place, q.device = r.place(), auction.Device(r.IntN(3))
@@ -95,7 +95,7 @@ func (r *roulette) creative() *market.Creative {
 	return c
 }
 
-// changeRecords changes what records tell of places, assets and segments.
+// changeRecords changes places, assets and segments.
 func (r *roulette) changeRecords() {
 	switch r.IntN(4) {
 	case 0:
@@ -146,7 +146,7 @@ func (r *roulette) changeRecords() {
 	}
 }
 
-// meet counts an interaction of a user with a bid.
+// recordExposure counts an interaction of a user with a bid, in the market and in the model.
 func (r *roulette) meet() {
 	if len(r.keys) == 0 {
 		return
@@ -182,7 +182,7 @@ func (r *roulette) drawSettings() {
 	}
 }
 
-// gate draws one that shades, holds back or shuts.
+// pacing returns a random pacing state that shades, reduces the probability or stops the campaign.
 func (r *roulette) gate() uint64 {
 	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32N(1<<31+1))
 	switch r.IntN(4) {

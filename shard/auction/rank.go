@@ -1,12 +1,13 @@
 package auction
 
-// spares are kept below the slots: they set prices, and step in for an id that is not the product's after all.
+// spares is how many ranked products are kept beyond the slots. They set prices, and replace a winner whose id turns
+// out to belong to another product (confirm).
 const (
 	spares = 8
 	topMax = SlotsMax + spares
 )
 
-// rank puts the best products into top, by insertion: most products are turned away by one comparison with the last.
+// rank fills top with the best products by insertion. Most products are rejected by one comparison with the last one.
 func (s *Scratch) rank() {
 	if s.capped() {
 		s.pick()
@@ -43,16 +44,16 @@ func (s *Scratch) rank() {
 	}
 }
 
-// winner returns the bid that wins a rank.
+// winner returns the bid that wins a zero-based rank.
 func (s *Scratch) winner(rank int) *candidate { return &s.candidates[s.won[rank]] }
 
 func (s *Scratch) bestOf(hit uint32) *candidate { return &s.candidates[s.hits[hit].best] }
 
-// winners is how many of top win.
+// winners returns how many of the ranked products win.
 func (s *Scratch) winners() int { return min(s.ranked, s.a.Slots, SlotsMax) }
 
-// confirm compares the ids of the winners with their products', which the look-up left out. It reports whether all are
-// right; if not, the wrong ones are out and the ranking must be made again.
+// confirm compares the ids of the winners with those of their products, which the look-up did not do. It returns false
+// when an id differs; that hit is then marked and the ranking must be repeated.
 func (s *Scratch) confirm() bool {
 	right := true
 	for rank := range s.winners() {

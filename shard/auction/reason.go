@@ -1,6 +1,6 @@
 package auction
 
-// Reason is why a bid lost. The order is the order of the gates: a bid that fails two is counted at the first.
+// Reason is why a bid lost. The order is that of the gates. A bid that fails several gates is counted at the first.
 type Reason uint8
 
 // The loss reasons, in gate order.
@@ -8,7 +8,7 @@ const (
 	Inactive        Reason = iota // The campaign or the bid is switched off or terminated, or its charge type is not charged.
 	NotStarted                    // The campaign starts later.
 	Ended                         // The campaign has ended.
-	NotApproved                   // The campaign awaits review or was rejected.
+	NotApproved                   // The campaign awaits review or was rejected, or no asset of the banner is approved.
 	ProductInactive               // The target is not an active catalog product.
 	OutOfStock                    // The target is out of stock.
 	Trigger                       // No trigger of the bid matches a context of the request.
@@ -19,7 +19,7 @@ const (
 	Excluded                      // The user is in an excluded segment, or a negative keyword matched.
 	FilterMismatch                // The request's filter excludes the product.
 	Reserve                       // The bid is not above the reserve price, or its quality is 0.
-	Stale                         // This node has not heard for too long what is left of the campaign's budget.
+	Stale                         // This node's copy of the campaign's balances is too old (Params.Stale).
 	Budget                        // The campaign's budget of this period is used up.
 	Wallet                        // The wallet is empty.
 	Pacing                        // Held back to spread the spend.

@@ -10,7 +10,7 @@ import (
 // Limits of an auction request, from the interface.
 const (
 	AuctionsMax        = 5      // BOUND: auctions in one request.
-	SlotsMax           = 40     // BOUND: winners of one auction; larger wishes act as this.
+	SlotsMax           = 40     // BOUND: winners of one auction; a larger number of slots acts as this.
 	ProductsMax        = 10_000 // BOUND: product ids of one auction.
 	CategoryArrayMax   = 5      // BOUND: every array of a category context.
 	LocationsMax       = 2      // BOUND: locations of one auction.
@@ -22,7 +22,7 @@ const (
 // Kind is what an auction sells.
 type Kind uint8
 
-// The kinds of auction: listings and banners of POST /v2/auctions, sponsored brands, and the two of travel.
+// The kinds of auction: listings and banners of POST /v2/auctions, sponsored brands, and hotels and flights.
 const (
 	Listings Kind = iota + 1
 	Banners
@@ -43,8 +43,8 @@ func (k Kind) Format() market.AdFormat {
 	}
 }
 
-// Span names a string of the request: Len bytes at Off of the body, or, where the string held escapes and had to be
-// decoded, at Off-len(body) of the arena. See Request.Text.
+// Span names a string of the request: Len bytes at Off of the body, or, where the string contained escapes and had to
+// be decoded, at Off-len(body) of the arena. See Request.Text.
 type Span struct{ Off, Len uint32 }
 
 // ID is a span with the keyed hash of its text (market.Hash under the request's seed).
@@ -54,13 +54,14 @@ type ID struct {
 }
 
 // Request is one parsed POST /v2/auctions body. It is pooled: the parser fills it in place and resets every field of
-// every element it uses, because an element otherwise keeps what an earlier request of another tenant left there.
-// OWNERSHIP: Body belongs to the door and is valid until the answer is written.
+// every element that it uses, because an element otherwise contains data of an earlier request, perhaps of another
+// marketplace.
+// OWNERSHIP: Body belongs to the listener and is valid until the answer is written.
 type Request struct {
 	Body  []byte
 	Arena []byte
 	Seed  uint64 // Set by the caller before parsing: market.View.Seed of the key's marketplace.
-	// Sieve is perhaps set too: market.View.Products. The parser then asks for what it will be tested with, id by id.
+	// TagFilter may be set by the caller to market.View.ProductFilter. The parser then prefetches the tag word of each id.
 	Sieve    market.Sieve
 	Auctions []Auction
 }
@@ -79,49 +80,48 @@ type Auction struct {
 	Kind        Kind
 	Slots       int // 1 to SlotsMax.
 	HasProducts bool
-	Products    []ID     // In request order, repeats included: the first stands.
-	Quality     []uint32 // Parallel to Products in units of 1/market.QualityOne; empty means 1.0 for all.
-	Variations  []ID     // Flights: parallel to Products. Each pair is one candidate.
-	Site        Span     // Travel.
+	Products    []ID     // In request order, repeats included. The first of equal ids is used.
+	Quality     []uint32 // Parallel to Products, in units of 1/market.QualityOne; empty means 1.0 for all.
+	Variations  []ID     // Flights only: parallel to Products. Each pair of product and variation competes for itself.
+	Site        Span     // Hotels and flights only.
 	Category    Category
 	HasSearch   bool
 	Search      Span
-	Locations   []ID // Hashes are of the case-folded text. Cells in H3 mode.
-	Placement   uint8
+	Locations   []ID  // The hashes are those of the case-folded texts. H3 cells in H3 mode.
+	Placement   uint8 // The placementId of the interface: an experiment bucket from 1 to 8, 0 for none.
 	Device      Device
-	SlotID      ID // Banners: the slot's external id. Sponsored brands: the placement's, or its UUID. The hash is not read.
+	SlotID      ID // Banners: external id of the media slot. Sponsored brands: external id or UUID of the placement. The hash is unused.
 	UserID      Span
-	// User is the keyed hash of UserID, as events and segments have it; 0 when the request names no user. The caller sets it.
+	// User is the keyed hash of UserID, as in events and segments; 0 when the request names no user. The caller sets it.
 	User        uint64
-	Variant     Span
+	Variant     Span // The experimentVariant of the interface.
 	Filter      Filter
 	External    []ExternalBid
-	HasExternal bool   // The request named a demand source, even if all its bids were dropped.
-	Sources     []Span // The demand sources that it named, at most ExternalBidsMax, those without bids included.
+	HasExternal bool   // The request named a demand source, even if all its bids were ignored.
+	Sources     []Span // The demand sources that it named, also those without bids; at most ExternalBidsMax.
 }
 
-// Category is the category context: exactly one form is used, as the interface demands.
+// Category is the category context. It has exactly one of the forms of the interface.
 type Category struct {
 	Form CategoryForm
-	// IDs holds the id, the ids, or the members of all inner arrays of disjunctions one after the other.
+	// IDs holds the id, the ids, or the members of all inner arrays of Disjunctions one after the other.
 	IDs []ID
-	// Ends[i] is the end in IDs of inner array i; only for disjunctions.
+	// Ends[i] is the end in IDs of inner array i; only for Disjunctions.
 	Ends []int
 }
 
-// CategoryForm tells the forms of a category context apart.
+// CategoryForm is the form of a category context.
 type CategoryForm uint8
 
-// The category forms. One: in that category or a descendant. All: in all of them. Disjunctions: in at least one of every
-// inner array.
+// The category forms. "In a category" includes its descendants.
 const (
-	NoCategory CategoryForm = iota
-	OneCategory
-	AllCategories
-	Disjunctions
+	NoCategory    CategoryForm = iota
+	OneCategory                // The product is in the category.
+	AllCategories              // The product is in all of the categories.
+	Disjunctions               // The product is in at least one category of every inner array.
 )
 
-// Device is the device of an auction; none on a listing that names none.
+// Device is the device of an auction; NoDevice for a listing auction that names none.
 type Device = market.Device
 
 // The devices.
@@ -134,8 +134,8 @@ const (
 // Filter narrows listings by catalog metadata.
 type Filter struct {
 	Set        bool
-	Or         bool // or needs one match, and (the default) all.
-	Attributes []ID // Hash of "key:value" exactly as sent.
+	Or         bool // One value must match; otherwise (and, the default) all must.
+	Attributes []ID // Each hash is that of "key:value" exactly as sent.
 	Promotions []ID
 }
 
@@ -147,11 +147,11 @@ type ExternalBid struct {
 	Metadata Span // The raw JSON value, zero length when absent.
 }
 
-// Results is what the auctions of one request gave, in request order. It is pooled like Request.
-// OWNERSHIP: ids and texts alias the view and the request, and live as long as both.
+// Results holds the results of the auctions of one request, in request order. It is pooled like Request.
+// OWNERSHIP: ids and texts alias the view and the request, and are valid as long as both are.
 type Results struct{ Results []Result }
 
-// ResultType is the resultType member.
+// ResultType is the resultType member of an answer.
 type ResultType uint8
 
 // The result types.
@@ -167,14 +167,14 @@ const (
 // Result is the outcome of one auction.
 type Result struct {
 	Type    ResultType
-	Failed  bool // This one auction failed inside Gavel; Winners is empty.
+	Failed  bool // This auction failed inside Gavel; Winners is empty. Run never sets it.
 	Winners []Winner
-	Lost    [Reasons]uint32 // How many bids lost for which reason.
-	// Placement and Variant are the experiment that the auction was part of: its bucket, 0 for none, and its variant.
+	Lost    [Reasons]uint32 // The number of bids that lost, by reason.
+	// PlacementIndex and Variant are the auction's experiment: its bucket, 0 for none, and its variant.
 	Placement uint8
 	Variant   []byte
 
-	shown  []Shown // Of all winners, as the two below.
+	shown  []Shown // The memory of what all winners show, as are assets and texts.
 	assets []Asset
 	texts  []market.Text
 }
@@ -182,28 +182,28 @@ type Result struct {
 // Winner is one winner, rank 1 first.
 type Winner struct {
 	Rank         uint8
-	Type         market.TargetType // Of a sponsored brand: TargetURL or TargetProduct, as the interface has it.
-	ID           []byte            // The product id, or what else is the target. Of a sponsored brand the brand's id, or the URL.
-	IDClean      bool              // ID needs no JSON escaping.
-	Variation    []byte            // Flights.
-	Campaign     *[ids.TextLen]byte
-	DemandSource []byte // Set on every winner of a request with demand sources.
-	Metadata     []byte // Raw JSON of an external winner, nil otherwise.
-	Token        [TokenLen]byte
-	Price        money.Micros // Per charged interaction.
+	Type         market.TargetType  // For a sponsored brand TargetURL or TargetProduct, as the interface defines.
+	ID           []byte             // The product id or another target. For a sponsored brand the brand id or the URL.
+	IDClean      bool               // ID needs no JSON escaping.
+	Variation    []byte             // Flights only.
+	Campaign     *[ids.TextLen]byte // The campaign's id; nil for an external winner.
+	DemandSource []byte             // Set on every winner of a request with demand sources.
+	Metadata     []byte             // Raw JSON of an external winner, nil otherwise.
+	Token        [TokenLen]byte     // The resolvedBidId.
+	Price        money.Micros       // Per charged interaction.
 
-	// Shown is what a banner or sponsored brand shows; nil on every other winner. It lies apart because winners are cleared
-	// for every auction, and most are products.
+	// Shown is what a banner or sponsored brand shows; nil for every other winner. It is stored apart because a Winner is
+	// cleared before every use, and most winners are products.
 	*Shown
 }
 
-// Shown is what a winner shows that is more than a product.
+// Shown is what a banner or sponsored-brand winner shows.
 type Shown struct {
-	Assets   []Asset       // Banners: those that may be shown, at least one.
-	Vendor   market.Text   // Sponsored brands, as the members below.
+	Assets   []Asset       // Banners only: the assets that may be shown, at least one.
+	Vendor   market.Text   // Sponsored brands only, as are the members below.
 	Title    market.Text   // Empty when the creative has none.
 	Content  []byte        // Raw JSON object, empty for none.
-	Products []market.Text // Those of the creative, else the campaign's, without the inactive ones.
+	Products []market.Text // The products of the creative, otherwise of the campaign, without inactive ones.
 }
 
 // Asset is one asset of a banner winner.

@@ -11,7 +11,8 @@ type floorRule struct {
 	charge market.ChargeType
 }
 
-// setFloors finds the reserve prices of the auction: one for each charge type, and rules that depend on the product.
+// setFloors computes the reserve prices of the auction: one for each charge type, and the rules that depend on the
+// product.
 func (s *Scratch) setFloors() {
 	s.floorRules = s.floorRules[:0]
 	for i, reserve := range s.settings.Reserve {
@@ -32,15 +33,15 @@ func (s *Scratch) setFloors() {
 	}
 }
 
-// applies reports whether a rule is for the auction's format and place.
+// applies reports whether a rule applies to the auction's format and place.
 func (s *Scratch) applies(r *market.Floor) bool {
 	return (r.AnyFormat || r.Format == s.a.Kind.Format()) &&
 		(r.Place == "" || s.place != nil && string(s.v.PlaceID(s.place.Row)) == r.Place)
 }
 
-// floorOf returns the reserve price for bids of a charge type on a product, or with nil on something else.
+// floorOf returns the reserve price for bids of a charge type on a product; r is nil for another target.
 func (s *Scratch) floorOf(charge market.ChargeType, r *market.ProductRow) uint64 {
-	if len(s.floorRules) == 0 { // Short enough to be inlined where every bid passes.
+	if len(s.floorRules) == 0 { // Kept short so that it is inlined where every bid is evaluated.
 		return s.floors[charge]
 	}
 	return s.ruledFloor(charge, r)

@@ -6,13 +6,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone; when
-// types compete, it also turns an amount per click, per thousand impressions or per purchase into an amount per
-// impression. Scores are 128-bit integers, so that no rounding depends on the machine.
+// The score of a bid is its amount times a weight. Between bids of one charge type the weight is the quality alone.
+// When several charge types compete, the weight also converts an amount per click, per thousand impressions or per
+// purchase into an amount per impression. Scores are 128-bit integers, so that no rounding depends on the machine.
 
-// Priors of a click and of a purchase after a click, in units of 1/2^32. The first stands in until a campaign's rate is learned
-// (market.Slot), the second until purchases are attributed. Rates only decide how charge types compare, never how bids of
-// one type do.
+// The prior rates of a click per impression and of a purchase per click, in units of 1/2^32. The first is used until a
+// campaign has a predicted rate (market.Balances), the second until purchases are attributed. Rates affect how bids of
+// different charge types compare, and never how bids of one type compare.
 const (
 	priorClick    = 3 << 32 / 100  // 3 clicks of 100 impressions.
 	priorPurchase = 10 << 32 / 100 // 10 purchases of 100 clicks.
@@ -23,7 +23,7 @@ type chargeTypes uint8
 
 const cpmBit = chargeTypes(1 << market.CPM)
 
-// rate is a predicted click rate of a campaign, the prior where nothing is known of it.
+// rate returns the predicted click rate of a campaign, or the prior if there is no prediction.
 func rate(click uint32) uint64 {
 	if click == 0 {
 		return priorClick
@@ -31,7 +31,8 @@ func rate(click uint32) uint64 {
 	return uint64(click)
 }
 
-// weight returns the weight of a bid on a product of that quality, at least 1 for a quality above 0.
+// weight returns the weight of a bid of a charge type on a product of a quality, among competing bids of the charge
+// types t. It is at least 1 for a quality above 0.
 func (t chargeTypes) weight(charge market.ChargeType, quality uint64, click uint32) uint64 {
 	if t&(t-1) == 0 {
 		return quality
@@ -55,8 +56,9 @@ func share(w, p uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// score weighs the candidates, now that all charge types among them are known, and finds the best bid of each product
-// and the best one of another vendor.
+// score computes the scores of the candidates, and finds the best bid of each product and the best bid of another
+// vendor.
+// REQUIRES: all candidates are known, because their charge types decide the weights.
 func (s *Scratch) score() {
 	if s.a.Kind == Flights && s.a.HasProducts {
 		s.deal()
@@ -68,13 +70,13 @@ func (s *Scratch) score() {
 	}
 }
 
-// weigh gives a candidate its score.
+// setScore computes the score of a candidate.
 func (s *Scratch) weigh(c *candidate) {
 	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality, c.click))
 	c.tie = market.Mix(s.seed, c.key)
 }
 
-// offer enters a candidate into a product's best and other.
+// updateBest updates best and other of a hit with a candidate.
 func (s *Scratch) offer(h *hit, i int32) {
 	c := &s.candidates[i]
 	switch {
@@ -90,8 +92,8 @@ func (s *Scratch) offer(h *hit, i int32) {
 	}
 }
 
-// beats orders candidates: by score, then by a hash of auction and bid, which is fair over many auctions and the same
-// whenever this one is run again, then by the bid itself.
+// beats orders candidates by score, then by a hash of auction and bid, which is fair over many auctions and the same
+// when the auction is run again, and finally by the key of the bid.
 func (c *candidate) beats(d *candidate) bool {
 	switch {
 	case c.hi != d.hi:

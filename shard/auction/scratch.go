@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Scratch is the memory of an auction, reused by the next one so that nothing is allocated once it is warm. The zero
-// value is ready.
-// OWNERSHIP: pooled by the caller; between requests it refers to neither view nor request.
+// Scratch is the working memory of auctions. It is reused, so that nothing is allocated once it has grown. The zero
+// value is ready to use.
+// OWNERSHIP: pooled by the caller; between requests it refers to neither a view nor a request.
 type Scratch struct {
 	v        *market.View
 	t        *Ticket
@@ -20,17 +20,17 @@ type Scratch struct {
 	minor    uint64 // One minor unit in micros.
 
 	a           *Auction
-	seed        uint64 // Of the auction's ties.
-	requestSeed uint64 // Of pacing.
-	hour        int    // Local hour of the week.
-	searched    bool   // A listing auction with a search and nothing else.
-	travels     bool   // A travel auction without products.
+	seed        uint64 // Seed of the auction's ties.
+	requestSeed uint64 // Seed of the pacing decisions.
+	hour        int    // Local hour of the week, from Monday 00:00.
+	searched    bool   // A listing auction with a search query and neither products nor a category.
+	travels     bool   // A hotel or flight auction without product ids.
 	payload     bidid.Payload
 
-	query      []uint32 // The numbers of the words of the search.
+	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
 	cells      []h3.Cell
-	segments   stamps // Answers of isIn.
+	segments   stamps // Results of inSegment by segment.
 	floors     [market.ChargeTypes]uint64
 	floorRules []floorRule
 	place      *market.Place
@@ -38,37 +38,37 @@ type Scratch struct {
 	pairSeen   stamps
 	pairs      []uint32
 
-	picked     []uint32 // See lookUp.
+	picked     []uint32 // Positions of the ids that may be in the product table (prefilter).
 	found      []found
 	ends       []int
 	hits       []hit
 	candidates []candidate
 	types      chargeTypes
-	rowSeen    stamps // Hits by product row.
-	idSeen     stamps // Positions of the request's ids by hash, filled when a trigger asks.
+	rowSeen    stamps // Indexes in hits by product row, or by entity for the auction of a place.
+	idSeen     stamps // Positions of the auction's ids by hash, filled when a trigger first needs them.
 	idsAdded   bool
 	wanted     expression
-	top        [topMax]uint32 // Hits by best bid, best first.
+	top        [topMax]uint32 // The best hits, ordered by their best bid.
 	ranked     int
 	won        [SlotsMax]uint32 // Candidates by rank.
 	order      []uint32         // Candidates by score, under a cap per vendor.
 	ahead      market.Ahead
 }
 
-// hit is a product that may win.
+// hit is an entity that may win: a product, a pair of product and variation, or a campaign's target.
 type hit struct {
-	row      uint32
-	index    uint32 // Position in the request's ids, fromCategory if there is none.
-	quality  uint64 // Request times product, in units of 1/qualityOne.
-	best     int32  // The best candidate, none without one.
-	other    int32  // The best candidate of another vendor than best's.
-	eligible uint32 // Candidates of the product.
-	next     uint32 // The product's next pair, of flights.
+	row      uint32 // Product row, market.NoProduct if it is not a product.
+	index    uint32 // Position in the auction's ids, fromCategory if there is none.
+	quality  uint64 // Quality of the request times that of the product, in units of 1/market.QualityOne^2.
+	best     int32  // Index of the best candidate, none without one.
+	other    int32  // Index of the best candidate of another vendor than that of best.
+	eligible uint32 // Number of candidates.
+	next     uint32 // The product's next pair in a flight auction, lastPair at the end.
 	filter   verdict
 	category verdict
-	dead     bool // The id is not the product's after all.
+	dead     bool // The id in the request only has the same hash as the product's id.
 	inTop    bool
-	follows  bool // A pair that is not the head of its product's.
+	follows  bool // A pair that is not the head of its product's list of pairs.
 }
 
 const (
@@ -76,7 +76,7 @@ const (
 	none         = int32(-1)
 )
 
-// verdict is the answer to a question about a product that is asked at most once.
+// cachedAnswer is the answer to a question about a product that is computed at most once for each auction.
 type verdict uint8
 
 const (
@@ -88,24 +88,26 @@ const (
 // candidate is a bid that passed the gates.
 type candidate struct {
 	hi, lo   uint64 // Score.
-	tie      uint64 // Decides between equal scores.
-	key      uint64 // Names the bid on every node: group and ordinal, or external and position.
+	tie      uint64 // Decides between equal scores; the smaller one wins.
+	key      uint64 // The same on every node: group and ordinal, or externalKey and position.
 	amount   uint64
-	hit      uint32
+	hit      uint32 // Index in hits.
 	campaign uint32 // Row; 0 for an external bid.
 	vendor   uint32
-	ad       uint32
-	click    uint32 // Predicted, 0 for the prior.
+	ad       uint32 // Number of the creative, 0 for a product.
+	click    uint32 // Predicted click rate in units of 1/2^32, 0 for the prior.
 	charge   market.ChargeType
-	held     bool // The cap per vendor kept it from a slot.
+	held     bool // It loses only because of the cap per vendor.
 }
 
-// externalKey marks the key of an external bid, externalVendor stands for its vendor, who is none of the market's.
+// externalKey marks the key of an external bid. externalVendor is the vendor of all external bids; it is no vendor of
+// the market.
 const (
 	externalKey    = 1 << 63
 	externalVendor = ^uint32(0)
 )
 
+// begin prepares a request.
 func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *market.Marketplace) {
 	s.v, s.t, s.req, s.settings = v, t, req, settings
 	if settings == nil {
@@ -119,11 +121,11 @@ func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *marke
 	t.Signer.Begin(&s.payload)
 }
 
-// keptMax bounds the memory that a scratch keeps from one request to the next. BOUND: about 16,000 products with bids; one
-// auction over a huge category must not pin its memory in every pooled scratch.
+// keptMax bounds the memory in bytes that a Scratch keeps from one request to the next. BOUND: enough for about 16,000
+// products with bids; after an auction over a huge category, a pooled Scratch must not keep that much memory.
 const keptMax = 4 << 20
 
-// end lets go of what belongs to the request, and of the arrays of an unusually large one.
+// end drops the references to the request and, after an unusually large request, the arrays.
 func (s *Scratch) end() {
 	s.v, s.t, s.req, s.settings, s.a, s.place = nil, nil, nil, nil, nil, nil
 	if s.size() > keptMax {
@@ -131,7 +133,7 @@ func (s *Scratch) end() {
 	}
 }
 
-// size is about how many bytes the arrays take.
+// size returns roughly how many bytes the arrays take.
 func (s *Scratch) size() int {
 	return cap(s.picked)*int(unsafe.Sizeof(uint32(0))) +
 		cap(s.found)*int(unsafe.Sizeof(found{})) +
@@ -146,7 +148,7 @@ func seedOf(t *Ticket, seq uint64) uint64 {
 	return market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 }
 
-// run holds auction i.
+// run runs auction i.
 func (s *Scratch) run(i int, out *Result, seq uint64) {
 	s.prepare(i, seq)
 	s.collect(i)
@@ -169,7 +171,7 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	s.countLosers(out)
 }
 
-// prepare reads what all bids of auction i are compared with.
+// prepare computes what all bids of auction i are compared with.
 func (s *Scratch) prepare(i int, seq uint64) {
 	s.a = &s.req.Auctions[i]
 	s.payload.Seq = seq

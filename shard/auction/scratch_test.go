@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// A scratch keeps the memory of usual auctions and lets go of that of huge ones.
+// A Scratch keeps its memory after usual auctions and drops it after huge ones.
 func TestScratchIsBounded(t *testing.T) {
 	s := Scratch{hits: make([]hit, 4096), candidates: make([]candidate, 3*4096), picked: make([]uint32, ProductsMax)}
 	s.end()
@@ -20,7 +20,7 @@ func TestScratchIsBounded(t *testing.T) {
 	}
 }
 
-// Stamps of an older generation are gone, even when the count of generations wraps around.
+// Entries of an older generation are not found, even after the generation number wraps around.
 func TestStamps(t *testing.T) {
 	s := stamps{generation: ^uint32(0) - 2}
 	for round := range 5 {
@@ -41,7 +41,7 @@ func TestStamps(t *testing.T) {
 	}
 }
 
-// The weight of a token is 3 of 100 for a click, times 1, 0.8, 0.6 and 0.54 of the first rank's exposure, rounded up.
+// The charge probability of a CPC win is 3 of 100, times the visibility of the rank (1, 0.8, 0.6, 0.54), rounded up.
 func TestWeightOf(t *testing.T) {
 	exposure := uint64(1 << 16)
 	for rank, want := range []uint16{1967, 1573, 1180, 1062} {

@@ -10,28 +10,28 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Whom a bid reaches, when, and what that makes it worth.
+// This file evaluates the targeting of bids: location, search query, segments and schedule.
 
-// located reports whether one of the request's locations is the bid's: the same text without case, or in H3 mode a cell
-// that lies in it.
-func (s *Scratch) located(label uint32) bool {
+// located reports whether one of the request's locations matches that of the bid: the same text ignoring case, or in H3
+// mode a cell that the bid's cell contains.
+func (s *Scratch) located(location uint32) bool {
 	if s.settings.H3 {
 		for _, cell := range s.cells {
-			if s.v.Holds(label, cell) {
+			if s.v.Holds(location, cell) {
 				return true
 			}
 		}
 		return false
 	}
 	for _, l := range s.a.Locations {
-		if s.v.IsLocation(label, l.Hash, s.req.Text(l.Span)) {
+		if s.v.IsLocation(location, l.Hash, s.req.Text(l.Span)) {
 			return true
 		}
 	}
 	return false
 }
 
-// readCells reads the request's locations as cells.
+// readCells parses the request's locations as H3 cells, in H3 mode only.
 func (s *Scratch) readCells() {
 	s.cells = s.cells[:0]
 	if !s.settings.H3 {
@@ -44,7 +44,7 @@ func (s *Scratch) readCells() {
 	}
 }
 
-// readQuery turns the search query into the numbers of its words.
+// readQuery converts the search query into the numbers of its words.
 func (s *Scratch) readQuery() {
 	s.query = s.query[:0]
 	if !s.a.HasSearch || !s.v.HasKeywords() {
@@ -61,7 +61,8 @@ func (s *Scratch) readQuery() {
 	}
 }
 
-// isIn asks once for each segment whether the user is in it. A user who is not known is in none.
+// inSegment reports whether the user is in a segment. It computes that once for each segment and auction. An unknown
+// user is in no segment.
 func (s *Scratch) isIn(segment uint32) bool {
 	if s.a.User == 0 {
 		return false
@@ -77,31 +78,33 @@ func (s *Scratch) isIn(segment uint32) bool {
 	return answer != 0
 }
 
-// included reports whether the user is in one of the segments that a campaign is for.
+// included reports whether the user is in one of the segments that a campaign includes, or the campaign includes all
+// users.
 func (s *Scratch) included(t *market.CampaignTerms) bool {
 	return len(t.Include) == 0 || s.isInAny(t.Include)
 }
 
-// excluded reports whether the user is in one of the segments that a campaign avoids.
+// excluded reports whether the user is in one of the segments that a campaign excludes.
 func (s *Scratch) excluded(t *market.CampaignTerms) bool { return s.isInAny(t.Exclude) }
 
 func (s *Scratch) isInAny(segments []uint32) bool {
 	return slices.ContainsFunc(segments, s.isIn)
 }
 
-// rests reports whether a campaign's schedule stops it in this local hour.
+// offHour reports whether a campaign's schedule stops it in the current local hour.
 func (s *Scratch) rests(t *market.CampaignTerms) bool {
 	return len(t.Schedule) > 0 && t.Schedule[s.hour] == 0
 }
 
-// Bounds of what segments together make of a bid. The schedule multiplies on top of it.
+// factorMin and factorMax bound the product of the segments' multipliers. The schedule's factor is not included in the
+// bound.
 const (
 	factorMin = market.MultiplierOne / 10
 	factorMax = market.MultiplierOne * 10
 )
 
-// worth returns what a bid is worth for this user in this hour, at least one micro. The multipliers of the user's segments
-// are applied in the campaign's order, and after each their product is kept within a tenth and ten times.
+// adjusted returns a bid amount after the schedule and the multipliers of the user's segments, at least one micro. The
+// multipliers are applied in the campaign's order, and after each their product is limited to factorMin and factorMax.
 func (s *Scratch) worth(t *market.CampaignTerms, amount uint64) uint64 {
 	if len(t.Schedule) > 0 {
 		amount = scaled(amount, uint64(t.Schedule[s.hour]), market.ScheduleOne)
@@ -118,7 +121,7 @@ func (s *Scratch) worth(t *market.CampaignTerms, amount uint64) uint64 {
 	return max(amount, 1)
 }
 
-// scaled returns floor(amount*factor/one), at most the largest amount.
+// scaled returns floor(amount*factor/one), at most money.MaxMicros.
 func scaled(amount, factor, one uint64) uint64 {
 	hi, lo := bits.Mul64(amount, factor)
 	if hi >= one {
@@ -134,7 +137,7 @@ func weekHour(millis int64) int {
 	const thursday = 3 * 24 // 1970-01-01 was one.
 	hours := (millis/hourMillis + thursday) % market.ScheduleHours
 	if millis < 0 {
-		return 0 // The node's clock is broken; anything that does not panic will do.
+		return 0 // The node's clock is wrong; any hour is acceptable as long as it does not panic.
 	}
 	return int(hours)
 }

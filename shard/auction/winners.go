@@ -8,7 +8,7 @@ import (
 
 // award fills the winners, each with its price and token.
 func (s *Scratch) award(out *Result) {
-	exposure := uint64(1 << 16)
+	visibility := uint64(1 << 16)
 	for rank := range s.winners() {
 		c := s.winner(rank)
 		w := out.next()
@@ -25,14 +25,15 @@ func (s *Scratch) award(out *Result) {
 		if c.campaign == 0 {
 			s.awardExternal(w, p, int(c.key&^externalKey)) //nolint:gosec // a position.
 		} else {
-			s.awardOwn(w, p, c, weightOf(c.charge, exposure, c.click))
+			s.awardOwn(w, p, c, weightOf(c.charge, visibility, c.click))
 		}
 		s.t.Signer.Mint(&w.Token, p)
-		exposure = below(rank, exposure)
+		visibility = below(rank, visibility)
 	}
 }
 
-// next adds an empty winner. It is cleared where it stands: appending one would build it elsewhere and copy it.
+// addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner
+// elsewhere and copy it.
 func (r *Result) next() *Winner {
 	n := len(r.Winners)
 	if n == cap(r.Winners) {
@@ -67,7 +68,8 @@ func (s *Scratch) awardOwn(w *Winner, p *bidid.Payload, c *candidate, weight uin
 	p.Bid = uint32(c.key) //nolint:gosec // the low half is the ordinal.
 }
 
-// awardExternal names the product by a hash that is the same on every node and after every start, unlike the tables'.
+// awardExternal fills an external winner. Its token names the product by a hash that, unlike the hashes of the tables,
+// is the same on every node and after every start.
 func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	b := &s.a.External[position]
 	hash := market.Hash(uint64(s.t.Marketplace), w.ID)
@@ -82,31 +84,32 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 	p.Campaign, p.Bid = 0, 0
 }
 
-// below returns the exposure of the rank under a zero-based rank, as a share of the first's in units of 1/2^16: 1, 0.8,
-// 0.6, then a tenth less each.
-func below(rank int, exposure uint64) uint64 {
+// nextVisibility returns the visibility of the rank after a zero-based rank, relative to the first rank and in units of
+// 1/2^16. The visibilities are 1, 0.8, 0.6, and then each is nine tenths of the one before.
+func below(rank int, visibility uint64) uint64 {
 	switch rank {
 	case 0:
 		return 8 << 16 / 10
 	case 1:
 		return 6 << 16 / 10
 	}
-	return exposure * 9 / 10
+	return visibility * 9 / 10
 }
 
-// weightOf returns how probable it is that a win is charged, in units of 1/2^16, rounded up; 65535 stands for 1.
-func weightOf(charge market.ChargeType, exposure uint64, click uint32) uint16 {
+// chargeProbability returns the probability that a win is charged, in units of 1/2^16, rounded up; 65535 means 1.
+func weightOf(charge market.ChargeType, visibility uint64, click uint32) uint16 {
 	if charge == market.CPM {
 		return 1<<16 - 1
 	}
-	probability := share(exposure<<16, rate(click)) // In units of 1/2^32.
+	probability := share(visibility<<16, rate(click)) // In units of 1/2^32.
 	if charge == market.CPA {
 		probability = share(probability, priorPurchase)
 	}
 	return uint16(min(probability>>16+1, 1<<16-1)) //nolint:gosec // at most 65535.
 }
 
-// countLosers counts the candidates that did not win: those whose product won with another bid, and the rest.
+// countLosers counts the candidates that did not win: as Diversity those whose product won with another bid, as
+// Outranked the others.
 func (s *Scratch) countLosers(out *Result) {
 	if s.capped() {
 		s.countCapped(out)

@@ -1,6 +1,6 @@
-// Package bidid mints and opens the resolvedBidId: the authenticated token that an auction winner carries and that an
-// event hands back. It alone fixes the campaign, the price and the charge type of a charge, so that nothing in an event
-// can change them and no look-up is needed to charge one.
+// Package bidid creates and verifies the resolvedBidId: the authenticated token that an auction winner carries and that
+// an event sends back. The token contains campaign, price and charge type of the charge, so that the rest of an event
+// cannot change them and no look-up is needed to charge an event. DESIGN.md gives the reasons.
 package bidid
 
 import (
@@ -12,24 +12,24 @@ import (
 // TextLen is the length of a token: 60 bytes (48 of payload, 12 of tag) in base64url without padding.
 const TextLen = 80
 
-// Payload is what a token says. The layout of its 48 bytes is in DESIGN.md.
+// Payload is the content of a token. layout.go describes its 48 bytes.
 type Payload struct {
 	KeyID        uint8
 	Marketplace  uint16
 	Node         uint16
-	Epoch        uint32 // Start number of the node, always growing.
-	IssuedMillis int64  // 48 bits.
-	Seq          uint64 // 48 bits: auction number in (node, epoch).
+	Epoch        uint32 // Start number of the node; it grows with every start.
+	IssuedMillis int64  // Unix milliseconds, 48 bits.
+	Seq          uint64 // Number of the auction in (node, epoch), 48 bits.
 	Rank         uint8
 	Charge       market.ChargeType
 	Format       Format
-	External     bool // The bid came from demandSources: recorded, never charged.
+	External     bool // The bid came from demandSources: it is recorded and never charged.
 	Shard        ids.Shard
-	Placement    uint8
-	Weight       uint16 // Probability that the win is charged, in 2^-16 units; 65535 is certain.
+	Placement    uint8  // The auction's placementId, 0 for none.
+	Weight       uint16 // Probability that the win is charged, in units of 2^-16; 65535 means 1.
 	Campaign     uint32 // Ordinal in the group.
 	Bid          uint32 // Ordinal in the group.
-	ProductHash  uint64 // External only, in place of Campaign and Bid.
+	ProductHash  uint64 // Only for External, instead of Campaign and Bid.
 	Variant      uint16
 	Price        money.Micros // Per charged interaction.
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// FuzzOpen looks for a text that opens without having been minted: whatever opens must be, character by character, the
-// token of what it says.
+// FuzzOpen searches for a text that opens although it was not created by Mint: every text that opens must equal the
+// token of its payload.
 func FuzzOpen(f *testing.F) {
 	ring := NewKeyring(keys[1:])
 	f.Add([]byte(mint(ring, own)), uint16(0), byte(0))

@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite", false, "write the tokens of the golden payloa
 
 var keys = []Key{{ID: 3, Key: [16]byte{1, 2, 3}}, {ID: 200, Key: [16]byte{4, 5, 6}}}
 
-// own and external are the golden payloads: every field differs from every other.
+// own and external are the golden payloads. All their fields have different values.
 var own = Payload{
 	KeyID: 200, Marketplace: 0x0102, Node: 0x0304, Epoch: 0x05060708, IssuedMillis: 1_790_000_000_123, Seq: 0x0a0b0c0d0e0f,
 	Rank: 17, Charge: market.CPA, Format: BrandFormat, Shard: 0xab, Placement: 8, Weight: 1966, Campaign: 0x11121314,
@@ -37,7 +37,7 @@ func mint(r *Keyring, p Payload) string {
 	return string(text[:])
 }
 
-// Tokens live for 30 days and across releases: their bytes must not change.
+// Tokens are valid for 30 days, also across releases, so their bytes must not change.
 func TestGoldenTokens(t *testing.T) {
 	const file = "testdata/tokens.txt"
 	ring := NewKeyring(keys)
@@ -61,7 +61,7 @@ func TestGoldenTokens(t *testing.T) {
 	}
 }
 
-// The layout is that of the design's table, read here by hand.
+// The layout is that of the table in DESIGN.md, read here byte by byte.
 func TestLayout(t *testing.T) {
 	b, err := base64.RawURLEncoding.DecodeString(mint(NewKeyring(keys), own))
 	if err != nil || len(b) != 60 {
@@ -128,7 +128,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A key that no longer signs still verifies; a signer takes the newest one.
+// An old key still verifies, and a signer uses the newest one.
 func TestRotation(t *testing.T) {
 	old := mint(NewKeyring(keys[:1]), own)
 	ring := NewKeyring(keys)
@@ -146,7 +146,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// Winners of one request share the first block of their tokens; each token must be what it would be alone.
+// Winners of one request share the first block of their tokens. Each token must equal one that is created alone.
 func TestSharedPrefix(t *testing.T) {
 	ring := NewKeyring(keys)
 	s := NewSigner(ring)
@@ -162,7 +162,7 @@ func TestSharedPrefix(t *testing.T) {
 	}
 }
 
-// Every single bit counts, in payload and tag alike.
+// A token with any single bit flipped, in payload or tag, is refused.
 func TestEveryBitCounts(t *testing.T) {
 	ring := NewKeyring(keys)
 	token, err := base64.RawURLEncoding.DecodeString(mint(ring, own))
@@ -178,7 +178,7 @@ func TestEveryBitCounts(t *testing.T) {
 	}
 }
 
-// The text form is the standard library's.
+// The text form equals that of encoding/base64.
 func TestTextForm(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	for range 1000 {

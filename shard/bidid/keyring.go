@@ -12,21 +12,24 @@ type Key struct {
 	Key [16]byte
 }
 
-// Keyring holds the token keys of a cluster. The last one signs, all verify, so keys are rotated by appending one and
-// dropping the first when its tokens are too old to count. It is immutable and safe for concurrent use.
+// Keyring holds the token keys of a cluster. The last key signs and all keys verify. Keys are rotated by appending a
+// new key and dropping the first one when its tokens are too old to be counted. A Keyring is immutable and safe for
+// concurrent use.
 type Keyring struct {
 	byID    [256]*macKey
 	current uint8
 	scratch sync.Pool
 }
 
-// opening is the memory of one Open; it would escape through the cipher's interface otherwise.
+// opening is the working memory of one Open. It is pooled, because it escapes to the heap through the cipher's
+// interface.
 type opening struct {
 	token [tokenLen]byte
 	state [aes.BlockSize]byte
 }
 
-// NewKeyring returns a keyring. REQUIRES: at least one key, ids distinct.
+// NewKeyring returns a keyring of the given keys, oldest first. REQUIRES: there is at least one key, and ids are
+// distinct.
 func NewKeyring(keys []Key) *Keyring {
 	k := &Keyring{current: keys[len(keys)-1].ID}
 	for _, key := range keys {
@@ -36,9 +39,9 @@ func NewKeyring(keys []Key) *Keyring {
 	return k
 }
 
-// Open returns what a token says, if it is authentic and was issued in the marketplace. It answers false for anything
-// else: a wrong length, a character outside the alphabet, an unknown version or key, a wrong tag, another marketplace.
-// Times are the caller's to judge.
+// Open returns the payload of a token that is authentic and was issued in the marketplace. It returns false for a wrong
+// length, a character outside the alphabet, an unknown version or key, a wrong tag, set spare bits, and another
+// marketplace. It does not check the age of the token; the caller does.
 func (k *Keyring) Open(marketplace uint16, token []byte) (Payload, bool) {
 	o := k.scratch.Get().(*opening)
 	defer k.scratch.Put(o)

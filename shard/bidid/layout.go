@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Payload version 1: 48 bytes, little-endian, three AES blocks.
+// Payload version 1 has 48 bytes, little-endian, in three AES blocks:
 //
 //	 0 version u8 = 1     16 seq u48             32 bid u32
 //	 1 key id u8          22 rank u8             36 variant u16
@@ -18,8 +18,9 @@ import (
 //	10 issued u48         26 weight u16
 //	                      28 campaign u32
 //
-// The first block is the same for all winners of a request. kind: bits 0-1 charge type, 2-4 format, 5 external, 6-7
-// zero. In the token of an external winner bytes 28 to 35 hold the product hash.
+// The first block is the same for all winners of a request. kind has the charge type in bits 0-1, the format in bits
+// 2-4, external in bit 5, and zeros in bits 6-7. In the token of an external winner, bytes 28 to 35 hold the product
+// hash.
 const (
 	version      = 1
 	payloadLen   = 48
@@ -29,7 +30,7 @@ const (
 	kindFormats  = 7
 )
 
-// putShared fills the first block.
+// putShared fills the first block, which all tokens of a request share.
 func putShared(b *[payloadLen]byte, p *Payload) {
 	b[0] = version
 	b[1] = p.KeyID
@@ -39,7 +40,7 @@ func putShared(b *[payloadLen]byte, p *Payload) {
 	put48(b[10:], uint64(p.IssuedMillis)) //nolint:gosec // after 1970.
 }
 
-// putOwn fills the other two blocks.
+// putOwn fills the second and third block.
 func putOwn(b *[payloadLen]byte, p *Payload) {
 	put48(b[16:], p.Seq)
 	b[22] = p.Rank
@@ -59,7 +60,7 @@ func putOwn(b *[payloadLen]byte, p *Payload) {
 	binary.LittleEndian.PutUint64(b[40:], uint64(p.Price)) //nolint:gosec // prices are not negative.
 }
 
-// read takes a payload apart and reports whether it is one that this version writes.
+// read decodes a payload and reports whether it is one that this version encodes.
 func read(b *[payloadLen]byte) (Payload, bool) {
 	p := Payload{
 		KeyID:        b[1],

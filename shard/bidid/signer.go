@@ -2,12 +2,12 @@ package bidid
 
 import "crypto/aes"
 
-// Signer mints the tokens of one request after another without allocating. Its memory lives in the caller's scratch, as
-// the state of the cipher would escape to the heap otherwise. It is not safe for concurrent use.
+// Signer creates the tokens of one request after another without allocating. It holds the state of the cipher, which
+// would otherwise escape to the heap for every token, so the caller reuses it. It is not safe for concurrent use.
 type Signer struct {
 	ring    *Keyring
 	key     *macKey
-	prefix  [aes.BlockSize]byte // MAC state after the block that all tokens of a request share.
+	prefix  [aes.BlockSize]byte // The MAC state after the block that all tokens of a request share.
 	state   [aes.BlockSize]byte
 	payload [payloadLen]byte
 	token   [tokenLen]byte
@@ -26,7 +26,8 @@ func (s *Signer) Use(k *Keyring) {
 	s.key = k.byID[k.current]
 }
 
-// Begin starts the tokens of one request. Of p it takes marketplace, node, epoch and issue time, and it sets the key id.
+// Begin starts the tokens of one request. It reads marketplace, node, epoch and issue time from p, and sets the key id
+// in p.
 func (s *Signer) Begin(p *Payload) {
 	p.KeyID = s.ring.current
 	putShared(&s.payload, p)
@@ -34,8 +35,8 @@ func (s *Signer) Begin(p *Payload) {
 	s.key.absorb(&s.prefix, s.payload[:aes.BlockSize])
 }
 
-// Mint writes the token of one winner. Of p it takes what Begin did not. REQUIRES: Begin was called, and p says nothing
-// that Open would refuse.
+// Mint writes the token of one winner to dst. It reads from p what Begin did not read. REQUIRES: Begin was called, and
+// p contains only values that Open accepts.
 func (s *Signer) Mint(dst *[TextLen]byte, p *Payload) {
 	putOwn(&s.payload, p)
 	s.state = s.prefix

@@ -1,7 +1,7 @@
 package bidid
 
-// The text form is base64url without padding. 60 bytes are 80 characters exactly, so every text has one meaning and
-// every token one text.
+// The text form of a token is base64url without padding. 60 bytes are exactly 80 characters, so every valid text is one
+// token, and every token has one text.
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
@@ -18,7 +18,7 @@ func encode(dst *[TextLen]byte, src *[tokenLen]byte) {
 	}
 }
 
-// decode reads a text of exactly TextLen characters of the alphabet.
+// decode decodes a text. It returns false unless the text consists of exactly TextLen characters of the alphabet.
 func decode(dst *[tokenLen]byte, src []byte) bool {
 	if len(src) != TextLen {
 		return false

@@ -4,7 +4,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Outcome is what became of one event record. Append only.
+// Outcome is the result of one event record. It is stored: append only.
 type Outcome uint8
 
 // The outcomes.
@@ -14,10 +14,10 @@ const (
 	Clipped                       // New and charged in part.
 	NothingLeft                   // New; the budget or wallet had nothing left.
 	Duplicate                     // This event id was seen before.
-	TooOld                        // Beyond the counting window: accepted without effect.
-	UnknownBid                    // New; the token's campaign was deleted or never existed here.
+	TooOld                        // Older than the counting window: accepted without effect.
+	UnknownBid                    // New; the token's campaign was terminated or does not exist in this group.
 	AlreadyCharged                // New, but this token and interaction were charged before.
-	TooLate                       // New and counted, but past the charge window of its token.
+	TooLate                       // New and counted, but after the charge window of its token.
 	Outcomes       = int(TooLate) + 1
 )
 
@@ -28,23 +28,24 @@ var outcomeNames = [Outcomes]string{
 // String returns the outcome's name as metrics print it.
 func (o Outcome) String() string { return outcomeNames[o] }
 
-// EventResult is the outcome of one record, in the order of the command.
+// EventResult is the result of one event record. Results have the order of the records in the command.
 type EventResult struct {
 	Outcome Outcome
-	Charged money.Micros // What was billed.
-	Clipped money.Micros // What the price asked beyond that.
+	Charged money.Micros // The amount charged.
+	Clipped money.Micros // The price less the amount charged.
 }
 
-// SegmentResult is the answer to CommitSegment. A segment that would have more than market.SegmentUsersMax users is left
-// as it was: TooMany.
+// SegmentResult is the answer to CommitSegment. A commit that would leave more than market.SegmentUsersMax users in the
+// segment is refused as TooMany.
 type SegmentResult struct {
 	Refusal Refusal
 	Added   uint32
 	Removed uint32
-	Size    uint32 // Users of the segment now.
+	Size    uint32 // Number of users of the segment after the commit.
 }
 
-// Refusal is why a management command changed nothing. It is an answer, not a failure: every replica gives the same.
+// Refusal is the reason why a management command changed nothing. It is an answer and not a failure: every replica
+// gives the same one.
 type Refusal uint8
 
 // The refusals. Append only.
@@ -53,13 +54,13 @@ const (
 	NotFound                           // The campaign, bid, wallet or record does not exist.
 	AlreadyExists                      // A unique value is taken.
 	Conflict                           // The record's version is not the expected one.
-	WrongState                         // For instance a terminated campaign, the last key.
-	InsufficientBalance                //
-	TooMany                            // A bound of the state was reached.
+	WrongState                         // The state of the object forbids it, e.g. a terminated campaign or the last API key.
+	InsufficientBalance                // The balance is too low.
+	TooMany                            // A bound of the state is reached.
 	Cycle                              // A category would be its own ancestor.
-	Invalid                            // The command cannot be read: a defect of the proposer.
+	Invalid                            // The command cannot be read or applied: a defect of the proposer.
 	TooEarly                           // The group's feature level does not allow the command yet.
-	Expired                            // The attempt is too old: whether it was applied before is no longer known.
+	Expired                            // The attempt is too old: it is no longer known whether it was applied.
 )
 
 // Result is the answer to a management command.

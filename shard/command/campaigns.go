@@ -78,11 +78,11 @@ func (c *Command) bids(d *Decoder) []market.Bid {
 }
 
 const (
-	walletVersion = 3 // Of a PatchCampaign that moves the campaign to another wallet.
-	expectVersion = 4 // Of a PatchCampaign with an Expectation.
+	walletVersion = 3 // The encoding of a PatchCampaign that moves the campaign to another wallet.
+	expectVersion = 4 // The encoding of a PatchCampaign with an Expectation.
 )
 
-// Members of a PatchCampaign, one bit each.
+// These bits name the members of a PatchCampaign. Append only.
 const (
 	patchName = 1 << iota
 	patchActive
@@ -122,7 +122,7 @@ func AppendPatchCampaign(dst []byte, nowMillis int64, p *PatchCampaign) []byte {
 	return seal(appendPatch(dst, p, mask), at)
 }
 
-// appendPatch appends the members of a mask. REQUIRES: the patch has them.
+// appendPatch appends the members in mask. REQUIRES: the patch has all of them.
 func appendPatch(dst []byte, p *PatchCampaign, mask uint16) []byte {
 	if mask&patchName != 0 {
 		dst = AppendText(dst, *p.Name)
@@ -160,7 +160,7 @@ func appendPatch(dst []byte, p *PatchCampaign, mask uint16) []byte {
 	return appendPatchMore(dst, p, mask)
 }
 
-// appendPatchMore appends the later members of a patch.
+// appendPatchMore appends the later members of a patch that are in mask.
 func appendPatchMore(dst []byte, p *PatchCampaign, mask uint16) []byte {
 	if mask&patchProducts != 0 {
 		dst = appendTexts(dst, *p.Products)
@@ -239,7 +239,7 @@ func ReadPatchCampaign(c *Command) (p PatchCampaign, err error) {
 	return p, d.Err()
 }
 
-// patchMore reads the later members of a patch.
+// patchMore reads the later members of a patch that are in mask.
 func (d *Decoder) patchMore(p *PatchCampaign, mask uint16) {
 	if mask&patchProducts != 0 {
 		p.Products = new(d.Texts())

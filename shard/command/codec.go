@@ -8,19 +8,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Decoder reads the fields of a command or of a stored record from front to back. It never panics and never allocates
-// more than the input is long: the first violation sticks, every later read gives the zero value, and Err tells.
-// The appending side is encoding/binary (little-endian) and the functions below.
+// Decoder reads the fields of a command or of a stored record from front to back. It never panics, and never allocates
+// more memory than the length of the input. After the first error every read returns the zero value, and Err reports
+// the error. The counterpart is encoding/binary (little-endian) and the Append functions below.
 type Decoder struct {
 	rest  []byte
 	bad   bool
-	plain bool // Of an encoding whose values have no later members: see more.go.
+	plain bool // The encoding is one whose values have no later members (later_members.go).
 }
 
-// NewDecoder reads b. OWNERSHIP: what Bytes returns aliases b.
+// NewDecoder returns a Decoder for b. OWNERSHIP: the results of Bytes and Rest alias b.
 func NewDecoder(b []byte) Decoder { return Decoder{rest: b} }
 
-// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over.
+// Err returns ErrUnreadable when a field was missing, malformed or out of range, or when bytes are left over, and nil
+// otherwise.
 func (d *Decoder) Err() error {
 	if d.bad || len(d.rest) != 0 {
 		return ErrUnreadable
@@ -154,7 +155,7 @@ func (d *Decoder) Bytes() []byte {
 	return d.take(int(n)) //nolint:gosec // at most len(rest).
 }
 
-// Rest reads all that is left. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
+// Rest reads all remaining bytes. OWNERSHIP: the result aliases the input; it is not nil, even when empty.
 func (d *Decoder) Rest() []byte {
 	b := d.rest
 	d.rest = nil
@@ -164,7 +165,7 @@ func (d *Decoder) Rest() []byte {
 	return b
 }
 
-// Copy reads like Bytes into memory of its own.
+// Copy reads like Bytes and returns a copy.
 func (d *Decoder) Copy() []byte {
 	b := d.Bytes()
 	if b == nil {
@@ -176,8 +177,8 @@ func (d *Decoder) Copy() []byte {
 // Text reads a string.
 func (d *Decoder) Text() string { return string(d.Bytes()) }
 
-// Count reads how many elements follow, each of which takes at least size bytes, so that no input can ask for more
-// memory than it is long.
+// Count reads how many elements follow. It fails when the rest of the input is too short for so many elements of at
+// least size bytes, so that an input cannot cause a larger allocation than its own length.
 func (d *Decoder) Count(size int) int {
 	n := d.Uvarint()
 	if n > uint64(len(d.rest)/size) {

@@ -1,8 +1,8 @@
-// Package command is the replicated language of the engine: every change of state is one of these commands, encoded
-// with a version, a time and a checksum.
+// Package command defines the commands that change the replicated state, and their encoding with version, time and
+// checksum. Package shard applies them.
 //
-// Kinds and result codes are only ever appended. A command carries the time and all ids it needs, so that every replica
-// applies it alike; a command whose outcome is unknown is repeated with the same ids.
+// Kinds and result codes are append only. A command carries the time and all ids that it needs, so that every replica
+// applies it alike. A command whose outcome is unknown is repeated with the same bytes.
 package command
 
 import (
@@ -18,29 +18,30 @@ type Op uint8
 // The commands. Append only.
 const (
 	OpNoop           Op = iota + 1
-	OpAdvance           // Moves the state clock, budget periods and dedup horizons.
-	OpEvents            // A batch of events of one request.
-	OpBootstrap         // First command of the meta group: marketplace, secrets, first keys.
-	OpPutMarketplace    // Settings of a marketplace.
-	OpPutRecords        // Generic versioned records (API keys, vendors, ...).
-	OpPutCategories     //
-	OpPutProducts       //
-	OpDeleteCatalog     // Products, categories or vendors by id.
-	OpAdjustWallet      // Deposit (positive) or correction of a wallet, idempotent by request id.
-	OpCreateCampaign    // A campaign with its first bids.
-	OpPatchCampaign     //
+	OpAdvance           // Advances the state clock, budget periods and dedup horizons.
+	OpEvents            // Records events of one request.
+	OpBootstrap         // Creates the first marketplace, the secrets and the first API keys of a cluster.
+	OpPutMarketplace    // Replaces the settings of a marketplace.
+	OpPutRecords        // Writes generic versioned records (API keys, vendors and others).
+	OpPutCategories     // Adds or replaces categories.
+	OpPutProducts       // Adds or replaces products.
+	OpDeleteCatalog     // Deletes products and categories by id.
+	OpAdjustWallet      // Adds a deposit (positive) or correction to a wallet, idempotent by request id.
+	OpCreateCampaign    // Creates a campaign with its first bids.
+	OpPatchCampaign     // Changes members of a campaign.
 	OpPutBids           // Adds or replaces bids of one campaign, all or nothing.
 	OpSetFeature        // Raises the feature level of the group.
-	OpStageSegment      // One piece of an upload of segment users; without effect until it is committed.
+	OpStageSegment      // Stages one piece of an upload of segment users; it has no effect until the commit.
 	OpCommitSegment     // Applies an upload to a segment in one step.
-	OpOpenAccount       // A further wallet of a vendor, or a ledger account.
-	OpTransfer          // A step of a transfer between two accounts.
-	OpForgetEmptied     // Somebody was told that a wallet is empty.
+	OpOpenAccount       // Opens a further wallet of a vendor, or a ledger account.
+	OpTransfer          // Applies a step of a transfer between two accounts.
+	OpForgetEmptied     // Deletes the reminder that a wallet was emptied.
 	OpPatchBid          // Changes members of one bid.
 	OpPatchProducts     // Changes members of products, all or nothing.
 )
 
-// Advance moves a group's clock. Periods lists the current local periods of marketplaces; a period never goes back.
+// Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes
+// back.
 type Advance struct {
 	Periods []Periods
 }
@@ -53,52 +54,54 @@ type Periods struct {
 	Month       uint32 // Year*12 + month.
 }
 
-// Events is the share of one request's events that one group stores.
+// Events holds the events of one request that one group stores.
 type Events struct {
 	Marketplace uint16
 	Records     []EventRecord
 }
 
-// EventRecord is one event, with everything decided that needs a clock, a key or another group's state.
+// EventRecord is one event. The proposer has resolved everything that needs a clock, a secret or the state of another
+// group.
 type EventRecord struct {
 	Key            [16]byte // Keyed hash of (marketplace, array, id).
 	ChargeKey      [16]byte // Keyed hash of (whole token, interaction); zero without a token.
 	Kind           event.Kind
-	Charge         market.ChargeType // The token's; ChargeNone without a token or for an external winner.
-	Bucket         uint32            // Hour (Unix/3600) of token.issued, or of occurredAt without a token.
-	Cell           uint32            // Local hour of occurredAt as Unix/900 of its start: the rollup cell.
+	Charge         market.ChargeType // The charge type of the token; ChargeNone without a token or for an external winner.
+	Bucket         uint32            // Hour (Unix time / 3600) of the token's issue, or of occurredAt without a token.
+	Cell           uint32            // The rollup cell: the start of the local hour of occurredAt as Unix time / 900.
 	OccurredMillis int64
-	Campaign       uint32       // Ordinal in the group, 0 none.
-	Bid            uint32       // Ordinal in the group, 0 none.
+	Campaign       uint32       // Ordinal in the group, 0 for none.
+	Bid            uint32       // Ordinal in the group, 0 for none.
 	Price          money.Micros // Per charged interaction.
-	Placement      uint8
-	UserHash       uint64 // Keyed hash of (marketplace, opaqueUserId); 0 none.
+	Placement      uint8        // The token's PlacementIndex.
+	UserHash       uint64       // Keyed hash of (marketplace, opaqueUserId); 0 for none.
 	// ExternalCampaign is the id of the campaign that an externalCampaignId was resolved to; zero otherwise.
 	ExternalCampaign ids.UUID
-	Entity           []byte // The product, vendor, brand or url of an event without a token; may be empty.
+	Entity           []byte // The product, vendor, brand or URL of an event without a token; may be empty.
 	EntityType       event.EntityType
 	Items            []PurchaseItem
 }
 
-// PurchaseItem is one line of a purchase, its price resolved.
+// PurchaseItem is one line of a purchase with its resolved price.
 type PurchaseItem struct {
 	ProductID []byte
 	VendorID  []byte
 	Quantity  int64
 	UnitPrice money.Micros
-	// Unknown says that the marketplace's catalog did not have the product when the event came. A command with such an item needs
-	// LevelProducts.
+	// Unknown says that the marketplace's catalog did not contain the product when the event was received. A command with
+	// such an item needs LevelProducts.
 	Unknown bool
 }
 
-// Bootstrap is the first command of a cluster. Applied to a group that has a marketplace already, it does nothing.
+// Bootstrap is the first command of a cluster. It does nothing when the group already has secrets or the marketplace.
 type Bootstrap struct {
 	Marketplace market.Marketplace
 	Secrets     Secrets
 	Keys        []Record // API keys.
 }
 
-// PutCategories adds or replaces categories, all or nothing; a cycle refuses all.
+// PutCategories adds or replaces categories, all or nothing. It is refused as Cycle when a category would be its own
+// ancestor.
 type PutCategories struct {
 	Marketplace uint16
 	Categories  []market.Category
@@ -117,62 +120,63 @@ type DeleteCatalog struct {
 	Categories  []string
 }
 
-// AdjustWallet adds an amount to a vendor's wallet, creating the default wallet when it does not exist.
+// AdjustWallet adds an amount to a vendor's wallet, and creates the default wallet if it does not exist.
 type AdjustWallet struct {
-	Request     ids.UUID // Applied once per request id, remembered 24 h.
+	Request     ids.UUID // It is applied once per request id, which is remembered for at least 24 hours.
 	Marketplace uint16
 	VendorID    string
-	Wallet      ids.UUID
+	Wallet      ids.UUID     // Zero: the default wallet.
 	Amount      money.Micros // Not 0.
-	Strict      bool         // Refuse to go below zero (InsufficientBalance).
+	Strict      bool         // Refuses a negative balance as InsufficientBalance.
 	Description string
 }
 
-// CreateCampaign adds a campaign with its bids. Ordinals are assigned in Apply; repeating it with the same campaign id
-// changes nothing and answers alike.
+// CreateCampaign adds a campaign with its bids. Apply assigns the ordinals. A repeat with the same campaign id changes
+// nothing and gets the same answer.
 type CreateCampaign struct {
 	Campaign market.Campaign
 	Bids     []market.Bid
 }
 
-// PatchCampaign replaces what a PATCH may change. Nil leaves a member.
+// PatchCampaign replaces members of a campaign. A nil member is not changed.
 type PatchCampaign struct {
 	Campaign    ids.UUID
 	Marketplace uint16
-	// Expect is what the proposer has seen of the campaign and built the change on. When it is no longer so, the command is
-	// refused as Conflict and changes nothing.
+	// Expect names the members whose values the proposer has read and based the change on. When they have other values
+	// now, the command is refused as Conflict and changes nothing.
 	Expect          Expectation
 	Name            *string
 	Active          *bool
 	StartMillis     *int64
-	EndMillis       *int64 // 0 clears.
+	EndMillis       *int64 // 0 removes the end.
 	Budget          *money.Micros
 	Period          *market.Period
 	TargetROASMilli *uint32
-	Status          *market.Status // Terminated deletes.
+	Status          *market.Status // Terminated is final.
 	StatusUpdatedBy *string
 	Price           *market.PriceRule
 	Document        []byte
 	Products        *[]string
-	Segments        *market.SegmentRules // Replaces all of them.
-	Schedule        *[]uint16            // Nil or empty hours clear it.
+	Segments        *market.SegmentRules // Replaces all segment rules.
+	Schedule        *[]uint16            // An empty schedule removes it.
 	Caps            *[]market.Cap
-	Wallet          *ids.UUID // Pays from now on; what was charged stays charged to the old one.
+	Wallet          *ids.UUID // The wallet that pays from now on; past charges stay with the old one.
 }
 
-// PutBids adds bids to a campaign or replaces amount, state, triggers and location of existing ones, all or nothing.
+// PutBids adds bids to a campaign or replaces amount, state, triggers and location of existing bids, all or nothing.
 type PutBids struct {
 	Campaign    ids.UUID
 	Marketplace uint16
 	Bids        []market.Bid
 }
 
-// StageSegment holds one piece of an upload. The pieces are numbered from 0, and the users of all of them together ascend
-// without repeats: the proposer sorts. What is never committed is forgotten after an hour or two.
+// StageSegment stages one piece of an upload. Pieces are numbered from 0, and the users of all pieces together ascend
+// without repeats; the proposer sorts them. An upload that is not committed is dropped one to two hours after its last
+// piece.
 type StageSegment struct {
 	Marketplace uint16
 	Segment     string   // External id of the segment.
-	Upload      ids.UUID // Of all pieces and the commit.
+	Upload      ids.UUID // The same id in all pieces and in the commit.
 	Piece       uint32
 	Users       []uint64 // Keyed hashes of user ids, at most market.SegmentChunkMax.
 }
@@ -185,16 +189,16 @@ const (
 	SegmentAdd SegmentAction = iota
 	SegmentRemove
 	SegmentReplace
-	SegmentDrop // Forgets the segment; the upload has no pieces.
+	SegmentDrop // Deletes the segment; the upload has no pieces.
 	segmentActions
 )
 
-// CommitSegment applies the pieces of an upload in one step. Repeated, it answers alike; a repeated SegmentDrop has nothing
-// left to remove.
+// CommitSegment applies the pieces of an upload in one step. A repeat gets the same answer, except that a repeated
+// SegmentDrop reports that nothing was removed.
 type CommitSegment struct {
 	Marketplace uint16
 	Segment     string
 	Upload      ids.UUID
-	Pieces      uint32 // NotFound unless all of them are staged.
+	Pieces      uint32 // Number of pieces; refused as NotFound unless all of them are staged.
 	Action      SegmentAction
 }

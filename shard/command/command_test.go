@@ -166,7 +166,7 @@ var (
 			EndMillis: new(int64(3)), Wallet: &ids.UUID{3},
 		}, ReadPatchCampaign),
 		example("replace marketplace", AppendReplaceMarketplace, PutMarketplace{someMarketplace, VersionOfMarketplace(&laterMarketplace)}, ReadPutMarketplace),
-		example("replace marketplace, members of more.go", AppendReplaceMarketplace, PutMarketplace{laterMarketplace, 1}, ReadPutMarketplace),
+		example("replace marketplace with later members", AppendReplaceMarketplace, PutMarketplace{laterMarketplace, 1}, ReadPutMarketplace),
 		example("patch bid", AppendPatchBid, PatchBid{
 			Campaign: ids.UUID{1}, Marketplace: 2, Bid: ids.UUID{3}, Amount: new(money.Micros(4)), Active: new(false), Location: new("Paris"),
 			Triggers: &laterBids[0].Triggers,
@@ -228,7 +228,7 @@ func TestCommandsReadBack(t *testing.T) {
 	}
 }
 
-// TestGoldenEncodings pins the encodings: a command that lies in a log must mean the same to every later binary.
+// TestGoldenEncodings fixes the encodings: a command in a log must mean the same to every later binary.
 func TestGoldenEncodings(t *testing.T) {
 	var b strings.Builder
 	for _, x := range commands {
@@ -246,8 +246,8 @@ func TestGoldenEncodings(t *testing.T) {
 	}
 }
 
-// TestDamageIsUnreadable flips every bit of every command and cuts it at every length. The checksum must find both; and
-// behind a forged checksum nothing may panic.
+// TestDamageIsUnreadable flips every bit of every command and truncates it at every length. The checksum must detect
+// both. With a forged checksum nothing may panic.
 func TestDamageIsUnreadable(t *testing.T) {
 	for _, x := range commands {
 		for i := range len(x.cmd) * 8 {
@@ -293,7 +293,7 @@ func TestNewerCommandsAreTold(t *testing.T) {
 		"op":      func(cmd []byte) { cmd[1] = byte(len(encodings)) },
 		"flag":    func(cmd []byte) { cmd[2] = 2 },
 		"flags":   func(cmd []byte) { cmd[3] = 1 },
-		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // Of something that cannot be one.
+		"attempt": func(cmd []byte) { cmd[2] = flagAttempt }, // On a command that cannot be an attempt.
 	} {
 		cmd := AppendNoop(nil, now)
 		change(cmd)
@@ -307,7 +307,8 @@ func TestNewerCommandsAreTold(t *testing.T) {
 	}
 }
 
-// Only what a repeat could harm is an attempt, and it needs its level, or that of its encoding if that is higher.
+// Only commands whose repeat could do harm may be attempts. An attempt needs LevelAttempts, or the level of its
+// encoding if that is higher.
 func TestAttemptsNeedTheirLevel(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)
@@ -334,7 +335,7 @@ func TestAttemptsNeedTheirLevel(t *testing.T) {
 }
 
 func TestEveryCommandHasAnEncoding(t *testing.T) {
-	for op := OpNoop; op <= OpSetFeature; op++ { // Those of the first level.
+	for op := OpNoop; op <= OpSetFeature; op++ { // The kinds of the first level.
 		cmd := seal(append([]byte{Version, byte(op)}, make([]byte, HeaderLen-2)...), 0)
 		c, err := Open(cmd)
 		needs, known := Needs(cmd)

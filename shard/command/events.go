@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// An event record is a fixed part of 78 bytes, then what its flags announce.
+// An event record has a fixed part of 78 bytes, followed by the optional parts that its flags announce.
 const (
 	eventRecordLen = 78
 	purchaseMinLen = 18
@@ -19,11 +19,11 @@ const (
 	hasExternal = 1 << iota
 	hasEntity
 	hasItems
-	hasUnknown // Of version 2: after the items, a bit for each of them says that it is unknown.
+	hasUnknown // Version 2 only: after the items, one bit for each item says whether it is unknown.
 	eventFlags = hasExternal | hasEntity | hasItems
 )
 
-// unknownVersion is the version of an Events command with unknown products.
+// unknownVersion is the encoding version of an Events command with unknown products.
 const unknownVersion = 2
 
 // AppendEvents appends an Events command.
@@ -102,7 +102,7 @@ func appendUnknown(dst []byte, items []PurchaseItem) []byte {
 	return dst
 }
 
-// readUnknown reads which items are unknown: at least one is, and no bit is set beyond the items.
+// readUnknown reads which items are unknown. It fails when none is, or when a bit beyond the items is set.
 func readUnknown(d *Decoder, items []PurchaseItem) {
 	some := false
 	for first := 0; first < len(items); first += 8 {
@@ -121,8 +121,8 @@ func readUnknown(d *Decoder, items []PurchaseItem) {
 	}
 }
 
-// ReadEvents reads an Events command into e, reusing what e holds: a warm e costs no allocation.
-// OWNERSHIP: entities and item ids alias the command.
+// ReadEvents reads an Events command into e and reuses the memory of e, so that it allocates nothing once e has grown.
+// It returns ErrUnreadable for a malformed command. OWNERSHIP: entities and item ids alias the command.
 func ReadEvents(c *Command, e *Events) error {
 	d := NewDecoder(c.body)
 	e.Marketplace = d.U16()
@@ -139,7 +139,7 @@ func ReadEvents(c *Command, e *Events) error {
 		readEventRecord(&d, &e.Records[i], flags)
 		some = some || hasUnknownItem(&e.Records[i])
 	}
-	if !some { // There is one way to write a command.
+	if !some { // A command without unknown items must have version 1, so that it has only one encoding.
 		d.Fail()
 	}
 	return d.Err()

@@ -6,38 +6,38 @@ import (
 	"hash/crc32"
 )
 
-// Version is the first version of every command's encoding. Later ones stand in encodings.
+// Version is the first version of every command's encoding. The table encodings lists the later ones.
 const Version = 1
 
 // HeaderLen is the length of the header: ver u8, op u8, flags u16, count u32, now i64, crc32c u32, little-endian. The
-// checksum covers the whole command with the checksum's own bytes left out.
+// checksum covers the whole command except the checksum itself.
 const HeaderLen = 20
 
 // Errors of reading a command.
 var (
-	// ErrUnreadable is bad input: every replica answers it with Invalid and goes on.
+	// ErrUnreadable is returned for malformed input. Every replica answers such a command with Invalid and continues.
 	ErrUnreadable = errors.New("unreadable command")
-	// ErrUnknownVersion is an intact command of a newer binary: an unknown kind, encoding or feature level. Skipping it would make this replica differ from those
-	// that understand it, so the node must stay out until it is upgraded.
+	// ErrUnknownVersion is returned for an intact command of a newer binary: an unknown kind, encoding or feature level.
+	// Skipping it would make this replica differ from those that know it, so the node must not run until it is upgraded.
 	ErrUnknownVersion = errors.New("command of an unknown version")
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Command is an opened command: its header, checked, and its body, not yet read.
+// Command is an opened command: a checked header, and a body that is not decoded yet.
 // OWNERSHIP: it aliases the bytes it was opened from.
 type Command struct {
 	Op        Op
-	Version   uint8  // Of the encoding of the body.
-	Needs     Level  // The feature level from which the encoding may be used.
-	Count     uint32 // Elements of the command's list; 0 for commands without one.
-	NowMillis int64  // The proposer's clock.
-	Attempted bool   // It is an attempt: this one.
-	Attempt   Attempt
+	Version   uint8   // Version of the body's encoding.
+	Needs     Level   // The feature level from which the encoding may be used.
+	Count     uint32  // Number of elements of the command's list; 0 for commands without a list.
+	NowMillis int64   // The proposer's clock in Unix milliseconds.
+	Attempted bool    // The command is an attempt.
+	Attempt   Attempt // Set if Attempted.
 	body      []byte
 }
 
-// Open checks length, checksum and version of a command.
+// Open checks length, checksum and version of a command. It returns ErrUnreadable or ErrUnknownVersion.
 func Open(cmd []byte) (Command, error) {
 	if len(cmd) < HeaderLen || checksum(cmd) != binary.LittleEndian.Uint32(cmd[16:]) {
 		return Command{}, ErrUnreadable
@@ -69,7 +69,7 @@ func checksum(cmd []byte) uint32 {
 	return crc32.Update(sum, castagnoli, cmd[HeaderLen:])
 }
 
-// begin appends a header without a checksum; seal fills the checksum in once the body is there.
+// begin appends a header without a checksum. seal sets the checksum once the body is complete.
 func begin(dst []byte, op Op, nowMillis int64, count int) (out []byte, at int) {
 	at = len(dst)
 	dst = append(dst, Version, byte(op), 0, 0)
@@ -83,10 +83,10 @@ func seal(dst []byte, at int) []byte {
 	return dst
 }
 
-// moreVersion is the version of a command that carries later members (more.go).
+// moreVersion is the encoding version of a command that carries later members (later_members.go).
 const moreVersion = 2
 
-// sealMore is seal for a command that may carry later members.
+// sealMore is seal for a command that may carry later members; more says whether it does.
 func sealMore(dst []byte, at int, more bool) []byte {
 	if more {
 		dst[at] = moreVersion
@@ -94,11 +94,11 @@ func sealMore(dst []byte, at int, more bool) []byte {
 	return seal(dst, at)
 }
 
-// decoder reads the body of a command that may carry later members.
+// decoder returns a Decoder for the body of a command that may carry later members.
 func (c *Command) decoder() Decoder { return Decoder{rest: c.body, plain: c.Version < moreVersion} }
 
-// list starts reading a command whose body is Count elements of at least size bytes after a fixed prefix read by the
-// caller.
+// list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is
+// too short for them. REQUIRES: the caller has read what precedes the list.
 func (c *Command) list(d *Decoder, size int) int {
 	if uint64(c.Count) > uint64(len(d.rest)/size) {
 		d.Fail()

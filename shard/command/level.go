@@ -2,9 +2,9 @@ package command
 
 import "encoding/binary"
 
-// Level is a feature level: what all nodes of a cluster understand. A binary that brings a new encoding, or applies an old
-// command in a new way, brings a new level with it. The cluster reaches the level when every member runs such a binary
-// and a SetFeature is committed; until then the old encodings are proposed and the old ways are kept, so that an old
+// Level is a feature level: the set of encodings and rules that all nodes of a cluster know. A binary that adds an
+// encoding, or applies an existing command in a new way, adds a level. The cluster reaches the level when every member
+// runs such a binary and a SetFeature is committed. Until then the old encodings and rules are used, so that an old
 // binary can still be started.
 //
 // INVARIANT: a group's level never goes back.
@@ -14,34 +14,33 @@ type Level uint16
 const (
 	// LevelNone is the level of a group before its first SetFeature.
 	LevelNone Level = iota
-	// LevelBudgetLines lets the journal tell the budgets and billing modes in force, so that it can be audited alone.
+	// LevelBudgetLines adds the budgets and billing modes in force to the journal, so that the journal alone can be
+	// verified.
 	LevelBudgetLines
-	// LevelAds brings banners, sponsored brands, keywords, targeting and segments: the members of more.go, the keyword
-	// triggers, and the commands of segments.go.
+	// LevelAds adds banners, sponsored brands, keywords, targeting and segments: the members of later_members.go, the
+	// keyword triggers, and the commands of segments.go.
 	LevelAds
-	// LevelRequests keeps the newest request ids of wallet adjustments whatever the state clock says: a clock that jumps
-	// ahead cannot make a repetition book twice.
+	// LevelRequests keeps the newest request ids of wallet adjustments regardless of the state clock, so that a repeated
+	// deposit is not applied twice after the clock has jumped ahead.
 	LevelRequests
-	// LevelAttempts lets a management command say which attempt of its proposer it is, so that a repeat is answered and not
-	// applied again.
+	// LevelAttempts adds Attempt to management commands, so that a repeat gets the first answer and is not applied again.
 	LevelAttempts
-	// LevelWallets brings further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that move to
-	// another wallet, and the news of a wallet that was emptied (wallets.go).
+	// LevelWallets adds further wallets of a vendor, ledger accounts, transfers between all of them, campaigns that change
+	// their wallet, and reminders of emptied wallets (wallets.go).
 	LevelWallets
-	// LevelProducts lets an event say which of its products are in no catalog, so that a group bounds how many of them it counts
-	// one by one.
+	// LevelProducts adds to an event which of its products are not in the catalog, so that a group can bound the number of
+	// such products that it counts one by one.
 	LevelProducts
-	// LevelVersions lets management writes of two nodes to the same campaign, bid, product or settings both hold: changes of
-	// members are applied member by member, and what is built on values that were read is refused when they have changed
-	// (versions.go).
+	// LevelVersions prevents that two management writes to the same campaign, bid, product or settings undo one another:
+	// changes are applied member by member, and a change based on values that have changed since is refused (versions.go).
 	LevelVersions
 )
 
 // LevelNewest is the highest level that this binary knows.
 const LevelNewest = LevelVersions
 
-// encodings tells for each command, and each version of its encoding from 1 on, the level from which it may be used.
-// Append only: an encoding that was ever in a log has to be read for ever.
+// encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used.
+// Append only: an encoding that was ever used must be readable for ever.
 var encodings = [...][]Level{
 	OpNoop: {LevelNone}, OpAdvance: {LevelNone}, OpEvents: {LevelNone, LevelProducts}, OpBootstrap: {LevelNone},
 	OpPutMarketplace: {LevelNone, LevelAds, LevelVersions}, OpPutRecords: {LevelNone}, OpPutCategories: {LevelNone},
@@ -61,7 +60,7 @@ func Needs(cmd []byte) (needs Level, known bool) {
 	return needsOf(cmd)
 }
 
-// needsOf is Needs of a command that has a header.
+// needsOf is Needs for a command of at least HeaderLen bytes.
 func needsOf(cmd []byte) (needs Level, known bool) {
 	version, op := int(cmd[0]), int(cmd[1])
 	if op >= len(encodings) || version == 0 || version > len(encodings[op]) {
@@ -81,7 +80,7 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 	return needs, true
 }
 
-// SetFeature raises the feature level of a group. A level that the group has already changes nothing.
+// SetFeature raises the feature level of a group. It changes nothing when the group has already reached the level.
 type SetFeature struct{ Level Level }
 
 // AppendSetFeature appends a SetFeature.

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestMarketplaceFlags: the byte that says whether a marketplace is suspended took more settings in. What an older binary
-// wrote reads as it did, every combination reads back, and a flag of a newer binary is refused, not dropped.
+// TestMarketplaceFlags: the byte that says whether a marketplace is suspended also has later settings. Values of an
+// older binary remain readable, every combination reads back, and a flag of a newer binary is refused and not dropped.
 func TestMarketplaceFlags(t *testing.T) {
 	plain := market.Marketplace{Ordinal: 1, Name: "m", CurrencyCode: "EUR"}
 	written := AppendMarketplace(nil, &plain)

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// PatchBid changes members of a bid that is not deleted. Nil leaves a member.
+// PatchBid changes members of a bid that is not deleted. A nil member is not changed.
 type PatchBid struct {
 	Campaign    ids.UUID
 	Marketplace uint16
@@ -22,7 +22,7 @@ type PatchBid struct {
 	Delete      bool
 }
 
-// Change makes the changes to a bid.
+// Change applies the changes to a bid.
 func (p *PatchBid) Change(b *market.Bid) {
 	assign(&b.Amount, p.Amount)
 	assign(&b.Active, p.Active)
@@ -37,7 +37,7 @@ func assign[T any](dst, src *T) {
 	}
 }
 
-// Members of a PatchBid, one bit each. Append only.
+// These bits name the members of a PatchBid. Append only.
 const (
 	bidPatchAmount = 1 << iota
 	bidPatchActive
@@ -90,14 +90,14 @@ func ReadPatchBid(c *Command) (p PatchBid, err error) {
 	return p, d.Err()
 }
 
-// PatchProducts changes members of products, one after the other, all or nothing. A product may come several times. NotFound
-// names the first that does not exist.
+// PatchProducts changes members of products, in order and all or nothing. A product may occur several times. The
+// command is refused as NotFound, with the index of the first product that does not exist.
 type PatchProducts struct {
 	Marketplace uint16
 	Products    []ProductPatch
 }
 
-// ProductPatch changes members of a product. Nil leaves a member.
+// ProductPatch changes members of a product. A nil member is not changed.
 type ProductPatch struct {
 	ID         string
 	Name       *string
@@ -112,7 +112,8 @@ type ProductPatch struct {
 	Document   []document.Member // Members of the product's document.
 }
 
-// Change makes the changes to a product. document.ErrMalformed when its document cannot be read; the product is not changed then.
+// Change applies the changes to a product. It returns document.ErrMalformed, and leaves the product unchanged, when the
+// product's document cannot be read.
 func (p *ProductPatch) Change(x *market.Product) error {
 	merged, err := document.Merge(x.Document, p.Document)
 	if err != nil {
@@ -131,7 +132,7 @@ func (p *ProductPatch) Change(x *market.Product) error {
 	return nil
 }
 
-// Members of a ProductPatch, one bit each. Append only.
+// These bits name the members of a ProductPatch. Append only.
 const (
 	productPatchName = 1 << iota
 	productPatchVendors
@@ -243,7 +244,8 @@ func (d *Decoder) productPatch() (p ProductPatch) {
 	return p
 }
 
-// documentMembers reads members of a document. Their names are different, as document.Merge requires.
+// documentMembers reads members of a document. It fails when two have the same name, because document.Merge requires
+// different names.
 func (d *Decoder) documentMembers() (all []document.Member) {
 	for range d.Count(2) {
 		member := document.Member{Name: d.Text(), Value: d.Copy()}

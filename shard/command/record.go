@@ -2,8 +2,8 @@ package command
 
 // Secrets are the cluster's own keys.
 type Secrets struct {
-	Duplicate [32]byte   // Keys the hashes of event ids, tokens and user ids. Never changes.
-	Token     []TokenKey // The newest is last and signs; all verify.
+	Duplicate [32]byte   // Keys the hashes of event ids, tokens and user ids. It never changes.
+	Token     []TokenKey // The newest key is the last and signs; all keys verify.
 	Cursor    [32]byte   // Authenticates page cursors.
 }
 
@@ -13,27 +13,28 @@ type TokenKey struct {
 	Key [16]byte
 }
 
-// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4 bytes.
+// RecordIDMax is the longest id of a record in bytes. BOUND: a vendor's id has at most 255 characters of at most 4
+// bytes.
 const RecordIDMax = 1_020
 
-// Record is one management resource that auctions do not read.
+// Record is one management resource whose value the engine does not interpret.
 type Record struct {
 	Kind        RecordKind
 	Marketplace uint16
 	ID          string // 1 to RecordIDMax bytes.
 	Value       []byte // Opaque to the engine; nil deletes.
-	// Expect is the version the writer saw: 0 for a new record, Any to write whatever is there.
+	// Expect is the version that the writer has seen: 0 for a new record, Any to write regardless of the version.
 	Expect uint64
-	// NotLast refuses a delete that would leave no record of the kind with the same Class that has not expired.
+	// NotLast refuses a delete that would leave no unexpired record of the same kind and Class.
 	NotLast bool
-	Class   string // A small grouping within the kind, such as an API key's kind.
-	Max     int    // Refuses a new record beyond this many of the kind and class that have not expired; 0: no bound.
-	// ExpiresMillis is when the record stops to count for NotLast and Max; it is then deleted when its place is needed.
-	// 0: never.
+	Class   string // A group of records within the kind, such as the kind of an API key.
+	Max     int    // Refuses a new record when there are already Max unexpired ones of the kind and class; 0: no limit.
+	// ExpiresMillis is the Unix time in milliseconds from which the record no longer counts for NotLast and Max. An
+	// expired record is deleted when its class is full. 0: never.
 	ExpiresMillis int64
 }
 
-// Any as Record.Expect writes whatever version is there.
+// Any as Record.Expect writes the record regardless of its stored version.
 const Any = ^uint64(0)
 
 // RecordKind names a kind of record. Append only.
@@ -58,22 +59,22 @@ const (
 	RecordPlacementIndex
 	RecordAsset
 	RecordAssetIndex
-	RecordJob // By id.
-	RecordDue // What shall happen to something at a time, by the time.
+	RecordJob // The key is the job's id.
+	RecordDue // Something to be done at a time; the key starts with the time.
 	RecordAudience
 	RecordAudienceIndex
 	RecordAdvertiser // A vendor on an ad network.
 	RecordOffsiteCampaign
 	RecordOffsiteCampaignIndex
-	RecordOffsiteReport // A product's day of an offsite campaign.
+	RecordOffsiteReport // The figures of one product on one day of an offsite campaign.
 	RecordWebhook
 	RecordWebhookIndex
-	RecordDelivery // A notification that is under way, or one of the last that were.
+	RecordDelivery // A notification that is being delivered, or one of the last that were.
 	RecordAudit
 	RecordLedgerAccount
 	RecordTransfer
-	RecordNode // Where the nodes of the cluster serve files to one another.
+	RecordNode // The address at which a node serves files to the other nodes.
 	RecordSegment
 	RecordSegmentIndex
-	RecordMarketplace // The last number of a marketplace that was taken.
+	RecordMarketplace // The highest assigned ordinal of a marketplace.
 )

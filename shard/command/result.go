@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Every answer of the machine starts with a Refusal byte, so that either reader understands a refused command.
+// Every answer of the machine starts with a Refusal byte, so that every reader function recognises a refused command.
 
 var refusalNames = [...]string{
 	"done", "not found", "already exists", "conflict", "wrong state", "insufficient balance", "too many", "cycle", "invalid",
@@ -30,7 +30,7 @@ func AppendResult(dst []byte, r *Result) []byte {
 	return binary.LittleEndian.AppendUint32(dst, r.FirstOrdinal)
 }
 
-// ReadResult reads the answer to a management command.
+// ReadResult reads the answer to a management command. It returns ErrUnreadable for a malformed answer.
 func ReadResult(b []byte) (Result, error) {
 	d := NewDecoder(b)
 	r := Result{Refusal: Refusal(d.U8()), Index: int(uint32(d.Uvarint())), Balance: d.Money(), FirstOrdinal: d.U32()} //nolint:gosec // written from a uint32.
@@ -49,8 +49,8 @@ func AppendEventResults(dst []byte, all []EventResult) []byte {
 	return dst
 }
 
-// ReadEventResults appends the outcomes to dst. A refused command gives ErrUnreadable: it was a defect of the proposer
-// and had no effect.
+// ReadEventResults reads the answer to an Events command and appends the results to dst. It returns ErrUnreadable for a
+// malformed answer, and when the command was refused, which is a defect of the proposer and had no effect.
 func ReadEventResults(dst []EventResult, b []byte) ([]EventResult, error) {
 	d := NewDecoder(b)
 	if Refusal(d.U8()) != Done {

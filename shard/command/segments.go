@@ -16,7 +16,7 @@ func AppendStageSegment(dst []byte, nowMillis int64, x *StageSegment) []byte {
 	return seal(AppendUsers(dst, x.Users), at)
 }
 
-// ReadStageSegment reads a StageSegment, whose users must ascend.
+// ReadStageSegment reads a StageSegment. It fails when the users do not ascend.
 func ReadStageSegment(c *Command) (x StageSegment, err error) {
 	d := NewDecoder(c.body)
 	x = StageSegment{Marketplace: d.U16(), Segment: d.Text(), Upload: d.UUID(), Piece: d.U32()}
@@ -47,7 +47,7 @@ func ReadCommitSegment(c *Command) (x CommitSegment, err error) {
 	return x, d.Err()
 }
 
-// AppendUsers appends user hashes so that Decoder.Users, reading to the end, reads them.
+// AppendUsers appends user hashes so that Decoder.Users reads them. They must be the end of the encoding.
 func AppendUsers(dst []byte, users []uint64) []byte {
 	for _, u := range users {
 		dst = binary.LittleEndian.AppendUint64(dst, u)
@@ -55,7 +55,7 @@ func AppendUsers(dst []byte, users []uint64) []byte {
 	return dst
 }
 
-// Users reads all that is left as user hashes that ascend without repeats; nil when there is nothing.
+// Users reads all remaining bytes as user hashes, which must ascend without repeats; nil when there are none.
 func (d *Decoder) Users() []uint64 {
 	if len(d.rest)%8 != 0 {
 		d.Fail()
@@ -74,7 +74,7 @@ func (d *Decoder) Users() []uint64 {
 	return users
 }
 
-// AppendSegmentResult appends the answer to a CommitSegment; that of a refused one is a Result.
+// AppendSegmentResult appends the answer to a CommitSegment. The answer to a refused one is encoded as a Result.
 func AppendSegmentResult(dst []byte, r *SegmentResult) []byte {
 	if r.Refusal != Done {
 		return AppendResult(dst, &Result{Refusal: r.Refusal})

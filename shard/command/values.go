@@ -72,13 +72,13 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	return m
 }
 
-// The settings of a marketplace that are only yes or no share a byte, which was 0 or 1 while there was one of them: what
-// was written then still reads, and a new setting changes no layout. Append only.
+// The boolean settings of a marketplace share a byte. It was 0 or 1 while there was only one of them, so old encodings
+// remain readable, and a new setting does not change the layout. Append only.
 const (
 	flagSuspended = 1 << iota
 	flagApproveAssets
 	flagReviewCampaigns
-	flagMore // Members of more.go follow at the end.
+	flagMore // Later members (later_members.go) follow at the end.
 )
 
 func marketplaceFlags(m *market.Marketplace) (flags byte) {
@@ -272,7 +272,7 @@ func appendTriggers(dst []byte, all []market.Trigger) []byte {
 	return dst
 }
 
-// triggers reads what appendTriggers wrote: nil for none.
+// triggers reads what appendTriggers wrote, with kinds below the given limit; nil for none.
 func (d *Decoder) triggers(kinds uint8) (all []market.Trigger) {
 	if n := d.Count(triggerMinLen); n > 0 {
 		all = make([]market.Trigger, n)

@@ -6,7 +6,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestAVersionFollowsItsMembers: a change of a member changes the versions of all sets of members with it, and no other.
+// TestAVersionFollowsItsMembers: a change of a member changes the versions of all sets that contain the member, and no
+// others.
 func TestAVersionFollowsItsMembers(t *testing.T) {
 	for name, x := range map[string]struct {
 		changes uint16
@@ -37,7 +38,7 @@ func TestAVersionFollowsItsMembers(t *testing.T) {
 	}
 }
 
-// TestExpectationsNeedTheirLevel: a node that does not know them must not get a command that says "only if".
+// TestExpectationsNeedTheirLevel: a command with an Expectation needs LevelVersions.
 func TestExpectationsNeedTheirLevel(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)

@@ -7,15 +7,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// OpenAccount makes a place for money. With a vendor it is a wallet, whose id lies in the vendor's shard; without one it is
-// a ledger account of the marketplace, whose id follows from its name (ids.LedgerAccountOf). Repeated, it changes nothing.
+// OpenAccount opens an account. With a vendor it is a wallet, whose id must be in the vendor's shard. Without a vendor
+// it is a ledger account of the marketplace, whose id follows from its name (ids.LedgerAccountOf). A repeat changes
+// nothing.
 type OpenAccount struct {
-	Request     ids.UUID // Tells a repetition from a second account of the same name; remembered 24 h.
+	Request     ids.UUID // Distinguishes a repeat from a second account of the same name; remembered for at least 24 hours.
 	Account     ids.UUID
 	Marketplace uint16
 	VendorID    string
 	Name        string
-	Currency    string // Of a ledger account; wallets have the marketplace's.
+	Currency    string // Of a ledger account. A wallet has the currency of the marketplace.
 }
 
 // AppendOpenAccount appends an OpenAccount.
@@ -37,12 +38,13 @@ func ReadOpenAccount(c *Command) (a OpenAccount, err error) {
 	return a, d.Err()
 }
 
-// TransferStep is what a Transfer does in the group that it is proposed to.
+// TransferStep is what a Transfer does in the group in which it is applied.
 type TransferStep uint8
 
-// The steps. Append only. A transfer between accounts of one group is one command, TransferWithin. Between two groups it is
-// three: TransferSend takes the money in the sender's group; TransferReceive adds it in the other one, which decides, once
-// and for ever, whether it can; TransferSettle or TransferReturn tells the sender's group.
+// The steps. Append only. A transfer between accounts of one group is one command, TransferWithin. A transfer between
+// two groups is three commands: TransferSend takes the money from the account in the sender's group. TransferReceive
+// adds it in the receiving group or refuses it; that decision is final. TransferComplete or TransferReturn records it
+// in the sender's group.
 const (
 	TransferWithin TransferStep = iota
 	TransferSend
@@ -52,15 +54,15 @@ const (
 	transferSteps
 )
 
-// Transfer moves money from one account to another. All steps of a transfer carry the same id, accounts and amount;
-// repeated, a step changes nothing.
+// Transfer is a step that moves money from one account to another. All steps of a transfer carry the same id, accounts
+// and amount. A repeated step changes nothing.
 type Transfer struct {
 	ID          ids.UUID
 	Step        TransferStep
 	Marketplace uint16
 	From, To    ids.UUID
 	Amount      money.Micros // More than 0.
-	Millis      int64        // Of TransferReceive: when it was sent.
+	Millis      int64        // Only for TransferReceive: the time at which the money was sent.
 	Description string
 }
 
@@ -87,11 +89,11 @@ func ReadTransfer(c *Command) (t Transfer, err error) {
 	return t, d.Err()
 }
 
-// ForgetEmptied takes away the reminder that a wallet was emptied, once the notice of it is stored.
+// ForgetEmptied deletes the reminder that a wallet was emptied, once the notice to the vendor is stored.
 type ForgetEmptied struct {
 	Marketplace uint16
 	Wallet      ids.UUID
-	Number      uint32 // Which emptying of the wallet, from 1.
+	Number      uint32 // Counts how often the wallet was emptied, from 1.
 }
 
 // AppendForgetEmptied appends a ForgetEmptied.

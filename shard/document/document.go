@@ -1,25 +1,26 @@
-// Package document changes members of stored JSON objects without reading their values.
+// Package document replaces members of stored JSON objects without decoding their values.
 //
-// A change of a product is applied by the replicated machine, so that two changes of different members that were made on two
-// nodes both hold. The machine keeps what the management API sent as a JSON object. Merge puts members into such an object and
-// copies everything else byte by byte: its result depends on nothing but its arguments, not on the version of a JSON library.
+// The replicated machine applies changes of products, so that changes of different members made on two nodes both take
+// effect. It stores what the management API sent as a JSON object. Merge puts members into such an object and copies
+// everything else byte by byte. So its result depends only on its arguments and not on the version of a JSON library.
 package document
 
 import "errors"
 
-// Member is a member of a JSON object. Name is written between quotes as it is, so it is plain ASCII without quotes, backslashes
-// and control characters. Value is one JSON value.
+// Member is a member of a JSON object. Name is written between quotes without escaping, so it must be ASCII without
+// quotes, backslashes and control characters. Value is one JSON value.
 type Member struct {
 	Name  string
 	Value []byte
 }
 
-// ErrMalformed is an object that cannot be read.
+// ErrMalformed is returned for a base that is not a JSON object.
 var ErrMalformed = errors.New("not a JSON object")
 
-// Merge returns the object base with members replaced in their places, and those that it has not added at its end in the given
-// order. An empty base is an empty object. ErrMalformed when base is no object. REQUIRES: the names of members are different, and
-// base has no name twice. OWNERSHIP: the result is new.
+// Merge returns the object base with the given members. A member that base has is replaced at its position; the others
+// are added at the end in the given order. An empty base is an empty object. It returns ErrMalformed when base is not
+// an object.
+// REQUIRES: the names of members differ, and so do the names in base. OWNERSHIP: the result is new memory.
 func Merge(base []byte, members []Member) ([]byte, error) {
 	out := append(make([]byte, 0, len(base)+2), '{')
 	replaced := make([]bool, len(members))
@@ -50,7 +51,7 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// each calls fn for every member of an object in its order, with the name as it is written between its quotes.
+// forEachMember calls fn for every member of an object in order, with the name as it is written between its quotes.
 func each(object []byte, fn func(name string, value []byte)) error {
 	if len(object) == 0 {
 		return nil
@@ -81,7 +82,7 @@ func each(object []byte, fn func(name string, value []byte)) error {
 	}
 }
 
-// scanner goes over a JSON text. It finds where values end and does not check what is in them.
+// scanner splits a JSON text into tokens. It finds the ends of values and does not check their contents.
 type scanner struct{ rest []byte }
 
 func (s *scanner) space() {
@@ -90,7 +91,7 @@ func (s *scanner) space() {
 	}
 }
 
-// next takes one character, if it is the next one.
+// next consumes the character c, after white space, and reports whether it was there.
 func (s *scanner) next(c byte) bool {
 	s.space()
 	if len(s.rest) == 0 || s.rest[0] != c {
@@ -107,7 +108,7 @@ func (s *scanner) end() error {
 	return nil
 }
 
-// text takes a JSON string and returns what is between its quotes.
+// text consumes a JSON string and returns what is between its quotes.
 func (s *scanner) text() (string, bool) {
 	s.space()
 	n := quoted(s.rest)
@@ -119,7 +120,7 @@ func (s *scanner) text() (string, bool) {
 	return text, true
 }
 
-// quoted returns the length of the JSON string at the beginning of b with its quotes, or 0.
+// quoted returns the length of the JSON string at the beginning of b, quotes included, or 0 when there is none.
 func quoted(b []byte) int {
 	if len(b) == 0 || b[0] != '"' {
 		return 0
@@ -135,7 +136,7 @@ func quoted(b []byte) int {
 	return 0
 }
 
-// value takes one value, and returns nothing when there is none or it does not end.
+// value consumes one value and returns it; empty when there is none or it does not end.
 func (s *scanner) value() []byte {
 	s.space()
 	depth, at := 0, 0

@@ -52,7 +52,7 @@ func FuzzMerge(f *testing.F) {
 		names := 0
 		escaped := false
 		_ = each(base, func(name string, _ []byte) { names++; escaped = escaped || strings.Contains(name, `\`) })
-		if escaped || names != len(want) { // A name is there twice, or perhaps another spelling of a.
+		if escaped || names != len(want) { // A name occurs twice, or may be an escaped spelling of a.
 			return
 		}
 		got, err := Merge(base, []Member{{"a", value}})

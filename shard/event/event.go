@@ -1,5 +1,5 @@
-// Package event holds the events of a POST /v2/events body as the wire parsed them, and the windows in which an event
-// counts and charges.
+// Package event holds the parsed events of a POST /v2/events body, and the time windows within which an event is
+// counted and charged.
 package event
 
 import "github.com/gavel-ads/gavel/shard/money"
@@ -8,17 +8,17 @@ import "github.com/gavel-ads/gavel/shard/money"
 const (
 	PerArrayMax      = 50             // BOUND: events in one array.
 	ItemsMax         = 1_000          // BOUND: items of one purchase.
-	FutureMillisMax  = 30_000         // An event may lie this far ahead of the node's clock.
-	CountMillis      = 30 * dayMillis // Older events are accepted and have no effect.
+	FutureMillisMax  = 30_000         // An event may be this far ahead of the node's clock.
+	CountMillis      = 30 * dayMillis // Events older than this are accepted and have no effect.
 	ClickMillis      = 7 * dayMillis  // A click charges within this time of its auction.
 	ImpressionMillis = dayMillis      // An impression charges within this time of its auction.
 	dayMillis        = 24 * 3600 * 1000
 )
 
-// Kind is the array an event came in.
+// Kind is the array of the body that contained an event.
 type Kind uint8
 
-// The kinds, in the order in which violations are reported. Their numbers are part of stored keys.
+// The kinds, in the order in which violations are reported. Their numbers are part of stored commands and keys.
 const (
 	Impression Kind = iota
 	Click
@@ -32,8 +32,8 @@ var kindNames = [Kinds]string{"impressions", "clicks", "purchases", "pageviews"}
 // String returns the name of the array.
 func (k Kind) String() string { return kindNames[k] }
 
-// Batch is one parsed body. It is pooled; every field of a reused element is reset by the parser.
-// OWNERSHIP: byte slices alias Body or the batch's own arena and live until the batch is reset.
+// Batch is one parsed body. It is pooled; the parser resets every field of a reused element.
+// OWNERSHIP: byte slices alias Body or Arena and are valid until the batch is reset.
 type Batch struct {
 	Body   []byte
 	Arena  []byte
@@ -53,14 +53,14 @@ type Event struct {
 	ExternalVendor   []byte
 	EntityType       EntityType
 	EntityID         []byte
-	Device           uint8 // 0 none, 1 desktop, 2 mobile.
+	Device           uint8 // 0 for none, 1 for desktop, 2 for mobile.
 	Channel          []byte
 	ClickType        []byte
-	FirstItem, Items int // Range in Batch.Items.
+	FirstItem, Items int // First index and number of its items in Batch.Items.
 	PageType         []byte
 }
 
-// EntityType is what an event without a token is about.
+// EntityType is the type of the entity that an event without a token names.
 type EntityType uint8
 
 // The entity types.
@@ -78,5 +78,5 @@ type Item struct {
 	VendorID  []byte
 	Quantity  int64
 	UnitPrice money.Micros
-	HasPrice  bool // Absent prices are the catalog's.
+	HasPrice  bool // Without a price the catalog's price applies.
 }

@@ -1,28 +1,28 @@
 package event
 
-// A bucket is an hour, Unix time / 3600. Dedup keys are filed under the bucket of their event, and every window is exact
-// to the hour, because then one comparison on the state clock decides both: whether an event of a bucket still has an
-// effect, and whether the keys of that bucket may be dropped. INVARIANT: a bucket that Counted or Charging refuses once is
-// refused for ever, because the state clock never goes back; so a dropped key can never be wanted again.
+// A bucket is an hour, numbered by Unix time / 3600. Dedup keys are stored under the bucket of their event, and every
+// window is exact to the hour. So one comparison with the state clock decides both whether an event of a bucket still
+// has an effect and whether the keys of that bucket may be dropped. INVARIANT: a bucket below CountHorizon or
+// ChargeHorizon stays below it, because the state clock never goes back. So a dropped key is never needed again.
 const bucketMillis = 3_600_000
 
-// RequestMillis is how long the request id of a wallet adjustment is remembered at least.
+// RequestMillis is the minimum time for which the request id of a wallet adjustment is remembered.
 const RequestMillis = dayMillis
 
-// RequestsKept is how many of the newest request ids a group remembers however old they are. Their age is that of the state
-// clock, which a leader with a wrong clock moves days ahead at once; a repetition comes within minutes of real time all the
-// same. BOUND: no more adjustments than this lie between a request and its repetition.
+// RequestsKept is how many of the newest request ids a group remembers regardless of their age. Age is measured on the
+// state clock, which a leader with a wrong clock may move ahead by days at once, while a repeat still arrives within
+// minutes of real time. BOUND: there are fewer adjustments than this between a request and its repeat.
 const RequestsKept = 65_536
 
-// BucketOf returns the bucket of a time; times before 1970 lie in bucket 0.
+// BucketOf returns the bucket of a time in Unix milliseconds; times before 1970 are in bucket 0.
 func BucketOf(millis int64) uint32 {
 	return uint32(min(max(millis, 0)/bucketMillis, 1<<32-1)) //nolint:gosec // clamped.
 }
 
-// CountHorizon is the first bucket whose events are counted.
+// CountHorizon returns the first bucket whose events are counted at a time.
 func CountHorizon(now int64) uint32 { return BucketOf(now - CountMillis) }
 
-// ChargeHorizon is the first bucket whose interactions of a kind are charged.
+// ChargeHorizon returns the first bucket whose interactions of a kind are charged at a time.
 func ChargeHorizon(k Kind, now int64) uint32 {
 	switch k {
 	case Impression:

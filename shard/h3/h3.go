@@ -1,11 +1,11 @@
-// Package h3 knows of H3 cells what targeting needs: which numbers are cells, and which cell holds which. It calculates no
-// coordinates.
+// Package h3 implements the part of the H3 grid (h3geo.org) that targeting needs: whether a number is a cell index, and
+// whether a cell contains another one. It computes no coordinates.
 //
-// A cell is 64 bits, from the top: a zero; 4 bits of mode, 1 for a cell; 3 zero bits; 4 bits of resolution; 7 bits of
-// base cell; and 15 digits of 3 bits, of which those beyond the resolution are 7.
+// A cell index has 64 bits, from the highest: a zero bit; 4 bits of mode, 1 for a cell; 3 zero bits; 4 bits of
+// resolution; 7 bits of base cell; and 15 digits of 3 bits. The digits beyond the resolution are 7.
 package h3
 
-// Cell is the index of an H3 cell. Use only what Parse accepted.
+// Cell is the index of an H3 cell. REQUIRES: the value comes from Parse or Parent.
 type Cell uint64
 
 // The layout.
@@ -20,12 +20,13 @@ const (
 	unused          = 7 // A digit beyond the resolution.
 )
 
-// pentagons is the set of base cells with five neighbours: of these, the subtree in direction 1 does not exist.
+// pentagons is the set of base cells with five neighbours. Their descendants in direction 1 do not exist.
 var pentagons = [2]uint64{
 	1<<4 | 1<<14 | 1<<24 | 1<<38 | 1<<49 | 1<<58 | 1<<63, 1<<(72-64) | 1<<(83-64) | 1<<(97-64) | 1<<(107-64) | 1<<(117-64),
 }
 
-// Parse reads a cell written as 15 hexadecimal digits, or 16 of which the first is 0, in any case.
+// Parse reads a cell written as 15 hexadecimal digits in any case, or as 16 digits of which the first is 0. It returns
+// false for any other text and for a number that is not a cell.
 func Parse(text []byte) (Cell, bool) {
 	if len(text) != digits && len(text) != digits+1 {
 		return 0, false
@@ -69,13 +70,13 @@ func valid(n uint64) bool {
 // Resolution returns the fineness of a cell, 0 to 15.
 func (c Cell) Resolution() int { return int(c >> resolutionShift & 15) } //nolint:gosec // 4 bits.
 
-// Parent returns the cell of a coarser resolution that holds c. REQUIRES: resolution is 0 to that of c.
+// Parent returns the cell of a coarser resolution that contains c. REQUIRES: resolution is from 0 to that of c.
 func (c Cell) Parent(resolution int) Cell {
 	rest := uint64(1)<<(digitBits*(digits-resolution)) - 1
 	return c&^(15<<resolutionShift) | Cell(resolution)<<resolutionShift | Cell(rest) //nolint:gosec // 0 to 15.
 }
 
-// Contains reports whether d is c or lies in it.
+// Contains reports whether d equals c or is a descendant of c.
 func (c Cell) Contains(d Cell) bool {
 	return c.Resolution() <= d.Resolution() && d.Parent(c.Resolution()) == c
 }

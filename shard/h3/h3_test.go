@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/h3"
 )
 
-// Cells of the documentation of H3 with their parents, and what is none.
+// Cells from the H3 documentation with their parents, and texts that are not cells.
 func TestGoldenCells(t *testing.T) {
 	for text, want := range map[string]struct {
 		resolution int
@@ -45,8 +45,8 @@ func TestGoldenCells(t *testing.T) {
 		"8928308281fffff", // A digit is missing.
 		"8828308280fffff", // One digit too many.
 		"1928308280fffff", // Not a cell but an edge.
-		"81087ffffffffff", // The subtree that a pentagon lacks.
-		"820847fffffffff", // The same, one finer, below direction 0.
+		"81087ffffffffff", // The direction that does not exist below a pentagon.
+		"820847fffffffff", // The same, one resolution finer, below direction 0.
 		"0000000000000000",
 	} {
 		if c, ok := h3.Parse([]byte(text)); ok {
@@ -60,7 +60,8 @@ func TestGoldenCells(t *testing.T) {
 	}
 }
 
-// TestAgainstBits compares with a second opinion that reads cells as texts of bits, on random numbers that are nearly cells.
+// TestAgainstBits compares with an independent implementation that reads cells as texts of bits, on random numbers that
+// are almost cells.
 func TestAgainstBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cells := 0
@@ -98,7 +99,7 @@ func TestAgainstBits(t *testing.T) {
 	}
 }
 
-// FuzzParse compares with the reading of strconv.
+// FuzzParse compares with strconv.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"8928308280fffff", "08928308280FFFFF", "81087ffffffffff", "0x28308280fffff", "+928308280fffff"} {
 		f.Add(text)

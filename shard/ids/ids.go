@@ -1,10 +1,10 @@
-// Package ids holds the typed identifiers of the engine and the two pure functions that place them: which virtual
-// shard an id belongs to, and which raft group carries a shard.
+// Package ids holds the typed identifiers of the engine, and the two pure functions that map them: from an id to its
+// virtual shard, and from a shard to the Raft group that carries it.
 //
-// An id made by Gavel is a UUIDv7 whose last byte is its shard. The last byte lies in the random part of the id, so
-// time order, version and variant bits are untouched. A vendor's account id is derived from the marketplace and the
-// vendor's own id, so a vendor's shard is known without a look-up and two nodes that meet a vendor at the same moment
-// agree on it; every wallet and campaign of the vendor is minted into that shard.
+// An id created by Gavel is a UUIDv7 whose last byte is its shard. The last byte belongs to the random part of the id,
+// so time order, version and variant bits are unchanged. A vendor's account id is derived from the marketplace and the
+// vendor's own id, so the vendor's shard is known without a look-up, and two nodes that see a new vendor at the same
+// time agree on it. All wallets and campaigns of the vendor get ids in that shard.
 package ids
 
 import (
@@ -14,7 +14,7 @@ import (
 	"errors"
 )
 
-// Shards is the number of virtual shards. It never changes: ids carry their shard for ever.
+// Shards is the number of virtual shards. It never changes, because every id contains its shard.
 const Shards = 256
 
 // Shard is a virtual shard, 0 to 255.
@@ -29,7 +29,7 @@ const TextLen = 36
 // ErrNotUUID is returned by Parse for text that is not a UUID in the 8-4-4-4-12 form.
 var ErrNotUUID = errors.New("not a UUID")
 
-// ShardOf returns the shard an id was minted into.
+// ShardOf returns the shard of an id.
 func ShardOf(id UUID) Shard { return Shard(id[15]) }
 
 // IsZero reports whether the id is unset.
@@ -53,7 +53,8 @@ func (u UUID) AppendText(dst []byte) []byte {
 // String returns the 36-character lower-case form of the id.
 func (u UUID) String() string { return string(u.AppendText(make([]byte, 0, TextLen))) }
 
-// Parse reads the 8-4-4-4-12 form in either case and nothing else: no braces, no urn prefix.
+// Parse reads the 8-4-4-4-12 form in either case. It returns ErrNotUUID for any other text, also with braces or a urn
+// prefix.
 func Parse(text string) (UUID, error) {
 	var u UUID
 	if len(text) != TextLen || text[8] != '-' || text[13] != '-' || text[18] != '-' || text[23] != '-' {
@@ -66,8 +67,8 @@ func Parse(text string) (UUID, error) {
 	return u, nil
 }
 
-// Mint builds a UUIDv7 of the given time (Unix milliseconds, at least 0) in the given shard. The entropy comes from the
-// caller, so that the engine has no source of randomness of its own.
+// Mint returns a UUIDv7 of the given time (Unix milliseconds, at least 0) in the given shard. The caller supplies the
+// entropy, so that the engine has no source of randomness.
 func Mint(unixMillis int64, entropy [10]byte, shard Shard) UUID {
 	var u UUID
 	var t [8]byte
@@ -83,14 +84,15 @@ func Mint(unixMillis int64, entropy [10]byte, shard Shard) UUID {
 // AccountOf returns the id of a vendor's account: a UUIDv8 derived from the marketplace's ordinal and the vendor's id.
 func AccountOf(marketplace uint16, vendorID string) UUID { return derive('a', marketplace, vendorID) }
 
-// DefaultWalletOf returns the id of the wallet that every account starts with; it lies in the account's shard.
+// DefaultWalletOf returns the id of the wallet that every account has from the start. It is in the account's shard.
 func DefaultWalletOf(marketplace uint16, vendorID string) UUID {
 	u := derive('w', marketplace, vendorID)
 	u[15] = byte(ShardOf(AccountOf(marketplace, vendorID)))
 	return u
 }
 
-// LedgerAccountOf returns the id of a ledger account: a UUIDv8 derived from the marketplace's ordinal and the account's name.
+// LedgerAccountOf returns the id of a ledger account: a UUIDv8 derived from the marketplace's ordinal and the account's
+// name.
 func LedgerAccountOf(marketplace uint16, name string) UUID { return derive('l', marketplace, name) }
 
 func derive(kind byte, marketplace uint16, text string) UUID {
@@ -101,8 +103,8 @@ func derive(kind byte, marketplace uint16, text string) UUID {
 	return hashed(sha256.Sum256(b))
 }
 
-// Derive returns the id that belongs to a seed and a number, in a shard: a UUIDv8. Whoever repeats a request under the
-// same seed names the same things by the same ids.
+// Derive returns the id for a seed and a number in a shard, a UUIDv8. A request that is repeated with the same seed
+// creates objects with the same ids.
 func Derive(seed [32]byte, number uint32, shard Shard) UUID {
 	b := append([]byte("gavel/id/d"), seed[:]...)
 	u := hashed(sha256.Sum256(binary.BigEndian.AppendUint32(b, number)))
@@ -117,10 +119,11 @@ func hashed(sum [sha256.Size]byte) UUID {
 	return u
 }
 
-// Group numbers raft groups on the wire and in keys: 0 is the meta group, 1 + shard mod G are the data groups.
+// Group is the number of a Raft group, as messages and keys contain it. 0 is the meta group; the data groups are 1 +
+// shard mod G.
 type Group uint16
 
-// Topology is how shards map to raft groups. It is written at bootstrap and never changes.
+// Topology maps shards to Raft groups. It is written at bootstrap and never changes.
 type Topology struct {
 	// DataGroups is G, the number of data groups, 1 to 256.
 	DataGroups int
@@ -129,7 +132,8 @@ type Topology struct {
 // GroupOf returns the data group that carries a shard.
 func (t Topology) GroupOf(s Shard) Group { return Group(1 + int(s)%t.DataGroups) } //nolint:gosec // at most 256.
 
-// Meta returns the group that carries marketplaces, keys and the catalog. With one data group both are the same.
+// Meta returns the group that carries marketplaces, keys and the catalog. With one data group, that group is also the
+// meta group.
 func (t Topology) Meta() Group {
 	if t.DataGroups == 1 {
 		return 1

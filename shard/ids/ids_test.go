@@ -48,7 +48,7 @@ func TestIsZero(t *testing.T) {
 	}
 }
 
-// A minted id is a UUIDv7: time first, version and variant in place, the rest random but for the shard.
+// Mint returns a UUIDv7: time, version and variant, and random bits except for the shard.
 func TestMint(t *testing.T) {
 	at := time.Date(2026, 11, 21, 3, 0, 0, 123_000_000, time.UTC).UnixMilli()
 	for _, entropy := range [][10]byte{{}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
@@ -71,7 +71,7 @@ func TestMint(t *testing.T) {
 	}
 }
 
-// Derived ids are stored by every cluster: they must never change.
+// Every cluster stores derived ids, so they must never change.
 func TestDerivedIDsAreStable(t *testing.T) {
 	for _, x := range []struct {
 		marketplace uint16

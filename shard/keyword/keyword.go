@@ -1,7 +1,7 @@
-// Package keyword brings keywords and search queries into one form, so that they can be compared word by word: Unicode
-// NFKC, without case, split at everything that is neither letter, mark nor digit.
+// Package keyword normalises keywords and search queries so that they can be compared word by word: Unicode NFKC,
+// case-folded, and split at every character that is not a letter, mark or digit.
 //
-// Keywords are normalised when they are written, queries when they are asked; both by this package.
+// Keywords are normalised when they are written, and queries when an auction is run.
 package keyword
 
 import (
@@ -11,19 +11,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalizer holds the memory that normalising needs, so that it allocates nothing once it is warm. The zero value is
-// ready. BOUND: NFKC makes a text at most some 18 times as long, and the longest query has 1,024 characters.
+// Normalizer holds the working memory of normalisation, so that it allocates nothing once it has grown. The zero value
+// is ready to use. BOUND: NFKC makes a text at most about 18 times longer, and the longest query has 1,024 characters.
 type Normalizer struct {
 	composed, folded, words []byte
 	iter                    norm.Iter
 }
 
-// Words returns the words of a text, each once for every time it occurs, in their order and joined by single blanks;
-// empty when there is none.
+// Words returns the words of a text in their order and with repeats, joined by single blanks; empty when there is none.
 //
-// Marks belong to the word they stand in: Indic vowel signs are marks, and a split there would tear every word apart.
-// Case is folded rune by rune (Σ, σ and ς are one letter), and the result is composed again, because a capital letter may
-// exist only decomposed where the small one is composed.
+// A mark belongs to its word: Indic vowel signs are marks, and a split at them would divide most words. Case is folded
+// rune by rune (Σ, σ and ς are equal). The result is composed again, because some lower-case letters have a composed
+// form while their capital letter has only a decomposed one.
 //
 // INVARIANT: Words(Words(text)) = Words(text).
 // OWNERSHIP: the result is valid until the next call.
@@ -47,24 +46,25 @@ func (n *Normalizer) Words(text []byte) []byte {
 	return n.words
 }
 
-// compose puts the NFKC form of a text into composed.
+// compose stores the NFKC form of a text in n.composed.
 func (n *Normalizer) compose(text []byte) {
 	n.composed = n.composed[:0]
 	if norm.NFKC.QuickSpan(text) == len(text) {
 		n.composed = append(n.composed, text...)
 		return
 	}
-	n.iter.Init(norm.NFKC, text) // Not Append, which allocates.
+	n.iter.Init(norm.NFKC, text) // An iterator instead of norm.NFKC.Append, which allocates.
 	for !n.iter.Done() {
 		n.composed = append(n.composed, n.iter.Next()...)
 	}
 }
 
-// foldRounds: folding can leave something to compose, and composing something to fold; after the second round nothing
-// moves (the fuzz test looks for a text that needs a third).
+// foldRounds is how often folding and composing are repeated. Folding can make a composition possible, and composing
+// can make a folding possible. After the second round nothing changes; the fuzz test searches for a text that needs a
+// third.
 const foldRounds = 2
 
-// Text is Words of a list of words as a management call brings them, for storing. It allocates.
+// Text returns the normalised words of a list of texts, in the form of Words, for storing a keyword. It allocates.
 func Text(words []string) string {
 	var n Normalizer
 	var all []byte
@@ -119,7 +119,7 @@ func (n *Normalizer) split(text []byte) {
 	}
 }
 
-// fold returns the lower case of the smallest rune that simple case folding holds equal to r.
+// fold returns the lower case of the smallest rune that Unicode simple case folding treats as equal to r.
 func fold(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {

@@ -40,8 +40,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// FuzzWords compares with a second opinion: plain strings, the case folder of x/text with its full foldings taken back,
-// and one Fields. It is also idempotent, and blind to case.
+// FuzzWords compares with an independent implementation: plain strings, the case folder of x/text without its full
+// foldings, and strings.FieldsFunc. It also checks that Words is idempotent and ignores case.
 func FuzzWords(f *testing.F) {
 	for _, text := range []string{"Red  Shoes!", "J\u030c", "\u0345Α", "ᾼ", "ΐ ΰ", "İstanbul", "ẞ", "ǅ", "\u1fb3", "\u03b1\u0345\u0301"} {
 		f.Add(text)
@@ -66,7 +66,8 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// unstable: a rune whose other case is not in its fold orbit, or that changes what composes.
+// unstable reports whether a text has a rune beyond Latin-1, or the micro sign. Their other case may not be equal under
+// simple folding, or may compose in another way.
 func unstable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxLatin1 || r == 0xb5 })
 }

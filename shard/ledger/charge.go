@@ -2,11 +2,12 @@ package ledger
 
 import "github.com/gavel-ads/gavel/shard/money"
 
-// Charge debits a price, or as much of it as budget and wallet have, from both at once and returns what was debited.
-// With postPaid the wallet does not limit. REQUIRES: price is not negative.
+// Charge debits a price from budget and wallet, or as much of it as both have left, and returns the amount debited.
+// With postPaid the wallet does not limit the charge. REQUIRES: price is not negative.
 //
-// INVARIANT: 0 <= charged <= price, charged <= what the budget had left, and, unless postPaid, charged <= the balance.
-// So billed overspend is 0 by construction, and a prepaid wallet is never drawn below zero by a charge.
+// INVARIANT: 0 <= charged <= price; charged is at most what the budget had left; and, unless postPaid, at most the
+// wallet's balance. So billed overspend is 0 by construction, and a charge never makes the balance of a prepaid wallet
+// negative.
 func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged money.Micros) {
 	charged = price
 	if left, limited := b.Left(); limited {
@@ -15,7 +16,7 @@ func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged mo
 	if !postPaid {
 		charged = min(charged, max(0, w.Balance))
 	}
-	// What the sums can hold: reached by no real account, but a sum must never wrap.
+	// No sum may leave the range of amounts. No real account comes near it, but a sum must never wrap around.
 	charged = min(charged, money.MaxMicros-b.SpentTotal, money.MaxMicros-w.Spent, w.Balance+money.MaxMicros)
 	b.Spent += charged
 	b.SpentTotal += charged
@@ -24,14 +25,14 @@ func Charge(b *Budget, w *Wallet, postPaid bool, price money.Micros) (charged mo
 	return charged
 }
 
-// Adjust adds an amount, which may be negative, to the wallet; ok is false, and nothing changed, when a sum would leave
-// the range of amounts.
+// Adjust adds a deposit or correction, which may be negative, to the wallet. ok is false, and nothing is changed, when
+// a sum would leave the range of amounts.
 func (w *Wallet) Adjust(amount money.Micros) (ok bool) {
 	return w.add(&w.Deposited, amount)
 }
 
-// Move adds the amount of a transfer, negative on the side that pays; ok is false, and nothing changed, when a sum would
-// leave the range of amounts.
+// Move adds the amount of a transfer, negative on the paying side. ok is false, and nothing is changed, when a sum
+// would leave the range of amounts.
 func (w *Wallet) Move(amount money.Micros) (ok bool) {
 	return w.add(&w.Transferred, amount)
 }
@@ -49,8 +50,8 @@ func (w *Wallet) add(sum *money.Micros, amount money.Micros) (ok bool) {
 	return true
 }
 
-// Roll starts a new period when its number is later than the current one, and reports whether it did. A period never
-// goes back, so a clock that does cannot give money twice.
+// Roll starts a new period if its number is higher than the current one, and reports whether it did. A period never
+// goes back, so a clock that goes back cannot make a budget available twice.
 func (b *Budget) Roll(period uint32) bool {
 	if period <= b.Period {
 		return false

@@ -14,32 +14,36 @@ type LineKind uint8
 
 // The line kinds.
 const (
-	ClickCharge      LineKind = iota + 1 // The charge decision of a click, charged 0 included.
+	ClickCharge      LineKind = iota + 1 // The charge decision of a click, also when nothing was charged.
 	ImpressionCharge                     // The charge decision of an impression.
 	Adjustment                           // A deposit or correction of a wallet.
-	// BudgetInForce tells the budget of a campaign from here on: Price is the amount per period, 0 for none, Amount what
-	// counts as spent in the period so far, Bid the number of the period and Key the campaign's id. No money moves.
+	// BudgetInForce records the budget of a campaign from this line on: Price is the amount per period, 0 for none; Amount
+	// is what counts as spent in the period so far; Bid is the number of the period; Key is the campaign's id. No money
+	// moves.
 	BudgetInForce
-	// BillingMode tells how a marketplace charges from here on: Bid is its ordinal, Price 1 when its wallets are paid
-	// later and bound nothing, 0 when they are prepaid. No money moves. Before the first such line they are prepaid.
+	// BillingMode records how a marketplace charges from this line on: Bid is its ordinal; Price is 1 when wallets are
+	// billed later and do not limit charges, and 0 when they are prepaid. No money moves. Before the first such line they
+	// are prepaid.
 	BillingMode
-	// TransferLeg is one side of a transfer within the group: Key is the transfer, Wallet the account, Price what was moved,
-	// Amount what was added, negative on the side that paid. INVARIANT: the next line is the other leg, of the opposite
-	// amount.
+	// TransferLeg is one side of a transfer within the group: Key is the id of the transfer, Wallet the account, Price the
+	// amount moved, and Amount what was added, negative on the paying side. INVARIANT: the two legs of a transfer are
+	// consecutive lines with opposite amounts.
 	TransferLeg
-	// TransferSent is what left the group on its way to an account of another one, as a negative Amount.
+	// TransferSent is an amount that was sent to an account of another group, as a negative Amount.
 	TransferSent
-	// TransferReceived is what came from another group. INVARIANT: that group's journal has the TransferSent of the same Key.
+	// TransferReceived is an amount received from another group. INVARIANT: that group's journal has the TransferSent with
+	// this Key.
 	TransferReceived
-	// TransferReturned gives back a TransferSent that the other group could not take.
+	// TransferReturned gives back a TransferSent that the other group refused.
 	TransferReturned
 )
 
-// Chain is the running hash over all lines up to one: SHA-256 over the chain before it and the line, cut to 128 bits.
+// Chain is the running hash over all lines up to one: SHA-256 over the previous chain and the line, truncated to 128
+// bits.
 type Chain [16]byte
 
-// Line is one line of a group's journal. The journal is append-only: a correction is a new line. Wallets, budgets and
-// reports follow from it, which is what an auditor recomputes.
+// Line is one line of a group's journal. The journal is append-only: a correction is a new line. Balances, budgets and
+// spent amounts follow from the journal; shard.Queries.Verify recomputes them.
 type Line struct {
 	Seq      uint64 // From 1, without gaps.
 	Millis   int64  // State clock at commit.
@@ -48,12 +52,12 @@ type Line struct {
 	Bid      uint32       // Ordinal; 0 on an Adjustment.
 	Key      [16]byte     // The charge key, the request id of an Adjustment, the id of a transfer.
 	Wallet   ids.UUID     // The wallet debited, adjusted or moved to or from.
-	Price    money.Micros // What was asked.
-	Amount   money.Micros // What was charged or added. INVARIANT: 0 <= Amount <= Price on a charge.
-	Chain    Chain        // INVARIANT: Next(chain of line Seq-1, this line).
+	Price    money.Micros // The requested amount.
+	Amount   money.Micros // The amount charged or added. INVARIANT: 0 <= Amount <= Price for a charge.
+	Chain    Chain        // INVARIANT: it equals Next(chain of line Seq-1, this line).
 }
 
-// LineLen is the length of a stored line; its Seq stands in the key.
+// LineLen is the length of a stored line. Its Seq is in the key.
 const LineLen = lineBodyLen + 16
 
 const lineBodyLen = 8 + 1 + 4 + 4 + 16 + 16 + 8 + 8

@@ -35,7 +35,7 @@ func TestCharge(t *testing.T) {
 		}
 		if b.Spent != x.budget.Spent+got || b.SpentTotal != x.budget.SpentTotal+got || w.Balance != x.wallet.Balance-got ||
 			w.Spent != x.wallet.Spent+got {
-			t.Errorf("%s: the books do not balance: %+v, %+v", name, b, w)
+			t.Errorf("%s: the ledger does not balance: %+v, %+v", name, b, w)
 		}
 	}
 }

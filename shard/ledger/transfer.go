@@ -5,23 +5,24 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Transfer is money that moved, or moves, from one account to another. Both groups of a transfer between two groups have
-// one: the sender's is InTransit until the other one has decided.
+// Transfer is a movement of money from one account to another. For a transfer between two groups each group stores one:
+// the sender's is InTransit until the decision of the receiving group is recorded.
 type Transfer struct {
 	ID          ids.UUID
 	Marketplace uint16
 	From, To    ids.UUID
 	Amount      money.Micros
-	Millis      int64 // When it was asked for, on the state clock of the sender's group.
+	Millis      int64 // When it was requested, on the state clock of the sender's group.
 	State       TransferState
-	Since       int64 // When it came to its state, on the state clock of the group that stores it.
+	Since       int64 // When it reached State, on the state clock of the group that stores it.
 	Description string
 }
 
-// TransferState is how far a transfer is. Append only.
+// TransferState is the progress of a transfer. Append only.
 type TransferState uint8
 
-// The states. Those of the sender's group are Completed, InTransit and Returned; those of the other one Received and Refused.
+// The states. Completed, InTransit and Returned occur in the sender's group, Received and Refused in the receiving
+// group.
 const (
 	Completed TransferState = iota + 1
 	InTransit
@@ -31,7 +32,7 @@ const (
 	TransferStates = int(Refused) + 1
 )
 
-// Same reports whether a step of a transfer is one of t.
+// Same reports whether a step with these accounts and this amount belongs to t.
 func (t *Transfer) Same(marketplace uint16, from, to ids.UUID, amount money.Micros) bool {
 	return t.Marketplace == marketplace && t.From == from && t.To == to && t.Amount == amount
 }

@@ -1,6 +1,7 @@
 package market
 
-// What banners and sponsored brands add to a bid, and the records that decide whether they may be shown.
+// This file holds what banners and sponsored brands add to a bid, and the records that decide whether they may be
+// shown.
 
 // TargetType is the kind of thing that a bid's ad leads to. The numbers are part of stored records.
 type TargetType uint8
@@ -24,25 +25,26 @@ type Device uint8
 
 // The devices.
 const (
-	NoDevice Device = iota // Of a listing auction that names none; of a bid for every device.
+	NoDevice Device = iota // A listing auction without a device, or a bid for every device.
 	Desktop
 	Mobile
 	Devices = int(Mobile) + 1
 )
 
-// Creative is what a bid of a banner or sponsored-brand campaign shows, and where: its formatProperties. A bid of these
-// formats without one never competes.
+// Creative says what a bid of a banner or sponsored-brand campaign shows and where (the formatProperties of the
+// interface). A bid of these formats without a creative never competes.
 type Creative struct {
 	// Place is the external id of the banner slot, or of the placement of a sponsored brand.
 	Place  string
 	Device Device // Banners: NoDevice shows on every device.
-	// Assets are a banner's, 1 to AssetsMax. One may be shown while it is approved and fits the slot's dimensions.
+	// Assets are the 1 to AssetsMax assets of a banner. An asset may be shown while it is approved and fits the slot's
+	// dimensions.
 	Assets []BannerAsset
-	// TemplateID, Title, Content and Products are a sponsored brand's. Content is a raw JSON object, empty for none.
+	// TemplateID, Title, Content and Products belong to a sponsored brand. Content is a raw JSON object, empty for none.
 	TemplateID string
 	Title      string
 	Content    []byte
-	Products   []string // Empty: the campaign's.
+	Products   []string // Empty: the products of the campaign.
 }
 
 // Bounds of a creative, from the interface.
@@ -53,11 +55,12 @@ const (
 
 // BannerAsset is one picture or filled template of a banner bid.
 type BannerAsset struct {
-	URL         string // Absolute. Empty: that of the asset record.
+	URL         string // Absolute. Empty: the URL of the asset record.
 	ContentType string
-	Dimensions  Dimensions // Zero: fits every slot.
-	Bytes       uint64     // The size that the vendor named; informational.
-	// AssetID names the asset record that decides whether this may be shown. Empty: it is approved with its campaign.
+	Dimensions  Dimensions // Zero: the asset fits every slot.
+	Bytes       uint64     // The size that the vendor stated; informational.
+	// AssetID names the asset record whose approval decides whether the asset may be shown. Empty: approved with its
+	// campaign.
 	AssetID    string
 	Content    []byte // The filled template, raw JSON; empty for a plain banner.
 	TemplateID string
@@ -66,22 +69,23 @@ type BannerAsset struct {
 // Dimensions are a width and height in pixels; zero when unknown.
 type Dimensions struct{ Width, Height uint32 }
 
-// BannerSlot is what an auction must know of a media slot. It is fed from the slot's record (Market.PutBannerSlot).
+// MediaSlot is what auctions need of a media slot, the management resource where banners are shown. It is fed from the
+// slot's record (Market.PutMediaSlot).
 type BannerSlot struct {
 	ID         string // External id.
 	Active     bool
-	Dimensions [Devices]Dimensions // By device; zero where the slot is not shown. All zero: shown everywhere, any asset fits.
+	Dimensions [Devices]Dimensions // By device; zero: not shown on it. All zero: shown on every device, and any asset fits.
 }
 
-// Placement is what an auction must know of a sponsored-brand placement. It is fed from the placement's record
+// Placement is what auctions need of a sponsored-brand placement. It is fed from the placement's record
 // (Market.PutPlacement).
 type Placement struct {
-	ID         string // UUID as text: auctions may name it instead of the external id.
+	ID         string // UUID as text. An auction may name it instead of the external id.
 	ExternalID string
 	Active     bool
 }
 
-// Asset is what an auction must know of an asset. It is fed from the asset's record (Market.PutAsset).
+// Asset is what auctions need of an asset. It is fed from the asset's record (Market.PutAsset).
 type Asset struct {
 	ID       string // UUID as text.
 	URL      string

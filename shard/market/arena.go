@@ -2,19 +2,20 @@ package market
 
 import "slices"
 
-// The arenas hold what varies in length. They only grow: a changed value is written anew and the old one becomes waste,
-// so an older view never sees overwritten memory. Chunks are never moved, and a view keeps the list of them.
+// The arenas hold values of varying length. They only grow: a changed value is written to new memory and the old one
+// becomes waste, so an older view never sees overwritten memory. Chunks are never moved, and a view keeps the list of
+// chunks.
 
-// bidArena holds the bids of each product as one block of neighbouring rows.
+// bidArena holds the bids of each product as one block of consecutive rows.
 //
-// A block may have room behind its rows; a row written there is beyond the count that older views have, hence unseen.
-// INVARIANT: a row is written once after the publication of its block.
+// A block may have free rows at its end. A row written there lies beyond the count that older views have, so they do
+// not see it. INVARIANT: after the publication of its block, a row is written at most once.
 type bidArena struct {
 	chunks [][]BidRow
-	free   uint32 // Rows of the last chunk in use.
-	rows   int    // Rows handed out since the last compaction.
-	live   int    // Rows that some product counts.
-	shown  uint32 // Blocks before this one are in a published view.
+	free   uint32 // Index of the first free row of the last chunk.
+	rows   int    // Rows allocated since the last compaction.
+	live   int    // Rows that hold a bid of a product.
+	shown  uint32 // Blocks below this number are in a published view.
 }
 
 const (
@@ -34,7 +35,7 @@ func bidsAt(chunks [][]BidRow, block, count uint32) []BidRow {
 
 func (a *bidArena) at(block, count uint32) []BidRow { return bidsAt(a.chunks, block, count) }
 
-// add hands out a block of the given size. A block longer than a chunk has a chunk of its own.
+// add allocates a block of the given size. A block longer than a chunk gets a chunk of its own.
 func (a *bidArena) add(size uint32) uint32 {
 	if len(a.chunks) == 0 || uint64(a.free)+uint64(size) > uint64(len(a.chunks[len(a.chunks)-1])) {
 		a.chunks = append(a.chunks, make([]BidRow, max(bidChunkRows, size)))
@@ -46,7 +47,7 @@ func (a *bidArena) add(size uint32) uint32 {
 	return block
 }
 
-// end is a number above all blocks so far and not above the next.
+// end returns a number above all allocated blocks and at most that of the next block.
 func (a *bidArena) end() uint32 {
 	if len(a.chunks) == 0 {
 		return 0
@@ -57,11 +58,11 @@ func (a *bidArena) end() uint32 {
 // wasteful reports whether a third of the arena is waste.
 func (a *bidArena) wasteful() bool { return a.rows-a.live > a.live/2+bidChunkRows }
 
-// wordArena holds lists of 32-bit words, each with its length before it. Reference 0 is the empty list.
+// wordArena holds lists of 32-bit words, each preceded by its length. Reference 0 is the empty list.
 type wordArena struct {
 	chunks [][]uint32
 	free   int
-	words  int // Handed out since the last compaction.
+	words  int // Words allocated since the last compaction.
 	waste  int
 }
 
@@ -102,7 +103,7 @@ func (a *wordArena) put(list []uint32) uint32 {
 	return ref
 }
 
-// replace stores a list in the place of another, whose memory older views keep.
+// replace stores a list instead of another one and returns its reference. Older views keep the memory of the old list.
 func (a *wordArena) replace(ref uint32, list []uint32) uint32 {
 	old := a.at(ref)
 	if slices.Equal(old, list) {
@@ -116,7 +117,7 @@ func (a *wordArena) replace(ref uint32, list []uint32) uint32 {
 
 func (a *wordArena) wasteful() bool { return a.waste > a.words/3+wordChunkSize }
 
-// byteArena holds the texts of ids. Texts stay for the life of the process.
+// byteArena holds the texts of ids. Texts stay until the process ends.
 type byteArena struct {
 	chunks [][]byte
 	free   int

@@ -7,8 +7,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PutBid adds or replaces a bid. It costs one pass over the bids of the same product or place. A bid of a banner or
-// sponsored brand without a creative is not kept: it can be shown nowhere.
+// PutBid adds or replaces a bid. It makes one pass over the bids of the same product or place. A bid of a banner or
+// sponsored brand without a creative is ignored, because it cannot be shown anywhere. So is a bid of an unknown
+// campaign.
 func (m *Market) PutBid(c *Campaign, b *Bid) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -19,7 +20,7 @@ func (m *Market) PutBid(c *Campaign, b *Bid) {
 func (m *Market) putBid(c *Campaign, b *Bid) {
 	campaign := m.campaignOf(c)
 	if campaign == 0 || c.Format != Listing && b.Creative == nil {
-		return // Nobody could pay for it; PutCampaign comes first.
+		return // The campaign is unknown (Feed requires PutCampaign first), or the bid has nothing to show.
 	}
 	product := m.home(c, b)
 	r := m.products.at(product)
@@ -57,7 +58,7 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 	}
 }
 
-// home returns the product row whose block holds a bid: that of the product it targets, or of the place it is for.
+// blockOf returns the product row whose block holds a bid: the row of the targeted product, or that of the place.
 func (m *Market) home(c *Campaign, b *Bid) uint32 {
 	if c.Format == Listing {
 		return m.product(c.Marketplace, b.Target)
@@ -65,7 +66,7 @@ func (m *Market) home(c *Campaign, b *Bid) uint32 {
 	return m.placeRow(c.Marketplace, c.Format, b.Creative.Place)
 }
 
-// terms packs the flags of a bid and stores its predicate, if it has one that the flags do not say.
+// terms packs the flags of a bid and stores its predicate (location and triggers) if the flags alone do not express it.
 func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Terms {
 	flags := TriggerNone
 	if b.Active {
@@ -97,7 +98,7 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 	return flags | ref
 }
 
-// triggerValue returns the row of what a trigger compares with.
+// triggerValue returns the row of the product, category or keyword that a trigger compares with.
 func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
 	switch {
 	case t.Kind == TriggerCategory:
@@ -108,14 +109,14 @@ func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
 	return m.product(marketplace, t.Value)
 }
 
-// appendBid adds a row to a product's block, into its free end or into a larger block.
+// appendBid adds a row to a product's block: at its free end, or in a larger copy of the block.
 func (m *Market) appendBid(product uint32, row BidRow) {
 	r := m.products.edit(product, m.edition)
 	if r.room == 0 {
-		room := min(r.Bids/2+1, math.MaxUint16)
-		block := m.bids.add(r.Bids + room)
+		free := min(r.Bids/2+1, math.MaxUint16)
+		block := m.bids.add(r.Bids + free)
 		copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-		r.block, r.room = block, uint16(room) //nolint:gosec // bounded.
+		r.block, r.room = block, uint16(free) //nolint:gosec // bounded.
 	}
 	r.Bids++
 	r.room--
@@ -130,7 +131,7 @@ func (m *Market) appendBid(product uint32, row BidRow) {
 	}
 }
 
-// offer marks a product that got its first bid in the table, where look-ups see it.
+// markHadBid marks a product that got its first bid in the table, where look-ups read the mark.
 func (m *Market) offer(product uint32, r *ProductRow) {
 	if r.Flags&productOffered == 0 {
 		r.Flags |= productOffered
@@ -138,7 +139,7 @@ func (m *Market) offer(product uint32, r *ProductRow) {
 	}
 }
 
-// replaceBid changes one row of a block, in a copy of the block if a view has it.
+// replaceBid changes one row of a block, in a copy of the block if a published view has it.
 func (m *Market) replaceBid(product uint32, at int, row BidRow) {
 	r := m.products.at(product)
 	if m.bids.at(r.block, r.Bids)[at] == row {
@@ -150,7 +151,7 @@ func (m *Market) replaceBid(product uint32, at int, row BidRow) {
 	m.dirty = true
 }
 
-// removeBid takes one row out of a block; the last row takes its place.
+// removeBid removes one row from a block; the last row moves into its position.
 func (m *Market) removeBid(product uint32, at int) {
 	r := m.products.edit(product, m.edition)
 	m.ownBlock(r)
@@ -173,7 +174,7 @@ func (m *Market) removeBid(product uint32, at int) {
 	}
 }
 
-// ownBlock gives a product a block that no view has.
+// ownBlock makes sure that no published view has the block of a product, by copying it if necessary.
 func (m *Market) ownBlock(r *ProductRow) {
 	if r.block >= m.bids.shown {
 		return

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A product's row names the campaign of the first of its bids, whatever came and went.
+// A product's row names the campaign of its first bid after any additions and removals.
 func TestRowNamesFirstCampaign(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	m := New(1)

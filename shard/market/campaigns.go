@@ -7,7 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// PutCampaign adds or replaces a campaign and returns its slot.
+// PutCampaign adds or replaces a campaign and returns its balances, at an address that stays valid until the process
+// ends.
 func (m *Market) PutCampaign(c *Campaign) *Slot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,16 +76,16 @@ func (m *Market) campaign(c *Campaign) uint32 {
 	return i
 }
 
-// addSlots makes room for another chunk of campaigns.
+// addBalances allocates the balances of another chunk of campaigns.
 func (m *Market) addSlots() {
-	slots := make([]Slot, chunkRows)
-	for i := range slots {
-		slots[i].gate.Store(GateOpen)
+	chunk := make([]Slot, chunkRows)
+	for i := range chunk {
+		chunk[i].gate.Store(GateOpen)
 	}
-	m.slots = append(m.slots, slots)
+	m.slots = append(m.slots, chunk)
 }
 
-// campaignOf returns the row of a campaign, 0 if it was never put.
+// campaignOf returns the row of a campaign, 0 if PutCampaign was never called for it.
 func (m *Market) campaignOf(c *Campaign) uint32 {
 	if int(c.Group) >= len(m.byGroup) || int64(c.Ordinal) >= int64(len(m.byGroup[c.Group])) {
 		return 0
@@ -92,7 +93,7 @@ func (m *Market) campaignOf(c *Campaign) uint32 {
 	return m.byGroup[c.Group][c.Ordinal]
 }
 
-// dropCampaigns switches the group's campaigns off until they are put again.
+// dropCampaigns makes the group's campaigns inactive until PutCampaign is called for them again.
 func (m *Market) dropCampaigns(g ids.Group) {
 	if int(g) >= len(m.byGroup) {
 		return

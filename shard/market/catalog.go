@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A product's details are one list of words: the number of categories, their rows, the number of attributes, two words
-// of hash for each, and two for each promotion until the end.
+// The details of a product are one list of 32-bit words: the number of categories, their rows, the number of
+// attributes, two words of hash for each attribute, and two words of hash for each promotion up to the end of the list.
 
 // PutProduct adds or replaces a catalog product.
 func (m *Market) PutProduct(marketplace uint16, p *Product) {
@@ -22,7 +22,7 @@ func (m *Market) PutProduct(marketplace uint16, p *Product) {
 	m.setBrand(i, marketplace, p.Brand)
 }
 
-// DeleteProduct takes a product out of the catalog. Its bids stay and count again when it comes back.
+// DeleteProduct removes a product from the catalog. Its bids stay, and compete again when the product is put again.
 func (m *Market) DeleteProduct(marketplace uint16, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +32,7 @@ func (m *Market) DeleteProduct(marketplace uint16, id string) {
 	}
 }
 
-// detail puts a product's list together.
+// detail builds the list of a product's details. It is valid until the next use of m.words.
 func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 	seed := seedOf(m.seed, marketplace)
 	list := append(m.words[:0], 0)
@@ -46,7 +46,7 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 			list = append(list, c)
 		}
 	}
-	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50, and those of travel.
+	list[0] = uint32(len(list) - 1)                //nolint:gosec // at most 50, and the travel keys.
 	list = append(list, uint32(len(p.Attributes))) //nolint:gosec // at most 8 KiB of them.
 	for _, texts := range [][]string{p.Attributes, p.Promotions} {
 		for _, text := range texts {
@@ -62,9 +62,9 @@ func (m *Market) detail(marketplace uint16, p *Product) []uint32 {
 	return list
 }
 
-// travelKeys returns the pseudo categories of a travel product: its metadata.travelType, that it has a metadata.site, and
-// which. They are categories like others, under names that no category can have and outside of the tree, so that the
-// products of a travel type are listed as those of a category are.
+// travelKeys returns the pseudo categories of a travel product: its metadata.travelType, whether it has a
+// metadata.site, and that site. They are stored like categories, under names that no category can have and outside of
+// the tree, so that the products of a travel type are listed like those of a category.
 func travelKeys(attributes []string) (keys []string) {
 	for _, a := range attributes {
 		if kind, ok := strings.CutPrefix(a, "travelType:"); ok {
@@ -72,7 +72,7 @@ func travelKeys(attributes []string) (keys []string) {
 		}
 	}
 	if keys == nil {
-		return nil // Not a travel product: a site means nothing.
+		return nil // Not a travel product, so its site does not matter.
 	}
 	for _, a := range attributes {
 		if site, ok := strings.CutPrefix(a, "site:"); ok {
@@ -82,7 +82,7 @@ func travelKeys(attributes []string) (keys []string) {
 	return keys
 }
 
-// setProduct stores what changed of a product.
+// setProduct stores the catalog part of a product if it changed.
 func (m *Market) setProduct(i uint32, flags ProductFlags, quality uint32, detail []uint32) {
 	const own = ProductKnown | ProductActive
 	r := m.products.at(i)

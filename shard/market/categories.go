@@ -2,13 +2,14 @@ package market
 
 import "slices"
 
-// Category membership. Walking the category forest depth first puts every subtree at neighbouring positions, so "is in
-// that category or a descendant" is two comparisons, and the products of a category are those that name one of a run of
-// categories. A moved category costs one new walk over the categories and no work on products.
+// Category membership. A depth-first walk over the category forest numbers the categories so that every subtree has
+// consecutive positions. So "in that category or a descendant of it" is two comparisons, and the products of a category
+// are those that name a category in a range of positions. A moved category needs a new walk over all categories and no
+// work on products.
 //
-// Each category lists the products with bids that name it, as they came. An entry may be stale (the product left or
-// lost its bids) or come twice, so a reader checks the product's own categories and skips what it has seen; a list with
-// more stale entries than good ones is written anew.
+// Each category lists the products with bids that name it, in no particular order. An entry may be stale (the product
+// left the category or lost its bids) or repeated. So a reader checks the product's own categories and skips products
+// that it has already seen. A list with more stale than valid entries is compacted.
 
 // PutCategory adds or replaces a category.
 func (m *Market) PutCategory(marketplace uint16, c *Category) {
@@ -42,8 +43,8 @@ func (m *Market) setCategory(i uint32, known bool, parent uint32) {
 	m.dirty, m.treeDirty = true, true
 }
 
-// rebuildWalk numbers the known categories in depth-first order. A category whose parent is unknown is a root. Members
-// of a cycle, which the catalog refuses, hang from no root and hold nothing.
+// rebuildWalk numbers the known categories in depth-first order. A category with an unknown parent is a root. The
+// categories of a cycle, which the machine refuses, are reachable from no root and contain nothing.
 func (m *Market) rebuildWalk() {
 	n := m.categories.count
 	children := make([][]uint32, n)
@@ -88,7 +89,7 @@ func (m *Market) rebuildWalk() {
 	m.treeDirty = false
 }
 
-// list enters a product with bids into the lists of its categories.
+// addToCategories adds a product with bids to the lists of its categories.
 func (m *Market) list(product uint32) {
 	r := m.products.at(product)
 	if r.Flags&productListed != 0 || r.Bids == 0 || r.details == 0 {
@@ -101,7 +102,7 @@ func (m *Market) list(product uint32) {
 	}
 }
 
-// unlist leaves a product's entries as stale ones.
+// removeFromCategories marks a product's entries in the lists of its categories as stale.
 func (m *Market) unlist(product uint32) {
 	r := m.products.at(product)
 	if r.Flags&productListed == 0 {
@@ -116,10 +117,10 @@ func (m *Market) unlist(product uint32) {
 	}
 }
 
-// staleMin is how many stale entries a list may always have.
+// staleMin is the number of stale entries up to which a list is not compacted.
 const staleMin = 64
 
-// relist writes a category's list anew without stale and repeated entries.
+// compactCategory rewrites the list of a category without stale and repeated entries.
 func (m *Market) relist(category uint32, c *categoryRow) {
 	var kept []uint32
 	for _, product := range c.members {

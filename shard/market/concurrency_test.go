@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Groups feed and publish while auctions run. Every bid of a round carries the round's number as its amount, so an
-// auction that saw two rounds at once would give two prices. Run with -race.
+// Groups feed and publish while auctions run. Every bid of a round has the round's number as its amount, so an auction
+// that saw two rounds at once would give two prices. Run it with -race.
 func TestAuctionsDuringPublication(t *testing.T) {
 	const products, rounds = 40, 200
 	m := market.New(1)
@@ -59,7 +59,7 @@ func TestAuctionsDuringPublication(t *testing.T) {
 			}
 		})
 	}
-	// Another group adds and removes on other products; it publishes nothing, so that rounds stay whole.
+	// Another group adds and removes bids on other products. It does not publish, so that no round is published in part.
 	writers.Go(func() {
 		r := rand.New(rand.NewPCG(1, 1))
 		other := put(m, campaign(2, 1))

@@ -5,40 +5,41 @@ import (
 	"slices"
 )
 
-// Text is a text of a view, and whether a JSON string may hold it as it is.
+// Text is a text of a view.
 type Text struct {
 	Bytes []byte
-	Clean bool
+	Clean bool // A JSON string may contain Bytes without escaping.
 }
 
 func textOf(s string) Text { return Text{[]byte(s), clean(s)} }
 
-// Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid has another.
+// Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid gets a new
+// Ad.
 type Ad struct {
 	Target  TargetType
-	ID      Text   // Of the target.
+	ID      Text   // The id of the target, or its URL.
 	Product uint32 // Row of a product target; NoProduct otherwise.
-	Entity  uint32 // The same for all bids of a campaign on the same target: it wins once.
+	Entity  uint32 // Equal for all bids of a campaign on the same target, so that the target wins at most once.
 	Device  Device
 	Assets  []AdAsset
 	Title   Text   // Empty when not set.
 	Content []byte // Raw JSON object, empty for none.
-	// Products are rows of the creative's own products; empty: the campaign's.
+	// Products are rows of the creative's own products; empty: the products of the campaign apply.
 	Products []uint32
 }
 
-// NoProduct is the row of no product.
+// NoProduct is the row number that means no product.
 const NoProduct = ^uint32(0)
 
 // AdAsset is one asset of a banner.
 type AdAsset struct {
-	URL        Text // Empty: the record's.
+	URL        Text // Empty: the URL of the asset record.
 	Content    []byte
 	Dimensions Dimensions
-	record     uint32 // 0: approved with its campaign.
+	record     uint32 // Row of the asset record; 0: approved with its campaign.
 }
 
-// ads are the creatives by the number that a bid row has. Numbers of deleted bids are used again.
+// ads holds the creatives by the number in BidRow.Ad. The numbers of deleted bids are reused.
 type ads struct {
 	rows[*Ad]
 	free     []uint32
@@ -50,7 +51,7 @@ func (a *ads) init() {
 	a.entities = map[string]uint32{}
 }
 
-// assets are the asset records that bids name, by row.
+// assets holds the asset records that bids name, by row.
 type assets struct {
 	rows[assetRow]
 	byKey map[string]uint32
@@ -66,7 +67,7 @@ func (a *assets) init() {
 	a.byKey = map[string]uint32{}
 }
 
-// PutAsset adds or replaces what a record says of an asset. Bids that name an asset without a record do not show it.
+// PutAsset adds or replaces an asset. A bid does not show an asset that it names and that was not put.
 func (m *Market) PutAsset(marketplace uint16, a *Asset) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +102,7 @@ func (m *Market) dropAssets() {
 	}
 }
 
-// setAd stores a bid's creative in the place of another, 0 for none, and returns its number.
+// setAd stores the creative of a bid under the number old, or under a new number if old is 0, and returns the number.
 func (m *Market) setAd(old, campaign uint32, c *Campaign, b *Bid) uint32 {
 	i := old
 	if i == 0 {
@@ -137,7 +138,7 @@ func (m *Market) setAd(old, campaign uint32, c *Campaign, b *Bid) uint32 {
 	return i
 }
 
-// entity numbers a campaign's target.
+// entity returns the number of a target of a campaign and assigns one on its first mention.
 func (m *Market) entity(campaign uint32, b *Bid) uint32 {
 	m.key = append(binary.BigEndian.AppendUint32(m.key[:0], campaign), byte(b.TargetType))
 	m.key = append(m.key, b.Target...)
@@ -159,10 +160,10 @@ func (m *Market) dropAd(i uint32) {
 // Ad returns the creative of a bid row.
 func (v *View) Ad(b *BidRow) *Ad { return *v.ads.at(b.Ad) }
 
-// Approved reports whether an asset may be shown, as far as its record decides.
+// Approved reports whether an asset is approved by its record. An asset without a record is approved with its campaign.
 func (v *View) Approved(a *AdAsset) bool { return a.record == 0 || v.assets.at(a.record).approved }
 
-// AssetURL returns where an asset lies.
+// AssetURL returns the URL of an asset: its own, or that of its record.
 func (v *View) AssetURL(a *AdAsset) Text {
 	if len(a.URL.Bytes) == 0 && a.record != 0 {
 		return v.assets.at(a.record).url
@@ -173,7 +174,7 @@ func (v *View) AssetURL(a *AdAsset) Text {
 // Vendor returns the id of a vendor.
 func (v *View) Vendor(vendor uint32) Text { return v.names[vendor] }
 
-// Brand returns the brand id of a product, empty without one.
+// Brand returns the brand id of a product, empty when it has none.
 func (v *View) Brand(product uint32) Text {
 	if product >= v.brands.count || *v.brands.at(product) == 0 {
 		return Text{}
@@ -181,7 +182,7 @@ func (v *View) Brand(product uint32) Text {
 	return Text{Bytes: v.Key(v.ProductRow(*v.brands.at(product)))[len(brandPrefix):]}
 }
 
-// setBrand stores a product's brand. A brand's name is interned like a place.
+// setBrand stores the brand of a product. A brand id is interned among the products like a place (type places).
 func (m *Market) setBrand(product uint32, marketplace uint16, brand string) {
 	row := uint32(0)
 	if brand != "" {

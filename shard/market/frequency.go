@@ -2,9 +2,9 @@ package market
 
 import "sync/atomic"
 
-// FrequencyQuery is a question how often a user met a campaign.
+// FrequencyQuery asks how often a user interacted with a campaign or bid in one period.
 type FrequencyQuery struct {
-	User        uint64 // Keyed hash.
+	User        uint64 // Keyed hash of the user id.
 	Group       uint16
 	Campaign    uint32 // Ordinal in the group.
 	Bid         uint32 // Ordinal in the group; 0: all bids of the campaign.
@@ -13,20 +13,23 @@ type FrequencyQuery struct {
 	LocalMillis int64  // The instant in the marketplace's time zone.
 }
 
-// Meeting is an interaction of a user with a bid, in the budget periods that its group had reached.
+// Exposure is an impression or click of a user that counts for frequency caps, with the budget periods that were
+// current in its group.
 type Meeting struct {
-	User             uint64
-	Bid              uint32 // 0: not known.
+	User             uint64 // Keyed hash of the user id.
+	Bid              uint32 // Ordinal in the group; 0: not known.
 	Interaction      CapInteraction
 	Day, Week, Month uint32 // As command.Periods numbers them.
 }
 
-// meetings counts what frequency caps ask for: a table of a fixed size, filled from the events that the node applies, and
-// read by auctions without a lock. A full bucket forgets the count that ends first. So a count may be lower than what there
-// was, after a restart of the node for instance, and a cap then lets some more through; it is never higher.
+// exposureCounts counts exposures for frequency caps in a table of fixed size. The events that the node applies fill
+// it, and auctions read it without a lock. A full bucket drops the count whose period ends first. So a count may be too
+// low, for example after a restart of the node, and a cap then lets more ads through; a count is too high only when two
+// keys have the same 64-bit hash.
 //
-// OWNERSHIP: writers hold the market's lock. A writer that gives an entry to another key clears the tag first and sets it
-// last, so a reader that saw the same tag before and after the count has the count of that tag.
+// OWNERSHIP: a writer holds the market's lock. A writer that reuses an entry for another key clears the tag first and
+// sets the new tag last, so that a reader which sees the same tag before and after reading the count has the count of
+// that tag.
 type meetings struct {
 	seed    uint64
 	buckets [meetingBuckets][meetingWays]meeting
@@ -34,16 +37,16 @@ type meetings struct {
 
 type meeting struct {
 	tag   atomic.Uint64 // 0: free.
-	count atomic.Uint64 // The last day that it counts for, and the count below it.
+	count atomic.Uint64 // High half: the last day of its period. Low half: the count.
 }
 
-// BOUND: 16 MiB, a million counts.
+// BOUND: 16 MiB, for a million counts.
 const (
 	meetingBuckets = 1 << 18
 	meetingWays    = 4
 )
 
-// Met counts an interaction for the caps of a campaign that ask for it.
+// RecordExposure counts an exposure for each frequency cap of the campaign that it applies to.
 func (m *Market) Met(c *Campaign, x *Meeting) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,8 +76,8 @@ func (m *Market) Met(c *Campaign, x *Meeting) {
 	}
 }
 
-// Count returns how often a user met a campaign in the period of the query's instant. It is safe at any time from any
-// goroutine, and allocates nothing.
+// Count returns how many exposures a user had in the period that contains the query's instant. It may be called at any
+// time from any goroutine and allocates nothing.
 func (m *Market) Count(q FrequencyQuery) uint32 {
 	t := m.met.Load()
 	if t == nil {
@@ -123,7 +126,7 @@ func (t *meetings) add(key uint64, last uint32) {
 	oldest.tag.Store(key)
 }
 
-// periodNumber numbers the period of a local instant as command.Periods does.
+// periodNumber returns the number of the period of a local instant, as command.Periods numbers it.
 func periodNumber(p Period, localMillis int64) uint32 {
 	day := uint32(max(localMillis, 0) / (24 * 3600 * 1000)) //nolint:gosec // small.
 	switch p {
@@ -136,7 +139,8 @@ func periodNumber(p Period, localMillis int64) uint32 {
 	}
 }
 
-// monthOf returns year*12 + month of a day since 1970-01-01. It counts years from March, so that a leap day ends one.
+// monthOf returns year*12 + month of a day since 1970-01-01. It counts years from March on, so that a leap day is the
+// last day of a year.
 func monthOf(day uint32) uint32 {
 	day += 719_468 // Since 0000-03-01.
 	era, inEra := day/146_097, day%146_097

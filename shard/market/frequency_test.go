@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The months and weeks of two centuries are those of package time.
+// The numbers of months and weeks over two centuries agree with package time.
 func TestPeriodNumbers(t *testing.T) {
 	for day := range uint32(80_000) {
 		at := time.Unix(int64(day)*86_400, 0).UTC()
@@ -19,7 +19,7 @@ func TestPeriodNumbers(t *testing.T) {
 	}
 }
 
-// Counts are of one user, campaign or bid, interaction and period; only what a cap asks for is counted.
+// Counts are kept by user, campaign or bid, interaction and period, and only for what a cap limits.
 func TestMeetingsAreCounted(t *testing.T) {
 	m := New(1)
 	c := &Campaign{Ordinal: 3, Group: 2, Caps: []Cap{{Type: 1, Limit: 5}, {Type: 14, Limit: 1}, {Type: 3, Limit: 1}}}
@@ -45,7 +45,7 @@ func TestMeetingsAreCounted(t *testing.T) {
 		{2, 0, CapImpressions, Daily, today, 1},
 		{1, 0, CapImpressions, Daily, today + 1, 0},
 		{1, 0, CapImpressions, Monthly, today + 1, 2},
-		{1, 0, CapImpressions, Weekly, today, 0}, // No cap asks.
+		{1, 0, CapImpressions, Weekly, today, 0}, // No cap limits it.
 		{1, 7, CapClicks, Weekly, today, 1},
 		{1, 8, CapClicks, Weekly, today, 0},
 		{3, 0, CapImpressions, Daily, today, 0},
@@ -59,7 +59,7 @@ func TestMeetingsAreCounted(t *testing.T) {
 	}
 }
 
-// A full bucket forgets the counts that end first, and a count read beside writers is never too high.
+// A full bucket drops the counts that end first, and a count read beside writers is never too high.
 func TestMeetingsForgetTheOldest(t *testing.T) {
 	x := &meetings{}
 	for i := range uint64(2 * meetingWays) {

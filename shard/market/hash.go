@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Odd 64-bit constants with balanced bits, taken from the digits of the square roots of 2, 3 and 5.
+// These are odd 64-bit constants with balanced bits, taken from the digits of the square roots of 2, 3 and 5.
 const (
 	mixA = 0x6a09e667f3bcc909
 	mixB = 0xbb67ae8584caa73b
@@ -48,11 +48,12 @@ func HashShort(seed, head, tail uint64, length int) uint64 {
 	return finish(seed, seed, head, tail, uint64(length)) //nolint:gosec // 8 to 16.
 }
 
-// ShortKeys are what HashShort mixes into its two multiplications for one seed and one length, for code that hashes many: the hash
-// is fold(lo^k[2], hi^k[3]) of hi, lo = (head^k[0]) * (tail^k[1]), where fold xors the halves of a product.
+// ShortKeys are the values that HashShort mixes into its two multiplications for one seed and one length, for code that
+// hashes many texts of that length. With hi, lo = (head^k[0]) * (tail^k[1]) the hash is fold(lo^k[2], hi^k[3]), where
+// fold multiplies and xors the halves of the product.
 type ShortKeys [4]uint64
 
-// ShortKeysOf returns the keys.
+// ShortKeysOf returns the ShortKeys of a seed and a length of 8 to 16 bytes.
 func ShortKeysOf(seed uint64, length int) ShortKeys {
 	return ShortKeys{seed ^ mixB, bits.RotateLeft64(seed, 32) ^ mixC, seed ^ mixA, uint64(length) ^ mixB} //nolint:gosec // 8 to 16.
 }
@@ -62,7 +63,7 @@ func finish(seed, state, a, b, length uint64) uint64 {
 	return fold(lo^seed^mixA, hi^length^mixB)
 }
 
-// fold multiplies and folds the 128-bit product to 64 bits.
+// fold multiplies a and b and returns the xor of the two halves of the 128-bit product.
 func fold(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
@@ -76,8 +77,8 @@ func Mix(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// AppendFold appends text without its case: every rune is replaced by the smallest of those that Unicode's simple case
-// folding holds equal, which is what bytes.EqualFold compares by. Locations are hashed in this form.
+// AppendFold appends text with its case folded: every rune is replaced by the smallest rune that is equal to it under
+// Unicode simple case folding, which bytes.EqualFold uses. Locations are hashed in this form.
 func AppendFold(dst, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf && c != 'k' && c != 's' && c != 'K' && c != 'S' {
@@ -95,7 +96,7 @@ func AppendFold(dst, text []byte) []byte {
 	return dst
 }
 
-// smallestFold walks the orbit of r; orbits have at most four runes.
+// smallestFold returns the smallest rune that simple case folding treats as equal to r. At most four runes are equal.
 func smallestFold(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The tokens of external winners carry a hash that must be the same in every release.
+// The tokens of external winners contain a hash that must be the same in every release.
 func TestHashIsStable(t *testing.T) {
 	text := []byte("The quick brown fox jumps over the lazy dog, twice over.")
 	for n, want := range map[int]uint64{
@@ -55,7 +55,7 @@ func TestHashMixes(t *testing.T) {
 	}
 }
 
-// Numbered ids, the usual ones, spread over buckets as random ones would.
+// Numbered ids, which are common, spread over buckets as evenly as random ones.
 func TestHashSpreadsNumberedIDs(t *testing.T) {
 	const buckets = 1 << 12
 	var load [buckets]int
@@ -71,7 +71,7 @@ func TestHashSpreadsNumberedIDs(t *testing.T) {
 	}
 }
 
-// Two texts fold alike exactly if the standard library holds them equal without case.
+// Two texts have the same folded form exactly if strings.EqualFold reports them as equal.
 func TestAppendFoldAgreesWithEqualFold(t *testing.T) {
 	texts := [][]byte{
 		[]byte("berlin"), []byte("BERLIN"), []byte("BeRlIn"), []byte("köln"), []byte("KÖLN"), []byte("strasse"), []byte("straße"),
@@ -102,7 +102,7 @@ func BenchmarkHash(b *testing.B) {
 	}
 }
 
-// The form for ids of the usual length gives the same hash.
+// HashShort gives the same hash as Hash.
 func TestHashShort(t *testing.T) {
 	text := []byte("0123456789abcdef")
 	for n := 8; n <= 16; n++ {

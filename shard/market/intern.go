@@ -44,7 +44,7 @@ func (m *Market) findProduct(marketplace uint16, id string) (row uint32, hash ui
 	}
 }
 
-// growProducts builds the table of the next view with the first n rows.
+// growProducts builds a product table of twice the size for the next view, with the first n rows.
 func (m *Market) growProducts(n uint32) {
 	t := newTable(2 * len(m.products.table.tags))
 	for i := range n {
@@ -97,7 +97,7 @@ func (m *Market) findCategory(marketplace uint16, id string) (row uint32, hash u
 	}
 }
 
-// growCategories builds the table of the next view with the first n rows.
+// growCategories builds a category table of twice the size for the next view, with the first n rows.
 func (m *Market) growCategories(n uint32) {
 	t := newTable(2 * len(m.categories.table.tags))
 	for i := range n {
@@ -107,7 +107,7 @@ func (m *Market) growCategories(n uint32) {
 	m.categories.table = t
 }
 
-// label returns the row of a location, 0 for none. Locations that differ only in case are one.
+// location returns the row of a location, 0 for the empty one. Locations that differ only in case have the same row.
 func (m *Market) label(marketplace uint16, location string) uint32 {
 	if location == "" {
 		return 0
@@ -130,7 +130,7 @@ func (m *Market) label(marketplace uint16, location string) uint32 {
 	return i
 }
 
-// vendor returns the ordinal of a vendor, from 1.
+// vendor returns the number of a vendor, from 1, and assigns one on its first mention.
 func (m *Market) vendor(marketplace uint16, id string) uint32 {
 	m.key = binary.BigEndian.AppendUint16(m.key[:0], marketplace)
 	m.key = append(m.key, id...)
@@ -143,7 +143,7 @@ func (m *Market) vendor(marketplace uint16, id string) uint32 {
 	return i
 }
 
-// clean reports whether a JSON string may hold the text as it is.
+// jsonSafe reports whether a JSON string may contain the text without escaping.
 func clean(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < 0x20 || c == '"' || c == '\\' {

@@ -8,30 +8,32 @@ import (
 	"strings"
 )
 
-// Keywords. The words of all keyword triggers are numbered; a keyword is a kind of match and a list of word numbers; and a
-// query becomes a list of word numbers by one look-up for each of its words. So matching compares numbers.
+// keywords holds the keyword triggers. The words of all keywords are numbered. A keyword is a kind of match and a list
+// of word numbers, and a search query becomes a list of word numbers by one look-up for each word, so matching compares
+// numbers.
 //
 // To find the products of a search that names neither products nor a category, each keyword is listed under the one of
-// its words that has the fewest keywords so far, and lists the products with bids that have it. Products with a bid that
-// has no trigger at all, which matches any request, stand under the keyword without words. As with categories, a list
-// of products may hold stale entries, because a reader checks each bid anyway.
+// its words that has the fewest keywords so far, and lists the products with bids that have the keyword. A bid without
+// any trigger matches every request; products with such a bid are listed under a keyword without words, one per
+// marketplace. As with categories, a list of products may contain stale entries, because a reader checks each bid
+// anyway.
 type keywords struct {
 	rows[keywordRow]
 	byKey     map[string]uint32 // By marketplace, kind and text.
 	words     rows[wordRow]
 	wordTable *table
-	open      map[uint16]uint32 // By marketplace: the keyword without words. Copied before it changes.
+	open      map[uint16]uint32 // The keyword without words, by marketplace. The map is copied before it changes.
 }
 
 type keywordRow struct {
 	words   []uint32
-	members []uint32 // Products; some stale, some twice.
+	members []uint32 // Products; some entries are stale or repeated.
 	stale   uint32
 	kind    TriggerKind
 }
 
 type wordRow struct {
-	keywords    []uint32 // Listed under this word.
+	keywords    []uint32 // The keywords listed under this word.
 	key         uint32
 	keyLen      uint16
 	marketplace uint16
@@ -68,7 +70,7 @@ func (m *Market) keyword(marketplace uint16, kind TriggerKind, text string) uint
 	return i
 }
 
-// openKeyword returns the keyword without words of a marketplace.
+// untriggeredKeyword returns the keyword without words of a marketplace, adding it on its first use.
 func (m *Market) openKeyword(marketplace uint16) uint32 {
 	i, known := m.keywords.open[marketplace]
 	if !known {
@@ -103,7 +105,7 @@ func (m *Market) word(marketplace uint16, word string) uint32 {
 	return i
 }
 
-// growWords builds the table of the next view with the first n rows.
+// growWords builds a word table of twice the size for the next view, with the first n rows.
 func (m *Market) growWords(n uint32) {
 	t := newTable(2 * len(m.keywords.wordTable.tags))
 	for i := range n {
@@ -113,7 +115,7 @@ func (m *Market) growWords(n uint32) {
 	m.keywords.wordTable = t
 }
 
-// postings returns the keywords under which a listing bid with such terms is found by searches.
+// postings returns the keywords under which searches find a listing bid with these terms.
 func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	if t&TriggerNone != 0 {
 		all = append(all, m.openKeyword(marketplace))
@@ -127,7 +129,8 @@ func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	return all
 }
 
-// repost moves a product from the keywords that one of its bids had to those that it has now.
+// updatePostings moves a product from the keywords that one of its bids had before to those that the bid has after a
+// change.
 func (m *Market) repost(product uint32, before, after []uint32) {
 	for _, i := range after {
 		if !slices.Contains(before, i) {
@@ -146,7 +149,7 @@ func (m *Market) repost(product uint32, before, after []uint32) {
 	}
 }
 
-// thin writes a keyword's list anew without stale and repeated entries.
+// compactKeyword rewrites the list of a keyword without stale and repeated entries.
 func (m *Market) thin(keyword uint32, r *keywordRow) {
 	var kept []uint32
 	for _, product := range r.members {
@@ -160,10 +163,10 @@ func (m *Market) thin(keyword uint32, r *keywordRow) {
 	r.members, r.stale = slices.Compact(kept), 0
 }
 
-// NoWord is the number of a word that no keyword has.
+// NoWord is the number of every word that no keyword contains.
 const NoWord = ^uint32(0)
 
-// Word returns the number of a word, NoWord when no keyword has it.
+// Word returns the number of a word, NoWord when no keyword contains it.
 func (v *View) Word(marketplace uint16, hash uint64, word []byte) uint32 {
 	for p := v.wordTable.probe(hash); ; {
 		i, ok := v.wordTable.next(&p)
@@ -179,13 +182,13 @@ func (v *View) Word(marketplace uint16, hash uint64, word []byte) uint32 {
 	}
 }
 
-// KeywordsUnder returns the keywords listed under a word. Each is under one of its words.
+// KeywordsUnder returns the keywords listed under a word. Each keyword is listed under exactly one of its words.
 func (v *View) KeywordsUnder(word uint32) []uint32 { return v.words.at(word).keywords }
 
-// KeywordMembers returns the products with bids that have a keyword. Some have lost it since, some come twice.
+// KeywordMembers returns the products with bids that have a keyword. Some entries are stale or repeated.
 func (v *View) KeywordMembers(keyword uint32) []uint32 { return v.keywords.at(keyword).members }
 
-// OpenMembers returns the products with bids that have no trigger, as KeywordMembers does.
+// UntriggeredMembers returns the products with bids that have no trigger. Some entries are stale or repeated.
 func (v *View) OpenMembers(marketplace uint16) []uint32 {
 	if i, known := v.openBids[marketplace]; known {
 		return v.keywords.at(i).members
@@ -193,7 +196,7 @@ func (v *View) OpenMembers(marketplace uint16) []uint32 {
 	return nil
 }
 
-// Matches reports whether a keyword matches a query of such words.
+// Matches reports whether a keyword matches a query, given as word numbers.
 func (v *View) Matches(keyword uint32, query []uint32) bool {
 	k := v.keywords.at(keyword)
 	if len(k.words) == 0 || len(k.words) > len(query) && k.kind != TriggerBroad && k.kind != TriggerNotBroad {

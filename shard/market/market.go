@@ -1,9 +1,9 @@
-// Package market is what an auction reads: the marketplace's products, categories, campaigns and bids, held as one
+// Package market holds what auctions read: products, categories, campaigns and bids of all marketplaces, as one
 // immutable view per node behind an atomic pointer.
 //
-// The replicated machines of all raft groups feed one Market (see Feed); its Publish makes everything fed so far
-// visible at once. Readers load the view once per request and never lock. The only values that change under a view are
-// the balances in each campaign's Slot, which the applier of that campaign's group stores and auctions load.
+// The replicated machines of all Raft groups feed one Market (see Feed), and Publish makes everything fed so far
+// visible at once. Readers load the view once per request and take no lock. The only values that change within a view
+// are each campaign's Balances, which the applier of the campaign's group stores and auctions load.
 package market
 
 import (
@@ -14,24 +14,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Market is the one writer of the view: it takes what the raft groups feed, keeps it in tables that share almost all of
-// their memory with the published view, and publishes the next one.
+// Market is the single writer of the view. It stores what the Raft groups feed in tables that share almost all of their
+// memory with the published view, and publishes the next view.
 //
-// Texts are interned: a product, category, vendor or location that is mentioned anywhere gets a dense ordinal of this
-// process, and everything else refers to it by that. So a bid may be fed before its product, a product before its
-// categories, and each counts as soon as the other arrives. Ordinals differ between nodes and never leave the process.
+// Texts are interned: every mentioned product, category, vendor and location gets a row number that is valid in this
+// process only, and everything else refers to it by that number. So a bid may be fed before its product, and a product
+// before its categories; each takes effect as soon as the other arrives. Row numbers differ between nodes and never
+// leave the process.
 //
-// LOCKS: mu guards everything but the view pointer. Feeders hold it for one call.
+// LOCKS: mu guards everything except the atomic pointers. Feeders hold it for one call.
 type Market struct {
 	view atomic.Pointer[View]
-	met  atomic.Pointer[meetings] // Nil before the first meeting.
+	met  atomic.Pointer[meetings] // Nil before the first exposure.
 	seed uint64
 	hash func(seed uint64, text []byte) uint64
 
 	mu      sync.Mutex
 	edition uint64 // Number of the view being built.
-	dirty   bool
-	// treeDirty: a category appeared, went or moved since the walk was built.
+	dirty   bool   // Something was fed since the last publication.
+	// treeDirty says that a category was added, deleted or moved since the walk was built.
 	treeDirty bool
 
 	markets  []*marketEntry // By ordinal.
@@ -53,23 +54,23 @@ type Market struct {
 	slots      [][]Slot
 	byGroup    [][]uint32        // Campaign rows by group and ordinal.
 	vendors    map[string]uint32 // By marketplace and id.
-	names      []Text            // Of vendors, by ordinal.
+	names      []Text            // The ids of vendors, by number.
 	further    rows[*CampaignTerms]
 	segments   segments
 	keywords   keywords
 	places     places
 	assets     assets
 	ads        ads
-	brands     rows[uint32] // By product: the row of its brand's name, 0 none. As long as the last product with a brand.
+	brands     rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
 	bids       bidArena
 	usage      usage
 	details    wordArena
 	predicates wordArena
-	words      []uint32 // Reused while a list is put together.
-	key        []byte   // Reused for keys and hashing.
+	words      []uint32 // Reused to build lists.
+	key        []byte   // Reused to build keys and for hashing.
 }
 
-// marketEntry is a marketplace as the view keeps it.
+// marketEntry is what the view keeps of a marketplace.
 type marketEntry struct {
 	Marketplace
 	ownDemand []byte
@@ -82,8 +83,8 @@ type Floor struct {
 	category uint32
 }
 
-// New returns an empty market. The seed keys every hash of the tables; it should be secret and random, so that nobody
-// can flood a table with ids that collide. Winners do not depend on it.
+// New returns an empty market. The seed keys every hash of the tables. It should be secret and random, so that a client
+// cannot choose ids that collide in a table. Auction results do not depend on it.
 func New(seed uint64) *Market { return newMarket(seed, Hash) }
 
 func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
@@ -91,8 +92,8 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m.products.table = newTable(bucketsMin)
 	m.categories.table = newTable(bucketsMin)
 	m.labels.byKey = map[string]uint32{}
-	m.campaigns.add() // Row 0 is no campaign,
-	m.labels.add()    // and label 0 no location.
+	m.campaigns.add() // Row 0 means no campaign.
+	m.labels.add()    // Row 0 means no location.
 	m.further.add()
 	m.addSlots()
 	m.names = []Text{{}}
@@ -134,7 +135,7 @@ func (m *Market) PutMarketplace(p *Marketplace) {
 	m.dirty = true
 }
 
-// Reset forgets what the group fed. Interned texts and slots stay, so that pointers and ordinals remain good.
+// Reset removes what the group fed. Interned texts and balances stay, so that pointers and row numbers remain valid.
 func (m *Market) Reset(g ids.Group, meta bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,9 +152,10 @@ func (m *Market) Reset(g ids.Group, meta bool) {
 	}
 }
 
-// Publish makes everything fed so far visible to the auctions that start after it returns. It costs microseconds plus
-// the size of what changed; without a change it costs nothing. When a third of an arena has become waste, it rewrites
-// that arena first: two rows copied for every row wasted since, so a bulk load is linear.
+// Publish makes everything fed so far visible to the auctions that start after it returns. It takes microseconds plus
+// time in proportion to what changed; without a change it does nothing. When a third of an arena has become waste,
+// Publish compacts the arena first. That copies two rows for every row that was wasted, so a bulk load takes linear
+// time.
 func (m *Market) Publish() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,7 +172,7 @@ func (m *Market) Publish() {
 	m.dirty = false
 }
 
-// build assembles the view of the edition.
+// build returns the view of the current edition. The caller then begins a new edition.
 func (m *Market) build() *View {
 	m.bids.shown = m.bids.end()
 	return &View{
@@ -204,7 +206,7 @@ func (m *Market) build() *View {
 	}
 }
 
-// seedOf derives the seed of one marketplace's texts.
+// seedOf derives the seed for the texts of one marketplace.
 func seedOf(seed uint64, marketplace uint16) uint64 { return Mix(seed, uint64(marketplace)) }
 
 var _ Feed = (*Market)(nil)

@@ -42,7 +42,7 @@ func benchBid(i int, id string) *Bid {
 	}
 }
 
-// BenchmarkLoad reports what a bid costs to load and to hold, products and campaigns included.
+// BenchmarkLoad reports time and memory for each loaded bid, products and campaigns included.
 func BenchmarkLoad(b *testing.B) {
 	for _, x := range []struct{ bids, products int }{{1_000_000, 1_000_000}, {1_000_000, 200_000}} {
 		b.Run(fmt.Sprintf("bids=%d/products=%d", x.bids, x.products), func(b *testing.B) {

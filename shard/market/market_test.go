@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// The tests look at a market through auctions, as everybody does.
+// The tests observe a market through auctions.
 
 var ring = bidid.NewKeyring([]bidid.Key{{ID: 1}})
 
@@ -77,7 +77,7 @@ func expect(t *testing.T, got, want string) {
 	}
 }
 
-// Nothing is seen before Publish, and a view that was taken stays as it was.
+// Nothing is visible before Publish, and an older view does not change.
 func TestPublish(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)
@@ -115,7 +115,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// Feeders of different groups do not wait for each other: whatever comes first counts when the rest has come.
+// Feeders of different groups do not wait for each other: bids, products and categories take effect in any order.
 func TestOrderOfFeedingDoesNotMatter(t *testing.T) {
 	c := campaign(1, 1)
 	steps := map[string]func(m *market.Market){
@@ -125,7 +125,7 @@ func TestOrderOfFeedingDoesNotMatter(t *testing.T) {
 		"parent":   func(m *market.Market) { m.PutCategory(1, &market.Category{ID: "clothing"}) },
 		"settings": func(m *market.Market) { m.PutMarketplace(&settings) },
 	}
-	for range 20 { // The order of a map's keys is as good as random.
+	for range 20 { // The iteration order of a map is random enough.
 		m := market.New(1)
 		var order []string
 		for name, step := range steps {
@@ -159,8 +159,8 @@ func TestMarketplacesAreApart(t *testing.T) {
 	}
 }
 
-// After a snapshot was installed a group is loaded anew: what it does not load any more is gone, other groups stay, and
-// slots are the same.
+// After the installation of a snapshot a group is loaded again: what it does not load again is removed, other groups
+// stay, and Balances keep their addresses.
 func TestReset(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)
@@ -197,7 +197,7 @@ func TestReset(t *testing.T) {
 	expect(t, inCategory(m.View(), "c"), "[q@120000]")
 }
 
-// A deleted bid leaves, bids of banners never enter, and a bid of a campaign that nobody put is not kept.
+// Deleted bids, banner bids without a creative and bids of unknown campaigns do not compete.
 func TestBidsThatDoNotCompete(t *testing.T) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)
@@ -217,7 +217,7 @@ func TestBidsThatDoNotCompete(t *testing.T) {
 	expect(t, winnersOf(m.View(), market.Hash, "p"), "[]")
 }
 
-// Ids that collide are told apart by their text, however bad the hash is.
+// Ids with equal hashes are distinguished by their texts, however bad the hash is.
 func TestBadHashes(t *testing.T) {
 	for name, hash := range map[string]func(uint64, []byte) uint64{
 		"constant":    func(uint64, []byte) uint64 { return 0 },

@@ -5,32 +5,33 @@ import (
 	"maps"
 )
 
-// A place is where banners or sponsored brands are shown: a slot or a placement, by its external id. Its bids lie in a
-// block of rows as a product's do: a place is interned among the products, under a key that no product id can be,
-// because 0xff is in no UTF-8. So everything that keeps blocks of bids keeps those of places too.
+// places holds the places where banners or sponsored brands are shown. A place is a media slot or a placement, named by
+// its external id. The bids of a place are stored in a block of rows like those of a product: the place is interned
+// among the products, under a key that no product id can have, because 0xff does not occur in UTF-8. So all code that
+// manages blocks of bids also manages those of places.
 //
-// What the records say of places stands in a map that is copied before its first change of an edition. BOUND: a
-// marketplace has thousands of them, not millions.
+// The contents of their records are in a map that is copied before its first change in an edition. BOUND: a marketplace
+// has thousands of places, not millions.
 type places struct {
 	byKey map[string]*Place
-	owned uint64 // The edition that made byKey private.
+	owned uint64 // The edition in which byKey was copied.
 }
 
-// Place is a slot or placement in a view.
+// Place is a media slot or placement in a view.
 type Place struct {
-	Row        uint32 // Its bids are those of this product row.
+	Row        uint32 // The product row that holds its bids.
 	Active     bool
-	Dimensions [Devices]Dimensions // Of a slot.
+	Dimensions [Devices]Dimensions // Of a media slot, by device.
 }
 
-// The first bytes of the keys that no id can be.
+// These are the first bytes of interned keys that no id can have.
 const (
 	placePrefix = "\xff"
 	brandPrefix = "\xffn"
-	travelAny   = "\xffs" // Pseudo categories of travel products: any site,
-	travelSite  = "\xffs:"
-	travelType  = "\xfft:"
-	aliasKind   = 0xff
+	travelAny   = "\xffs"  // Pseudo category of the travel products that have a site.
+	travelSite  = "\xffs:" // Pseudo category of one site.
+	travelType  = "\xfft:" // Pseudo category of one kind of travel.
+	aliasKind   = 0xff     // Instead of an AdFormat in the key of a placement's UUID.
 )
 
 func (p *places) init() { p.byKey = map[string]*Place{} }
@@ -43,7 +44,7 @@ func AppendPlaceKey[T string | []byte](dst []byte, marketplace uint16, format Ad
 // Place returns the place of a key, nil when there is no record of it. It allocates nothing.
 func (v *View) Place(key []byte) *Place { return v.places[string(key)] }
 
-// PutBannerSlot adds or replaces a slot.
+// PutMediaSlot adds or replaces a media slot.
 func (m *Market) PutBannerSlot(marketplace uint16, s *BannerSlot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +53,7 @@ func (m *Market) PutBannerSlot(marketplace uint16, s *BannerSlot) {
 	m.setPlace(marketplace, Banner, s.ID, place)
 }
 
-// DeleteBannerSlot removes a slot by its external id. Its bids stay and count again when it comes back.
+// DeleteMediaSlot removes a media slot by its external id. Its bids stay, and compete again when the slot is put again.
 func (m *Market) DeleteBannerSlot(marketplace uint16, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +61,7 @@ func (m *Market) DeleteBannerSlot(marketplace uint16, id string) {
 	m.setPlace(marketplace, Banner, id, nil)
 }
 
-// PutPlacement adds or replaces a placement, which is found by its external id and by its UUID.
+// PutPlacement adds or replaces a placement. View.Placement finds it by its external id and by its UUID.
 func (m *Market) PutPlacement(marketplace uint16, p *Placement) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,7 +80,8 @@ func (m *Market) DeletePlacement(marketplace uint16, p *Placement) {
 	m.setPlace(marketplace, aliasKind, p.ID, nil)
 }
 
-// Placement returns a placement by external id or UUID, whose key it makes in scratch; nil when there is none.
+// Placement returns a placement by external id or UUID, nil when there is none. It builds keys in scratch and returns
+// that memory as key, for reuse.
 func (v *View) Placement(scratch []byte, marketplace uint16, id []byte) (place *Place, key []byte) {
 	key = AppendPlaceKey(scratch, marketplace, SponsoredBrand, id)
 	if place = v.Place(key); place == nil {

@@ -2,12 +2,13 @@
 
 package market
 
-// prefetch asks for tags[hash&mask] of n hashes that lie stride bytes apart.
+// prefetch prefetches tags[hash&mask] for n hashes. The first hash is at first, each further one stride bytes behind
+// the last.
 //
 //go:noescape
 func prefetch(tags *uint64, mask uint64, first *uint64, stride, n uintptr)
 
-// prefetchLines asks for the lines of n addresses.
+// prefetchLines prefetches the cache lines of n addresses.
 //
 //go:noescape
 func prefetchLines(lines *uintptr, n uintptr)

@@ -2,8 +2,8 @@
 
 package market
 
-// prefetch does nothing: the loads come when the tags are tested.
+// prefetch does nothing on this architecture; the tags are loaded when they are tested.
 func prefetch(_ *uint64, _ uint64, _ *uint64, _, _ uintptr) {}
 
-// prefetchLines does nothing.
+// prefetchLines does nothing on this architecture.
 func prefetchLines(*uintptr, uintptr) {}

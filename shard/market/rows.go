@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/h3"
 )
 
-// rows is an array of rows that grows at its end and whose published part is copied before it is changed, chunk by
-// chunk, at most once between two publications. The spine of chunk pointers is copied with the first of them. So one
-// change among a million rows costs the copy of one chunk and of 2,000 pointers, and a bulk load copies nothing twice.
+// rows is an array of rows that grows at its end. Before a row that is part of a published view is changed, its chunk
+// is copied, at most once between two publications. The spine of chunk pointers is copied with the first chunk. So one
+// change among a million rows copies one chunk and 2,000 pointers, and a bulk load copies nothing twice.
 //
-// INVARIANT: memory that a published view can reach (rows below shown) is never written again.
+// INVARIANT: memory that a published view can reach (rows below publishedRows) is never written again.
 type rows[T any] struct {
 	frozen[T]
-	owned      []uint64 // By chunk: the edition that made it private to the writer.
-	spineOwned uint64
-	shown      uint32 // Rows that the last published view has.
+	owned      []uint64 // By chunk: the edition in which it was copied.
+	spineOwned uint64   // The edition in which the spine was copied.
+	shown      uint32   // Number of rows in the last published view.
 }
 
 // frozen is the part of rows that a view keeps.
@@ -26,12 +26,13 @@ type frozen[T any] struct {
 }
 
 const (
-	chunkBits = 9 // Chunk and spine are about equal in bytes at a million rows of 32 bytes.
+	chunkBits = 9 // With a million rows of 32 bytes, a chunk and the spine have about the same size.
 	chunkRows = 1 << chunkBits
 )
 
-// at returns row i. Written as an index into the chunk, the compiler would first test the chunk's pointer by reading its first
-// byte: a line that nobody needs, from memory, for every row. The spine holds no nil pointer.
+// at returns row i. It computes the address because for an index into the chunk the compiler would first read the
+// chunk's first byte as a nil check, which loads an unneeded cache line for every row. The spine contains no nil
+// pointer.
 func (f *frozen[T]) at(i uint32) *T {
 	var row T
 	return (*T)(unsafe.Add(unsafe.Pointer(f.spine[i>>chunkBits]), uintptr(i%chunkRows)*unsafe.Sizeof(row)))
@@ -48,7 +49,7 @@ func (r *rows[T]) add() uint32 {
 	return i
 }
 
-// edit returns row i for writing. The pointer is good until the next publication.
+// edit returns row i for writing. OWNERSHIP: the pointer is valid until the next publication.
 func (r *rows[T]) edit(i uint32, edition uint64) *T {
 	chunk := i >> chunkBits
 	if i < r.shown && r.owned[chunk] != edition {
@@ -63,24 +64,24 @@ func (r *rows[T]) edit(i uint32, edition uint64) *T {
 	return r.at(i)
 }
 
-// freeze returns what the next view keeps. The caller then begins a new edition.
+// freeze returns the part that the next view keeps. REQUIRES: the caller then begins a new edition.
 func (r *rows[T]) freeze() frozen[T] {
 	r.shown = r.count
 	return r.frozen
 }
 
-// ProductRow is one interned product id. Rows are added when an id is first mentioned, by a product, a bid or a trigger,
-// and are never removed.
+// ProductRow is one interned product id. A row is added when a product, bid or trigger first mentions the id, and is
+// never removed.
 type ProductRow struct {
 	Quality     uint32 // In units of 1/QualityOne.
-	Bids        uint32 // How many bids target the product.
-	Campaign    uint32 // Of the first of them, 0 without one: so that its row need not wait for the bid's.
-	block       uint32 // The first of them in the bid arena.
-	details     uint32 // Categories and metadata in the word arena, 0 none.
-	key         uint32 // The id in the byte arena.
+	Bids        uint32 // Number of bids that target the product.
+	Campaign    uint32 // Campaign row of the first bid, 0 without bids. It allows loading that row before the bid is loaded.
+	block       uint32 // Number of the block of bids in the bid arena.
+	details     uint32 // Reference to categories and metadata in the word arena, 0 for none.
+	key         uint32 // Reference to the id in the byte arena.
 	keyLen      uint16
 	Marketplace uint16
-	room        uint16 // Free rows behind the bids.
+	room        uint16 // Number of free rows behind the bids.
 	Flags       ProductFlags
 	_           byte
 }
@@ -90,41 +91,41 @@ type ProductFlags uint8
 
 // The product flags.
 const (
-	ProductKnown   ProductFlags = 1 << iota // It is in the catalog.
-	ProductActive                           // It is in the catalog and active.
-	ProductClean                            // Its id needs no JSON escaping.
-	productListed                           // It stands in the member lists of its categories.
-	productOffered                          // It has had a bid; its table entry says so too.
+	ProductKnown   ProductFlags = 1 << iota // The product is in the catalog.
+	ProductActive                           // The product is in the catalog and active.
+	ProductClean                            // The id needs no JSON escaping.
+	productListed                           // The product is in the member lists of its categories.
+	productOffered                          // The product has had a bid; its table entry has the mark hadBid.
 )
 
 // BidRow is one bid, in the block of the product that it targets or of the place where it is shown.
 type BidRow struct {
-	Amount   int64 // Micros per charged unit (1,000 impressions for CPM).
-	Campaign uint32
-	Ordinal  uint32 // In the raft group.
+	Amount   int64  // Micros per charged unit (1,000 impressions for CPM).
+	Campaign uint32 // Row of the campaign.
+	Ordinal  uint32 // Ordinal in the Raft group.
 	Terms    Terms
-	Ad       uint32 // What a banner or sponsored brand shows; 0 for a listing.
+	Ad       uint32 // Number of the creative of a banner or sponsored brand; 0 for a listing.
 }
 
-// Terms packs when a bid competes: flags, and where its location and further triggers lie.
+// Terms packs the conditions under which a bid competes: flags, and a reference to its location and further triggers.
 type Terms uint32
 
-// The flags of Terms. The low 28 bits are the place of the bid's predicate in the view, 0 none.
+// The flags of Terms. The low 28 bits refer to the bid's predicate (View.Predicate), 0 for none.
 const (
 	BidActive            Terms = 1 << (28 + iota)
-	TriggerNone                // The bid has no trigger: it matches whatever its target is allowed in.
-	TriggerOwn                 // A product trigger on the target itself.
-	TriggerOwnCategories       // A categories trigger from the target itself.
+	TriggerNone                // The bid has no trigger, so it matches every request that allows its target.
+	TriggerOwn                 // The bid has a product trigger on its own target.
+	TriggerOwnCategories       // The bid has a categories trigger with its own target.
 
 	predicateMask Terms = 1<<28 - 1
 )
 
-// CampaignRow is what a gate needs of a campaign.
+// CampaignRow is what the gates of auctions read of a campaign.
 type CampaignRow struct {
 	StartMillis int64
 	EndMillis   int64 // math.MaxInt64 when the campaign has no end.
 	Vendor      uint32
-	Ordinal     uint32 // In the raft group.
+	Ordinal     uint32 // Ordinal in the Raft group.
 	Marketplace uint16
 	Group       uint16
 	Shard       uint8
@@ -140,16 +141,17 @@ type CampaignFlags uint8
 const (
 	CampaignActive   CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
 	CampaignApproved                           // Passed review.
-	CampaignTermed                             // Has CampaignTerms.
-	CampaignCounted                            // Not terminated and not supposed; see Usage.
+	CampaignTermed                             // The campaign has CampaignTerms.
+	CampaignCounted                            // Counted in Usage: not terminated, and not the campaign of a WhatIf.
 )
 
 // categoryRow is one interned category id.
 type categoryRow struct {
-	// members are the products with bids that name this category itself; stale and repeated ones are possible.
+	// members are the products with bids that name this category itself; some entries may be stale or repeated.
 	members []uint32
-	parent  uint32 // noCategory without one.
-	// The categories of the subtree stand at positions from up to before to of the view's walk. Empty when unknown.
+	parent  uint32 // noCategory at a root.
+	// The categories of the subtree have the positions [from, to) of the view's walk; from equals to for an unknown
+	// category.
 	from, to    uint32
 	key         uint32
 	keyLen      uint16
@@ -160,15 +162,15 @@ type categoryRow struct {
 
 const noCategory = ^uint32(0)
 
-// labelRow is one location, its text without case.
+// locationRow is one location; its text is case-folded.
 type labelRow struct {
 	hash   uint64
-	cell   h3.Cell // 0 when the text is no cell.
+	cell   h3.Cell // 0 when the text is not an H3 cell.
 	key    uint32
 	keyLen uint16
 }
 
-// The build fails when a row grows: ten million bids are 240 MB of bid rows.
+// The build fails when the size of a row changes, because ten million bids are already 240 MB of bid rows.
 const (
 	_ = -(unsafe.Sizeof(ProductRow{}) ^ 32)
 	_ = -(unsafe.Sizeof(BidRow{}) ^ 24)

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// segments are the user segments: each a set of keyed user hashes, replaced as a whole. Segments are named by campaigns
-// before, or without, having users; then nobody is in them.
+// segments holds the user segments. Each is a set of keyed user hashes that is replaced as a whole. A campaign may name
+// a segment that has no users, or none yet; then no user is in it.
 type segments struct {
 	rows[segmentRow]
 	byKey map[string]uint32 // By marketplace and id.
 }
 
 type segmentRow struct {
-	users []uint64 // Ascending; never written after it was put here.
+	users []uint64 // Ascending. INVARIANT: the slice is never written after it is stored here.
 }
 
 func (s *segments) init() {
-	s.add() // Row 0 is no segment.
+	s.add() // Row 0 means no segment.
 	s.byKey = map[string]uint32{}
 }
 
@@ -30,7 +30,7 @@ func (m *Market) PutSegment(marketplace uint16, id string, users []uint64) {
 	m.dirty = true
 }
 
-// DeleteSegment forgets the users of a segment.
+// DeleteSegment removes the users of a segment.
 func (m *Market) DeleteSegment(marketplace uint16, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +59,7 @@ func (m *Market) dropSegments() {
 	}
 }
 
-// InSegment reports whether a user is in a segment: a binary search, some twenty steps in the largest.
+// InSegment reports whether a user is in a segment. It is a binary search of at most twenty steps.
 func (v *View) InSegment(segment uint32, user uint64) bool {
 	_, found := slices.BinarySearch(v.segments.at(segment).users, user)
 	return found

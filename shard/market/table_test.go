@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// find returns the entries that a probe yields, without their marks.
+// find returns the ordinals that a probe returns, and whether one has the bit hashCollision.
 func (t *table) find(hash uint64) (found []uint32, twins bool) {
 	for p := t.probe(hash); ; {
 		entry, ok := t.next(&p)
@@ -18,9 +18,10 @@ func (t *table) find(hash uint64) (found []uint32, twins bool) {
 	}
 }
 
-// Whatever was inserted is found, by its full hash alone if no other looks the same, and the quick test lets it through.
+// Every inserted entry is found, by its full hash alone unless another one is indistinguishable, and MayContain accepts
+// it.
 func TestTableFinds(t *testing.T) {
-	for _, bits := range []uint64{0, 3, 1<<24 | 7, 0xff000000000000ff, ^uint64(0)} { // Bits of the hash that differ at all.
+	for _, bits := range []uint64{0, 3, 1<<24 | 7, 0xff000000000000ff, ^uint64(0)} { // The bits in which the hashes differ.
 		r := rand.New(rand.NewPCG(1, bits))
 		table := newTable(bucketsMin)
 		hashes := map[uint32]uint64{}
@@ -49,7 +50,7 @@ func TestTableFinds(t *testing.T) {
 	}
 }
 
-// Nearly all foreign hashes are ruled out by their tags.
+// Nearly all hashes that were not inserted are ruled out by their tags.
 func TestTableRulesOut(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	table := newTable(1024)
@@ -81,12 +82,12 @@ func TestTableOffer(t *testing.T) {
 			break
 		}
 		if got := entry&offered != 0; got != (entry&ordinalMask == 13) {
-			t.Errorf("entry %d offered: %v", entry&ordinalMask, got)
+			t.Errorf("entry %d has had a bid: %v", entry&ordinalMask, got)
 		}
 	}
 }
 
-// A prefetch gives no result to look at: it must read no hash beyond the last, whatever that points to, and change nothing.
+// A prefetch has no observable result. It must not read beyond the last hash, and must change nothing.
 func TestPrefetchChangesNothing(t *testing.T) {
 	table := newTable(bucketsMin)
 	hashes := make([]uint64, 64)

@@ -5,15 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// CampaignTerms are the further terms of a campaign. Most have none, so they stand apart from the rows, which every bid
-// reads. A value never changes once it is in a view.
+// CampaignTerms holds the targeting of a campaign: segments, schedule, frequency caps and products. Most campaigns have
+// none, so it is stored apart from CampaignRow, which is read for every bid. A value never changes once it is in a
+// view.
 type CampaignTerms struct {
-	Include     []uint32 // Segments: the user must be in one, unless there are none.
-	Exclude     []uint32 // Segments: the user must be in none.
+	Include     []uint32 // Segments. The user must be in one of them; empty: all users.
+	Exclude     []uint32 // Segments. The user must be in none of them.
 	Multipliers []SegmentFactor
-	Schedule    []uint16 // By local hour of the week, in units of 1/ScheduleOne; nil: as bid at all hours.
+	Schedule    []uint16 // By local hour of the week, in units of 1/ScheduleOne; nil: the bid is unchanged at all hours.
 	Caps        []Cap
-	Products    []uint32 // Rows of productIds.
+	Products    []uint32 // Rows of the campaign's productIds.
 }
 
 // SegmentFactor is a multiplier for the users of a segment.
@@ -50,27 +51,29 @@ func (m *Market) setTerms(i uint32, c *Campaign) bool {
 	return true
 }
 
-// Terms returns the further terms of a campaign. REQUIRES: its row has CampaignTermed.
+// Terms returns the targeting of a campaign. REQUIRES: its row has the flag CampaignHasTerms.
 func (v *View) Terms(campaign uint32) *CampaignTerms { return *v.terms.at(campaign) }
 
-// Gate is what pacing lets through of a campaign, in one word that every auction reads: the high half is the probability
-// to compete in units of 1/2^32, all ones for always; the low half multiplies the bid, in units of 1/2^31. 0 stops the
-// campaign. It stays the same for the life of the process, as a Slot does, and stands at GateOpen until somebody stores.
+// PacingState is the pacing of a campaign, in one word that auctions read. The high half is the probability that the
+// campaign competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of
+// 1/2^31. 0 stops the campaign. Its address stays valid until the process ends. It is PacingOpen until the pacing
+// controller stores another value.
 type Gate struct{ atomic.Uint64 }
 
-// GateOpen lets every bid compete as it is.
+// PacingOpen lets every bid compete unchanged.
 const GateOpen = GateAlways<<32 | GateUnshaded
 
-// The halves of an open gate.
+// These are the two halves of PacingOpen.
 const (
 	GateAlways   = 1<<32 - 1
 	GateUnshaded = 1 << 31
 )
 
-// Gate returns a campaign's gate.
+// PacingState returns the pacing state of a campaign.
 func (v *View) Gate(campaign uint32) *Gate { return &v.Slot(campaign).gate }
 
-// GateOf returns the gate of a campaign by group and ordinal, nil when it was never put: for the controller of pacing.
+// PacingStateOf returns the pacing state of a campaign by group and ordinal, for the pacing controller. It returns nil
+// when PutCampaign was never called for the campaign.
 func (m *Market) GateOf(c *Campaign) *Gate {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,22 +8,22 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Marketplace is one tenant and its settings.
+// Marketplace is one marketplace and its settings.
 type Marketplace struct {
 	Ordinal          uint16 // 1 and up, never reused; 0 is no marketplace.
 	ID               ids.UUID
 	Name             string
 	Suspended        bool
-	CurrencyCode     string // ISO 4217.
-	CurrencyExponent uint8  // Digits of a minor unit, 0 to money.MaxExponent.
-	TimeZone         string // IANA name; resolved outside the engine.
-	Reserve          [ChargeTypes]money.Micros
-	PostPaid         bool // Billing mode post: the wallet does not gate auctions and may go below zero.
-	ApproveAssets    bool // New assets need no review.
-	ReviewCampaigns  bool // Campaigns that vendors make themselves start as pending.
+	CurrencyCode     string                    // ISO 4217.
+	CurrencyExponent uint8                     // Digits of a minor unit, 0 to money.MaxExponent.
+	TimeZone         string                    // IANA name; resolved outside the engine.
+	Reserve          [ChargeTypes]money.Micros // Reserve price by charge type.
+	PostPaid         bool                      // Billing mode post: the wallet does not gate auctions and may go below zero.
+	ApproveAssets    bool                      // New assets need no review.
+	ReviewCampaigns  bool                      // Campaigns that vendors make themselves start as pending.
 	ExternalDemand   ExternalDemand
-	H3               bool          // geoMode h3: locations are cells, and a bid's cell holds its descendants.
-	VendorMax        uint8         // Winners of one vendor in one auction; 0: no bound.
+	H3               bool          // geoMode h3: locations are H3 cells, and a bid's cell contains its descendants.
+	VendorMax        uint8         // Maximum number of winners of one vendor in one auction; 0: no limit.
 	Reserves         []ReserveRule // At most ReserveRulesMax.
 	CreatedMillis    int64
 	UpdatedMillis    int64
@@ -48,11 +48,12 @@ const (
 	ChargeTypes = 4
 )
 
-// Charged reports whether a win of the charge type is charged. A CPA win is not, because no command charges the purchase
-// that would pay for it: a CPA campaign would win for nothing, so it does not compete.
+// Charged reports whether a win of the charge type can be charged. A CPA win cannot, because no command charges the
+// purchase that would pay for it. A CPA campaign would win without ever being charged, so it does not compete.
 func (t ChargeType) Charged() bool { return t != CPA }
 
-// Vendor is a seller. Its account and default wallet follow from its id (ids.AccountOf).
+// Vendor is a seller. The ids of its account and default wallet follow from its id (ids.AccountOf,
+// ids.DefaultWalletOf).
 type Vendor struct {
 	ID            string // 1 to 255 characters, the marketplace's own.
 	Name          string
@@ -132,7 +133,8 @@ const (
 	FirstPrice
 )
 
-// Campaign is what a vendor runs: one budget, one wallet, many bids. Balances are not part of it; see Slot.
+// Campaign is an advertising campaign of a vendor, with one budget, one wallet and many bids. Its balances are not part
+// of it; see Balances.
 type Campaign struct {
 	ID              ids.UUID // Its shard equals the shard of the vendor's account.
 	Ordinal         uint32   // Within the raft group, from 1, never reused; part of the resolvedBidId.
@@ -159,8 +161,9 @@ type Campaign struct {
 	UpdatedMillis   int64
 	Products        []string // productIds of a banner or sponsored-brand campaign.
 	Segments        SegmentRules
-	// Schedule holds what a bid is worth in each local hour of the week, from Monday 00:00, in units of 1/ScheduleOne; 0
-	// rests. ScheduleHours values, or none: at all hours alike.
+	// Schedule holds the factor of the bids in each local hour of the week, from Monday 00:00, in units of 1/ScheduleOne.
+	// With 0 the campaign does not compete in that hour. It has ScheduleHours values, or none: bids are unchanged at all
+	// hours.
 	Schedule []uint16
 	Caps     []Cap  // Frequency restrictions in force, at most one of each type.
 	Document []byte // Further members as the management API stored them; opaque to the engine.
@@ -170,13 +173,13 @@ type Campaign struct {
 type Bid struct {
 	ID            ids.UUID
 	Ordinal       uint32 // Within the raft group, from 1, never reused; part of the resolvedBidId.
-	Target        string // Listing: a product id. Never changes.
+	Target        string // For listings a product id, otherwise what TargetType says. It never changes.
 	TargetType    TargetType
 	Amount        money.Micros
 	Active        bool
-	Deleted       bool      // A tombstone: kept so that late events can still be named.
-	Location      string    // Empty: everywhere. Compared without case; a cell in H3 mode.
-	Creative      *Creative // Banners and sponsored brands; nil for listings. Never changes.
+	Deleted       bool      // The bid is deleted. It is kept so that reports can name the target of late events.
+	Location      string    // Empty: everywhere. Compared case-insensitively; an H3 cell in H3 mode.
+	Creative      *Creative // Banners and sponsored brands; nil for listings. It never changes.
 	Triggers      []Trigger
 	CreatedMillis int64
 	UpdatedMillis int64
@@ -185,7 +188,7 @@ type Bid struct {
 // TriggerKind says what a trigger compares with.
 type TriggerKind uint8
 
-// The trigger kinds. A bid without triggers matches every request that its target is allowed in.
+// The trigger kinds. A bid without triggers matches every request that allows its target.
 const (
 	TriggerProduct    TriggerKind = iota // Value: a product id that must be among the request's products.
 	TriggerCategory                      // Value: a category id that must be a named category or an ancestor of one.
@@ -201,53 +204,55 @@ const (
 // IsKeyword reports whether the trigger compares with the search query.
 func (k TriggerKind) IsKeyword() bool { return k >= TriggerExact }
 
-// IsNegative reports whether the trigger excludes. A bid with negative triggers alone matches every other request.
+// IsNegative reports whether the trigger excludes the bid. A bid with only negative triggers matches all other
+// requests.
 func (k TriggerKind) IsNegative() bool { return k >= TriggerNotExact }
 
-// Trigger is one condition under which a bid competes, or of the negative kinds one under which it does not.
+// Trigger is one condition under which a bid competes or, for a negative kind, one under which it does not.
 type Trigger struct {
 	Kind  TriggerKind
-	Value string // Of a keyword: its words normalised and joined by single blanks (keyword.Normalize).
-	// Words are a keyword's words as the vendor sent them, for showing; auctions read Value.
+	Value string // For a keyword its words, normalised and joined by single blanks (keyword.Text).
+	// Words are the words of a keyword as the vendor sent them, for display. Auctions read Value.
 	Words []string
 }
 
-// Slot holds the balances of one campaign, and what every auction reads together with them, in one cache line that no other
-// campaign shares.
+// Balances holds the balances of one campaign, and what every auction reads together with them, in one cache line that
+// no other campaign shares.
 //
-// INVARIANT: only the applier of the campaign's raft group stores balances and rates; auctions only load.
+// INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
 type Slot struct {
 	Left   atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
 	Wallet atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
 	gate   Gate
-	id     [ids.TextLen]byte // The campaign's, as text. It never changes.
-	// Click is the predicted rate of clicks of an impression, in units of 1/2^32, below half of them; 0: nothing is known.
+	id     [ids.TextLen]byte // The campaign's id as text. It never changes.
+	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
 	Click atomic.Uint32
 }
 
-const _ = -(unsafe.Sizeof(Slot{}) ^ 64) // The build fails when a slot is not one cache line.
+const _ = -(unsafe.Sizeof(Slot{}) ^ 64) // The build fails when the size is not one cache line.
 
-// Feed receives what auctions must know from the replicated machines. Calls of one raft group come from one goroutine;
+// Feed receives from the replicated machines what auctions read. The calls of one Raft group come from one goroutine;
 // different groups may call at the same time. Nothing fed is visible to auctions before Publish.
-// OWNERSHIP: arguments are only borrowed; the implementation copies what it keeps.
+// OWNERSHIP: arguments are borrowed for the call; the implementation copies what it keeps.
 type Feed interface {
 	PutMarketplace(m *Marketplace)
 	PutCategory(marketplace uint16, c *Category)
 	DeleteCategory(marketplace uint16, id string)
 	PutProduct(marketplace uint16, p *Product)
 	DeleteProduct(marketplace uint16, id string)
-	// PutCampaign adds or replaces a campaign and returns its Slot, which stays the same for the life of the Feed.
+	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address.
 	PutCampaign(c *Campaign) *Slot
-	// PutBid adds or replaces a bid. REQUIRES: its campaign was put before. A Deleted bid leaves the auctions.
+	// PutBid adds or replaces a bid, or removes it if it is Deleted. REQUIRES: PutCampaign was called for its campaign.
 	PutBid(c *Campaign, b *Bid)
-	// Met tells of an interaction that was counted, of a campaign with caps. It is not part of a state: after Load, what was
-	// told before is unknown.
+	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of
+	// the replicated state: a Load does not report earlier ones again.
 	Met(c *Campaign, x *Meeting)
-	// PutSegment replaces the users of a segment, keyed hashes that ascend without repeats; DeleteSegment forgets them.
+	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes
+	// them.
 	PutSegment(marketplace uint16, id string, users []uint64)
 	DeleteSegment(marketplace uint16, id string)
-	// Reset forgets the campaigns and bids of a data group, and with meta also the marketplaces, the catalog and the segments, before
-	// the group is loaded anew after a snapshot was installed.
+	// Reset removes the campaigns and bids of a group and, with meta, also the marketplaces, the catalog and the segments.
+	// It is called before a group is loaded, also after the installation of a snapshot.
 	Reset(g ids.Group, meta bool)
 	// Publish makes everything fed so far visible to the auctions that start after it returns.
 	Publish()

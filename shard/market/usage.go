@@ -2,19 +2,20 @@ package market
 
 import "encoding/binary"
 
-// Usage is how many campaigns, bids and products there are: of a marketplace, or the campaigns and bids of one vendor.
-// Terminated campaigns and their bids are not counted, because they cost an auction nothing. Products belong to the
-// marketplace, so a vendor has none.
+// Usage counts the campaigns, bids and products of a marketplace, or the campaigns and bids of one vendor. Terminated
+// campaigns and their bids are not counted, because they do not slow down auctions. Products belong to the marketplace,
+// so a vendor has none.
 type Usage struct{ Campaigns, Bids, Products int }
 
-// usage counts what is in the market, as it is fed: a question costs two look-ups, whatever the size of the market.
+// usage keeps the counts up to date as the market is fed, so that a query takes two look-ups, whatever the size of the
+// market.
 type usage struct {
 	ofMarketplace map[uint16]*Usage
 	ofVendor      map[uint32]*Usage // By the vendor's row.
 	bids          []int32           // By campaign row.
 }
 
-// Usage returns what a marketplace has, and what one vendor of it has.
+// Usage returns the counts of a marketplace, and those of one of its vendors.
 func (m *Market) Usage(marketplace uint16, vendorID string) (whole, own Usage) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -45,7 +46,7 @@ func entryOf[K comparable](all *map[K]*Usage, key K) *Usage {
 	return x
 }
 
-// countCampaign follows a campaign whose flags change.
+// countCampaign updates the counts for a campaign whose flags change.
 func (m *Market) countCampaign(i uint32, row *CampaignRow, before, after CampaignFlags) {
 	by := 0
 	switch {
@@ -63,7 +64,7 @@ func (m *Market) countCampaign(i uint32, row *CampaignRow, before, after Campaig
 	}
 }
 
-// countBid follows a bid that comes or goes.
+// countBid updates the counts for a bid that is added (by is 1) or removed (-1).
 func (m *Market) countBid(campaign uint32, by int32) {
 	row := m.campaigns.at(campaign)
 	m.usage.grow(campaign)
@@ -74,7 +75,7 @@ func (m *Market) countBid(campaign uint32, by int32) {
 	}
 }
 
-// countProduct follows a product whose flags change.
+// countProduct updates the counts for a product whose flags change.
 func (m *Market) countProduct(marketplace uint16, before, after ProductFlags) {
 	switch {
 	case before&ProductKnown == 0 && after&ProductKnown != 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestUsage: whatever is fed in whatever order, the counts are those of a second book that is kept as plain sets.
+// TestUsage compares the counts, after random feeding, with those of plain sets.
 func TestUsage(t *testing.T) {
 	type place struct{ campaign, ordinal uint32 }
 	for seed := range uint64(20) {

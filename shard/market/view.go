@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// View is the market at one moment. It never changes; any number of goroutines may read it.
+// View is the immutable state of the market at one publication. Any number of goroutines may read it.
 // OWNERSHIP: what its methods return aliases the view and must not be written.
 type View struct {
 	edition       uint64
@@ -53,23 +53,25 @@ func (v *View) Marketplace(ordinal uint16) *Marketplace {
 	return &v.markets[ordinal].Marketplace
 }
 
-// OwnDemand returns the demandSource value of own winners. REQUIRES: the marketplace exists.
+// OwnDemand returns the demandSource value of winners that are not external. REQUIRES: the marketplace exists.
 func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownDemand }
 
-// Products returns what rules out nearly all hashes of ids that nobody mentioned.
+// ProductFilter returns the filter that rules out nearly all hashes of unknown product ids.
 func (v *View) Products() Sieve { return v.productTable.Sieve }
 
-// Product returns the row of the product id with the hash. Neither the id nor the marketplace is compared, except where two
-// interned ids cannot be told apart by their hashes: the caller confirms what matters, and wrong rows are as rare as equal
-// 60-bit hashes. So it reads no row, and a loop over many ids overlaps the cache misses of their entries. With
-// onlyOffered, products that never had a bid may be reported as absent.
-func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyOffered bool) (row uint32, ok bool) {
+// Product returns the row of a product id with the given hash. It compares neither the id nor the marketplace, except
+// where two interned ids have the same bits of their hashes in the table. So a wrong row is as rare as two equal 60-bit
+// hashes.
+// REQUIRES: the caller confirms with IsProduct where a wrong row would matter. Because Product reads no row, a loop
+// over many ids overlaps the cache misses of their entries. With onlyWithBids, products that never had a bid may be
+// reported as absent.
+func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyWithBids bool) (row uint32, ok bool) {
 	t := v.productTable
 	p := t.probe(hash)
 	entry, ok := t.next(&p)
 	if ok && entry&twin == 0 {
 		row = entry & ordinalMask
-		return row, row < v.products.count && (!onlyOffered || entry&offered != 0)
+		return row, row < v.products.count && (!onlyWithBids || entry&offered != 0)
 	}
 	for ; ok; entry, ok = t.next(&p) {
 		if row = entry & ordinalMask; row < v.products.count && v.IsProduct(row, marketplace, text) {
@@ -79,19 +81,19 @@ func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyOffered
 	return 0, false
 }
 
-// InCatalog reports whether a marketplace's catalog has a product.
+// InCatalog reports whether the catalog of a marketplace contains a product.
 func (v *View) InCatalog(marketplace uint16, id []byte) bool {
 	row, ok := v.Product(marketplace, v.hash(seedOf(v.seed, marketplace), id), id, false)
 	return ok && v.IsProduct(row, marketplace, id) && v.products.at(row).Flags&ProductKnown != 0
 }
 
-// HashOf returns the hash of a product's id as a request has it.
+// HashOf returns the hash of a product's id under the seed of its marketplace, as in a request.
 func (v *View) HashOf(row uint32) uint64 {
 	r := v.products.at(row)
 	return v.hash(seedOf(v.seed, r.Marketplace), v.Key(r))
 }
 
-// IsProduct reports whether a row is the product of that marketplace and id.
+// IsProduct reports whether a row is the product with that id in that marketplace.
 func (v *View) IsProduct(row uint32, marketplace uint16, text []byte) bool {
 	r := v.products.at(row)
 	return r.Marketplace == marketplace && bytes.Equal(textAt(v.texts, r.key, r.keyLen), text)
@@ -117,7 +119,7 @@ func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
 	return &v.Slot(row).id
 }
 
-// HasAttribute reports whether a product's metadata has the "key:value" of that hash.
+// HasAttribute reports whether a product's metadata contains the "key:value" with that hash.
 func (v *View) HasAttribute(r *ProductRow, hash uint64) bool {
 	detail := wordsAt(v.details, r.details)
 	if len(detail) == 0 {
@@ -127,7 +129,7 @@ func (v *View) HasAttribute(r *ProductRow, hash uint64) bool {
 	return hasHash(detail[from:from+2*detail[from-1]], hash)
 }
 
-// HasPromotion reports whether a product's metadata names the promotion of that hash.
+// HasPromotion reports whether a product's metadata contains the promotion with that hash.
 func (v *View) HasPromotion(r *ProductRow, hash uint64) bool {
 	detail := wordsAt(v.details, r.details)
 	if len(detail) == 0 {
@@ -146,9 +148,9 @@ func hasHash(words []uint32, hash uint64) bool {
 	return false
 }
 
-// Predicate returns the location of a bid, 0 for everywhere, and its triggers beyond those that its flags say: pairs of
-// kind and row (of a category for TriggerCategory, else of a product).
-func (v *View) Predicate(t Terms) (label uint32, triggers []uint32) {
+// Predicate returns the location of a bid, 0 for everywhere, and the triggers that its flags do not express: pairs of a
+// TriggerKind and the row of a category, product or keyword.
+func (v *View) Predicate(t Terms) (location uint32, triggers []uint32) {
 	list := wordsAt(v.predicates, uint32(t&predicateMask))
 	if len(list) == 0 {
 		return 0, nil
@@ -156,20 +158,20 @@ func (v *View) Predicate(t Terms) (label uint32, triggers []uint32) {
 	return list[0], list[1:]
 }
 
-// IsLocation reports whether a label is the location of that hash and text, ignoring case.
-func (v *View) IsLocation(label uint32, hash uint64, text []byte) bool {
-	r := v.labels.at(label)
+// IsLocation reports whether a location has that hash and text, ignoring case.
+func (v *View) IsLocation(location uint32, hash uint64, text []byte) bool {
+	r := v.labels.at(location)
 	return r.hash == hash && bytes.EqualFold(textAt(v.texts, r.key, r.keyLen), text)
 }
 
-// Holds reports whether a label is a cell that is or contains the given one.
-func (v *View) Holds(label uint32, cell h3.Cell) bool {
-	own := v.labels.at(label).cell
+// LocationContains reports whether a location is an H3 cell that equals or contains the given cell.
+func (v *View) Holds(location uint32, cell h3.Cell) bool {
+	own := v.labels.at(location).cell
 	return own != 0 && own.Contains(cell)
 }
 
 // Floors returns the reserve rules of a marketplace. REQUIRES: the marketplace exists.
 func (v *View) Floors(marketplace uint16) []Floor { return v.markets[marketplace].floors }
 
-// HasKeywords reports whether any bid has a keyword.
+// HasKeywords reports whether any bid has, or had, a keyword.
 func (v *View) HasKeywords() bool { return v.words.count > 0 }

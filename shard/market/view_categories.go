@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Subtree is a category together with its descendants: a run of positions of the view's walk. It is empty for a category
-// that the catalog does not have.
+// Subtree is a category with its descendants, as the range of positions [From, To) of the view's depth-first walk. The
+// range is empty for a category that is not in the catalog.
 type Subtree struct {
 	Category uint32
 	From, To uint32
 }
 
-// Subtree returns the category with that id, and false when nobody mentioned it.
+// Subtree returns the category with that id, and false when no product, bid, rule or category has mentioned it.
 func (v *View) Subtree(marketplace uint16, hash uint64, text []byte) (Subtree, bool) {
 	t := v.categoryTable
 	for p := t.probe(hash); ; {
@@ -29,13 +29,13 @@ func (v *View) Subtree(marketplace uint16, hash uint64, text []byte) (Subtree, b
 	}
 }
 
-// IsOrHolds reports whether a category is the root of s or one of its ancestors.
+// IsOrContains reports whether a category is the root of s or one of its ancestors.
 func (v *View) IsOrHolds(category uint32, s Subtree) bool {
 	r := v.categories.at(category)
 	return category == s.Category || s.From < s.To && r.from <= s.From && s.From < r.to
 }
 
-// In reports whether a product is in the subtree.
+// InSubtree reports whether a product is in a category of the subtree.
 func (v *View) In(r *ProductRow, s Subtree) bool {
 	for _, i := range categoriesIn(wordsAt(v.details, r.details)) {
 		c := v.categories.at(i)
@@ -46,7 +46,7 @@ func (v *View) In(r *ProductRow, s Subtree) bool {
 	return false
 }
 
-// Size is about how many products with bids a subtree has; no less, unless 0.
+// SubtreeSize returns an upper bound of the number of products with bids in a subtree.
 func (v *View) Size(s Subtree) int {
 	n := 0
 	for _, i := range v.walk[s.From:s.To] {
@@ -55,8 +55,8 @@ func (v *View) Size(s Subtree) int {
 	return n
 }
 
-// Members returns the products with bids that name the category at a position of the walk. Some have left since, some
-// come twice; In tells.
+// CategoryMembers returns the products with bids that name the category at a position of the walk. Some entries are
+// stale or repeated; InSubtree decides.
 func (v *View) Members(position uint32) []uint32 { return v.categories.at(v.walk[position]).members }
 
 // FloorTree returns the category of a reserve rule that has one, with its descendants.
@@ -65,13 +65,15 @@ func (v *View) FloorTree(f *Floor) Subtree {
 	return Subtree{Category: f.category, From: r.from, To: r.to}
 }
 
-// Travel is a kind of travel at a site: the pseudo categories of catalog.go. A category that no product has is noCategory.
+// Travel is a kind of travel at a site, as the pseudo categories of travelKeys. A category that no product names is
+// noCategory.
 type Travel struct {
 	kind, anySite, site uint32
 	known               bool
 }
 
-// Travel looks up a kind ("hotels", "flights") and a site, and returns the scratch that keys were made in.
+// Travel looks up a kind of travel ("hotels", "flights") and a site. It builds keys in scratch and returns that memory
+// as key, for reuse.
 func (v *View) Travel(scratch []byte, marketplace uint16, kind string, site []byte) (t Travel, key []byte) {
 	find := func() uint32 {
 		if tree, ok := v.Subtree(marketplace, v.hash(seedOf(v.seed, marketplace), key), key); ok {
@@ -89,7 +91,8 @@ func (v *View) Travel(scratch []byte, marketplace uint16, kind string, site []by
 	return t, key
 }
 
-// TravelMembers returns the products with bids of a kind of travel. Some have left since, some come twice; IsTravel tells.
+// TravelMembers returns the products with bids of a kind of travel. Some entries are stale or repeated; IsTravel
+// decides.
 func (v *View) TravelMembers(t Travel) []uint32 {
 	if !t.known {
 		return nil
@@ -97,7 +100,7 @@ func (v *View) TravelMembers(t Travel) []uint32 {
 	return v.categories.at(t.kind).members
 }
 
-// IsTravel reports whether a product is of the kind, and of the site if it has one.
+// IsTravel reports whether a product is of the kind of travel and, if the product has a site, of the site.
 func (v *View) IsTravel(r *ProductRow, t Travel) bool {
 	in := categoriesIn(wordsAt(v.details, r.details))
 	return slices.Contains(in, t.kind) && (!slices.Contains(in, t.anySite) || slices.Contains(in, t.site))

@@ -8,12 +8,12 @@ import (
 // DecimalLenMax is the longest decimal text that is read.
 const DecimalLenMax = 32 // BOUND: the interface's bound on a number; so a decimal fits on the stack.
 
-// ErrSyntax is returned for a text that is no JSON number, or is longer than DecimalLenMax.
+// ErrSyntax is returned for a text that is not a JSON number or is longer than DecimalLenMax.
 var ErrSyntax = errors.New("not a decimal number of at most 32 characters")
 
-// ParseDecimal reads an amount in major units, written as a JSON number (12, 12.5, 1.25e1), into micro-units. What is finer
-// than a micro-unit is rounded half to even; nothing else is lost, because the digits never pass through a float. The
-// error is ErrSyntax, or ErrRange outside ±MaxMicros.
+// ParseDecimal converts an amount in major units, written as a JSON number (12, 12.5, 1.25e1), to micro-units. Digits
+// beyond a micro-unit are rounded half to even. The conversion is otherwise exact, because it uses no float. It returns
+// ErrSyntax, or ErrRange for an amount outside ±MaxMicros.
 func ParseDecimal[Text ~string | ~[]byte](text Text) (Micros, error) {
 	var d decimal
 	if !read(&d, text) {
@@ -22,9 +22,9 @@ func ParseDecimal[Text ~string | ~[]byte](text Text) (Micros, error) {
 	return d.micros()
 }
 
-// ParseFraction reads a JSON number from 0 to 1 into units of 2^-shift, rounded half to even. REQUIRES: shift is at most 30.
-// It serves factors of amounts, such as quality scores: those are fixed-point for the same reason that amounts are. The
-// error is ErrSyntax, or ErrRange outside 0 to 1; the range is checked before rounding.
+// ParseFraction converts a JSON number from 0 to 1 to units of 2^-shift, rounded half to even. It is for factors of
+// amounts, such as quality scores, which are fixed-point for the same reason as amounts. It returns ErrSyntax, or
+// ErrRange for a number outside 0 to 1; the range is checked before rounding. REQUIRES: shift is at most 30.
 func ParseFraction[Text ~string | ~[]byte](text Text, shift uint) (uint32, error) {
 	var d decimal
 	if !read(&d, text) {
@@ -35,7 +35,7 @@ func ParseFraction[Text ~string | ~[]byte](text Text, shift uint) (uint32, error
 
 // decimal is a number exactly as it was written: ±0.d₁d₂…dₙ × 10^point.
 //
-// INVARIANT: d₁ and dₙ are not 0, so that n == 0 is zero and a comparison with 1 needs no arithmetic.
+// INVARIANT: d₁ and dₙ are not 0. So n == 0 means zero, and a comparison with 1 needs no arithmetic.
 type decimal struct {
 	digits   [DecimalLenMax]byte // 0 to 9, not ASCII.
 	n        int
@@ -43,7 +43,7 @@ type decimal struct {
 	negative bool
 }
 
-// read fills d, which is zero, from a JSON number, and reports whether text is one.
+// read sets d from a JSON number and reports whether text is one. REQUIRES: d is zero.
 func read[Text ~string | ~[]byte](d *decimal, text Text) bool {
 	if len(text) > DecimalLenMax {
 		return false
@@ -96,7 +96,8 @@ func (d *decimal) push(c byte) {
 	d.n++
 }
 
-// exponentMax is where an exponent saturates: far beyond it every number is out of range, or rounds to zero.
+// exponentMax is the value at which an exponent saturates. With such an exponent every number is out of range or rounds
+// to zero.
 const exponentMax = 1_000
 
 func readExponent[Text ~string | ~[]byte](text Text) (exponent int, ok bool) {
@@ -122,7 +123,7 @@ func isDigit(c byte) bool { return c-'0' <= 9 }
 // microsDigits is the number of decimal digits that micro-units have after the point of the major unit.
 const microsDigits = 6
 
-// micros rounds at the digit of the micro-unit.
+// micros returns the number in micro-units, rounded half to even, or ErrRange.
 func (d *decimal) micros() (Micros, error) {
 	keep := d.point + microsDigits // Digits before the cut.
 	if d.n == 0 || keep < 0 {
@@ -150,7 +151,8 @@ func (d *decimal) micros() (Micros, error) {
 	return Micros(m), nil //nolint:gosec // m is at most MaxMicros.
 }
 
-// roundsUp reports whether cutting after keep digits rounds away from zero, half to even.
+// roundsUp reports whether rounding half to even after keep digits goes away from zero. odd says that the last kept
+// digit is odd.
 func (d *decimal) roundsUp(keep int, odd bool) bool {
 	if keep >= d.n || d.digits[keep] < 5 {
 		return false
@@ -158,9 +160,10 @@ func (d *decimal) roundsUp(keep int, odd bool) bool {
 	return d.digits[keep] > 5 || keep+1 < d.n || odd // dₙ is not 0, so a digit behind the 5 breaks the tie.
 }
 
-// fraction returns the number in units of 2^-shift. Its bits are found as on paper: double the digits, and what is carried
-// over the point is the next bit. That is exact for any number of digits; the numbers that real clients send have few, and
-// take one multiplication and one division of 128 bits.
+// fraction returns the number in units of 2^-shift, rounded half to even, or ErrRange. It computes one bit after the
+// other by doubling the decimal digits: the carry over the point is the next bit. That is exact for any number of
+// digits. The numbers that real clients send have few digits, for which fractionShort needs one 128-bit multiplication
+// and division.
 func (d *decimal) fraction(shift uint) (uint32, error) {
 	switch {
 	case d.n == 0:
@@ -175,15 +178,15 @@ func (d *decimal) fraction(shift uint) (uint32, error) {
 	if d.n-d.point <= 18 {
 		return d.fractionShort(shift), nil
 	}
-	var paper [DecimalLenMax + 10]byte
-	n := copy(paper[-d.point:], d.digits[:d.n]) - d.point
+	var digits [DecimalLenMax + 10]byte
+	n := copy(digits[-d.point:], d.digits[:d.n]) - d.point
 	var m uint32
 	for range shift {
-		m = m<<1 | uint32(double(paper[:n]))
+		m = m<<1 | uint32(double(digits[:n]))
 	}
-	half := double(paper[:n])
+	half := double(digits[:n])
 	rest := byte(0)
-	for _, digit := range paper[:n] {
+	for _, digit := range digits[:n] {
 		rest |= digit
 	}
 	if half == 1 && (rest != 0 || m&1 == 1) {
@@ -209,7 +212,7 @@ func (d *decimal) fractionShort(shift uint) uint32 {
 	return uint32(m) //nolint:gosec // at most 2^30.
 }
 
-// double doubles 0.d₁d₂… in place and returns what is carried over the point, 0 or 1.
+// double doubles the number 0.d₁d₂… in place and returns the carry over the point, 0 or 1.
 func double(digits []byte) (carry byte) {
 	for i := len(digits) - 1; i >= 0; i-- {
 		twice := 2*digits[i] + carry

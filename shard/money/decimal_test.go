@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// roundHalfEven is the second opinion: the nearest integer to r, of two equally near ones the even.
+// roundHalfEven returns the integer nearest to r; of two equally near ones, the even one.
 func roundHalfEven(r *big.Rat) *big.Int {
 	floor := new(big.Int).Div(r.Num(), r.Denom()) // Euclidean, and Denom is positive: the floor.
 	rest := new(big.Rat).Sub(r, new(big.Rat).SetInt(floor))

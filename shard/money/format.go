@@ -2,7 +2,8 @@ package money
 
 import "strconv"
 
-// AppendDecimal appends the amount in major units as a JSON number, exactly and without needless zeros: 12.95, -0.000001.
+// AppendDecimal appends the amount in major units as a JSON number, exactly and without trailing zeros: 12.95,
+// -0.000001.
 func AppendDecimal(dst []byte, m Micros) []byte {
 	if m < 0 {
 		dst = append(dst, '-')
@@ -10,11 +11,11 @@ func AppendDecimal(dst []byte, m Micros) []byte {
 	return appendFixed(dst, magnitude(int64(m)), uint64(PerMajor))
 }
 
-// Minor returns the amount in minor units of a currency, rounded half up, as reports print it (adSpent).
+// Minor returns the amount in minor units of a currency, rounded half up, as in the report member adSpent.
 func Minor(m Micros, exponent uint8) int64 {
 	per := int64(PerMinor(exponent))
 	units, rest := int64(m)/per, int64(m)%per
-	if rest < 0 { // Floor, so that half always goes up.
+	if rest < 0 { // Use the floor, so that half is always rounded up.
 		units, rest = units-1, rest+per
 	}
 	if 2*rest >= per {
@@ -23,9 +24,10 @@ func Minor(m Micros, exponent uint8) int64 {
 	return units
 }
 
-// AppendMinorDecimal appends the amount in minor units with at most four decimals (adSpentDecimal): exact for currencies with
-// two or more digits of minor units, where a micro-unit is no finer than that. For currencies with fewer, what is finer is cut
-// off towards zero; cut, not rounded, so that rounding the text of a charge half up gives the integer of Minor.
+// AppendMinorDecimal appends the amount in minor units with at most four decimals, as in the report member
+// adSpentDecimal. It is exact for currencies with an exponent of two or more, where four decimals of the minor unit
+// reach the micro-unit. For other currencies further digits are truncated and not rounded, so that rounding the text
+// half up gives the result of Minor.
 func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
 	per := uint64(PerMinor(exponent)) //nolint:gosec // a power of ten.
 	value := magnitude(int64(m))
@@ -38,7 +40,7 @@ func AppendMinorDecimal(dst []byte, m Micros, exponent uint8) []byte {
 	return appendFixed(dst, value, per)
 }
 
-// appendFixed appends value/per, per being a power of ten, as a decimal without trailing zeros.
+// appendFixed appends value/per as a decimal without trailing zeros. REQUIRES: per is a power of ten.
 func appendFixed(dst []byte, value, per uint64) []byte {
 	dst = strconv.AppendUint(dst, value/per, 10)
 	rest := value % per

@@ -1,7 +1,8 @@
-// Package money holds amounts as whole micro-units, so that no float ever touches them.
+// Package money holds amounts as whole micro-units, so that no amount is ever a float.
 //
-// One micro-unit is 1e-6 of the major unit of the marketplace's currency. The interface speaks two other scales: minor
-// units (cents; campaign, bid, wallet and report amounts) and decimal major units (prices, balances).
+// One micro-unit is 1e-6 of the major unit of the marketplace's currency. The interface uses two other units: minor
+// units (such as cents, for campaign, bid, wallet and report amounts) and decimal major units (for prices and
+// balances).
 package money
 
 import (
@@ -9,7 +10,7 @@ import (
 	"math/bits"
 )
 
-// Micros is an amount in micro-units of some currency. Amounts of the engine lie in ±MaxMicros.
+// Micros is an amount in micro-units of a currency. All amounts of the engine are within ±MaxMicros.
 type Micros int64
 
 // PerMajor is the number of micro-units in one major unit.
@@ -34,7 +35,7 @@ func PerMinor(exponent uint8) Micros {
 	return per
 }
 
-// FromMinor converts minor units to micro-units.
+// FromMinor converts minor units to micro-units. It returns ErrRange for an amount outside ±MaxMicros.
 func FromMinor(minor int64, exponent uint8) (Micros, error) {
 	m, ok := Mul(Micros(minor), int64(PerMinor(exponent)))
 	if !ok {
@@ -43,16 +44,16 @@ func FromMinor(minor int64, exponent uint8) (Micros, error) {
 	return m, nil
 }
 
-// Add returns a+b and whether the sum lies in ±MaxMicros.
+// Add returns a+b, and whether both and the sum are within ±MaxMicros; otherwise it returns 0 and false.
 func Add(a, b Micros) (Micros, bool) {
-	sum := a + b // Both lie in ±4e18, so the sum of accepted amounts fits an int64.
+	sum := a + b // It fits an int64 for amounts within ±4e18.
 	if a > MaxMicros || a < -MaxMicros || b > MaxMicros || b < -MaxMicros || sum > MaxMicros || sum < -MaxMicros {
 		return 0, false
 	}
 	return sum, true
 }
 
-// Mul returns a*n and whether the product lies in ±MaxMicros.
+// Mul returns a*n, and whether the product is within ±MaxMicros; otherwise it returns 0 and false.
 func Mul(a Micros, n int64) (Micros, bool) {
 	negative := (a < 0) != (n < 0)
 	hi, lo := bits.Mul64(magnitude(int64(a)), magnitude(n))

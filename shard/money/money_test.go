@@ -28,7 +28,7 @@ func FuzzArithmetic(f *testing.F) {
 	f.Add(int64(-MaxMicros), int64(-1))
 	f.Add(int64(math.MinInt64), int64(math.MinInt64))
 	f.Add(int64(2_000_000_000), int64(2_000_000_000))
-	f.Add(int64(3_000_000_001), int64(1_000_000_001)) // No float64 holds the product.
+	f.Add(int64(3_000_000_001), int64(1_000_000_001)) // A float64 cannot represent the product.
 	f.Fuzz(func(t *testing.T, a, b int64) {
 		bound := big.NewInt(int64(MaxMicros))
 		accepted := func(x *big.Int) bool { return x.CmpAbs(bound) <= 0 }

@@ -10,7 +10,7 @@ import (
 // ErrUnreadable is returned by Decode for bytes that AppendTo did not write.
 var ErrUnreadable = errors.New("unreadable counters")
 
-// The counters in the order of their stored form. Append only.
+// fields returns the counters in the order of their stored form. Append only.
 func (c *Counters) fields() [10]*int64 {
 	return [...]*int64{
 		&c.Impressions, &c.ChargedImpressions, (*int64)(&c.SpentImpressions),
@@ -20,7 +20,8 @@ func (c *Counters) fields() [10]*int64 {
 	}
 }
 
-// AppendTo appends the stored form of c: one signed variable-length number per counter, as far as the last that is not 0.
+// AppendTo appends the stored form of c: one signed variable-length number for each counter, up to the last one that is
+// not 0.
 func (c *Counters) AppendTo(dst []byte) []byte {
 	fields := c.fields()
 	n := len(fields)
@@ -33,7 +34,7 @@ func (c *Counters) AppendTo(dst []byte) []byte {
 	return dst
 }
 
-// Decode replaces c by what AppendTo wrote.
+// Decode sets c to what AppendTo wrote. It returns ErrUnreadable for other bytes.
 func (c *Counters) Decode(b []byte) error {
 	*c = Counters{}
 	for _, f := range c.fields() {
@@ -52,8 +53,8 @@ func (c *Counters) Decode(b []byte) error {
 	return nil
 }
 
-// Purchase counts one purchased item or, with items of one purchase, its sum. Amounts saturate at money.MaxMicros:
-// a count must not fail, and what saturates is reported sales, never money that Gavel moves.
+// Purchase adds one purchased item to PurchaseQuantity and PurchaseAmount. Both saturate at money.MaxMicros, because
+// counting must not fail. They are reported sales and never money that Gavel charges.
 func (c *Counters) Purchase(quantity int64, unitPrice money.Micros) {
 	c.PurchaseQuantity = saturate(c.PurchaseQuantity, quantity)
 	amount, ok := money.Mul(unitPrice, quantity)

@@ -1,14 +1,15 @@
-// Package rollup holds the counters behind every report: per campaign, bid and local hour, and per product and local
-// hour for purchases. Days and reports are sums of hours.
+// Package rollup holds the counters behind every report: those of events for each campaign, bid and local hour, and
+// those of purchases for each product and local hour. The counters of one local hour are a cell. Reports sum the cells
+// of their period.
 package rollup
 
 import "github.com/gavel-ads/gavel/shard/money"
 
-// CellSeconds is the resolution of cell numbers: Unix time / 900 of the start of a local hour, because time zones differ
-// by quarter hours.
+// CellSeconds is the resolution of cell numbers: Unix time / 900 of the start of a local hour, because time zones
+// differ by quarter hours.
 const CellSeconds = 900
 
-// Counters of one cell, or of any sum of cells.
+// Counters are the counters of one cell, or the sums over several cells.
 type Counters struct {
 	Impressions        int64
 	ChargedImpressions int64
@@ -22,7 +23,7 @@ type Counters struct {
 	Pageviews          int64
 }
 
-// Add sums two sets of counters.
+// Add adds the counters of o to c.
 func (c *Counters) Add(o *Counters) {
 	c.Impressions += o.Impressions
 	c.ChargedImpressions += o.ChargedImpressions

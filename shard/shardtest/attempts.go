@@ -6,19 +6,19 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// The model of attempts: a list of all that were ever made, and the two numbers that the words of command.Attempt leave open.
+// The model keeps all attempts that were ever made. Its two constants must equal those of the machine.
 const (
 	modelTick = 256    // Turns of an Advance.
-	modelKept = 65_536 // Turns for which an attempt is remembered, and may be on its way.
+	modelKept = 65_536 // Turns for which an attempt is remembered, and within which it must arrive.
 )
 
-// tried is an attempt that was sent.
+// sentAttempt is an attempt that was sent.
 type tried struct {
 	Step
-	seen, turn uint64 // When it was made, and when it was applied.
+	seen, turn uint64 // The turns at which it was made and applied.
 }
 
-// attempt lets a management command be an attempt, mostly.
+// attempt turns most management commands into attempts.
 func (g *Generator) attempt(s Step) Step {
 	m := g.Model
 	c, err := command.Open(s.Command)
@@ -40,21 +40,21 @@ func (g *Generator) attempt(s Step) Step {
 	return s
 }
 
-// repeat sends an attempt again. It is answered as it was, or refused when that is forgotten.
+// repeat sends an attempt again. It gets the first answer, or is refused when the attempt is no longer remembered.
 func (g *Generator) repeat() Step {
 	if len(g.tried) == 0 {
 		return g.late()
 	}
 	x := g.tried[max(0, len(g.tried)-1-g.dice(12, "which attempt"))]
 	s := Step{Name: x.Name + ", repeated", Command: x.Command, Result: x.Result}
-	g.Model.Now = g.was // It bears the time of its making.
+	g.Model.Now = g.was // It carries the time at which it was made.
 	if g.Model.Turn-x.turn >= modelKept {
 		s.Result = refuse(command.Expired, 0)
 	}
 	return s
 }
 
-// late sends an attempt for the first time, and too late; or one of the future, which is a defect.
+// late sends an attempt for the first time and too late, or one with a future turn, which is a defect of the proposer.
 func (g *Generator) late() Step {
 	g.seq++
 	m := g.Model
@@ -72,7 +72,7 @@ func (g *Generator) late() Step {
 	}
 }
 
-// Pause makes a command that is to be applied so many times in a row: the clock of a leader that nobody asks for anything.
+// Pause returns an Advance that the caller applies ticks times in a row, as the leader of an idle group does.
 func (g *Generator) Pause(ticks int) []byte {
 	g.Model.Now = max(g.Model.Now, g.now)
 	for range ticks {

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// PutRecords applies a PutRecords whose records expect Any or nothing.
+// PutRecords applies a PutRecords whose records have Expect 0 or command.Any.
 func (m *Model) PutRecords(p *command.PutRecords) command.Result {
 	after := make(map[Name]Record)
 	maps.Copy(after, m.Records)

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Compare reports every difference between a replica's committed state and the model, and every promise broken: a
-// charge above the budget in force or below zero in a prepaid wallet (over), books that do not balance (Audit).
+// Compare returns every difference between a replica's committed state and the model, and every broken promise: a
+// charge above the budget in force or the balance of a prepaid wallet (Line.Over), and errors of Queries.Verify.
 func (m *Model) Compare(r *Replica) error {
 	b := r.Books()
 	var all []error
@@ -71,7 +71,7 @@ func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any
 			fail("line %d is %+v, not %+v", n, l, want)
 		}
 		if want.Over {
-			fail("line %d charged more than there was", n)
+			fail("line %d charged more than budget or wallet had", n)
 		}
 		return true
 	})
@@ -80,8 +80,8 @@ func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any
 	}
 }
 
-// compareSlot compares what auctions see with the balances.
-func (m *Model) compareSlot(c *Campaign, slot *market.Slot, fail func(string, ...any)) {
+// compareBalances compares the balances that auctions read with those of the model.
+func (m *Model) compareSlot(c *Campaign, balances *market.Slot, fail func(string, ...any)) {
 	left, funds := int64(math.MaxInt64), int64(math.MaxInt64)
 	if c.Budget > 0 {
 		left = max(0, int64(c.Budget)-c.Spent.Int64())
@@ -89,8 +89,8 @@ func (m *Model) compareSlot(c *Campaign, slot *market.Slot, fail func(string, ..
 	if !m.postPaid(c.Marketplace) {
 		funds = m.Wallets[c.Campaign.Wallet].Balance.Int64()
 	}
-	if slot == nil || slot.Left.Load() != left || slot.Wallet.Load() != funds {
-		fail("auctions do not see %d left and %d in the wallet of campaign %d", left, funds, c.Ordinal)
+	if balances == nil || balances.Left.Load() != left || balances.Wallet.Load() != funds {
+		fail("auctions do not read %d of the budget and %d of the wallet of campaign %d", left, funds, c.Ordinal)
 	}
 }
 

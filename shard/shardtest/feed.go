@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Feed remembers what the auctions of a node were told by one machine.
+// Feed records what one machine feeds to the auctions of its node.
 type Feed struct {
 	Slots     map[ids.UUID]*market.Slot
-	Told      map[string]string // Everything put and not deleted, by kind and id, in words.
-	Meetings  []string          // Everything met since the machine was opened, in words.
+	Told      map[string]string // Everything put and not deleted, as text, by kind and id.
+	Meetings  []string          // All exposures since the machine was opened, as text.
 	Published int
 	pending   bool
 }
@@ -30,7 +30,7 @@ func NewFeed() *Feed {
 // Pending reports whether something was put that was not published.
 func (f *Feed) Pending() bool { return f.pending }
 
-// Lines lists everything told, sorted.
+// Lines lists the contents of Current, sorted.
 func (f *Feed) Lines() (all []string) {
 	for _, key := range slices.Sorted(maps.Keys(f.Told)) {
 		all = append(all, key+" "+f.Told[key])
@@ -53,27 +53,27 @@ func (f *Feed) PutMarketplace(m *market.Marketplace) {
 	f.put(fmt.Sprint("marketplace ", m.Ordinal), *m)
 }
 
-// PutCategory adds or replaces.
+// PutCategory adds or replaces a category.
 func (f *Feed) PutCategory(marketplace uint16, c *market.Category) {
 	f.put(fmt.Sprint("category ", marketplace, " ", c.ID), *c)
 }
 
-// DeleteCategory removes.
+// DeleteCategory removes a category.
 func (f *Feed) DeleteCategory(marketplace uint16, id string) {
 	f.drop(fmt.Sprint("category ", marketplace, " ", id))
 }
 
-// PutProduct adds or replaces.
+// PutProduct adds or replaces a product.
 func (f *Feed) PutProduct(marketplace uint16, p *market.Product) {
 	f.put(fmt.Sprint("product ", marketplace, " ", p.ID), *p)
 }
 
-// DeleteProduct removes.
+// DeleteProduct removes a product.
 func (f *Feed) DeleteProduct(marketplace uint16, id string) {
 	f.drop(fmt.Sprint("product ", marketplace, " ", id))
 }
 
-// PutCampaign adds or replaces.
+// PutCampaign adds or replaces a campaign.
 func (f *Feed) PutCampaign(c *market.Campaign) *market.Slot {
 	f.put("campaign "+c.ID.String(), *c)
 	if f.Slots[c.ID] == nil {
@@ -82,35 +82,35 @@ func (f *Feed) PutCampaign(c *market.Campaign) *market.Slot {
 	return f.Slots[c.ID]
 }
 
-// PutBid adds or replaces.
+// PutBid adds or replaces a bid.
 func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 	if f.Slots[c.ID] == nil {
 		panic("a bid was put before its campaign")
 	}
 	bid := *b
-	if bid.Creative != nil { // A pointer would print as one.
+	if bid.Creative != nil { // Otherwise the address would be printed.
 		f.put("creative "+b.ID.String(), *bid.Creative)
 		bid.Creative = nil
 	}
 	f.put("bid "+b.ID.String(), bid)
 }
 
-// Met counts.
+// RecordExposure appends an exposure to Exposures.
 func (f *Feed) Met(c *market.Campaign, x *market.Meeting) {
 	f.Meetings = append(f.Meetings, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
 }
 
-// PutSegment replaces.
+// PutSegment replaces the users of a segment.
 func (f *Feed) PutSegment(marketplace uint16, id string, users []uint64) {
 	f.put(fmt.Sprint("segment ", marketplace, " ", id), users)
 }
 
-// DeleteSegment removes.
+// DeleteSegment removes a segment.
 func (f *Feed) DeleteSegment(marketplace uint16, id string) {
 	f.drop(fmt.Sprint("segment ", marketplace, " ", id))
 }
 
-// PutRecord adds, replaces or removes.
+// PutRecord adds, replaces or removes a record.
 func (f *Feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	key := fmt.Sprint("record ", kind, " ", marketplace, " ", id)
 	if value == nil {
@@ -120,10 +120,10 @@ func (f *Feed) PutRecord(kind command.RecordKind, marketplace uint16, id string,
 	f.put(key, string(value))
 }
 
-// PutSecrets replaces.
+// PutSecrets replaces the secrets.
 func (f *Feed) PutSecrets(s *command.Secrets) { f.put("secrets", *s) }
 
-// Reset forgets everything: the feed is of one machine.
+// Reset removes everything, because the feed belongs to one machine.
 func (f *Feed) Reset(ids.Group, bool) {
 	clear(f.Told)
 	f.pending = true

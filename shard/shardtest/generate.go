@@ -11,19 +11,18 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Dice makes the choices of a Generator: a number from 0 to n-1.
+// Choose makes a choice of a Generator: it returns a number from 0 to n-1. what names the choice.
 type Dice func(n int, what string) int
 
-// Generator makes random commands that make sense often enough, and applies each to its model. The world is small on
-// purpose: two marketplaces, three vendors, few campaigns and tight budgets, so that repeats, clipped charges and
-// conflicts are the rule.
+// Generator makes random commands, many of them valid, and applies each to its model. There are only two marketplaces,
+// three vendors, few campaigns and small budgets, so that repeats, clipped charges and conflicts are frequent.
 type Generator struct {
 	Model *Model
 	Fixed bool // No command changes the feature level.
-	Alone bool // There is no other group to send money to or to get some from.
+	Alone bool // There is no other group for transfers.
 	dice  Dice
-	now   int64 // The proposers' clock; the model's may be ahead of it.
-	was   int64 // The model's clock before the step under way.
+	now   int64 // The proposers' clock; the model's clock may be ahead of it.
+	was   int64 // The model's clock before the current step.
 	seq   int
 	sent  []sent
 	asked []command.AdjustWallet
@@ -32,7 +31,7 @@ type Generator struct {
 	made  []command.CreateCampaign
 	token []token
 	tried []tried
-	seen  []market.Campaign // As they were when somebody read them.
+	seen  []market.Campaign // Campaigns as proposers have read them.
 }
 
 type sent struct {
@@ -40,7 +39,7 @@ type sent struct {
 	record      command.EventRecord
 }
 
-// token is what an auction handed out.
+// token is the content of a resolvedBidId that an auction has issued.
 type token struct {
 	marketplace   uint16
 	campaign, bid uint32
@@ -49,12 +48,12 @@ type token struct {
 	hour          uint32
 }
 
-// Step is one command with the answer that the model gives.
+// Step is one command with the model's answer.
 type Step struct {
 	Name    string
 	Command []byte
-	Events  []command.EventResult // Of an Events command.
-	Result  command.Result        // Of any other.
+	Events  []command.EventResult // The answer to an Events command.
+	Result  command.Result        // The answer to any other command.
 }
 
 // Check compares an answer of the machine with the model's.
@@ -62,23 +61,23 @@ func (s *Step) Check(answer []byte) error {
 	if s.Events == nil {
 		got, err := command.ReadResult(answer)
 		if err != nil || got != s.Result {
-			return fmt.Errorf("%s: machine says %+v (%w), model %+v", s.Name, got, err, s.Result)
+			return fmt.Errorf("%s: the machine answers %+v (%w), the model %+v", s.Name, got, err, s.Result)
 		}
 		return nil
 	}
 	got, err := command.ReadEventResults(nil, answer)
 	if err != nil || !slices.Equal(got, s.Events) {
-		return fmt.Errorf("%s: machine says %+v (%w), model %+v", s.Name, got, err, s.Events)
+		return fmt.Errorf("%s: the machine answers %+v (%w), the model %+v", s.Name, got, err, s.Events)
 	}
 	return nil
 }
 
-// NewGenerator starts a world on 2026-11-20 in an empty group.
-func NewGenerator(dice Dice) *Generator {
-	return &Generator{Model: NewModel(), dice: dice, now: 1_795_132_800_000}
+// NewGenerator returns a Generator for an empty group whose clock starts on 2026-11-20.
+func NewGenerator(choose Dice) *Generator {
+	return &Generator{Model: NewModel(), dice: choose, now: 1_795_132_800_000}
 }
 
-// Step makes one command.
+// Step returns the next command.
 func (g *Generator) Step() Step {
 	g.tick()
 	kinds := []func() Step{
@@ -90,8 +89,8 @@ func (g *Generator) Step() Step {
 	return g.attempt(kinds[g.dice(len(kinds), "command")]())
 }
 
-// tick moves the proposers' clock: mostly not, sometimes by exactly a window, because off by one shows at its edge,
-// sometimes back.
+// tick moves the proposers' clock with a small probability: sometimes by exactly a window, to find off-by-one errors,
+// and sometimes back.
 func (g *Generator) tick() {
 	const hour = hourMillis
 	steps := [...]int64{200, 60_000, -5_000, -2 * hour, hour, 7 * hour, 24 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour}
@@ -160,10 +159,11 @@ func (g *Generator) event(marketplace uint16) command.EventRecord {
 	return r
 }
 
-// unknownIDs are the products that are in no catalog.
+// unknownIDs returns the ids of the products that are not in the catalog.
 func unknownIDs() []string { return []string{"u0", "u1", "u2", "u3", "u4"} }
 
-// withToken puts what a token says into a record. Few tokens live at a time, so that several events report one.
+// withToken sets the members of a record that come from a token. There are few tokens, so that several events report
+// the same one.
 func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
 	if len(g.token) == 0 || g.dice(2, "new token") == 0 {
 		t := token{

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// TestGeneratorReachesEverything keeps the model test from becoming hollow: within some hundred short worlds every
-// outcome of an event and every refusal that random commands can meet must come up.
+// TestGeneratorReachesEverything ensures that the model test covers what it should: within some hundred short runs,
+// every outcome of an event and every refusal that random commands can cause must occur.
 func TestGeneratorReachesEverything(t *testing.T) {
 	outcomes := make(map[command.Outcome]int)
 	refusals := make(map[command.Refusal]int)

@@ -48,14 +48,14 @@ func (g *Generator) bid() market.Bid {
 	}
 }
 
-// campaign names a campaign, sometimes one that does not exist or is another marketplace's.
+// campaign returns the id of a campaign, sometimes of one that does not exist or belongs to another marketplace.
 func (g *Generator) campaign() (ids.UUID, uint16) {
 	n := g.dice(len(g.Model.Campaigns)+1, "campaign")
 	if n == len(g.Model.Campaigns) {
 		return g.id('c', 9_999), 1
 	}
 	c := g.Model.Campaigns[n]
-	if g.dice(8, "stranger") == 0 {
+	if g.dice(8, "unknown campaign") == 0 {
 		return c.ID, 3 - c.Marketplace
 	}
 	return c.ID, c.Marketplace
@@ -83,7 +83,7 @@ func (g *Generator) patch() Step {
 	return Step{Name: "patch", Command: command.AppendPatchCampaign(nil, g.now, &p), Result: g.Model.Patch(&p, seen)}
 }
 
-// expect lets a patch be built on a campaign as it is now, or as it was at an earlier patch.
+// expect gives some patches an expectation: the campaign as it is now, or as it was at an earlier patch.
 func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 	c := g.Model.campaign(p.Marketplace, p.Campaign)
 	if c == nil || g.Model.Level < command.LevelVersions || g.dice(2, "expectation") == 0 {
@@ -110,7 +110,7 @@ func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 	return seen
 }
 
-// patchBid changes members of a bid, sometimes of another campaign's.
+// patchBid changes members of a bid, sometimes of a bid of another campaign.
 func (g *Generator) patchBid() Step {
 	if g.Model.Level < command.LevelVersions {
 		return g.bids()

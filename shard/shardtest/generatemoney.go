@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// walletID is one of the few further wallets that a vendor may get.
+// walletID returns the id of one of the few further wallets of a vendor.
 func (g *Generator) walletID(marketplace uint16, vendor string) ids.UUID {
 	u := g.id('w', 10+g.dice(4, "which wallet"))
 	u[1], u[2] = byte(marketplace), vendor[len(vendor)-1]
@@ -44,8 +44,8 @@ func (g *Generator) account() Step {
 	return Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
 }
 
-// MoneyStep makes a command that moves money, or lets it be moved: a Generator that makes only such, on the newest level,
-// meets far more transfers than one that makes everything.
+// MoneyStep returns a command that moves money or makes that possible. A Generator that makes only such commands, at
+// the newest level, makes far more transfers than one that makes all commands.
 func (g *Generator) MoneyStep() Step {
 	g.tick()
 	kinds := []func() Step{
@@ -55,14 +55,14 @@ func (g *Generator) MoneyStep() Step {
 	return g.attempt(kinds[g.dice(len(kinds), "command")]())
 }
 
-// Newest raises the feature level to the newest.
+// Newest returns a command that raises the feature level to the newest.
 func (g *Generator) Newest() Step {
 	g.tick()
 	x := command.SetFeature{Level: command.LevelNewest}
 	return Step{Name: "newest", Command: command.AppendSetFeature(nil, g.now, x), Result: g.Model.Feature(x.Level)}
 }
 
-// anyAccount names an account, most often one that exists.
+// anyAccount returns the id of an account, usually of an existing one.
 func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
 	if g.dice(4, "unknown account") > 0 {
 		var known []ids.UUID
@@ -82,7 +82,7 @@ func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
 	return g.walletOf(marketplace, g.vendor())
 }
 
-// transfer makes a step of a transfer: a new one, the same one again, or another one of a transfer that was begun.
+// transfer returns a step of a transfer: a new step, a repeated one, or another step of an earlier transfer.
 func (g *Generator) transfer() Step {
 	g.seq++
 	x := command.Transfer{

@@ -54,14 +54,14 @@ func (m *Model) Feature(level command.Level) command.Result {
 	return command.Result{}
 }
 
-// tell adds the line of a budget in force, once the level is reached.
+// journalBudget adds the line of a budget in force, from LevelBudgetLines on.
 func (m *Model) tell(c *Campaign) {
 	if m.Level >= command.LevelBudgetLines {
 		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
 	}
 }
 
-// tellMode adds the line of a billing mode, once the level is reached.
+// journalBillingMode adds the line of a billing mode, from LevelBudgetLines on.
 func (m *Model) tellMode() {
 	if m.Level >= command.LevelBudgetLines {
 		m.Lines = append(m.Lines, Line{Amount: new(big.Int)})
@@ -158,7 +158,7 @@ func (m *Model) bid(id ids.UUID) *market.Bid {
 	return nil
 }
 
-// Alive lists the bids of a campaign that are not deleted.
+// LiveBids lists the bids of a campaign that are not deleted.
 func (c *Campaign) Alive() (all []market.Bid) {
 	for _, b := range c.Bids {
 		if !b.Deleted {
@@ -226,8 +226,8 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 	return command.Result{FirstOrdinal: first}
 }
 
-// Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the campaign as its
-// proposer has read it, when the command has an expectation.
+// Patch applies a PatchCampaign that changes state, budget, period, activity, dates or the document. seen is the
+// campaign as its proposer has read it, when the command has an expectation.
 func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.Result {
 	c := m.campaign(p.Marketplace, p.Campaign)
 	if c == nil {
@@ -283,7 +283,7 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	return command.Result{}
 }
 
-// changed compares the members of a campaign that an expectation can name here one by one.
+// changed compares the members of a campaign that an expectation of the Generator can name, one by one.
 func changed(seen, now *market.Campaign, members uint16) bool {
 	return members&command.MembersDates != 0 && (seen.StartMillis != now.StartMillis || seen.EndMillis != now.EndMillis) ||
 		members&command.MembersStatus != 0 && seen.Status != now.Status ||
@@ -320,7 +320,7 @@ func (m *Model) PatchBid(p *command.PatchBid) command.Result {
 	return command.Result{}
 }
 
-// ReplaceMarketplace applies a PutMarketplace whose proposer has read seen.
+// ReplaceMarketplace applies a PutMarketplace whose proposer has read the settings seen.
 func (m *Model) ReplaceMarketplace(x, seen market.Marketplace) command.Result {
 	now := m.Marketplaces[x.Ordinal]
 	if now == nil {

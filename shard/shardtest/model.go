@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// Model is what the machine should do, written the slow and obvious way: nothing is ever dropped, sums are big integers,
-// and reports are counted by going through all events. One group that carries everything.
+// Model is a slow and simple implementation of the machine, for comparison: nothing is ever dropped, sums are big
+// integers, and reports are computed from all events. It models one group that carries everything.
 type Model struct {
 	Now          int64
 	Level        command.Level
@@ -22,14 +22,14 @@ type Model struct {
 	Periods      map[uint16]command.Periods
 	Wallets      map[ids.UUID]*Wallet
 	Transfers    map[ids.UUID]*Moved
-	Emptied      map[Emptying]bool // Nobody was told yet.
+	Emptied      map[Emptying]bool // The reminders that are not deleted yet.
 	Campaigns    []*Campaign
 	Events       []Counted
 	Lines        []Line
 	Records      map[Name]Record
 	Categories   map[Name]market.Category
 	Products     map[Name]market.Product
-	// UnknownMax is how many products of no catalog count for themselves on a day of a marketplace.
+	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
 
 	unknown map[unknownDay]map[string]bool
@@ -53,11 +53,11 @@ type Campaign struct {
 	market.Campaign
 	Spent, SpentTotal *big.Int
 	PeriodNumber      uint32
-	Bids              []*market.Bid // Tombstones included.
+	Bids              []*market.Bid // Deleted bids included.
 	First             uint32
 }
 
-// Counted is one event that took effect.
+// Counted is one event that was counted.
 type Counted struct {
 	Campaign ids.UUID // Zero: none.
 	Market   uint16
@@ -65,24 +65,24 @@ type Counted struct {
 	Charged *big.Int
 }
 
-// Line is one decision or adjustment.
+// Line is one journal line.
 type Line struct {
 	Campaign uint32
 	Key      [16]byte
 	Amount   *big.Int
-	// Over says that the campaign's spending after the line was above its budget, or the prepaid wallet below zero:
-	// never.
+	// Over says that the line made the campaign's spending exceed its budget, or a prepaid wallet negative. It must never
+	// be true.
 	Over bool
 }
 
-// Name names a record, a category or a product.
+// Name identifies a record, a category or a product.
 type Name struct {
 	Kind   command.RecordKind
 	Market uint16
 	ID     string
 }
 
-// Record is a record of the model; the version is not modelled beyond its being new with every write.
+// Record is a record of the model. Versions are not modelled.
 type Record struct {
 	Class         string
 	Value         string
@@ -118,7 +118,7 @@ func NewModel() *Model {
 
 const hourMillis = 3_600_000
 
-// tooEarly says whether a bucket lies before the hour that is a window before the state clock.
+// tooEarly reports whether a bucket is before the hour that is the given number of hours before the state clock.
 func (m *Model) tooEarly(bucket uint32, hours int64) bool {
 	return int64(bucket) < m.Now/hourMillis-hours
 }
@@ -152,7 +152,7 @@ func (m *Model) Event(marketplace uint16, r command.EventRecord) command.EventRe
 	return outcome
 }
 
-// countedItems are the items of an event with the products that they count for.
+// countedItems returns the items of an event with the product ids under which they are counted.
 func (m *Model) countedItems(marketplace uint16, r *command.EventRecord) []command.PurchaseItem {
 	items := slices.Clone(r.Items)
 	at := unknownDay{marketplace, r.OccurredMillis / (24 * hourMillis)}

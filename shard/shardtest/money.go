@@ -17,13 +17,13 @@ type Moved struct {
 	Since  int64
 }
 
-// Emptying is one emptying of a wallet.
+// Emptying identifies one reminder of an emptied wallet.
 type Emptying struct {
 	Wallet ids.UUID
 	Number uint32
 }
 
-// Entered is a line that is listed under an account.
+// Entered is a journal line that is listed under an account.
 type Entered struct {
 	Line        uint64
 	Other       ids.UUID
@@ -37,14 +37,14 @@ func newWallet(id ids.UUID, marketplace uint16, vendor string) *Wallet {
 	}
 }
 
-// enter lists the last line under an account.
+// addEntry lists the last line under an account.
 func (m *Model) enter(w *Wallet, other ids.UUID, description string) {
 	if m.Level >= command.LevelWallets {
 		w.Entries = append(w.Entries, Entered{uint64(len(m.Lines)), other, description})
 	}
 }
 
-// emptied counts an emptying, when a prepaid wallet of a vendor had money before and has none now.
+// emptied adds a reminder when a prepaid wallet of a vendor had money before and has none now.
 func (m *Model) emptied(w *Wallet, before *big.Int) {
 	if m.Level >= command.LevelWallets && w.Vendor != "" && !m.postPaid(w.Marketplace) && before.Sign() > 0 && w.Balance.Sign() <= 0 {
 		w.Emptied++
@@ -83,7 +83,7 @@ func (m *Model) Open(a *command.OpenAccount) command.Result {
 	return command.Result{}
 }
 
-// Transfer applies a step of a transfer. Every step is written down as what it takes from where and adds to where.
+// Transfer applies a step of a transfer. Every step is recorded with what it takes from and adds to which account.
 func (m *Model) Transfer(x *command.Transfer) command.Result {
 	if m.Level < command.LevelWallets {
 		return refuse(command.TooEarly, 0)
@@ -161,7 +161,7 @@ func (m *Model) endTransfer(x *command.Transfer, t *Moved, from *Wallet) command
 	return command.Result{Balance: micros(from.Balance)}
 }
 
-// move adds the amount of a transfer to an account, or takes it.
+// move adds the amount of a transfer to an account, or subtracts it when sign is -1.
 func (m *Model) move(x *command.Transfer, w *Wallet, other ids.UUID, sign int64) {
 	amount := new(big.Int).Mul(big.NewInt(sign), big.NewInt(int64(x.Amount)))
 	w.Balance.Add(w.Balance, amount)
@@ -181,11 +181,11 @@ func (m *Model) Forget(f *command.ForgetEmptied) command.Result {
 	return command.Result{}
 }
 
-// compareAccounts compares what the books list about accounts: entries, transfers, what is under way, who was emptied.
+// compareAccounts compares the entries of accounts, the transfers, the amounts in transit and the reminders.
 func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
-	held, deposited, spent, away := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
+	balances, deposited, spent, inTransit := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for id, w := range m.Wallets {
-		held.Add(held, w.Balance)
+		balances.Add(balances, w.Balance)
 		deposited.Add(deposited, w.Deposited)
 		spent.Add(spent, w.Spent)
 		got, more := b.Entries(id, 0, shard.Span{}, len(w.Entries)+1)
@@ -211,13 +211,13 @@ func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
 		}
 		switch t.State {
 		case ledger.Received:
-			away.Sub(away, big.NewInt(int64(t.Amount)))
+			inTransit.Sub(inTransit, big.NewInt(int64(t.Amount)))
 		case ledger.InTransit:
-			away.Add(away, big.NewInt(int64(t.Amount)))
+			inTransit.Add(inTransit, big.NewInt(int64(t.Amount)))
 			listed++
 		case ledger.Completed:
 			if t.Step == command.TransferSend {
-				away.Add(away, big.NewInt(int64(t.Amount)))
+				inTransit.Add(inTransit, big.NewInt(int64(t.Amount)))
 			}
 			listed++
 		case ledger.Returned:
@@ -225,8 +225,8 @@ func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
 		case ledger.Refused:
 		}
 	}
-	if sum := new(big.Int).Sub(deposited, spent); sum.Cmp(held.Add(held, away)) != 0 {
-		fail("%s deposited less %s spent is not %s held and away", deposited, spent, held)
+	if sum := new(big.Int).Sub(deposited, spent); sum.Cmp(balances.Add(balances, inTransit)) != 0 {
+		fail("%s deposited less %s spent is not %s in balances and in transit", deposited, spent, balances)
 	}
 	m.compareLists(b, listed, fail)
 }

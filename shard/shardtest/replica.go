@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Replica is a machine with its store, driven as a node drives it.
+// Replica is a machine with its store, called as by a node.
 type Replica struct {
 	KV      *KV
 	Feed    *Feed
@@ -24,29 +24,29 @@ func NewReplica(group ids.Group, meta bool, kv *KV) (*Replica, error) {
 	return r, r.Machine.Load(kv)
 }
 
-// Apply applies a command in the batch under way.
+// Apply applies a command in the current batch.
 func (r *Replica) Apply(cmd []byte) []byte {
 	return r.Machine.Apply(r.batch, cmd)
 }
 
-// Commit ends the batch.
+// Commit flushes and commits the current batch.
 func (r *Replica) Commit() {
 	r.Machine.Flush(r.batch)
 	r.batch.Commit()
 	r.Machine.Committed()
 }
 
-// Do applies one command as a batch of its own.
+// Do applies one command in a batch of its own and returns the answer.
 func (r *Replica) Do(cmd []byte) []byte {
 	answer := r.Apply(cmd)
 	r.Commit()
 	return answer
 }
 
-// Books reads the committed state.
+// Queries returns the queries on the committed state.
 func (r *Replica) Books() shard.Books { return shard.Books{R: r.KV} }
 
-// Reseal puts the right checksum on a command whose header was changed.
+// Reseal sets the checksum of a command whose header or body was changed.
 func Reseal(cmd []byte) []byte {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sum := crc32.Update(crc32.Checksum(cmd[:16], table), table, cmd[command.HeaderLen:])

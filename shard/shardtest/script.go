@@ -15,19 +15,19 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Script runs a text of commands against one machine and returns the text with the answers it got. A block is some lines
-// of commands, a line "----", the answers, and an empty line; lines that start with # are comments.
+// Script runs the commands of a text on one machine and returns the text with the answers. A block consists of lines of
+// commands, a line "----", the answers, and an empty line. Lines that start with # are comments.
 //
-//	time +90m                                          the proposers' clock, counted from the start
-//	mode post                                          billing mode of the marketplace
-//	deposit v1 1000 request=r1                         a wallet adjustment
+//	time +90m                                          sets the proposers' clock, relative to the start
+//	mode post                                          sets the billing mode of the marketplace
+//	deposit v1 1000 request=r1                         adjusts a wallet
 //	campaign c1 vendor=v1 budget=500 period=daily bids=p1,p2
 //	patch c1 budget=100 active=false status=terminated
 //	click c1 e1/t1 e2/t1 price=100 charge=cpc issued=+0h   events by id and token; also impression
-//	periods day=12 week=2 month=1                      an Advance
+//	periods day=12 week=2 month=1                      applies an Advance
 //	feature 1                                          raises the feature level
-//	restart                                            a new machine on the same store
-//	state                                              prints all of it
+//	restart                                            opens a new machine on the same store
+//	state                                              prints the whole state
 func Script(text string) (string, error) {
 	r, err := NewReplica(1, true, NewKV())
 	if err != nil {
@@ -127,7 +127,7 @@ func number64(text string) int64 {
 	return n
 }
 
-// named makes an id out of a name.
+// named derives an id from a name.
 func named(kind byte, name string) ids.UUID {
 	u := ids.AccountOf(uint16(kind), name)
 	u[0] = kind

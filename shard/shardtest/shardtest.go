@@ -1,8 +1,8 @@
-// Package shardtest checks the replicated machine from outside: an ordered store in memory, a feed that remembers what
-// auctions were told, a generator of random commands, a naive model to compare with, and a runner for scripts.
+// Package shardtest helps to test the replicated machine: an ordered key/value store in memory, a feed that records
+// what auctions receive, a generator of random commands, a naive model for comparison, and a runner for test scripts.
 //
-// Nothing here shares code with the machine beyond the words of package command: the model keeps every event for ever,
-// counts by going through all of them, and calculates with big integers.
+// It shares no code with the machine except package command: the model keeps every event for ever, computes counters
+// from all events, and uses big integers.
 package shardtest
 
 import (
@@ -16,7 +16,7 @@ import (
 // KV is the durable state of one group, in memory.
 type KV struct {
 	values map[string][]byte
-	sorted []string // Nil when a change made it stale.
+	sorted []string // Sorted keys; nil after a change.
 }
 
 // NewKV returns an empty store.
@@ -50,7 +50,7 @@ func (kv *KV) Equal(o *KV) bool { return maps.EqualFunc(kv.values, o.values, byt
 // Len returns the number of records.
 func (kv *KV) Len() int { return len(kv.values) }
 
-// Put changes one record behind the machine's back: rot. A nil value removes it.
+// Put changes one record without the machine, as corruption does. A nil value removes the record.
 func (kv *KV) Put(key, value []byte) {
 	kv.sorted = nil
 	if value == nil {
@@ -60,7 +60,7 @@ func (kv *KV) Put(key, value []byte) {
 	kv.values[string(key)] = bytes.Clone(value)
 }
 
-// Batch stages changes over a KV; it reads the state before them.
+// Batch stages changes of a KV. Its reads return the state before them.
 type Batch struct {
 	*KV
 	changes []change
@@ -108,7 +108,7 @@ func (b *Batch) DeleteRange(from, to []byte) {
 	b.changes = append(b.changes, change{opDeleteRange, b.keep(from), b.keep(to)})
 }
 
-// Commit makes the changes, in order, and empties the batch.
+// Commit applies the changes in order and empties the batch.
 func (b *Batch) Commit() {
 	for _, c := range b.changes {
 		switch key := b.text(c.key); c.op {

@@ -10,7 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Auctions are told of each counted impression and click of a known user with a campaign that has caps, and of nothing else.
+// The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps,
+// and no other exposure.
 func TestCappedCampaignsAreTold(t *testing.T) {
 	r := segmentReplica(t)
 	account := ids.AccountOf(1, "v")
@@ -32,7 +33,7 @@ func TestCappedCampaignsAreTold(t *testing.T) {
 		{Kind: event.Impression, UserHash: 5},
 	} {
 		x.Key, x.OccurredMillis, x.Bucket = [16]byte{byte(i)}, benchNow, event.BucketOf(benchNow)
-		e.Records = append(e.Records, x, x) // A repeat is not counted, and not told.
+		e.Records = append(e.Records, x, x) // The repeat is neither counted nor reported as an exposure.
 	}
 	r.Do(command.AppendEvents(nil, benchNow, &e))
 	want := []string{

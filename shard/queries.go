@@ -5,11 +5,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Books is the read side of a group's state: pure functions over what is durable, for reports, management answers and
-// audits. It may be used on any consistent snapshot, beside a running Machine.
+// Queries is the read side of a group's state: functions over the durable state for reports, management answers and
+// offline verification. It may be used on any consistent snapshot, also while a Machine is running.
 //
-// Lists come in pages: items after an id, at most limit of them, and whether more follow. Everything returned is a copy.
-// A stored value that cannot be read panics: Load has checked it.
+// Lists are returned in pages: the items after an id, at most limit of them, and whether more follow. Everything
+// returned is a copy. A query panics on a stored value that cannot be decoded, because Load has decoded and checked all
+// of them.
 type Books struct{ R Reader }
 
 // StoredRecord is a management record.
@@ -26,8 +27,8 @@ func (b Books) Clock() int64 { return b.state().now }
 // FeatureLevel returns the feature level that the group has reached.
 func (b Books) FeatureLevel() command.Level { return b.state().level }
 
-// Turn returns the turn of the state, which a proposer says it has seen in a command.Attempt; false while the group's feature
-// level knows no attempts.
+// Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen. attempts is
+// false while the group's feature level is below command.LevelAttempts.
 func (b Books) Turn() (turn uint64, attempts bool) {
 	s := b.state()
 	return s.turn, s.level >= command.LevelAttempts
@@ -41,7 +42,7 @@ func (b Books) state() state {
 	return must(readState(stored))
 }
 
-// Marketplaces lists all marketplaces by ordinal.
+// Marketplaces lists all marketplaces in the order of their ordinals.
 func (b Books) Marketplaces() (all []market.Marketplace) {
 	b.R.Scan([]byte{tableMarketplace}, []byte{tableMarketplace + 1}, func(_, value []byte) bool {
 		d := command.NewDecoder(value)
@@ -86,12 +87,12 @@ func loadRecord(id string, stored []byte) StoredRecord {
 	return StoredRecord{ID: id, Version: r.version, Class: r.class, Value: append([]byte{}, r.value...)}
 }
 
-// Records lists the records of a kind by id.
+// Records lists the records of a kind in the order of their ids.
 func (b Books) Records(kind command.RecordKind, marketplace uint16, afterID string, limit int) ([]StoredRecord, bool) {
 	return page(b.R, keyRecord(nil, kind, marketplace, ""), afterID, limit, loadRecord)
 }
 
-// page reads up to limit items whose keys are prefix and an id, after a given id.
+// page reads at most limit items whose keys are prefix followed by an id, in the order of their ids, after a given id.
 func page[T any](r Reader, prefix []byte, afterID string, limit int, read func(id string, value []byte) T) (all []T, more bool) {
 	from := prefix
 	if afterID != "" {
@@ -117,13 +118,13 @@ func (b Books) Category(marketplace uint16, id string) (market.Category, bool) {
 	return mustCategory(stored), true
 }
 
-// Categories lists categories by id.
+// Categories lists categories in the order of their ids.
 func (b Books) Categories(marketplace uint16, afterID string, limit int) ([]market.Category, bool) {
 	return page(b.R, keyCatalog(nil, tableCategory, marketplace, ""), afterID, limit,
 		func(_ string, value []byte) market.Category { return mustCategory(value) })
 }
 
-// CategoryCount counts the categories.
+// CategoryCount counts the categories of a marketplace; it scans all of them.
 func (b Books) CategoryCount(marketplace uint16) (n int) {
 	prefix := keyCatalog(nil, tableCategory, marketplace, "")
 	b.R.Scan(prefix, after(prefix), func(_, _ []byte) bool { n++; return true })
@@ -139,13 +140,13 @@ func (b Books) Product(marketplace uint16, id string) (market.Product, bool) {
 	return mustProduct(stored), true
 }
 
-// Products lists products by id.
+// Products lists products in the order of their ids.
 func (b Books) Products(marketplace uint16, afterID string, limit int) ([]market.Product, bool) {
 	return page(b.R, keyCatalog(nil, tableProduct, marketplace, ""), afterID, limit,
 		func(_ string, value []byte) market.Product { return mustProduct(value) })
 }
 
-// ProductsOf lists the products of one vendor by id.
+// ProductsOf lists the products of one vendor in the order of their ids.
 func (b Books) ProductsOf(marketplace uint16, vendor, afterID string, limit int) ([]market.Product, bool) {
 	names, more := page(b.R, keyOfVendor(nil, tableVendorItem, marketplace, vendor), afterID, limit,
 		func(id string, _ []byte) string { return id })

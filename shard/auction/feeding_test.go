@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// Auctions of all kinds run on whatever view is published while a feeder changes everything: under the race detector this
-// shows that no view shares memory with what is written. An auction that is held twice on one view gives the same twice.
+// Auctions of all kinds run on the published view while a feeder changes everything. Under the race detector this shows
+// that no view shares memory with what is written. An auction that is run twice on one view gives the same result.
 func TestAuctionsBesideAFeeder(t *testing.T) {
 	r := newRoulette(3, 40)
 	r.m.Publish()

@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// TestLaterMembersNeedTheirLevel: a command with a later member has the version that only a new enough cluster is sent,
-// and the same body under the old version is refused as it was by the binaries of that version.
+// TestLaterMembersNeedTheirLevel: a command with a later member has a version that needs LevelAds, and the same body
+// with the old version is refused, as by the binaries of that version.
 func TestLaterMembersNeedTheirLevel(t *testing.T) {
 	for _, x := range commands {
 		c, err := Open(x.cmd)
@@ -35,7 +35,7 @@ func TestLaterMembersNeedTheirLevel(t *testing.T) {
 	}
 }
 
-// TestLaterValuesReadBack: what the state stores of values with later members, and without.
+// TestLaterValuesReadBack: the stored forms of values with and without later members read back.
 func TestLaterValuesReadBack(t *testing.T) {
 	for _, c := range []market.Campaign{someCampaign, laterCampaign} {
 		d := NewDecoder(AppendCampaign(nil, &c))

@@ -8,21 +8,22 @@ import (
 	"github.com/gavel-ads/gavel/shard/ledger"
 )
 
-// Span is a time span in Unix milliseconds, From included and To not. The zero Span is all time.
+// Span is a time span in Unix milliseconds; it includes From and excludes To. The zero Span is all time.
 type Span struct{ From, To int64 }
 
-// Entry is a line of the journal that is listed under an account: an adjustment or one side of a transfer. Charges are
-// not listed; their sum is the account's Spent.
+// Entry is a journal line that is listed under an account: an adjustment or one side of a transfer. Charges are not
+// listed under accounts; their sum is the account's Spent.
 type Entry struct {
 	ledger.Line
 	Other       ids.UUID // The account on the other side of a transfer.
 	Description string
 }
 
-// entriesStep is how many entries are read at once.
+// entriesStep is how many entries are read in one scan.
 const entriesStep = 100
 
-// Entries lists the entries of an account, newest first, behind the line before (0: from the newest on).
+// Entries lists the entries of an account within span, newest first, starting below line number before (0: at the
+// newest).
 func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (all []Entry, more bool) {
 	for {
 		step := b.entries(account, before)
@@ -31,7 +32,7 @@ func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (a
 			switch {
 			case span.To != 0 && e.Millis >= span.To:
 			case e.Millis < span.From:
-				return all, false // The state clock never goes back, so all others are older.
+				return all, false // The state clock never goes back, so all further entries are older too.
 			case len(all) == limit:
 				return all, true
 			default:
@@ -45,9 +46,9 @@ func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (a
 	}
 }
 
-// entries reads the next entriesStep entries behind a line, with their lines.
+// entries reads up to entriesStep entries below a line number, with their journal lines.
 func (b Books) entries(account ids.UUID, before uint64) (all []Entry) {
-	from := keyEntry(nil, account, before-1) // Before 0 stands the largest number, whose key comes first.
+	from := keyEntry(nil, account, before-1) // For 0 this wraps to the largest number, whose key is the first.
 	prefix := from[:len(from)-8]
 	b.R.Scan(from, after(prefix), func(key, value []byte) bool {
 		d := command.NewDecoder(value)
@@ -62,7 +63,7 @@ func (b Books) entries(account ids.UUID, before uint64) (all []Entry) {
 	return all
 }
 
-// Transfer returns a transfer that this group sent, made or received.
+// Transfer returns a transfer that this group sent or received, or made between two of its own accounts.
 func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
 	stored, found := b.R.Get(keyTransfer(nil, id))
 	if !found {
@@ -71,8 +72,8 @@ func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
 	return must(readTransfer(id, stored)), true
 }
 
-// Transfers lists the transfers that accounts of this group paid, newest first, behind the given one (nil: from the newest
-// on).
+// Transfers lists the transfers that accounts of this group paid within span, newest first, after the given one (nil:
+// from the newest).
 func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span, limit int) (all []ledger.Transfer, more bool) {
 	prefix := appendU16([]byte{tableNewTransfer}, marketplace)
 	from := prefix
@@ -102,7 +103,7 @@ func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span,
 	return all, more
 }
 
-// Transit lists transfers of a marketplace that this group sent and of which it has not heard yet what became of them.
+// InTransit lists transfers of a marketplace that this group sent and whose result is not recorded here yet.
 func (b Books) Transit(marketplace uint16, limit int) (all []ledger.Transfer) {
 	prefix := appendU16([]byte{tableTransit}, marketplace)
 	names, _ := page(b.R, prefix, "", limit, func(id string, _ []byte) ids.UUID { return ids.UUID([]byte(id)) })
@@ -113,14 +114,14 @@ func (b Books) Transit(marketplace uint16, limit int) (all []ledger.Transfer) {
 	return all
 }
 
-// Emptied is a wallet that was emptied, and of which nobody was told yet.
+// Emptied is the stored reminder that a wallet was emptied and that the notice to its vendor is still to be written.
 type Emptied struct {
 	Wallet ledger.Wallet
-	Number uint32 // Which emptying of the wallet.
-	Millis int64
+	Number uint32 // Counts how often the wallet was emptied, from 1.
+	Millis int64  // When, on the state clock.
 }
 
-// Emptied lists wallets of a marketplace that were emptied.
+// Emptied lists the reminders of a marketplace about wallets that were emptied.
 func (b Books) Emptied(marketplace uint16, limit int) []Emptied {
 	prefix := appendU16([]byte{tableEmptied}, marketplace)
 	all, _ := page(b.R, prefix, "", limit, func(key string, value []byte) Emptied {

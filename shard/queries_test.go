@@ -59,7 +59,7 @@ func TestCatalogIsListedById(t *testing.T) {
 		r.Do(command.AppendPutProducts(nil, benchNow, &command.PutProducts{Marketplace: 1, Products: all}))
 	}
 	put(product("b", "v1"), product("a", "v1", "v2"), product("c", "v2"), product("d", "v"))
-	put(product("b", "v2")) // It changed hands.
+	put(product("b", "v2")) // Its vendor changed.
 	listed := func(all []market.Product, more bool) string {
 		var text []byte
 		for i := range all {
@@ -79,8 +79,8 @@ func TestCatalogIsListedById(t *testing.T) {
 	expect(t, "gone", found, false)
 }
 
-// A product is listed under its vendors and no others, however they change, repeat and go; and the digest is that of what is
-// stored, which a restart computes anew.
+// A product is listed under its vendors and no others, however they change and repeat. The digest must be that of the
+// stored records, which a restart computes again.
 func TestProductsMoveBetweenVendors(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	random := rand.New(rand.NewPCG(3, 4))
@@ -88,7 +88,7 @@ func TestProductsMoveBetweenVendors(t *testing.T) {
 	for step := range 300 {
 		var p command.PutProducts
 		p.Marketplace = 1
-		for range 1 + random.IntN(4) { // Often the same one twice.
+		for range 1 + random.IntN(4) { // Often the same product twice.
 			x := market.Product{ID: fmt.Sprint("p", random.IntN(5)), Name: "n", CreatedMillis: int64(step)}
 			for range random.IntN(4) {
 				x.Vendors = append(x.Vendors, fmt.Sprint("v", random.IntN(4)))
@@ -166,7 +166,8 @@ func TestReportsByCellAndBid(t *testing.T) {
 	expect(t, "decision", fmt.Sprint(decided, found), "{charged 100 0} true")
 }
 
-// What has expired takes no place, and does not stand in for the last record that works. It holds over a restart too.
+// An expired record does not count for the maximum of its class, nor as the last record of its class; not after a
+// restart either.
 func TestExpiredRecordsDoNotCount(t *testing.T) {
 	for _, restarted := range []bool{false, true} {
 		kv := shardtest.NewKV()

@@ -1,7 +1,7 @@
 package auction
 
-// stamps is a hash table from uint64 to uint32 that is emptied by counting up its generation, so that starting an
-// auction costs nothing however large an earlier one was. Open addressing, at most half full.
+// generationMap is a hash table from uint64 to uint32 that is cleared by increasing its generation, so that clearing
+// takes no time, however large an earlier auction was. It uses open addressing and is at most half full.
 type stamps struct {
 	slots      []stamp
 	generation uint32
@@ -16,19 +16,19 @@ type stamp struct {
 
 const stampsMin = 256
 
-// clear forgets everything.
+// clear removes all keys.
 func (t *stamps) clear() {
 	if t.slots == nil {
 		t.slots = make([]stamp, stampsMin)
 	}
 	t.used = 0
-	if t.generation++; t.generation == 0 { // After 2^32 auctions an old stamp could pass for a new one.
+	if t.generation++; t.generation == 0 { // After 2^32 generations an old entry could be taken for a new one.
 		clear(t.slots)
 		t.generation = 1
 	}
 }
 
-// add stores the value unless the key has one; it returns the value that the key has now and whether it is new.
+// add stores the value unless the key has one. It returns the value that the key has now and whether it was added.
 func (t *stamps) add(key uint64, value uint32) (stored uint32, added bool) {
 	if t.used*2 >= len(t.slots) {
 		t.grow()
@@ -48,7 +48,7 @@ func (t *stamps) get(key uint64) (uint32, bool) {
 	return s.value, s.generation == t.generation
 }
 
-// slot returns where the key is or would be.
+// find returns the entry of the key, or the free entry where it would be added.
 func (t *stamps) slot(key uint64) *stamp {
 	mask := uint64(len(t.slots) - 1)
 	for i := key * 0x9e3779b97f4a7c15 >> 32; ; i++ {

@@ -6,13 +6,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Members that values got after their layouts were frozen. A value without any of them is encoded as it always was. A
-// value with some has a mark in the byte that says whether it is active (of a marketplace, whether it is suspended), and
-// at its end a mask of those members and the members themselves. So what was written before still reads, and a binary
-// that does not know a member refuses the value instead of dropping it. Masks are append only. A command with such a value
-// has version 2, and needs LevelAds; the values of a command of version 1 have none.
+// Later members are the members that were added to values after their layouts were frozen. A value without later
+// members has its original encoding. A value with some has a flag in its state byte (active, or suspended for a
+// marketplace) and ends with a mask of these members and the members themselves. So old encodings remain readable, and
+// a binary that does not know a member rejects the value instead of dropping the member. Masks are append only. A
+// command with such a value has version 2 and needs LevelAds; the values of a command of version 1 have no later
+// members.
 
-// stateMore marks a state byte whose value has more members; the other bit says whether the thing is active.
+// stateMore is the flag of a state byte whose value has later members. The lowest bit says whether the value is active.
 const stateMore = 2
 
 func appendState(dst []byte, active, more bool) []byte {
@@ -35,7 +36,7 @@ func (d *Decoder) state() (active, more bool) {
 	return state&1 != 0, state&stateMore != 0
 }
 
-// mask reads a mask of members: not empty, and none unknown.
+// mask reads a mask of members. It fails when the mask is empty or contains an unknown member.
 func (d *Decoder) mask(end uint16) uint16 {
 	mask := d.U16()
 	if mask == 0 || mask >= end {
@@ -44,9 +45,9 @@ func (d *Decoder) mask(end uint16) uint16 {
 	return mask
 }
 
-// maskOf sets bit i for every member that is there.
-func maskOf(there ...bool) (mask uint16) {
-	for i, is := range there {
+// maskOf returns a mask in which bit i is set if present[i] is true.
+func maskOf(present ...bool) (mask uint16) {
+	for i, is := range present {
 		if is {
 			mask |= 1 << i
 		}

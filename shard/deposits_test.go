@@ -17,8 +17,9 @@ func depositOf(now int64, request int) []byte {
 	return command.AppendAdjustWallet(nil, now, &command.AdjustWallet{Request: id, Marketplace: 1, VendorID: "v1", Amount: 1000})
 }
 
-// A leader whose clock is ten days ahead moves the state clock there. A deposit that was booked a moment before, and whose
-// answer was lost, is repeated: it must not be booked again, and the memory of requests stays bounded all the same.
+// A leader whose clock is ten days ahead moves the state clock ahead by ten days. A deposit that was applied just
+// before, and whose answer was lost, is repeated: it must not be applied again, and the memory of requests must stay
+// bounded.
 func TestClockJumpBooksNothingTwice(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	r := open(t, shardtest.NewKV())
@@ -31,7 +32,7 @@ func TestClockJumpBooksNothingTwice(t *testing.T) {
 		t.Fatalf("balance %d after the repetition, want 1000", got)
 	}
 
-	// One hour later than the last of them, so many others that the first is no longer kept.
+	// An hour later, so many other deposits follow that the first one is no longer remembered.
 	balance := result(t, r.Do(depositOf(later, 2))).Balance
 	for request := 3; request <= event.RequestsKept+1; request++ {
 		balance = result(t, r.Do(depositOf(later, request))).Balance

@@ -11,8 +11,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// A campaign with creatives, keywords and targeting is refused below its level, and from then on lives as others do: it is
-// patched, comes back after a restart, and the auctions are told the same.
+// A campaign with creatives, keywords and targeting is refused below its level. From its level on it works like others:
+// it can be patched, is loaded after a restart, and is fed to auctions in the same form.
 func TestCampaignWithLaterMembers(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	c := market.Campaign{

@@ -1,6 +1,6 @@
 package market
 
-// tidy rewrites the arenas that have become wasteful. Older views keep the old chunks until nobody reads them.
+// compact rewrites the arenas of which a third is waste. Older views keep the old chunks as long as they are in use.
 func (m *Market) tidy() {
 	if m.bids.wasteful() || m.predicates.wasteful() {
 		m.tidyBids()
@@ -10,7 +10,8 @@ func (m *Market) tidy() {
 	}
 }
 
-// tidyBids gives every product a new block without room, and the bids new predicates.
+// compactBids copies every product's bids to a new block without free rows, and the predicates of the bids to new
+// memory.
 func (m *Market) tidyBids() {
 	old, oldPredicates := m.bids, m.predicates
 	m.bids, m.predicates = bidArena{live: old.live}, wordArena{}
@@ -32,7 +33,7 @@ func (m *Market) tidyBids() {
 	}
 }
 
-// tidyDetails rewrites the categories and metadata of every product.
+// compactDetails copies the details of every product to new memory.
 func (m *Market) tidyDetails() {
 	old := m.details
 	m.details = wordArena{}

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The later members of campaigns and bids: see more.go.
+// This file encodes the later members (later_members.go) of campaigns and bids.
 
 const (
 	campaignProducts = 1 << iota
@@ -79,7 +79,7 @@ func (d *Decoder) segmentRules() (s market.SegmentRules) {
 	return s
 }
 
-// appendSchedule appends the hours of a week, or one byte for none.
+// appendSchedule appends the values for the hours of a week; without a schedule it appends one byte.
 func appendSchedule(dst []byte, hours []uint16) []byte {
 	dst = AppendBool(dst, len(hours) > 0)
 	for _, value := range hours {
@@ -133,7 +133,7 @@ const (
 	bidMembers
 )
 
-// newer reports whether one of the bids needs the later encoding.
+// needsLaterEncoding reports whether one of the bids has later members or a keyword trigger.
 func newer(bids []market.Bid) bool {
 	return slices.ContainsFunc(bids, func(b market.Bid) bool {
 		return bidMore(&b) != 0 || slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsKeyword() })

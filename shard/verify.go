@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// ErrBooks is wrapped by every finding of Audit.
-var ErrBooks = errors.New("shard: the books do not balance")
+// ErrUnbalanced is wrapped by every error of Queries.Verify.
+var ErrBooks = errors.New("shard: the ledger does not balance")
 
-// Audit recomputes every balance from the journal and compares: the chain of the lines, budgets and counters of
-// campaigns, wallets, and the dedup keys of charges that are still remembered. It reads the whole state and takes
-// accordingly long.
+// Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines,
+// the budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads
+// the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
 func (b Books) Audit() error {
 	a := auditor{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
@@ -33,17 +33,17 @@ func (b Books) Audit() error {
 
 type auditor struct {
 	b           Books
-	spent       map[uint32]money.Micros // By campaign.
+	spent       map[uint32]money.Micros // Charged, by campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
-	moved       map[ids.UUID]money.Micros // By transfers.
+	moved       map[ids.UUID]money.Micros // Transferred, by account.
 	legs        map[leg]bool
-	half        ledger.Line              // A leg that waits for the other one, which is the next line.
-	decided     map[[16]byte]ledger.Line // By charge key.
-	budgets     map[uint32]ledger.Budget // By campaign, as far as the journal tells.
+	half        ledger.Line              // The first leg of a transfer whose second leg must be the next line; zero otherwise.
+	decided     map[[16]byte]ledger.Line // The charge decisions, by charge key.
+	budgets     map[uint32]ledger.Budget // The budgets in force, by campaign, as far as the journal records them.
 }
 
-// leg is a side of a transfer.
+// leg names one side of a transfer.
 type leg struct {
 	transfer [16]byte
 	kind     ledger.LineKind
@@ -59,7 +59,7 @@ func (a *auditor) journal() (err error) {
 		case l.Seq != seq:
 			err = fmt.Errorf("line %d is missing", seq)
 		case ledger.Next(chain, l) != l.Chain:
-			err = fmt.Errorf("the chain breaks at line %d", seq)
+			err = fmt.Errorf("line %d does not continue the hash chain", seq)
 		default:
 			err = a.line(l)
 		}
@@ -67,17 +67,17 @@ func (a *auditor) journal() (err error) {
 		return err == nil
 	})
 	if err == nil && a.half.Seq != 0 {
-		err = fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+		err = fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
 	}
 	if s := a.b.state(); err == nil && (s.lastLine != seq || s.chain != chain) {
-		err = fmt.Errorf("the journal ends at line %d, not %d", seq, s.lastLine)
+		err = fmt.Errorf("the last journal line is %d, the state record says %d", seq, s.lastLine)
 	}
 	return err
 }
 
 func (a *auditor) line(l *ledger.Line) error {
 	if a.half.Seq != 0 && (l.Kind != ledger.TransferLeg || l.Key != a.half.Key || l.Amount != -a.half.Amount) {
-		return fmt.Errorf("line %d is a leg without its other one", a.half.Seq)
+		return fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
 	}
 	switch l.Kind {
 	case ledger.TransferLeg, ledger.TransferSent, ledger.TransferReceived, ledger.TransferReturned:
@@ -93,12 +93,12 @@ func (a *auditor) line(l *ledger.Line) error {
 	case ledger.ClickCharge, ledger.ImpressionCharge:
 	}
 	if _, twice := a.decided[l.Key]; twice {
-		return fmt.Errorf("line %d decides a charge key a second time", l.Seq)
+		return fmt.Errorf("line %d repeats the decision on a charge key", l.Seq)
 	}
 	if l.Amount < 0 || l.Amount > l.Price {
 		return fmt.Errorf("line %d charges %d of a price of %d", l.Seq, l.Amount, l.Price)
 	}
-	if b, told := a.budgets[l.Campaign]; told {
+	if b, known := a.budgets[l.Campaign]; known {
 		if left, limited := b.Left(); limited && l.Amount > left {
 			return fmt.Errorf("line %d charges %d of a budget that has %d left", l.Seq, l.Amount, left)
 		}
@@ -111,16 +111,17 @@ func (a *auditor) line(l *ledger.Line) error {
 	return nil
 }
 
-// move follows a side of a transfer. What the group sent and received is balanced in the journals of other groups.
+// verifyMove checks and adds one side of a transfer. For a transfer between two groups this journal holds one side
+// only; the other side is in the journal of the other group.
 func (a *auditor) move(l *ledger.Line) error {
 	side := leg{l.Key, l.Kind, l.Amount < 0}
 	switch {
 	case a.legs[side]:
-		return fmt.Errorf("line %d moves a second time", l.Seq)
+		return fmt.Errorf("line %d repeats a side of a transfer", l.Seq)
 	case l.Amount != l.Price && l.Amount != -l.Price || l.Price <= 0:
-		return fmt.Errorf("line %d moves %d of %d", l.Seq, l.Amount, l.Price)
+		return fmt.Errorf("line %d moves %d for a transfer of %d", l.Seq, l.Amount, l.Price)
 	case l.Kind == ledger.TransferReturned && !a.legs[leg{l.Key, ledger.TransferSent, true}]:
-		return fmt.Errorf("line %d gives back what was not sent", l.Seq)
+		return fmt.Errorf("line %d returns a transfer that was not sent", l.Seq)
 	}
 	a.legs[side] = true
 	a.moved[l.Wallet] += l.Amount
@@ -143,15 +144,15 @@ func (a *auditor) campaigns() (err error) {
 		counted := a.b.CampaignCounters(c.ID, 0, ^uint32(0))
 		switch reported := counted.SpentClicks + counted.SpentImpressions; {
 		case c.Money.SpentTotal != a.spent[ordinal]:
-			err = fmt.Errorf("campaign %s spent %d, its lines say %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
+			err = fmt.Errorf("campaign %s spent %d, its journal lines sum to %d", c.ID, c.Money.SpentTotal, a.spent[ordinal])
 		case c.Money.Spent < 0 || c.Money.Spent > c.Money.SpentTotal:
-			err = fmt.Errorf("campaign %s spent %d of %d in this period", c.ID, c.Money.Spent, c.Money.SpentTotal)
+			err = fmt.Errorf("campaign %s spent %d in this period, and %d in all periods", c.ID, c.Money.Spent, c.Money.SpentTotal)
 		case reported != c.Money.SpentTotal:
-			err = fmt.Errorf("campaign %s spent %d, its reports say %d", c.ID, c.Money.SpentTotal, reported)
+			err = fmt.Errorf("campaign %s spent %d, its report counters sum to %d", c.ID, c.Money.SpentTotal, reported)
 		}
 	}
 	if s := a.b.state(); err == nil && last != s.lastCampaign {
-		err = fmt.Errorf("campaigns end at %d, not %d", last, s.lastCampaign)
+		err = fmt.Errorf("the last campaign has ordinal %d, the state record says %d", last, s.lastCampaign)
 	}
 	return err
 }
@@ -161,11 +162,12 @@ func (a *auditor) wallets() (err error) {
 		w := must(readWallet(ids.UUID(key[1:]), value))
 		switch {
 		case w.Balance != w.Deposited+w.Transferred-w.Spent:
-			err = fmt.Errorf("wallet %s: %d is not %d + %d - %d", w.ID, w.Balance, w.Deposited, w.Transferred, w.Spent)
+			err = fmt.Errorf("wallet %s: balance %d is not deposited %d + transferred %d - spent %d", w.ID, w.Balance, w.Deposited,
+				w.Transferred, w.Spent)
 		case w.Transferred != a.moved[w.ID]:
-			err = fmt.Errorf("wallet %s: %d came by transfers, its lines say %d", w.ID, w.Transferred, a.moved[w.ID])
+			err = fmt.Errorf("wallet %s: transferred %d, its journal lines sum to %d", w.ID, w.Transferred, a.moved[w.ID])
 		case w.Deposited != a.deposited[w.ID] || w.Spent != a.walletSpent[w.ID]:
-			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its lines say %d and %d", w.ID, w.Deposited, w.Spent,
+			err = fmt.Errorf("wallet %s: deposited %d and spent %d, its journal lines sum to %d and %d", w.ID, w.Deposited, w.Spent,
 				a.deposited[w.ID], a.walletSpent[w.ID])
 		}
 		return err == nil
@@ -173,17 +175,17 @@ func (a *auditor) wallets() (err error) {
 	return err
 }
 
-// decisions compares the remembered charge keys with the journal. The other way round is not decidable: a key may have
-// been dropped as soon as its window was over.
+// verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key
+// of a journal line may have been dropped after its charge window.
 func (a *auditor) decisions() (err error) {
 	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
 	a.b.R.Scan(from, to, func(key, value []byte) bool {
 		l, found := a.decided[[16]byte(key[6:])]
 		switch d := readDecision(value); {
 		case !found:
-			err = fmt.Errorf("charge key %x has no line", key[6:])
+			err = fmt.Errorf("charge key %x has no journal line", key[6:])
 		case d.Charged != l.Amount:
-			err = fmt.Errorf("charge key %x: %d is not line %d's %d", key[6:], d.Charged, l.Seq, l.Amount)
+			err = fmt.Errorf("charge key %x: charged %d, line %d says %d", key[6:], d.Charged, l.Seq, l.Amount)
 		}
 		return err == nil
 	})

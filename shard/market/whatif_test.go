@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// What a supposed campaign changes is seen in its own view and nowhere else: auctions on that view end as in a market that was
-// made so, and those of the views before and after as if nobody had supposed anything.
+// A hypothetical campaign is visible only in its own view. Auctions on that view give the same results as in a market
+// that has the campaign, and auctions on the views before and after give the same results as in a market without it.
 func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))
@@ -43,7 +43,7 @@ func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 	}
 }
 
-// supposed is a small random market.
+// whatIfMarket is a small random market.
 type supposed struct {
 	products  int
 	campaigns []*market.Campaign
@@ -81,7 +81,7 @@ func (w *supposed) supposition(random *rand.Rand) *market.Supposition {
 	return s
 }
 
-// feed makes the market, with a supposition in it as if it were true.
+// feed fills a market, with the campaign of a WhatIf as an ordinary one.
 func (w *supposed) feed(m *market.Market, s *market.Supposition) {
 	m.PutMarketplace(&settings)
 	m.PutCategory(1, &market.Category{ID: "c0"})
@@ -109,7 +109,7 @@ func (w *supposed) feed(m *market.Market, s *market.Supposition) {
 	}
 }
 
-// BenchmarkSuppose is how long feeders wait for one with 500 bids beside 100,000 others.
+// BenchmarkWhatIfView measures how long feeders wait for a WhatIf with 500 bids in a market of 100,000.
 func BenchmarkSuppose(b *testing.B) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)

@@ -15,10 +15,11 @@ type CampaignState struct {
 	BidCount int // Not deleted.
 }
 
-// CampaignFilter narrows Campaigns. Zero members do not narrow.
+// CampaignFilter selects campaigns. A zero member selects all of them, except that a nil Status leaves terminated
+// campaigns out.
 type CampaignFilter struct {
 	VendorID string
-	Status   *market.Status // Nil leaves terminated campaigns out.
+	Status   *market.Status
 	Format   *market.AdFormat
 	Active   *bool
 }
@@ -32,7 +33,7 @@ func (b Books) Wallet(id ids.UUID) (ledger.Wallet, bool) {
 	return must(readWallet(id, stored)), true
 }
 
-// Wallets lists the wallets of a vendor by id.
+// Wallets lists the wallets of a vendor in the order of their ids.
 func (b Books) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) {
 	prefix := keyOfVendor(nil, tableVendorWallet, marketplace, vendor)
 	var names []ids.UUID
@@ -48,7 +49,7 @@ func (b Books) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) 
 	return all
 }
 
-// Campaign returns a campaign of any marketplace: callers compare its Marketplace with theirs.
+// Campaign returns a campaign of any marketplace. REQUIRES: the caller compares its Marketplace with the expected one.
 func (b Books) Campaign(id ids.UUID) (CampaignState, bool) {
 	at, found := b.R.Get(keyCampaignID(nil, id))
 	if !found {
@@ -80,7 +81,8 @@ func (b Books) CampaignByExternalID(marketplace uint16, format market.AdFormat, 
 	return b.CampaignByOrdinal(binary.BigEndian.Uint32(at))
 }
 
-// Campaigns lists campaigns of a marketplace that pass the filter, newest first, leaving out the first offset of them.
+// Campaigns lists the campaigns of a marketplace that pass the filter, newest first, without the first offset of them.
+// It scans all campaigns of the marketplace or vendor until the page is full.
 func (b Books) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit int) (all []CampaignState, more bool) {
 	prefix := appendU16([]byte{tableNewest}, marketplace)
 	if f.VendorID != "" {
@@ -113,7 +115,7 @@ func (f *CampaignFilter) passes(c *market.Campaign) bool {
 	return (f.Format == nil || *f.Format == c.Format) && (f.Active == nil || *f.Active == c.Active)
 }
 
-// Bid returns a bid of any campaign by id, with the ordinal of its campaign. Tombstones are found.
+// Bid returns a bid of any campaign by id, with the ordinal of its campaign. It also finds deleted bids.
 func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
 	at, found := b.R.Get(keyBidID(nil, id))
 	if !found {
@@ -124,7 +126,7 @@ func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
 	return campaign, bid, found
 }
 
-// BidByOrdinal returns a bid by its ordinal and its campaign's in this group. Tombstones are found.
+// BidByOrdinal returns a bid by its ordinal and that of its campaign in this group. It also finds deleted bids.
 func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 	stored, found := b.R.Get(keyBid(nil, campaign, ordinal))
 	if !found {
@@ -133,7 +135,8 @@ func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 	return mustBid(stored), true
 }
 
-// Bids lists the bids of a campaign that are not deleted in the order of their creation, leaving out the first offset.
+// Bids lists the bids of a campaign that are not deleted, in the order of their creation, without the first offset of
+// them.
 func (b Books) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
 	prefix := appendU32([]byte{tableBid}, campaign)
 	b.R.Scan(prefix, after(prefix), func(_, value []byte) bool {

@@ -13,18 +13,18 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// world is a market as plain values: what tests write down, what they feed the engine, and what the naive model reads.
+// modelMarket is a market as plain values. Tests set it up and feed it to the engine, and the naive model reads it.
 type world struct {
 	settings   market.Marketplace
 	categories map[string]market.Category
 	products   map[string]market.Product
 	campaigns  map[string]*campaign
-	bids       map[bidKey]market.Bid // Without the deleted ones.
+	bids       map[bidKey]market.Bid // Without deleted bids.
 	slots      map[string]market.BannerSlot
 	placements map[string]market.Placement // By external id.
 	assets     map[string]market.Asset
 	segments   map[string][]uint64
-	met        counts // How often users met campaigns and bids.
+	met        counts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 }
@@ -32,18 +32,18 @@ type world struct {
 type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
-	click        uint32 // Learned, 0 for nothing known.
-	gate         uint64 // 0 stands for an open one; a shut one has a pass of 0.
+	click        uint32 // Predicted click rate, 0 for none.
+	gate         uint64 // The pacing state, 0 for market.PacingOpen.
 	slot         *market.Slot
 }
 
-// bidKey names a bid: its campaign's name and its ordinal.
+// bidKey identifies a bid by its campaign's name and its ordinal.
 type bidKey struct {
 	campaign string
 	ordinal  uint32
 }
 
-// counts answers how often a user met a campaign, by what was written down.
+// frequencyCounts implements auction.FrequencyCounter with a map.
 type counts map[auction.FrequencyQuery]uint32
 
 func (c counts) Count(q auction.FrequencyQuery) uint32 { return c[q] }
@@ -63,7 +63,7 @@ func newWorld() *world {
 	}
 }
 
-// feed puts the whole world into a market, in the order of names.
+// feed puts everything into a market, in the order of names.
 func (w *world) feed(m *market.Market) {
 	n := w.settings.Ordinal
 	m.PutMarketplace(&w.settings)
@@ -108,7 +108,7 @@ func (c *campaign) gateWord() uint64 {
 	return c.gate
 }
 
-// campaign adds a campaign with money, in a group and with an id made from its number.
+// campaign adds a campaign with money. Its group and id follow from its number.
 func (w *world) campaign(name, vendor string, number uint32) *campaign {
 	group := ids.Group(1 + number%3)
 	c := &campaign{left: math.MaxInt64, wallet: math.MaxInt64, Campaign: market.Campaign{
@@ -128,7 +128,7 @@ type query struct {
 	variations []string // Flights.
 	quality    []uint32
 	form       auction.CategoryForm
-	clauses    [][]string // One clause of one name for OneCategory, one each for AllCategories.
+	clauses    [][]string // OneCategory has one clause of one name, AllCategories one clause for each name.
 	hasSearch  bool
 	search     string
 	locations  []string
@@ -136,7 +136,7 @@ type query struct {
 	attributes []string
 	promotions []string
 	external   []externalBid
-	place      string // Slot or placement.
+	place      string // Media slot or placement.
 	device     auction.Device
 	user       uint64
 	site       string
@@ -148,7 +148,7 @@ type externalBid struct {
 	amount          money.Micros
 }
 
-// layout writes texts into a request as the parser would.
+// layout writes texts into a request as the parser does.
 type layout struct{ *auction.Request }
 
 func (l layout) span(text string) auction.Span {
@@ -168,7 +168,7 @@ func (l layout) all(texts []string) (list []auction.ID) {
 	return list
 }
 
-// requestFor hashes and lays out queries as the parser would.
+// requestFor hashes and lays out queries as the parser does.
 func requestFor(v *market.View, marketplace uint16, queries ...query) *auction.Request {
 	req := &auction.Request{Seed: v.Seed(marketplace), Auctions: make([]auction.Auction, len(queries))}
 	l := layout{req}
@@ -216,7 +216,7 @@ type win struct {
 	campaign  string // The campaign's id, empty for external demand.
 	source    string
 	price     money.Micros
-	shows     string // Assets, or what a sponsored brand has.
+	shows     string // Assets of a banner, or the contents of a sponsored brand.
 }
 
 func outcomeOf(r *auction.Result) outcome {
