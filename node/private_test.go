@@ -115,8 +115,8 @@ func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	private(t, n.Dir())
-	if log := n.LogTail(); strings.Count(log, "data_directory_narrowed") != 2 {
-		t.Errorf("the log does not say that two directories were narrowed:\n%s", log)
+	if log := n.LogTail(); strings.Count(log, "file_modes_restricted") != 2 {
+		t.Errorf("the log does not say that the modes of two directories were restricted:\n%s", log)
 	}
 }
 
