@@ -60,7 +60,7 @@ func (p Pending) Compare(found []Finding) (faults []Finding, next Pending) {
 			next[dir] = count
 		}
 		if len(byDir[dir]) > p[dir] {
-			faults = append(faults, byDir[dir]...)
+			faults = append(faults, slices.Compact(byDir[dir])...) // A long document has one finding for each word.
 		}
 		if len(byDir[dir]) > p[dir] && p[dir] > 0 {
 			faults = append(faults, Finding{dir, "pending", fmt.Sprintf("%d places, and %d are accepted for now", len(byDir[dir]), p[dir])})

@@ -121,7 +121,7 @@ func TestPendingMayOnlyFall(t *testing.T) {
 		next   Pending
 	}{
 		{append(slices.Clone(two), one), 0, Pending{"a/b": 2, "c": 1}},
-		{append(slices.Clone(two), one, one), 3, Pending{"a/b": 2, "c": 1}}, // Both places, and how many are accepted.
+		{append(slices.Clone(two), one, Finding{Where: "c/y.md:4"}), 3, Pending{"a/b": 2, "c": 1}}, // Both places, and how many are accepted.
 		{two, 1, Pending{"a/b": 2}},
 		{append(slices.Clone(two), one, Finding{Where: "d/z.go:1"}), 1, Pending{"a/b": 2, "c": 1}},
 	} {
