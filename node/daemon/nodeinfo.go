@@ -95,7 +95,7 @@ func encoded(a operator.About) []byte {
 // operations implements the operator API (node/operator) on a running node.
 type operations struct{ *node }
 
-// Status requests the node info of every member, of all at the same time, for at most operator.AskTimeout. A member
+// Status requests the node info of every member, of all at the same time, for at most operator.StatusTimeout. A member
 // that does not answer is listed as unreachable with the error.
 func (o operations) Status(ctx context.Context) operator.Status {
 	known := o.raft.Cluster()
