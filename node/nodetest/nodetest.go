@@ -256,7 +256,7 @@ func (n *Node) end(signal syscall.Signal, timeout time.Duration) error {
 	case <-time.After(timeout):
 		_ = cmd.Process.Kill() // The error below is what matters.
 		<-exited
-		return fmt.Errorf("the process did not end within %v of %v", patience, signal)
+		return fmt.Errorf("the process did not end within %v of %v", timeout, signal)
 	}
 }
 
