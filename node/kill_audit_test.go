@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// faultsMax bounds how many faults of one audit are described.
+// faultsMax bounds how many faults of one audit are printed.
 const faultsMax = 20
 
-// audit compares the books with the history, and then resends what was acknowledged since the last audit: everything has
-// to be known already. The order matters, since resending a lost event records it again and repairs the books.
-// REQUIRES: no outcome is unknown.
+// audit compares reports and balances with the history, and then resends what was acknowledged since the last audit:
+// the node must know everything already. The order matters, because resending a lost event records it again, which
+// hides the loss in the reports. REQUIRES: no outcome is unknown.
 func (c *crash) audit(when string) {
 	c.t.Helper()
 	differences := c.compareBooks()
@@ -24,15 +24,15 @@ func (c *crash) audit(when string) {
 	c.report(when, append(lost, differences...))
 }
 
-// finalAudit resends the whole history: what was there after one kill has to be there after all of them.
+// finalAudit resends the whole history: what a node had after one kill it must have after all of them.
 func (c *crash) finalAudit() {
 	c.t.Helper()
 	faults := c.resend(c.history.everything())
 	c.report("at the end, all bodies resent", append(faults, c.compareBooks()...))
 }
 
-// report ends the test when there are faults. It prints the first faultsMax, so lost events, the gravest, come first: one
-// loss can make more differences than are printed.
+// report ends the test when there are faults. It prints the first faultsMax, so lost events, the most serious fault,
+// come first: one loss can cause more differences than are printed.
 func (c *crash) report(when string, faults []string) {
 	c.t.Helper()
 	if len(faults) == 0 {
@@ -42,7 +42,7 @@ func (c *crash) report(when string, faults []string) {
 	c.t.Fatalf("%s: %d faults\n%s", when, len(faults), strings.Join(shown, "\n"))
 }
 
-// resend sends bodies again, asking for details, and returns the events that the node did not know. A node that kept its
+// resend sends bodies again with detail=true and returns the events that the node did not know. A node that kept its
 // promise answers duplicate for each.
 func (c *crash) resend(bodies []*body) []string {
 	c.t.Helper()
@@ -99,7 +99,7 @@ func lostEvents(c *conn.Conn, b *body) ([]string, error) {
 	return lost, nil
 }
 
-// compareBooks reads reports, campaigns and wallets and returns every difference to what the history foretells.
+// compareMoney reads reports, campaigns and wallets and returns every difference to what follows from the history.
 func (c *crash) compareBooks() []string {
 	c.t.Helper()
 	operator := shop.New(c.node.ManageURL, c.node.Keys.ManagementKey)
