@@ -111,8 +111,8 @@ func (s *stranger) manage(want int, method, path, body string) reply {
 // v2 posts a body to both listeners and returns both answers, which must have the same status and errCode.
 func (s *stranger) v2(path, body string) (answers [2]reply) {
 	s.Helper()
-	for i, door := range []string{s.node.AuctionURL, s.node.ManageURL} {
-		answers[i] = s.do("POST", door+path, s.node.Keys.AuctionKey, body)
+	for i, listener := range []string{s.node.AuctionURL, s.node.ManageURL} {
+		answers[i] = s.do("POST", listener+path, s.node.Keys.AuctionKey, body)
 		s.mannerly(answers[i])
 	}
 	if a, b := answers[0], answers[1]; a.status != b.status || a.errCode() != b.errCode() {

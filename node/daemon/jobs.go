@@ -22,8 +22,8 @@ func (n *node) startJobs() {
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
 		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now, n.log)},
 	}
-	if lane, configured := n.mails(); configured {
-		runner.Lanes = append(runner.Lanes, lane)
+	if mailJobs, configured := n.mails(); configured {
+		runner.Lanes = append(runner.Lanes, mailJobs)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	runner.Start(ctx)

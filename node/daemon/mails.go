@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// mailLane returns the lane of jobs that sends invitation mails; false when no mail server is configured.
+// mailQueue returns the queue of jobs that sends invitation mails; false when no mail server is configured.
 func (n *node) mails() (jobs.Lane, bool) {
 	c := n.cfg.SMTP
 	if c.Server == "" {
