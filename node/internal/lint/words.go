@@ -402,6 +402,48 @@ func Designs(root string) ([]Finding, error) {
 	})
 }
 
+// testName matches the name of a test in a document, such as `TestModel`.
+var testName = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z][A-Za-z0-9]*)`")
+
+// testFunction matches the declaration of a test.
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)[A-Za-z0-9]*)\(`)
+
+// TestNames reports documents that name tests which do not exist. Records of the past may do so.
+func TestNames(root string) ([]Finding, error) {
+	files, err := tracked(root)
+	if err != nil {
+		return nil, err
+	}
+	exist := map[string]bool{}
+	for _, name := range files {
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil && !os.IsNotExist(err) {
+			return nil, err
+		}
+		for _, match := range testFunction.FindAllSubmatch(text, -1) {
+			exist[string(match[1])] = true
+		}
+	}
+	return eachDocument(root, func(name string, text []byte) (found []Finding) {
+		if name == "CHANGELOG.md" || strings.HasPrefix(name, "bench/results/") {
+			return nil
+		}
+		n := 0
+		for line := range bytes.Lines(text) {
+			n++
+			for _, match := range testName.FindAllSubmatch(line, -1) {
+				if !exist[string(match[1])] {
+					found = append(found, Finding{fmt.Sprintf("%s:%d", name, n), "test name", fmt.Sprintf("no test is called %s", match[1])})
+				}
+			}
+		}
+		return found
+	})
+}
+
 func eachDocument(root string, check func(name string, text []byte) []Finding) ([]Finding, error) {
 	files, err := tracked(root)
 	if err != nil {

@@ -154,3 +154,14 @@ func TestWidthsAndDesignsFindPlantedDocuments(t *testing.T) {
 		t.Errorf("long designs: %v, %v", long, err)
 	}
 }
+
+func TestTestNamesFindsMissingTests(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, dir, "a_test.go", "package a\n\nfunc TestThere(t *testing.T) {}\n\nfunc (x) TestMethod() {}\n")
+	writeFile(t, dir, "DESIGN.md", "Held by `TestThere`,\n`TestGone` and `TestMethod`; Test and `Testing` are words.\n")
+	writeFile(t, dir, "bench/results/old.md", "`TestGone`\n")
+	found, err := TestNames(dir)
+	if err != nil || len(found) != 2 || found[0].Where != "DESIGN.md:2" || !strings.Contains(found[0].What, "TestGone") {
+		t.Errorf("%v, %v", found, err)
+	}
+}
