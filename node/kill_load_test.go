@@ -19,7 +19,7 @@ const (
 	workers = 24
 	// exchangeMax is how long a worker waits for an answer before the outcome counts as unknown.
 	exchangeMax = 5 * time.Second
-	// settleMax is how long an unknown outcome may stay unknown on a node that is ready.
+	// resendMax is how long an unknown outcome may stay unknown on a node that is ready.
 	settleMax = 20 * time.Second
 	// failuresMax exchanges of a worker in a row without an answer, five seconds at least, mean that the node is gone.
 	failuresMax = 1_000

@@ -62,7 +62,7 @@ func (c *backupCommand) Run(p *process) error {
 	return err
 }
 
-// writeWhole creates a file that is either complete or absent: it writes under another name, syncs, reads back and
+// writeAtomically creates a file that is either complete or absent: it writes under another name, syncs, reads back and
 // verifies, and renames.
 func writeWhole(path string, write, verify func(*os.File) error) error {
 	temporary := path + ".partial"

@@ -13,7 +13,7 @@ var (
 	commit  = ""
 )
 
-// builtWith are the dependencies whose versions matter for a support request.
+// mainDependencies are the dependencies whose versions matter for a support request.
 var builtWith = []string{
 	"github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft", "github.com/valyala/fasthttp",
 }

@@ -31,7 +31,7 @@ type Node struct {
 	ID        string `json:"id"`
 	Address   string `json:"address"` // HOST:PORT of its peer listener.
 	Voter     bool   `json:"voter"`
-	Reachable bool   `json:"reachable"` // It answered within AskTimeout.
+	Reachable bool   `json:"reachable"` // It answered within StatusTimeout.
 	Error     string `json:"error,omitempty"`
 	Lag       uint64 `json:"lag"` // Entries behind the most advanced replica, of the group in which it is furthest behind.
 	About

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// forbidden is a pattern that no tracked file may contain.
+// forbiddenText is a pattern that no tracked file may contain.
 type forbidden struct {
 	rule string
 	what *regexp.Regexp
