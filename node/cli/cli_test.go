@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// ran is the result of a command line.
+// commandResult is the result of a command line.
 type ran struct {
 	code     int
 	out, err string

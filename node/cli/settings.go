@@ -52,7 +52,7 @@ func tag(s config.Setting) reflect.StructTag {
 	return reflect.StructTag(t)
 }
 
-// given returns the flags that are set on the command line.
+// flags returns the flags that are set on the command line.
 func (s settings) given() map[string]string {
 	flags := map[string]string{}
 	for i, setting := range config.Settings() {
