@@ -12,17 +12,18 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// changed is one thing that one writer changes again and again through one node.
+// memberChange is a member that one writer changes repeatedly through one node.
 type changed struct {
 	name, path string
 	node       int
 	body       func(i int) string
-	shows      func(i int) string // How the state shows the change.
+	shows      func(i int) string // The text of the changed member in the printed state.
 	last       int                // The last change that was answered 200.
 }
 
-// TestChangesThroughTwoNodes: 1,000 changes through each of two nodes of one campaign and of one product, all at the same time,
-// each writer of a member of its own. Of every member the last change that was answered 200 is in force in the end, on a third node.
+// TestChangesThroughTwoNodes sends 1,000 changes of one campaign and of one product through each of two nodes at the
+// same time; each writer changes its own member. In the end the last change of every member that was answered 200 is in
+// force on a third node.
 func TestChangesThroughTwoNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three processes")
@@ -41,7 +42,7 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 	product := func(node int, name, format, shows string) *changed {
 		return &changed{name, products, node, is(`{"products":[{"id":"p1",` + format + `}]}`), is(shows), 0}
 	}
-	on := func(format string) func(int) string { // Ends with a pause.
+	on := func(format string) func(int) string { // The last change is a pause.
 		return func(i int) string { return fmt.Sprintf(format, i%2 == 1) }
 	}
 	all := []*changed{
@@ -68,7 +69,7 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 				switch status := c.change(m, i); status {
 				case http.StatusOK:
 					m.last = i
-				case http.StatusConflict: // It says so, and then it was not made.
+				case http.StatusConflict: // The change was not made, and the answer says so.
 					refused.Add(1)
 				default:
 					t.Errorf("%s, change %d: %d", m.name, i, status)
@@ -79,7 +80,7 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 	}
 	writers.Wait()
 	t.Logf("%d changes in %s, %d refused with 409", len(all)*perMember, time.Since(began), refused.Load())
-	if refused.Load() > perMember { // Only the restrictions have to be written whole.
+	if refused.Load() > perMember { // Only restrictions are written as a whole.
 		t.Errorf("%d changes were refused", refused.Load())
 	}
 	state := map[string]string{products: fmt.Sprint(c.manage(2, 200, "GET", products+"/p1", "").body)}
@@ -105,8 +106,8 @@ func (c *cluster) change(m *changed, i int) int {
 	return s.status
 }
 
-// levelled waits until the groups of the catalog and of the campaign have the newest feature level. A brand and a restriction need one
-// too, and a group comes to its newest level in one step. It returns the id of the restriction.
+// waitForLevel waits until the groups of the catalog and of the campaign have the newest feature level. A brand and a
+// restriction need a level, and a group reaches its newest level in one step. It returns the id of the restriction.
 func (c *cluster) levelled(products, restrictions string) (restriction any) {
 	n := c.nodes[0]
 	ask := func(method, path string, want int, body string) func() bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// TestUploadsOutliveTheirNode: an image and a list of an audience are taken by a node that is then killed. The image is shown
-// by the others, and the job reads the list to its end, although each node keeps files in a directory of its own.
+// TestUploadsSurviveTheirNode uploads an image and a list of an audience to a node that is then killed. The other nodes
+// serve the image, and the job reads the whole list, although each node stores files in its own directory.
 func TestUploadsOutliveTheirNode(t *testing.T) {
 	t.Parallel()
 	c := &cluster{T: t, nodes: nodetest.StartCluster(t, 3, nodetest.Options{}), client: &http.Client{Timeout: patience}}
@@ -27,14 +27,14 @@ func TestUploadsOutliveTheirNode(t *testing.T) {
 	var form bytes.Buffer
 	fields := multipart.NewWriter(&form)
 	for name, value := range asset["fields"].(map[string]any) {
-		_ = fields.WriteField(name, value.(string)) // Into memory.
+		_ = fields.WriteField(name, value.(string)) // It writes to memory.
 	}
 	part, err := fields.CreateFormFile("file", "banner.gif")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = part.Write(image) // Into memory.
-	_ = fields.Close()       // Into memory.
+	_, _ = part.Write(image) // It writes to memory.
+	_ = fields.Close()       // It writes to memory.
 	c.file(taker, 204, "POST", asset["uploadUrl"].(string), fields.FormDataContentType(), form.String())
 
 	audience := c.manage(taker, 202, "POST", "/offsite-ads/audiences/user-list?vendor_id=v1", `{"name":"Buyers","dsp":["meta"]}`).body
@@ -64,7 +64,7 @@ func TestUploadsOutliveTheirNode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		status, _ = job.body["status"].(string) // None while another leader is being found.
+		status, _ = job.body["status"].(string) // Missing while a new leader is elected.
 		return status == "completed" || status == "failed"
 	})
 	t.Logf("the job was done %s later", took)
@@ -73,7 +73,7 @@ func TestUploadsOutliveTheirNode(t *testing.T) {
 	}
 }
 
-// file sends a request for a file, without a key, to the path of an address on a node.
+// file sends a request without a key for a file to the path of a URL on a node.
 func (c *cluster) file(node, want int, method, address, contentType, body string) string {
 	c.Helper()
 	u, err := url.Parse(address)

@@ -16,10 +16,10 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// patience is how long anything may take that has no promise of its own: the machine may be busy with much else.
+// waitMax bounds waits for which there is no promise, because the machine may be busy with other work.
 const patience = 60 * time.Second
 
-// cluster is three nodes and a client that speaks to each of them.
+// cluster is three nodes and a client that sends requests to each of them.
 type cluster struct {
 	*testing.T
 	nodes    []*nodetest.Node
@@ -27,14 +27,14 @@ type cluster struct {
 	campaign string
 }
 
-// said is an answer.
+// clusterAnswer is a decoded answer.
 type said struct {
 	status int
 	header http.Header
 	body   map[string]any
 }
 
-// say sends a request; an error is a connection that did not give an answer.
+// send sends a request; the error is that of a connection without an answer.
 func (c *cluster) say(method, url, key, body string, header ...string) (said, error) {
 	r, err := http.NewRequestWithContext(c.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *cluster) say(method, url, key, body string, header ...string) (said, er
 		return said{}, err
 	}
 	text, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close() // It was read to its end.
+	_ = resp.Body.Close() // It was read completely.
 	if err != nil {
 		return said{}, err
 	}
@@ -71,7 +71,7 @@ func (c *cluster) manage(node int, want int, method, path, body string, header .
 	return s
 }
 
-// eventually repeats something until it is so.
+// eventually repeats so until it is true and returns how long that took.
 func (c *cluster) eventually(what string, so func() bool) time.Duration {
 	c.Helper()
 	began := time.Now()
@@ -84,7 +84,8 @@ func (c *cluster) eventually(what string, so func() bool) time.Duration {
 	return time.Since(began)
 }
 
-// market makes a vendor with money, a product and a campaign through one node, and returns the token of the last write.
+// market creates a vendor with money, a product and a campaign through one node, and returns the token of the last
+// write.
 func (c *cluster) market(node int) string {
 	c.manage(node, 200, "PUT", "/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
 	c.manage(node, 200, "PUT", "/catalog-search-service/catalogs/products", `{"products":[{"id":"p1","name":"Product","vendors":["v1"],"categories":["c1"],"price":12.5}]}`)
@@ -97,7 +98,7 @@ func (c *cluster) market(node int) string {
 
 const oneAuction = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p1"]}}]}`
 
-// auction returns the winner's token, empty without one. It must be answered.
+// auction returns the winner's token, or "" without a winner. It fails without an answer.
 func (c *cluster) auction(node int) string {
 	c.Helper()
 	token, err := c.tryAuction(node)
@@ -123,7 +124,7 @@ func (c *cluster) tryAuction(node int) (string, error) {
 	return won[0].(map[string]any)["resolvedBidId"].(string), nil
 }
 
-// click reports a click of its own and returns the status, 0 without an answer.
+// click reports a click and returns the status, or 0 without an answer.
 func (c *cluster) click(node int, id, token string) int {
 	n := c.nodes[node]
 	body := fmt.Sprintf(`{"clicks":[{"id":%q,"occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}]}`,
@@ -144,7 +145,7 @@ func (c *cluster) clicks(node int, query string, header ...string) (total, charg
 	return all["total"].(float64), all["charged"].(float64)
 }
 
-// leader is the node that leads group 1.
+// leader returns the index of the node that leads group 1.
 func (c *cluster) leader() int {
 	c.Helper()
 	found := -1
@@ -179,13 +180,13 @@ func (c *cluster) waitReady(node int) {
 	}
 }
 
-// shoppers ask for auctions without a pause, as a load balancer passes them on: a node that is being stopped gets no new ones,
-// and who cannot connect tries the next node. Everything else that is not a good answer is a failure.
+// shoppers send auctions continuously, as a load balancer would: a node that is being stopped gets no new ones. Any
+// answer that is not a good one is a failure.
 type shoppers struct {
 	c        *cluster
 	away     [3]atomic.Bool
 	auctions atomic.Int64
-	failed   sync.Map // Texts.
+	failed   sync.Map // The texts of failures.
 	stop     chan struct{}
 	done     sync.WaitGroup
 }
@@ -213,7 +214,7 @@ func (c *cluster) shop() *shoppers {
 	return s
 }
 
-// end stops the shoppers and tells what failed.
+// end stops the shoppers and reports the failures.
 func (s *shoppers) end() {
 	s.c.Helper()
 	close(s.stop)
@@ -227,7 +228,7 @@ func (s *shoppers) end() {
 	}
 }
 
-// TestCluster takes three real nodes through what a cluster promises, one thing after the other.
+// TestCluster checks the promises of a cluster on three real nodes, one after the other.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nine processes")
@@ -241,13 +242,13 @@ func TestCluster(t *testing.T) {
 		run  func(*cluster)
 	}{
 		{"any node reads what another answered", (*cluster).readsWhatWasWritten},
-		{"any node takes events, each counts once", (*cluster).takesEventsAnywhere},
+		{"any node accepts events, each counts once", (*cluster).takesEventsAnywhere},
 		{"an idempotency key holds on every node", (*cluster).keepsIdempotencyKeys},
 		{"the leader is killed", (*cluster).losesItsLeader},
 		{"all nodes restart one after the other", (*cluster).restartsRolling},
-		{"an operator moves a leader, removes a node and lets it in", (*cluster).isOperated},
-		{"a wiped node comes back", (*cluster).wipesANode},
-		{"the majority is gone", (*cluster).losesItsMajority},
+		{"an operator moves a leader, removes a node and allows it to join again", (*cluster).isOperated},
+		{"a wiped node rejoins", (*cluster).wipesANode},
+		{"the majority is lost", (*cluster).losesItsMajority},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
 			inner := &cluster{T: t, nodes: c.nodes, client: c.client, campaign: c.campaign}
@@ -270,7 +271,7 @@ func (c *cluster) readsWhatWasWritten() {
 	c.manage(2, 200, "GET", path+"?consistency=local", "", "X-Gavel-Token", token)
 	c.manage(2, 422, "GET", path+"?consistency=eventual", "")
 	c.manage(2, 400, "GET", path, "", "X-Gavel-Token", "AAAA")
-	for i := range 10 { // Each write through one node, each read through another.
+	for i := range 10 { // Each write goes through one node, each read through another.
 		c.manage(i%3, 200, "PATCH", path, fmt.Sprintf(`{"name":"Name %d"}`, i))
 		if s := c.manage((i+1)%3, 200, "GET", path, ""); s.body["name"] != fmt.Sprintf("Name %d", i) {
 			c.Fatalf("read %v after Name %d was answered", s.body["name"], i)
@@ -304,9 +305,9 @@ func (c *cluster) keepsIdempotencyKeys() {
 	}
 }
 
-// How long the next event took is told and not asserted: one failover beside all other tests proves nothing about a promise of 5 s
-// and fails when the machine hangs. Many of them are asserted, less what the machine hung, by the nemesis (loadtest/nemesis, "writes go
-// on", in every go test) and by TestFailover. The same holds for restarts.
+// The time until the next event is logged and not asserted: one failover beside all other tests proves nothing about a
+// promise of 5 s, and fails when the machine stalls. The nemesis (loadtest/nemesis, "writes go on", in every go test)
+// and TestFailover assert it for many failovers, less the stalls of the machine. The same holds for restarts.
 func (c *cluster) losesItsLeader() {
 	token, shop, leader := c.auction(0), c.shop(), c.leader()
 	shop.away[leader].Store(true)
@@ -366,7 +367,7 @@ func (c *cluster) losesItsMajority() {
 			c.Fatal(err)
 		}
 	}
-	c.eventually("no winner without a majority", func() bool { return c.auction(2) == "" }) // Each is answered all the same.
+	c.eventually("no winner without a majority", func() bool { return c.auction(2) == "" }) // Each auction is answered nevertheless.
 	n := c.nodes[2]
 	s, err := c.say("POST", n.AuctionURL+"/v2/events", n.Keys.AuctionKey,
 		fmt.Sprintf(`{"pageviews":[{"id":"lost","occurredAt":%q,"opaqueUserId":"u","page":{"type":"home","pageId":"home"}}]}`, time.Now().UTC().Format(time.RFC3339Nano)))

@@ -17,9 +17,10 @@ import (
 
 const clients = "testdata/clients"
 
-// TestCompat runs the published clients, unchanged, against a real process: three versions of the JavaScript client, each
-// against both listeners, the raw requests that a browser sends around them, a page on another origin, and the vendors'
-// dialog in a page that is made up. It is the only test that needs more than Go, so it runs when asked to (make compat; make test asks when it can) and when there is a Node.js to run it.
+// TestCompat runs the published clients, unchanged, against a real process: three versions of the JavaScript client,
+// each against both listeners, the raw requests that a browser sends in addition, a page on another origin, and the
+// vendors' dialog in a test page. It is the only test that needs more than Go: it runs when GAVEL_COMPAT is 1 (make
+// compat; make test sets it when Node.js is there).
 func TestCompat(t *testing.T) {
 	if os.Getenv("GAVEL_COMPAT") != "1" {
 		t.Skip("GAVEL_COMPAT is not 1; make compat runs this test")
@@ -61,7 +62,7 @@ func TestCompat(t *testing.T) {
 	}
 }
 
-// needNodeJS skips without Node.js 20, the oldest the scripts are written for.
+// needNodeJS skips the test without Node.js 20, the oldest version that the scripts support.
 func needNodeJS(t *testing.T) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "node", "--version").Output()
@@ -83,8 +84,8 @@ func installClients(t *testing.T) {
 	}
 }
 
-// setUpShop makes what check.mjs expects: vendor v1 with money, product p1, and a campaign with a bid on it, approved
-// because a management key made it.
+// setUpShop creates what check.mjs expects: vendor v1 with money, product p1, and a campaign with a bid on it, which is
+// approved because a management key creates it.
 func setUpShop(t *testing.T, operator *shop.Client) {
 	t.Helper()
 	ctx := t.Context()
@@ -107,7 +108,7 @@ func setUpShop(t *testing.T, operator *shop.Client) {
 	}
 }
 
-// setUpBanner puts a banner of v1 into slot home-top.
+// setUpBanner creates a banner of v1 in slot home-top.
 func setUpBanner(s *stranger) {
 	s.Helper()
 	s.manage(200, "POST", "media-service/slots", `{"slotId":"home-top","position":"landing","dimensions":{"desktop":{"width":1200,"height":300}}}`)

@@ -2,7 +2,7 @@ package main_test
 
 import "testing"
 
-// Every row of the tables of listings, banners and external demand.
+// Every row of the tables of listings, banners and external demand holds.
 func TestConformanceAuctionFields(t *testing.T) {
 	s := visit(t)
 	const one = `{"type":"listings","slots":1,"products":{"ids":["p1"]}}`

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A change of the catalog or of a bid is seen by the next auction.
+// The next auction sees a change of the catalog or of a bid.
 func TestConformanceChangesAreSeenAtOnce(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)
@@ -39,7 +39,7 @@ func TestConformanceChangesAreSeenAtOnce(t *testing.T) {
 		method, path, body string
 		request, want      string
 	}{
-		{200, "GET", products, "", leaf, ""}, // The category is not there yet.
+		{200, "GET", products, "", leaf, ""}, // The category does not exist yet.
 		{200, "PUT", categories, category("leaf", "null"), leaf, "p1 p2"},
 		{200, "PUT", categories, category("root", "null"), root, ""},
 		{200, "PUT", categories, category("leaf", `"root"`), root, "p1 p2"},
@@ -67,7 +67,7 @@ func TestConformanceChangesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
-// No character of a token can be changed.
+// A token with any changed character is refused.
 func TestConformanceAlteredTokens(t *testing.T) {
 	s := visit(t)
 	campaign := s.shop()
@@ -86,7 +86,7 @@ func TestConformanceAlteredTokens(t *testing.T) {
 	}
 }
 
-// Many browsers report the same click at the same time, on both listeners.
+// Many browsers report the same click at the same time, on both listeners: it is charged once.
 func TestConformanceTheSameClickAtTheSameTime(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)

@@ -2,7 +2,7 @@ package main_test
 
 import "testing"
 
-// The bodies of the public clients, those that cannot be installed included.
+// The bodies of the public clients are accepted, also those of clients that cannot be installed.
 func TestConformanceClientBodies(t *testing.T) {
 	s := visit(t)
 	s.shop()

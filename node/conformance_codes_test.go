@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// groups are the errCodes of the interface that requests for auctions can be answered with, as its error guide lists them.
+// groups are the errCodes of answers to auction requests, as the error guide of the interface lists them.
 var groups = map[string]string{
 	"Request format":        "bad_request invalid_json empty_request request_canceled invalid_operation",
 	"Auctions":              "missing_auctions too_many_auctions too_few_slots missing_slots invalid_auction_id missing_promotion_type invalid_promotion_type",
@@ -28,19 +28,19 @@ var groups = map[string]string{
 		"invalid_travel_type missing_variation_id missing_flight_travel_context",
 }
 
-// besideTheKit are the tests that raise a code which no file of the kit can show; reserved codes are raised by nothing.
+// raisedElsewhere names the tests that raise a code for which the kit has no file; reserved codes are raised by none.
 var besideTheKit = map[string]string{
 	"request_canceled":   "TestConformanceCallerGone",
 	"invalid_operation":  "TestConformanceIdempotencyKey",
 	"invalid_auction_id": "", // Reserved for bodies of an older version.
 }
 
-// Every errCode of these groups is raised through HTTP, with its status and its body.
+// Every errCode of these groups is raised over HTTP, with its status and its body.
 func TestConformanceRaisesTheGroups(t *testing.T) {
 	shown := map[string]bool{}
 	for _, e := range kitFiles(t) {
 		var answer struct{ ErrCode string }
-		_ = json.Unmarshal([]byte(e.answer), &answer) // TestConformanceKitShowsEverything reads it with care.
+		_ = json.Unmarshal([]byte(e.answer), &answer) // TestConformanceKitShowsEverything checks it.
 		shown[answer.ErrCode] = true
 	}
 	tests := testNames(t)
@@ -77,8 +77,8 @@ func testNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// The groups above are those of the interface, where that is at hand: beside the repository, or where GAVEL_INTERFACE says, and
-// then it has to be there.
+// The groups above are those of the interface document, if it is available: beside the repository, or at
+// GAVEL_INTERFACE, where it must be.
 func TestConformanceGroupsAreTheInterfaces(t *testing.T) {
 	dir, required := os.LookupEnv("GAVEL_INTERFACE")
 	if !required {
@@ -101,7 +101,7 @@ func TestConformanceGroupsAreTheInterfaces(t *testing.T) {
 		}
 		var theirs []string
 		if group == "Filters" {
-			theirs = []string{"bad_request"} // All of them, says the row.
+			theirs = []string{"bad_request"} // The row stands for all of them.
 		}
 		_, row, _ = strings.Cut(row, "|")
 		for part := range strings.SplitSeq(strings.Trim(row, " |"), ";") {
@@ -119,7 +119,7 @@ func TestConformanceGroupsAreTheInterfaces(t *testing.T) {
 	}
 }
 
-// A caller that ends its request before the body is whole, and still listens, is told what became of it.
+// A client that ends its request before the body is complete, and still reads, gets an error.
 func TestConformanceCallerGone(t *testing.T) {
 	s := visit(t)
 	l := s.dial(s.node.ManageURL)

@@ -7,7 +7,7 @@ import (
 
 const defaultHeaders = "authorization, content-type, accept, x-ua, x-request-id"
 
-// A browser asks before it posts, without a key, and gets the same answer on both listeners.
+// A browser's preflight request, which has no key, gets the same answer on both listeners.
 func TestConformancePreflight(t *testing.T) {
 	s := visit(t)
 	for asked, allowed := range map[string]string{
@@ -22,7 +22,7 @@ func TestConformancePreflight(t *testing.T) {
 		"a;b":                             defaultHeaders,
 		"<script>":                        defaultHeaders,
 	} {
-		for door, url := range s.doors() {
+		for listener, url := range s.doors() {
 			for _, path := range []string{"/v2/auctions", "//v2/events"} {
 				header := []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST", "Authorization", "Bearer nonsense"}
 				if asked != "" {
@@ -35,18 +35,18 @@ func TestConformancePreflight(t *testing.T) {
 				}
 				for name, value := range want {
 					if got := r.header.Values(name); len(got) != 1 || got[0] != value {
-						t.Errorf("%s %s, asked for %.40q: %s is %.80q, want %.80q", door, path, asked, name, got, value)
+						t.Errorf("%s %s, asked for %.40q: %s is %.80q, want %.80q", listener, path, asked, name, got, value)
 					}
 				}
 				if r.status != 204 || len(r.body) > 0 || r.header.Get("Access-Control-Allow-Credentials") != "" {
-					t.Errorf("%s %s: %d %s %v", door, path, r.status, r.body, r.header)
+					t.Errorf("%s %s: %d %s %v", listener, path, r.status, r.body, r.header)
 				}
 			}
 		}
 	}
 }
 
-// Management keys do not belong in browsers: no origin may call /public/v1.
+// Management keys do not belong into browsers: no origin may call /public/v1.
 func TestConformanceManagementHasNoCORS(t *testing.T) {
 	s := visit(t)
 	for _, method := range []string{"GET", "OPTIONS"} {
@@ -59,10 +59,10 @@ func TestConformanceManagementHasNoCORS(t *testing.T) {
 	}
 }
 
-// cors.origins names who may call /v2.
+// The setting cors.origins lists who may call /v2.
 func TestConformanceListedOrigins(t *testing.T) {
 	s := visit(t, "--cors-origins", "https://shop.example,https://m.shop.example")
-	for door, url := range s.doors() {
+	for listener, url := range s.doors() {
 		for origin, allowed := range map[string]string{
 			"https://shop.example": "https://shop.example", "https://m.shop.example": "https://m.shop.example",
 			"https://evil.example": "", "https://shop.example.evil.example": "", "null": "", "": "",
@@ -70,7 +70,7 @@ func TestConformanceListedOrigins(t *testing.T) {
 			for _, method := range []string{"POST", "OPTIONS"} {
 				r := s.do(method, url+"/v2/auctions", s.node.Keys.AuctionKey, goodAuction, "Origin", origin)
 				if got := r.header.Get("Access-Control-Allow-Origin"); got != allowed || r.header.Get("Vary") != "Origin" {
-					t.Errorf("%s %s from %q: allowed %q, Vary %q", door, method, origin, got, r.header.Get("Vary"))
+					t.Errorf("%s %s from %q: allowed %q, Vary %q", listener, method, origin, got, r.header.Get("Vary"))
 				}
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// clicks reports clicks on tokens, each with an id that is new.
+// clicks reports clicks on tokens, each with a new id.
 func (s *stranger) clicks(tokens ...string) {
 	s.Helper()
 	var list []string
@@ -17,7 +17,8 @@ func (s *stranger) clicks(tokens ...string) {
 	s.events(200, `{"clicks":[`+strings.Join(list, ",")+`]}`)
 }
 
-// charged checks how many clicks or impressions of a campaign were counted and charged, and the amount in minor units.
+// checkCharges checks how many clicks or impressions of a campaign were counted and charged, and the amount in minor
+// units.
 func (s *stranger) charged(campaign, kind string, total, charged int, spent string) {
 	s.Helper()
 	f := s.report("campaigns/" + campaign)
@@ -35,7 +36,7 @@ const (
 	first = `"priceRule":"first"`
 )
 
-// CPC pays for the first click of a token, once, whatever else is reported and however often.
+// CPC charges the first click of a token, once, whatever else is reported and however often.
 func TestConformanceClickCharge(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)
@@ -58,7 +59,7 @@ func TestConformanceClickCharge(t *testing.T) {
 	s.charged(campaign, "clicks", 5, 2, "100")
 }
 
-// CPM pays for the first impression of a token, a thousandth of the price.
+// CPM charges the first impression of a token, with a thousandth of the price.
 func TestConformanceImpressionCharge(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)
@@ -72,8 +73,8 @@ func TestConformanceImpressionCharge(t *testing.T) {
 	s.charged(campaign, "impressions", 3, 1, "1.234")
 }
 
-// The second price is what keeps the rank: the runner-up's score by the own quality, and a micro-unit. Nobody behind: the
-// least amount. The first price is the bid.
+// The second price is the lowest one that keeps the rank: the next bid's score divided by the winner's quality, plus a
+// micro-unit. Without a next bid it is the minimum price. The first price is the bid.
 func TestConformancePrices(t *testing.T) {
 	s := visit(t)
 	for _, v := range []string{"a", "b", "c"} {
@@ -102,7 +103,7 @@ func TestConformancePrices(t *testing.T) {
 	s.charged(campaigns["pa"], "clicks", 2, 2, "31.0001")
 }
 
-// A charge is cut to what is left of budget and wallet; the event counts all the same.
+// A charge is limited to what is left of budget and wallet; the event counts all the same.
 func TestConformanceClipping(t *testing.T) {
 	s := visit(t)
 	for name, row := range map[string]struct {
@@ -136,8 +137,8 @@ func TestConformanceClipping(t *testing.T) {
 	}
 }
 
-// Who may not serve does not win from the next auction on. What was won before is charged after a pause, not after a
-// deletion.
+// A campaign that may not serve does not win from the next auction on. What it won before is charged after a pause, but
+// not after a deletion.
 func TestConformanceEligibility(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The docUrl of an error leads to a page on the same node that names the errCode, without a key and without a network.
+// The docUrl of an error is a page of the same node that names the errCode, without a key and without the internet.
 func TestConformanceDocURLs(t *testing.T) {
 	s := visit(t)
 	codes := map[string]bool{}
@@ -29,7 +29,7 @@ func TestConformanceDocURLs(t *testing.T) {
 		if code == "-" {
 			continue
 		}
-		url := s.node.ManageURL + "/docs/errors#" + code // What mannerly asserts of every error.
+		url := s.node.ManageURL + "/docs/errors#" + code // checkAnswer checks this for every error.
 		page, anchor, _ := strings.Cut(url, "#")
 		if pages[page] == "" {
 			r := s.do("GET", page, "", "")
@@ -47,7 +47,7 @@ func TestConformanceDocURLs(t *testing.T) {
 	}
 }
 
-// The message names the member by its path.
+// An error message names the member by its path.
 func TestConformanceMessagesNameTheMember(t *testing.T) {
 	s := visit(t)
 	const good = `{"type":"listings","slots":1,"products":{"ids":["p1"]}}`
@@ -77,7 +77,7 @@ func TestConformanceMessagesNameTheMember(t *testing.T) {
 	}
 }
 
-// Management requests are counted per key; those of /v2 never are.
+// Management requests are limited per key; those of /v2 are not.
 func TestConformanceRateLimits(t *testing.T) {
 	s := visit(t, "--ratelimit-management", "3", "--ratelimit-catalog", "2")
 	limits := func(path, key string, limit string) {

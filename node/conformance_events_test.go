@@ -2,7 +2,7 @@ package main_test
 
 import "testing"
 
-// Every row of the tables of events, with tokens good and bad.
+// Every row of the tables of events holds, with valid and invalid tokens.
 func TestConformanceEventFields(t *testing.T) {
 	s := visit(t)
 	s.shop()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// explained is what explain and the kept live auctions say.
+// explained is the answer of explain and of recorded live auctions.
 type explained struct {
 	Operation string
 	Auctions  []struct {
@@ -16,8 +16,8 @@ type explained struct {
 	}
 }
 
-// A live auction is kept with the experiment that it was part of, and explained in words that an operator can act on: the
-// campaign and the bid by the ids under which they are changed.
+// A live auction is recorded with its experiment and explained in terms on which an operator can act: campaign and bid
+// have the ids under which they are changed.
 func TestConformanceExplainedLiveAuctions(t *testing.T) {
 	s := visit(t, "--explain-sample", "1")
 	campaign := s.shop()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Campaigns of every format can be made, are listed by format, and show the creatives that they were given.
+// Campaigns of every format can be created, are listed by format, and have the creatives that they were given.
 func TestConformanceFormats(t *testing.T) {
 	s := visit(t)
 	s.adShop()

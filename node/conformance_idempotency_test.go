@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// statuses reports events with detail=true and returns what became of each, by array.
+// statuses reports events with detail=true and returns the status of each, by array.
 func (s *stranger) statuses(body string) map[string][]string {
 	s.Helper()
 	r := s.do("POST", s.node.AuctionURL+"/v2/events?detail=true", s.node.Keys.AuctionKey, body)
@@ -26,7 +26,7 @@ func (s *stranger) statuses(body string) map[string][]string {
 	return list
 }
 
-// An event counts once by marketplace, array and id; its first version stands; a batch that is refused leaves nothing.
+// An event counts once per marketplace, array and id; its first version is kept; a refused batch changes nothing.
 func TestConformanceIdempotency(t *testing.T) {
 	s := visit(t, "--groups", "4") // Events of one body go to several groups.
 	campaign := s.shop()
@@ -90,7 +90,7 @@ func TestConformanceIdempotency(t *testing.T) {
 	}
 }
 
-// In one body the first version of an id stands, also when the repeat names another token or time.
+// In one body the first version of an id is kept, also when the repeat has another token or time.
 func TestConformanceRepeatsInABody(t *testing.T) {
 	s := visit(t, "--groups", "4")
 	var campaigns, tokens []string

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 )
 
-// Who may call what, and in which order that is looked at.
+// Which key may call what, and in which order this is checked.
 func TestConformanceKeys(t *testing.T) {
 	s := visit(t)
 	key, management := s.node.Keys.AuctionKey, s.node.Keys.ManagementKey
@@ -57,27 +57,27 @@ func TestConformanceKeys(t *testing.T) {
 		{"management key renamed", "Bearer " + strings.Replace(management, "_mgt_", "_auc_", 1), 401},
 	}
 	for _, row := range rows {
-		for door, url := range s.doors() {
+		for listener, url := range s.doors() {
 			for _, path := range []string{"/v2/auctions", "/v2/events"} {
 				for _, body := range []string{goodAuction, `{"broken`} {
 					r := s.do("POST", url+path, "", body, "Authorization", row.header)
 					want := row.status
 					if want == 201 && path == "/v2/events" || want == 201 && body != goodAuction {
-						want = 400 // The key is good, the body is not.
+						want = 400 // The key is valid, the body is not.
 					}
 					if r.status != want || want > 400 && r.errCode() != "invalid_api_key" {
-						t.Errorf("%s %s %s: %d %s, want %d", row.name, door, path, r.status, r.body, want)
+						t.Errorf("%s %s %s: %d %s, want %d", row.name, listener, path, r.status, r.body, want)
 					}
 					challenge := r.header.Get("WWW-Authenticate")
 					if (r.status == 401) != (challenge == `Bearer realm="gavel"`) {
-						t.Errorf("%s %s: %d with WWW-Authenticate %q", row.name, door, r.status, challenge)
+						t.Errorf("%s %s: %d with WWW-Authenticate %q", row.name, listener, r.status, challenge)
 					}
 					s.mannerly(r)
 				}
 			}
 		}
 	}
-	for _, url := range s.doors() { // A key is looked for in one place.
+	for _, url := range s.doors() { // A key is accepted in one header only.
 		if r := s.do("POST", url+"/v2/auctions?key="+key+"&authorization=Bearer+"+key, "", goodAuction); r.status != 401 {
 			t.Errorf("a key in the query: %d", r.status)
 		}
@@ -101,7 +101,7 @@ func TestConformanceKeys(t *testing.T) {
 	}
 }
 
-// A key works from the answer that made it until the answer that revoked it, or until it expires.
+// A key works from the answer that created it until the answer that revoked it, or until it expires.
 func TestConformanceKeyLife(t *testing.T) {
 	s := visit(t)
 	try := func(key string) int { return s.do("POST", s.node.AuctionURL+"/v2/auctions", key, goodAuction).status }
@@ -115,7 +115,7 @@ func TestConformanceKeyLife(t *testing.T) {
 	if got := try(key); got != 201 {
 		t.Errorf("a new key: %d", got)
 	}
-	l := s.dial(s.node.AuctionURL) // Opened before, and used before and after.
+	l := s.dial(s.node.AuctionURL) // Opened before the revocation, and used before and after.
 	ask := func() int {
 		body := goodAuction
 		_, _ = io.WriteString(l.conn, "POST /v2/auctions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+key+"\r\n"+length(body)+"\r\n\r\n"+body)
@@ -146,7 +146,8 @@ func TestConformanceKeyLife(t *testing.T) {
 	}
 }
 
-// There are up to 20 active keys of a kind, the last management key stays, and a text of a key is shown once.
+// There are at most 20 active keys of a kind, the last management key cannot be revoked, and the text of a key is
+// returned once.
 func TestConformanceKeyLimits(t *testing.T) {
 	s := visit(t)
 	create := func(body string) reply {

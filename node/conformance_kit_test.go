@@ -18,19 +18,19 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// The kit of hotpath/testdata: one exchange in each file, for any node. See the README there.
+// The kit is the exchanges of hotpath/testdata, one in each file, for any node. See the README there.
 
-// kit is somebody who runs the exchanges against base URLs.
+// kit runs the exchanges against base URLs.
 type kit struct {
 	*testing.T
 
 	bases     []string
 	key       string
-	manage    string // Base URL of the management listener,
-	manageKey string // and a key; empty: nothing is seeded or set.
+	manage    string // Base URL of the management listener.
+	manageKey string // Management key; without one nothing is created or changed.
 }
 
-// Against a node that is named by the environment (make conformance), or else a fresh one, on both listeners.
+// The kit runs against a node that the environment names (make conformance), or else a new one, on both listeners.
 func TestConformanceKit(t *testing.T) {
 	k := &kit{T: t, key: os.Getenv("CONFORMANCE_KEY"), manageKey: os.Getenv("CONFORMANCE_MANAGE_KEY")}
 	if base := os.Getenv("CONFORMANCE_BASE_URL"); base != "" {
@@ -99,11 +99,11 @@ func kitFiles(t *testing.T) []kitExchange {
 
 var kitRepeat = regexp.MustCompile(`⟨(\d+)×(.*?)⟩`)
 
-// repeated writes ⟨3×x⟩ out.
+// repeated expands ⟨3×x⟩.
 func repeated(text string) string {
 	return kitRepeat.ReplaceAllStringFunc(text, func(m string) string {
 		parts := kitRepeat.FindStringSubmatch(m)
-		n, _ := strconv.Atoi(parts[1]) // Digits.
+		n, _ := strconv.Atoi(parts[1]) // The pattern matches digits only.
 		return strings.Repeat(parts[2], n)
 	})
 }
@@ -149,7 +149,7 @@ func (k *kit) send(t *testing.T, base string, e kitExchange) reply {
 	var body io.Reader = strings.NewReader(e.body)
 	chunked := e.header.Get("Transfer-Encoding") == "chunked"
 	if chunked {
-		body = io.MultiReader(body) // Its length is not known.
+		body = io.MultiReader(body) // Without a known length.
 	}
 	req, err := http.NewRequestWithContext(t.Context(), e.method, base+e.target, body)
 	if err != nil {
@@ -183,7 +183,7 @@ func (k *kit) call(t *testing.T, method, path, body string) reply {
 	})
 }
 
-// set changes settings of the marketplace and returns what puts them back.
+// set changes settings of the marketplace and returns a function that restores them.
 func (k *kit) set(t *testing.T, change string) func() {
 	t.Helper()
 	const path = "marketplace-service/settings"
@@ -211,7 +211,7 @@ func (k *kit) set(t *testing.T, change string) func() {
 	}
 }
 
-// seed makes the market of the exchanges, once.
+// seed creates the market of the exchanges, once.
 func (k *kit) seed() {
 	k.Helper()
 	if k.manageKey == "" {
@@ -235,7 +235,7 @@ func (k *kit) seed() {
 		body = os.Expand("{"+body, func(n string) string { return names[n] })
 		r := k.call(k.T, method, fields[1], body)
 		if r.status == http.StatusConflict {
-			return // An earlier run was here.
+			return // An earlier run created it.
 		}
 		if strconv.Itoa(r.status) != fields[2] {
 			k.Fatalf("%s: %d %s", line, r.status, r.body)
@@ -246,7 +246,7 @@ func (k *kit) seed() {
 	}
 }
 
-// differs tells where an answer is not as expected; "<any>" stands for a text that is not empty.
+// differs describes how an answer differs from the expected one; "<any>" stands for any text that is not empty.
 func differs(t *testing.T, want, got string) string {
 	t.Helper()
 	var w, g any
@@ -295,7 +295,7 @@ func difference(path string, want, got any) string {
 	return ""
 }
 
-// elsewhere are the codes that no request for auctions is answered with here.
+// notRaised are the codes that no auction request of this kit is answered with.
 var elsewhere = map[apierr.Code]string{
 	apierr.RequestCanceled: "nobody is there to read it", apierr.HeadTooLarge: "hotpath/framing_test.go, conformance_transport_test.go",
 	apierr.InvalidMarketplace: "a marketplace cannot be suspended through the API: node/serving", apierr.ServiceUnavailable: "cluster_test.go",
@@ -311,7 +311,8 @@ var elsewhere = map[apierr.Code]string{
 	apierr.UnsupportedMediaType: "management", apierr.TooManyRequests: "management",
 }
 
-// Every code that a request for auctions can be answered with has a file, with its status; and every shape of a result has one.
+// Every code with which an auction request can be answered has a file with its status, and every kind of result has
+// one.
 func TestConformanceKitShowsEverything(t *testing.T) {
 	shown, shapes := map[string]int{}, map[string]bool{}
 	for _, e := range kitFiles(t) {

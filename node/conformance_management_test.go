@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The rules that all management operations share, shown on two of them.
+// The rules that all management operations share, tested on two of them.
 func TestConformanceManagementBodies(t *testing.T) {
 	s := visit(t)
 	const good = `{"vendors":[{"id":"v1","name":"V"}]}`
@@ -81,7 +81,7 @@ func TestConformanceManagementBodies(t *testing.T) {
 	s.manage(404, "GET", "catalog-search-service/catalogs/vendors/nobody", "")
 }
 
-// A POST with an Idempotency-Key is done once.
+// A POST with an Idempotency-Key is applied once.
 func TestConformanceIdempotencyKey(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 10)
@@ -114,7 +114,7 @@ func TestConformanceIdempotencyKey(t *testing.T) {
 	}
 }
 
-// Pages follow each other without gap or repeat, and only a cursor of the same operation and filter is one.
+// Pages follow each other without gap or repeat, and a cursor is valid only for its operation and filter.
 func TestConformancePages(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 0)

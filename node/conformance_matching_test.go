@@ -52,7 +52,7 @@ func TestConformanceMatching(t *testing.T) {
 	}
 }
 
-// What stands in a result: its type, no error, ranks without gaps, a token for each winner and none twice.
+// The members of a result: its type, no error, ranks without gaps, a token for each winner and none twice.
 func TestConformanceResults(t *testing.T) {
 	s := visit(t)
 	campaign := s.shop()
@@ -96,7 +96,7 @@ func TestConformanceResults(t *testing.T) {
 	}
 }
 
-// There are as many winners as slots, products and the interface allow.
+// The number of winners is limited by slots, products and the interface.
 func TestConformanceSlots(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)
@@ -122,7 +122,7 @@ func TestConformanceSlots(t *testing.T) {
 	}
 }
 
-// Bids that are worth the same win by lot.
+// Among bids of equal worth the winner is chosen at random.
 func TestConformanceTies(t *testing.T) {
 	s := visit(t)
 	s.shop()
@@ -132,12 +132,12 @@ func TestConformanceTies(t *testing.T) {
 	for range 60 {
 		won[s.win(1, `"products":{"ids":["p1","p2"]}`).ids()[0]]++
 	}
-	if won["p1"] < 5 || won["p2"] < 5 { // By chance once in 10^10 runs.
+	if won["p1"] < 5 || won["p2"] < 5 { // Happens by chance once in 10^10 runs.
 		t.Errorf("of 60 ties p1 won %d and p2 %d", won["p1"], won["p2"])
 	}
 }
 
-// External bids compete with the own ones, come back as they were sent, and are told apart.
+// External bids compete with the marketplace's own, are returned as they were sent, and can be distinguished.
 func TestConformanceExternalDemand(t *testing.T) {
 	s := visit(t)
 	s.shop() // p1 bids 0.50.
@@ -185,7 +185,7 @@ func TestConformanceExternalDemand(t *testing.T) {
 	}
 }
 
-// The settings of external demand: which sources, and what own winners are called.
+// The settings of external demand: which sources are accepted, and how own winners are named.
 func TestConformanceExternalDemandSettings(t *testing.T) {
 	s := visit(t)
 	s.shop()

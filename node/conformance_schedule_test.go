@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A schedule raises, lowers and stops bids by the hour of the week where the marketplace is. What happens when clocks change is
-// shown where time can be moved: node/manage/explain/testdata/schedule.txt.
+// A schedule raises, lowers and stops bids by the hour of the week in the marketplace's time zone.
+// node/manage/explain/testdata/schedule.txt tests changes of clocks, with virtual time.
 func TestConformanceSchedule(t *testing.T) {
 	s := visit(t)
 	s.vendor("v1", 100)
@@ -16,7 +16,7 @@ func TestConformanceSchedule(t *testing.T) {
 	s.product("p1", "v1", "", "")
 	s.product("p2", "v2", "", "")
 	s.campaign("v2", "", bid("p2", 50))
-	const kathmandu = "Asia/Kathmandu" // Quarter hours off, and never another hour than now in UTC.
+	const kathmandu = "Asia/Kathmandu" // It differs by quarter hours, and its hour is never that of UTC.
 	zone, err := time.LoadLocation(kathmandu)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,8 @@ func TestConformanceSchedule(t *testing.T) {
 	}
 }
 
-// hoursAround is a week of bids at 100 %, but for the hour of an instant and its neighbours: a test may take a while.
+// hoursAround is a week of bids at 100 %, except for the hour of an instant and the hours beside it, because a test may
+// take a while.
 func hoursAround(at time.Time, percent int) string {
 	hour := (int(at.Weekday())+6)%7*24 + at.Hour()
 	var hours []string

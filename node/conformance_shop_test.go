@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// What the conformance tests need of a market: it is made through the management API, like everything here.
+// This file creates what the conformance tests need of a market, through the management API.
 
-// vendor makes a vendor with money on its wallet, in major units.
+// vendor creates a vendor with money in its wallet, in major units.
 func (s *stranger) vendor(id string, major float64) {
 	s.Helper()
 	s.manage(200, "PUT", "catalog-search-service/catalogs/vendors", fmt.Sprintf(`{"vendors":[{"id":%q,"name":"Vendor"}]}`, id))
@@ -17,14 +17,14 @@ func (s *stranger) vendor(id string, major float64) {
 	}
 }
 
-// product makes or replaces a product; more are further members, each with a comma in front.
+// product creates or replaces a product; more are additional members, each after a comma.
 func (s *stranger) product(id, vendor, categories, more string) {
 	s.Helper()
 	s.manage(200, "PUT", "catalog-search-service/catalogs/products",
 		fmt.Sprintf(`{"products":[{"id":%q,"name":"Product","vendors":[%q],"categories":[%s]%s}]}`, id, vendor, categories, more))
 }
 
-// campaign makes a campaign and returns its id; fields are members beside name, type and bids.
+// campaign creates a campaign and returns its id; fields are members beside name, type and bids.
 func (s *stranger) campaign(vendor, fields string, bids string) string {
 	s.Helper()
 	if fields != "" {
@@ -36,12 +36,12 @@ func (s *stranger) campaign(vendor, fields string, bids string) string {
 	return id
 }
 
-// bid is a listing bid on a product with the triggers that it has by default.
+// bid is a listing bid on a product with the default triggers.
 func bid(product string, amount int) string {
 	return fmt.Sprintf(`{"target":{"type":"product","id":%q},"amount":%d}`, product, amount)
 }
 
-// shop is a vendor with money, a product p1 and a campaign on it.
+// shop creates a vendor with money, a product p1 and a campaign on it.
 func (s *stranger) shop() (campaign string) {
 	s.Helper()
 	s.vendor("v1", 1000)
@@ -66,7 +66,7 @@ type winner struct {
 	Metadata      json.RawMessage `json:"metadata"`
 }
 
-// ids are the ids of the winners, best first.
+// ids returns the ids of the winners, best first.
 func (r result) ids() []string {
 	list := []string{}
 	for _, w := range r.Winners {
@@ -94,7 +94,7 @@ func (s *stranger) win(slots int, members string) result {
 	return s.auctions(fmt.Sprintf(`{"type":"listings","slots":%d,%s}`, slots, members))[0]
 }
 
-// token is the resolvedBidId of the winner of an auction on a product.
+// token returns the resolvedBidId of the winner of an auction on a product.
 func (s *stranger) token(product string) string {
 	s.Helper()
 	r := s.win(1, fmt.Sprintf(`"products":{"ids":[%q]}`, product))
@@ -119,7 +119,7 @@ func touch(id, token string) string {
 	return fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}`, id, time.Now().UTC().Format(time.RFC3339Nano), token)
 }
 
-// figures are what a campaign's report says.
+// figures are the numbers of a campaign's report.
 type figures struct {
 	Impressions, Clicks struct {
 		Total, Charged, AdSpent int
@@ -128,7 +128,7 @@ type figures struct {
 	Purchases struct{ Amount, Count, Quantity int }
 }
 
-// report is the report of yesterday to tomorrow of what ("campaigns/ID", "products/ID", "marketplace").
+// report returns the report from yesterday to tomorrow of what ("campaigns/ID", "products/ID", "marketplace").
 func (s *stranger) report(what string) (f figures) {
 	s.Helper()
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
@@ -136,7 +136,7 @@ func (s *stranger) report(what string) (f figures) {
 	return f
 }
 
-// made makes a thing by POST and returns the member of its answer that is its id.
+// made creates a resource by POST and returns the member of its answer that is its id.
 func (s *stranger) made(status int, path, body, member string) string {
 	s.Helper()
 	id, _ := s.manage(status, "POST", path, body).member(member).(string)
@@ -146,7 +146,7 @@ func (s *stranger) made(status int, path, body, member string) string {
 	return id
 }
 
-// slot makes a banner slot of the given size on both devices.
+// slot creates a banner slot of the given size on both devices.
 func (s *stranger) slot(id string, width, height int) {
 	s.Helper()
 	size := fmt.Sprintf(`{"width":%d,"height":%d}`, width, height)
@@ -154,15 +154,15 @@ func (s *stranger) slot(id string, width, height int) {
 		fmt.Sprintf(`{"slotId":%q,"position":"landing","dimensions":{"desktop":%s,"mobile":%s}}`, id, size, size))
 }
 
-// template makes a JSON template of a format ("banner", "sponsored_brand") that takes any object with a text headline, and
-// returns its id.
+// template creates a JSON template of a format ("banner", "sponsored_brand") that accepts any object with a text
+// headline, and returns its id.
 func (s *stranger) template(name, format string) string {
 	s.Helper()
 	return s.made(201, "campaign-service/json-templates", fmt.Sprintf(
 		`{"name":%q,"description":"Any text","adFormat":%q,"jsonSchema":{"type":"object","properties":{"headline":{"type":"string"}}}}`, name, format), "id")
 }
 
-// placement makes a placement of sponsored brands with a template of its own, whose id it returns.
+// placement creates a placement of sponsored brands with a template of its own, whose id it returns.
 func (s *stranger) placement(externalID string) (template string) {
 	s.Helper()
 	template = s.template(externalID, "sponsored_brand")
@@ -198,14 +198,15 @@ func keywords(matchType string, words ...string) string {
 	return fmt.Sprintf(`,"triggers":[{"type":"keyword","value":{"words":%s,"matchType":%q}}]`, text, matchType)
 }
 
-// travel makes a hotel or flight ("hotels", "flights") of a site.
+// travel creates a hotel or flight ("hotels", "flights") of a site.
 func (s *stranger) travel(id, vendor, kind, site string) {
 	s.Helper()
 	s.product(id, vendor, `"c1"`, fmt.Sprintf(`,"metadata":{"travelType":%q,"site":%q}`, kind, site))
 }
 
-// adShop is a shop of every format: vendor v1 with the listing p1, a banner in the slot s1 that leads to p1, a sponsored
-// brand b1 in the placement b-row, a keyword on p2 ("running shoes", phrase), a hotel h1 and a flight f1 of the site "site".
+// adShop creates a shop with every format: vendor v1 with the listing p1, a banner in the slot s1 that leads to p1, a
+// sponsored brand b1 in the placement b-row, a keyword on p2 ("running shoes", phrase), a hotel h1 and a flight f1 of
+// the site "site".
 func (s *stranger) adShop() {
 	s.Helper()
 	s.shop()

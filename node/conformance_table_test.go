@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// exchange is one row of a table: what is sent and what must come back.
+// exchange is one row of a table: what is sent and what must be answered.
 type exchange struct {
 	where, name string
 	status      int

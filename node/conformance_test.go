@@ -12,17 +12,17 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// The conformance tests are what a stranger would do who has only the documents of the interface and wants to catch a
-// node at not keeping them. They speak HTTP to a real process, on both listeners, and know nothing else of it. Each file
-// conformance_*_test.go holds one idea; the bulk of it stands in tables under testdata/conformance.
+// The conformance tests check a node against the documents of the interface. They send HTTP requests to a real process, on
+// both listeners, and use nothing else of it. Each file conformance_*_test.go covers one subject; most cases are in
+// tables under testdata/conformance.
 
-// stranger is somebody with a node and its first keys.
+// testClient is a client of a node with its first keys.
 type stranger struct {
 	*testing.T
 	node *nodetest.Node
 }
 
-// visit starts a node for a test. Management requests are not limited, so that a test may make as many as it likes.
+// startNode starts a node for a test and returns a client. Management requests are not limited.
 func visit(t *testing.T, args ...string) *stranger {
 	t.Helper()
 	return &stranger{t, nodetest.Start(t, nodetest.Options{
@@ -30,15 +30,15 @@ func visit(t *testing.T, args ...string) *stranger {
 	})}
 }
 
-// doors are the base URLs that serve /v2.
+// listeners returns the base URLs that serve /v2, by name.
 func (s *stranger) doors() map[string]string {
 	return map[string]string{"auction": s.node.AuctionURL, "management": s.node.ManageURL}
 }
 
-// in is the same stranger in a subtest.
+// inSubtest returns the same client for a subtest.
 func (s *stranger) in(t *testing.T) *stranger { return &stranger{t, s.node} }
 
-// reply is an answer, read whole.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header
@@ -77,7 +77,7 @@ func (s *stranger) do(method, url, key, body string, header ...string) reply {
 	return r
 }
 
-// try is do for other goroutines than the test's.
+// try is do for goroutines other than the test's.
 func (s *stranger) try(method, url, key, body string, header ...string) (reply, error) {
 	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -89,16 +89,16 @@ func (s *stranger) try(method, url, key, body string, header ...string) (reply, 
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req) // No redirect is followed.
+	resp, err := http.DefaultTransport.RoundTrip(req) // It follows no redirect.
 	if err != nil {
 		return reply{}, err
 	}
-	defer func() { _ = resp.Body.Close() }() // It has been read.
+	defer func() { _ = resp.Body.Close() }() // It was read completely.
 	text, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, text}, err
 }
 
-// manage calls an operation below /public/v1, which has to answer with a status.
+// manage calls an operation below /public/v1, which must answer with a status.
 func (s *stranger) manage(want int, method, path, body string) reply {
 	s.Helper()
 	r := s.do(method, s.node.ManageURL+"/public/v1/"+path, s.node.Keys.ManagementKey, body)
@@ -111,8 +111,8 @@ func (s *stranger) manage(want int, method, path, body string) reply {
 // v2 posts a body to both listeners and returns both answers, which must have the same status and errCode.
 func (s *stranger) v2(path, body string) (answers [2]reply) {
 	s.Helper()
-	for i, door := range []string{s.node.AuctionURL, s.node.ManageURL} {
-		answers[i] = s.do("POST", door+path, s.node.Keys.AuctionKey, body)
+	for i, listener := range []string{s.node.AuctionURL, s.node.ManageURL} {
+		answers[i] = s.do("POST", listener+path, s.node.Keys.AuctionKey, body)
 		s.mannerly(answers[i])
 	}
 	if a, b := answers[0], answers[1]; a.status != b.status || a.errCode() != b.errCode() {
@@ -123,7 +123,7 @@ func (s *stranger) v2(path, body string) (answers [2]reply) {
 
 var requestIDForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// mannerly checks what every answer of /v2 has to have, errors included.
+// checkAnswer checks what every answer of /v2 must have, errors included.
 func (s *stranger) mannerly(r reply) {
 	s.Helper()
 	for name, want := range map[string]string{
@@ -152,7 +152,7 @@ func (s *stranger) mannerly(r reply) {
 	}
 }
 
-// errorObject checks the one shape that errors of /v2 have.
+// errorObject checks the common form of errors of /v2.
 func (s *stranger) errorObject(r reply) {
 	s.Helper()
 	var members map[string]string

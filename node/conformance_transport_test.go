@@ -30,11 +30,11 @@ func (s *stranger) dial(url string) *wire {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // Only a test that hangs gets there.
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second)) // Only a test that hangs reaches it.
 	return &wire{s, conn, bufio.NewReader(conn)}
 }
 
-// send writes bytes as they are. The listener may have answered and closed before it has read all of them.
+// send writes bytes unchanged. The listener may answer and close before it has read all of them.
 func (l *wire) send(parts ...string) {
 	for _, p := range parts {
 		_, _ = io.WriteString(l.conn, p)
@@ -60,7 +60,7 @@ func (l *wire) reply(method string) reply {
 	}
 }
 
-// request is the head of a request with a good auction key; more are header lines.
+// request returns the head of a request with a valid auction key; more are header lines.
 func (s *stranger) request(method, target string, more ...string) string {
 	return method + " " + target + " HTTP/1.1\r\nHost: gavel.example\r\nAuthorization: Bearer " + s.node.Keys.AuctionKey + "\r\n" +
 		strings.Join(append(more, "\r\n"), "\r\n")
@@ -84,8 +84,8 @@ func TestConformancePaths(t *testing.T) {
 		if _, err := fmt.Sscan(row, &status, &code, &method, &target); err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}
-		for door, url := range s.doors() {
-			t.Run(door+" "+method+" "+target, func(t *testing.T) {
+		for listener, url := range s.doors() {
+			t.Run(listener+" "+method+" "+target, func(t *testing.T) {
 				l := s.in(t).dial(url)
 				if method == "GET" || method == "HEAD" || method == "OPTIONS" {
 					l.send(s.request(method, target))
@@ -152,8 +152,8 @@ func TestConformanceFraming(t *testing.T) {
 		"4 MiB":             s.request("POST", "/v2/auctions", length(big)) + big,
 		"4 MiB in chunks":   s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + chunked(big, 60_000),
 	} {
-		for door, url := range s.doors() {
-			t.Run(name+" "+door, func(t *testing.T) {
+		for listener, url := range s.doors() {
+			t.Run(name+" "+listener, func(t *testing.T) {
 				l := s.in(t).dial(url)
 				l.send(sent)
 				r := l.reply("POST")
@@ -164,8 +164,8 @@ func TestConformanceFraming(t *testing.T) {
 			})
 		}
 	}
-	for door, url := range s.doors() {
-		t.Run("pipeline "+door, func(t *testing.T) {
+	for listener, url := range s.doors() {
+		t.Run("pipeline "+listener, func(t *testing.T) {
 			l := s.in(t).dial(url)
 			bad := `{"auctions":[]}`
 			l.send(s.request("POST", "/v2/auctions", length(goodAuction))+goodAuction,
@@ -178,7 +178,7 @@ func TestConformanceFraming(t *testing.T) {
 				}
 			}
 		})
-		t.Run("HTTP/1.0 keep-alive "+door, func(t *testing.T) {
+		t.Run("HTTP/1.0 keep-alive "+listener, func(t *testing.T) {
 			l := s.in(t).dial(url)
 			for range 2 {
 				l.send(strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction), "Connection: keep-alive"), "HTTP/1.1", "HTTP/1.0", 1) + goodAuction)
@@ -234,8 +234,8 @@ func TestConformanceRefusals(t *testing.T) {
 		"another version":               {400, "bad_request", strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction)), "HTTP/1.1", "HTTP/3.0", 1) + goodAuction},
 		"no HTTP":                       {400, "bad_request", "\x16\x03\x01\x02\x00\x01\r\n\r\n"},
 	} {
-		for door, url := range s.doors() {
-			t.Run(name+" "+door, func(t *testing.T) {
+		for listener, url := range s.doors() {
+			t.Run(name+" "+listener, func(t *testing.T) {
 				l := s.in(t).dial(url)
 				l.send(row.sent)
 				r := l.reply("POST")
@@ -280,7 +280,7 @@ func TestConformanceLargeBodiesAreReadToTheirEnd(t *testing.T) {
 // A caller's request id comes back if it is one; otherwise there is a new one each time.
 func TestConformanceRequestIDs(t *testing.T) {
 	s := visit(t)
-	for door, url := range s.doors() {
+	for listener, url := range s.doors() {
 		for sent, echoed := range map[string]bool{
 			"a": true, "A-Z.a_z-09": true, strings.Repeat("r", 64): true,
 			strings.Repeat("r", 65): false, "a b": false, "a/b": false, "é": false, "": false, "a,b": false,
@@ -289,7 +289,7 @@ func TestConformanceRequestIDs(t *testing.T) {
 			for _, path := range []string{"/v2/auctions", "/v2/auctions", "/v2/nope"} {
 				id := s.do("POST", url+path, s.node.Keys.AuctionKey, goodAuction, "X-Request-Id", sent).header.Get("X-Request-Id")
 				if echoed != (id == sent) || !echoed && (seen[id] || !requestIDForm.MatchString(id)) {
-					t.Errorf("%s: %q became %q", door, sent, id)
+					t.Errorf("%s: %q became %q", listener, sent, id)
 				}
 				seen[id] = true
 			}

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// limited is the binary with so many files allowed.
+// withFileLimit returns a program that runs gavel with a limit of open files.
 func limited(t *testing.T, files int) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "gavel-limited")
@@ -38,14 +38,14 @@ func connect(t *testing.T, base string, n int, text string) []net.Conn {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_, _ = io.WriteString(c, text) // It may be closed already.
+		_, _ = io.WriteString(c, text) // The node may have closed it already.
 		all = append(all, c)
 	}
 	return all
 }
 
-// A node with 256 files and more silent connections than files on each listener goes on: it answers requests with keys on both,
-// on connections that were there before and on new ones.
+// A node with 256 files and more silent connections than files on each listener continues to work: it answers requests
+// with keys on both, on existing connections and on new ones.
 func TestSilentConnectionsEndNothing(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{Binary: limited(t, 256)})
 	ask := func(client *http.Client, when string) {
@@ -87,7 +87,7 @@ func TestSilentConnectionsEndNothing(t *testing.T) {
 	}
 }
 
-// Without a key no body is waited for, read or kept, on either listener and with Expect: 100-continue.
+// Without a valid key neither listener waits for a body, reads or stores it, also with Expect: 100-continue.
 func TestKeysComeBeforeBodies(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})
 	for _, base := range []string{n.AuctionURL, n.ManageURL} {
@@ -115,8 +115,8 @@ func TestKeysComeBeforeBodies(t *testing.T) {
 	}
 }
 
-// A made-up X-Gavel-Token keeps nobody's body: what it stands for is waited for before the body is asked for, and only so many
-// requests of a marketplace wait at a time.
+// A request with an invented X-Gavel-Token holds no body: the wait for the token comes before the body is requested,
+// and the number of waiting requests of a marketplace is bounded.
 func TestMadeUpTokensKeepNoBodies(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})
 	token := base64.RawURLEncoding.EncodeToString(binary.AppendUvarint([]byte{1, 1}, 1<<40)) // Version 1, group 1.

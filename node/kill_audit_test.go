@@ -15,9 +15,9 @@ import (
 // faultsMax bounds how many faults of each kind one audit describes.
 const faultsMax = 20
 
-// audit compares the books with the history, and then resends what was acknowledged since the last audit: everything has
-// to be known already. The order matters, since resending a lost event records it again and repairs the books.
-// REQUIRES: no outcome is unknown.
+// audit compares reports and balances with the history, and then resends what was acknowledged since the last audit:
+// the node must know everything already. The order matters, because resending a lost event records it again, which
+// hides the loss in the reports. REQUIRES: no outcome is unknown.
 func (c *crash) audit(when string) {
 	c.t.Helper()
 	differences := c.compareBooks()
@@ -25,7 +25,7 @@ func (c *crash) audit(when string) {
 	c.report(when, lost, differences)
 }
 
-// finalAudit resends the whole history: what was there after one kill has to be there after all of them.
+// finalAudit resends the whole history: what a node had after one kill it must have after all of them.
 func (c *crash) finalAudit() {
 	c.t.Helper()
 	lost := c.resend(c.history.everything())
@@ -43,7 +43,7 @@ func (c *crash) report(when string, lost, differences []string) {
 	c.t.Fatalf("%s: %d lost, %d differences\n%s", when, len(lost), len(differences), strings.Join(shown, "\n"))
 }
 
-// resend sends bodies again, asking for details, and returns the events that the node did not know. A node that kept its
+// resend sends bodies again with detail=true and returns the events that the node did not know. A node that kept its
 // promise answers duplicate for each.
 func (c *crash) resend(bodies []*body) []string {
 	c.t.Helper()
@@ -100,7 +100,7 @@ func lostEvents(c *conn.Conn, b *body) ([]string, error) {
 	return lost, nil
 }
 
-// compareBooks reads reports, campaigns and wallets and returns every difference to what the history foretells.
+// compareMoney reads reports, campaigns and wallets and returns every difference to what follows from the history.
 func (c *crash) compareBooks() []string {
 	c.t.Helper()
 	operator := shop.New(c.node.ManageURL, c.node.Keys.ManagementKey)

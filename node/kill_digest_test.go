@@ -12,9 +12,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// sameStateAfterReplay kills the node and replays its directory (openDirectory) twice, where no leader's ticks change the state. The first start
-// rebuilds memory from the state database, which lags behind, and replays the log; the second finds what the first one left in
-// order. Every group has to come out at the same state, whatever was in memory and where the log had to take over.
+// sameStateAfterReplay kills the node and replays its directory (openDirectory) twice, without ticks of a leader that
+// would change the state. The first start rebuilds memory from the state database, which lags behind, and replays the
+// log; the second finds what the first one left. Every group must have the same state both times, whatever was in
+// memory and wherever the replay of the log began.
 func (c *crash) sameStateAfterReplay() {
 	c.t.Helper()
 	if err := c.kill(); err != nil {
@@ -35,7 +36,8 @@ func (c *crash) sameStateAfterReplay() {
 	}
 }
 
-// openDirectory replays the directory of the killed node without the node, and tells how many commands the log had to give.
+// openDirectory replays the directory of the killed node without the node, and returns how many commands came from the
+// log.
 func (c *crash) openDirectory() (digests map[uint16]string, replayed uint64) {
 	c.t.Helper()
 	dir := c.node.Dir()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// kind is the array an event is reported in.
+// kind is the array in which an event is reported.
 type kind int
 
 const (
@@ -18,20 +18,20 @@ const (
 
 var kindNames = [kinds]string{"impressions", "clicks"}
 
-// token is a resolvedBidId that an auction gave out.
+// token is a resolvedBidId that an auction returned.
 type token struct {
 	text     string
 	campaign *campaign
-	charged  bool // An event of the charged kind with this token was acknowledged. Under the history's lock.
+	charged  bool // An event of the charged kind with this token was acknowledged. The history's lock guards it.
 }
 
-// event is one event as the shop reports it, in as many bodies as it likes: always with the same id and content.
+// event is an event as the shop reports it, possibly in several bodies, always with the same id and content.
 type event struct {
 	kind     kind
 	id       string
 	token    *token
 	occurred string
-	acked    bool // Under the history's lock.
+	acked    bool // The history's lock guards it.
 }
 
 // body is one request to /v2/events. It is resent byte for byte.
@@ -41,19 +41,19 @@ type body struct {
 	acked  time.Time // When its 200 arrived; zero while the outcome is unknown.
 }
 
-// history is everything the shop knows. INVARIANT: a body that was sent is acknowledged, or its outcome is unknown; there
-// is no third state, since a refusal of a well-formed body ends the test.
+// history is everything that the shop knows. INVARIANT: a body that was sent is acknowledged, or its outcome is
+// unknown; there is no third state, because a refusal of a well-formed body ends the test.
 type history struct {
 	mu       sync.Mutex
 	acked    []*body
 	unknown  []*body
-	audited  int       // acked[:audited] were found complete by an audit.
+	audited  int       // An audit has found acked[:audited] complete.
 	newest   time.Time // When the last acknowledgement arrived.
 	killedAt time.Time
 	stats    struct{ kills, unknown, resent int }
 }
 
-// acknowledge books a body that was answered with 200. Events that were acknowledged in an earlier body count once.
+// acknowledge records a body that was answered with 200. Events that were acknowledged in an earlier body count once.
 func (h *history) acknowledge(b *body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +75,7 @@ func (h *history) acknowledge(b *body) {
 	}
 }
 
-// doubt books a body without an answer, or with one that says nothing about it.
+// addUnknown records a body without an answer, or with an answer that leaves the outcome open.
 func (h *history) doubt(b *body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *history) doubt(b *body) {
 	h.stats.unknown++
 }
 
-// takeUnknown hands over all bodies of unknown outcome.
+// takeUnknown removes and returns all bodies of unknown outcome.
 func (h *history) takeUnknown() []*body {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +92,7 @@ func (h *history) takeUnknown() []*body {
 	return all
 }
 
-// killed notes the moment just before the signal, so that a loss can be told with its distance to it.
+// recordKill records the time before the signal, so that a loss can be reported with its distance to it.
 func (h *history) killed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,14 +115,14 @@ func (h *history) everything() []*body {
 	return h.acked
 }
 
-// last is when the newest acknowledgement arrived.
+// last returns when the newest acknowledgement arrived.
 func (h *history) last() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.newest
 }
 
-// log says how much was tested.
+// log logs how much was tested.
 func (h *history) log(t testing.TB, s *stage) {
 	t.Helper()
 	h.mu.Lock()

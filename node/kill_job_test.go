@@ -15,11 +15,12 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// TestKilledLeaderOfAJob replaces an audience by a long list, and kills the node that does the work in the middle of it, twice if
-// the list is long enough. Another node goes on: the job completes once, with the right counts, and all nodes agree. The list goes
-// to a directory that the nodes share. GAVEL_JOB_ROWS=1000000 go test -run KilledLeaderOfAJob -v ./node for the whole size.
+// TestKilledLeaderOfAJob replaces an audience by a long list, and kills the node that does the work during it, twice if
+// the list is long enough. Another node continues: the job completes once, with the right counts, and all nodes agree.
+// The nodes share the directory of the list. GAVEL_JOB_ROWS=1000000 go test -run KilledLeaderOfAJob -v ./node for the
+// full size.
 func TestKilledLeaderOfAJob(t *testing.T) {
-	rows := 250_000 // Three steps.
+	rows := 250_000 // Three steps of the job.
 	if text := os.Getenv("GAVEL_JOB_ROWS"); text != "" {
 		var err error
 		if rows, err = strconv.Atoi(text); err != nil {
@@ -56,7 +57,7 @@ func TestKilledLeaderOfAJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		killed++
-		parts = countFiles(t, files) + 2 // The next victim has to do something first.
+		parts = countFiles(t, files) + 2 // The next leader must do some work before it is killed.
 		c.restart(leader)
 	}
 	if killed == 0 {
@@ -77,7 +78,7 @@ func TestKilledLeaderOfAJob(t *testing.T) {
 	}
 }
 
-// longList is a list in which every tenth row is bad.
+// longList returns a list in which every tenth row is invalid.
 func longList(rows int) []byte {
 	var b bytes.Buffer
 	b.WriteString("hashed_email,note\n")
@@ -91,7 +92,7 @@ func longList(rows int) []byte {
 	return b.Bytes()
 }
 
-// upload puts a list to a signed address, which needs no key.
+// upload sends a list to a signed URL, which needs no key.
 func (c *cluster) upload(url string, list []byte) {
 	c.Helper()
 	r, err := http.NewRequestWithContext(c.Context(), http.MethodPut, url, bytes.NewReader(list))
@@ -103,7 +104,7 @@ func (c *cluster) upload(url string, list []byte) {
 	if err != nil {
 		c.Fatal(err)
 	}
-	_ = resp.Body.Close() // Only the status is of interest.
+	_ = resp.Body.Close() // Only the status matters.
 	if resp.StatusCode != http.StatusOK {
 		c.Fatalf("the list was answered %d", resp.StatusCode)
 	}
@@ -114,7 +115,7 @@ func (c *cluster) job(node int, made map[string]any) said {
 	return c.manage(node, 200, "GET", "/offsite-ads/jobs/"+made["jobId"].(string), "")
 }
 
-// tryJob is the status of a job on any node that answers.
+// tryJob returns the status of a job from any node that answers.
 func (c *cluster) tryJob(made map[string]any) string {
 	for _, n := range c.nodes {
 		s, err := c.say("GET", n.ManageURL+"/public/v1/offsite-ads/jobs/"+made["jobId"].(string), n.Keys.ManagementKey, "")
@@ -125,7 +126,7 @@ func (c *cluster) tryJob(made map[string]any) string {
 	return ""
 }
 
-// countFiles counts the files below a directory, of which some may go while they are counted.
+// countFiles counts the files below a directory, while some may be deleted.
 func countFiles(t *testing.T, dir string) (count int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, _ error) error {

@@ -19,13 +19,13 @@ const (
 	workers = 24
 	// exchangeMax is how long a worker waits for an answer before the outcome counts as unknown.
 	exchangeMax = 5 * time.Second
-	// settleMax is how long an unknown outcome may stay unknown on a node that is ready.
+	// resendMax is how long an unknown outcome may stay unknown on a node that is ready.
 	settleMax = 20 * time.Second
 	// failuresMax exchanges of a worker in a row without an answer, five seconds at least, mean that the node is gone.
 	failuresMax = 1_000
 )
 
-// load is the storefront: workers that run auctions and report what they showed, honestly or not.
+// load is the storefront: workers that run auctions and report events, also repeated and inconsistent ones.
 type load struct {
 	node    *nodetest.Node
 	stage   *stage
@@ -35,7 +35,7 @@ type load struct {
 	stopped atomic.Bool
 	acks    atomic.Int64
 
-	recent struct { // Tokens other workers report too: the same click from two browsers.
+	recent struct { // Tokens that other workers report, too: the same click from two browsers.
 		sync.Mutex
 		tokens [256]*token
 	}
@@ -49,8 +49,8 @@ func newLoad(node *nodetest.Node, s *stage, h *history, seed uint64) *load {
 	return l
 }
 
-// run loads the node until it is struck: by the caller's timer, or by the worker that receives acknowledgement number
-// strikeAt when that is above 0. The kill runs in that worker, before it does anything else.
+// run loads the node until it is killed: by the caller's timer, or by the worker that receives acknowledgement number
+// strikeAt when that is above 0. That worker runs the kill before it does anything else.
 func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 	t.Helper()
 	l.struck = new(sync.Once)
@@ -71,7 +71,7 @@ func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 	}
 }
 
-// strike kills the node, once per run. Workers end after the exchange they are in.
+// stopAndKill kills the node, once per run. Workers stop after their current exchange.
 func (l *load) strike(kill func()) {
 	l.struck.Do(func() {
 		l.stopped.Store(true)
@@ -79,7 +79,7 @@ func (l *load) strike(kill func()) {
 	})
 }
 
-// settle resends every body of unknown outcome until it is acknowledged.
+// resendUnknown resends every body of unknown outcome until it is acknowledged.
 func (l *load) settle(t testing.TB) {
 	t.Helper()
 	l.each(t, l.history.takeUnknown(), func(c *conn.Conn, b *body) error {
@@ -141,9 +141,9 @@ type worker struct {
 	load   *load
 	number int
 	r      *rand.Rand
-	counts [kinds]int // Events made.
+	counts [kinds]int // Number of events.
 	fresh  []*token   // From its last auctions, not reported yet.
-	sent   []*event   // Events of its last bodies, to be repeated now and then.
+	sent   []*event   // Events of its last bodies, some of which are reported again.
 }
 
 func (w *worker) run(strikeAt int, kill func()) error {
@@ -170,7 +170,7 @@ func (w *worker) run(strikeAt int, kill func()) error {
 	return nil
 }
 
-// step makes one exchange; ok says that it was answered.
+// step makes one exchange; ok is true when it was answered.
 func (w *worker) step(c *conn.Conn, strikeAt int, kill func()) (ok bool, err error) {
 	if len(w.fresh) == 0 {
 		return w.auction(c)
@@ -193,7 +193,7 @@ func (w *worker) step(c *conn.Conn, strikeAt int, kill func()) (ok bool, err err
 	}
 }
 
-// auction fetches tokens. A failure is of no consequence: an auction changes nothing that is promised.
+// auction gets tokens. A failure does not matter, because an auction changes nothing.
 func (w *worker) auction(c *conn.Conn) (ok bool, err error) {
 	var b strings.Builder
 	b.WriteString(`{"auctions":[`)
@@ -213,7 +213,7 @@ func (w *worker) auction(c *conn.Conn) (ok bool, err error) {
 	b.WriteString(`]}`)
 	status, answer, err := c.Post("/v2/auctions", []byte(b.String()))
 	if err != nil || status/100 == 5 {
-		return false, nil //nolint:nilerr // Not an answer; the loop asks again or ends.
+		return false, nil //nolint:nilerr // Not an answer; the loop tries again or ends.
 	}
 	if status != http.StatusCreated {
 		return false, fmt.Errorf("an auction was refused: %d %s", status, answer)
@@ -238,9 +238,9 @@ func (w *worker) auction(c *conn.Conn) (ok bool, err error) {
 	return true, nil
 }
 
-// compose makes a body of one to eight steps, each with the manners that retry loops, double clicks and broken browsers
-// have: mostly an impression and a click of a new token, sometimes an event that was reported before, one event twice in
-// the body, a second click on a token under another id, or a click on a token that another worker reports as well.
+// compose makes a body of one to eight steps, with the behaviour of retry loops, double clicks and broken browsers:
+// mostly an impression and a click of a new token, sometimes an event that was reported before, one event twice in the
+// body, a second click on a token under another id, or a click on a token that another worker reports, too.
 func (w *worker) compose() *body {
 	b := &body{}
 	for range 1 + w.r.IntN(8) {
@@ -268,7 +268,7 @@ func (w *worker) compose() *body {
 	return b
 }
 
-// steps is what happens to one token.
+// steps returns the events of one token.
 func (w *worker) steps(tok *token, p int) []*event {
 	seen, clicked := w.event(impression, tok), w.event(click, tok)
 	switch {
@@ -282,8 +282,8 @@ func (w *worker) steps(tok *token, p int) []*event {
 	return []*event{seen, clicked}
 }
 
-// event makes a new event. Each array has ids of its own, w3-17 among the impressions and w3-17 among the clicks: they have
-// nothing to do with each other.
+// event returns a new event. Each array has its own ids: w3-17 among the impressions and w3-17 among the clicks are
+// unrelated.
 func (w *worker) event(k kind, tok *token) *event {
 	w.counts[k]++
 	return &event{
@@ -300,14 +300,14 @@ func (w *worker) remember(events []*event) {
 	}
 }
 
-// swap leaves a token for other workers and takes one of theirs, nil when there is none yet.
-func (w *worker) swap(mine *token) *token {
+// exchangeToken gives a token to other workers and returns one of theirs, or nil when there is none yet.
+func (w *worker) swap(own *token) *token {
 	r := &w.load.recent
 	r.Lock()
 	defer r.Unlock()
 	i := w.r.IntN(len(r.tokens))
 	other := r.tokens[i]
-	r.tokens[i] = mine
+	r.tokens[i] = own
 	return other
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// TestKillFindsPlantedFaults runs the crash test against a paper node, honest and with one fault at a time. A crash test
-// that was never seen to fail proves nothing.
+// TestKillFindsPlantedFaults runs the crash test against a reference server, without a fault and with one fault at a
+// time. A crash test that was never seen to fail proves nothing.
 func TestKillFindsPlantedFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills real processes")
@@ -40,13 +40,13 @@ func TestKillFindsPlantedFaults(t *testing.T) {
 			})
 			text := e.text.String()
 			if (text != "") != (tc.word != "") || !strings.Contains(text, tc.word) {
-				t.Errorf("want %q, the crash test said %q", tc.word, text)
+				t.Errorf("want %q, the crash test reported %q", tc.word, text)
 			}
 		})
 	}
 }
 
-// startPaper starts a paper node, which has no directory, and reads the digest that it claims.
+// startReference starts a reference server, which has no data directory, and reads the digest that it reports.
 func (c *crash) startPaper() (digests map[uint16]string, replayed uint64) {
 	c.restart()
 	resp, err := http.Get(c.node.ManageURL + "/metrics")
@@ -65,7 +65,7 @@ func (c *crash) startPaper() (digests map[uint16]string, replayed uint64) {
 	return map[uint16]string{group: value}, 1
 }
 
-// expecting is a test that may fail: its faults are kept for another test to look at.
+// failureRecorder is a testing.TB that records failures, so that another test can examine them.
 type expecting struct {
 	testing.TB
 	mu   sync.Mutex

@@ -12,25 +12,25 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// crashArgs are the arguments of a node under the crash test.
+// crashArgs returns the arguments of a node under the crash test.
 func crashArgs(groups int) []string {
 	return []string{
 		"--groups", strconv.Itoa(groups),
 		"--ratelimit-management", "0", "--ratelimit-catalog", "0",
-		// Snapshots every second or so: some kills have to hit one being written, or a log being cut behind it.
+		// Snapshots about every second, so that some kills occur while one is written, or while the log is truncated after it.
 		"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "64", "--raft-trailing-logs", "256",
 	}
 }
 
-// TestKill is the crash test of the promise that a shop pays for: an acknowledged event is never lost, no event and no
-// token is charged twice, nothing is billed above a budget or a wallet, and a restarted node has the same state.
+// TestKill is the crash test: an acknowledged event is never lost, no event and no token is charged twice, nothing is
+// billed above a budget or a wallet, and a restarted node has the same state.
 //
-// A real process is loaded by many connections, killed with SIGKILL at a random moment, restarted on the same data
-// directory, and audited; again and again. Everything the auditor expects comes from the interface and from the history
-// of what was sent and answered: it shares no code with the node.
+// Many connections load a real process, which is killed with SIGKILL at a random time, restarted on the same data
+// directory, and audited, repeatedly. What the audit expects follows from the interface and from the history of what was
+// sent and answered: it shares no code with the node.
 //
-// An outcome is acknowledged only by a 200. Whatever was cut off is unknown, is neither counted as lost nor as done, and
-// is resent unchanged after the restart until it is acknowledged.
+// Only a 200 acknowledges an outcome. The outcome of an interrupted request is unknown: it counts neither as lost nor as
+// done, and the request is resent unchanged after the restart until it is acknowledged.
 //
 //	KILLS=200 KILL_SEED=7 go test ./node -run TestKill -timeout 20m
 func TestKill(t *testing.T) {
@@ -39,7 +39,7 @@ func TestKill(t *testing.T) {
 	}
 	kills := number(t, "KILLS", 12)
 	seed := uint64(number(t, "KILL_SEED", int(time.Now().UnixNano()%1_000_000)))
-	// One and several raft groups: with several, one body of events is spread over commits that a kill can separate.
+	// One group, and several: with several, the events of one body are in several commits, which a kill can separate.
 	for i, groups := range []int{1, 4} {
 		share := (kills + 1 - i) / 2
 		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
@@ -50,11 +50,11 @@ func TestKill(t *testing.T) {
 }
 
 // number reads a positive number from the environment.
-func number(t *testing.T, name string, otherwise int) int {
+func number(t *testing.T, name string, preset int) int {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
-		return otherwise
+		return preset
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
@@ -68,15 +68,17 @@ type crash struct {
 	t       testing.TB
 	r       *rand.Rand
 	node    *nodetest.Node
-	power   power // nil: only the process dies.
+	power   power // With nil only the process is killed.
 	stage   *stage
 	history *history
 	load    *load
-	// replay starts the killed node's state without traffic and returns its digests by group, and how many commands were replayed.
+	// replay starts the killed node's state without traffic and returns its digests by group, and how many commands
+	// were replayed.
 	replay func(*crash) (map[uint16]string, uint64)
 }
 
-// power is a disk whose power can be cut: what was not synced is gone. A SIGKILL alone leaves the kernel's cache intact.
+// power is a disk whose power can be cut, which loses what was not synced. After a SIGKILL alone the kernel still has
+// its cache.
 type power interface {
 	cut() error
 	restore() error // REQUIRES: no process has a file of the disk open.
@@ -110,8 +112,8 @@ func (c *crash) run(kills int) {
 	}
 }
 
-// killUnderLoad loads the node and kills it either at a random moment or in the instant in which an acknowledgement
-// arrives. The second is the sharper one: that body is the newest that must not be lost.
+// killUnderLoad loads the node and kills it either at a random time or when an acknowledgement arrives. The second
+// finds more: that body is the newest that must not be lost.
 func (c *crash) killUnderLoad() {
 	c.t.Helper()
 	kill := func() {
@@ -130,7 +132,7 @@ func (c *crash) killUnderLoad() {
 	c.load.run(c.t, 20+c.r.IntN(1_200), kill)
 }
 
-// kill ends the process and, when there is a switch for it, cuts the power first.
+// kill ends the process. If the power of the disk can be cut, that comes first.
 func (c *crash) kill() error {
 	var cut error
 	if c.power != nil {
@@ -159,7 +161,7 @@ func (c *crash) restart() {
 	}
 }
 
-// killDuringRecovery kills a start at a random moment of it, once or twice, and starts again.
+// killDuringRecovery kills a start at a random time, once or twice, and starts again.
 func (c *crash) killDuringRecovery() {
 	c.t.Helper()
 	if err := c.kill(); err != nil {

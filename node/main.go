@@ -1,5 +1,5 @@
-// Command gavel is a node of a retail media auction house: server, client and tools in one binary. Every command lives
-// in node/cli.
+// Command gavel is a node for retail media auctions: server, client and tools in one binary. Every command is in
+// node/cli.
 package main
 
 import (

@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// TestPowerCut is TestKill on a disk that loses its power in the same instant: an ext4 image on a loop device is shut down
-// without flushing its journal, so that every byte that was not synced is gone. A kill alone is the weaker test, since
+// TestPowerCut is TestKill on a disk that loses its power at the time of the kill: an ext4 image on a loop device is
+// shut down without flushing its journal, so every byte that was not synced is lost. A kill alone tests less, because
 // the kernel keeps what the process has written.
 //
 //	POWER_CUTS=10 go test ./node -run TestPowerCut    as root
@@ -27,13 +27,14 @@ func TestPowerCut(t *testing.T) {
 	seed := uint64(number(t, "KILL_SEED", int(time.Now().UnixNano()%1_000_000)))
 	t.Logf("seed %d, %d power cuts", seed, cuts)
 	d := newLoopDisk(t)
-	args := append(crashArgs(1), "--disk-reserve=64MiB") // The disk is smaller than what a node keeps free of its own accord.
+	args := append(crashArgs(1), "--disk-reserve=64MiB") // The disk is smaller than the default reserve of a node.
 	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args, Patience: powerCutPatience})
 	c.power = d
 	c.run(cuts)
 }
 
-// powerCutPatience is how long a start may take: it reads a disk that has just lost its cache, beside whatever else the machine does.
+// powerCutReadyMax is how long a start may take: it reads a disk that has lost its cache, on a machine that does other
+// work.
 const powerCutPatience = 2 * time.Minute
 
 // loopDisk is an ext4 file system in a file.

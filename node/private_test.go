@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// unmasked is a program that runs gavel under a mask that takes no permission away.
+// withoutUmask returns a program that runs gavel with umask 0.
 func unmasked(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "unmasked")
@@ -27,7 +27,7 @@ func unmasked(t *testing.T) string {
 	return path
 }
 
-// private fails for everything below a directory that somebody else than its user can reach.
+// checkModes fails for everything below a directory that another user can access.
 func private(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
@@ -55,8 +55,8 @@ func private(t *testing.T, dir string) {
 	}
 }
 
-// TestWhatANodeKeepsIsItsOwn: whatever mask the process inherits, only its user can reach the log, the state, snapshots,
-// uploads, keys and backups; and a directory that is wider is narrowed at the next start, which says so.
+// TestFilesOfANodeArePrivate: whatever umask the process inherits, only its user can access the log, the state,
+// snapshots, uploads, keys and backups; wider modes are restricted at the next start, which logs it.
 func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 	gavel, side := unmasked(t), t.TempDir()
 	blobs := filepath.Join(side, "blobs")
@@ -80,7 +80,7 @@ func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 	if err := os.WriteFile(backup+".partial", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(backup+".partial", 0o666); err != nil { //nolint:gosec // What another could have left.
+	if err := os.Chmod(backup+".partial", 0o666); err != nil { //nolint:gosec // As another program could have left it.
 		t.Fatal(err)
 	}
 	command := exec.CommandContext(t.Context(), gavel, "backup", "--manage", n.ManageURL, "--out", backup)
@@ -115,8 +115,8 @@ func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	private(t, n.Dir())
-	if log := n.LogTail(); strings.Count(log, "data_directory_narrowed") != 2 {
-		t.Errorf("the log does not say that two directories were narrowed:\n%s", log)
+	if log := n.LogTail(); strings.Count(log, "file_modes_restricted") != 2 {
+		t.Errorf("the log does not say that the modes of two directories were restricted:\n%s", log)
 	}
 }
 

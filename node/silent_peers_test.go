@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	silentPeers     = 200 // Connections to each peer port that send at most a byte, replaced as soon as they are closed.
-	silentAddresses = 8   // Of as many loopback addresses, one of them that of the members.
+	silentPeers     = 200 // Connections to each peer port that send at most a byte, replaced when they are closed.
+	silentAddresses = 8   // Their loopback addresses, one of which is that of the members.
 )
 
-// TestFailoverBesideSilentConnections kills leaders while connections without a certificate and a header are kept open to every
-// peer port: events succeed again within 5 s, and the killed node is ready within nodetest.ReadyMax. KILLS=30 measures longer:
-// KILLS=30 go test -run FailoverBesideSilentConnections -v -timeout 30m ./node.
+// TestFailoverBesideSilentConnections kills leaders while connections without a certificate and a header are kept open
+// to every peer port: events succeed again within 5 s, and the killed node is ready within nodetest.ReadyMax. KILLS=30
+// measures longer: KILLS=30 go test -run FailoverBesideSilentConnections -v -timeout 30m ./node.
 func TestFailoverBesideSilentConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts six processes")
@@ -34,7 +34,7 @@ func TestFailoverBesideSilentConnections(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		insecure bool
-		first    byte // Of a TLS record, and of a header.
+		first    byte // First byte of a TLS record, and of a header.
 	}{{"certificates", false, 22}, {"plain TCP", true, 'G'}} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := &cluster{T: t, client: &http.Client{Timeout: 20 * time.Second}}
@@ -48,11 +48,12 @@ func TestFailoverBesideSilentConnections(t *testing.T) {
 	}
 }
 
-// failsOverBesideSilence kills leaders. Half of the silent connections send the first byte of what a member would send.
+// testFailoverBesideSilentConnections kills leaders. Half of the silent connections send the first byte of what a
+// member would send.
 func (c *cluster) failsOverBesideSilence(kills int, token string, first byte) {
 	c.Helper()
 	keepSilentConnections(c.T, c.nodes, []byte{first})
-	machine := watchMachine(c.T)
+	stalls := watchMachine(c.T)
 	var gaps, starts []time.Duration
 	for kill := range kills {
 		leader := c.leader()
@@ -61,7 +62,7 @@ func (c *cluster) failsOverBesideSilence(kills int, token string, first byte) {
 		}
 		other, began := (leader+1)%3, time.Now()
 		gap := c.eventually("an event", func() bool { return c.click(other, fmt.Sprint("silence-", kill), token) == http.StatusOK })
-		gap -= machine.hung(began, began.Add(gap))
+		gap -= stalls.hung(began, began.Add(gap))
 		began = time.Now()
 		c.restart(leader) // It fails when the node is not ready within nodetest.ReadyMax.
 		gaps, starts = append(gaps, gap), append(starts, time.Since(began))
@@ -101,7 +102,7 @@ func keepSilentConnections(t *testing.T, nodes []*nodetest.Node, first []byte) {
 	})
 }
 
-// stayConnected opens one connection, sends something and returns when the node has closed it. A node that is down is asked again soon.
+// stayConnected opens one connection, sends something and returns when the node has closed it.
 func stayConnected(ctx context.Context, d *net.Dialer, address string, send []byte) {
 	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -111,7 +112,7 @@ func stayConnected(ctx context.Context, d *net.Dialer, address string, send []by
 		}
 		return
 	}
-	end := context.AfterFunc(ctx, func() { _ = c.Close() }) // Nothing was sent that could be lost.
+	end := context.AfterFunc(ctx, func() { _ = c.Close() }) // Nothing was sent that matters.
 	_, _ = c.Write(send)
 	_, _ = c.Read(make([]byte, 1)) // It ends with the connection, however that ends.
 	end()

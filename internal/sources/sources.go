@@ -1,11 +1,12 @@
-// Package sources lets the result of a test depend on files that only a process reads which the test starts.
+// Package sources makes the result of a test depend on files that only a process reads which the test starts.
 //
-// Go takes the result of a test from its cache as long as the test binary, the environment variables that it read and the files of
-// the module that it opened or asked the state of are the same. What a go build, go list or git that it runs has read is not among
-// them: such a test said "(cached)" after any change of what it tests. So it opens those files here, itself.
+// Go takes the result of a test from its cache as long as the test binary, the environment variables that it read, and the
+// files of the module that it opened or examined are the same. Files that a go build, go list or git command reads are
+// not among them, so such a test would say "(cached)" after any change of what it tests. This package opens those files
+// in the test process.
 //
-// A directory is asked for its state, not read: a file that comes, goes or is replaced changes the time of the directory, and reading
-// it would make the result depend on the time of every file beside.
+// Of a directory only the state is examined: it changes when a file is added, removed or replaced. Reading the directory
+// would make the result depend on the times of all its files.
 package sources
 
 import (
@@ -20,7 +21,7 @@ import (
 	"testing"
 )
 
-// built is what go list says of a package that is built into another one.
+// builtPackage is what go list reports about a package.
 type built struct {
 	Dir                                   string
 	Module                                *module
@@ -32,8 +33,8 @@ type module struct {
 	GoMod string
 }
 
-// Build makes the result of a test depend on what is built into packages of its module: their own files, those of all packages
-// of the module that they import, and the list of modules.
+// Build makes the result of a test depend on what is built into packages of its module: their own files, those of all
+// packages of the module that they import, and go.mod and go.sum.
 func Build(t testing.TB, packages ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=Dir,Module,GoFiles,CgoFiles,SFiles,EmbedFiles"}, packages...)...)
@@ -50,7 +51,7 @@ func Build(t testing.TB, packages ...string) {
 		} else if err != nil {
 			t.Fatalf("go list: %v", err)
 		}
-		if p.Module == nil || !p.Module.Main { // Its version stands in go.mod.
+		if p.Module == nil || !p.Module.Main { // go.mod has its version.
 			continue
 		}
 		File(t, p.Module.GoMod)
@@ -64,7 +65,7 @@ func Build(t testing.TB, packages ...string) {
 	}
 }
 
-// File makes the result of a test depend on a file. One that is not there is no error: the result depends on that.
+// File makes the result of a test depend on a file. A missing file is no error: the result depends on its absence.
 func File(t testing.TB, name string) {
 	t.Helper()
 	f, err := os.Open(name)

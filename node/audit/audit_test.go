@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// node is a real store with a real machine in one group, on a disk in memory.
+// node is a store with a state machine in one group, on a disk in memory.
 type node struct {
 	fs    *vfs.MemFS
 	model *shardtest.Generator
@@ -33,11 +33,11 @@ func config(fs vfs.FS) raftstore.Config {
 	}
 }
 
-// written runs random commands of a seed and stops the node. At first the group has no feature level when late is set.
+// newNode runs random commands of a seed and stops the node. With late the group has no feature level at first.
 func written(t *testing.T, seed uint64, commands int, late bool) *node {
 	t.Helper()
-	dice := rand.New(rand.NewPCG(seed, 1))
-	n := &node{fs: vfs.NewMem(), model: shardtest.NewGenerator(func(k int, _ string) int { return dice.IntN(k) })}
+	random := rand.New(rand.NewPCG(seed, 1))
+	n := &node{fs: vfs.NewMem(), model: shardtest.NewGenerator(func(k int, _ string) int { return random.IntN(k) })}
 	n.model.Alone = true
 	s, err := raftstore.Open(config(n.fs))
 	check(t, err)
@@ -71,10 +71,10 @@ func (n *node) audit(t *testing.T) *audit.Report {
 	return r
 }
 
-// TestAgreesWithTheModel audits what the real machine and the real store wrote. The figures must be those of the naive
-// model: so the auditor reads the format of today, and a change of the format that it does not know fails here.
+// TestAgreesWithTheModel checks what the real machine and store wrote. The results must be those of the naive model, so
+// the package reads the current format: a change of the format that it does not support fails here.
 func TestAgreesWithTheModel(t *testing.T) {
-	moved := 0
+	transfers := 0
 	for seed := range uint64(6) {
 		n := written(t, seed, 600, seed%2 == 1)
 		r := n.audit(t)
@@ -101,7 +101,7 @@ func TestAgreesWithTheModel(t *testing.T) {
 		if len(r.Wallets) != len(model.Wallets) || g.Transfers != len(model.Transfers) {
 			t.Errorf("seed %d: %d wallets and %d transfers, want %d and %d", seed, len(r.Wallets), g.Transfers, len(model.Wallets), len(model.Transfers))
 		}
-		moved += g.Transfers
+		transfers += g.Transfers
 		if g.Charges == 0 || seed%2 == 0 && g.Unchecked != 0 {
 			t.Errorf("seed %d: of %d charges %d were not checked", seed, g.Charges, g.Unchecked)
 		}
@@ -118,7 +118,7 @@ func TestAgreesWithTheModel(t *testing.T) {
 			}
 		}
 	}
-	if moved == 0 {
+	if transfers == 0 {
 		t.Error("no seed transfers money")
 	}
 }
@@ -136,19 +136,19 @@ func TestRefusesWhatIsInUseOrNoNodes(t *testing.T) {
 		t.Errorf("no directory: %v", err)
 	}
 	if names, _ := n.fs.List("elsewhere"); len(names) != 0 {
-		t.Errorf("the auditor wrote %v", names)
+		t.Errorf("the check wrote %v", names)
 	}
 }
 
-// silent keeps Pebble quiet.
+// silentLogger discards what Pebble logs.
 type silent struct{}
 
 func (silent) Infof(string, ...any)           {}
 func (silent) Errorf(string, ...any)          {}
 func (silent) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
 
-// forge is a change of the state by somebody who knows the format: hashes and digests are made right again, so that only
-// the books can tell.
+// forge changes the state with knowledge of the format: it corrects hashes and digests, so that only the check of the
+// balances can find the change.
 type forge struct {
 	t      *testing.T
 	db     *pebble.DB
@@ -191,7 +191,7 @@ func (f *forge) add(key string, at int, n uint64) {
 	f.set(key, v)
 }
 
-// all are the keys of a table whose values pick agrees with.
+// all returns the keys of a table whose values satisfy pick.
 func (f *forge) all(table byte, pick func(value []byte) bool) (keys []string) {
 	f.t.Helper()
 	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: f.key(string(table)), UpperBound: f.key(string(table + 1))})
@@ -225,7 +225,7 @@ const (
 	tableEntry    = 0x21
 )
 
-// edit opens the state of a stopped node, lets it be changed and puts the digest right.
+// edit opens the state of a stopped node and changes it; with seal it corrects the digest.
 func (n *node) edit(t *testing.T, seal bool, change func(f *forge)) {
 	t.Helper()
 	db, err := pebble.Open("node/state", &pebble.Options{FS: n.fs, FormatMajorVersion: pebble.FormatNewest, Logger: silent{}, DisableWAL: true})
@@ -241,7 +241,7 @@ func (n *node) edit(t *testing.T, seal bool, change func(f *forge)) {
 	check(t, errors.Join(db.Flush(), db.Close()))
 }
 
-// relink makes the chain right again from a line on, as a forger would who has the whole journal.
+// relink recomputes the chain from a line on, as an attacker with the whole journal could.
 func (f *forge) relink(from uint64) {
 	state := f.get("\x02")
 	last := binary.LittleEndian.Uint64(state[24:])
@@ -267,7 +267,7 @@ func charged(v []byte) bool {
 	return (v[8] == 1 || v[8] == 2) && binary.LittleEndian.Uint64(v[57:]) > 0
 }
 
-// marksOf are the marks of a stored wallet, behind marketplace, vendor and name.
+// marksOf returns the marks of a stored wallet, which follow marketplace, vendor and name.
 func marksOf(v []byte) byte {
 	vendor := int(v[2])
 	return v[2+1+vendor+1+int(v[2+1+vendor])]
@@ -275,10 +275,12 @@ func marksOf(v []byte) byte {
 
 func plainWallet(v []byte) bool { return marksOf(v)&2 == 0 }
 
-// movedWallet has later members and no currency: 8 bytes of transfers, an empty text, 4 bytes.
+// movedWallet reports whether a wallet has the later members and no currency: 8 bytes of transfers, an empty text, 4
+// bytes.
 func movedWallet(v []byte) bool { return marksOf(v)&2 != 0 && v[len(v)-5] == 0 }
 
-// TestFindsForgeries plants what a defect of the machine or an attacker could leave behind: hashes are right, books are not.
+// TestFindsForgeries plants what a defect of the machine or an attacker could leave: the hashes are right, the balances
+// are not.
 func TestFindsForgeries(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(f *forge)
@@ -358,7 +360,7 @@ func TestFindsForgeries(t *testing.T) {
 			key := []byte(f.first(tableEntry, nil))
 			binary.BigEndian.PutUint64(key[17:], ^uint64(1<<40))
 			f.set(string(key), make([]byte, 17))
-		}, "not its own"},
+		}, "not a line of the account"},
 		"a campaign's spending":        {func(f *forge) { f.add(f.first(tableBudget, nil), 20, 1) }, "its lines say"},
 		"a campaign's period spending": {func(f *forge) { f.add(f.first(tableBudget, nil), 12, 1) }, "in this period"},
 		"a campaign's budget":          {func(f *forge) { f.add(f.first(tableBudget, nil), 0, 1) }, "its budget is"},
@@ -376,10 +378,10 @@ func TestFindsForgeries(t *testing.T) {
 				f.t.Fatal("no charge key is remembered")
 			}
 			f.set(keys[0], append(f.get(keys[0])[:1], 99))
-		}, "is remembered with"},
+		}, "is stored with"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := written(t, 2, 1200, false) // So long that whatever is forged is in it, in whatever order the generator draws.
+			n := written(t, 2, 1200, false) // Long enough to contain every kind of record, whatever the generator chooses.
 			n.edit(t, true, x.change)
 			r := n.audit(t)
 			found := false
@@ -393,11 +395,11 @@ func TestFindsForgeries(t *testing.T) {
 	}
 }
 
-// chargeKeyOf says whether a key of the deduplication table is that of a charge: a click or an impression of one token. Ids of
-// events are longer or shorter, or of another class.
+// chargeKeyOf reports whether a key of the dedup table is a charge key, of a click or an impression of one token. Ids
+// of events have another length or class.
 func chargeKeyOf(key string) bool { return len(key) == 22 && (key[1] == 1 || key[1] == 2) }
 
-// TestFindsRot flips one bit of every record in turn. The digest finds each; what it means is told where it can be.
+// TestFindsCorruption flips one bit of every third record in turn; the digest finds each change.
 func TestFindsRot(t *testing.T) {
 	n := written(t, 3, 60, false)
 	var keys []string
@@ -427,12 +429,12 @@ func TestFindsRot(t *testing.T) {
 	for i := 0; i < len(keys); i += 3 {
 		flip(keys[i])
 		if r := n.audit(t); r.Clean() {
-			t.Errorf("record %x changed, unseen", keys[i])
+			t.Errorf("the change of record %x was not found", keys[i])
 		}
 		flip(keys[i])
 	}
 	if r := n.audit(t); !r.Clean() {
-		t.Errorf("all put right again: %v", r.Problems)
+		t.Errorf("after all changes were undone: %v", r.Problems)
 	}
 }
 
@@ -458,7 +460,7 @@ func TestFindsDamagedFiles(t *testing.T) {
 		"the log's end removed": {func(t *testing.T, n *node) {
 			n.log(t, func(db *pebble.DB) { check(t, db.DeleteRange(entryKey(40), entryKey(1<<40), pebble.Sync)) })
 		}, "log and snapshots end at 39"},
-		"the guard gone": {func(t *testing.T, n *node) { check(t, n.fs.Remove("node/guard")) }, "guard"},
+		"the guard missing": {func(t *testing.T, n *node) { check(t, n.fs.Remove("node/guard")) }, "guard"},
 		"another group's state": {func(t *testing.T, n *node) {
 			n.edit(t, false, func(f *forge) { check(t, f.db.Set([]byte{0, 7, 1, 2}, []byte("x"), pebble.NoSync)) })
 		}, "belongs to no group"},

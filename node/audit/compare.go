@@ -6,7 +6,7 @@ import (
 	"math/big"
 )
 
-// compareHeads compares the digest, the end of the journal and the counts of the group's small records.
+// compareHeads compares the digest, the end of the journal and the counters of the group.
 func (b *books) compareHeads(a applied) {
 	g := b.g
 	g.Digest, g.Clock, g.Level = fmt.Sprintf("%016x", b.digest), b.head.clock, b.head.level
@@ -32,7 +32,7 @@ func (b *books) compareHeads(a applied) {
 		b.problem("journal", "ends at line %d with chain %x, the state says line %d with chain %x", b.seq, b.chain, b.head.lastLine, b.head.chain)
 	}
 	if b.millis > b.head.clock {
-		b.problem("journal", "its last line is of %d, the state clock says %d", b.millis, b.head.clock)
+		b.problem("journal", "its last line has the time %d, the state clock says %d", b.millis, b.head.clock)
 	}
 }
 
@@ -71,16 +71,16 @@ func (b *books) compareBudget(c *campaign) {
 		b.problem(c.place(), "its budget is %d, its record says %d", s.amount, c.budget64())
 	}
 	if s.spent < 0 || s.spent > s.total {
-		b.problem(c.place(), "spent %d in this period and %d ever", s.spent, s.total)
+		b.problem(c.place(), "spent %d in this period and %d in total", s.spent, s.total)
 	}
 	if !c.told {
 		return
 	}
 	if c.payer != c.wallet {
-		b.problem(c.place(), "is paid by wallet %s, the journal told %s", uuid(c.wallet), uuid(c.payer))
+		b.problem(c.place(), "is paid by wallet %s, the journal says %s", uuid(c.wallet), uuid(c.payer))
 	}
 	if !equal(s.amount, c.budget) {
-		b.problem(c.place(), "its budget is %d, the journal told %s", s.amount, c.budget)
+		b.problem(c.place(), "its budget is %d, the journal says %s", s.amount, c.budget)
 	}
 	if !equal(s.spent, c.period) {
 		b.problem(c.place(), "spent %d in this period, its lines say %s", s.spent, c.period)
@@ -93,7 +93,7 @@ func equal(stored int64, counted *big.Int) bool {
 	return counted.IsInt64() && counted.Int64() == stored
 }
 
-// compareWallets compares what the lines of a wallet say with what is stored: balance = deposits and transfers less charges.
+// compareWallets compares the stored balances with the lines: balance = deposits + transfers - charges.
 func (b *books) compareWallets() {
 	charged, deposited := new(big.Int), new(big.Int)
 	for id, w := range b.wallets {
@@ -105,7 +105,7 @@ func (b *books) compareWallets() {
 			b.problem(place, "spent %d, its lines say %s", w.storedWallet.spent, w.spent)
 		}
 		if !equal(w.storedWallet.transferred, w.transferred) {
-			b.problem(place, "%d came by transfers, its lines say %s", w.storedWallet.transferred, w.transferred)
+			b.problem(place, "received %d by transfers, its lines say %s", w.storedWallet.transferred, w.transferred)
 		}
 		if w.vendor == "" && (w.balance.Sign() < 0 || w.deposited.Sign() != 0 || w.spent.Sign() != 0) {
 			b.problem(place, "is a ledger account and holds %s, %s deposited, %s spent", w.balance, w.deposited, w.spent)
@@ -124,8 +124,8 @@ func (b *books) compareWallets() {
 	b.g.Charged, b.g.Deposited = charged.Int64(), deposited.Int64()
 }
 
-// compareCells compares what the reports count as charged with the lines, bid by bid. Events that charged nothing leave no
-// line, so of the totals only a lower bound is known.
+// compareCells compares the charges in the reports with the lines, bid by bid. Events without a charge have no line, so
+// the lines only give a lower bound of the totals.
 func (b *books) compareCells() {
 	for id, t := range b.bids {
 		place := fmt.Sprintf("reports of campaign %s, bid %d", uuid(id.campaign), id.ordinal)
@@ -144,8 +144,8 @@ func (b *books) compareCells() {
 	}
 }
 
-// compareBuckets compares the dedup keys of every hour with the hour's own count and hash: a key that is not there cannot be
-// noticed otherwise, and its event would count again.
+// compareBuckets compares the dedup keys of every hour with the stored count and hash of the hour. A missing key is not
+// found in any other way, and its event would count again.
 func (b *books) compareBuckets() {
 	for id, k := range b.buckets {
 		if k.stored != k.found || k.storedXor != k.foundXor {

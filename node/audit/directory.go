@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// directory is an opened data directory. Both databases are opened for reading only.
+// directory is an opened data directory. Both databases are opened read-only.
 type directory struct {
 	fs       vfs.FS
 	dir      string
@@ -27,10 +27,10 @@ type identity struct {
 	Cluster string   `json:"cluster"`
 	Node    string   `json:"node"`
 	Groups  []uint16 `json:"groups"`
-	Former  []string `json:"former"` // Ids from before a recovery; snapshots may still bear them.
+	Former  []string `json:"former"` // Ids before a recovery, which older snapshots still have.
 }
 
-// is reports whether an id is or was the cluster's.
+// is reports whether an id is or was that of the cluster.
 func (i *identity) is(cluster uint64) bool {
 	text := fmt.Sprintf("%016x", cluster)
 	return text == i.Cluster || slices.Contains(i.Former, text)
@@ -40,7 +40,7 @@ func openDirectory(fs vfs.FS, dir string) (*directory, error) {
 	d := &directory{fs: fs, dir: dir}
 	b, err := readFile(fs, fs.PathJoin(dir, "cluster.json"))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s is no node's: %w", ErrUnreadable, dir, err)
+		return nil, fmt.Errorf("%w: %s is not the data directory of a node: %w", ErrUnreadable, dir, err)
 	}
 	if err := json.Unmarshal(b, &d.identity); err != nil {
 		return nil, fmt.Errorf("%w: cluster.json: %w", ErrUnreadable, err)
@@ -66,8 +66,8 @@ func openDB(fs vfs.FS, dir string) (*pebble.DB, error) {
 	return db, nil
 }
 
-// quiet keeps Pebble from writing to the standard error. It is fatal to nothing: a database open for reading only has
-// nothing to lose, and every error also comes back from the call.
+// silentLogger keeps Pebble from writing to standard error. Every error is also returned by the call that caused it.
+// Fatalf panics, which loses nothing, because the database is read-only.
 type quiet struct{}
 
 func (quiet) Infof(string, ...any)  {}
@@ -95,11 +95,11 @@ func readFile(fs vfs.FS, path string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// source streams the records of a group's state with keys in [from, to), ascending. It may be read several times.
-// OWNERSHIP: key and value are valid until fn returns.
+// source calls fn for the records of a group's state with keys in [from, to), in ascending order. It can be called
+// several times. OWNERSHIP: key and value are valid until fn returns.
 type source func(from, to []byte, fn func(key, value []byte)) error
 
-// Spaces of the state database, behind the group's number.
+// Parts of the state database, the byte after the group's number.
 const (
 	spaceApplied = 0x00
 	spaceState   = 0x01
@@ -137,14 +137,15 @@ func scan(db *pebble.DB, from, to []byte, fn func(key, value []byte) bool) error
 	return errors.Join(it.Error(), it.Close())
 }
 
-// applied says how far a state has come.
+// applied is the last entry that a state contains.
 type applied struct {
 	index, term, digest uint64
 }
 
 const appliedBytes = 1 + 3*8 + 4
 
-// readApplied reads the record that the replication keeps beside the state: version 1, three numbers and a checksum, big-endian.
+// readApplied reads the record that the replication stores with the state: version 1, three numbers and a checksum,
+// big-endian.
 func (d *directory) readApplied(r *Report, id uint16) (a applied) {
 	place := fmt.Sprintf("group %d, applied record", id)
 	value, closer, err := d.state.Get(append(groupPrefix(id, spaceApplied), 'A'))
@@ -170,7 +171,7 @@ func decodeApplied(b []byte) (a applied, ok bool) {
 	return applied{binary.BigEndian.Uint64(b[1:]), binary.BigEndian.Uint64(b[9:]), binary.BigEndian.Uint64(b[17:])}, true
 }
 
-// strangers looks for keys that belong to no group of this node: it goes from space to space.
+// unknownKeys reports keys that belong to no group of this node. It seeks from one part of the database to the next.
 func (d *directory) strangers(r *Report) {
 	for from := []byte{0}; from != nil; {
 		var at []byte

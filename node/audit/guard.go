@@ -9,11 +9,11 @@ import (
 
 const guardSector = 512
 
-// guardBehind compares the tail guard, which remembers outside of the databases how far the log had come, with what is
-// there: the guard is never ahead. A node whose guard is ahead has lost its newest writes.
+// checkGuard compares the tail guard with the log. The guard is a file outside of the databases that stores how far the
+// log was durable; it must never be ahead of the log. A node whose guard is ahead has lost its newest writes.
 //
-// Record 1+g of the file is of group g: two sectors, written in turn, each with its number and a checksum; the newer
-// valid one counts.
+// Record 1+g of the file is that of group g: two sectors, written alternately, each with its number and a checksum; the
+// valid one with the higher number counts.
 func (d *directory) guardBehind(r *Report, id uint16, end uint64) {
 	place := fmt.Sprintf("group %d, tail guard", id)
 	file, err := readFile(d.fs, d.fs.PathJoin(d.dir, "guard"))
@@ -38,7 +38,7 @@ func (d *directory) guardBehind(r *Report, id uint16, end uint64) {
 	case !valid && !bytes.Equal(record, make([]byte, len(record))):
 		r.problem(place, "both slots are unreadable")
 	case last > end:
-		r.problem(place, "entry %d was durable, log and snapshots end at %d", last, end)
+		r.problem(place, "entry %d was durable, but log and snapshots end at %d", last, end)
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"math/big"
 )
 
-// dayMillis is how long the request id of an adjustment is remembered at least.
+// dayMillis is how long the request id of an adjustment is stored at least.
 const dayMillis = 24 * 3_600_000
 
-// takeLine walks one line of the journal. After a break it goes on from what is stored, so that one change is one problem.
+// checkLine checks one line of the journal. After a problem it continues with what is stored, so that one change causes
+// one problem.
 func (b *books) takeLine(seq uint64, value []byte) {
 	place := fmt.Sprintf("line %d", seq)
 	if b.seq+1 != seq {
@@ -50,8 +51,8 @@ func (b *books) takeLine(seq uint64, value []byte) {
 	}
 }
 
-// decide follows the decision of a charge: it is at most its price, at most what the budget in force has left, and, of a
-// prepaid wallet, at most what is in it.
+// followCharge checks the decision of a charge: it is at most its price, at most what is left of the budget in force,
+// and, for a prepaid wallet, at most the balance.
 func (b *books) decide(place string, l *line) {
 	b.g.Charges++
 	c, w := b.campaigns[l.campaign], b.wallets[l.wallet]
@@ -99,7 +100,7 @@ func (t *tally) decide(l *line, amount *big.Int) {
 	t.spentImps.Add(&t.spentImps, amount)
 }
 
-// adjust follows a deposit or correction. The same request within a day is one adjustment.
+// followAdjustment checks a deposit or a correction. The same request within a day must be one adjustment.
 func (b *books) adjust(place string, l *line) {
 	w := b.wallets[l.wallet]
 	if w == nil {
@@ -118,7 +119,7 @@ func (b *books) adjust(place string, l *line) {
 	w.balance.Add(w.balance, amount)
 }
 
-// requestsMax is when the requests of more than a day ago are forgotten.
+// requestsMax is the number of requests from which those older than a day are deleted.
 const requestsMax = 1 << 20
 
 func (b *books) remember(l *line) {
@@ -132,25 +133,25 @@ func (b *books) remember(l *line) {
 	b.requests[l.key] = l.millis
 }
 
-// tellBudget follows a line that says which budget is in force from here on. What counts as spent goes on, begins anew
-// with a later period, or is all that was ever spent: anything else would give or take money.
+// followBudget checks a line that says which budget is in force from there on. The amount spent stays, is 0 in a later
+// period, or is the total: anything else would create or destroy money.
 func (b *books) tellBudget(place string, l *line) {
 	c := b.campaigns[l.campaign]
 	if c == nil || !c.hasRecord || l.key != c.id {
-		b.problem(place, "tells the budget of campaign %d, %s, which does not exist", l.campaign, uuid(l.key))
+		b.problem(place, "sets the budget of campaign %d, %s, which does not exist", l.campaign, uuid(l.key))
 		return
 	}
 	spent := big.NewInt(l.amount)
-	goesOn := c.told && spent.Cmp(c.period) == 0
-	anew := c.told && l.amount == 0 && l.bid > c.number
-	ever := spent.Cmp(c.total) == 0
+	continued := c.told && spent.Cmp(c.period) == 0
+	newPeriod := c.told && l.amount == 0 && l.bid > c.number
+	total := spent.Cmp(c.total) == 0
 	first := !c.told && spent.Sign() >= 0 && spent.Cmp(c.total) <= 0
-	if !goesOn && !anew && !ever && !first || l.price < 0 {
-		b.problem(place, "a budget of %d in period %d with %d spent does not follow from %s spent in period %d, %s ever",
+	if !continued && !newPeriod && !total && !first || l.price < 0 {
+		b.problem(place, "a budget of %d in period %d with %d spent does not follow from %s spent in period %d and %s in total",
 			l.price, l.bid, l.amount, c.period, c.number, c.total)
 	}
 	if w := b.wallets[l.wallet]; w == nil || w.vendor != c.vendor || w.marketplace != c.marketplace {
-		b.problem(place, "lets campaign %s be paid by %s, which is no wallet of its vendor", uuid(c.id), uuid(l.wallet))
+		b.problem(place, "names %[2]s as payer of campaign %[1]s, which is not a wallet of its vendor", uuid(c.id), uuid(l.wallet))
 	}
 	c.told, c.number, c.payer = true, l.bid, l.wallet
 	c.budget.SetInt64(l.price)

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// Classes of dedup keys. Class 0 are ids of events; the others are charge keys, of a token and an interaction.
+// Classes of dedup keys. Class 0 are ids of events; the others are charge keys, each of a token and a kind of event.
 const (
 	classEvent      = 0
 	classClick      = 1
 	classImpression = 2
 )
 
-// keysMax is how many charge keys are held at a time. BOUND: about 300 MB.
+// keysMax is how many charge keys are in memory at a time. BOUND: about 300 MB.
 const keysMax = 4 << 20
 
-// chargeKey is a charge key with its class: a click and an impression of one token are two.
+// chargeKey is a charge key with its class: the click and the impression of one token have different ones.
 type chargeKey struct {
 	class uint8
 	key   [16]byte
@@ -26,9 +26,9 @@ type decision struct {
 	amount int64
 }
 
-// checkKeys looks for charge keys that were decided twice, in the whole journal, and compares the decisions that are still
-// remembered with their lines. It reads the journal once for every keysMax decisions and each time looks at the keys of
-// one residue class: keys are hashes.
+// checkKeys finds charge keys that were decided twice in the journal, and compares the stored decisions with their
+// lines. It reads the journal once for every keysMax decisions; each time it considers the keys of one residue class,
+// which works because keys are hashes.
 func (b *books) checkKeys(from source) {
 	parts := uint32(b.g.Charges/keysMax) + 1 //nolint:gosec // lines are fewer than 2^54.
 	for part := range parts {
@@ -37,17 +37,17 @@ func (b *books) checkKeys(from source) {
 }
 
 func (b *books) checkPart(from source, part, parts uint32) {
-	mine := func(key []byte) bool { return parts == 1 || binary.LittleEndian.Uint32(key)%parts == part }
+	inPart := func(key []byte) bool { return parts == 1 || binary.LittleEndian.Uint32(key)%parts == part }
 	decided := make(map[chargeKey]decision)
 	err := from([]byte{tableJournal}, []byte{tableJournal + 1}, func(key, value []byte) {
 		if len(key) != 9 {
 			return
 		}
 		l, ok := readLine(binary.BigEndian.Uint64(key[1:]), value)
-		if !ok || !l.decides() || !mine(l.key[:]) {
+		if !ok || !l.decides() || !inPart(l.key[:]) {
 			return
 		}
-		k := chargeKey{l.kind, l.key} // The classes have the numbers of the lines' kinds.
+		k := chargeKey{l.kind, l.key} // Classes and kinds of lines have the same numbers.
 		if first, twice := decided[k]; twice {
 			b.problem(fmt.Sprintf("line %d", l.seq), "DOUBLE CHARGE: charge key %x was decided at line %d", l.key, first.seq)
 			return
@@ -60,7 +60,7 @@ func (b *books) checkPart(from source, part, parts uint32) {
 	}
 	low, high := []byte{tableDedup, classClick}, []byte{tableDedup, classImpression + 1}
 	err = from(low, high, func(key, value []byte) {
-		if len(key) != 22 || !mine(key[6:]) {
+		if len(key) != 22 || !inPart(key[6:]) {
 			return
 		}
 		r := reader{rest: value}
@@ -72,9 +72,9 @@ func (b *books) checkPart(from source, part, parts uint32) {
 		case r.bad:
 			b.problem(place, "its value cannot be decoded")
 		case !found:
-			b.problem(place, "is remembered and has no line")
+			b.problem(place, "is stored and has no line in the journal")
 		case charged != uint64(d.amount): //nolint:gosec // a negative amount differs.
-			b.problem(place, "is remembered with %d, line %d says %d", charged, d.seq, d.amount)
+			b.problem(place, "is stored with %d, line %d says %d", charged, d.seq, d.amount)
 		}
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// logSummary is what the raft log of a group holds.
+// logSummary describes the raft log of a group.
 type logSummary struct {
 	first, last uint64
 	entries     int64
@@ -14,7 +14,7 @@ type logSummary struct {
 	lastCommand uint64 // Index of the last entry with commands.
 }
 
-// Spaces of the log database, before the group's number.
+// Parts of the log database, the byte before the group's number.
 const (
 	logEntry = 0x01
 	logMeta  = 0x03
@@ -24,8 +24,8 @@ func logKey(space byte, id uint16, rest ...byte) []byte {
 	return append(binary.BigEndian.AppendUint16([]byte{space}, id), rest...)
 }
 
-// readLog reads every entry of a group: they must lie one behind the other, their terms must not fall, and the commands in
-// them must be intact. The bounds that the log keeps must be those that are there.
+// readLog reads every entry of a group: indexes must be consecutive, terms must not fall, and commands must be intact.
+// The stored bounds of the log must match its entries.
 func (d *directory) readLog(r *Report, id uint16) (s logSummary) {
 	place := fmt.Sprintf("group %d, raft log", id)
 	var term uint64
@@ -49,10 +49,10 @@ func (d *directory) readLog(r *Report, id uint16) (s logSummary) {
 			return true
 		}
 		if e.term < term {
-			r.problem(place, "entry %d is of term %d, the one before of term %d", index, e.term, term)
+			r.problem(place, "entry %d has term %d, the one before has term %d", index, e.term, term)
 		}
 		term = e.term
-		if e.kind != 0 { // Not commands, but a configuration or nothing.
+		if e.kind != 0 { // It is a configuration or empty.
 			return true
 		}
 		s.lastCommand = index
@@ -64,11 +64,11 @@ func (d *directory) readLog(r *Report, id uint16) (s logSummary) {
 		return true
 	})
 	if err != nil {
-		r.problem(place, "behind entry %d: %v", s.last, err)
+		r.problem(place, "after entry %d: %v", s.last, err)
 	}
 	for name, found := range map[string]uint64{"first": s.first, "last": s.last} {
 		if kept := d.logBound(id, name); kept != found {
-			r.problem(place, "its %s entry should be %d and is %d", name, kept, found)
+			r.problem(place, "its %s entry is stored as %d and is %d", name, kept, found)
 		}
 	}
 	return s
@@ -86,7 +86,8 @@ func (d *directory) logBound(id uint16, name string) uint64 {
 	return binary.BigEndian.Uint64(value)
 }
 
-// entry is an entry of the log: ver u8 | term u64 | type u8 | appendedAt i64 | uvarint len(ext) | ext | data, big-endian.
+// entry is an entry of the log, big-endian: ver u8 | term u64 | type u8 | appendedAt i64 | uvarint len(ext) | ext |
+// data.
 type entry struct {
 	term uint64
 	kind uint8
@@ -105,9 +106,9 @@ func readEntry(b []byte) (e entry, ok bool) {
 	return e, !r.bad
 }
 
-// readCommands counts the commands of an entry: ver u8 | crc32c u32 of the rest | count u32 | count * (len u32 | command),
-// big-endian. Each command has a checksum of its own at 16, over all but itself. Version 2 is an entry of the replication
-// itself, with no commands: ver u8 | crc32c u32 of the rest | removed u8 | node.
+// readCommands counts the commands of an entry, big-endian: ver u8 | crc32c u32 of the rest | count u32 | count * (len
+// u32 | command). Each command has its own checksum at offset 16, over everything but the checksum. Version 2 is an
+// entry of the replication without commands: ver u8 | crc32c u32 of the rest | removed u8 | node.
 func readCommands(b []byte) (n int64, why string) {
 	const entryHead, commandHead = 9, 20
 	if len(b) > 6 && b[0] == 2 {

@@ -7,8 +7,8 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// reader takes a stored value apart from front to back. It never reads beyond the end: the first violation sticks, and
-// every later read gives zero.
+// reader decodes a stored value from front to back. It never reads beyond the end: after the first error every read
+// returns zero.
 type reader struct {
 	rest []byte
 	bad  bool
@@ -82,5 +82,5 @@ func (r *reader) varint() int64 {
 // text reads a length and that many bytes.
 func (r *reader) text() string { return string(r.take(r.uvarint())) }
 
-// ended reports whether everything was there and nothing is left.
+// ended reports whether no read failed and no byte is left.
 func (r *reader) ended() bool { return !r.bad && len(r.rest) == 0 }

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzDecoders gives every decoder any bytes. They may refuse; they must not panic, nor claim to have read what is not there.
+// FuzzDecoders passes arbitrary bytes to every decoder. They may return an error; they must not panic, nor report more
+// data than there is.
 func FuzzDecoders(f *testing.F) {
 	f.Add(make([]byte, lineBody+16))
 	f.Add([]byte{2, 4, 6, 8, 10, 12, 14})
@@ -42,8 +43,8 @@ func FuzzDecoders(f *testing.F) {
 			t.Errorf("%d bytes of records in %d", seen, len(b))
 		}
 		for table := range byte(tableLast + 2) {
-			books := emptyBooks()
-			books.record(append([]byte{table}, b[:min(len(b), 24)]...), b)
+			check := emptyBooks()
+			check.record(append([]byte{table}, b[:min(len(b), 24)]...), b)
 		}
 	})
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// shot is a snapshot whose files are in order.
+// snapshotFile is a snapshot that passed all checks.
 type shot struct {
 	name, path string
-	raftIndex  uint64 // Of the snapshot; the state inside may be some entries older.
+	raftIndex  uint64 // Index of the snapshot; its state may be some entries older.
 	header     streamHeader
 }
 
@@ -30,14 +30,14 @@ type streamHeader struct {
 
 func (h *streamHeader) applied() applied { return applied{h.index, h.term, h.digest} }
 
-// readSnapshots verifies every snapshot of a group to its last byte, oldest first, and returns the good ones.
+// readSnapshots verifies every snapshot of a group completely and returns the good ones, oldest first.
 func (d *directory) readSnapshots(r *Report, id uint16) (all []shot) {
 	dir := d.fs.PathJoin(d.dir, "snapshots", strconv.Itoa(int(id)))
 	names, err := d.fs.List(dir)
 	if err != nil {
-		return nil // None was ever taken.
+		return nil // No snapshot has been taken.
 	}
-	slices.Sort(names) // A name begins with the index in hex.
+	slices.Sort(names) // A name begins with the index in hexadecimal.
 	for _, name := range names {
 		if whole, unfinished := strings.CutSuffix(name, ".tmp"); unfinished {
 			r.note("group %d: snapshot %s was not finished; the next start removes it", id, whole)
@@ -85,14 +85,14 @@ func (d *directory) readSnapshot(id uint16, name string) (s shot, err error) {
 	case err != nil:
 		return s, err
 	case h.group != id || !d.identity.is(h.cluster):
-		return s, fmt.Errorf("it is of cluster %016x, group %d", h.cluster, h.group)
+		return s, fmt.Errorf("it belongs to cluster %016x, group %d", h.cluster, h.group)
 	case h.digest != digest:
 		return s, fmt.Errorf("its records have digest %016x, its header says %016x", digest, h.digest)
 	}
-	return s, nil // The state may be ahead of the snapshot: after a restart, entries that it has already are read again.
+	return s, nil // The state may be ahead of the snapshot: a restart reads entries again that it contains.
 }
 
-// readMeta checks the description of a snapshot: {"Meta": ..., "CRC": of Meta as it is written}.
+// readMeta checks the description of a snapshot: {"Meta": ..., "CRC": checksum of Meta as written}.
 func readMeta(b []byte, name string) (size int64, index uint64, err error) {
 	var file struct {
 		Meta json.RawMessage
@@ -113,7 +113,7 @@ func readMeta(b []byte, name string) (size int64, index uint64, err error) {
 		return 0, 0, fmt.Errorf("its description: %w", err)
 	}
 	if meta.ID != name {
-		return 0, 0, fmt.Errorf("its description is of %s", meta.ID)
+		return 0, 0, fmt.Errorf("its description belongs to %s", meta.ID)
 	}
 	return meta.Size, meta.Index, nil
 }
@@ -143,7 +143,7 @@ func (d *directory) readStream(path string, fn func(key, value []byte)) (h strea
 
 var errStream = errors.New("its state is damaged")
 
-// blockMax bounds what a forged length may allocate.
+// blockMax bounds the allocation for a block. BOUND: the length in a damaged file may be any number.
 const blockMax = 64 << 20
 
 func decodeStream(in io.Reader, fn func(key, value []byte)) (h streamHeader, err error) {
@@ -165,14 +165,14 @@ func decodeStream(in io.Reader, fn func(key, value []byte)) (h streamHeader, err
 	var tag [1]byte
 	for {
 		if _, err := io.ReadFull(in, tag[:]); err != nil {
-			return h, fmt.Errorf("%w: it has no end: %w", errStream, err)
+			return h, fmt.Errorf("%w: it ends too early: %w", errStream, err)
 		}
 		if tag[0] == 'E' {
 			return h, decodeTrailer(in, count, sum)
 		}
 		block, err := decodeBlock(in, tag[0])
 		if err != nil {
-			return h, fmt.Errorf("%w: behind record %d: %w", errStream, count, err)
+			return h, fmt.Errorf("%w: after record %d: %w", errStream, count, err)
 		}
 		sum = crc32.Update(sum, castagnoli, block)
 		r := reader{rest: block}

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// withSnapshot takes a snapshot of a written node and stops it again. It returns the snapshot's directory.
+// takeSnapshot takes a snapshot of a stopped node and stops it again. It returns the directory of the snapshot.
 func withSnapshot(t *testing.T, n *node) (dir string) {
 	t.Helper()
 	c := config(n.fs)
@@ -39,8 +39,8 @@ func withSnapshot(t *testing.T, n *node) (dir string) {
 	return "node/snapshots/1/" + names[len(names)-1]
 }
 
-// TestReadsSnapshots flips bytes all over a snapshot: each is found and named. When the state is gone, which is how a
-// restored node begins, the books of the snapshot are audited.
+// TestReadsSnapshots flips bytes all over a snapshot: each change is found and the snapshot named. When the state is
+// missing, as in a restored node, the records of the snapshot are checked.
 func TestReadsSnapshots(t *testing.T) {
 	n := written(t, 5, 200, false)
 	dir := withSnapshot(t, n)
@@ -55,19 +55,19 @@ func TestReadsSnapshots(t *testing.T) {
 			bad[at] ^= 1
 			write(t, n.fs, dir+"/"+file, bad)
 			if text := fmt.Sprint(n.audit(t).Problems); !strings.Contains(text, "snapshot") {
-				t.Errorf("byte %d of %s changed, unseen: %s", at, file, text)
+				t.Errorf("the change of byte %d of %s was not found: %s", at, file, text)
 			}
 		}
 		write(t, n.fs, dir+"/"+file, good[:len(good)-1])
 		if n.audit(t).Clean() {
-			t.Errorf("%s cut short, unseen", file)
+			t.Errorf("the truncation of %s was not found", file)
 		}
 		write(t, n.fs, dir+"/"+file, good)
 	}
 	n.edit(t, false, func(f *forge) { check(t, f.db.DeleteRange([]byte{0}, []byte{0xff}, pebble.NoSync)) })
 	r := n.audit(t)
 	if g := r.Groups[0]; !r.Clean() || g.Source == "state" || g.Charges == 0 || len(r.Campaigns) != len(whole.Campaigns) {
-		t.Errorf("the state is gone: %+v, %v", r.Groups, r.Problems)
+		t.Errorf("without a state: %+v, %v", r.Groups, r.Problems)
 	}
 }
 

@@ -40,7 +40,7 @@ func (b *books) takeBid(campaign, ordinal uint32) {
 	}
 }
 
-// takeCell adds the counters of a campaign, cell and bid.
+// addCell adds the counters of a campaign, cell and bid.
 func (b *books) takeCell(rest, value []byte) bool {
 	c, ok := readCounts(value)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// States of a stored transfer. The sender's group has one of the first three, the other group one of the last two; a
-// transfer within a group is completed.
+// States of a stored transfer. The sender's group uses the first three, the receiver's group the last two; a transfer
+// within a group is completed.
 const (
 	transferCompleted = iota + 1
 	transferInTransit
@@ -15,7 +15,7 @@ const (
 	transferRefused
 )
 
-// transfer is a transfer as a group knows it: what its lines moved, and its record.
+// transfer is what a group stores about a transfer: the amounts of its lines, and its record.
 type transfer struct {
 	moves  moves
 	record storedTransfer
@@ -24,7 +24,7 @@ type transfer struct {
 
 // moves are the signed amounts of a transfer's lines.
 type moves struct {
-	paid, got                int64 // Within the group.
+	paid, got                int64 // Within one group.
 	sent, received, returned int64
 }
 
@@ -61,14 +61,15 @@ func (b *books) takeTransfer(id [16]byte, value []byte) (ok bool) {
 	return ok
 }
 
-// takeEntry looks whether a line that is listed under an account is a line of that account.
+// checkEntry checks that a line that is listed under an account is a line of that account.
 func (b *books) takeEntry(account [16]byte, line uint64) {
 	if of, found := b.listed[line]; !found || of != account {
-		b.problem("account "+uuid(account), "lists line %d, which is not its own", line)
+		b.problem("account "+uuid(account), "lists line %d, which is not a line of the account", line)
 	}
 }
 
-// closeHalf reports whether a line is the other side of the leg before it, which must be the next line.
+// closeLeg reports whether a line is the other leg of the line before it. The two legs of a transfer must be
+// consecutive lines.
 func (b *books) closeHalf(l *line) bool {
 	h := b.half
 	b.half = nil
@@ -78,26 +79,26 @@ func (b *books) closeHalf(l *line) bool {
 	if l != nil && l.kind == lineLeg && l.key == h.key && l.amount == -h.amount && l.wallet != h.wallet {
 		return true
 	}
-	b.problem(fmt.Sprintf("line %d", h.seq), "UNBALANCED TRANSFER: %d of %s has no other side", h.amount, uuid(h.key))
+	b.problem(fmt.Sprintf("line %d", h.seq), "UNBALANCED TRANSFER: the leg of %d of transfer %s has no other leg", h.amount, uuid(h.key))
 	return false
 }
 
-// move follows one side of a transfer.
+// followTransfer checks one side of a transfer.
 func (b *books) move(place string, l *line) {
 	w := b.wallets[l.wallet]
 	if w == nil {
-		b.problem(place, "moves money of account %s, which does not exist", uuid(l.wallet))
+		b.problem(place, "transfers money of account %s, which does not exist", uuid(l.wallet))
 		return
 	}
 	m := &b.transfer(l.key).moves
 	side, sign := m.side(l)
 	switch {
 	case *side != 0:
-		b.problem(place, "DOUBLE TRANSFER: %s moves a second time", uuid(l.key))
+		b.problem(place, "DOUBLE TRANSFER: %s occurs a second time", uuid(l.key))
 	case l.price <= 0 || l.amount != sign*l.price:
-		b.problem(place, "moves %d of %d", l.amount, l.price)
+		b.problem(place, "transfers %d instead of %d", l.amount, l.price)
 	case l.kind == lineReturned && m.sent == 0:
-		b.problem(place, "gives back %s, which was not sent", uuid(l.key))
+		b.problem(place, "returns %s, which was not sent", uuid(l.key))
 	}
 	*side = l.amount
 	amount := big.NewInt(l.amount)
@@ -108,7 +109,7 @@ func (b *books) move(place string, l *line) {
 	}
 }
 
-// side is what a line changes, and with which sign.
+// side returns the amount that a line changes, and its sign.
 func (m *moves) side(l *line) (side *int64, sign int64) {
 	switch {
 	case l.kind == lineSent:
@@ -149,7 +150,7 @@ func (b *books) compareTransfers() {
 	}
 }
 
-// moves are the lines that a transfer of a state must have; sent says whether it left the group.
+// moves returns the lines that a transfer in this state must have; sent says whether it left the group.
 func (x *storedTransfer) moves(sent bool) (want moves, known bool) {
 	switch x.state {
 	case transferCompleted:
@@ -169,7 +170,7 @@ func (x *storedTransfer) moves(sent bool) (want moves, known bool) {
 	return moves{}, false
 }
 
-// crossing is a transfer between two groups, as both know it.
+// crossGroupTransfer is a transfer between two groups, as both store it.
 type crossing struct {
 	sender, receiver *transfer
 	from, to         uint16
@@ -188,14 +189,15 @@ func (b *books) cross(id [16]byte, t *transfer) {
 	}
 }
 
-// skewMillis is how far the clocks of two groups may be apart; what happened longer ago than that, a group must have.
+// skewMillis is how far the clocks of two groups may differ. A group must contain everything that happened longer
+// before its clock.
 const skewMillis = 1_000
 
-// compareCrossings balances the journals of the groups against each other: what one sent another received, was given back,
-// or is on its way. The groups of a node are not at the same moment, so a side may be missing that the group has not
-// reached yet; the clocks of the groups say whether it must be there.
+// compareCrossGroup compares the journals of the groups with each other: what one group sent was received, returned, or
+// is in transit. The groups of a node stop at different times, so a group may not contain its side yet; the clocks of
+// the groups say whether it must.
 func (r *Report) compareCrossings() {
-	var clock int64 // Of the group that is furthest behind.
+	var clock int64 // Clock of the group that is furthest behind.
 	for i := range r.Groups {
 		if g := &r.Groups[i]; g.Group != 0 && (clock == 0 || g.Clock < clock) {
 			clock = g.Clock
@@ -209,7 +211,7 @@ func (r *Report) compareCrossings() {
 		case c.sender == nil && clock > c.receiver.record.millis+skewMillis:
 			r.problem(place, "CREDIT WITHOUT DEBIT: group %d received %d that no group sent", c.to, c.receiver.record.amount)
 		case c.sender == nil:
-			r.note("%s: group %d has it, the sender's group is not that far yet", place, c.to)
+			r.note("%s: group %d received it; the sender's group has not applied its side yet", place, c.to)
 		case c.sender.record.state != transferInTransit && clock > c.sender.record.since+skewMillis:
 			r.problem(place, "DEBIT WITHOUT CREDIT: group %d sent %d that no group has answered", c.from, c.sender.record.amount)
 		default:
@@ -221,12 +223,12 @@ func (r *Report) compareCrossings() {
 func (r *Report) compareSides(place string, c *crossing) {
 	s, t := &c.sender.record, &c.receiver.record
 	if s.marketplace != t.marketplace || s.from != t.from || s.to != t.to || s.amount != t.amount || s.millis != t.millis {
-		r.problem(place, "groups %d and %d do not mean the same by it", c.from, c.to)
+		r.problem(place, "groups %d and %d store different accounts, amounts or times for it", c.from, c.to)
 	}
 	switch {
 	case s.state == transferInTransit && t.state == transferRefused:
 		r.transit(c.sender)
-	case s.state == transferInTransit: // It has arrived, and the sender's group does not know yet.
+	case s.state == transferInTransit: // It was received, and the sender's group has not recorded that yet.
 	case (s.state == transferCompleted) != (t.state == transferReceived):
 		r.problem(place, "is in state %d in group %d and in state %d in group %d", s.state, c.from, t.state, c.to)
 	}

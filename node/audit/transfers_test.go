@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// crossing is a node with two data groups, each with one ledger account, and what is done with them.
-type crossing struct {
+// twoGroups is a node with two data groups, each with one ledger account.
+type twoGroups struct {
 	t     *testing.T
 	fs    *vfs.MemFS
 	store *raftstore.Store
@@ -24,9 +24,9 @@ type crossing struct {
 	a, b  ids.UUID // Accounts in groups 1 and 2.
 }
 
-func newCrossing(t *testing.T) *crossing {
+func newTwoGroups(t *testing.T) *twoGroups {
 	t.Helper()
-	x := &crossing{t: t, fs: vfs.NewMem(), now: 1_795_132_800_000, a: ids.LedgerAccountOf(1, "a"), b: ids.LedgerAccountOf(1, "b")}
+	x := &twoGroups{t: t, fs: vfs.NewMem(), now: 1_795_132_800_000, a: ids.LedgerAccountOf(1, "a"), b: ids.LedgerAccountOf(1, "b")}
 	s, err := raftstore.Open(raftstore.Config{
 		Dir: "node", FS: x.fs, NodeID: "n1", Groups: []uint16{1, 2}, Expect: 1,
 		Machine: func(g uint16) raftstore.StateMachine { return shard.New(ids.Group(g), g == 1, shardtest.NewFeed()) },
@@ -47,7 +47,7 @@ func newCrossing(t *testing.T) *crossing {
 	return x
 }
 
-func (x *crossing) do(g uint16, cmd []byte) command.Result {
+func (x *twoGroups) do(g uint16, cmd []byte) command.Result {
 	x.t.Helper()
 	raw, err := x.store.Group(g).Propose(x.t.Context(), cmd)
 	check(x.t, err)
@@ -56,21 +56,21 @@ func (x *crossing) do(g uint16, cmd []byte) command.Result {
 	return r
 }
 
-// step does a step of the transfer n, of 100, in a group.
-func (x *crossing) step(g uint16, n byte, s command.TransferStep) command.Result {
+// step runs a step of transfer n, of 100, in a group.
+func (x *twoGroups) step(g uint16, n byte, s command.TransferStep) command.Result {
 	return x.do(g, command.AppendTransfer(nil, x.now, &command.Transfer{
 		ID: ids.UUID{9, n}, Step: s, Marketplace: 1, From: x.a, To: x.b, Amount: money.Micros(100), Millis: x.now,
 	}))
 }
 
-// later moves the clocks of both groups.
-func (x *crossing) later() {
+// later advances the clocks of both groups.
+func (x *twoGroups) later() {
 	x.now += 60_000
 	x.do(1, command.AppendAdvance(nil, x.now, &command.Advance{}))
 	x.do(2, command.AppendAdvance(nil, x.now, &command.Advance{}))
 }
 
-func (x *crossing) audit() *audit.Report {
+func (x *twoGroups) audit() *audit.Report {
 	x.t.Helper()
 	check(x.t, x.store.Close())
 	r, err := audit.Directory(x.fs, "node")
@@ -78,24 +78,24 @@ func (x *crossing) audit() *audit.Report {
 	return r
 }
 
-// TestBalancesTheGroups sends money between two groups, all the way, half the way, and back: the auditor finds nothing wrong,
-// every account as it is, and what is on its way.
+// TestBalancesTheGroups sends money between two groups: completed, received only, sent only, and returned. There is no
+// problem, and the balances and the money in transit are right.
 func TestBalancesTheGroups(t *testing.T) {
-	x := newCrossing(t)
+	x := newTwoGroups(t)
 	x.step(1, 1, command.TransferSend)
 	x.step(2, 1, command.TransferReceive)
 	x.step(1, 1, command.TransferSettle)
 	x.step(1, 2, command.TransferSend)
-	x.step(2, 2, command.TransferReceive) // Arrived, and nobody told the sender's group.
-	x.step(1, 3, command.TransferSend)    // On its way.
-	elsewhere := x.b
-	x.b = ids.LedgerAccountOf(1, "nobody")
+	x.step(2, 2, command.TransferReceive) // Received; the sender's group has not recorded it.
+	x.step(1, 3, command.TransferSend)    // In transit.
+	existing := x.b
+	x.b = ids.LedgerAccountOf(1, "missing")
 	x.step(1, 4, command.TransferSend)
 	if r := x.step(2, 4, command.TransferReceive); r.Refusal != command.TooMany {
 		t.Fatalf("an account that does not exist received: %v", r)
 	}
 	x.step(1, 4, command.TransferReturn)
-	x.b = elsewhere
+	x.b = existing
 	x.later()
 	r := x.audit()
 	if !r.Clean() || r.InTransit != 1 || r.InTransitMicros != 100 {
@@ -110,30 +110,30 @@ func TestBalancesTheGroups(t *testing.T) {
 	}
 	var text strings.Builder
 	check(t, r.WriteText(&text))
-	if !strings.Contains(text.String(), "1 transfers with 0.000100 are on their way between groups") {
+	if !strings.Contains(text.String(), "1 transfers with a sum of 0.000100 are in transit between groups") {
 		t.Error(text.String())
 	}
 }
 
-// TestFindsOneSidedTransfers plants what a defect of the transfers between groups would leave behind.
+// TestFindsOneSidedTransfers plants what a defect of transfers between groups would leave.
 func TestFindsOneSidedTransfers(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(x *crossing)
+		do   func(x *twoGroups)
 		want string
 	}{
-		"received, never sent": {func(x *crossing) { x.step(2, 1, command.TransferReceive) }, "CREDIT WITHOUT DEBIT"},
-		"settled, never received": {func(x *crossing) {
+		"received, never sent": {func(x *twoGroups) { x.step(2, 1, command.TransferReceive) }, "CREDIT WITHOUT DEBIT"},
+		"settled, never received": {func(x *twoGroups) {
 			x.step(1, 1, command.TransferSend)
 			x.step(1, 1, command.TransferSettle)
 		}, "DEBIT WITHOUT CREDIT"},
-		"received and given back": {func(x *crossing) {
+		"received and returned": {func(x *twoGroups) {
 			x.step(1, 1, command.TransferSend)
 			x.step(2, 1, command.TransferReceive)
 			x.step(1, 1, command.TransferReturn)
 		}, "is in state"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := newCrossing(t)
+			x := newTwoGroups(t)
 			c.do(x)
 			x.later()
 			if r := x.audit(); len(r.Problems) != 1 || !strings.Contains(r.Problems[0].What, c.want) {
@@ -143,13 +143,13 @@ func TestFindsOneSidedTransfers(t *testing.T) {
 	}
 }
 
-// A group that is behind may lack the other side: that is no problem yet.
+// A group that is behind may lack its side of a transfer; that is not a problem.
 func TestGroupsAtDifferentMoments(t *testing.T) {
-	x := newCrossing(t)
+	x := newTwoGroups(t)
 	x.step(2, 1, command.TransferReceive)
 	x.now += 60_000
 	x.do(2, command.AppendAdvance(nil, x.now, &command.Advance{}))
-	if r := x.audit(); !r.Clean() || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "not that far yet") {
+	if r := x.audit(); !r.Clean() || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "has not applied its side yet") {
 		t.Errorf("%v, %v", r.Problems, r.Notes)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 )
 
-// The values of the state, as DESIGN.md describes them. A value that may grow at its end is read as far as it is known.
+// This file decodes the values of the state, as DESIGN.md describes them. Unknown members at the end of a value are ignored.
 
-// head is the small record of a group that nearly every command changes.
+// head is the record of a group's counters, which nearly every command changes.
 type head struct {
 	clock        int64
 	lastCampaign uint32
@@ -33,12 +33,12 @@ func readHead(b []byte) (h head, ok bool) {
 
 type storedWallet struct {
 	marketplace               uint16
-	vendor, name              string // No vendor: a ledger account.
+	vendor, name              string // Without a vendor it is a ledger account.
 	balance, deposited, spent int64
 	transferred               int64
 }
 
-// walletMore marks a wallet with the later members.
+// walletMore marks a wallet that was stored with the members that were added later.
 const walletMore = 2
 
 func readWallet(b []byte) (w storedWallet, ok bool) {
@@ -110,7 +110,7 @@ func (c *Counts) add(o *Counts) {
 	c.Purchases += o.Purchases
 }
 
-// readCounts reads the counters of a cell; the zeros at their end are not stored.
+// readCounts reads the counters of a cell; trailing zeros are not stored.
 func readCounts(b []byte) (c Counts, ok bool) {
 	r := reader{rest: b}
 	for _, f := range []*int64{
@@ -166,7 +166,8 @@ func readLine(seq uint64, b []byte) (l line, ok bool) {
 // decides reports whether the line decides a charge.
 func (l *line) decides() bool { return l.kind == lineClick || l.kind == lineImpression }
 
-// linked returns the chain after a line: SHA-256 over the chain before it, its number and its stored body, cut to 128 bits.
+// nextChain returns the chain value after a line: SHA-256 over the chain value before it, its number and its stored
+// body, cut to 128 bits.
 func linked(before [16]byte, seq uint64, stored []byte) [16]byte {
 	b := binary.LittleEndian.AppendUint64(before[:], seq)
 	sum := sha256.Sum256(append(b, stored[:lineBody]...))

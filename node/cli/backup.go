@@ -12,22 +12,22 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// backupCommand saves a running cluster.
+// backupCommand writes the state of a running cluster to a file.
 type backupCommand struct {
 	asked
 
-	Out   string `required:"" help:"File to write; it appears when the backup is complete, synced and verified." placeholder:"FILE"`
-	Force bool   `help:"Replace the file when it is there."`
-	Local bool   `help:"Take the node's own copy as it is, without asking the leaders: when the cluster has none."`
+	Out   string `required:"" help:"File to write; it is created when the backup is complete, synced and verified." placeholder:"FILE"`
+	Force bool   `help:"Replace an existing file."`
+	Local bool   `help:"Read the node's own replicas as they are, without a read at the leaders; for a cluster without leaders."`
 }
 
-// Help says what is in a backup and what is not.
+// Help says what a backup contains and what not.
 func (backupCommand) Help() string {
-	return `Asks a node for the state of all groups: campaigns, wallets, journal, catalog, keys and what is needed to charge no event
-twice. Events go on meanwhile. Each group is as it was at one moment during the call; a wallet and its campaigns are always in
-one group. Uploaded files are not in it: save the bucket or the directory of blobs as well.
+	return `Reads the state of all groups from a node: campaigns, wallets, journal, catalog, keys, and what is needed to charge no event
+twice. The cluster accepts events meanwhile. The state of each group is that of one moment during the call; a wallet and its
+campaigns are always in one group. Uploaded files are not included: save the bucket or the directory of blobs as well.
 
-The file holds the cluster's secrets and the hashes of its keys, unencrypted: its mode is 0600; encrypt it where you keep it.`
+The file contains the cluster's secrets and the hashes of its keys, unencrypted. Its mode is 0600; encrypt it where you store it.`
 }
 
 // Run writes the backup.
@@ -37,7 +37,7 @@ func (c *backupCommand) Run(p *process) error {
 		return err
 	}
 	if _, err := os.Lstat(c.Out); err == nil && !c.Force {
-		return usageError{fmt.Errorf("gavel: %s is there already; --force replaces it", c.Out)}
+		return usageError{fmt.Errorf("gavel: %s exists already; --force replaces it", c.Out)}
 	}
 	ctx, stop := untilSignal(context.Background(), p.err)
 	defer stop()
@@ -62,11 +62,11 @@ func (c *backupCommand) Run(p *process) error {
 	return err
 }
 
-// writeWhole makes a file appear complete or not at all: it is written under another name, synced, verified as it is read
-// back, and renamed.
+// writeAtomically creates a file that is either complete or absent: it writes under another name, syncs, reads back and
+// verifies, and renames.
 func writeWhole(path string, write, verify func(*os.File) error) error {
 	temporary := path + ".partial"
-	// A file that lies there keeps its mode and whoever has it open, so it is not written to.
+	// An existing file keeps its mode and may be open elsewhere, so it is removed and not overwritten.
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
@@ -98,7 +98,7 @@ func writeWhole(path string, write, verify func(*os.File) error) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// progress counts what is written and tells a person now and then.
+// progress counts the bytes written and prints the count on a terminal, at most four times per second.
 type progress struct {
 	w     io.Writer
 	to    io.Writer
@@ -107,7 +107,7 @@ type progress struct {
 	last  time.Time
 }
 
-// Write writes.
+// Write writes to the file and counts.
 func (g *progress) Write(b []byte) (int, error) {
 	n, err := g.w.Write(b)
 	g.n += int64(n)
@@ -118,7 +118,7 @@ func (g *progress) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// end leaves the line.
+// end clears the line of the terminal.
 func (g *progress) end() {
 	if g.shown {
 		fmt.Fprint(g.to, "\r\x1b[K")

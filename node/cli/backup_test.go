@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// screen is what a running node prints.
+// screen collects what a running node prints.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -36,7 +36,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// runNode runs a real node by its command line and returns its management address and how to stop it.
+// runNode runs a real node with a command line and returns its management address and a function that stops it.
 func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	t.Helper()
 	out := &screen{}
@@ -84,8 +84,8 @@ func charges(r *audit.Report) (n int64) {
 	return n
 }
 
-// TestBackupOfALivingMarket saves a node while shoppers click, restores the backup into a new directory and starts it: the
-// books are those of the backup, to the micro-unit.
+// TestBackupOfARunningMarket backs up a node while shoppers click, restores the backup into a new directory and starts
+// it: every balance is that of the backup, to the micro-unit.
 func TestBackupOfALivingMarket(t *testing.T) {
 	dir := t.TempDir()
 	keys, first := filepath.Join(dir, "keys.json"), filepath.Join(dir, "first")
@@ -103,14 +103,14 @@ func TestBackupOfALivingMarket(t *testing.T) {
 	var saved audit.Report
 	for try := 0; charges(&saved) == 0; try++ {
 		if try == 100 {
-			t.Fatal("shoppers click nothing")
+			t.Fatal("the shoppers caused no charge")
 		}
 		time.Sleep(50 * time.Millisecond)
 		if r := gavel(environ, "backup", "--force", "--out", file); r.code != exitDone || !strings.Contains(r.out, "verified") {
 			t.Fatalf("backup: code %d: %s%s", r.code, r.out, r.err)
 		}
 		second = filepath.Join(dir, fmt.Sprint("second-", try))
-		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitDone || !strings.Contains(r.out, "the books balance") {
+		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitDone || !strings.Contains(r.out, "every balance matches the journal") {
 			t.Fatalf("restore: code %d: %s%s", r.code, r.out, r.err)
 		}
 		saved = checked(t, second)
@@ -119,7 +119,7 @@ func TestBackupOfALivingMarket(t *testing.T) {
 		t.Errorf("the backup's mode: %v, %v", info.Mode(), err)
 	}
 	if r := gavel(environ, "backup", "--out", file); r.code != exitUsage || !strings.Contains(r.err, "--force") {
-		t.Errorf("a file that is there: code %d: %s", r.code, r.err)
+		t.Errorf("an existing file: code %d: %s", r.code, r.err)
 	}
 	stop()
 	tryRestores(t, dir, file, &saved)
@@ -134,7 +134,7 @@ func TestBackupOfALivingMarket(t *testing.T) {
 	for _, c := range last.Campaigns {
 		later[c.ID] = c
 	}
-	if len(now.Campaigns) != len(saved.Campaigns) || len(now.Campaigns) < 20 { // The demo adds its own.
+	if len(now.Campaigns) != len(saved.Campaigns) || len(now.Campaigns) < 20 { // The demo adds campaigns of its own.
 		t.Fatalf("%d campaigns, %d in the backup", len(now.Campaigns), len(saved.Campaigns))
 	}
 	for i, c := range now.Campaigns {
@@ -150,7 +150,8 @@ func TestBackupOfALivingMarket(t *testing.T) {
 	}
 }
 
-// tryRestores makes dry runs with the backup, which leave nothing behind, and with a damaged one, which are refused.
+// tryRestores makes a dry run with the backup, which leaves no files, and restores of damaged backups, which are
+// refused.
 func tryRestores(t *testing.T, dir, file string, saved *audit.Report) {
 	t.Helper()
 	before, err := os.ReadDir(dir)

@@ -10,22 +10,22 @@ import (
 	"github.com/gavel-ads/gavel/node/audit"
 )
 
-// checkCommand audits the directory of a stopped node.
+// checkCommand verifies the data directory of a stopped node.
 type checkCommand struct {
-	DataDir string `help:"Directory of a stopped node; required, because the wrong one would look clean. [GAVEL_DATA_DIR]" placeholder:"DIR"`
+	DataDir string `help:"Data directory of a stopped node; it has no default, because a check of the wrong directory would pass. [GAVEL_DATA_DIR]" placeholder:"DIR"`
 	JSON    bool   `help:"Print the report as JSON, with every campaign and wallet."`
 }
 
-// Help says what the exit codes mean and how much memory it takes.
+// Help describes the checks, the exit codes and the use of memory.
 func (checkCommand) Help() string {
-	return `Reads the books of a stopped node with code of its own and recomputes every balance from the journal: the chain of
-its lines, each charge against the budget and the wallet of its moment, each charge key once, balances, reports, the digest
-over all records, the raft log, its tail guard and the snapshots. Nothing in the directory is changed.
+	return `Reads the data of a stopped node with code of its own and recomputes every balance from the journal. It checks the chain of
+journal lines, each charge against the budget and the wallet at that time, that each charge key occurs once, balances,
+reports, the digest over all records, the raft log, the guard of its end, and the snapshots. It changes nothing.
 
-Exit code 0: the books balance. 1: problems were found, each is printed with its place. 2: the directory cannot be read, or
-a node runs on it.
+Exit code 0: every balance matches the journal. 1: problems were found; each is printed with its place. 2: the directory
+cannot be read, or a node runs on it.
 
-Memory grows with campaigns, wallets and bids that had events; charge keys are held 4 million at a time.`
+Memory grows with the number of campaigns, wallets and bids that had events; charge keys are read 4 million at a time.`
 }
 
 // Run prints the report.
@@ -46,13 +46,13 @@ func (c *checkCommand) Run(p *process) error {
 		err = r.WriteText(p.out)
 	}
 	if err == nil && !r.Clean() {
-		err = errors.New("the audit found problems")
+		err = errors.New("the check found problems")
 	}
 	return err
 }
 
-// dataDir is the directory that a flag or GAVEL_DATA_DIR names. There is no default: these commands are about one
-// directory, and a report on another one would be believed.
+// dataDir returns the directory that a flag or GAVEL_DATA_DIR names. There is no default: a report on another directory
+// would be mistaken for one on this one.
 func (p *process) dataDir(flag string) (string, error) {
 	if flag == "" {
 		flag = p.variable("GAVEL_DATA_DIR")

@@ -21,7 +21,7 @@ func TestCheckNeedsANodesDirectory(t *testing.T) {
 		}
 	}
 	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
-		t.Errorf("the auditor wrote into the directory: %v, %v", left, err)
+		t.Errorf("the check wrote into the directory: %v, %v", left, err)
 	}
 }
 

@@ -1,14 +1,14 @@
-// Package cli is the command line of gavel: one file per command. A command reads its flags, hands over to the package
-// that does the work, and turns the error into an exit code.
+// Package cli is the command line of gavel, with one file per command. A command reads its flags, calls the package that
+// does the work, and turns the error into an exit code.
 //
 // Exit codes:
 //
-//	0  done
-//	1  the command failed: the node stopped with an error, is not ready, a checked configuration has faults, or the books
-//	   of a checked directory have problems
+//	0  success
+//	1  the command failed: the node stopped with an error or is not ready, a checked configuration has faults, or a
+//	   checked data directory has problems
 //	2  the command line or the configuration is wrong; nothing was started
-//	70 the node ended itself because its disk failed or hung; restart it when the disk is well
-//	130, 143  a second SIGINT or SIGTERM ended a node that was still draining
+//	70 the node ended itself because its disk failed or hung; restart it when the disk works again
+//	130, 143  a second SIGINT or SIGTERM ended a node that was draining
 package cli
 
 import (
@@ -39,31 +39,31 @@ func Main() int {
 	return p.run(os.Args[1:])
 }
 
-// process is what a command may touch of the process around it; tests make their own.
+// process is what a command uses of the process around it; tests pass their own.
 type process struct {
 	out, err io.Writer
 	environ  []string
-	terminal bool // out is read by a person.
+	terminal bool // out is a terminal.
 	start    func(ctx context.Context, cfg config.Config, o daemon.Options) error
 }
 
-// commands is the grammar. Bare gavel is gavel serve.
+// commands is the grammar of the command line. gavel without a command is gavel serve.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run a node. This is what gavel without a command does."`
+	Serve   serveCommand   `cmd:"" help:"Run a node; gavel without a command does the same."`
 	Demo    demoCommand    `cmd:"" help:"Run a node with a demo market and simulated shoppers."`
-	Keys    keysCommand    `cmd:"" help:"Make API keys."`
+	Keys    keysCommand    `cmd:"" help:"Generate API keys."`
 	Config  configCommand  `cmd:"" help:"Check and print the configuration."`
-	Cluster clusterCommand `cmd:"" help:"Look after a running cluster, and make certificates for one."`
-	Explain explainCommand `cmd:"" help:"Ask a running node why auctions end as they do: every bid, and what decided its fate."`
-	Check   checkCommand   `cmd:"" help:"Audit the books of a stopped node."`
-	Backup  backupCommand  `cmd:"" help:"Save the state of a running cluster into a file."`
-	Restore restoreCommand `cmd:"" help:"Make the first node of a new cluster of a backup."`
-	Recover recoverCommand `cmd:"" help:"Make a node the only voter of a cluster whose majority is lost."`
-	Health  healthCommand  `cmd:"" help:"Ask a running node whether it is ready; exit code 0 when it is, 1 when not."`
-	Version versionCommand `cmd:"" help:"Print what this binary is and was built from."`
+	Cluster clusterCommand `cmd:"" help:"Inspect and change a running cluster, and create certificates."`
+	Explain explainCommand `cmd:"" help:"Explain the result of auctions: every bid, and why it won or lost."`
+	Check   checkCommand   `cmd:"" help:"Verify the data of a stopped node."`
+	Backup  backupCommand  `cmd:"" help:"Write the state of a running cluster to a file."`
+	Restore restoreCommand `cmd:"" help:"Create the first node of a new cluster from a backup."`
+	Recover recoverCommand `cmd:"" help:"Make a stopped node the only voter of a cluster whose majority is lost."`
+	Health  healthCommand  `cmd:"" help:"Check whether a running node is ready; exit code 0 when it is, 1 when it is not."`
+	Version versionCommand `cmd:"" help:"Print the version of this binary and of its main dependencies."`
 }
 
-// newCommands returns the grammar with the flags of every setting where they belong.
+// newCommands returns the grammar with a flag for every setting in the commands that use the configuration.
 func newCommands() *commands {
 	return &commands{
 		Serve:   serveCommand{newSettings()},
@@ -80,9 +80,9 @@ func newCommands() *commands {
 const description = `Gavel runs retail media auctions: it answers ad requests from memory, charges every event exactly once, and
 never bills above a budget.
 
-Every setting is a flag, a variable and a YAML key by one rule: --auction-listen, GAVEL_AUCTION_LISTEN, auction_listen;
---management-cors-origins, GAVEL_MANAGEMENT_CORS_ORIGINS, cors_origins below management. A flag wins over the variable,
-the variable over the file.`
+Every setting is a flag, a variable and a YAML key, named by one rule: --auction-listen, GAVEL_AUCTION_LISTEN,
+auction_listen; --management-cors-origins, GAVEL_MANAGEMENT_CORS_ORIGINS, cors_origins below management. A flag
+overrides the variable, the variable overrides the file.`
 
 // usageError is a mistake of the caller: exit code 2.
 type usageError struct{ error }
@@ -96,7 +96,7 @@ func (p *process) run(args []string) int {
 		kong.Name("gavel"),
 		kong.Description(description),
 		kong.Writers(p.out, p.err),
-		kong.Exit(func(code int) { exited = code }), // Only --help asks for it.
+		kong.Exit(func(code int) { exited = code }), // kong calls it for --help only.
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 120}),
 		kong.Bind(p),
 	)
@@ -114,8 +114,8 @@ func (p *process) run(args []string) int {
 	return p.finish(parsed.Run())
 }
 
-// withCommand puts serve in front of arguments that name no command, so that gavel --groups=4 is gavel serve --groups=4.
-// kong's own default command would take the flags too, but then lose its suggestions for mistyped commands.
+// withCommand inserts serve before arguments that name no command, so that gavel --groups=4 is gavel serve --groups=4.
+// With kong's own default command the suggestions for mistyped commands would be missing.
 func withCommand(args []string) []string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") && args[0] != "-h" && args[0] != "--help" {
 		return append([]string{"serve"}, args...)
@@ -123,7 +123,7 @@ func withCommand(args []string) []string {
 	return args
 }
 
-// finish reports an error once and chooses the exit code.
+// finish prints an error once and returns the exit code.
 func (p *process) finish(err error) int {
 	if err == nil {
 		return exitDone
@@ -136,8 +136,8 @@ func (p *process) finish(err error) int {
 	return exitFailed
 }
 
-// isTerminal reports whether a person reads the stream. A character device that is no terminal, such as /dev/null,
-// passes too and harms nothing.
+// isTerminal reports whether f is a character device. One that is no terminal, such as /dev/null, counts too, which
+// does no harm.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

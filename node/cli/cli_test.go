@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// ran is what a command line did.
+// commandResult is the result of a command line.
 type ran struct {
 	code     int
 	out, err string
@@ -26,7 +26,7 @@ type ran struct {
 	options  daemon.Options
 }
 
-// gavel runs a command line in a process whose node does nothing.
+// gavel runs a command line with a node that does nothing.
 func gavel(environ []string, args ...string) *ran {
 	var out, errs bytes.Buffer
 	r := &ran{}
@@ -166,7 +166,7 @@ func TestConfigCheck(t *testing.T) {
 	}
 }
 
-// A preset key that could not work is a fault of the configuration, and is itself never printed.
+// A preset key that cannot work is a fault of the configuration; the key itself is never printed.
 func TestPresetKeysAreChecked(t *testing.T) {
 	auction := strings.TrimSpace(gavel(nil, "keys", "generate", "--kind=auction").out)
 	management := strings.TrimSpace(gavel(nil, "keys", "generate", "--kind=management").out)
@@ -180,9 +180,9 @@ func TestPresetKeysAreChecked(t *testing.T) {
 		want    string // Empty: accepted.
 	}{
 		{[]string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + auction, "GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management}, nil, ""},
-		{[]string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + management}, nil, "env GAVEL_BOOTSTRAP_AUCTION_KEY: bootstrap_auction_key: a key of kind management, want auction"},
-		{[]string{"GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management[:20]}, nil, "env GAVEL_BOOTSTRAP_MANAGEMENT_KEY: bootstrap_management_key: not a key"},
-		{nil, []string{"--config=" + name}, name + ":1:24: bootstrap_auction_key: not a key"},
+		{[]string{"GAVEL_BOOTSTRAP_AUCTION_KEY=" + management}, nil, "env GAVEL_BOOTSTRAP_AUCTION_KEY: bootstrap_auction_key: the value is an API key of kind management, want kind auction"},
+		{[]string{"GAVEL_BOOTSTRAP_MANAGEMENT_KEY=" + management[:20]}, nil, "env GAVEL_BOOTSTRAP_MANAGEMENT_KEY: bootstrap_management_key: the value is not an API key"},
+		{nil, []string{"--config=" + name}, name + ":1:24: bootstrap_auction_key: the value is not an API key"},
 	} {
 		for _, command := range [][]string{{"serve"}, {"config", "check"}} {
 			r := gavel(c.environ, append(command, c.args...)...)
@@ -233,7 +233,7 @@ func TestHealth(t *testing.T) {
 	}
 	node.Close()
 	if r := gavel(nil, "health", node.URL); r.code != exitFailed {
-		t.Errorf("nobody there: code %d", r.code)
+		t.Errorf("no node at the address: code %d", r.code)
 	}
 }
 

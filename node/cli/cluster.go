@@ -12,26 +12,26 @@ import (
 	"github.com/gavel-ads/gavel/node/operator"
 )
 
-// clusterCommand holds what an operator does with a cluster. All but certificates ask a running node.
+// clusterCommand holds the operations on a cluster. All but certificates call a running node.
 type clusterCommand struct {
-	Status       clusterStatus       `cmd:"" help:"Print nodes, groups and what is wrong; exit code 1 when something is."`
-	Join         clusterJoin         `cmd:"" help:"Let a node in: one that was removed, or whose disk was replaced."`
-	Remove       clusterRemove       `cmd:"" help:"Take a node out of the cluster; ask another one. It stays away until it is let in."`
-	Promote      clusterPromote      `cmd:"" help:"Give a learner a vote. Nodes do it by themselves when they have caught up."`
+	Status       clusterStatus       `cmd:"" help:"Print nodes, groups and warnings; exit code 1 when there are warnings."`
+	Join         clusterJoin         `cmd:"" help:"Allow a node to join: one that was removed, or whose disk was replaced."`
+	Remove       clusterRemove       `cmd:"" help:"Remove a node from the cluster; call another one. It cannot join again before cluster join."`
+	Promote      clusterPromote      `cmd:"" help:"Make a non-voter a voter. Nodes do this themselves when they have caught up."`
 	Transfer     clusterTransfer     `cmd:"" help:"Move the leadership of a group to a voter."`
-	Certificates clusterCertificates `cmd:"" help:"Make an authority and a certificate for each node, without a running node."`
+	Certificates clusterCertificates `cmd:"" help:"Create an authority and a certificate for each node, without a running node."`
 }
 
-// asked is the node that a command asks.
+// target is the node that a command calls.
 type asked struct {
 	Manage string `help:"Management listener of any node of the cluster. [GAVEL_MANAGE]" placeholder:"URL"`
-	Key    string `help:"Management key of the first marketplace. Prefer the variable: flags show in the process list. [GAVEL_MANAGE_KEY]" placeholder:"KEY"`
+	Key    string `help:"Management key of the first marketplace. Prefer the variable: the process list shows flags. [GAVEL_MANAGE_KEY]" placeholder:"KEY"`
 }
 
-// manageDefault is where a node listens that nobody configured.
+// manageDefault is the management listener of a node with the default configuration.
 const manageDefault = "http://127.0.0.1:8081"
 
-// client reads what the flags leave out from the environment.
+// client returns a client of the node; the environment supplies what the flags do not set.
 func (a *asked) client(p *process) (operator.Client, error) {
 	c := operator.Client{URL: a.Manage, Key: a.Key}
 	for _, v := range []struct {
@@ -51,7 +51,7 @@ func (a *asked) client(p *process) (operator.Client, error) {
 	return c, nil
 }
 
-// variable is a variable of the environment, empty when it is not set.
+// variable returns a variable of the environment, or "" when it is not set.
 func (p *process) variable(name string) string {
 	for _, v := range p.environ {
 		if value, found := strings.CutPrefix(v, name+"="); found {
@@ -61,7 +61,7 @@ func (p *process) variable(name string) string {
 	return ""
 }
 
-// ask does one thing with the cluster and says that it is done.
+// ask calls do and prints done when it succeeded.
 func (a *asked) ask(p *process, done string, do func(context.Context, operator.Client) error) error {
 	c, err := a.client(p)
 	if err != nil {
@@ -76,10 +76,10 @@ func (a *asked) ask(p *process, done string, do func(context.Context, operator.C
 
 type clusterStatus struct {
 	asked
-	JSON bool `help:"Print the answer of the node as it is." name:"json"`
+	JSON bool `help:"Print the answer of the node as JSON." name:"json"`
 }
 
-// Run prints a table, or the answer itself.
+// Run prints a table or JSON. Warnings are an error.
 func (c *clusterStatus) Run(p *process) error {
 	client, err := c.client(p)
 	if err != nil {
@@ -100,20 +100,20 @@ func (c *clusterStatus) Run(p *process) error {
 		return err
 	}
 	if n := len(status.Warnings()); n > 0 {
-		return fmt.Errorf("%d warnings, see above", n)
+		return fmt.Errorf("the cluster has %d warnings, printed above", n)
 	}
 	return nil
 }
 
 type clusterJoin struct {
 	Node    string `arg:"" help:"Id of the node."`
-	Address string `arg:"" help:"HOST:PORT of its peer port."`
+	Address string `arg:"" help:"HOST:PORT of its peer listener."`
 	asked
 }
 
-// Run lets a node in.
+// Run allows a node to join.
 func (c *clusterJoin) Run(p *process) error {
-	return c.ask(p, c.Node+" may join; it gets a vote when it has caught up", func(ctx context.Context, to operator.Client) error {
+	return c.ask(p, c.Node+" may join; it becomes a voter when it has caught up", func(ctx context.Context, to operator.Client) error {
 		return to.Admit(ctx, c.Node, c.Address)
 	})
 }
@@ -123,9 +123,9 @@ type clusterRemove struct {
 	asked
 }
 
-// Run takes a node out.
+// Run removes a node.
 func (c *clusterRemove) Run(p *process) error {
-	return c.ask(p, c.Node+" is no member any more", func(ctx context.Context, to operator.Client) error { return to.Remove(ctx, c.Node) })
+	return c.ask(p, c.Node+" is no longer a member", func(ctx context.Context, to operator.Client) error { return to.Remove(ctx, c.Node) })
 }
 
 type clusterPromote struct {
@@ -133,32 +133,32 @@ type clusterPromote struct {
 	asked
 }
 
-// Run gives a learner a vote.
+// Run makes a non-voter a voter.
 func (c *clusterPromote) Run(p *process) error {
-	return c.ask(p, c.Node+" has a vote in every group that had room", func(ctx context.Context, to operator.Client) error {
+	return c.ask(p, c.Node+" is a voter in every group with fewer than five voters", func(ctx context.Context, to operator.Client) error {
 		return to.Promote(ctx, c.Node)
 	})
 }
 
 type clusterTransfer struct {
 	Group uint16 `arg:"" help:"Number of the group."`
-	Node  string `arg:"" help:"Id of the node that shall lead it."`
+	Node  string `arg:"" help:"Id of the voter that becomes its leader."`
 	asked
 }
 
-// Run moves a leadership.
+// Run transfers a leadership.
 func (c *clusterTransfer) Run(p *process) error {
-	return c.ask(p, fmt.Sprintf("group %d was handed to %s", c.Group, c.Node), func(ctx context.Context, to operator.Client) error {
+	return c.ask(p, fmt.Sprintf("%s leads group %d", c.Node, c.Group), func(ctx context.Context, to operator.Client) error {
 		return to.Transfer(ctx, c.Group, c.Node)
 	})
 }
 
 type clusterCertificates struct {
-	Out   string   `required:"" help:"Directory to write to: ca.crt, ca.key, and NODE.crt and NODE.key for each node. With an authority in it, further nodes are signed by that." placeholder:"DIR"`
+	Out   string   `required:"" help:"Directory to write to: ca.crt, ca.key, and NODE.crt and NODE.key for each node. An authority that is there already signs the new nodes." placeholder:"DIR"`
 	Nodes []string `arg:"" help:"Ids of the nodes."`
 }
 
-// Run writes the files and says where they belong.
+// Run writes the files and prints the flags that use them.
 func (c *clusterCertificates) Run(p *process) error {
 	if err := operator.WriteCertificates(c.Out, time.Now(), c.Nodes...); err != nil {
 		return err
@@ -167,6 +167,6 @@ func (c *clusterCertificates) Run(p *process) error {
 		fmt.Fprintf(p.out, "%s: --peer-certificate %s --peer-key %s --peer-authority %s\n", node,
 			filepath.Join(c.Out, node+".crt"), filepath.Join(c.Out, node+".key"), filepath.Join(c.Out, operator.AuthorityCertificate))
 	}
-	_, err := fmt.Fprintf(p.out, "keep %s away from the nodes: it can make more of them\n", filepath.Join(c.Out, operator.AuthorityKey))
+	_, err := fmt.Fprintf(p.out, "keep %s secret and away from the nodes: it can sign certificates of new nodes\n", filepath.Join(c.Out, operator.AuthorityKey))
 	return err
 }

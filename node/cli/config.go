@@ -6,15 +6,15 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// configCommand holds the questions about the configuration.
+// configCommand holds the commands about the configuration.
 type configCommand struct {
 	Check configCheck `cmd:"" help:"Report every fault of the configuration; exit code 0 when there is none, 1 otherwise."`
 	Print configPrint `cmd:"" help:"Print the effective configuration as YAML, or with --sources as a table."`
 }
 
-// configCheck reads what serve would read, and starts nothing.
+// configCheck reads the configuration that serve would read, and starts nothing.
 type configCheck struct {
-	File string `arg:"" optional:"" help:"YAML file to check; default: the one serve would read."`
+	File string `arg:"" optional:"" help:"YAML file to check; default: the one that serve would read."`
 
 	settings
 }
@@ -26,8 +26,8 @@ func (c *configCheck) Run(p *process) error {
 		flags["config"] = c.File
 	}
 	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags, Check: presetFaults})
-	for _, note := range l.Notes {
-		fmt.Fprintf(p.err, "gavel: note: %s\n", note)
+	for _, warning := range l.Notes {
+		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
 	}
 	if err != nil {
 		return fmt.Errorf("%s in the configuration\n%w", count(err), err)
@@ -36,9 +36,9 @@ func (c *configCheck) Run(p *process) error {
 	return nil
 }
 
-// configPrint shows what serve would run with.
+// configPrint prints the configuration that serve would use.
 type configPrint struct {
-	Sources bool `help:"One line per key with its value and where it comes from: default, file and line, variable or flag."`
+	Sources bool `help:"Print one line per key with its value and where it was set: default, file and line, variable or flag."`
 
 	settings
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// demoCommand runs a node with a market to look at. Its data lies apart from a real node's.
+// demoCommand runs a node with a generated market. Its data is in another directory than a real node's.
 type demoCommand struct {
-	Seed      uint64 `default:"1" help:"The same seed makes the same market and the same shoppers." placeholder:"N"`
-	Products  int    `default:"50000" help:"Products of the market." placeholder:"N"`
-	Vendors   int    `default:"500" help:"Vendors of the market." placeholder:"N"`
-	Campaigns int    `default:"2000" help:"Campaigns of the market." placeholder:"N"`
-	Shoppers  int    `default:"40" help:"Shoppers who browse, click and buy; 0: nobody does." placeholder:"N"`
+	Seed      uint64 `default:"1" help:"Seed of the generated market and of the shoppers' behaviour." placeholder:"N"`
+	Products  int    `default:"50000" help:"Number of products." placeholder:"N"`
+	Vendors   int    `default:"500" help:"Number of vendors." placeholder:"N"`
+	Campaigns int    `default:"2000" help:"Number of campaigns." placeholder:"N"`
+	Shoppers  int    `default:"40" help:"Number of simulated shoppers who browse, click and buy." placeholder:"N"`
 
 	settings
 }
 
-// demoDataDir is not serve's, so that a demo never mixes with real books.
+// demoDataDir differs from serve's default, so that a demo never mixes with real data.
 const demoDataDir = "./gavel-demo"
 
 // Run starts the node and its market.
@@ -38,7 +38,7 @@ func (c *demoCommand) Run(p *process) error {
 	}})
 }
 
-// check holds the sizes to what a market can be made of.
+// check refuses sizes from which no market can be generated.
 func (c *demoCommand) check() error {
 	if c.Vendors < 1 || c.Products < c.Vendors || c.Campaigns < 1 || c.Shoppers < 0 {
 		return usageError{errors.New("gavel: a demo market has at least 1 vendor, 1 campaign and as many products as vendors")}

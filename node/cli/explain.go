@@ -18,18 +18,18 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// explainTimeout bounds the question: a body of 50,000 products takes a second or two.
+// explainTimeout bounds the call: an auction of 50,000 products takes a second or two.
 const explainTimeout = 30 * time.Second
 
-const explainBodyMax, explainAnswerMax = 64 << 20, 64 << 20 // BOUND: of what is read into memory; the node's own bounds are lower.
+const explainBodyMax, explainAnswerMax = 64 << 20, 64 << 20 // BOUND: bytes read into memory; the node's own bounds are lower.
 
-// explainCommand asks a running node what would become of the auctions of a file.
+// explainCommand lets a running node explain how the auctions of a request would end.
 type explainCommand struct {
 	Manage    string `help:"Management listener of a node. [GAVEL_MANAGE]" placeholder:"URL"`
-	Key       string `help:"Management key of the marketplace. Prefer the variable: flags show in the process list. [GAVEL_MANAGE_KEY]" placeholder:"KEY"`
-	Operation string `help:"Whose body it is: auctions, sponsored-brand or travel." enum:"auctions,sponsored-brand,travel" default:"auctions"`
-	JSON      bool   `name:"json" help:"Print the answer as it came."`
-	File      string `arg:"" help:"File with a body of /v2/auctions or of one of the operations below it; - is standard input."`
+	Key       string `help:"Management key of the marketplace. Prefer the variable: the process list shows flags. [GAVEL_MANAGE_KEY]" placeholder:"KEY"`
+	Operation string `help:"Operation that the body is for: auctions, sponsored-brand or travel." enum:"auctions,sponsored-brand,travel" default:"auctions"`
+	JSON      bool   `name:"json" help:"Print the answer as JSON."`
+	File      string `arg:"" help:"File with a body of /v2/auctions, /v2/auctions/sponsored-brand or /v2/auctions/travel; - is standard input."`
 }
 
 // Run prints a table for each auction.
@@ -56,7 +56,7 @@ func (c *explainCommand) Run(p *process) error {
 	}
 	var e serving.Explanation
 	if err := json.Unmarshal(text, &e); err != nil {
-		return fmt.Errorf("the answer is no explanation: %w", err)
+		return fmt.Errorf("the answer cannot be decoded as an explanation: %w", err)
 	}
 	for i := range e.Auctions {
 		printExplained(p.out, i, &e.Auctions[i])
@@ -71,7 +71,7 @@ func (c *explainCommand) read() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = file.Close() }() // Only read.
+		defer func() { _ = file.Close() }() // It was only read.
 		from = file
 	}
 	return io.ReadAll(io.LimitReader(from, explainBodyMax))
@@ -88,12 +88,12 @@ func (c *explainCommand) ask(address, key string, body []byte) ([]byte, error) {
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return nil, errors.New("no answer: " + err.Error())
+		return nil, errors.New("the node does not answer: " + err.Error())
 	}
-	defer func() { _ = answer.Body.Close() }() // It has been read.
+	defer func() { _ = answer.Body.Close() }() // It was read completely or failed.
 	text, err := io.ReadAll(io.LimitReader(answer.Body, explainAnswerMax))
 	if err != nil {
-		return nil, fmt.Errorf("the answer broke off: %w", err)
+		return nil, fmt.Errorf("the answer is incomplete: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the node answered %s: %s", answer.Status, strings.TrimSpace(string(text)))
@@ -101,7 +101,7 @@ func (c *explainCommand) ask(address, key string, body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// printExplained prints one auction: who won and why the others did not, amounts in minor units.
+// printExplained prints the bids of one auction, and why each won or lost. Amounts are in minor units of the currency.
 func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 	if i > 0 {
 		fmt.Fprintln(w)
@@ -112,31 +112,31 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 	}
 	fmt.Fprintf(w, "auction %d: %s, %d of %d slots filled, %d bids lost\n", i, a.ResultType, a.Winners, a.Slots, lost)
 	if len(a.Candidates) == 0 {
-		fmt.Fprintln(w, "  no bid could have competed")
+		fmt.Fprintln(w, "  no bid matches the request")
 		return
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  FATE\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tCOMPETING\tRESERVE\tLEFT\tWALLET\tPACING\tQUALITY\tSCORE\tPRICE\tNEEDED")
+	fmt.Fprintln(t, "  OUTCOME\tBID ON\tVENDOR\tCAMPAIGN\tBID ID\tBID\tWORTH\tCOMPETING\tRESERVE\tLEFT\tWALLET\tPACING\tQUALITY\tSCORE\tPRICE\tNEEDED")
 	for k := range a.Candidates {
 		c := &a.Candidates[k]
-		fate, target := c.Reason, c.Type+" "+c.ID
+		outcome, target := c.Reason, c.Type+" "+c.ID
 		if c.Outcome == "won" {
-			fate = fmt.Sprintf("won, rank %d", c.Rank)
+			outcome = fmt.Sprintf("won, rank %d", c.Rank)
 		}
 		if c.VariationID != "" {
 			target += " / " + c.VariationID
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
-			fate, shown(target), shown(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Competing,
+			outcome, shown(target), shown(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Competing,
 			c.Reserve, dash(c.Remaining), dash(c.Wallet), c.Pacing, c.Quality, c.Score, dash(c.Price), dash(c.Needed))
 	}
-	_ = t.Flush() // What it writes to is the command's output, whose errors nobody is left to hear.
+	_ = t.Flush() // Writing to the command's output failed; there is nowhere else to report that.
 	if a.Omitted > 0 {
-		fmt.Fprintf(w, "  and %d more that lost\n", a.Omitted)
+		fmt.Fprintf(w, "  and %d more bids that lost\n", a.Omitted)
 	}
 }
 
-// bidOf names a bid; an external one by its position in the request.
+// bidOf returns the id of a bid; for an external bid, its position in the request.
 func bidOf(c *serving.Candidate) string {
 	if c.DemandBid != nil {
 		return fmt.Sprintf("demandSources bid %d", *c.DemandBid)
@@ -144,7 +144,7 @@ func bidOf(c *serving.Candidate) string {
 	return cmp.Or(c.BidID, "-")
 }
 
-// shown keeps what others named from moving the cursor of a terminal.
+// printable replaces control characters in names that clients chose, which could move the cursor of a terminal.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -20,7 +20,7 @@ const explanation = `{"at":"2026-01-01T00:00:00.000Z","operation":"travel","auct
 func TestExplain(t *testing.T) {
 	var got string
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // A short body.
+		body, _ := io.ReadAll(r.Body) // The body is short.
 		got = r.Method + " " + r.RequestURI + " " + r.Header.Get("Authorization") + " " + string(body)
 		if strings.Contains(string(body), "wrong") {
 			w.WriteHeader(http.StatusBadRequest)
@@ -41,16 +41,16 @@ func TestExplain(t *testing.T) {
 	}
 	code, out := run("--operation", "travel", file)
 	if want := `POST /public/v1/auctions/explain?operation=travel Bearer secret {"auctions":[]}`; got != want || code != exitDone {
-		t.Errorf("%d, asked %s, want %s", code, got, want)
+		t.Errorf("%d, sent %s, want %s", code, got, want)
 	}
 	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost
-  FATE         BID ON          VENDOR  CAMPAIGN  BID ID               BID     WORTH  COMPETING  RESERVE  LEFT  WALLET  PACING  QUALITY  SCORE  PRICE    NEEDED
+  OUTCOME      BID ON          VENDOR  CAMPAIGN  BID ID               BID     WORTH  COMPETING  RESERVE  LEFT  WALLET  PACING  QUALITY  SCORE  PRICE    NEEDED
   won, rank 1  product f1 / a  v1      c-1       b-1                  CPC 90  90     90         5        1000  -       1       1        90     60.0001  -
   outranked    product f?2     dsp     external  demandSources bid 0  CPC 60  60     60         5        -     -       1       0.5      30     -        181
-  and 2 more that lost
+  and 2 more bids that lost
 
 auction 1: hotels, 0 of 1 slots filled, 0 bids lost
-  no bid could have competed
+  no bid matches the request
 `
 	if out != table {
 		t.Errorf("printed\n%s\nwant\n%s", out, table)

@@ -12,17 +12,17 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// healthTimeout bounds the question: a node that needs longer is not healthy.
+// healthTimeout bounds the request: a node that needs longer is not healthy.
 const healthTimeout = 2 * time.Second
 
-// healthCommand asks a node how it is, for scripts and container probes.
+// healthCommand checks a node, for scripts and container probes.
 type healthCommand struct {
-	Live   bool   `help:"Ask only whether the process answers (/healthz), not whether it can take writes (/readyz)."`
-	Config string `help:"File of the node's configuration, to find its management listener. [GAVEL_CONFIG]" placeholder:"FILE"`
+	Live   bool   `help:"Check only whether the process answers (/healthz), not whether it is ready (/readyz)."`
+	Config string `help:"Configuration file of the node, for the address of its management listener. [GAVEL_CONFIG]" placeholder:"FILE"`
 	URL    string `arg:"" optional:"" help:"Base URL or HOST:PORT of the node; default: the management listener of the configuration."`
 }
 
-// Run prints the answer; any other than 200 is an error.
+// Run prints the answer. A status other than 200 is an error.
 func (c *healthCommand) Run(p *process) error {
 	base := strings.TrimRight(c.URL, "/")
 	if base == "" {
@@ -55,12 +55,12 @@ func (p *process) ask(url string) error {
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return errors.New("no answer: " + err.Error())
+		return errors.New("the node does not answer: " + err.Error())
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // BOUND: a status is short.
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10)) // BOUND: a status is shorter.
 	if err != nil {
-		return fmt.Errorf("the answer broke off: %w", err)
+		return fmt.Errorf("the answer is incomplete: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s answered %s: %s", url, answer.Status, strings.TrimSpace(string(body)))

@@ -7,17 +7,17 @@ import (
 	"github.com/gavel-ads/gavel/node/auth"
 )
 
-// keysCommand holds what can be done with API keys.
+// keysCommand holds the commands about API keys.
 type keysCommand struct {
-	Generate keysGenerate `cmd:"" help:"Print a valid key and store nothing; preset it at the first start, see --bootstrap-auction-key."`
+	Generate keysGenerate `cmd:"" help:"Print a valid key and store nothing; use it as a preset at the first start, see --bootstrap-auction-key."`
 }
 
-// keysGenerate makes a key without a node.
+// keysGenerate generates a key without a node.
 type keysGenerate struct {
-	Kind string `required:"" enum:"auction,management" help:"What the key opens: auction is /v2, management is /public/v1." placeholder:"auction|management"`
+	Kind string `required:"" enum:"auction,management" help:"Interface that the key is for: auction is /v2, management is /public/v1." placeholder:"auction|management"`
 }
 
-// Run prints the key and nothing else, so that scripts can take it as it is.
+// Run prints only the key, so that scripts can use the output.
 func (c *keysGenerate) Run(p *process) error {
 	kind := auth.Auction
 	if c.Kind == "management" {

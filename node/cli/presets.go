@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// presetFaults are preset first keys that are no keys, or of the wrong kind. They are looked for at every start, also
-// where a cluster has its keys already: the mistake shows before anything is written.
+// presetFaults reports preset first keys that are not keys or of the wrong kind. They are checked at every start, also
+// when the cluster has its keys already, so that the mistake is found before anything is written.
 func presetFaults(c config.Config) (faults []*config.Fault) {
 	for _, p := range []struct {
 		setting, key string
@@ -23,9 +23,9 @@ func presetFaults(c config.Config) (faults []*config.Fault) {
 		key, ok := auth.Parse([]byte(p.key))
 		switch {
 		case !ok:
-			faults = append(faults, &config.Fault{Key: p.setting, Problem: fmt.Sprintf("not a key; gavel keys generate --kind=%s prints one", p.kind)})
+			faults = append(faults, &config.Fault{Key: p.setting, Problem: fmt.Sprintf("the value is not an API key; gavel keys generate --kind=%s prints one", p.kind)})
 		case key.Kind != p.kind:
-			faults = append(faults, &config.Fault{Key: p.setting, Problem: fmt.Sprintf("a key of kind %s, want %s", key.Kind, p.kind)})
+			faults = append(faults, &config.Fault{Key: p.setting, Problem: fmt.Sprintf("the value is an API key of kind %s, want kind %s", key.Kind, p.kind)})
 		}
 	}
 	return faults

@@ -8,30 +8,30 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// recoverCommand brings a cluster back whose majority is lost for ever.
+// recoverCommand restores a cluster whose majority is lost for good.
 type recoverCommand struct {
-	AcceptLoss bool `name:"i-accept-loss" help:"Needed: what the lost nodes acknowledged and this one never got is lost."`
+	AcceptLoss bool `name:"i-accept-loss" help:"Required: entries that the lost nodes acknowledged and this one never received are lost."`
 
 	settings
 }
 
-// Help says when, and when not.
+// Help says when to use the command, and when not.
 func (recoverCommand) Help() string {
-	return `Makes a stopped node the only voter of every group, with what its log has. Only for a cluster whose majority of nodes is
-lost with their disks: as long as a majority can be started again, start it instead, and nothing is lost.
+	return `Makes a stopped node the only voter of every group, with the entries of its log. Use it only for a cluster whose majority of
+nodes is lost with their disks: if a majority can be started again, start it instead, and nothing is lost.
 
-Of several survivors choose the one with the newest entries; gavel check prints them. The cluster gets a new id, so lost nodes
-that turn up again are refused: empty their directories and let them join.`
+Of several remaining nodes choose the one with the newest entries; gavel check prints them. The cluster gets a new id, so it
+refuses lost nodes that return: empty their data directories and let them join.`
 }
 
-// Run recovers and tells what was done.
+// Run recovers the node and prints what it changed.
 func (c *recoverCommand) Run(p *process) error {
 	l, err := c.load(p, config.Default())
 	if err != nil {
 		return err
 	}
 	if !c.AcceptLoss {
-		return usageError{errors.New("gavel: nothing was changed: recovery loses what only the lost nodes had; give --i-accept-loss to go on")}
+		return usageError{errors.New("gavel: nothing was changed: recovery loses the entries that only the lost nodes had; --i-accept-loss continues")}
 	}
 	r, err := daemon.RecoverQuorum(l.Config)
 	if err != nil {
@@ -39,9 +39,9 @@ func (c *recoverCommand) Run(p *process) error {
 	}
 	fmt.Fprintf(p.out, "cluster %016x is now cluster %016x, with %s as its only voter\n", r.Former, r.Cluster, l.Config.NodeID)
 	for _, g := range r.Groups {
-		fmt.Fprintf(p.out, "group %d: goes on from entry %d; up to entry %d was surely committed", g.Group, g.Last, g.Committed)
+		fmt.Fprintf(p.out, "group %d: the log ends with entry %d; entries up to %d were committed", g.Group, g.Last, g.Committed)
 		if g.Last > g.Committed {
-			fmt.Fprint(p.out, ", the entries behind it may never have been acknowledged and are applied now")
+			fmt.Fprint(p.out, "; the later ones may not have been acknowledged and are applied now")
 		}
 		fmt.Fprintf(p.out, "\n  voters before:")
 		for _, v := range g.Voters {
@@ -49,6 +49,6 @@ func (c *recoverCommand) Run(p *process) error {
 		}
 		fmt.Fprintln(p.out)
 	}
-	fmt.Fprintf(p.out, "Next: start this node, wait for gavel health, make a backup, then start the other nodes with empty directories and --join.\n")
+	fmt.Fprintf(p.out, "Next: start this node, wait for gavel health, take a backup, then start the other nodes with empty directories and --join.\n")
 	return nil
 }

@@ -14,26 +14,26 @@ import (
 	"github.com/gavel-ads/gavel/node/daemon"
 )
 
-// restoreCommand makes a new cluster of a backup.
+// restoreCommand creates a new cluster from a backup.
 type restoreCommand struct {
 	In     string `required:"" help:"File that gavel backup wrote." placeholder:"FILE"`
-	DryRun bool   `help:"Restore into a temporary directory beside the data directory, audit it, and delete it again."`
+	DryRun bool   `help:"Restore into a temporary directory beside the data directory, check it, and delete it."`
 
 	settings
 }
 
 // Help says what is lost and what to do next.
 func (restoreCommand) Help() string {
-	return `Makes an empty data directory the first node of a new cluster, with the state of a backup. Every checksum is verified, the
-digest of every group must be the backup's, and the books are audited as by gavel check.
+	return `Turns an empty data directory into the first node of a new cluster, with the state of a backup. The command verifies every
+checksum, compares the digest of every group with the backup's, and checks the data as gavel check does.
 
-Charges made after the backup are lost, and the memory of their events with them: an event reported again is charged again.
-Restore only what is lost entirely; a node of a living cluster is emptied and joins again.
+Charges made after the backup are lost, and with them the record of their events: an event that is reported again is charged
+again. Restore only a cluster that is lost entirely; to repair a node of a running cluster, empty it and let it join.
 
-Then start the node with the same settings, and start the other nodes with empty directories.`
+Then start the node with the same settings, and the other nodes with empty directories.`
 }
 
-// Run verifies, restores and audits.
+// Run verifies the backup, restores it and checks the result.
 func (c *restoreCommand) Run(p *process) error {
 	l, err := c.load(p, config.Default())
 	if err != nil {
@@ -44,7 +44,7 @@ func (c *restoreCommand) Run(p *process) error {
 	if err != nil {
 		return usageError{fmt.Errorf("gavel: %w", err)}
 	}
-	defer func() { _ = f.Close() }() // Read only.
+	defer func() { _ = f.Close() }() // It is only read.
 	m, err := daemon.VerifyBackup(f)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *restoreCommand) Run(p *process) error {
 	return err
 }
 
-// restore fills the directory and audits it.
+// restore fills the data directory and checks it.
 func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) error {
 	if err := daemon.Restore(cfg, m, in); err != nil {
 		return err
@@ -77,7 +77,7 @@ func restore(p *process, cfg config.Config, m daemon.Manifest, in io.Reader) err
 		err = r.WriteText(p.out)
 	}
 	if err == nil && !r.Clean() {
-		err = errors.New("the restored books have problems")
+		err = errors.New("the check of the restored data found problems")
 	}
 	if err == nil {
 		fmt.Fprintf(p.out, "restored into %s; start the node with the same settings, the others with empty directories\n", cfg.DataDir)

@@ -21,7 +21,7 @@ func (c *serveCommand) Run(p *process) error {
 	return p.serve(l.Config, daemon.Options{})
 }
 
-// serve runs the node of a checked configuration.
+// serve runs a node with a valid configuration.
 func (p *process) serve(cfg config.Config, o daemon.Options) error {
 	ctx, stop := untilSignal(context.Background(), p.err)
 	defer stop()

@@ -11,11 +11,11 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// settings gives a command the flags of every setting. kong only collects the texts and writes the help; what they mean
-// is decided by node/config, which reads files and variables by the same rule.
+// settings gives a command a flag for every setting. kong only collects the texts and prints the help; node/config
+// parses them, by the same rule as files and variables.
 //
-// The struct kong wants is made from config.Settings at run time, so that a new setting is one field in node/config and
-// nothing here.
+// The struct that kong needs is built from config.Settings at run time, so that a new setting is one field in
+// node/config and needs no change here.
 type settings struct {
 	kong.Plugins
 }
@@ -35,7 +35,7 @@ func newSettings() settings {
 	return settings{Plugins: kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
 }
 
-// tag is the help line of a setting: meaning, default, variable.
+// tag returns the struct tag of a setting: its name, its help with default and variable, and its section.
 func tag(s config.Setting) reflect.StructTag {
 	help := s.Help
 	if s.Default != "" && !s.Bool {
@@ -52,7 +52,7 @@ func tag(s config.Setting) reflect.StructTag {
 	return reflect.StructTag(t)
 }
 
-// given returns the flags that the command line has.
+// flags returns the flags that are set on the command line.
 func (s settings) given() map[string]string {
 	flags := map[string]string{}
 	for i, setting := range config.Settings() {
@@ -72,12 +72,12 @@ func (s settings) given() map[string]string {
 	return flags
 }
 
-// load reads file, environment and flags over the defaults. Notes go to the caller's standard error; faults are an error
-// that says nothing was started.
+// load reads file, environment and flags over the defaults. It prints warnings to standard error. Faults are a
+// usageError, which says that nothing was started.
 func (s settings) load(p *process, defaults config.Config) (*config.Loaded, error) {
 	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.given(), Check: presetFaults})
-	for _, note := range l.Notes {
-		fmt.Fprintf(p.err, "gavel: note: %s\n", note)
+	for _, warning := range l.Notes {
+		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
 	}
 	if err != nil {
 		return nil, usageError{fmt.Errorf("%w\ngavel: %s in the configuration; nothing was started", err, count(err))}
@@ -92,13 +92,13 @@ func count(err error) string {
 	return "1 fault"
 }
 
-// text is a flag as it was typed. kong decodes into it.
+// text is the text of a flag; kong decodes into it.
 type text struct {
 	value string
 	set   bool
 }
 
-// Decode takes the flag's value; the last one wins.
+// Decode stores the flag's value; the last one is used.
 func (t *text) Decode(ctx *kong.DecodeContext) error {
 	t.set = true
 	return ctx.Scan.PopValueInto("value", &t.value)
@@ -120,13 +120,13 @@ func (l *list) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// toggle is a flag that needs no value.
+// toggle is a flag that may stand without a value.
 type toggle text
 
-// IsBool tells kong so.
+// IsBool makes kong accept the flag without a value.
 func (t *toggle) IsBool() bool { return true }
 
-// Decode takes the value behind = if there is one.
+// Decode stores the value after = if there is one, else true.
 func (t *toggle) Decode(ctx *kong.DecodeContext) error {
 	t.value, t.set = "true", true
 	if ctx.Scan.Peek().Type == kong.FlagValueToken {

@@ -2,5 +2,5 @@
 
 package cli
 
-// makeFilesPrivate does nothing: other systems have no modes.
+// makeFilesPrivate does nothing: other systems have no file modes.
 func makeFilesPrivate() {}

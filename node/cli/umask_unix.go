@@ -4,9 +4,9 @@ package cli
 
 import "syscall"
 
-// privateMask takes every permission of group and others from the files that this process makes. The storage engine opens
-// its files with 0666 and lets no one choose, so the mask of the process has to.
+// privateMask removes every permission of group and others from the files that this process creates. The storage engine
+// opens its files with mode 0666 and has no option for it, so the umask of the process does it.
 const privateMask = 0o077
 
-// makeFilesPrivate sets the mask, whatever the process inherited. What the caller has masked besides stays masked.
+// makeFilesPrivate adds privateMask to the umask that the process inherited.
 func makeFilesPrivate() { syscall.Umask(syscall.Umask(privateMask) | privateMask) }

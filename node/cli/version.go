@@ -7,13 +7,13 @@ import (
 	"slices"
 )
 
-// Set by the linker: -X github.com/gavel-ads/gavel/node/cli.version=v1.2.3, and commit likewise.
+// The linker sets these: -X github.com/gavel-ads/gavel/node/cli.version=v1.2.3, and commit likewise.
 var (
 	version = "development"
 	commit  = ""
 )
 
-// builtWith are the dependencies whose version an operator asks for when something goes wrong.
+// mainDependencies are the dependencies whose versions matter for a support request.
 var builtWith = []string{
 	"github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft", "github.com/valyala/fasthttp",
 }
@@ -21,7 +21,7 @@ var builtWith = []string{
 // versionCommand prints what the binary is.
 type versionCommand struct{}
 
-// Run prints version, commit, Go and the libraries that matter.
+// Run prints the version, the commit, the version of Go and those of the main dependencies.
 func (versionCommand) Run(p *process) error {
 	c := commit
 	info, ok := debug.ReadBuildInfo()

@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	// tickEvery is how often a leader commits its time. Every other node measures the age of its copy by that, so it is
-	// a small part of the least staleness that can be set.
+	// tickInterval is how often a leader commits its time. All other nodes measure the age of their replicas by these
+	// ticks, so it is a small part of the smallest staleness that can be configured.
 	tickEvery = 250 * time.Millisecond
-	// tickAloneEvery does for a node whose copies cannot be old. Reports promise completeness within 2 s, which needs a
-	// clock younger than that.
+	// tickIntervalSoleVoter is enough for the only voter of a group, whose replica cannot be old. Reports promise to be
+	// complete after 2 s, which needs a clock that is younger.
 	tickAloneEvery = time.Second
-	// tickTimeout bounds the wait for one tick: the next one says more.
+	// tickTimeout bounds the wait for a tick; the next one replaces it.
 	tickTimeout = time.Second
-	// contactMax is how long ago a leader may have called to be counted as there.
+	// contactMax is how long ago a leader may have contacted this node to count as reachable.
 	contactMax = 2 * time.Second
 )
 
-// tick moves the clock of a group while this node leads it. Budget periods and the duplicate horizon hang on the clock,
-// and so does the age of the copies (Freshness).
+// tick commits the time of a group while this node leads it. Budget periods, the duplicate horizon and the age of
+// replicas (ReplicaAges) depend on it.
 func (c *Cluster) tick(ctx context.Context, g ids.Group) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	leads, last := false, c.now()
 	for {
-		alone := c.alone(g)
-		c.freshness.setAlone(g, alone)
-		before := leads
+		soleVoter := c.alone(g)
+		c.freshness.setAlone(g, soleVoter)
+		led := leads
 		leads = c.look(g)
-		if leads && !before && c.onLead != nil {
+		if leads && !led && c.onLead != nil {
 			c.tickers.Go(func() { c.onLead(ctx, g) })
 		}
-		if now := c.now(); leads && (!alone || now.Sub(last) >= tickAloneEvery-tickEvery/2) {
+		if now := c.now(); leads && (!soleVoter || now.Sub(last) >= tickAloneEvery-tickEvery/2) {
 			c.tickOnce(ctx, g, now)
 			last = now
 		}
@@ -48,7 +48,8 @@ func (c *Cluster) tick(ctx context.Context, g ids.Group) {
 	}
 }
 
-// look notes whether the group has a leader and this node keeps up with it, and reports whether it is this node.
+// updateInOrder records the time when the group has a reachable leader and this node keeps up with it. It returns
+// whether this node leads the group.
 func (c *Cluster) look(g ids.Group) (leads bool) {
 	group := c.group(g)
 	f := group.Freshness()
@@ -59,8 +60,8 @@ func (c *Cluster) look(g ids.Group) (leads bool) {
 	return f.Leads
 }
 
-// Tick moves the clocks of the groups that this node leads at once. A marketplace that was just made has no budget periods before
-// that: what its first events spend and count would belong to none.
+// Tick commits the time of the groups that this node leads at once. A new marketplace has no budget periods before the
+// next tick, so its first events would belong to none.
 func (c *Cluster) Tick(ctx context.Context) {
 	for _, g := range c.Groups() {
 		if c.Leads(g) {
@@ -69,8 +70,8 @@ func (c *Cluster) Tick(ctx context.Context) {
 	}
 }
 
-// tickOnce commits this node's time as that of the group's leader. A disk below its reserve takes it too: where all nodes are, no copy
-// would be fresh without it, and no auction would sell.
+// tickOnce commits this node's time as that of the group's leader. It is proposed even on a disk below its reserve: if
+// all nodes are below it, no replica would be fresh without ticks, and no auction would have winners.
 func (c *Cluster) tickOnce(ctx context.Context, g ids.Group, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()

@@ -1,6 +1,6 @@
-// Package cluster runs the raft groups of this node for the rooms above: it finds the group of a shard, proposes within a
-// deadline, keeps every group's clock moving, and knows how old this node's copies are. It carries encoded commands and
-// never looks at state. DESIGN.md has the reasons.
+// Package cluster runs the raft groups of this node for the packages above it: it finds the group of a shard, proposes
+// commands within a deadline, commits the time of every group that this node leads, and measures the age of this node's
+// replicas. It carries encoded commands and does not interpret the state. DESIGN.md has the reasons.
 package cluster
 
 import (
@@ -17,17 +17,17 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// ProposeTimeout bounds how long a caller waits for a commit. Afterwards the outcome is unknown, the caller is told so,
-// and its repetition with the same ids is safe.
+// ProposeTimeout bounds how long a caller waits for a commit. Afterwards the outcome is unknown and the caller gets
+// ErrUnavailable; repeating the command with the same ids is safe.
 const ProposeTimeout = 5 * time.Second
 
 // leaderlessMax is how long a group may be without a leader before the node says that it is not ready. A failover takes
-// less; readiness must not flap with each, or a load balancer would take every node away at once.
+// less: if readiness changed with each failover, a load balancer would remove all nodes at once.
 const leaderlessMax = 10 * time.Second
 
-// ErrUnavailable is returned when a command was not applied, or may not have been: no leader, overload, shutdown or an
-// unknown outcome. The same command may be proposed again.
-var ErrUnavailable = errors.New("the group cannot take the command right now")
+// ErrUnavailable is returned when a command was not applied, or may not have been: because of a missing leader,
+// overload, shutdown or an unknown outcome. The same command may be proposed again.
+var ErrUnavailable = errors.New("the group cannot commit the command now")
 
 // Cluster is this node's set of raft groups. It is safe for concurrent use.
 type Cluster struct {
@@ -41,7 +41,7 @@ type Cluster struct {
 	log       *slog.Logger
 	levels    levels
 	current   current
-	led       map[ids.Group]*moment.Last // When the group was last in order. Complete from New on.
+	led       map[ids.Group]*moment.Last // When the group was last in order; see updateInOrder. New fills the map.
 	stop      context.CancelFunc
 	tickers   sync.WaitGroup
 }
@@ -49,18 +49,18 @@ type Cluster struct {
 // Options are what a Cluster needs besides its store.
 type Options struct {
 	Topology  ids.Topology
-	Node      string // Of this node, as raft knows it.
+	Node      string // Id of this node, as raft has it.
 	Freshness *Freshness
 	Now       func() time.Time
-	// Periods gives the current budget periods of every marketplace at a time.
+	// Periods returns the budget periods of every marketplace at a time.
 	Periods func(time.Time) []command.Periods
-	// OnLead is called in a goroutine of its own when this node begins to lead a group; nil: nothing to do.
+	// OnLead is called in its own goroutine when this node becomes the leader of a group; it may be nil.
 	OnLead func(context.Context, ids.Group)
 	Log    *slog.Logger
-	Levels Levels // Zero: levels stay as they are, and no command needs one.
+	Levels Levels // With the zero value levels never change and are not checked.
 }
 
-// New wraps an open store. Close the Cluster before the store.
+// New returns a Cluster on an open store. The Cluster must be closed before the store.
 func New(store *raftstore.Store, o Options) *Cluster {
 	c := &Cluster{
 		Topology: o.Topology, store: store, node: o.Node, freshness: o.Freshness, now: o.Now, periods: o.Periods,
@@ -74,7 +74,8 @@ func New(store *raftstore.Store, o Options) *Cluster {
 	return c
 }
 
-// Start begins to move the clocks of the groups that this node leads.
+// Start starts the goroutines that commit the time of the groups that this node leads, raise their feature level, and
+// confirm the meta group.
 func (c *Cluster) Start(ctx context.Context) {
 	ctx, c.stop = context.WithCancel(ctx)
 	for _, g := range c.Groups() {
@@ -85,14 +86,15 @@ func (c *Cluster) Start(ctx context.Context) {
 	c.tickers.Go(func() { c.keepCurrent(ctx) })
 }
 
-// Close stops the clocks.
+// Close stops what Start started.
 func (c *Cluster) Close() {
 	c.stop()
 	c.tickers.Wait()
 }
 
-// WaitReady returns when every group has a leader, and this node what the leader had when it was first heard of, and of the
-// meta group everything.
+// WaitReady returns when every group has a leader and this node has applied what the leader had committed when it was
+// first reached, and of the meta group everything that was committed before. It returns the error of ctx when ctx ends
+// first.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	for _, g := range c.Groups() {
 		if err := c.group(g).WaitLeader(ctx); err != nil {
@@ -100,14 +102,15 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 		}
 	}
 	for {
-		err := c.confirm(ctx) // Within its own time, which an election may take.
+		err := c.confirm(ctx) // It has a timeout of its own, which an election may exceed.
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// Leaderless returns a group that has had no leader for too long, as far as this node knows, or is too far ahead of it.
+// Leaderless returns a group that, for longer than leaderlessMax, has had no leader that this node knows of, or of
+// which this node's replica has been stale.
 func (c *Cluster) Leaderless() (ids.Group, bool) {
 	for _, g := range c.Groups() {
 		if time.Since(c.led[g].Time()) > leaderlessMax {
@@ -117,14 +120,13 @@ func (c *Cluster) Leaderless() (ids.Group, bool) {
 	return 0, false
 }
 
-// Leads reports whether this node leads a group and may answer for it.
+// Leads reports whether this node leads a group and has applied everything that earlier leaders committed.
 func (c *Cluster) Leads(g ids.Group) bool { return c.group(g).Ready() }
 
 func (c *Cluster) group(g ids.Group) *raftstore.Group { return c.store.Group(uint16(g)) }
 
-// Propose commits a command in a group, on whatever node it is led, and returns the machine's answer. The error, if any,
-// is ErrUnavailable: whether the outcome is "not applied" or "unknown" makes no difference to callers, because every
-// command is idempotent.
+// Propose commits a command in a group, whichever node leads it, and returns the machine's answer. Every error is
+// ErrUnavailable: callers need not distinguish "not applied" from "unknown", because every command is idempotent.
 func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	if err := c.levels.allows(g, cmd); err != nil {
 		return nil, err
@@ -138,8 +140,8 @@ func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte,
 	return result, nil
 }
 
-// ProposeAt is Propose for callers who read afterwards: it returns when the command has had its effect on this node, and
-// the index by which other nodes can wait for the same.
+// ProposeAt is Propose for callers who read afterwards: it returns when this node has applied the command, with the log
+// index by which other nodes can wait for the same.
 func (c *Cluster) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (result []byte, index uint64, err error) {
 	if err := c.levels.allows(g, cmd); err != nil {
 		return nil, 0, err
@@ -156,18 +158,19 @@ func (c *Cluster) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (resul
 	return result, index, nil
 }
 
-// Barrier returns when this node has every command that was answered before the call, on whatever node: a Read after it
-// is linearizable.
+// Barrier returns when this node has applied every command that any node answered before the call; a Read after it is
+// linearizable. It returns ErrUnavailable when that takes longer than ProposeTimeout.
 func (c *Cluster) Barrier(ctx context.Context, g ids.Group) error {
 	if c.Leads(g) && c.alone(g) {
-		return nil // Nobody else can have answered one.
+		return nil // No other node can have answered one.
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
 	defer cancel()
 	return unavailable(c.group(g).ReadBarrier(ctx))
 }
 
-// WaitApplied returns when this node has a group's commands up to an index.
+// WaitApplied returns when this node has applied a group's commands up to an index. It returns ErrUnavailable when that
+// takes longer than ProposeTimeout.
 func (c *Cluster) WaitApplied(ctx context.Context, g ids.Group, index uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
 	defer cancel()
@@ -181,22 +184,22 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Read runs fn on a consistent snapshot of a group's durable state on this node. While it runs, the group goes on.
+// Read runs fn on a consistent snapshot of a group's durable state on this node. The group applies commands meanwhile.
 func (c *Cluster) Read(g ids.Group, fn func(raftstore.Reader) error) error {
 	return c.group(g).Read(fn)
 }
 
-// Now is the clock that stamps commands.
+// Now returns the time that commands carry.
 func (c *Cluster) Now() time.Time { return c.now() }
 
-// alone reports whether this node is the only voter of a group.
+// soleVoter reports whether this node is the only voter of a group.
 func (c *Cluster) alone(g ids.Group) bool {
-	voters, me := 0, false
+	voters, self := 0, false
 	for _, m := range c.group(g).Members() {
 		if m.Voter {
 			voters++
-			me = me || m.ID == c.node
+			self = self || m.ID == c.node
 		}
 	}
-	return me && voters == 1
+	return self && voters == 1
 }

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// levelEvery is how often the leader of a group looks whether all members know a higher feature level.
+	// levelCheckInterval is how often the leader of a group checks whether all members support a higher feature level.
 	levelEvery = 2 * time.Second
-	// levelTimeout bounds the wait for a member's answer. Who does not answer may be an old binary.
+	// levelTimeout bounds the wait for a member's answer. A member that does not answer may run an old binary.
 	levelTimeout = time.Second
 )
 
-// Levels is how a Cluster learns of feature levels: a leader raises its group to what every member knows, and nobody
-// proposes a command that its group is not ready for.
+// Levels is how a Cluster learns about feature levels: a leader raises its group to the level that every member
+// supports, and commands that a group does not support yet are refused.
 type Levels struct {
-	// Known asks a node, this one too, for the newest level that its binary knows: 0 of a binary from before there were levels.
+	// Supported asks a node, which may be this one, for the newest level that its binary supports; 0: a binary from
+	// before there were levels.
 	Known func(ctx context.Context, node string) (command.Level, error)
-	// Reached reads the level of a group from this node's copy.
+	// Reached reads the level of a group from this node's replica.
 	Reached func(ids.Group) (command.Level, error)
 }
 
-// levels is a Cluster's side of it.
+// levels caches the level of each group.
 type levels struct {
 	Levels
-	seen map[ids.Group]*atomic.Uint32 // What was last read; it never falls. Complete from New on.
+	seen map[ids.Group]*atomic.Uint32 // The level that was last read; it never falls. newLevels fills the map.
 }
 
 func newLevels(l Levels, groups []ids.Group) levels {
@@ -42,7 +43,7 @@ func newLevels(l Levels, groups []ids.Group) levels {
 	return all
 }
 
-// reached is the level of a group as far as this node's copy has come.
+// level returns the level of a group as far as this node's replica has applied it.
 func (l *levels) reached(g ids.Group) command.Level {
 	seen := l.seen[g]
 	if level := command.Level(seen.Load()); level == command.LevelNewest || l.Reached == nil { //nolint:gosec // stored from a Level.
@@ -60,7 +61,8 @@ func (l *levels) reached(g ids.Group) command.Level {
 	}
 }
 
-// allows refuses a command that the group has not the level for. A copy that is behind refuses too much, never too little.
+// check returns ErrUnavailable for a command whose level the group has not reached. A replica that is behind refuses
+// too many commands, never too few.
 func (l *levels) allows(g ids.Group, cmd []byte) error {
 	needs, known := command.Needs(cmd)
 	if needs == command.LevelNone && known {
@@ -72,20 +74,21 @@ func (l *levels) allows(g ids.Group, cmd []byte) error {
 	return nil
 }
 
-// Level is the feature level that a group has reached on this node: what writers of newer encodings ask.
+// Level returns the feature level of a group on this node. Writers of newer encodings check it.
 func (c *Cluster) Level(g ids.Group) command.Level { return c.levels.reached(g) }
 
-// Admits keeps a node out whose version does not know the level that the cluster has reached: it would end at the first command
-// that it cannot read, or at the snapshot.
+// CheckJoin returns an error for a node whose binary does not support the level that the cluster has reached: the node
+// would stop at the first command, or snapshot, that it cannot read.
 func Admits(reached command.Level, version string, knows command.Level) error {
 	if knows >= reached {
 		return nil
 	}
-	return fmt.Errorf("it runs %s, which knows feature level %d, and the cluster has reached %d; start it with the version that the others run",
+	return fmt.Errorf("it runs %s, which supports feature level %d, and the cluster has reached %d; "+
+		"start it with the version of the other nodes",
 		version, knows, reached)
 }
 
-// keepLevel raises the level of a group, as long as this binary knows a higher one.
+// maintainLevel raises the level of a group until it is the newest that this binary supports.
 func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -103,8 +106,9 @@ func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
 	}
 }
 
-// raise proposes the level that every member of the group knows, if that is more than the group has: learners too, which apply
-// what the voters apply. A member that is gone for good has to be removed before the level rises.
+// raiseLevel proposes the highest level that every member of the group supports, if it is higher than the group's.
+// Non-voters count, because they apply what the voters apply. A member that is lost for good has to be removed before
+// the level can rise.
 func (c *Cluster) raise(ctx context.Context, g ids.Group) {
 	var members []string
 	for _, m := range c.group(g).Members() {
@@ -119,29 +123,30 @@ func (c *Cluster) raise(ctx context.Context, g ids.Group) {
 	defer cancel()
 	_, err := c.group(g).Propose(ctx, command.AppendSetFeature(nil, c.now().UnixMilli(), command.SetFeature{Level: level}))
 	if err != nil {
-		c.log.Debug("feature_level_not_raised", slog.Int("group", int(g)), slog.Any("err", err))
+		c.log.Debug("feature_level_raise_failed", slog.Int("group", int(g)), slog.Any("err", err))
 		return
 	}
 	c.log.Info("feature_level_raised", slog.Int("group", int(g)), slog.Int("from", int(reached)), slog.Int("to", int(level)))
 }
 
-// common is the highest level that this binary and all of some nodes know. One that does not answer knows none.
+// common returns the highest level that this binary and all of the nodes support. A node that does not answer supports
+// none.
 func (l *levels) common(ctx context.Context, nodes []string) command.Level {
 	ctx, cancel := context.WithTimeout(ctx, levelTimeout)
 	defer cancel()
 	all := make([]command.Level, len(nodes))
-	var asked sync.WaitGroup
+	var requests sync.WaitGroup
 	for i, node := range nodes {
-		asked.Go(func() {
+		requests.Go(func() {
 			if level, err := l.Known(ctx, node); err == nil {
 				all[i] = level
 			}
 		})
 	}
-	asked.Wait()
+	requests.Wait()
 	level := command.LevelNewest
-	for _, known := range all {
-		level = min(level, known)
+	for _, supported := range all {
+		level = min(level, supported)
 	}
 	return level
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// PeriodsAt numbers the budget periods of a marketplace that contain an instant, in the marketplace's time zone. Days
-// count from 1970-01-01 of the local calendar, weeks begin on Monday, months are year*12 + month, so a later period always
-// has a larger number, whatever the clock change of the night.
+// PeriodsAt returns the numbers of the budget periods of a marketplace that contain an instant, in the marketplace's
+// time zone. Days count from 1970-01-01 of the local calendar, weeks start on Monday, months are year*12 + month. A
+// later period always has a larger number, also when clocks change at night.
 func PeriodsAt(marketplace uint16, at time.Time, zone *time.Location) command.Periods {
 	year, month, day := at.In(zone).Date()
 	days := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / (24 * 3600)

@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// keyed is what machines hand over to: only keys count here.
+// keyFeed receives what state machines publish, and stores only API keys.
 type keyed struct {
 	*shardtest.Feed
 	table *auth.Table
@@ -40,7 +40,7 @@ func (k keyed) Reset(g ids.Group, meta bool) {
 	k.table.Reset()
 }
 
-// doors is a fleet of this binary whose nodes judge keys.
+// keyNodes is a cluster whose nodes check API keys.
 type doors struct {
 	*fleet
 	tables [3]*auth.Table
@@ -95,26 +95,26 @@ func (d *doors) revoke(i, key int) {
 	}}))
 }
 
-// check is what a door of a node answers to a key now.
+// check returns the result of checking a key at a node now.
 func (d *doors) check(i, key int) apierr.Code {
 	var memo auth.Memo
 	return d.tables[i].Check([]byte("Bearer "+d.keys[key].String()), auth.Auction, time.Now(), &memo).Code
 }
 
-// look is how often until looks: a node may have been sure of its keys until just before.
+// checkInterval is how often waitFor checks; a node may accept a key that much longer.
 const look = 10 * time.Millisecond
 
-// until waits until a node answers a key so, and returns how long it took.
+// waitFor waits until the check of a key at a node has a result, and returns how long it took.
 func (d *doors) until(i, key int, want apierr.Code, most time.Duration) time.Duration {
 	d.Helper()
-	began := time.Now()
+	start := time.Now()
 	for d.check(i, key) != want {
-		if time.Since(began) > most {
+		if time.Since(start) > most {
 			d.Fatalf("node %d answers %v to key %d after %s, want %v", i, d.check(i, key), key, most, want)
 		}
 		time.Sleep(look)
 	}
-	return time.Since(began)
+	return time.Since(start)
 }
 
 func (d *doors) leader() int {
@@ -123,12 +123,13 @@ func (d *doors) leader() int {
 			return i
 		}
 	}
-	d.Fatal("nobody leads")
+	d.Fatal("no node leads")
 	return 0
 }
 
-// P22: a revoked key is refused on every node within a second; a node that is cut off, follower or leader, refuses every key
-// after 30 s at most, and judges them again, with what was revoked meanwhile, when it is back.
+// Promise P22, revocation: a revoked key is refused on every node within a second. A node that is cut off, follower or
+// leader, refuses every key after 30 s at most, and checks keys again, including what was revoked meanwhile, when it is
+// connected again.
 func TestRevokedKeys(t *testing.T) {
 	const second = time.Second
 	synctest.Test(t, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestRevokedKeys(t *testing.T) {
 				}
 			}
 			cut := time.Now()
-			time.Sleep(6 * second) // Another leader, if need be.
+			time.Sleep(6 * second) // Time to elect another leader, if necessary.
 			d.revoke(other, key)
 			d.until(other, key, apierr.InvalidAPIKey, second)
 			d.until(lost, key, apierr.ServiceUnavailable, cluster.KeysMax)
@@ -172,7 +173,7 @@ func TestRevokedKeys(t *testing.T) {
 			for range 60 {
 				time.Sleep(second)
 				if d.check(lost, key) != apierr.ServiceUnavailable || d.check(other, 3) != apierr.OK {
-					t.Fatalf("keys are judged by the wrong node: %v, %v", d.check(lost, key), d.check(other, 3))
+					t.Fatalf("the wrong node accepts keys: %v, %v", d.check(lost, key), d.check(other, 3))
 				}
 			}
 			d.c.Net.Heal()

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// smallDisks are three nodes on disks of 256 MiB with a reserve of 64, each with its clock and what it knows of the age of its copies.
+// smallDisks are three nodes on disks of 256 MiB with a reserve of 64 MiB, each with its clock and its replica ages.
 type smallDisks struct {
 	*raftstoretest.Cluster
 	topology ids.Topology
@@ -60,7 +60,7 @@ func newSmallDisks(t *testing.T) *smallDisks {
 	return d
 }
 
-// run begins to move the clocks of a node that was started.
+// run starts the clock of a node.
 func (d *smallDisks) run(i int) {
 	store, _ := d.Store(i)
 	d.clusters[i] = cluster.New(store, cluster.Options{
@@ -81,19 +81,19 @@ func (d *smallDisks) fill(free int64) {
 	}
 }
 
-// Where every node is below its reserve, auctions sell from copies that are fresh, also on a node that starts then; changes and events
-// are refused. When the disks are full, no copy is fresh any more, and all is well again with space.
+// When all nodes are below their reserve, auctions use fresh replicas, also on a node that starts then; changes and
+// events are refused. When the disks are full, no replica is fresh any more. With space, everything works again.
 func TestAllNodesBelowTheReserveStayFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSmallDisks(t)
-		serve := func(what string, want bool) {
+		ready := func(what string, want bool) {
 			t.Helper()
 			for i := range 3 {
 				var into auction.Groups
 				stale := d.fresh[i].Stale(time.Now(), &into)
 				_, lost := d.clusters[i].Leaderless()
 				if stale == want || lost == want || d.fresh[i].Fresh() != want {
-					t.Errorf("%s, node %d: stale %v, not ready %v, may open its doors %v", what, i, stale, lost, d.fresh[i].Fresh())
+					t.Errorf("%s, node %d: stale %v, not ready %v, may serve %v", what, i, stale, lost, d.fresh[i].Fresh())
 				}
 			}
 		}
@@ -107,40 +107,40 @@ func TestAllNodesBelowTheReserveStayFresh(t *testing.T) {
 			}
 		}
 		time.Sleep(5 * time.Second)
-		serve("with space", true)
+		ready("with space", true)
 
-		d.fill(60 << 20) // A little below the reserve.
+		d.fill(60 << 20) // Slightly below the reserve.
 		for range 10 {
 			time.Sleep(3 * time.Second)
-			serve("low", true)
+			ready("low", true)
 		}
 		refused("low")
-		for i := range 3 { // One of them leads: the others wait until nobody else stands.
+		for i := range 3 { // One of them leads; the others wait until no other node is a candidate.
 			d.end(i)
 			if !d.Start(i, d.Seeds(3)) {
 				t.Fatal("does not start")
 			}
 			d.run(i)
 			time.Sleep(20 * time.Second)
-			serve("restarted while all are low", true)
+			ready("restarted while all are low", true)
 		}
 
 		d.fill(4 << 20)
 		time.Sleep(20 * time.Second)
-		serve("full", false)
+		ready("full", false)
 		refused("full")
 
 		for _, disk := range d.disks {
 			disk.Fill(0)
 		}
 		time.Sleep(20 * time.Second)
-		serve("with space again", true)
+		ready("with space again", true)
 		if _, err := d.clusters[0].Propose(t.Context(), 1, command.AppendNoop(nil, time.Now().UnixMilli())); err != nil {
 			t.Errorf("with space again: a change: %v", err)
 		}
 		for i := range 3 {
 			if d.disks[i].Failures() != 0 {
-				t.Errorf("node %d: %d writes met a full disk", i, d.disks[i].Failures())
+				t.Errorf("node %d: %d writes failed because of a full disk", i, d.disks[i].Failures())
 			}
 			d.end(i)
 		}

@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Token says how far groups have to be to contain what somebody wrote: an index for each of them.
+// Token says which writes a replica must have applied: a log index for each group.
 type Token map[ids.Group]uint64
 
-// ErrToken is returned for text that is no token of this cluster.
-var ErrToken = errors.New("not a token")
+// ErrToken is returned for text that is not a token of this cluster.
+var ErrToken = errors.New("the text is not a token of this cluster")
 
-// Note raises the index of a group.
+// Raise raises the index of a group; a lower one has no effect.
 func (t Token) Note(g ids.Group, index uint64) { t[g] = max(t[g], index) }
 
-// String is the form in which clients carry a token about: it is opaque to them.
+// String returns the form that clients store and send back; it is opaque to them.
 func (t Token) String() string {
 	b := []byte{tokenVersion}
 	for g := range ids.Group(tokenGroupsMax) {
@@ -32,11 +32,11 @@ const (
 	tokenVersion   = 1
 	tokenGroupsMax = 257       // BOUND: the meta group and 256 data groups.
 	tokenTextMax   = 4_000     // BOUND: 257 groups of at most 11 bytes, in base64.
-	tokenIndexMax  = 1<<63 - 1 // BOUND: an index nobody reaches in the life of a cluster.
+	tokenIndexMax  = 1<<63 - 1 // BOUND: no cluster reaches this index.
 )
 
-// Parse reads a token whose groups the topology has. What it holds is no secret and no right: the worst that a made-up
-// one can do is to let its reader wait in vain.
+// Parse reads a token, and returns ErrToken unless the topology has its groups. A token is neither secret nor a right:
+// an invented one only makes its sender wait in vain.
 func (c *Cluster) Parse(text string) (Token, error) { return parseToken(c.Topology, text) }
 
 func parseToken(topology ids.Topology, text string) (Token, error) {

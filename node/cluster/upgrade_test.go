@@ -26,13 +26,13 @@ const (
 	oldLevel = command.LevelAttempts - 1
 )
 
-// fleet is a cluster whose nodes run binaries of different versions. The old one is this one, which says that it knows less
-// and must never meet more.
+// mixedCluster is a cluster whose nodes run binaries of different versions. The old binary is this one, restricted to
+// an older feature level: it fails the test when it receives a newer command.
 type fleet struct {
 	*testing.T
 	c     *raftstoretest.Cluster
 	nodes map[int]*member
-	last  byte // Of the attempts.
+	last  byte // Number of the last attempt.
 }
 
 type member struct {
@@ -66,14 +66,14 @@ type binary struct {
 	knows command.Level
 }
 
-// tooNew is what an older binary finds in the state.
+// tooNew is the error of an older binary that loads a newer state.
 type tooNew struct{ error }
 
 func (tooNew) NewerState() bool { return true }
 
 func (b *binary) Load(r raftstore.Reader) error {
 	if (shard.Books{R: r}).FeatureLevel() > b.knows {
-		return tooNew{errors.New("a level that this version does not know")}
+		return tooNew{errors.New("this version does not support the feature level")}
 	}
 	return b.StateMachine.Load(r)
 }
@@ -85,12 +85,13 @@ func (b *binary) Apply(batch raftstore.Batch, cmd []byte) []byte {
 		needs = max(needs, s.Level)
 	}
 	if needs > b.knows {
-		b.f.Errorf("a command of level %d reached a node that knows %d: it would have ended", needs, b.knows)
+		b.f.Errorf("a command of level %d reached a node that supports %d, which would have stopped", needs, b.knows)
 	}
 	return b.StateMachine.Apply(batch, cmd)
 }
 
-// newFleet prepares nodes by the levels that they know; the first founded of them found the cluster.
+// newMixedCluster prepares nodes with the levels that they support; the first of them, as many as founded, create the
+// cluster.
 func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
 	f := &fleet{T: t, c: raftstoretest.NewCluster(t, 1, len(knows)), nodes: map[int]*member{}}
 	for i, level := range knows {
@@ -115,7 +116,7 @@ func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
 	return f
 }
 
-// start starts a node with the binary that it has now; false: it does not start.
+// start starts a node with its current binary and reports whether it started.
 func (f *fleet) start(i, founded int) bool {
 	if !f.c.Start(i, f.c.Seeds(founded)) {
 		return false
@@ -154,14 +155,14 @@ func (f *fleet) stop(i int) {
 	f.c.Stop(i)
 }
 
-// kill ends a node without a word; its disk loses what was not synced, or not.
+// kill ends a node without a stop; writes that were not synced may be lost.
 func (f *fleet) kill(i int) {
 	f.c.Crash(i)
 	f.nodes[i].cluster.Close()
 	f.nodes[i].cluster = nil
 }
 
-// startAll starts the first nodes at once, as a cluster has to be founded.
+// startAll starts the first nodes at the same time, which creating a cluster needs.
 func (f *fleet) startAll(founded int) {
 	var all sync.WaitGroup
 	for i := range founded {
@@ -183,7 +184,7 @@ func (f *fleet) stopAll() {
 	f.c.Wait()
 }
 
-// level gives the cluster time, and compares the level of every node that runs.
+// level waits, and then compares the level of every running node.
 func (f *fleet) level(when string, want command.Level) {
 	f.Helper()
 	time.Sleep(20 * time.Second)
@@ -197,7 +198,7 @@ func (f *fleet) level(when string, want command.Level) {
 	}
 }
 
-// change proposes a change of the catalog at a node, as an attempt or not.
+// change proposes a change of the catalog at a node, with an attempt id or without.
 func (f *fleet) change(i int, attempted bool) error {
 	cmd := command.AppendDeleteCatalog(nil, time.Now().UnixMilli(), &command.DeleteCatalog{Marketplace: 1})
 	if attempted {
@@ -227,8 +228,9 @@ func (f *fleet) isMember(i int) bool {
 	return false
 }
 
-// A cluster of two new binaries and an old one stays on the old level, also while the old node is away, and rises when the last node
-// runs the new one: a rolling upgrade. An old binary cannot come back to it, neither on its own directory nor on an empty one.
+// A cluster of two new binaries and an old one stays on the old level, also while the old node is stopped, and rises
+// when the last node runs the new one: a rolling upgrade. An old binary cannot join it again, neither with its own
+// directory nor with an empty one.
 func TestRollingUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
@@ -263,7 +265,7 @@ func TestRollingUpgrade(t *testing.T) {
 		f.nodes[1].knows = oldLevel
 		if f.start(1, founded) {
 			t.Error("an old binary opens the directory of a new one")
-		} else if _, says := errors.AsType[tooNew](f.nodes[1].refused); !says {
+		} else if _, is := errors.AsType[tooNew](f.nodes[1].refused); !is {
 			t.Errorf("an old binary is refused with %v", f.nodes[1].refused)
 		}
 		f.nodes[1].knows = newLevel
@@ -273,8 +275,8 @@ func TestRollingUpgrade(t *testing.T) {
 		var joined sync.WaitGroup
 		joined.Go(func() { f.start(3, founded) })
 		time.Sleep(30 * time.Second)
-		const says = "it runs a version, which knows feature level"
-		if log := f.nodes[3].log.String(); f.isMember(3) || !strings.Contains(log, says) {
+		const reason = "it runs a version, which supports feature level"
+		if log := f.nodes[3].log.String(); f.isMember(3) || !strings.Contains(log, reason) {
 			t.Errorf("an old binary joins: member %t, log %q", f.isMember(3), log)
 		}
 		f.c.Crash(3)
@@ -289,14 +291,14 @@ func TestRollingUpgrade(t *testing.T) {
 	})
 }
 
-// As long as one node runs the old binary, the way back is open: nodes go to the new binary and back to the old one on their own
-// directories, the process of one is killed on the way in both directions, and every node takes commands in between.
+// While one node runs the old binary, a rollback is possible: nodes go to the new binary and back to the old one with
+// their own directories, one process is killed in both directions, and every node accepts commands in between.
 func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
 		f := newFleet(t, founded, oldLevel, oldLevel, oldLevel)
 		f.startAll(founded)
-		taken := func(when string) {
+		accepted := func(when string) {
 			t.Helper()
 			f.level(when, oldLevel)
 			for i := range founded {
@@ -305,7 +307,7 @@ func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
 				}
 			}
 		}
-		taken("only old binaries")
+		accepted("only old binaries")
 		for _, knows := range []command.Level{newLevel, oldLevel} {
 			for i := range founded - 1 {
 				f.stop(i)
@@ -313,24 +315,24 @@ func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
 				if !f.start(i, founded) {
 					t.Fatalf("node %d does not start with a binary of level %d: %v", i, knows, f.nodes[i].refused)
 				}
-				if i == 0 { // Killed with the binary it has just got.
+				if i == 0 { // Kill it with its new binary.
 					f.kill(i)
 					if err := f.change(founded-1, false); err != nil {
-						t.Errorf("while a node is dead: %v", err)
+						t.Errorf("while a node is stopped: %v", err)
 					}
 					if !f.start(i, founded) {
 						t.Fatalf("node %d does not start again with a binary of level %d: %v", i, knows, f.nodes[i].refused)
 					}
 				}
-				taken("on the way")
+				accepted("during the change")
 			}
 		}
 		f.stopAll()
 	})
 }
 
-// A node that is killed in the middle of an upgrade comes back with the new binary, and the level rises when it is there, not before,
-// also when the node that was killed led the group.
+// A node that is killed during an upgrade restarts with the new binary. The level rises when it runs again and not
+// before, also when the killed node led the group.
 func TestKilledInTheMiddleOfAnUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
@@ -358,7 +360,7 @@ func TestKilledInTheMiddleOfAnUpgrade(t *testing.T) {
 	})
 }
 
-// A learner applies what the voters apply, so the level waits for it too.
+// A non-voter applies what the voters apply, so the level waits for it, too.
 func TestTheLevelWaitsForLearners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 1

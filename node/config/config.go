@@ -1,20 +1,21 @@
-// Package config is what an operator can set: one struct, read from flags, the environment and a YAML file by one rule.
+// Package config holds the settings of a node: one struct, filled from flags, the environment and a YAML file.
 //
-// The rule. Every field of Config has one key, and the key gives the three names. A field's Go name is cut into words,
-// the words are joined with _ and written in lower case; a field of a section stands under the section's name.
+// One rule names all settings. Every field of Config has one key, and the key gives three names. The Go name of a field
+// is split into words, which are joined with _ in lower case; the key of a field in a section begins with the section.
 //
 //	field                    YAML key                  flag                       environment
 //	AuctionListen            auction_listen            --auction-listen           GAVEL_AUCTION_LISTEN
 //	Management.CORSOrigins   management.cors_origins   --management-cors-origins  GAVEL_MANAGEMENT_CORS_ORIGINS
 //
-// So a flag is the key with - for every . and _, and a variable is GAVEL_ and the key in capitals with _ for every dot.
-// In YAML the dot is nesting. A flag wins over the environment, the environment over the file, the file over the default.
+// A flag is the key with - for every . and _; a variable is GAVEL_ and the key in upper case with _ for every dot; in
+// YAML the dot is nesting. A flag overrides the environment, the environment the file, and the file the default.
 //
-// Values are written alike everywhere: sizes and durations carry their unit (10MiB, 5s; a bare number is refused with
-// the reason), lists are comma-separated in flags and variables and sequences in YAML. The environment cannot say
-// "absent": a variable that is set to nothing counts as not set.
+// Values are written in the same way everywhere: sizes and durations need a unit (10MiB, 5s; a bare number is refused
+// with an explanation), lists are comma-separated in flags and variables and sequences in YAML. A variable with an empty
+// value counts as not set, because many tools cannot unset a variable.
 //
-// A wrong configuration starts nothing. Load reports every fault at once, each with its place, its value and the limit.
+// A node with a wrong configuration does not start. Load reports all faults at once, each with its place, value and
+// limit.
 package config
 
 import (
@@ -25,31 +26,31 @@ import (
 	"time"
 )
 
-// Config is the effective configuration of a node. A value that Load returned without an error keeps every bound
-// written in the tags and every rule of Validate.
+// Config is the effective configuration of a node. A value that Load returned without an error is within every bound of
+// the tags and satisfies every rule of Validate.
 type Config struct {
 	Config  string `help:"YAML file to read settings from." placeholder:"FILE"`
-	DataDir string `help:"Directory of everything the node keeps; made when missing." placeholder:"DIR"`
+	DataDir string `help:"Directory of everything the node stores; created when missing." placeholder:"DIR"`
 
 	AuctionListen string `help:"Address of the auction listener: /v2/* and /healthz." placeholder:"HOST:PORT"`
 	ManageListen  string `help:"Address of the management listener: /public/v1/*, /v2/*, /metrics, /readyz." placeholder:"HOST:PORT"`
-	PeerListen    string `help:"Address other nodes of the cluster reach this one at." placeholder:"HOST:PORT"`
+	PeerListen    string `help:"Address of the peer listener, for the other nodes of the cluster." placeholder:"HOST:PORT"`
 
-	NodeID          string        `help:"Name of this node, unique in its cluster; kept for the node's life." placeholder:"NAME"`
-	Join            []string      `help:"Peer addresses of the cluster, the same list on every node, this one included or not; dns:NAME:PORT is every address that NAME has." placeholder:"HOST:PORT,…"`
-	BootstrapExpect int           `help:"How many nodes found a new cluster together, when no member of one can be asked. With join, 1 never founds and only joins." placeholder:"N" min:"1" max:"5"`
-	PeerAdvertise   string        `help:"Address that peers dial, when it is not the one of peer_listen." placeholder:"HOST:PORT"`
-	PeerCertificate string        `help:"Certificate of this node, PEM; its DNS names hold the node id. Goes with peer_key and peer_authority; the peer port opens with them." placeholder:"FILE"`
+	NodeID          string        `help:"Name of this node, unique in its cluster; it never changes." placeholder:"NAME"`
+	Join            []string      `help:"Peer addresses of the cluster, the same list on every node, with or without this one; dns:NAME:PORT stands for every address of NAME." placeholder:"HOST:PORT,…"`
+	BootstrapExpect int           `help:"Number of nodes that create a new cluster together, when none of them belongs to one. With join, 1 means: only join an existing cluster." placeholder:"N" min:"1" max:"5"`
+	PeerAdvertise   string        `help:"Address at which peers connect to this node, when it differs from peer_listen." placeholder:"HOST:PORT"`
+	PeerCertificate string        `help:"Certificate of this node, PEM; its DNS names contain the node id. Needs peer_key and peer_authority; without the three the peer listener stays closed." placeholder:"FILE"`
 	PeerKey         string        `help:"Private key of peer_certificate, PEM." placeholder:"FILE"`
-	PeerAuthority   string        `help:"Certificate of the authority that signs the nodes of this cluster and nothing else, PEM." placeholder:"FILE"`
-	PeerInsecure    bool          `help:"Speak plain TCP to peers; refused unless every peer address is loopback."`
-	Learner         bool          `help:"Join without a vote and stay so: the node answers auctions and takes events, and no commit waits for it."`
-	Staleness       time.Duration `help:"Campaigns stop to win on a node that has not heard for so long what their budgets are." placeholder:"DURATION" min:"1s" max:"1m"`
-	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: as the cluster has, or its founder's number of CPUs says (1 up to 4, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
+	PeerAuthority   string        `help:"Certificate of the authority that signs only the nodes of this cluster, PEM." placeholder:"FILE"`
+	PeerInsecure    bool          `help:"Use plain TCP between peers; refused unless every peer address is loopback."`
+	Learner         bool          `help:"Join as a permanent non-voter: the node answers auctions and accepts events, and no commit waits for it."`
+	Staleness       time.Duration `help:"Maximum replica age: campaigns whose group is older on this node lose auctions as stale." placeholder:"DURATION" min:"1s" max:"1m"`
+	Groups          int           `help:"Data groups of a new cluster, fixed at its first start; 0: those of the cluster that is joined, or by the CPUs of the node that creates it (1 group up to 4 CPUs, 4 up to 16, then 8)." placeholder:"N" min:"0" max:"256"`
 
-	KeysFile               string `help:"First start of a cluster: write its first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
-	BootstrapAuctionKey    Secret `help:"First start of a cluster: use this auction key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
-	BootstrapManagementKey Secret `help:"First start of a cluster: use this management key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
+	KeysFile               string `help:"First start of a cluster: write the first keys to this file (JSON, mode 0600) instead of printing them." placeholder:"FILE"`
+	BootstrapAuctionKey    Secret `help:"First start of a cluster: use this auction key. Prefer the variable: the process list shows flags." placeholder:"KEY"`
+	BootstrapManagementKey Secret `help:"First start of a cluster: use this management key. Prefer the variable: the process list shows flags." placeholder:"KEY"`
 
 	Server     Server
 	Auction    Auction
@@ -71,143 +72,145 @@ type Config struct {
 	Log        Log
 }
 
-// Server says how the world outside sees this node.
+// Server describes how clients reach this node.
 type Server struct {
-	PublicURL      string   `help:"Base URL that answers, uploads and documents link to, without a slash at the end; empty: the management listener's." placeholder:"URL"`
-	TrustedProxies []string `help:"Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed." placeholder:"CIDR,…"`
+	PublicURL      string   `help:"Base URL of links in answers, uploads and documents, without a slash at the end; empty: the management listener's." placeholder:"URL"`
+	TrustedProxies []string `help:"Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted." placeholder:"CIDR,…"`
 }
 
-// Auction belongs to the auction listener alone.
+// Auction holds the settings of the auction listener.
 type Auction struct {
 	FastPath       bool `help:"Read requests of the usual form with the listener's own parser; false: the HTTP library reads every request, with the same answers and more CPU for each."`
-	ConnectionsMax int  `help:"Connections of the auction listener at the same time; 0: by the limits of open files and memory. At the bound, connections without a key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
+	ConnectionsMax int  `help:"Maximum number of open connections of the auction listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
 }
 
-// Peer belongs to the peer port alone.
+// Peer holds the settings of the peer listener.
 type Peer struct {
-	ConnectionsMax int `help:"Connections of the peer port at the same time; 0: by the limit of open files; at least 64. The node opens about as many itself." placeholder:"N" min:"0" max:"1000000"`
+	ConnectionsMax int `help:"Maximum number of open connections of the peer listener; 0: derived from the limit of open files; at least 64. The node opens about as many to its peers." placeholder:"N" min:"0" max:"1000000"`
 }
 
-// Memory bounds what the process uses.
+// Memory bounds the memory of the process.
 type Memory struct {
-	Limit Bytes `help:"Memory that the process should stay under; the limit of the Go runtime and the budgets of requests follow from it. 0: the limit of the control group, else three quarters of the machine's memory; at least 256MiB. GOMEMLIMIT, when set, is kept." placeholder:"SIZE" min:"0B" max:"1024GiB"`
+	Limit Bytes `help:"Memory that the process should not exceed; the limit of the Go runtime and the budgets of requests are derived from it. 0: the limit of the control group, else three quarters of the machine's memory; at least 256MiB. GOMEMLIMIT, when set, takes precedence for the runtime." placeholder:"SIZE" min:"0B" max:"1024GiB"`
 }
 
-// Management belongs to the management listener alone.
+// Management holds the settings of the management listener.
 type Management struct {
-	CORSOrigins    []string `help:"Origins that may call /public/v1 from a browser; management keys do not belong there, so none by default." placeholder:"ORIGIN,…"`
-	ConnectionsMax int      `help:"Connections of the management listener at the same time; 0: by the limits of open files and memory. At the bound, connections without a key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
-	AgencyAreas    []string `help:"Further names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
+	CORSOrigins    []string `help:"Origins that may call /public/v1 from a browser; none by default, because management keys do not belong into browsers." placeholder:"ORIGIN,…"`
+	ConnectionsMax int      `help:"Maximum number of open connections of the management listener; 0: derived from the limits of open files and memory. At the limit, connections without a valid key are closed first, then idle ones." placeholder:"N" min:"0" max:"1000000"`
+	AgencyAreas    []string `help:"Additional names under which the campaigns of agencies are served, beside agency and toppie: /public/v1/NAME/campaigns." placeholder:"NAME,…"`
 }
 
-// CORS is for the parts of the interface that browsers call by design: /v2 and the vendor dialog.
+// CORS holds the settings of the parts of the interface that browsers call by design: /v2 and the vendor dialog.
 type CORS struct {
 	Origins []string `help:"Origins that may call /v2 and the vendors' dialog from a browser; * is every origin." placeholder:"ORIGIN,…"`
 }
 
-// Ratelimit holds requests per fixed window, per client address and key, counted by each node alone. Zero: no limit.
+// Ratelimit holds the numbers of requests per fixed window, client address and key. Each node counts by itself. Zero
+// means no limit.
 type Ratelimit struct {
 	Management int `help:"Management requests per client and key in 2 s; 0: no limit." placeholder:"N" min:"0" max:"1000000"`
 	Catalog    int `help:"Catalog requests per client and key in 1 s; 0: no limit." placeholder:"N" min:"0" max:"1000000"`
 }
 
-// Limits bounds what one request may bring.
+// Limits bounds the size of a request.
 type Limits struct {
-	AuctionBody    Bytes `help:"Largest body of an auction request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
-	EventBody      Bytes `help:"Largest body of an event request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
-	ManagementBody Bytes `help:"Largest body of a management request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
-	RequestHead    Bytes `help:"Largest request line and headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
+	AuctionBody    Bytes `help:"Maximum size of the body of an auction request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	EventBody      Bytes `help:"Maximum size of the body of an event request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	ManagementBody Bytes `help:"Maximum size of the body of a management request." placeholder:"SIZE" min:"64KiB" max:"64MiB"`
+	RequestHead    Bytes `help:"Maximum size of the request line and the headers together." placeholder:"SIZE" min:"4KiB" max:"64KiB"`
 }
 
-// Quotas bounds what one marketplace, or one vendor of it, can store. The node that takes a request decides by its own, so
-// they are the same on all nodes of a cluster.
+// Quotas bounds what a marketplace, or a vendor of it, can store. The node that receives a request checks its own
+// setting, so the settings must be the same on all nodes of a cluster.
 //
-// BOUND: the defaults are beyond any shop that was met, and keep one tenant from the memory of the others: ten million bids
-// take about 0.8 GB on every node.
+// BOUND: the defaults are larger than any known shop needs, and keep one tenant from using the memory of the others:
+// ten million bids take about 0.8 GB on every node.
 type Quotas struct {
-	Campaigns       int   `help:"Campaigns of a marketplace that are not terminated; 0: no limit. The same on all nodes, as all of quotas." placeholder:"N" min:"0" max:"100000000"`
-	VendorCampaigns int   `help:"Campaigns of a vendor that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
-	Bids            int   `help:"Bids of a marketplace, of campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
-	VendorBids      int   `help:"Bids of a vendor, of campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
-	Products        int   `help:"Products in the catalog of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
-	Assets          int   `help:"Assets of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
-	AssetBytes      Bytes `help:"Bytes of the uploaded files of a marketplace's assets; 0: no limit. The last file may go beyond it." placeholder:"SIZE" min:"0B" max:"1048576GiB"`
-	Segments        int   `help:"Audience segments of a marketplace; lists count all of them." placeholder:"N" min:"1" max:"100000"`
-	Webhooks        int   `help:"Webhooks of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"10000"`
-	Keys            int   `help:"Active API keys of each kind of a marketplace." placeholder:"N" min:"2" max:"1000"`
+	Campaigns       int   `help:"Maximum number of campaigns of a marketplace that are not terminated; 0: no limit. Like all quotas, the same on all nodes." placeholder:"N" min:"0" max:"100000000"`
+	VendorCampaigns int   `help:"Maximum number of campaigns of a vendor that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
+	Bids            int   `help:"Maximum number of bids of a marketplace, in campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	VendorBids      int   `help:"Maximum number of bids of a vendor, in campaigns that are not terminated; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	Products        int   `help:"Maximum number of products in the catalog of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"1000000000"`
+	Assets          int   `help:"Maximum number of assets of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"100000000"`
+	AssetBytes      Bytes `help:"Maximum total size of the uploaded files of a marketplace's assets; 0: no limit. The last file may exceed it." placeholder:"SIZE" min:"0B" max:"1048576GiB"`
+	Segments        int   `help:"Maximum number of audience segments of a marketplace." placeholder:"N" min:"1" max:"100000"`
+	Webhooks        int   `help:"Maximum number of webhooks of a marketplace; 0: no limit." placeholder:"N" min:"0" max:"10000"`
+	Keys            int   `help:"Maximum number of active API keys of a marketplace, of each kind." placeholder:"N" min:"2" max:"1000"`
 }
 
-// Explain says how much is kept of what became of the bids in live auctions.
+// Explain sets how many live auctions are explained and recorded.
 type Explain struct {
-	Sample int `help:"Keep the bids of one auction request in so many, explained, for /public/v1/auctions/recent, and record the request for forecasts; 0: of none." placeholder:"N" min:"0" max:"1000000000"`
+	Sample int `help:"Of N auction requests keep one: its explanation for /public/v1/auctions/recent, and its body for forecasts; 0: none." placeholder:"N" min:"0" max:"1000000000"`
 }
 
-// Background bounds reports, explanations and forecasts, which run beside auctions. Each node counts alone.
+// Background bounds reports, explanations and forecasts, which run beside auctions. Each node counts by itself.
 type Background struct {
-	PerMarketplace int           `help:"Reports, explanations and forecasts of a marketplace that run at a time; others wait." placeholder:"N" min:"1" max:"64"`
-	PerNode        int           `help:"Reports, explanations and forecasts of all marketplaces that run at a time." placeholder:"N" min:"1" max:"64"`
-	CPUPerMinute   time.Duration `help:"CPU time that the reports, explanations and forecasts of a marketplace may take in a minute." placeholder:"DURATION" min:"100ms" max:"1h"`
+	PerMarketplace int           `help:"Maximum number of reports, explanations and forecasts of a marketplace that run at the same time; others wait." placeholder:"N" min:"1" max:"64"`
+	PerNode        int           `help:"Maximum number of reports, explanations and forecasts of all marketplaces that run at the same time." placeholder:"N" min:"1" max:"64"`
+	CPUPerMinute   time.Duration `help:"CPU time per minute for the reports, explanations and forecasts of a marketplace." placeholder:"DURATION" min:"100ms" max:"1h"`
 }
 
-// Blob says where uploaded files are kept: in a directory of this machine, with copies on a majority of the nodes of a cluster,
-// or in a bucket of an S3 service.
+// Blob says where uploaded files are stored: in a directory of this machine, with copies on a majority of the nodes of
+// a cluster, or in a bucket of an S3 service.
 type Blob struct {
-	Driver    string `help:"Where uploaded files are kept: local (a directory) or s3 (a bucket)." placeholder:"DRIVER" oneof:"local,s3"`
-	Dir       string `help:"Local: the directory; empty: blobs in the data directory." placeholder:"DIR"`
-	PublicURL string `help:"Base URL at which assets are served, best of a site without cookies; empty: that of server.public_url." placeholder:"URL"`
+	Driver    string `help:"Where uploaded files are stored: local (a directory) or s3 (a bucket)." placeholder:"DRIVER" oneof:"local,s3"`
+	Dir       string `help:"Local: the directory; empty: the directory blobs below data_dir." placeholder:"DIR"`
+	PublicURL string `help:"Base URL of assets, preferably of a site without cookies; empty: server.public_url." placeholder:"URL"`
 	Endpoint  string `help:"S3: host and port of the service." placeholder:"HOST[:PORT]"`
 	Region    string `help:"S3: region of the bucket." placeholder:"NAME"`
 	Bucket    string `help:"S3: the bucket; it may stay private." placeholder:"NAME"`
-	Prefix    string `help:"S3: text before the name of every object, such as gavel/." placeholder:"TEXT"`
+	Prefix    string `help:"S3: prefix of the name of every object, such as gavel/." placeholder:"TEXT"`
 	AccessKey Secret `help:"S3: access key." placeholder:"KEY"`
-	SecretKey Secret `help:"S3: secret key. Prefer the variable: flags show in the process list." placeholder:"KEY"`
+	SecretKey Secret `help:"S3: secret key. Prefer the variable: the process list shows flags." placeholder:"KEY"`
 	Insecure  bool   `help:"S3: plain HTTP, for a service on the same machine."`
 }
 
-// Offsite connects ad networks.
+// Offsite holds the connectors of ad networks.
 type Offsite struct {
-	Connectors      []string `help:"Ad networks, each NETWORK=URL of the connector that jobs are handed to, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
-	ConnectorSecret Secret   `help:"Signs what is sent to connectors, as webhooks are signed." placeholder:"TEXT"`
+	Connectors      []string `help:"Ad networks, each as NETWORK=URL of the connector that receives its jobs, or NETWORK=sandbox for the built-in one; networks: google_ads, meta, tiktok_ads, snapchat_ads." placeholder:"NETWORK=URL,…"`
+	ConnectorSecret Secret   `help:"Secret that signs requests to connectors, in the way webhooks are signed." placeholder:"TEXT"`
 }
 
-// Webhooks belongs to the notifications that the node sends.
+// Webhooks holds the settings of notifications.
 type Webhooks struct {
-	Development bool `help:"Also take webhooks and connectors with http to loopback addresses. Never in production."`
+	Development bool `help:"Also accept webhooks and connectors with http URLs of loopback addresses. Not for production."`
 }
 
-// SMTP is the mail server through which invitations are sent, by the leader. Without one, nothing is sent.
+// SMTP is the mail server through which the leader sends invitations. Without one, no mail is sent.
 type SMTP struct {
-	Server   string `help:"Mail server for invitations; empty: no mail is sent, and their links have to be passed on. The same on all nodes." placeholder:"HOST:PORT"`
-	From     string `help:"Sender of mails." placeholder:"ADDRESS"`
-	Username string `help:"Name at the mail server; empty: no authentication." placeholder:"NAME"`
-	Password Secret `help:"Password at the mail server. Prefer the variable: flags show in the process list." placeholder:"TEXT"`
-	TLS      string `help:"starttls, tls (from the first byte, mostly port 465), or none (for a server on the same machine)." placeholder:"HOW" oneof:"starttls,tls,none"`
+	Server   string `help:"Mail server for invitations; empty: no mail is sent, and an administrator passes their links on. The same on all nodes." placeholder:"HOST:PORT"`
+	From     string `help:"Sender address of mails." placeholder:"ADDRESS"`
+	Username string `help:"User name at the mail server; empty: no authentication." placeholder:"NAME"`
+	Password Secret `help:"Password at the mail server. Prefer the variable: the process list shows flags." placeholder:"TEXT"`
+	TLS      string `help:"Encryption: starttls, tls (from the first byte, usually port 465), or none (for a server on the same machine)." placeholder:"HOW" oneof:"starttls,tls,none"`
 }
 
-// Raft tunes replication. The defaults carry a production node; tests shorten them.
+// Raft tunes the replication. The defaults suit a production node; tests use shorter values.
 type Raft struct {
-	SnapshotInterval  time.Duration `help:"How often a group looks whether it should take a snapshot." placeholder:"DURATION" min:"1s" max:"24h"`
-	SnapshotThreshold int           `help:"Log entries of a group between two snapshots." placeholder:"N" min:"8" max:"100000000"`
-	TrailingLogs      int           `help:"Log entries kept behind a snapshot for slow followers; at least twice the snapshot threshold." placeholder:"N" min:"16" max:"1000000000"`
-	// A name with an initialism in the plural would be cut in the wrong place.
-	RpcsInFlight int `help:"Calls with log entries on their way to one follower. An emergency setting: 1 switches pipelining off, for a follower that stays behind although it hears its leader; it makes commits slower. Set on the nodes that lead." placeholder:"N" min:"1" max:"2"`
+	SnapshotInterval  time.Duration `help:"How often a group checks whether a snapshot is due." placeholder:"DURATION" min:"1s" max:"24h"`
+	SnapshotThreshold int           `help:"Number of log entries of a group between two snapshots." placeholder:"N" min:"8" max:"100000000"`
+	TrailingLogs      int           `help:"Number of log entries kept after a snapshot for slow followers; at least twice snapshot_threshold." placeholder:"N" min:"16" max:"1000000000"`
+	// The rule that splits names into words would split RPCsInFlight in the wrong place.
+	RpcsInFlight int `help:"Number of AppendEntries calls in flight to one follower. For emergencies: 1 turns pipelining off, for a follower that stays behind although its leader reaches it; commits become slower. It takes effect on leaders." placeholder:"N" min:"1" max:"2"`
 
-	Watchdog time.Duration `help:"A write to disk that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
+	Watchdog time.Duration `help:"A disk write that takes longer ends the process, so that another node can lead." placeholder:"DURATION" min:"1s" max:"10m"`
 }
 
-// Disk keeps the node away from a full disk, which no database survives in good order.
+// Disk keeps the node from filling its disk, because a database cannot work on a full one.
 type Disk struct {
-	Reserve Bytes `help:"Free space below which the node takes no events and no changes, while auctions go on; 0: a twentieth of the disk, at least 1 GiB and twice the newest snapshot." placeholder:"SIZE" min:"0B" max:"1024GiB"`
-	Ballast Bytes `help:"Size of a file that is given up when the disk is nearly full, so that the node can still write what it has; at most half of the reserve is used; 0: none." placeholder:"SIZE" min:"0B" max:"16GiB"`
+	Reserve Bytes `help:"Free space below which the node refuses events and changes, while auctions continue; 0: a twentieth of the disk, at least 1 GiB and twice the newest snapshot." placeholder:"SIZE" min:"0B" max:"1024GiB"`
+	Ballast Bytes `help:"Size of a file that is deleted when the disk is nearly full, so that the node can finish its writes; at most half of the reserve is used; 0: no file." placeholder:"SIZE" min:"0B" max:"16GiB"`
 }
 
-// Log says what the process tells on standard error.
+// Log says what the process writes to standard error.
 type Log struct {
-	Level  string `help:"Least severe lines to write: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
-	Format string `help:"text, json, or auto: text on a terminal, else json." placeholder:"FORMAT" oneof:"auto,text,json"`
+	Level  string `help:"Lowest level that is logged: debug, info, warn or error." placeholder:"LEVEL" oneof:"debug,info,warn,error"`
+	Format string `help:"Format of the log: text, json, or auto (text on a terminal, else json)." placeholder:"FORMAT" oneof:"auto,text,json"`
 }
 
-// Default returns the configuration of a node that nobody configured: one node, loopback only, data beside the caller.
+// Default returns the configuration of a node without any setting: one node that listens on loopback only, with its
+// data in a directory below the current one.
 func Default() Config {
 	return Config{
 		DataDir:         "./gavel-data",
@@ -216,7 +219,7 @@ func Default() Config {
 		PeerListen:      "127.0.0.1:7400",
 		NodeID:          "n1",
 		BootstrapExpect: 1,
-		Staleness:       3 * time.Second, // Longer than a failover mostly takes: a shorter one blanks campaigns during each.
+		Staleness:       3 * time.Second, // Longer than most failovers: a shorter one would exclude campaigns during each.
 		Auction:         Auction{FastPath: true},
 		CORS:            CORS{Origins: []string{"*"}},
 		Ratelimit:       Ratelimit{Management: 45, Catalog: 10},
@@ -231,7 +234,7 @@ func Default() Config {
 			Assets: 1_000_000, AssetBytes: 1024 * GiB, Segments: 10_000, Webhooks: 100, Keys: 20,
 		},
 		Explain: Explain{Sample: 1_000},
-		// A marketplace takes a quarter of one CPU at most; four requests hold what they gather in some hundred MB.
+		// A marketplace uses a quarter of one CPU at most; the results of four requests take some hundred MB of memory.
 		Background: Background{PerMarketplace: 2, PerNode: 4, CPUPerMinute: 15 * time.Second},
 		Blob:       Blob{Driver: "local", Region: "us-east-1"},
 		SMTP:       SMTP{TLS: "starttls"},
@@ -240,7 +243,7 @@ func Default() Config {
 			SnapshotThreshold: 50_000,
 			TrailingLogs:      120_000,
 			RpcsInFlight:      2,
-			// A stall of 5 s and an election stay inside the 10 s in which writes must come back after a failure.
+			// A stall of 5 s and an election fit into the 10 s within which writes must succeed again after a failure.
 			Watchdog: 5 * time.Second,
 		},
 		Disk: Disk{Ballast: 64 * MiB},
@@ -248,7 +251,7 @@ func Default() Config {
 	}
 }
 
-// BlobDir is the directory of uploaded files with the local driver.
+// BlobDir returns the directory of uploaded files with the local driver.
 func (c Config) BlobDir() string {
 	if c.Blob.Dir != "" {
 		return c.Blob.Dir
@@ -256,13 +259,13 @@ func (c Config) BlobDir() string {
 	return filepath.Join(c.DataDir, "blobs")
 }
 
-// Connector is where the jobs of an ad network go.
+// Connector is the URL that receives the jobs of an ad network.
 type Connector struct{ Network, URL string }
 
-// Sandbox as the URL of a connector is the built-in network.
+// Sandbox is the URL that stands for the built-in connector.
 const Sandbox = "sandbox"
 
-// List reads the connectors. REQUIRES: a validated configuration; texts that are none are left out.
+// List returns the connectors. REQUIRES: a validated configuration; texts without = are left out.
 func (o Offsite) List() []Connector {
 	var all []Connector
 	for _, text := range o.Connectors {
@@ -273,8 +276,8 @@ func (o Offsite) List() []Connector {
 	return all
 }
 
-// DataGroups is the number of data groups of a new cluster on a machine with this many CPUs. More groups apply in
-// parallel and fail apart; on few cores they only cost, because throughput comes from batching.
+// DataGroups returns the number of data groups of a new cluster on a machine with this many CPUs. More groups apply
+// commands in parallel and fail independently; on few CPUs they only cost, because throughput comes from batching.
 func (c Config) DataGroups(cpus int) int {
 	switch {
 	case c.Groups > 0:
@@ -288,13 +291,13 @@ func (c Config) DataGroups(cpus int) int {
 	}
 }
 
-// PeerTLS reports whether peers speak TLS: the three files are given.
+// PeerTLS reports whether peers use TLS, which is when the certificate files are set.
 func (c Config) PeerTLS() bool { return c.PeerCertificate != "" }
 
-// Clustered reports whether this node speaks to peers at all. One that does not keeps its peer port closed.
+// Clustered reports whether this node communicates with peers. If not, its peer listener stays closed.
 func (c Config) Clustered() bool { return c.PeerTLS() || c.PeerInsecure }
 
-// Founders is how many empty nodes found a cluster together; 0: this node only joins one.
+// Founders returns how many nodes with an empty data directory create a cluster together; 0: this node only joins one.
 func (c Config) Founders() int {
 	if len(c.Join) > 0 && c.BootstrapExpect == 1 {
 		return 0
@@ -302,8 +305,8 @@ func (c Config) Founders() int {
 	return c.BootstrapExpect
 }
 
-// PublicURL is the base URL to link to: the configured one, else the management listener's, whose bound address is
-// given because a configured port may be 0. A listener on all addresses is linked to as localhost.
+// PublicURL returns the base URL of links: the configured one, otherwise that of the management listener. The caller
+// passes the bound address because the configured port may be 0. A listener on all addresses becomes localhost.
 func (c Config) PublicURL(manageAddr string) string {
 	if c.Server.PublicURL != "" {
 		return c.Server.PublicURL
@@ -311,7 +314,7 @@ func (c Config) PublicURL(manageAddr string) string {
 	return LocalURL(manageAddr)
 }
 
-// LocalURL is the http URL at which a listener of this machine can be reached.
+// LocalURL returns the http URL at which a listener of this machine can be reached.
 func LocalURL(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -323,8 +326,8 @@ func LocalURL(listen string) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// Proxies is TrustedProxies as prefixes; a bare address is a prefix of one.
-// REQUIRES: a validated configuration; texts that are neither are left out.
+// Proxies returns TrustedProxies as prefixes; a single address becomes a prefix of one address. REQUIRES: a validated
+// configuration; texts that are neither an address nor a range are left out.
 func (s Server) Proxies() []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range s.TrustedProxies {

@@ -30,7 +30,7 @@ func file(t *testing.T, text string) string {
 }
 
 func TestOneRuleNamesEverything(t *testing.T) {
-	// The names that documents and automation rely on.
+	// Documents and automation rely on these names.
 	contract := map[string]string{
 		"data_dir": "--data-dir GAVEL_DATA_DIR", "auction_listen": "--auction-listen GAVEL_AUCTION_LISTEN",
 		"manage_listen": "--manage-listen GAVEL_MANAGE_LISTEN", "peer_listen": "--peer-listen GAVEL_PEER_LISTEN",
@@ -60,14 +60,14 @@ func TestOneRuleNamesEverything(t *testing.T) {
 		}
 		seen[s.Env] = s.Key
 		if s.Help == "" || !strings.HasSuffix(s.Help, ".") {
-			t.Errorf("%s: help %q is no sentence", s.Key, s.Help)
+			t.Errorf("%s: help %q is not a sentence", s.Key, s.Help)
 		}
 		if s.Placeholder == "" && !s.Bool {
 			t.Errorf("%s: no placeholder", s.Key)
 		}
 	}
 	for key := range contract {
-		t.Errorf("%s is no setting", key)
+		t.Errorf("%s is not a setting", key)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestFlagWinsOverEnvironmentOverFileOverDefault(t *testing.T) {
 		{"limits.event_body", l.Limits.EventBody, 2 * MiB, "flag --limits-event-body"},
 		{"raft.watchdog", l.Raft.Watchdog, 90 * time.Second, "flag --raft-watchdog"},
 		{"peer_insecure", l.PeerInsecure, true, "flag --peer-insecure"},
-		{"log.level", l.Log.Level, "info", "default"}, // Set to nothing is not set.
+		{"log.level", l.Log.Level, "info", "default"}, // An empty variable counts as not set.
 		{"ratelimit.management", l.Ratelimit.Management, 45, "default"},
 	} {
 		if !reflect.DeepEqual(c.got, c.want) {
@@ -103,7 +103,7 @@ func TestFlagWinsOverEnvironmentOverFileOverDefault(t *testing.T) {
 	}
 }
 
-// TestEveryFaultAtOnce compares the whole answer to a file full of mistakes with the golden text.
+// TestEveryFaultAtOnce compares all faults of a file full of mistakes with the golden text.
 func TestEveryFaultAtOnce(t *testing.T) {
 	_, err := load([]string{"GAVEL_CONFIG=testdata/wrong.yaml", "GAVEL_NODE_ID=n/1", "GAVEL_BOOTSTRAP_EXPECT=0"},
 		map[string]string{"raft-snapshot-interval": "10", "limits-request-head": "1MiB"})
@@ -133,7 +133,7 @@ func TestBrokenFiles(t *testing.T) {
 		{"groups:\n", ""},
 		{"just words\n", "expected keys and values here"},
 		{"- a\n- b\n", "expected keys and values here"},
-		{"groups: 1\n---\ngroups: 2\n", "a second document"},
+		{"groups: 1\n---\ngroups: 2\n", "a second YAML document"},
 		{"groups: [1\n", ":1:9: "},
 		{"groups: &a 1\n", "a plain value is expected here"},
 		{"\"groups\": \"3\"\n", ""},
@@ -147,11 +147,11 @@ func TestBrokenFiles(t *testing.T) {
 		}
 	}
 	if _, err := load(nil, map[string]string{"config": "testdata/none.yaml"}); err == nil || !strings.Contains(err.Error(), "testdata/none.yaml") {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 }
 
-// secure adds the three files of peers to flags.
+// secure adds the three certificate files of peers to flags.
 func secure(flags map[string]string) map[string]string {
 	all := map[string]string{"peer-certificate": "node.pem", "peer-key": "node.key", "peer-authority": "ca.pem"}
 	maps.Copy(all, flags)
@@ -161,7 +161,7 @@ func secure(flags map[string]string) map[string]string {
 func TestRulesBetweenSettings(t *testing.T) {
 	for _, c := range []struct {
 		flags map[string]string
-		key   string // Of the one fault; empty: none.
+		key   string // The setting of the only fault; empty: no fault.
 	}{
 		{map[string]string{"peer-insecure": "true"}, ""},
 		{map[string]string{"peer-insecure": "true", "peer-listen": "localhost:1", "join": "[::1]:2,127.9.9.9:3"}, ""},
@@ -230,7 +230,7 @@ func TestStrangeVariablesAreNotedAndNoFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"the variable GAVEL_AUCTION_LITSEN names no setting; did you mean GAVEL_AUCTION_LISTEN?"}
+	want := []string{"the variable GAVEL_AUCTION_LITSEN is not a setting; did you mean GAVEL_AUCTION_LISTEN?"}
 	if !slices.Equal(l.Notes, want) {
 		t.Errorf("notes %q, want %q", l.Notes, want)
 	}
@@ -258,7 +258,7 @@ func TestPrintedYAMLReadsBackTheSame(t *testing.T) {
 		t.Fatalf("%v\n%s", err, printed.String())
 	}
 	again.Config.Config = ""
-	normalize := func(c *Config) { // An empty list in the file is no list.
+	normalize := func(c *Config) { // An empty list in the file is a nil list.
 		for _, l := range []*[]string{&c.Server.TrustedProxies, &c.Management.CORSOrigins, &c.Offsite.Connectors} {
 			if len(*l) == 0 {
 				*l = nil
@@ -295,7 +295,7 @@ func TestSourcesNameEveryKeyAndNoSecret(t *testing.T) {
 		}
 	}
 	if len(lines) != len(Settings())+1 {
-		t.Errorf("%d lines, want one a key and a title", len(lines))
+		t.Errorf("%d lines, want one per key and a title", len(lines))
 	}
 	if strings.Contains(printed.String(), "hunter2") {
 		t.Error("a secret was printed")
@@ -319,11 +319,11 @@ func TestDefaultsKeepTheirOwnLaw(t *testing.T) {
 
 func TestShippedFilesLoad(t *testing.T) {
 	files, err := filepath.Glob("../../configs/*.yaml")
-	below, wrong := filepath.Glob("../../configs/*/*.yaml")
-	if err != nil || wrong != nil || len(files) == 0 || len(below) == 0 {
+	nested, wrong := filepath.Glob("../../configs/*/*.yaml")
+	if err != nil || wrong != nil || len(files) == 0 || len(nested) == 0 {
 		t.Fatalf("no files: %v %v", err, wrong)
 	}
-	files = append(files, below...)
+	files = append(files, nested...)
 	for _, name := range files {
 		l, err := load(nil, map[string]string{"config": name})
 		if err != nil {
@@ -381,7 +381,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// FuzzFile: no file makes the reader fail otherwise than by faults with a place.
+// FuzzFile: the reader returns faults with a place for every malformed file, and does not panic.
 func FuzzFile(f *testing.F) {
 	wrong, err := os.ReadFile("testdata/wrong.yaml")
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Fault is one thing wrong with a configuration.
+// Fault is one mistake in a configuration.
 type Fault struct {
 	Where   string // "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups" or "default"; empty when unknown.
-	Key     string // The setting; empty when the fault is no setting's.
+	Key     string // The setting; empty when the fault belongs to none.
 	Problem string // What is wrong, with the value and the limit.
-	Snippet string // The line of the file with a caret under the place, secrets masked; empty for other origins.
+	Snippet string // The line of the file with a caret under the column, secrets masked; empty for other origins.
 }
 
 // Error gives place, key and problem on one line, and the line of the file below it.
@@ -28,9 +28,9 @@ func (f *Fault) Error() string {
 	return text
 }
 
-// Faults takes the error of Load or Validate apart.
+// Faults returns the faults that the error of Load or Validate joins.
 func Faults(err error) []*Fault {
-	joined, ok := err.(interface{ Unwrap() []error }) // The joined error itself is meant, not one inside.
+	joined, ok := err.(interface{ Unwrap() []error }) // Not errors.As: only an error that is itself a join is meant.
 	if !ok {
 		return nil
 	}
@@ -43,7 +43,7 @@ func Faults(err error) []*Fault {
 	return out
 }
 
-// join makes one error of many faults; nil of none.
+// join returns one error that joins the faults, or nil for none.
 func join(faults []*Fault) error {
 	errs := make([]error, len(faults))
 	for i, f := range faults {
@@ -52,8 +52,8 @@ func join(faults []*Fault) error {
 	return errors.Join(errs...)
 }
 
-// nearest returns the candidate that a typist most likely meant, or "" when none is near: at most a third of the
-// letters wrong, and never more than three.
+// nearest returns the candidate that was most likely meant, or "" when none is similar: at most a third of the letters
+// may differ, and never more than three.
 func nearest(word string, candidates []string) string {
 	best, bestDistance := "", min(3, 1+len(word)/3)+1
 	for _, c := range candidates {
@@ -64,7 +64,7 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// closest is nearest with a second guess for keys: the one that begins alike for at least four letters.
+// closest returns nearest, or otherwise the key that shares the longest prefix of at least four letters.
 func closest(word string, candidates []string) string {
 	if near := nearest(word, candidates); near != "" {
 		return near

@@ -12,11 +12,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// reader walks the syntax tree of one file.
+// reader reads the settings from the syntax tree of one file.
 //
-// Why not Decode with Strict into Config: it stops at the first unknown key, forgets where the values stood, and would
-// be a second opinion on how a size or a list is written. The tree gives every fault with its line, and the values go
-// through the same parse as flags and variables.
+// It does not decode into Config with a strict decoder, because that stops at the first unknown key, loses the
+// positions of values, and parses sizes and lists in a second way. The tree gives every fault with its line, and the
+// values go through the same parse as flags and variables.
 type reader struct {
 	name   string
 	lines  []string
@@ -24,7 +24,7 @@ type reader struct {
 	faults []*Fault
 }
 
-// readYAML takes the settings of a file. Keys outside of Config, repeated keys, and values of a wrong shape are faults.
+// readYAML reads the settings of a file. Unknown keys, repeated keys, and values of a wrong kind are faults.
 func (l *Loaded) readYAML(name string, text []byte) []*Fault {
 	r := reader{name: name, lines: strings.Split(string(text), "\n"), into: l}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
@@ -33,10 +33,10 @@ func (l *Loaded) readYAML(name string, text []byte) []*Fault {
 	}
 	for i, doc := range file.Docs {
 		switch body := doc.Body.(type) {
-		case nil, *ast.NullNode, *ast.CommentGroupNode: // An empty file is the defaults.
+		case nil, *ast.NullNode, *ast.CommentGroupNode: // An empty file sets nothing.
 		default:
 			if i > 0 {
-				r.fault(body.GetToken(), "", "a second document; one file is one configuration")
+				r.fault(body.GetToken(), "", "a second YAML document; a file holds one configuration")
 				return r.faults
 			}
 			r.mapping(body, "")
@@ -52,7 +52,8 @@ func (r *reader) syntax(err error) *Fault {
 	return &Fault{Where: r.name, Problem: "the file is not YAML"}
 }
 
-// quoted matches what a syntax error repeats of the file, which may be a secret; a single character is none.
+// quoted matches the parts of the file that a syntax error quotes, which may be secrets. A single character is no
+// secret.
 var quoted = regexp.MustCompile(`"[^"]{2,}"`)
 
 // mapping reads the keys of the top level (section "") or of one section.
@@ -71,7 +72,7 @@ func (r *reader) mapping(node ast.Node, section string) {
 		}
 		switch {
 		case seen[name]:
-			r.fault(pair.Key.GetToken(), key, "the key comes twice")
+			r.fault(pair.Key.GetToken(), key, "the key occurs twice")
 		case r.setting(key) != nil:
 			r.value(r.setting(key), pair.Value)
 		case section == "" && isSection(name):
@@ -99,7 +100,7 @@ func (r *reader) unknown(at *token.Token, section, name string) {
 	r.fault(at, "", problem)
 }
 
-// value sets one setting. A value left empty leaves the default.
+// value sets one setting. An empty value keeps the default.
 func (r *reader) value(s *Setting, node ast.Node) {
 	if s.Key == "config" {
 		r.fault(node.GetToken(), s.Key, "a file cannot name another file")
@@ -171,8 +172,8 @@ func (r *reader) setting(key string) *Setting {
 	return nil
 }
 
-// snippet prints the line of a token and a caret under it. Lines around it are not printed: they may hold secrets, also
-// under a misspelt key or as a part of a longer text, which no list of names finds.
+// snippet returns the line of a token and a caret under it. It leaves out the lines around, because they may hold
+// secrets, even under a misspelled key or inside a longer text, which no list of names would find.
 func (r *reader) snippet(t *token.Token, key string) string {
 	at := t.Position.Line - 1
 	if at < 0 || at >= len(r.lines) {
@@ -182,8 +183,8 @@ func (r *reader) snippet(t *token.Token, key string) string {
 	return head + r.shown(r.lines[at], key) + "\n" + strings.Repeat(" ", len(head)+max(0, t.Position.Column-1)) + "^"
 }
 
-// shown is a line of the file as it may be printed. Its value is shown where the line says nothing but a setting that is no
-// secret; of any other line the key alone is.
+// printableLine returns a line of the file as it may be printed. The value is included only when the line holds nothing
+// but a setting that is no secret; otherwise only the key is.
 func (r *reader) shown(line, key string) string {
 	line = strings.TrimRight(line, " \t\r")
 	name, value, isPair := strings.Cut(line, ":")
@@ -198,11 +199,11 @@ func (r *reader) shown(line, key string) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " "))] + mask
 }
 
-// mistyped matches what may be the name of a setting with a mistake in it. What is longer or has digits may be a secret
-// that stands where a key belongs.
+// possibleKey matches what may be a misspelled name of a setting. A longer text, or one with digits, may be a secret in
+// the place of a key.
 var mistyped = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
 
-// word matches what can be a key and is no value.
+// keyForm matches a key and no value.
 var word = regexp.MustCompile(`^ *[a-z_]+$`)
 
 func isSection(name string) bool {
@@ -214,7 +215,7 @@ func isSection(name string) bool {
 	return false
 }
 
-// namesIn lists the names valid in a section, the sections included at the top level.
+// namesIn returns the names that are valid in a section; at the top level they include the sections.
 func namesIn(section string) []string {
 	var names []string
 	for _, s := range Settings() {

@@ -7,33 +7,34 @@ import (
 	"strings"
 )
 
-// Origin says where a value came from.
+// Origin says where a value was set.
 type Origin struct {
 	Name string // "default", "gavel.yaml:4:3", "env GAVEL_GROUPS", "flag --groups".
 
-	snippet string // Of the file; see reader.snippet.
+	snippet string // The line of the file; see reader.snippet.
 }
 
-// Input is everything Load reads. Members left out are empty, except Defaults.
+// Input is everything that Load reads. Members may be empty, except Defaults.
 type Input struct {
 	Defaults Config            // Default() for serve; the demo has its own.
-	Environ  []string          // As of os.Environ.
-	Flags    map[string]string // Flag name without dashes to its text; lists comma-separated.
-	// Check finds more faults in the whole: rules that need rooms which this one does not know. nil finds none.
+	Environ  []string          // In the form of os.Environ.
+	Flags    map[string]string // Text by flag name without dashes; lists are comma-separated.
+	// Check returns further faults of the whole configuration: those of rules that need packages which this one does
+	// not import. It may be nil.
 	Check func(Config) []*Fault
 }
 
-// Loaded is a configuration and the story of its values.
+// Loaded is a configuration and the provenance of its values.
 type Loaded struct {
 	Config
-	// Notes are things that look like mistakes and are none for certain: variables that start with GAVEL_ and are close
-	// to a setting's name. Unknown variables are no fault because orchestrators inject such names on their own.
+	// Warnings describe possible mistakes: variables that start with GAVEL_ and are similar to a setting's name.
+	// Unknown variables are no faults, because orchestrators set such names themselves.
 	Notes []string
 
 	origins map[string]Origin // By key; absent: default.
 }
 
-// Origin returns where the value of a key came from.
+// Origin returns where the value of a key was set.
 func (l *Loaded) Origin(key string) Origin {
 	if o, ok := l.origins[key]; ok {
 		return o
@@ -41,8 +42,9 @@ func (l *Loaded) Origin(key string) Origin {
 	return Origin{Name: "default"}
 }
 
-// Load builds the configuration: defaults, then the file named by the flag or variable "config", then the environment,
-// then the flags. The error joins one *Fault per mistake, in that order; the Loaded beside it is then not to be used.
+// Load builds the configuration from the defaults, then the file named by the flag or variable "config", then the
+// environment, then the flags. The error joins one *Fault per mistake, in that order; the Loaded must not be used when
+// there is one.
 func Load(in Input) (*Loaded, error) {
 	l := &Loaded{Config: in.Defaults, origins: map[string]Origin{}}
 	env := environment(in.Environ)
@@ -71,7 +73,7 @@ func Load(in Input) (*Loaded, error) {
 	return l, join(append(faults, l.place(wrong)...))
 }
 
-// take sets one value. A value that does not parse leaves the earlier one, so that it raises one fault only.
+// setValue sets one value. A value that cannot be parsed keeps the earlier one, so that it causes one fault only.
 func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*Fault {
 	if err := s.set(&l.Config, text); err != nil {
 		return append(faults, from.fault(s.Key, err.Error()))
@@ -80,7 +82,7 @@ func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*
 	return faults
 }
 
-// place writes where the values of faults came from.
+// locate adds to faults where the values of their settings were set.
 func (l *Loaded) place(faults []*Fault) []*Fault {
 	for i, f := range faults {
 		faults[i] = l.Origin(f.Key).fault(f.Key, f.Problem)
@@ -130,9 +132,9 @@ func strangeVariables(env map[string]string) []string {
 		if slices.Contains(names, name) {
 			continue
 		}
-		// Only the part behind the common prefix is compared, or every short name would be near another.
+		// The common prefix is not compared, because with it every short name would be similar to another.
 		if near := nearest(name[len("GAVEL_"):], trimAll(names)); near != "" {
-			notes = append(notes, fmt.Sprintf("the variable %s names no setting; did you mean GAVEL_%s?", name, near))
+			notes = append(notes, fmt.Sprintf("the variable %s is not a setting; did you mean GAVEL_%s?", name, near))
 		}
 	}
 	slices.Sort(notes)

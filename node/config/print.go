@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// WriteSources prints every key with its effective value and where it came from, one per line. Secrets are masked.
+// WriteSources prints every key with its effective value and where it was set, one per line. Secrets are masked.
 func (l *Loaded) WriteSources(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "KEY\tVALUE\tSOURCE")
@@ -23,8 +23,8 @@ func (l *Loaded) WriteSources(w io.Writer) error {
 	return t.Flush()
 }
 
-// WriteYAML prints the configuration as a file that Load reads back to the same values, with the meaning of each key
-// above it. Keys without a value and secrets are written as comments: a file is no place for a secret.
+// WriteYAML prints the configuration as a file that Load reads back to the same values, with the help of each key above
+// it. Keys without a value, and secrets, are written as comments, because a file should not hold secrets.
 func (l *Loaded) WriteYAML(w io.Writer) error {
 	var b strings.Builder
 	section := ""
@@ -51,7 +51,7 @@ func (l *Loaded) WriteYAML(w io.Writer) error {
 	return err
 }
 
-// yamlText quotes what YAML could read as something else.
+// yamlText quotes texts that YAML could read as another type.
 func yamlText(s *Setting, text string) string {
 	if s.List {
 		items := strings.FieldsFunc(text, func(r rune) bool { return r == ',' })

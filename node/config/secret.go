@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Secret is a setting that is never printed: every verb of fmt, slog and encoding/json write the mask in its place. Reveal
-// gives the text to whoever authenticates with it.
+// Secret is a setting that is never printed: every verb of fmt, slog and encoding/json writes a mask instead. Reveal
+// returns the text for authentication.
 type Secret string
 
-// mask stands for a secret that is set.
+// mask replaces a secret that is set.
 const mask = "********"
 
 // Reveal returns the text.
@@ -31,11 +31,11 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String(
 // MarshalText returns String.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// userinfo matches the name and password of a URL. They are secret in settings that are none, such as the URL of a
-// connector, where they are a fault.
+// userinfo matches the user name and password of a URL. They are secret even in settings that are not, such as the URL
+// of a connector, in which they are a fault.
 var userinfo = regexp.MustCompile(`//[^/\s"]*@`)
 
-// withoutUserinfo masks the user of every URL in a text.
+// withoutUserinfo masks the user name and password of every URL in a text.
 func withoutUserinfo(text string) string {
 	if !strings.Contains(text, "@") {
 		return text

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestNoFaultPrintsASecret: a file with a mistake in it, in or near a secret, is described without the secret, in whatever
+// TestNoFaultPrintsASecret: the description of a mistake in or near a secret does not contain the secret, in whatever
 // way YAML can write it.
 func TestNoFaultPrintsASecret(t *testing.T) {
 	const secret = "hunter2hunter2"
@@ -60,7 +60,7 @@ func TestNoFaultPrintsASecret(t *testing.T) {
 		} {
 			_, err := load(nil, map[string]string{"config": file(t, text)})
 			if err == nil {
-				continue // YAML takes it for a value.
+				continue // YAML reads it as a value.
 			}
 			if strings.Contains(err.Error(), secret) {
 				t.Errorf("a secret was printed for\n%s\n%v", text, err)
@@ -87,10 +87,10 @@ func TestNoFaultPrintsASecret(t *testing.T) {
 	}
 }
 
-// TestNothingPrintsASecret: the configuration keeps its secrets from every way of printing it as a whole.
+// TestNothingPrintsASecret: no way of printing the whole configuration shows its secrets.
 func TestNothingPrintsASecret(t *testing.T) {
 	const secret = "hunter2hunter2"
-	flags := map[string]string{"blob-endpoint": "https://user:" + secret + "@s3.example"} // No fault with the local driver.
+	flags := map[string]string{"blob-endpoint": "https://user:" + secret + "@s3.example"} // The local driver does not check the endpoint.
 	n := 0
 	for _, s := range Settings() {
 		if s.Secret {

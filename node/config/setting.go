@@ -8,28 +8,28 @@ import (
 	"unicode"
 )
 
-// Setting is one key of the configuration with its three names.
+// Setting describes one key of the configuration and its three names.
 type Setting struct {
 	Key         string // YAML: "management.cors_origins".
-	Flag        string // Without dashes in front: "management-cors-origins".
+	Flag        string // Without leading dashes: "management-cors-origins".
 	Env         string // "GAVEL_MANAGEMENT_CORS_ORIGINS".
 	Section     string // "management"; empty at the top level.
-	Help        string // One sentence or two.
-	Placeholder string // What kind of value: "HOST:PORT".
+	Help        string // One or two sentences.
+	Placeholder string // The kind of value: "HOST:PORT".
 	Default     string // Default as text; empty when there is none.
 	Bool        bool   // A flag without a value.
 	List        bool   // Comma-separated in a flag or variable, a sequence in YAML.
 	Secret      bool   // The field is a Secret: never printed.
 
-	index    []int // Of the field, for reflect.Value.FieldByIndex.
-	min, max int64 // Of numbers, sizes and durations; min > max: unbounded.
+	index    []int // Index of the field, for reflect.Value.FieldByIndex.
+	min, max int64 // Bounds of numbers, sizes and durations; no bounds when min > max.
 	oneOf    []string
 }
 
-// Settings lists every setting in the order of Config.
+// Settings returns all settings in the order of the fields of Config.
 func Settings() []Setting { return settings() }
 
-// settings is made once: the struct type does not change.
+// settings is computed once, because the struct type does not change.
 var settings = sync.OnceValue(func() []Setting {
 	var all []Setting
 	walk(reflect.TypeFor[Config](), nil, "", &all)
@@ -66,8 +66,8 @@ func walk(t reflect.Type, index []int, section string, all *[]Setting) {
 	}
 }
 
-// bound reads the limits of a field. A tag that does not parse is a defect of this package, and its tests build the
-// table.
+// bound reads the bounds of a field from its tags. It panics on a tag that does not parse; the tests of this package
+// read all of them.
 func (s *Setting) bound(f reflect.StructField) {
 	if list := f.Tag.Get("oneof"); list != "" {
 		s.oneOf = strings.Split(list, ",")
@@ -88,7 +88,7 @@ func (s *Setting) bound(f reflect.StructField) {
 	}
 }
 
-// words cuts a Go name where a person would: AuctionListen is auction listen, CORSOrigins is cors origins.
+// splitName splits a Go name into words: AuctionListen is auction listen, CORSOrigins is cors origins.
 func words(name string) []string {
 	r := []rune(name)
 	var out []string
@@ -104,8 +104,8 @@ func words(name string) []string {
 	return append(out, strings.ToLower(string(r[start:])))
 }
 
-// set parses text into the setting's field of c and checks its bounds. The error says what is wrong without naming the
-// setting.
+// set parses text into the setting's field of c and checks its bounds. The error describes the problem without the name
+// of the setting.
 func (s *Setting) set(c *Config, text string) error {
 	v := reflect.ValueOf(c).Elem().FieldByIndex(s.index)
 	parsed := reflect.New(v.Type()).Elem()
@@ -119,12 +119,12 @@ func (s *Setting) set(c *Config, text string) error {
 	return nil
 }
 
-// text is the setting's value in c as parse reads it.
+// text returns the setting's value in c in the form that parse reads.
 func (s *Setting) text(c *Config) string {
 	return format(reflect.ValueOf(c).Elem().FieldByIndex(s.index))
 }
 
-// limit writes a bound in the unit of the setting.
+// limit formats a bound in the unit of the setting.
 func limit(t reflect.Type, bound int64) string {
 	switch t {
 	case reflect.TypeFor[time.Duration]():

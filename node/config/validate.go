@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Validate checks what no single value shows: shapes of addresses and URLs, and rules between settings. The error joins
-// one *Fault per mistake.
+// Validate checks the rules that no single value shows: forms of addresses and URLs, and rules between settings. The
+// error joins one *Fault per mistake.
 func (c Config) Validate() error { return join(c.faults()) }
 
 func (c Config) faults() []*Fault {
@@ -23,7 +23,7 @@ func (c Config) faults() []*Fault {
 		faults = append(faults, &Fault{Key: key, Problem: fmt.Sprintf(problem, args...)})
 	}
 	if c.DataDir == "" {
-		add("data_dir", "a directory is needed")
+		add("data_dir", "the setting is empty; a node needs a directory")
 	}
 	if !nodeID.MatchString(c.NodeID) {
 		add("node_id", "%q is not 1 to 64 letters, digits, dots, dashes or underscores", c.NodeID)
@@ -47,10 +47,12 @@ func (c Config) faults() []*Fault {
 	return faults
 }
 
-// peerConnectionsMin is the least bound of connections of the peer port. BOUND: that of the peer port itself.
+// peerConnectionsMin is the smallest accepted maximum of peer connections. BOUND: raftstore needs that many for its own
+// calls.
 const peerConnectionsMin = 64
 
-// memoryLimitMin is the least limit of memory. BOUND: block cache, memtables and decoded log entries of the store are fixed.
+// memoryLimitMin is the smallest accepted limit of memory. BOUND: block cache, memtables and decoded log entries of the
+// store have a fixed size.
 const memoryLimitMin = 256 * MiB
 
 var nodeID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -65,7 +67,7 @@ func (c Config) checkAddresses(add func(key, problem string, args ...any)) {
 			continue
 		}
 		if other := seen[l.addr]; other != "" && !strings.HasSuffix(l.addr, ":0") {
-			add(l.key, "%s is also %s; each listener needs its own port", l.addr, other)
+			add(l.key, "%s is also the address of %s; each listener needs its own port", l.addr, other)
 		}
 		seen[l.addr] = l.key
 	}
@@ -81,19 +83,19 @@ func (c Config) checkAddresses(add func(key, problem string, args ...any)) {
 	}
 }
 
-// dnsPrefix begins an entry of join that stands for every address that a name has.
+// dnsPrefix begins an entry of join that stands for every address of a name.
 const dnsPrefix = "dns:"
 
-// dialProblem says what keeps an address from being dialed by a peer.
+// dialProblem returns why peers cannot connect to an address, or "".
 func dialProblem(addr string) string {
 	if problem := listenProblem(addr); problem != "" {
 		return problem
 	}
 	switch host, port, _ := net.SplitHostPort(addr); {
 	case host == "":
-		return fmt.Sprintf("%q names no host", addr)
+		return fmt.Sprintf("%q has no host", addr)
 	case port == "0":
-		return fmt.Sprintf("%q: nobody can dial port 0", addr)
+		return fmt.Sprintf("%q: peers cannot connect to port 0", addr)
 	}
 	return ""
 }
@@ -109,23 +111,24 @@ func listenProblem(addr string) string {
 	return ""
 }
 
-// checkPeers wants certificates or plain TCP on this machine: the peer port carries every charge and every key hash.
+// checkPeers requires certificates, or plain TCP on this machine only, because the peer port carries every charge and
+// every key hash.
 func (c Config) checkPeers(add func(key, problem string, args ...any)) {
 	files := map[string]string{"peer_certificate": c.PeerCertificate, "peer_key": c.PeerKey, "peer_authority": c.PeerAuthority}
 	for _, key := range slices.Sorted(maps.Keys(files)) {
 		if files[key] == "" && c.PeerCertificate+c.PeerKey+c.PeerAuthority != "" {
-			add(key, "missing: peer_certificate, peer_key and peer_authority are given together")
+			add(key, "the setting is missing: peer_certificate, peer_key and peer_authority must be set together")
 		}
 	}
 	switch {
 	case c.PeerInsecure && c.PeerTLS():
-		add("peer_insecure", "peers have certificates; choose one")
+		add("peer_insecure", "peer_certificate is set, too; set one of the two")
 	case !c.Clustered() && (len(c.Join) > 0 || c.BootstrapExpect > 1 || c.Learner):
 		add("join", "a cluster of several nodes needs peer_certificate, peer_key and peer_authority (gavel cluster certificates makes them), or peer_insecure on loopback")
 	case len(c.Join) == 0 && c.BootstrapExpect > 1:
-		add("bootstrap_expect", "%d nodes cannot find each other without join", c.BootstrapExpect)
+		add("bootstrap_expect", "%d nodes cannot find each other; set join", c.BootstrapExpect)
 	case len(c.Join) == 0 && c.Learner:
-		add("learner", "there is nothing to learn from without join")
+		add("learner", "a non-voter needs a cluster to join; set join")
 	}
 	if !c.PeerInsecure {
 		return
@@ -141,12 +144,12 @@ func (c Config) checkPeers(add func(key, problem string, args ...any)) {
 	}
 }
 
-// loopback reports whether an address can only be reached from this machine. Names other than localhost are not looked
-// up: what they mean may change after the check.
+// loopback reports whether an address can only be reached from this machine. Names other than localhost are not
+// resolved, because their addresses may change after the check.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return true // Reported as no address at all.
+		return true // Another check reports that it is no address.
 	}
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -175,7 +178,7 @@ func (c Config) checkWeb(add func(key, problem string, args ...any)) {
 	}
 	for _, p := range c.Server.TrustedProxies {
 		if _, err := parsePrefix(p); err != nil {
-			add("server.trusted_proxies", "%q is no IP address and no CIDR range", p)
+			add("server.trusted_proxies", "%q is neither an IP address nor a CIDR range", p)
 		}
 	}
 	for _, o := range c.CORS.Origins {
@@ -209,7 +212,7 @@ func (c Config) checkBlob(add func(key, problem string, args ...any)) {
 		{"blob.secret_key", c.Blob.SecretKey.Reveal()},
 	} {
 		if s.value == "" {
-			add(s.key, "the s3 driver needs it")
+			add(s.key, "the setting is empty; blob.driver s3 needs it")
 		}
 	}
 	if strings.Contains(c.Blob.Endpoint, "/") {
@@ -227,9 +230,9 @@ func (c Config) checkConnectors(add func(key, problem string, args ...any)) {
 		u, err := url.Parse(target)
 		switch {
 		case !slices.Contains(networks, network):
-			add("offsite.connectors", "%q names none of %s", text, strings.Join(networks, ", "))
+			add("offsite.connectors", "%q does not begin with one of %s", text, strings.Join(networks, ", "))
 		case seen[network]:
-			add("offsite.connectors", "%s comes twice", network)
+			add("offsite.connectors", "the network %s occurs twice", network)
 		case target == Sandbox:
 		case err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && !(u.Scheme == "http" && c.Webhooks.Development):
 			add("offsite.connectors", "%q is not NETWORK=https://… and not NETWORK=sandbox", text)
@@ -238,7 +241,7 @@ func (c Config) checkConnectors(add func(key, problem string, args ...any)) {
 	}
 }
 
-// isOrigin reports whether text is http(s)://host[:port], with a path only where one may stand.
+// isOrigin reports whether text is http(s)://host[:port]; a path is accepted only when path is true.
 func isOrigin(text string, path bool) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil &&

@@ -26,7 +26,7 @@ var byteUnits = []struct {
 	size Bytes
 }{{"GiB", GiB}, {"MiB", MiB}, {"KiB", KiB}, {"B", 1}}
 
-// String writes the size in the largest unit that divides it.
+// String returns the size in the largest unit that divides it.
 func (b Bytes) String() string {
 	for _, u := range byteUnits {
 		if b%u.size == 0 && (b != 0 || u.size == 1) {
@@ -65,7 +65,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is not a duration such as 5s or 1m30s", text)
 }
 
-// durationText leaves out the zero parts that time.Duration writes: 1m rather than 1m0s.
+// durationText formats a duration without the zero parts that time.Duration prints: 1m and not 1m0s.
 func durationText(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -77,7 +77,7 @@ func durationText(d time.Duration) string {
 	return s
 }
 
-// parse reads text into v, which is a field of Config: the one place that knows how values are written.
+// parse reads text into v, a field of Config. All sources use it, so values are written in the same way everywhere.
 func parse(v reflect.Value, text string) error {
 	switch p := v.Addr().Interface().(type) {
 	case *string:
@@ -93,7 +93,7 @@ func parse(v reflect.Value, text string) error {
 	case *int:
 		n, err := strconv.Atoi(text)
 		if errors.Is(err, strconv.ErrRange) {
-			return fmt.Errorf("%s is far out of range", text)
+			return fmt.Errorf("%s is out of range", text)
 		}
 		if err != nil {
 			return fmt.Errorf("%q is not a whole number", text)
@@ -115,7 +115,7 @@ func parse(v reflect.Value, text string) error {
 		*p = b
 		return err
 	default:
-		return fmt.Errorf("config: no way to write a %s", v.Type())
+		return fmt.Errorf("config: settings of type %s are not supported", v.Type())
 	}
 	return nil
 }
@@ -132,14 +132,14 @@ func format(v reflect.Value) string {
 	}
 }
 
-// check holds a parsed value against the bounds of its setting.
+// check checks a parsed value against the bounds of its setting.
 func (s *Setting) check(v reflect.Value) error {
 	if s.oneOf != nil && !slices.Contains(s.oneOf, v.String()) {
 		hint := ""
 		if near := nearest(v.String(), s.oneOf); near != "" {
 			hint = "; did you mean " + near + "?"
 		}
-		return fmt.Errorf("%q is none of %s%s", v.String(), strings.Join(s.oneOf, ", "), hint)
+		return fmt.Errorf("%q is not one of %s%s", v.String(), strings.Join(s.oneOf, ", "), hint)
 	}
 	if s.min > s.max {
 		return nil

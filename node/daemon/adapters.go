@@ -11,14 +11,15 @@ import (
 	"github.com/gavel-ads/gavel/shard"
 )
 
-// The engine and the replication know nothing of each other; here they are found to fit.
+// The engine and the replication do not import each other; these declarations check that their interfaces fit.
 var (
 	_ raftstore.StateMachine = (*shard.Machine)(nil)
 	_ store.Groups           = (*cluster.Cluster)(nil)
 	_ shard.Feed             = (*feed)(nil)
 )
 
-// zones remembers the time zone of each marketplace, because resolving a name reads the zone database.
+// zones caches the time zone of each marketplace, because resolving a name reads the zone database. It is safe for
+// concurrent use.
 type zones struct {
 	node   *node
 	byName sync.Map // string to *time.Location. BOUND: one entry per zone name that a marketplace ever had.
@@ -39,7 +40,7 @@ func (z *zones) location(marketplace uint16) *time.Location {
 	return zone
 }
 
-// limitsOf is what marketplaces and vendors may have.
+// limitsOf converts the configured quotas of marketplaces and vendors to those of the store.
 func limitsOf(q *config.Quotas) store.Limits {
 	return store.Limits{
 		Campaigns: q.Campaigns, VendorCampaigns: q.VendorCampaigns, Bids: q.Bids, VendorBids: q.VendorBids, Products: q.Products,

@@ -11,37 +11,39 @@ import (
 
 // Bounds of the audit log's writer.
 const (
-	auditQueue  = 1_000                  // BOUND: entries of one marketplace that wait; its next request waits for a place.
-	auditEvery  = 100 * time.Millisecond // How long an entry waits for others, and a failed command for its next attempt.
-	auditDrain  = 3 * time.Second        // BOUND: how long an orderly stop waits for a quorum that may be stopping, too.
+	auditQueue  = 1_000                  // BOUND: queued entries of one marketplace; its next request waits until the queue is shorter.
+	auditEvery  = 100 * time.Millisecond // Delay before a write, so that entries share commands, and before a failed command is repeated.
+	auditDrain  = 3 * time.Second        // BOUND: how long an orderly stop waits for a quorum, whose nodes may be stopping, too.
 	auditPrunes = 5 * time.Minute
 )
 
-// auditWriter completes the audit log in the background, many entries with one command: how the requests ended whose entries are in
-// the log since before their changes (store.AuditRequest), and the entries of requests that were answered 2xx and changed nothing.
+// auditWriter completes the audit log in the background, with many entries per command: the outcomes of requests whose
+// entries were written before their changes (store.AuditRequest), and the entries of requests that were answered 2xx
+// and changed nothing.
 //
-// Marketplaces take turns: a turn is one command of at most store.AuditBatch entries, so what one marketplace does delays another's
-// entry by one command at most. A command that fails is repeated until it is written, with the same ids, so that a repetition
-// writes nothing twice. Each marketplace has a bounded queue; a request of a marketplace whose queue is full waits.
+// Marketplaces take turns: a turn is one command of at most store.AuditBatch entries, so one marketplace delays
+// another's entry by one command at most. A failed command is repeated until it succeeds, with the same ids, so that a
+// repetition writes nothing twice. Each marketplace has a bounded queue; a request of a marketplace whose queue is full
+// waits.
 //
-// A process that is killed leaves what waits as it is in the log: entries without an outcome, none without an entry. So does
-// an orderly stop without a quorum, which says how many they are.
+// When the process is killed, queued outcomes are lost: the log then holds entries without an outcome, but no request
+// without an entry. The same holds for an orderly stop without a quorum, which logs how many outcomes are missing.
 type auditWriter struct {
 	store *store.Store
 	log   *slog.Logger
 	wake  chan struct{}
 	stop  chan struct{}
 	ended chan struct{}
-	// writing ends when an orderly stop has no more time.
+	// writing is canceled when an orderly stop has no more time.
 	writing context.Context //nolint:containedctx // Of the writer's goroutine, not of a call.
 	abandon context.CancelFunc
 
 	mu      sync.Mutex
-	space   *sync.Cond                    // A queue has become shorter, or the writer has ended.
-	waiting map[uint16][]store.AuditEntry // By marketplace; absent when nothing waits.
-	turns   []uint16                      // The marketplaces in waiting, the next one first.
-	over    bool                          // The writer has ended.
-	failing bool                          // The last command failed, and the log of the node says so. Of the writer's goroutine.
+	space   *sync.Cond                    // Signals that a queue became shorter, or that the writer ended.
+	waiting map[uint16][]store.AuditEntry // Queues by marketplace; absent when empty.
+	turns   []uint16                      // Marketplaces with a queue, the next one first.
+	over    bool                          // The writer ended; add writes by itself.
+	failing bool                          // The last command failed and was logged. Only the writer's goroutine uses it.
 }
 
 func newAuditWriter(s *store.Store, log *slog.Logger) *auditWriter {
@@ -55,8 +57,8 @@ func newAuditWriter(s *store.Store, log *slog.Logger) *auditWriter {
 	return a
 }
 
-// add queues an entry. It waits while the marketplace's queue is full. After the end, for a request that outlived the drain, it
-// writes the entry itself.
+// add queues an entry. It waits while the marketplace's queue is full. After the writer has ended, it writes the entry
+// itself: that happens to requests that last longer than the drain.
 func (a *auditWriter) add(marketplace uint16, e store.AuditEntry) {
 	a.mu.Lock()
 	for len(a.waiting[marketplace]) >= auditQueue && !a.over {
@@ -75,11 +77,11 @@ func (a *auditWriter) add(marketplace uint16, e store.AuditEntry) {
 	a.mu.Unlock()
 	select {
 	case a.wake <- struct{}{}:
-	default: // It is awake.
+	default: // A wake-up is pending already.
 	}
 }
 
-// put sets the queue of a marketplace. LOCKS: mu is held.
+// setQueue sets the queue of a marketplace. LOCKS: mu is held.
 func (a *auditWriter) put(marketplace uint16, queue []store.AuditEntry) {
 	if len(queue) == 0 {
 		delete(a.waiting, marketplace)
@@ -91,8 +93,8 @@ func (a *auditWriter) put(marketplace uint16, queue []store.AuditEntry) {
 	a.waiting[marketplace] = queue
 }
 
-// close writes what waits and ends. Where all nodes stop at once the quorum goes first: the outcomes that cannot be written soon
-// stay open.
+// close writes the queued entries and ends the writer, within auditDrainTimeout. Where all nodes stop at once the
+// quorum goes first: outcomes that cannot be written in that time are not recorded.
 func (a *auditWriter) close(ctx context.Context) {
 	close(a.stop)
 	ctx, cancel := context.WithTimeout(ctx, auditDrain)
@@ -118,7 +120,8 @@ func (a *auditWriter) run() {
 	}
 }
 
-// turn writes one command of the marketplace whose turn it is. It is false when nothing waits.
+// writeNext writes one command with entries of the marketplace whose turn it is. It returns false when nothing is
+// queued or the stop has no more time.
 func (a *auditWriter) turn() bool {
 	marketplace, batch := a.next()
 	if len(batch) == 0 {
@@ -138,13 +141,13 @@ func (a *auditWriter) turn() bool {
 	if !a.failing {
 		a.failing = true
 		a.log.Warn("audit_write_failed", slog.Int("marketplace", int(marketplace)), slog.Int("entries", len(batch)), slog.Any("err", err),
-			slog.String("effect", "it is repeated until it succeeds"))
+			slog.String("effect", "the write is repeated until it succeeds"))
 	}
 	a.pause()
 	return true
 }
 
-// next takes the entries of the next command, and puts the marketplace behind the others.
+// nextBatch takes the entries of the next command from their queue, and moves the marketplace to the end of the turns.
 func (a *auditWriter) next() (marketplace uint16, batch []store.AuditEntry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,7 +164,8 @@ func (a *auditWriter) next() (marketplace uint16, batch []store.AuditEntry) {
 	return marketplace, queue[:n:n]
 }
 
-// pause waits until more entries may have come, or the quorum is back. An orderly stop does not wait for entries.
+// pause waits auditDelay, so that more entries share a command, or a quorum returns. It returns at once when the stop
+// has no more time.
 func (a *auditWriter) pause() {
 	timer := time.NewTimer(auditEvery)
 	defer timer.Stop()
@@ -171,7 +175,7 @@ func (a *auditWriter) pause() {
 	}
 }
 
-// end ends the writer when nothing waits, or there is no more time. From then on add writes by itself.
+// finish ends the writer when nothing is queued or the stop has no more time, and reports whether it did.
 func (a *auditWriter) end() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,21 +185,21 @@ func (a *auditWriter) end() bool {
 	}
 	if left > 0 {
 		a.log.Error("audit_outcomes_not_recorded", slog.Int("entries", left),
-			slog.String("effect", "their requests are in the audit log with status 0"))
+			slog.String("effect", "the audit log shows these requests with status 0"))
 	}
 	a.over = true
 	a.space.Broadcast()
 	return true
 }
 
-// count returns how many entries wait.
+// count returns the number of queued entries of all marketplaces.
 func (a *auditWriter) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.length()
 }
 
-// length is count. LOCKS: mu is held.
+// length returns what count returns. LOCKS: mu is held.
 func (a *auditWriter) length() (n int) {
 	for _, queue := range a.waiting {
 		n += len(queue)
@@ -203,7 +207,8 @@ func (a *auditWriter) length() (n int) {
 	return n
 }
 
-// pruneAudit keeps the audit logs within their bounds, as the leader of the meta group.
+// pruneAudit deletes the oldest entries of audit logs that are longer than store.AuditMax, while this node leads the
+// meta group.
 func (n *node) pruneAudit(ctx context.Context, leads func() bool) {
 	ticker := time.NewTicker(auditPrunes)
 	defer ticker.Stop()
@@ -218,7 +223,7 @@ func (n *node) pruneAudit(ctx context.Context, leads func() bool) {
 				break
 			}
 			if _, err := n.store.Tenant(m).PruneAudit(ctx, store.AuditMax); err != nil && ctx.Err() == nil {
-				n.log.Warn("audit_log_not_pruned", slog.Any("err", err))
+				n.log.Warn("audit_log_prune_failed", slog.Int("marketplace", int(m)), slog.Any("err", err))
 			}
 		}
 	}

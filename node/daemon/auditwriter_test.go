@@ -20,7 +20,8 @@ import (
 
 type groups = store.Groups
 
-// bounded are groups that take no larger command than real ones do, and remember the marketplaces that records were written for.
+// recordingGroups refuse commands that are larger than real groups accept, and record the marketplaces of which records
+// were written.
 type bounded struct {
 	groups
 	mu      sync.Mutex
@@ -58,8 +59,8 @@ func auditLog(t *testing.T, w *managetest.World, marketplace uint16) []store.Aud
 	return got
 }
 
-// TestNoRequestIDEmptiesTheAuditLog makes 400 changes, a burn of a wallet among them, whose request ids have 15 KB that grow by six
-// as JSON, at one moment: all of them are in the log.
+// TestNoRequestIDEmptiesTheAuditLog makes 400 changes at one moment, with request ids of 15 KB whose JSON is six times
+// as long: all of them are in the log.
 func TestNoRequestIDEmptiesTheAuditLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
@@ -106,8 +107,8 @@ func TestNoRequestIDEmptiesTheAuditLog(t *testing.T) {
 	})
 }
 
-// TestAuditWriter: what was handed over before the end is in the log, however many hand over at once; afterwards nothing hangs, and
-// what comes then is written all the same.
+// TestAuditWriter: entries that were added before the end are in the log, however many goroutines add at the same time;
+// an entry that is added afterwards is written too.
 func TestAuditWriter(t *testing.T) {
 	w := managetest.New(t)
 	writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
@@ -131,7 +132,7 @@ func TestAuditWriter(t *testing.T) {
 	}
 }
 
-// TestMarketplacesTakeTurns: beside a marketplace whose queue is full, and whose requests wait for places in it, another's entry is
+// TestMarketplacesTakeTurns: while the queue of one marketplace is full and its requests wait, the entry of another is
 // written with the second command at the latest.
 func TestMarketplacesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,12 +155,13 @@ func TestMarketplacesTakeTurns(t *testing.T) {
 	})
 }
 
-// TestAuditWriterRepeats: entries outlast a minute without a quorum, and each is in the log once. The log of the node says so once.
+// TestAuditWriterRepeats: entries survive a minute without a quorum, and each is in the log once. The node logs each
+// failure once.
 func TestAuditWriterRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
-		var said strings.Builder
-		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&said, nil)))
+		var logged strings.Builder
+		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&logged, nil)))
 		w.Fail(true)
 		for range 3 * store.AuditBatch {
 			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
@@ -174,29 +176,30 @@ func TestAuditWriterRepeats(t *testing.T) {
 			t.Errorf("%d entries are in the log", got)
 		}
 		writer.close(t.Context())
-		if n := strings.Count(said.String(), "audit_write_failed"); n != 2 || strings.Contains(said.String(), "not_recorded") {
-			t.Errorf("the node says: %s", said.String())
+		if n := strings.Count(logged.String(), "audit_write_failed"); n != 2 || strings.Contains(logged.String(), "not_recorded") {
+			t.Errorf("the node logged: %s", logged.String())
 		}
 	})
 }
 
-// TestAuditWriterWithoutQuorum: a node whose peers have stopped already, too, ends all the same, and says what it could not record.
+// TestAuditWriterWithoutQuorum: the writer of a node whose peers have stopped ends in time, and logs how many entries
+// it could not record.
 func TestAuditWriterWithoutQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
-		var said strings.Builder
-		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&said, nil)))
+		var logged strings.Builder
+		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&logged, nil)))
 		w.Fail(true)
 		for range 3 * store.AuditBatch {
 			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
 		}
-		began := time.Now()
+		started := time.Now()
 		writer.close(t.Context())
-		if took := time.Since(began); took > auditDrain+time.Second {
+		if took := time.Since(started); took > auditDrain+time.Second {
 			t.Errorf("the end took %v", took)
 		}
-		if !strings.Contains(said.String(), "audit_outcomes_not_recorded entries=600") {
-			t.Errorf("the node says: %s", said.String())
+		if !strings.Contains(logged.String(), "audit_outcomes_not_recorded entries=600") {
+			t.Errorf("the node logged: %s", logged.String())
 		}
 	})
 }

@@ -17,36 +17,39 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Manifest says what a backup holds.
+// Manifest describes the content of a backup.
 type Manifest = raftstore.Manifest
 
-// Recovery says what a recovery found and did.
+// Recovery describes what a recovery of a lost quorum found and changed.
 type Recovery = raftstore.Recovery
 
-// Backup streams the state of all groups. It tells the newest feature level of this binary as its version: a binary that
-// knows less cannot restore it.
+// Backup streams the state of all groups to w. The backup records the newest feature level of this binary as its
+// version: a binary whose newest level is lower cannot restore it. With local the state is that of this node's
+// replicas, as far as they got; otherwise each group is read at its leader's state.
 func (o operations) Backup(ctx context.Context, w io.Writer, local bool) error {
 	_, err := o.raft.Backup(ctx, w, raftstore.BackupInfo{TakenAt: time.Now(), StateVersion: uint32(command.LevelNewest), Local: local})
 	return err
 }
 
-// VerifyBackup reads a backup to its end and checks every checksum.
+// VerifyBackup reads a backup to its end and checks every checksum. It returns the manifest, and an error when the
+// backup is damaged or incomplete.
 func VerifyBackup(r io.Reader) (Manifest, error) { return raftstore.VerifyBackup(r) }
 
-// Restore makes the empty directory of a configuration a cluster of one node with the state of a backup. REQUIRES: m is
-// the manifest of the backup.
+// Restore turns the empty data directory of a configuration into a cluster of one node with the state of a backup.
+// REQUIRES: m is the manifest of the backup in r, as VerifyBackup returned it.
 func Restore(cfg config.Config, m Manifest, r io.Reader) error {
 	var groups []uint16
 	for _, g := range m.Groups {
 		groups = append(groups, g.Group)
 	}
 	c := offline(cfg, groups).raftConfig(groups)
-	c.Ballast = -1 // The next start makes it.
+	c.Ballast = -1 // No ballast file; the next start creates it.
 	_, err := raftstore.RestoreBackup(c, r)
 	return err
 }
 
-// RecoverQuorum makes a stopped node the only voter of every group, with what it has.
+// RecoverQuorum makes a stopped node the only voter of every group, with the state that its disk holds. Entries that
+// only the lost nodes had are lost.
 func RecoverQuorum(cfg config.Config) (Recovery, error) {
 	groups, err := raftstore.FoundedGroups(vfs.Default, cfg.DataDir)
 	if err != nil {
@@ -55,9 +58,9 @@ func RecoverQuorum(cfg config.Config) (Recovery, error) {
 	return raftstore.RecoverQuorum(offline(cfg, groups).raftConfig(groups))
 }
 
-// offline is as much of a node as its state machines need to load.
+// offline builds as much of a node as its state machines need to load the disk, without listeners or goroutines.
 func offline(cfg config.Config, groups []uint16) *node {
-	topology := ids.Topology{DataGroups: max(1, len(groups)-1)} // A single group is meta and data in one.
+	topology := ids.Topology{DataGroups: max(1, len(groups)-1)} // A single group holds both meta and data.
 	n := &node{
 		cfg: cfg, log: newLogger(cfg.Log), topology: topology, freshness: cluster.NewFreshness(topology, cfg.Staleness, time.Now),
 	}

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// banner is what a start prints: at most 12 lines, with URLs to click and the next command to type.
+// banner is what a start prints: at most 12 lines, with URLs to open and the next command to run.
 type banner struct {
 	version    string
 	dataDir    string
 	auctionURL string
 	manageURL  string
-	keys       *FirstKeys // Of a new cluster; nil on every later start.
+	keys       *FirstKeys // The keys of a new cluster; nil on every later start.
 	keysFile   string
-	next       string // The next command to type.
+	next       string // The next command to run.
 }
 
 func (b banner) write(out io.Writer) {
@@ -36,12 +36,12 @@ func (b banner) write(out io.Writer) {
 	_, _ = io.WriteString(out, text.String())
 }
 
-// firstAuction is an auction among the given products, ready to paste.
+// firstAuction returns a curl command that runs an auction among the given products.
 func firstAuction(auctionURL, key string, products []string) string {
 	return fmt.Sprintf("curl -s %s/v2/auctions -H 'Authorization: Bearer %s' -d '%s'", auctionURL, key, listingsOf(products))
 }
 
-// firstVendor is how a market begins on an empty node, ready to paste.
+// firstVendor returns a curl command that creates the first vendor of an empty node.
 func firstVendor(manageURL, key string) string {
 	return fmt.Sprintf("curl -s -X PUT %s/public/v1/catalog-search-service/catalogs/vendors -H 'Authorization: Bearer %s' "+
 		"-H 'Content-Type: application/json' -d '%s'", manageURL, key, `{"vendors":[{"id":"v1","name":"First vendor"}]}`)

@@ -1,101 +1,140 @@
 package daemon
 
 import (
-	"crypto/rand"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
-	"github.com/gavel-ads/gavel/node/auth"
-	"github.com/gavel-ads/gavel/node/store"
-	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/node/cluster"
+	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// FirstKeys are the keys of a new cluster. Their text exists only here: the cluster stores hashes.
-type FirstKeys struct {
-	Auction     string `json:"auctionKey"`
-	Management  string `json:"managementKey"`
-	Marketplace string `json:"marketplaceId"`
-}
+// pollInterval is how often a starting node checks whether a condition that it waits for holds.
+const lookEvery = 50 * time.Millisecond
 
-// firstCommand makes the first marketplace, the cluster's secrets and one key of each kind. It is one command, so a crash
-// leaves all or nothing. Applied to a cluster that has a marketplace it does nothing.
-type firstCommand struct {
-	marketplace ids.UUID
-	keys        *FirstKeys
-	command     []byte
-}
-
-// prepareFirst makes the command, and writes the keys down before anybody can propose it.
-//
-// The file is synced under another name first and gets its own when the command is known to be the one that counted
-// (settleKeys), at the latest by the next start. So there is never a cluster whose keys nobody has seen, and never a keys
-// file whose keys do not work: neither after a crash in between, nor when two nodes led one after the other and both made a
-// command.
-func (n *node) prepareFirst() (*firstCommand, error) {
-	auction, err := firstKey(auth.Auction, n.cfg.BootstrapAuctionKey.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("bootstrap_auction_key: %w", err)
+// bootstrap brings the node to the point where it can serve: every group has a leader and this node has applied what
+// the leader had committed, a node has created the first marketplace, its secrets are published here, and the replicas
+// are fresh.
+func (n *node) found(ctx context.Context) error {
+	n.waiting.say("waiting until every group has a leader")
+	if err := n.cluster.WaitReady(ctx); err != nil {
+		return err
 	}
-	management, err := firstKey(auth.Management, n.cfg.BootstrapManagementKey.Reveal())
+	n.cluster.Start(context.WithoutCancel(ctx))
+	n.push("clocks", func(context.Context) error { n.cluster.Close(); return nil })
+	n.waiting.say("waiting until the leader has created the first marketplace")
+	all, err := n.firstMarketplaces(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("bootstrap_management_key: %w", err)
+		return fmt.Errorf("create the cluster: %w", err)
 	}
-	now := time.Now().UnixMilli()
-	m := firstMarketplace(now)
-	keys := &FirstKeys{Auction: auction.String(), Management: management.String(), Marketplace: m.ID.String()}
-	if n.cfg.KeysFile != "" {
-		if err := writeKeys(pendingKeys(n.cfg.KeysFile), keys); err != nil {
-			return nil, err
+	if err := n.settleKeys(all[0].ID); err != nil {
+		return err
+	}
+	if n.cluster.Leads(n.topology.Meta()) {
+		if err := n.announce(ctx); err != nil {
+			return err
 		}
 	}
-	b := command.Bootstrap{Marketplace: m, Secrets: newSecrets(), Keys: []command.Record{
-		keyRecord(auction, m.Ordinal, "first auction key", now),
-		keyRecord(management, m.Ordinal, "first management key", now),
-	}}
-	return &firstCommand{marketplace: m.ID, keys: keys, command: command.AppendBootstrap(nil, now, &b)}, nil
+	n.waiting.say("waiting until this node's replicas are up to date")
+	err = until(ctx, func() bool {
+		return n.feed.View().Marketplace(all[0].Ordinal) != nil && n.feed.secrets.Load() != nil && n.freshness.Fresh()
+	})
+	if err == nil {
+		n.cluster.Tick(ctx)
+	}
+	return err
 }
 
-// firstMarketplace has the settings of a shop that sells in euros; they are settings and can be changed.
-func firstMarketplace(now int64) market.Marketplace {
-	var entropy [10]byte
-	_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
-	return market.Marketplace{
-		Ordinal: 1, ID: ids.Mint(now, entropy, 0), Name: "marketplace",
-		CurrencyCode: "EUR", CurrencyExponent: 2, TimeZone: "UTC",
-		ExternalDemand: market.ExternalDemand{OwnValue: "gavel"},
-		CreatedMillis:  now, UpdatedMillis: now,
+// waitUntil polls a condition until it holds or ctx ends, whose error it returns.
+func until(ctx context.Context, met func() bool) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for !met() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
 	}
+	return nil
 }
 
-func firstKey(kind auth.Kind, preset string) (auth.Key, error) {
-	if preset == "" {
-		return auth.Generate(kind, rand.Reader)
+// firstMarketplaces returns all marketplaces, at least one: the leader of the meta group creates the first.
+func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace, err error) {
+	var first *firstCommand
+	waited := until(ctx, func() bool {
+		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
+			return true
+		}
+		if !n.cluster.Leads(n.topology.Meta()) || n.cluster.Barrier(ctx, n.topology.Meta()) != nil {
+			return false
+		}
+		// The log of a new leader may hold the command of the previous one; the barrier has applied it.
+		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
+			return true
+		}
+		if first == nil {
+			if first, err = n.prepareFirst(); err != nil {
+				return true
+			}
+		}
+		// After an unknown outcome the next poll proposes the same bytes again, so the keys stay the same.
+		if _, _, unknown := n.cluster.ProposeAt(ctx, n.topology.Meta(), first.command); unknown != nil && !errors.Is(unknown, cluster.ErrUnavailable) {
+			err = unknown
+			return true
+		}
+		return false
+	})
+	if first != nil && len(all) > 0 && all[0].ID == first.marketplace {
+		n.first = first.keys
 	}
-	key, ok := auth.Parse([]byte(preset))
-	if !ok {
-		return auth.Key{}, errors.New("not a key; `gavel keys generate` prints one")
-	}
-	if key.Kind != kind {
-		return auth.Key{}, fmt.Errorf("this is a key of kind %s, want %s", key.Kind, kind)
-	}
-	return key, nil
+	return all, errors.Join(err, waited)
 }
 
-func keyRecord(k auth.Key, marketplace uint16, name string, now int64) command.Record {
-	r := k.Record(name, marketplace, now, 0)
-	return store.KeyRecord(&r)
+func (n *node) marketplaces() (all []market.Marketplace, err error) {
+	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
+		all = shard.Books{R: r}.Marketplaces()
+		return nil
+	})
+	return all, err
 }
 
-func newSecrets() command.Secrets {
-	var s command.Secrets
-	var token command.TokenKey
-	token.ID = 1
-	for _, secret := range [][]byte{s.Duplicate[:], s.Cursor[:], token.Key[:]} {
-		_, _ = rand.Read(secret)
+// announceSettings makes sure that every group has the settings of all marketplaces.
+func (n *node) announce(ctx context.Context) error {
+	all, err := n.marketplaces()
+	if err != nil {
+		return err
 	}
-	s.Token = []command.TokenKey{token}
-	return s
+	for _, m := range all {
+		if _, err := n.store.Tenant(m.Ordinal).AnnounceSettings(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishKeysFile finishes a keys file that was written before its command was proposed: it is renamed to its final name
+// when the cluster's first marketplace is the one that it names, and removed when another node's command was applied.
+func (n *node) settleKeys(marketplace ids.UUID) error {
+	if n.cfg.KeysFile == "" {
+		return nil
+	}
+	pending := pendingKeys(n.cfg.KeysFile)
+	keys, err := readKeys(pending)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err == nil && keys.Marketplace == marketplace.String():
+		err = os.Rename(pending, n.cfg.KeysFile)
+	case err == nil || errors.Is(err, errTorn): // The command of an incomplete file was never proposed.
+		err = os.Remove(pending)
+	}
+	if err != nil {
+		return fmt.Errorf("keys_file: %w", err)
+	}
+	return nil
 }

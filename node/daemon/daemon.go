@@ -1,5 +1,5 @@
 // Package daemon builds the parts of a node in the order in which they need each other, starts them, and stops them in
-// reverse. It is the only room that knows all others.
+// reverse order. It is the only package that imports all others.
 package daemon
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// Options are what a caller decides besides the configuration.
+// Options are what a caller sets besides the configuration.
 type Options struct {
-	Out     io.Writer // Where the banner and the demo's counters go.
+	Out     io.Writer // Receives the banner and the demo's counters.
 	Demo    *DemoOptions
 	Version string
 }
 
-// DemoOptions fill the node with a seeded market and let shoppers loose on it.
+// DemoOptions are the size of the generated market and the number of simulated shoppers.
 type DemoOptions struct {
 	Seed                         uint64
 	Products, Vendors, Campaigns int
@@ -29,16 +29,17 @@ type DemoOptions struct {
 	Terminal                     bool // Print live counters.
 }
 
-// DrainTimeout bounds an orderly stop. What is not done by then is dropped; nothing acknowledged is lost by that, because
-// everything acknowledged is on disk.
+// DrainTimeout bounds an orderly stop. Requests that last longer are cut off. Nothing acknowledged is lost by that,
+// because a majority of the nodes has it on disk.
 const DrainTimeout = 10 * time.Second
 
-// Run starts a node, prints its banner and serves until the context ends; then it drains and returns. An error means
-// that the node did not start, or that a listener failed.
+// Run starts a node, prints its banner, serves until the context ends, then drains and returns. It returns nil after an
+// orderly stop, also when the context ends during the start. An error means that the node did not start, that a
+// listener failed, or that a part did not stop in time.
 func Run(ctx context.Context, cfg config.Config, o Options) error {
 	log := newLogger(cfg.Log)
 	n, err := start(ctx, cfg, o, log)
-	if err != nil && ctx.Err() != nil { // Told to stop while it waited for others: an orderly end.
+	if err != nil && ctx.Err() != nil { // The caller ended the start, which is an orderly stop.
 		return n.stop(log)
 	}
 	if err != nil {
@@ -48,13 +49,14 @@ func Run(ctx context.Context, cfg config.Config, o Options) error {
 	return errors.Join(err, n.stop(log))
 }
 
-// closer is one started part and how to stop it.
+// closer is a started part of the node and the function that stops it.
 type closer struct {
 	name string
 	stop func(context.Context) error
 }
 
-// stop undoes the start in reverse order. Every part is stopped, whatever the others answer.
+// stop stops all started parts in reverse order, within DrainTimeout. An error of one part does not keep the others
+// from being stopped.
 func (n *node) stop(log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), DrainTimeout)
 	defer cancel()
@@ -63,7 +65,7 @@ func (n *node) stop(log *slog.Logger) error {
 		if err := part.stop(ctx); err != nil {
 			failed = append(failed, fmt.Errorf("stop %s: %w", part.name, err))
 		}
-		log.Debug("stopped", slog.String("part", part.name))
+		log.Debug("part_stopped", slog.String("part", part.name))
 	}
 	return errors.Join(failed...)
 }

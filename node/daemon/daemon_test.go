@@ -19,7 +19,7 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// output is what a node prints, read while it runs.
+// output collects what a node prints, and can be read while the node runs.
 type output struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -37,12 +37,12 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// running is a node in this process.
+// runningNode is a node in this process.
 type running struct {
 	*testing.T
 	auction, manage string
 	keys            FirstKeys
-	idempotencyKey  string // Sent when not empty.
+	idempotencyKey  string // Sent as a header when not empty.
 	out             *output
 	stop            func()
 }
@@ -99,7 +99,7 @@ func run(t *testing.T, cfg config.Config, o Options) *running {
 	return r
 }
 
-// call sends a body and returns status and decoded answer.
+// call sends a body and returns the status and the decoded answer.
 func (r *running) call(method, url, key, body string) (int, map[string]any) {
 	r.Helper()
 	req, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(body))
@@ -128,7 +128,7 @@ func (r *running) call(method, url, key, body string) (int, map[string]any) {
 	return resp.StatusCode, answer
 }
 
-// must is call for what has to go well.
+// must is call with a required status.
 func (r *running) must(want int, method, url, key, body string) map[string]any {
 	r.Helper()
 	status, answer := r.call(method, url, key, body)
@@ -138,7 +138,7 @@ func (r *running) must(want int, method, url, key, body string) map[string]any {
 	return answer
 }
 
-// market makes a vendor with money, a product and a campaign, and returns the campaign's id.
+// market creates a vendor with money, a product and a campaign, and returns the campaign's id.
 func (r *running) market() string {
 	r.Helper()
 	api := r.manage + "/public/v1"
@@ -176,7 +176,8 @@ func (r *running) report(campaign string) (clicks, charged, spent float64) {
 	return c["total"].(float64), c["charged"].(float64), c["adSpent"].(float64)
 }
 
-// The main job: a market is made, an auction is won, a click is charged once, and a restart remembers it all.
+// The main path: a market is created, an auction is won, a click is charged once, and all of it is there after a
+// restart.
 func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 	for _, groups := range []int{1, 4} {
 		t.Run(fmt.Sprintf("groups=%d", groups), func(t *testing.T) {
@@ -190,7 +191,7 @@ func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 			r.must(200, "POST", r.manage+"/v2/events", r.keys.Auction, click("e2", token))
 			r.stop()
 
-			cfg.Groups = 0 // The directory remembers the number.
+			cfg.Groups = 0 // The data directory holds the number.
 			r = run(t, cfg, Options{})
 			r.must(200, "POST", r.auction+"/v2/events", r.keys.Auction, click("e1", token))
 			if clicks, charged, spent := r.report(campaign); clicks != 2 || charged != 1 || spent != 1 {
@@ -202,9 +203,7 @@ func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 	}
 }
 
-// What the replication stores with a batch is the digest of that batch: a clean restart finds the state as it left it and
-// rebuilds nothing.
-// The first keys are shown once. A start that fails on a taken port must not have used them up.
+// The first keys are shown once. A start that fails on a taken port must not have created the cluster.
 func TestATakenPortFoundsNothing(t *testing.T) {
 	for _, taken := range []func(c *config.Config) *string{
 		func(c *config.Config) *string { return &c.AuctionListen },
@@ -228,12 +227,14 @@ func TestATakenPortFoundsNothing(t *testing.T) {
 			t.Errorf("the keys of the second start: %d %v", status, answer)
 		}
 		if !strings.Contains(r.out.String(), "first keys") {
-			t.Errorf("the second start does not tell of the keys:\n%s", r.out)
+			t.Errorf("the second start does not print where the keys are:\n%s", r.out)
 		}
 		r.stop()
 	}
 }
 
+// The replication stores with a batch the digest of that batch, so a clean restart finds the state complete and
+// rebuilds nothing.
 func TestACleanRestartRebuildsNothing(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
 	r := run(t, cfg, Options{})
@@ -253,8 +254,8 @@ func TestACleanRestartRebuildsNothing(t *testing.T) {
 	}
 }
 
-// A deposit or a campaign of unknown outcome is repeated with its Idempotency-Key, also to a node that was restarted in
-// between, and happens once.
+// A deposit or a campaign whose outcome is unknown is repeated with its Idempotency-Key, also after a restart of the
+// node, and is applied once.
 func TestAnIdempotencyKeyOutlivesTheProcess(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 1)
 	var campaigns []string

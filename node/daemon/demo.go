@@ -17,7 +17,8 @@ import (
 // countersEvery is how often the demo prints its live counters on a terminal.
 const countersEvery = 5 * time.Second
 
-// demo fills the market, prints the banner with an auction that has winners, and lets shoppers browse until the end.
+// demo fills the market, prints the banner with an auction that has winners, and runs simulated shoppers until the
+// context ends.
 func (n *node) demo(ctx context.Context, o Options) error {
 	options := demo.Options{
 		Seed: o.Demo.Seed, Products: o.Demo.Products, Vendors: o.Demo.Vendors, Campaigns: o.Demo.Campaigns,
@@ -27,31 +28,31 @@ func (n *node) demo(ctx context.Context, o Options) error {
 		return err
 	}
 	tenant := n.store.Tenant(first)
-	began := time.Now()
-	seeded, err := demo.Seed(ctx, tenant, options, began.UnixMilli())
+	started := time.Now()
+	seeded, err := demo.Seed(ctx, tenant, options, started.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("fill the demo market: %w", err)
 	}
 	key := n.cfg.BootstrapAuctionKey.Reveal() // In a cluster another node may have made the first keys.
-	if n.feed.keys.Check([]byte("Bearer "+key), auth.Auction, began, new(auth.Memo)).Code != apierr.OK {
+	if n.feed.keys.Check([]byte("Bearer "+key), auth.Auction, started, new(auth.Memo)).Code != apierr.OK {
 		if key, err = demoKey(ctx, tenant, n.first); err != nil {
 			return err
 		}
 	}
-	made := demo.Generate(options)
+	generated := demo.Generate(options)
 	b := n.banner()
-	products := winningProducts(made)
+	products := winningProducts(generated)
 	b.next = firstAuction(b.auctionURL, key, products)
 	b.write(o.Out)
 	_, _ = io.WriteString(o.Out, demoCalls(b, key, products))
 	if seeded {
-		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are on their way\n",
-			time.Since(began).Seconds(), len(made.Products), len(made.Vendors), len(made.Campaigns), o.Demo.Shoppers)
+		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are browsing\n",
+			time.Since(started).Seconds(), len(generated.Products), len(generated.Vendors), len(generated.Campaigns), o.Demo.Shoppers)
 	}
-	return n.letShop(ctx, o, demo.NewShoppers(b.auctionURL, key, made))
+	return n.letShop(ctx, o, demo.NewShoppers(b.auctionURL, key, generated))
 }
 
-// firstOrdinal is the marketplace that the demo plays in.
+// demoMarketplace returns the ordinal of the marketplace that the demo fills, which is the cluster's first one.
 func (n *node) firstOrdinal() (uint16, error) {
 	all, err := n.marketplaces()
 	if err != nil {
@@ -60,8 +61,9 @@ func (n *node) firstOrdinal() (uint16, error) {
 	return all[0].Ordinal, nil
 }
 
-// demoKey is the auction key that the shoppers use: the first one of a new cluster, else a new one, because the text of
-// an old one is stored nowhere. The key of the previous demo run is revoked, so that restarts do not collect keys.
+// demoKey returns the auction key that the shoppers use: the first one of a new cluster, otherwise a new one, because
+// the text of existing keys is not stored. The key of the previous demo run is revoked, so that restarts do not
+// accumulate keys.
 func demoKey(ctx context.Context, t store.Tenant, first *FirstKeys) (string, error) {
 	if first != nil {
 		return first.Auction, nil
@@ -82,7 +84,7 @@ func demoKey(ctx context.Context, t store.Tenant, first *FirstKeys) (string, err
 	return text, err
 }
 
-// winningProducts are a few products that have bids and belong to different vendors.
+// winningProducts returns up to five products that have bids and belong to different vendors.
 func winningProducts(m *demo.Market) (ids []string) {
 	seen := map[string]bool{}
 	active := map[string]bool{}
@@ -110,16 +112,16 @@ func firstActive(bids []market.Bid, active map[string]bool) string {
 	return ""
 }
 
-// letShop runs the shoppers and, on a terminal, the counters, until the context ends or a listener fails.
+// runShoppers runs the shoppers and, on a terminal, prints the counters, until the context ends or a listener fails.
 func (n *node) letShop(ctx context.Context, o Options, s *demo.Shoppers) error {
-	shopping, leave := context.WithCancel(ctx)
+	shopping, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { s.Run(shopping, o.Demo.Shoppers, uint64(time.Now().UnixNano())) }) //nolint:gosec // a seed.
 	if o.Demo.Terminal {
 		all.Go(func() { printCounters(shopping, o.Out, s.Counts()) })
 	}
 	err := n.wait(ctx)
-	leave()
+	cancel()
 	all.Wait()
 	return err
 }
@@ -127,7 +129,7 @@ func (n *node) letShop(ctx context.Context, o Options, s *demo.Shoppers) error {
 func printCounters(ctx context.Context, out io.Writer, c *demo.Counts) {
 	ticker := time.NewTicker(countersEvery)
 	defer ticker.Stop()
-	var before int64
+	var previous int64
 	for {
 		select {
 		case <-ctx.Done():
@@ -136,8 +138,8 @@ func printCounters(ctx context.Context, out io.Writer, c *demo.Counts) {
 		}
 		now := c.Auctions.Load()
 		_, _ = fmt.Fprintf(out, "%s  auctions %d (%.0f/s)  winners %d  impressions %d  clicks %d  purchases %d  failures %d\n",
-			time.Now().Format(time.TimeOnly), now, float64(now-before)/countersEvery.Seconds(), c.Winners.Load(),
+			time.Now().Format(time.TimeOnly), now, float64(now-previous)/countersEvery.Seconds(), c.Winners.Load(),
 			c.Impressions.Load(), c.Clicks.Load(), c.Purchases.Load(), c.Failures.Load())
-		before = now
+		previous = now
 	}
 }

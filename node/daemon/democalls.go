@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/node/demo"
 )
 
-// demoCalls are a call for each operation of the interface, ready to paste, all of which have winners in the demo market; the last
-// asks why the others lost.
+// demoCalls returns one curl command for each operation of the interface, each of which has winners in the demo market,
+// and a command that explains why the other bids lost.
 func demoCalls(b banner, key string, products []string) string {
 	var text strings.Builder
 	for _, call := range []struct{ what, path, body string }{
@@ -24,14 +24,14 @@ func demoCalls(b banner, key string, products []string) string {
 	}
 	managementKey := "$MANAGEMENT_KEY"
 	if b.keys != nil && b.keysFile == "" {
-		managementKey = b.keys.Management // It stands above already.
+		managementKey = b.keys.Management // The banner has printed it already.
 	}
-	fmt.Fprintf(&text, "why did the others lose?\n  echo '%s' | GAVEL_MANAGE_KEY=%s %s explain --manage %s -\n",
+	fmt.Fprintf(&text, "why did the other bids lose?\n  echo '%s' | GAVEL_MANAGE_KEY=%s %s explain --manage %s -\n",
 		listingsOf(products), managementKey, os.Args[0], b.manageURL)
 	return text.String()
 }
 
-// listingsOf asks which of some products may stand in three slots.
+// listingsOf returns the body of a listings auction with three slots among the given products.
 func listingsOf(products []string) string {
 	return `{"auctions":[{"type":"listings","slots":3,"products":{"ids":["` + strings.Join(products, `","`) + `"]}}]}`
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// A node without a number of groups of its own takes the cluster's, whatever its CPUs speak for, and keeps it when it starts
-// again.
+// A node whose configuration sets no number of groups uses that of the cluster it joins, whatever its CPUs suggest, and
+// keeps it after a restart.
 func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 	first := testConfig(t.TempDir(), 3)
 	first.NodeID, first.PeerInsecure, first.PeerListen = "n1", true, freeAddress(t)
@@ -30,13 +30,13 @@ func TestAJoinerTakesTheClustersGroups(t *testing.T) {
 	}
 }
 
-// freeAddress is an address that nobody listens at just now.
+// freeAddress returns an address that nothing listens on now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }() // It has served.
+	defer func() { _ = l.Close() }() // Only its address was needed.
 	return l.Addr().String()
 }

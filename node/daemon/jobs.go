@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// startJobs begins the work in the background: what stands in the diaries, as the leader of the meta group, and the sweep of
-// files that nobody refers to.
+// startJobs starts the background work: scheduled tasks and the recovery of transfers, on the leader of the meta group,
+// and the deletion of files that nothing refers to.
 func (n *node) startJobs() {
 	leads := func() bool { return n.cluster.Leads(n.topology.Meta()) }
 	out := outbound.New(n.cfg.Webhooks.Development)
@@ -22,8 +22,8 @@ func (n *node) startJobs() {
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
 		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now, n.log)},
 	}
-	if lane, configured := n.mails(); configured {
-		runner.Lanes = append(runner.Lanes, lane)
+	if mailJobs, configured := n.mails(); configured {
+		runner.Lanes = append(runner.Lanes, mailJobs)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	runner.Start(ctx)
@@ -48,7 +48,7 @@ func (n *node) startJobs() {
 	})
 }
 
-// ordinals are the marketplaces of the cluster.
+// ordinals returns the ordinals of all marketplaces.
 func (n *node) ordinals() []uint16 {
 	var all []uint16
 	view := n.feed.View()
@@ -58,7 +58,7 @@ func (n *node) ordinals() []uint16 {
 	return all
 }
 
-// offsite is what does the jobs of ad networks, with the connectors that the operator configured.
+// offsite returns the service that runs the jobs of ad networks, with the configured connectors.
 func (n *node) offsite() *offsite.Service {
 	connectors := map[string]offsite.Connector{}
 	for _, c := range n.cfg.Offsite.List() {
@@ -75,7 +75,7 @@ func (n *node) offsite() *offsite.Service {
 	}
 }
 
-// tellJob takes what a connector reports, on whatever node.
+// recordJobReport records what a connector reports about a job. Any node can do it.
 func (n *node) tellJob(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
 	return offsite.Tell(ctx, n.store.Tenant(marketplace).In(store.NewSession(ctx, false)), job, r)
 }

@@ -9,15 +9,14 @@ import (
 	"os"
 )
 
-// keysMode is the mode of a keys file: its owner alone reads it.
+// keysMode is the mode of a keys file: only its owner can read it.
 const keysMode = fs.FileMode(0o600)
 
-// pendingKeys is the name of a keys file whose keys may not count.
+// pendingKeys is the name of a keys file until it is known that its keys work.
 func pendingKeys(path string) string { return path + ".pending" }
 
-// writeKeys writes a keys file that is not there yet, readable by its owner only, and syncs it. A file that this user left
-// there before, in a start that did not come to its end, is replaced; any other is refused, because whoever made it could
-// read the keys in it.
+// writeKeys creates and syncs a keys file with mode 0600. A file that an interrupted start of this user left is
+// replaced. Any other existing file is an error, because whoever created it could read the keys.
 func writeKeys(path string, keys *FirstKeys) error {
 	text, err := json.MarshalIndent(keys, "", "  ")
 	if err != nil {
@@ -44,10 +43,10 @@ func writeKeys(path string, keys *FirstKeys) error {
 	return nil
 }
 
-// errTorn is a keys file that was not written to its end.
+// errTorn reports a keys file that was not written completely.
 var errTorn = errors.New("the keys file is not complete")
 
-// readKeys reads a keys file of this user. errTorn when it is not complete.
+// readKeys reads a keys file of this user. It returns errTorn when the file is incomplete.
 func readKeys(path string) (*FirstKeys, error) {
 	f, err := openOwn(path)
 	if err != nil {
@@ -67,19 +66,20 @@ func readKeys(path string) (*FirstKeys, error) {
 // keysFileMax bounds what is read of a keys file. BOUND: two keys and an id take less than 300 bytes.
 const keysFileMax = 4 << 10
 
-// openOwn opens a file for reading, if it is one that only this user could have made and can read: a regular file, with no
-// other name, of this user, with mode 0600. What is checked is what was opened, so nobody can put another in its place.
+// openPrivate opens a file for reading if only this user can have created it and can read it: a regular file of this
+// user with one name (no other hard link) and mode 0600. It checks the opened file and not the path, so nobody can
+// exchange the file in between.
 func openOwn(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow|noWait, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is there already and cannot be opened as a file of this user; remove it: %w", path, err)
+		return nil, fmt.Errorf("%s exists already and cannot be opened as a file of this user; remove it: %w", path, err)
 	}
 	info, err := f.Stat()
 	if err == nil && (info.Mode() != keysMode || !ownedAlone(info)) {
-		err = fmt.Errorf("%s is there already and is not a file of this user with mode 0600 and one name (mode %v); remove it", path, info.Mode())
+		err = fmt.Errorf("%s exists already and is not a file of this user with mode 0600 and a single hard link (mode %v); remove it", path, info.Mode())
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -9,5 +9,5 @@ const (
 	noWait   = 0
 )
 
-// ownedAlone is true: other systems keep owners elsewhere.
+// exclusivelyOwned returns true: other systems do not have Unix owners.
 func ownedAlone(fs.FileInfo) bool { return true }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestKeysGoToAFileOfOneUser: the first keys are written only to a file that nobody else can have open. What lies under the
-// temporary name already is refused and left as it is, unless it is what a start of this user left there.
+// TestKeysGoToAFileOfOneUser: the first keys are written only to a file that no other user can have open. A file that
+// exists under the temporary name is refused and left unchanged, unless an interrupted start of this user left it.
 func TestKeysGoToAFileOfOneUser(t *testing.T) {
 	must := func(err error) {
 		t.Helper()

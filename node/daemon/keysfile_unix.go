@@ -10,10 +10,10 @@ import (
 
 const (
 	noFollow = syscall.O_NOFOLLOW // A symbolic link is an error.
-	noWait   = syscall.O_NONBLOCK // A pipe that nobody writes to does not stop the start.
+	noWait   = syscall.O_NONBLOCK // Opening a pipe without a writer does not block the start.
 )
 
-// ownedAlone reports whether a file belongs to this user and has one name.
+// exclusivelyOwned reports whether a file belongs to this user and has a single hard link.
 func ownedAlone(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(s.Uid) == int64(os.Geteuid()) && s.Nlink == 1

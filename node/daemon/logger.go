@@ -7,8 +7,8 @@ import (
 	"github.com/gavel-ads/gavel/node/config"
 )
 
-// newLogger writes to standard error: text for people, JSON for collectors. An unknown level was refused by the
-// configuration.
+// newLogger returns a logger to standard error: text on a terminal, JSON otherwise, unless the configuration selects
+// one. An unknown level is impossible here, because the configuration refuses it.
 func newLogger(c config.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
@@ -21,7 +21,7 @@ func newLogger(c config.Log) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
-// isTerminal is true for a character device, which is what a terminal is and a pipe or a file is not.
+// isTerminal reports whether f is a character device: a terminal is one, a pipe or a regular file is not.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0

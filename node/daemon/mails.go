@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// mails is the lane that sends the letters of invitations; false when no mail server is configured.
+// mailQueue returns the queue of jobs that sends invitation mails; false when no mail server is configured.
 func (n *node) mails() (jobs.Lane, bool) {
 	c := n.cfg.SMTP
 	if c.Server == "" {
@@ -32,10 +32,10 @@ func (n *node) mails() (jobs.Lane, bool) {
 	}, n.log), true
 }
 
-// mailed counts letters since the start of the node. It is safe for concurrent use.
+// mailCounts counts mails since the start of the node. It is safe for concurrent use.
 type mailed struct{ queued, sent, retried, failed atomic.Uint64 }
 
-// count counts an attempt at a letter.
+// count counts the attempt with this number, starting at 1, to send a mail.
 func (m *mailed) count(attempt int, err error) {
 	if attempt == 1 {
 		m.queued.Add(1)
@@ -50,7 +50,7 @@ func (m *mailed) count(attempt int, err error) {
 	}
 }
 
-// read returns nil when no mail server is configured.
+// read returns the counts, or nil when no mail server is configured.
 func (m *mailed) read(configured bool) *metrics.Mails {
 	if !configured {
 		return nil

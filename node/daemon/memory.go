@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// hugeFrom is the heap from which huge pages are asked for: what is smaller finds its translations without them, and a small
-	// node should not take more memory than it needs.
+	// hugePagesHeapMin is the heap in bytes from which huge pages are requested: for a smaller heap address translation
+	// is fast without them, and a small node should not use more memory than it needs.
 	hugeFrom = 64 << 20
-	// hugeEvery is how often memory that was mapped since is looked for.
+	// hugePagesInterval is how often the node looks for newly mapped memory.
 	hugeEvery = time.Minute
 )
 
-// useHugePages has the memory that is there moved into huge pages, before the doors open and auctions would feel it, and asks for
-// them for what comes later.
+// useHugePages moves the mapped memory into huge pages before the listeners open, because auctions would wait for the
+// move, and starts a goroutine that requests them for memory mapped later.
 func (n *node) useHugePages() {
 	moved := n.moveToHugePages(false)
 	done := make(chan struct{})
@@ -37,8 +37,8 @@ func (n *node) useHugePages() {
 	}()
 }
 
-// moveToHugePages moves what is there once, when the heap is large enough, and from then on only asks. It reports whether it
-// has moved anything yet.
+// moveToHugePages moves the mapped memory the first time that the heap is large enough; later calls only advise the
+// kernel. It returns whether memory has been moved yet.
 func (n *node) moveToHugePages(moved bool) bool {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	if metrics.Read(heap); heap[0].Value.Uint64() < hugeFrom {
@@ -50,11 +50,11 @@ func (n *node) moveToHugePages(moved bool) bool {
 	}
 	pages, err := ask()
 	if err != nil {
-		n.log.Warn("huge_pages_refused", slog.Any("err", err)) // Everything works without them.
+		n.log.Warn("huge_pages_refused", slog.Any("err", err)) // The node works without them.
 		return moved
 	}
 	if !moved {
-		n.log.Info("huge_pages", slog.Int("pages", pages.Collapsed), slog.Int("refused", pages.Refused))
+		n.log.Info("huge_pages_enabled", slog.Int("pages", pages.Collapsed), slog.Int("refused", pages.Refused))
 	}
 	return true
 }

@@ -44,27 +44,27 @@ type node struct {
 	cluster   *cluster.Cluster
 	store     *store.Store
 	blobs     blob.Store
-	shared    *blob.Shared // What blobs is, where several nodes keep files in their directories.
+	shared    *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
 	metrics   *metrics.Metrics
 	core      *serving.Core
-	long      *background.Scheduler // Reports, explanations and forecasts.
+	long      *background.Scheduler // Runs reports, explanations and forecasts.
 	auctions  port
 	manage    port
-	waiting   *waiting // Until the doors are open.
+	waiting   *waiting // Answers until the listeners serve.
 	first     *FirstKeys
-	open      atomic.Bool // The doors are.
+	open      atomic.Bool // The listeners serve.
 	draining  atomic.Bool
-	transit   atomic.Pointer[[]jobs.Transit] // What the newest round found.
+	transit   atomic.Pointer[[]jobs.Transit] // Result of the newest check of transfers.
 	mailed    mailed
-	failed    chan error // A listener that ended although nobody stopped it.
+	failed    chan error // Receives the error of a listener that ended without being stopped.
 	started   []closer
 	entries   *auditWriter // nil until the management listener is open.
 }
 
-// start builds a node from the disk upwards: a door opens only when everything behind it is ready. The ports are taken
-// first: until the doors open they say that the node is starting, which may take as long as its peers do, and a cluster
-// shows its first keys once, so that nothing may fail afterwards on a port. Even when a start fails, what it had started by
-// then is returned, to be stopped.
+// start builds a node from the disk upwards: a listener serves only when everything behind it is ready. The ports are
+// bound first, for two reasons: until the node serves they answer that it is starting, which may take as long as its
+// peers do; and a cluster shows its first keys once, so a start must not fail on a taken port after that. When a start
+// fails, start returns the node too, so that the caller stops the parts that were started.
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
 	for _, step := range []func(context.Context) error{
@@ -77,12 +77,12 @@ func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) 
 	return n, nil
 }
 
-// push remembers how to stop a part that has just been started.
+// push records how to stop a part that has just been started.
 func (n *node) push(name string, stop func(context.Context) error) {
 	n.started = append(n.started, closer{name, stop})
 }
 
-// openState opens the disk, replays what it holds into memory, and waits until the groups can take commands.
+// openState opens the disk, loads its state into memory, and waits until the groups can take commands.
 func (n *node) openState(ctx context.Context) error {
 	topology, err := topologyOf(n.cfg)
 	if err != nil {
@@ -91,7 +91,7 @@ func (n *node) openState(ctx context.Context) error {
 	n.settle(topology)
 	n.feed = &feed{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
-		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // With a port of 0 tests alone ask wrongly.
+		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // A listener address with port 0 gives a wrong URL; only tests use that.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 	}
 	groups := make([]uint16, 0, n.topology.DataGroups+1)
@@ -99,7 +99,7 @@ func (n *node) openState(ctx context.Context) error {
 		groups = append(groups, uint16(g))
 	}
 	if len(n.cfg.Join) > 0 {
-		n.waiting.say("the data directory is opening, or peers have to be found: " + strings.Join(n.cfg.Join, ", "))
+		n.waiting.say("opening the data directory and connecting to peers: " + strings.Join(n.cfg.Join, ", "))
 	}
 	n.raft, err = raftstore.OpenContext(ctx, n.raftConfig(groups))
 	if err != nil {
@@ -113,7 +113,7 @@ func (n *node) openState(ctx context.Context) error {
 				return
 			}
 			if err := n.announce(ctx); err != nil && ctx.Err() == nil {
-				n.log.Warn("settings_not_announced", slog.Any("err", err))
+				n.log.Warn("settings_announcement_failed", slog.Any("err", err))
 			}
 		},
 	})
@@ -125,8 +125,8 @@ func (n *node) openState(ctx context.Context) error {
 	return nil
 }
 
-// openBlobs opens the place of uploaded files. A bucket is asked for only when it is used: while it does not answer, ads go
-// on and uploads are refused.
+// openBlobs opens the store of uploaded files. A bucket is contacted only when it is used: while it does not answer,
+// auctions continue and uploads are refused.
 func (n *node) openBlobs(context.Context) error {
 	c := n.cfg.Blob
 	if c.Driver == "s3" {
@@ -150,11 +150,12 @@ func (n *node) openBlobs(context.Context) error {
 	return nil
 }
 
-// commitEvery is how often an idle leader tells its followers what is committed; raft makes up to twice of it. So soon they show a
-// change when nothing else follows it: a paused campaign stops on them 10 to 20 ms after it stopped on the leader.
+// commitInterval is how often an idle leader sends its commit index to its followers; raft waits up to twice as long.
+// It bounds how long a change waits on followers when no other change follows it: a paused campaign stops on them 10 to
+// 20 ms after it stopped on the leader.
 const commitEvery = 10 * time.Millisecond
 
-// raftConfig is the configuration of the node as the replication wants it.
+// raftConfig converts the configuration of the node to that of the replication.
 func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	c := raftstore.Config{
 		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
@@ -174,25 +175,27 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	}
 	c.Reserve, c.Ballast = int64(n.cfg.Disk.Reserve), int64(n.cfg.Disk.Ballast)
 	if c.Ballast == 0 {
-		c.Ballast = -1 // 0 is the default there.
+		c.Ballast = -1 // raftstore takes 0 as its default and -1 as none.
 	}
 	if n.cfg.PeerTLS() {
 		c.TLS = &raftstore.TLS{Certificate: n.cfg.PeerCertificate, Key: n.cfg.PeerKey, Authority: n.cfg.PeerAuthority}
 	}
-	if n.cfg.Clustered() { // A node without peers keeps the port closed.
+	if n.cfg.Clustered() { // A node without peers does not listen on the peer port.
 		c.PeerListen = n.cfg.PeerListen
 	}
 	return c
 }
 
-// settle decides how many groups there are. With groups: 0 it is decided again when the node has found its cluster: the number
-// that its own CPUs speak for is a proposal, and all nodes of a cluster have the founder's.
+// setTopology sets the number of groups. With `groups: 0` it is called again when the node has found its cluster: the
+// number derived from its own CPUs is a proposal, and all nodes of a cluster use the number of the node that created
+// it.
 func (n *node) settle(t ids.Topology) {
 	n.topology = t
 	n.freshness = cluster.NewFreshness(t, n.cfg.Staleness, time.Now)
 }
 
-// topologyOf is the number of groups that the directory was founded with, or, for a new one, the configured number.
+// topologyOf returns the topology that the data directory was created with, or for an empty directory the configured
+// one.
 func topologyOf(cfg config.Config) (ids.Topology, error) {
 	groups, err := raftstore.FoundedGroups(vfs.Default, cfg.DataDir)
 	if err != nil || len(groups) > 0 {
@@ -201,19 +204,19 @@ func topologyOf(cfg config.Config) (ids.Topology, error) {
 	return ids.Topology{DataGroups: cfg.DataGroups(cpus())}, nil
 }
 
-// topologyFrom is the topology that has these groups: a single one is meta and data in one.
+// topologyFrom returns the topology with these groups: a single group holds both meta and data.
 func topologyFrom(groups []uint16) ids.Topology {
 	return ids.Topology{DataGroups: max(1, len(groups)-1)}
 }
 
-// randomSeed keys this process's hash tables, so that nobody outside can aim at one bucket.
+// randomSeed returns the key of this process's hash tables, so that nobody outside can construct colliding keys.
 func randomSeed() uint64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // Never fails: it ends the process instead.
+	_, _ = rand.Read(b[:]) // It never returns an error; it ends the process instead.
 	return binary.LittleEndian.Uint64(b[:])
 }
 
-// periods are the current budget periods of every marketplace.
+// periods returns the current budget periods of every marketplace.
 func (n *node) periods(now time.Time) []command.Periods {
 	var all []command.Periods
 	view := n.feed.View()
@@ -223,7 +226,7 @@ func (n *node) periods(now time.Time) []command.Periods {
 	return all
 }
 
-// buildCore makes the core of /v2 that both doors share.
+// buildCore creates the core of /v2 that both listeners share.
 func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
 	limits := background.Defaults
@@ -260,8 +263,8 @@ func (n *node) buildCore(context.Context) error {
 	return nil
 }
 
-// nodeNumber names the node in tokens. Tokens are unique through (node, start, auction); the number only has to differ
-// between nodes of one cluster.
+// nodeNumber returns the number of this node in tokens. Tokens are unique by (node, start, auction), so the number only
+// has to differ between the nodes of one cluster.
 func nodeNumber(id string) uint16 {
 	sum := sha256.Sum256([]byte(id))
 	return binary.BigEndian.Uint16(sum[:])

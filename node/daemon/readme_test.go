@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What the README shows is what the demo answers: the same winners for the same body.
+// The answer that the README shows is that of the demo: the same winners for the same body.
 func TestTheREADMEsFirstAuction(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestTheREADMEsFirstAuction(t *testing.T) {
 	}
 }
 
-// The README's own market can be pasted: every call goes well, and then its product wins.
+// The calls of the README's own market succeed as printed, and then its product wins.
 func TestTheREADMEsOwnMarket(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -61,7 +61,7 @@ func winners(answer map[string]any) []any {
 	return answer["results"].([]any)[0].(map[string]any)["winners"].([]any)
 }
 
-// Every call that the demo prints has winners in every auction, and the auction that it has explained has losers.
+// Every call that the demo prints has winners in every auction, and the explained auction has losers.
 func TestTheDemosCallsHaveWinners(t *testing.T) {
 	r := run(t, testConfig(t.TempDir(), 1), Options{Demo: &DemoOptions{Products: 3000, Vendors: 40, Campaigns: 120}})
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(r.out.String(), " explain "); time.Sleep(5 * time.Millisecond) {

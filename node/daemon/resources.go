@@ -13,15 +13,15 @@ import (
 	"github.com/gavel-ads/gavel/node/metrics"
 )
 
-// Requests that wait for this node to have what an X-Gavel-Token stands for. BOUND: each is a goroutine and a connection for up to
-// some seconds, and a token says by itself only how far to wait. It is no secret and no right, so one that is made up makes its
-// sender wait in vain; it must not make others wait.
+// BOUND: requests that wait until this node has applied what an X-Gavel-Token stands for. Each holds a goroutine and a
+// connection for up to some seconds. A token is neither secret nor a right, so a client can invent one that waits in
+// vain; it must not make other requests wait.
 const (
 	tokenWaitsMax      = 256
 	tokenWaitsOfTenant = 64
 )
 
-// resources are what the process may use, and the budgets that requests share.
+// resources are the limits of the process, and the budgets that requests share.
 type resources struct {
 	shares     limits.Shares
 	memory     int64
@@ -31,12 +31,13 @@ type resources struct {
 	management atomic.Pointer[connections.Listener]
 }
 
-// shareOut reads what the process may use and shares it out. It comes before everything else: the store asks for its files.
+// deriveLimits reads what the process may use and derives the limits of each part. It runs before everything else,
+// because the store needs its number of open files.
 func (n *node) shareOut(context.Context) error {
 	useThreads()
 	memory, chosen := int64(n.cfg.Memory.Limit), os.Getenv("GOMEMLIMIT") != ""
 	if memory == 0 {
-		if memory = limits.DefaultMemory("/"); chosen {
+		if memory = limits.DefaultMemory("/"); chosen { // A negative argument reads the limit without changing it.
 			memory = min(memory, debug.SetMemoryLimit(-1)) // A negative limit only reads it.
 		}
 	}
@@ -54,13 +55,13 @@ func (n *node) shareOut(context.Context) error {
 	if s.FilesLow {
 		log = n.log.Warn
 	}
-	log("resources_shared", slog.Uint64("open_files", files), slog.Bool("open_files_low", s.FilesLow), slog.Int("database_files", s.DatabaseFiles),
+	log("resource_limits_derived", slog.Uint64("open_files", files), slog.Bool("open_files_low", s.FilesLow), slog.Int("database_files", s.DatabaseFiles),
 		slog.Int("auction_connections", s.AuctionConns), slog.Int("management_connections", s.ManageConns), slog.Int("peer_connections", s.PeerConns),
 		slog.Int64("memory_limit", memory), slog.Int64("heap_limit", debug.SetMemoryLimit(-1)), slog.Int64("body_bytes", s.Bodies))
 	return nil
 }
 
-// scrapeResources reads the counters for the metrics.
+// scrapeResources reads the counters of the limits for the metrics.
 func (n *node) scrapeResources(out *metrics.Node) {
 	bodies := n.resources.bodies.Stats()
 	out.Memory = metrics.Memory{Limit: n.resources.memory, Bodies: bodies.Used, BodiesMax: bodies.Max, BodyRefusals: bodies.Refusals}

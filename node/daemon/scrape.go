@@ -63,7 +63,8 @@ func (n *node) scrape() metrics.Node {
 	return out
 }
 
-// durations turns counts of buckets into those of everything up to a bound.
+// durations converts the counts of single buckets to cumulative counts up to each bound, as Prometheus histograms have
+// them.
 func durations(l *raftstore.Latencies) metrics.Durations {
 	d := metrics.Durations{Cumulative: map[float64]uint64{}, Sum: l.Total}
 	for i, n := range l.Buckets {
@@ -129,7 +130,7 @@ func database(name string, s *raftstore.DBStats) metrics.Database {
 	return d
 }
 
-// fsyncs reads how often the log was synced and how long that took in total from Pebble's own histogram.
+// fsyncs returns how often the log was synced and how long all syncs took together, from Pebble's own histogram.
 func fsyncs(s *raftstore.DBStats) (n uint64, total time.Duration) {
 	if s.Pebble == nil || s.Pebble.LogWriter.FsyncLatency == nil {
 		return 0, 0

@@ -12,7 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/raftstore"
 )
 
-// A letter that needs three attempts is queued once and sent once; the last attempt that fails is the end of it.
+// A mail that needs three attempts is counted once as queued and once as sent; a mail whose last attempt fails is
+// counted as failed.
 func TestLettersAreCountedByWhatBecameOfThem(t *testing.T) {
 	var m mailed
 	down := errors.New("connection refused")
@@ -56,10 +57,10 @@ func TestTransfersUnderWayAreTold(t *testing.T) {
 	}
 }
 
-// What a follower tells of its leader: how long ago it called, or that it never did.
+// A follower reports how long ago its leader contacted it, or the maximum when it never did.
 func TestContactOfALeader(t *testing.T) {
 	now := time.Now()
-	for state, want := range map[string]string{"Leader": "0 0", "Follower": "9999999 250"} {
+	for state, want := range map[string]string{"Leader": "0 0", "Follower": "9999999 250"} { // Never, and 250 ms ago.
 		never := contactMillis(&raftstore.GroupStatus{State: state}, now)
 		lately := contactMillis(&raftstore.GroupStatus{State: state, LastContact: now.Add(-250 * time.Millisecond)}, now)
 		if got := fmt.Sprint(never, lately); got != want {

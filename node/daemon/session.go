@@ -9,9 +9,11 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// openSession begins the session of a management request. Unless it is content with what is here, the meta group is brought
-// up to date at once, because settings and keys are read from what this node publishes; the other groups follow when they
-// are read.
+// openSession starts the session of a management request. Unless the request accepts local state
+// (`?consistency=local`), it waits for a read barrier of the meta group at once, because settings and keys are read
+// from what this node publishes; barriers of other groups follow when they are read. It returns an error with
+// manage.ErrToken for a malformed X-Gavel-Token. The returned function gives the token that stands for the session's
+// writes.
 func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Reads) (manage.Tenant, func() string, error) {
 	session := store.NewSession(ctx, r.Local)
 	if err := n.await(ctx, marketplace, r.Token); err != nil {
@@ -29,10 +31,11 @@ func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Rea
 	}, nil
 }
 
-// errTokenWaits is returned when too many requests wait already.
-var errTokenWaits = errors.New("too many requests wait for what their X-Gavel-Token stands for")
+// errTooManyTokenWaits is returned when tokenWaitsMax requests of all marketplaces, or tokenWaitsTenantMax of one, wait
+// already.
+var errTokenWaits = errors.New("too many requests wait until this node has applied the writes of their X-Gavel-Token")
 
-// await waits until this node has what a token stands for.
+// waitForToken waits until this node has applied the writes that a token stands for.
 func (n *node) await(ctx context.Context, marketplace uint16, token string) error {
 	if token == "" {
 		return nil

@@ -9,30 +9,32 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The places of the demo's storefront.
+// Places of the demo's storefront.
 const (
-	HomeSlot     = "home-top"     // Banner on the landing page,
-	CategorySlot = "category-top" // above a category,
-	SearchSlot   = "search-side"  // and beside the results of a search.
+	HomeSlot     = "home-top"     // Banner on the landing page.
+	CategorySlot = "category-top" // Banner above a category.
+	SearchSlot   = "search-side"  // Banner beside the results of a search.
 	BrandRow     = "brand-row"    // Sponsored brands.
-	Site         = "demo"         // Where hotels and flights are sold.
+	Site         = "demo"         // Site that sells hotels and flights.
 )
 
-// Ads is what the market has beside its listings: banners with approved assets, sponsored brands, keywords, hotels and flights.
+// Ads is what the market has beside its listings: banners with approved assets, sponsored brands, keywords, hotels and
+// flights.
 type Ads struct {
 	Slots     []store.Slot
 	Template  store.Template
 	Placement store.Placement // Its template is Template.
-	Assets    []store.Asset   // By department.
+	Assets    []store.Asset   // One for each department.
 	Products  []market.Product
-	Campaigns []Campaign // Creatives have no ids of assets and templates yet: see link.
+	Campaigns []Campaign // Their creatives have no ids of assets and templates before setIDs.
 
-	assetOf map[string]int // Campaign name to asset.
+	assetOf map[string]int // Index of the asset by campaign name.
 }
 
 const headline = `{"type":"object","required":["headline","brandName"],"properties":{"headline":{"type":"string","maxLength":80},"brandName":{"type":"string","maxLength":80}}}`
 
-// ads adds what a storefront has beside listings. It draws nothing, so that the listings stay what their seed makes them.
+// ads adds what a storefront has beside listings. It uses no random numbers, so that the listings of a seed stay the
+// same.
 func (g *generator) ads() {
 	a := &g.m.Ads
 	a.assetOf = map[string]int{}
@@ -53,7 +55,8 @@ func (g *generator) ads() {
 	g.travel()
 }
 
-// department gives a department three campaigns of one vendor: a banner, a sponsored brand, and listings found by search.
+// department creates three campaigns of one vendor for a department: a banner, a sponsored brand, and listings found by
+// search.
 func (g *generator) department(i int) {
 	a, d := &g.m.Ads, &departments[i]
 	vendor, own := g.sponsor(i)
@@ -90,7 +93,7 @@ func (g *generator) department(i int) {
 	a.Campaigns = append(a.Campaigns, c)
 }
 
-// sponsor is the vendor of a department's campaigns, and up to three products of it that are sold.
+// sponsor returns the vendor of a department's campaigns, and up to three active products of it.
 func (g *generator) sponsor(i int) (vendor int, own []string) {
 	for off := range g.o.Vendors {
 		vendor = (i + off) % g.o.Vendors
@@ -107,7 +110,8 @@ func (g *generator) sponsor(i int) (vendor int, own []string) {
 	return i % g.o.Vendors, nil
 }
 
-// keywordsOf are the things of a department, each as a keyword of which a search has to contain all words.
+// keywordsOf returns the things of a department as keywords; a search matches a keyword when it contains all of its
+// words.
 func keywordsOf(d *department) (words []market.Trigger) {
 	for thing := range strings.SplitSeq(d.things, ",") {
 		thing = strings.ToLower(thing)
@@ -149,19 +153,19 @@ func (g *generator) travel() {
 	}
 }
 
-// travelDocument is the product as the catalog's API would have been given it.
+// travelDocument returns the product as the catalog API would have received it.
 func travelDocument(p *market.Product, kind string) []byte {
 	text, err := json.Marshal(map[string]any{
 		"id": p.ID, "name": p.Name, "vendors": p.Vendors, "categories": p.Categories, "price": p.Price / units(1), "active": true,
 		"metadata": map[string]string{"site": Site, "travelType": kind},
 	})
 	if err != nil {
-		panic("texts and numbers: " + err.Error())
+		panic("demo: a product cannot be encoded: " + err.Error())
 	}
 	return text
 }
 
-// link names the template and the assets in the creatives, now that they have ids.
+// setIDs sets the ids of the template and the assets in the creatives, when the store has assigned them.
 func (a *Ads) link() {
 	for i := range a.Campaigns {
 		c := &a.Campaigns[i]

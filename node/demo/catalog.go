@@ -32,8 +32,8 @@ type Campaign struct {
 	Bids []market.Bid
 }
 
-// department is a root category: its shelves, the typical price of its products in whole currency units, and how far
-// prices spread (standard deviation of the logarithm).
+// department is a root category: its subcategories, the things it sells, the typical price of its products in whole
+// currency units, and how much prices vary (standard deviation of the logarithm).
 type department struct {
 	name    string
 	shelves string
@@ -61,7 +61,7 @@ var vendorNames = strings.Split("Acorn,Birch,Cobalt,Dune,Ember,Fjord,Garnet,Harb
 
 var vendorKinds = strings.Split("Supply,Trading,Goods,Works,House,Outlet,Studio,Mills,Brothers,Direct", ",")
 
-// Generate makes the market of the options.
+// Generate returns the market of the options.
 func Generate(o Options) *Market {
 	o = o.WithDefaults()
 	g := generator{o: o, rng: rand.New(rand.NewPCG(o.Seed, 0x6a09e667f3bcc908))} //nolint:gosec // a demo, not a secret.
@@ -73,7 +73,7 @@ func Generate(o Options) *Market {
 	return &g.m
 }
 
-// stamp dates the market: its items were made, and its campaigns start, now.
+// setTimes sets the time when items were created and campaigns start.
 func (m *Market) stamp(nowMillis int64) {
 	for i := range m.Categories {
 		m.Categories[i].CreatedMillis, m.Categories[i].UpdatedMillis = nowMillis, nowMillis
@@ -100,7 +100,7 @@ type generator struct {
 	rng      *rand.Rand
 	m        Market
 	shelves  []shelf
-	byVendor [][]int // Products of each vendor, as indexes into m.Products.
+	byVendor [][]int // Indexes into m.Products, by vendor.
 }
 
 type shelf struct {
@@ -154,8 +154,8 @@ func (g *generator) products() {
 	}
 }
 
-// campaigns gives every campaign a handful of its vendor's products. A bid is about a twentieth of the product's price
-// times a purchase rate of a few percent, which is what a click is worth to a vendor.
+// campaigns creates campaigns with 10 to 39 products of their vendor, or all if it has fewer. A bid is about 0.6 % of
+// the product's price, which is what a click is worth: a margin of a fifth times a purchase rate of 3 %.
 func (g *generator) campaigns() {
 	for i := range g.o.Campaigns {
 		vendor := i % g.o.Vendors
@@ -187,7 +187,7 @@ func (g *generator) campaigns() {
 	}
 }
 
-// units and cents turn a drawn number into money: whole currency units, and whole cents of at least one.
+// units converts a number to money in whole currency units, cents to whole cents, at least one.
 func units(n float64) money.Micros { return money.Micros(math.Round(n)) * money.PerMajor }
 
 func cents(n float64) money.Micros {

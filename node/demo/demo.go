@@ -1,8 +1,8 @@
-// Package demo makes a marketplace that looks like one: a seeded catalog with vendors, campaigns and bids of every format, and shoppers
-// who browse it, click and buy through the same HTTP interface that a storefront uses.
+// Package demo generates a marketplace from a seed: a catalog with vendors, campaigns and bids of every format, and
+// simulated shoppers who browse it, click and buy through the HTTP interface that a storefront uses.
 //
-// Everything follows from one seed, so two demo nodes with the same options hold the same market and screenshots stay
-// comparable. Prices, bids and click rates are plausible for a general store; they are invented, not anybody's data.
+// The same options always give the same market, so screenshots stay comparable. Prices, bids and click rates are
+// plausible for a general store; they are invented and no real data.
 package demo
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Options size the demo. The zero value of a member takes its default.
+// Options are the size of the demo. A zero member has the default in its comment.
 type Options struct {
 	Seed      uint64 // 1.
 	Products  int    // 50,000.
@@ -27,7 +27,7 @@ type Options struct {
 	Shoppers  int    // 40; negative: none.
 }
 
-// WithDefaults fills the zero members.
+// WithDefaults sets zero members to their defaults.
 func (o Options) WithDefaults() Options {
 	set := func(v *int, def int) {
 		if *v == 0 {
@@ -44,7 +44,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Target is what Seed writes to: store.Tenant, or a recorder in tests.
+// Target is what Seed writes to: a store.Tenant, or a recorder in tests.
 type Target interface {
 	PutVendors(ctx context.Context, v []market.Vendor) error
 	PutCategories(ctx context.Context, c []market.Category) error
@@ -60,11 +60,11 @@ type Target interface {
 	ReviewAsset(ctx context.Context, id ids.UUID, status store.AssetStatus, reason string) (store.Asset, error)
 }
 
-const seedBatch = 500 // BOUND: items of one write, the same as the management API's.
+const seedBatch = 500 // BOUND: items of one write, as in the management API.
 
-// Seed fills an empty marketplace. It reports false when the marketplace has vendors already: a restarted demo keeps its
-// market. The vendors are written last, and everything else under names that follow from the options, so that a start
-// after an interrupted one fills in what is missing and deposits nothing twice.
+// Seed fills an empty marketplace. It returns false when the marketplace has vendors: a restarted demo keeps its
+// market. Vendors are written last, and everything else under ids derived from the options, so that a start after an
+// interrupted one adds what is missing and deposits nothing twice.
 func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, error) {
 	o = o.WithDefaults()
 	have, _, err := t.Vendors(ctx, store.Page{Limit: 1}, nil)
@@ -76,7 +76,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	}
 	m := Generate(o)
 	m.stamp(nowMillis)
-	// named lets an item have the same name whenever it is made, whatever is made at the same time.
+	// named returns a context with an idempotency key that depends only on the options and the item.
 	named := func(kind string, i int) context.Context {
 		name := fmt.Appendf(nil, "gavel demo %d: %d %d %d %s %d", o.Seed, o.Products, o.Vendors, o.Campaigns, kind, i)
 		return store.WithIdempotencyKey(ctx, sha256.Sum256(name))
@@ -116,8 +116,8 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	return true, nil
 }
 
-// seedAds writes the places, creatives and campaigns beside the listings. What an earlier start has written is found again by its
-// name.
+// seedAds writes the slots, creatives and campaigns beside the listings. What an earlier start has written is found by
+// its idempotency key.
 func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (err error) {
 	if a.Slots, err = t.CreateSlots(named("slots", 0), a.Slots); err != nil {
 		return fmt.Errorf("create banner slots: %w", err)
@@ -154,10 +154,11 @@ func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (
 	return nil
 }
 
-// writersMax is how many items are written at the same time. BOUND: each waits for a commit, which carries many of them.
+// writersMax is how many items are written at the same time. BOUND: each waits for a commit, and a commit carries many
+// of them.
 const writersMax = 32
 
-// together does n things, writersMax at a time, until one of them fails.
+// inParallel calls do for 0 to n-1, writersMax at a time, until a call fails, and returns an error of a failed call.
 func together(n int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var next atomic.Int64

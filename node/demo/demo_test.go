@@ -65,14 +65,14 @@ func TestGeneratedMarketIsConsistent(t *testing.T) {
 	}
 }
 
-// recorder is a marketplace that remembers what was written to it.
+// recorder is a marketplace that counts what was written to it.
 type recorder struct {
 	mu                           sync.Mutex
 	vendors, products, campaigns int
 	batchMax                     int
 	assets, approved             int
 	deposits                     money.Micros
-	breakAt                      int // Campaigns after which the node goes away; 0: never.
+	breakAt                      int // The number of the campaign whose creation fails; 0: none.
 }
 
 func (r *recorder) PutVendors(_ context.Context, v []market.Vendor) error {
@@ -101,7 +101,7 @@ func (r *recorder) CreateCampaign(_ context.Context, c *market.Campaign, bids []
 	defer r.mu.Unlock()
 	for i := range bids {
 		if x := bids[i].Creative; (x == nil) != (c.Format == market.Listing) || x != nil && x.TemplateID == "" && x.Assets[0].AssetID == "" {
-			return errors.New(c.Name + " shows nothing")
+			return errors.New(c.Name + " has a creative without content")
 		}
 	}
 	if r.campaigns++; r.campaigns == r.breakAt {
@@ -144,7 +144,7 @@ func (r *recorder) Vendors(context.Context, store.Page, []string) ([]market.Vend
 	return make([]market.Vendor, min(r.vendors, 1)), false, nil
 }
 
-// adCampaigns are those beside the listings: three for each department, hotels, flights.
+// adCampaigns is the number of campaigns beside the listings: three for each department, hotels, flights.
 const adCampaigns = 3*10 + 2
 
 func TestSeedFillsAnEmptyMarketplaceOnce(t *testing.T) {
@@ -227,6 +227,6 @@ func TestShoppersReportWhatTheySee(t *testing.T) {
 			c.Failures.Load(), c.Winners.Load(), c.Impressions.Load(), events.Load())
 	}
 	if c.Impressions.Load() == 0 {
-		t.Error("shoppers saw nothing")
+		t.Error("the shoppers reported no impression")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Shoppers are simulated visitors of the storefront: each looks at a page of products or at a shelf, sees the sponsored
-// winners, sometimes clicks one and sometimes buys it. They speak HTTP to the auction listener like any client.
+// Shoppers are simulated visitors of the storefront: each opens a page of products or a category, sees the sponsored
+// winners, sometimes clicks one and sometimes buys it. They send HTTP requests to the auction listener like any client.
 type Shoppers struct {
 	base   string
 	key    string
@@ -24,7 +24,7 @@ type Shoppers struct {
 	counts Counts
 }
 
-// Counts is what the shoppers have done so far.
+// Counts counts what the shoppers have done so far.
 type Counts struct {
 	Auctions, Winners, Impressions, Clicks, Purchases, Failures atomic.Int64
 }
@@ -37,10 +37,10 @@ const (
 	topClickRate = 0.06                   // Clicks per impression at rank 1.
 )
 
-// rankExposure is how likely a rank is looked at, relative to rank 1.
+// rankExposure is the probability that a shopper looks at a rank, relative to rank 1.
 var rankExposure = [pageWinners]float64{1, 0.8, 0.6, 0.54}
 
-// NewShoppers prepares shoppers for a market; base is the auction listener's URL.
+// NewShoppers returns shoppers for a market; base is the URL of the auction listener.
 func NewShoppers(base, key string, m *Market) *Shoppers {
 	return &Shoppers{base: base, key: key, market: m, client: &http.Client{
 		Timeout:   5 * time.Second,
@@ -51,7 +51,7 @@ func NewShoppers(base, key string, m *Market) *Shoppers {
 // Counts returns the live counters.
 func (s *Shoppers) Counts() *Counts { return &s.counts }
 
-// Run lets n shoppers browse until the context ends, and returns when all have left.
+// Run lets n shoppers browse until the context ends, and returns when all have stopped.
 func (s *Shoppers) Run(ctx context.Context, n int, seed uint64) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -95,7 +95,7 @@ type auctionAnswer struct {
 	} `json:"results"`
 }
 
-// page is one page view: an auction, the impressions of its winners, and what the shopper does with them.
+// page is one page view: an auction, the impressions of its winners, and the clicks and purchases of the shopper.
 func (v *visitor) page(ctx context.Context) error {
 	var got auctionAnswer
 	if err := v.post(ctx, "/v2/auctions", map[string]any{"auctions": v.auctions()}, &got); err != nil {
@@ -130,8 +130,8 @@ func (v *visitor) page(ctx context.Context) error {
 	return nil
 }
 
-// auctions asks for a shelf in one case of three, for the results of a search in one of six, otherwise for a page of
-// products, of which popular ones come first in a long-tailed draw; and for the banner that stands there.
+// auctions returns an auction for a category in one case of three, for the results of a search in one of six, and
+// otherwise for a page of products, in which popular ones are more likely; and an auction for the banner of that page.
 func (v *visitor) auctions() []any {
 	a := map[string]any{"type": "listings", "slots": pageWinners, "device": "desktop", "opaqueUserId": v.id}
 	banner := map[string]any{"type": "banners", "slots": 1, "slotId": HomeSlot, "device": "desktop", "opaqueUserId": v.id}
@@ -150,7 +150,7 @@ func (v *visitor) auctions() []any {
 	return []any{a, banner}
 }
 
-// shelf is a page of products.
+// productIDs returns the ids of a page of products.
 func (v *visitor) shelf() []string {
 	page := make([]string, pageIDs)
 	for i := range page {

@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// nodeCollector is the Metrics as the collector of the node's state.
+// nodeCollector collects the metrics of the node's state.
 type nodeCollector Metrics
 
-// gauge is one number of the node and how to read it from the part T it belongs to.
+// gauge is one number of the node and the function that reads it from T, the part that it belongs to.
 type gauge[T any] struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
@@ -31,7 +31,7 @@ var groupGauges = []gauge[Group]{
 	{raftLast.desc(), level, func(g *Group) float64 { return float64(g.Last) }},
 	{raftCommit.desc(), level, func(g *Group) float64 { return float64(g.Commit) }},
 	{raftApplied.desc(), level, func(g *Group) float64 { return float64(g.Applied) }},
-	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float holds 53 bits.
+	{raftDigest.desc(), level, func(g *Group) float64 { return float64(g.Digest >> 11) }}, // A float64 holds 53 bits exactly.
 	{raftContact.desc(), level, func(g *Group) float64 { return g.LastContact.Seconds() }},
 	{raftSnapshots.desc(), total, func(g *Group) float64 { return float64(g.Snapshots) }},
 	{raftStaleness.desc(), level, func(g *Group) float64 { return g.Staleness.Seconds() }},
@@ -51,7 +51,7 @@ var groupGauges = []gauge[Group]{
 	{raftRefused.desc(), total, func(g *Group) float64 { return float64(g.Refused) }},
 }
 
-// oldestGauges are reported of a group whose oldest entry is known.
+// oldestGauges are reported for a group whose oldest entry is known.
 var oldestGauges = []gauge[Group]{
 	{raftOldest.desc(), level, func(g *Group) float64 { return g.OldestEntry.Seconds() }},
 }
@@ -60,7 +60,7 @@ var peerGauges = []gauge[Peer]{
 	{peerLag.desc(), level, func(p *Peer) float64 { return float64(p.Lag) }},
 }
 
-// contactGauges are reported of a follower that has answered once.
+// contactGauges are reported for a follower that has answered at least once.
 var contactGauges = []gauge[Peer]{
 	{peerContact.desc(), level, func(p *Peer) float64 { return p.Contact.Seconds() }},
 }
@@ -149,7 +149,7 @@ var diskGauges = []gauge[Disk]{
 	{diskLow.desc(), level, func(d *Disk) float64 { return flag(d.Low) }},
 }
 
-// Describe names the metrics.
+// Describe sends the descriptions of all metrics of the node.
 func (c *nodeCollector) Describe(to chan<- *prometheus.Desc) {
 	describe(to, groupGauges)
 	describe(to, oldestGauges)
@@ -173,7 +173,7 @@ func describe[T any](to chan<- *prometheus.Desc, gauges []gauge[T]) {
 	}
 }
 
-// Collect reads the node once and reports every number of it.
+// Collect reads the node's state once and reports all of its metrics.
 func (c *nodeCollector) Collect(to chan<- prometheus.Metric) {
 	read := c.node.Load()
 	if read == nil {

@@ -8,21 +8,21 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Durations are counted in the buckets of a native Prometheus histogram of schema 3: eight buckets per power of two, each
-// at most 9 % wide, from 1 µs to 64 s. An observation is one add to one word. At a scrape the same words become a native
-// histogram and a classic one whose bounds are the powers of two, both exact.
+// Durations are counted in the buckets of a native Prometheus histogram of schema 3: eight buckets per power of two,
+// each at most 9 % wide, from 1 µs to 64 s. An observation adds to one word. At a scrape the same words become a native
+// histogram, and a classic one whose bounds are the powers of two; both are exact.
 const (
 	schema      = 3
 	perOctave   = 1 << schema
-	octaveFirst = -20 // 2^-20 s = 0.95 µs: at and below it is the zero bucket.
-	octaveLast  = 6   // 2^6 s = 64 s: above it counts in the last bucket.
+	octaveFirst = -20 // 2^-20 s = 0.95 µs: durations up to it are in the zero bucket.
+	octaveLast  = 6   // 2^6 s = 64 s: longer durations are in the last bucket.
 
-	bucketWords    = (octaveLast-octaveFirst)*perOctave + 1 // The zero bucket stands first.
+	bucketWords    = (octaveLast-octaveFirst)*perOctave + 1 // The zero bucket is first.
 	sumWord        = bucketWords                            // Sum of all durations, in nanoseconds.
 	histogramWords = bucketWords + 1
 )
 
-// bounds are the upper bounds of the buckets of one octave as fractions of its upper end, in [0.5, 1).
+// bounds are the upper bounds of the buckets of one octave, as fractions of its upper end, in [0.5, 1).
 var bounds = func() (b [perOctave]float64) {
 	for i := range b {
 		b[i] = math.Exp2(float64(i)/perOctave) / 2
@@ -30,14 +30,14 @@ var bounds = func() (b [perOctave]float64) {
 	return b
 }()
 
-// bucketOf returns the word of a duration.
+// bucketOf returns the index of the word that counts a duration.
 func bucketOf(d time.Duration) int {
 	fraction, exponent := math.Frexp(float64(d) * 1e-9)
 	if d <= 0 || exponent <= octaveFirst {
 		return 0
 	}
 	within := 0
-	for _, bound := range bounds { // A fixed loop over 8: no branch on the data.
+	for _, bound := range bounds { // A fixed loop over 8 values without a branch that depends on the data.
 		if bound < fraction {
 			within++
 		}
@@ -45,11 +45,11 @@ func bucketOf(d time.Duration) int {
 	return min((exponent-1-octaveFirst)*perOctave+within, bucketWords-1)
 }
 
-// histogram is one duration metric in both forms. The exposition formats of Prometheus carry both in one message; the
-// library makes either, so it is asked for both and the parts are put together.
+// histogram is one duration metric in both forms. The exposition formats of Prometheus carry both in one message, but
+// the library creates only one form at a time, so Write combines the two.
 type histogram struct{ native, classic prometheus.Metric }
 
-// newHistogram reads the words of one histogram, summed over the stripes.
+// newHistogram returns a histogram of the given words, which are sums over the stripes.
 func newHistogram(desc *prometheus.Desc, words func(i int) uint64, created time.Time, labels ...string) histogram {
 	var count uint64
 	positive := make(map[int]int64)
@@ -66,7 +66,7 @@ func newHistogram(desc *prometheus.Desc, words func(i int) uint64, created time.
 			cumulative[math.Exp2(float64(octaveFirst+i/perOctave))] = count
 		}
 	}
-	delete(cumulative, math.Exp2(octaveLast)) // Its bucket holds what is larger as well: only +Inf is true of it.
+	delete(cumulative, math.Exp2(octaveLast)) // The last bucket holds larger durations as well, so only +Inf is exact.
 	seconds := float64(words(sumWord)) / 1e9
 	return histogram{
 		native: prometheus.MustNewConstNativeHistogram(desc, count, seconds, positive, nil, zero, schema,

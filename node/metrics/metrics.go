@@ -1,10 +1,10 @@
 // Package metrics holds every Prometheus metric of the node: its name, help and labels once, in the table of
 // definitions.go, and handles that are resolved before there is traffic.
 //
-// No label ever carries an id, a name or any other text from outside: a label value is a word of a table of this
-// program, so that the number of series is fixed when it is built. What the operator numbers or names is bounded too:
-// groups and members by what a cluster can have, marketplaces by who reports them. The rooms that own the words (operations, error
-// codes, loss reasons, event outcomes) hand them in as a Vocabulary; this package imports none of them.
+// No label carries an id, a name or any other text of a client: label values come from tables of this program, so the
+// number of series is fixed when it is built. What an operator numbers or names is bounded, too: groups and members by
+// the size of a cluster, marketplaces by the collectors. The packages that own the label values (operations, error codes,
+// loss reasons, event outcomes) pass them as a Vocabulary; this package imports none of them.
 package metrics
 
 import (
@@ -19,14 +19,14 @@ import (
 
 // Vocabulary is the set of label values. A counter is addressed by positions in these lists.
 type Vocabulary struct {
-	Operations []string // What a request on /v2 asked for.
-	Codes      []Code   // The codes of answers; position 0 is success.
-	Reasons    []string // Why bids lose.
+	Operations []string // Operations of /v2.
+	Codes      []Code   // Codes of answers; position 0 is success.
+	Reasons    []string // Reasons why bids lose.
 	EventKinds []string
-	Outcomes   []string // What became of an event.
+	Outcomes   []string // Outcomes of events.
 }
 
-// Code is one code an answer can carry.
+// Code is a code that an answer can have.
 type Code struct {
 	Name   string
 	Status string // HTTP status as text; empty at position 0, where the operation decides (see SuccessStatus).
@@ -44,7 +44,7 @@ type Metrics struct {
 	node       atomic.Pointer[func() Node]
 }
 
-// New builds the registry. successStatus gives the HTTP status of success of every operation of the vocabulary.
+// New returns the metrics of a node. successStatus is the HTTP status of success of every operation of the vocabulary.
 func New(v Vocabulary, successStatus []string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), layout: newLayout(v), status: successStatus,
@@ -60,20 +60,20 @@ func New(v Vocabulary, successStatus []string) *Metrics {
 	return m
 }
 
-// Handler serves the metrics in the formats Prometheus asks for.
+// Handler serves the metrics in the formats that Prometheus accepts.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }
 
-// Registry is where a test, or a room with a collector of its own, finds the metrics.
+// Registry returns the registry, for tests and for packages with collectors of their own.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
-// Stripe returns the counters that the next worker writes to. A worker keeps its stripe for life.
+// Stripe returns the counters for the next worker. A worker uses the same stripe all the time.
 func (m *Metrics) Stripe() *Stripe {
 	return &m.stripes[(m.nextStripe.Add(1)-1)%stripeCount]
 }
 
-// Answered is how many requests on /v2 were answered with success. It only grows.
+// Answered returns how many requests on /v2 were answered with success. The number only grows.
 func (m *Metrics) Answered() (n uint64) {
 	for operation := range m.layout.v.Operations {
 		n += sum(m.stripes, m.layout.requests+operation*len(m.layout.v.Codes))
@@ -81,7 +81,8 @@ func (m *Metrics) Answered() (n uint64) {
 	return n
 }
 
-// management counts the requests of the control plane, where a map look-up per request costs nothing that matters.
+// management counts the requests of the management listener, where the cost of a map look-up per request does not
+// matter.
 type management struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -100,8 +101,8 @@ func newManagement() management {
 	}
 }
 
-// ManagementRequest counts one request of the control plane. REQUIRES: operation is a name from the operation table, never
-// a path.
+// ManagementRequest counts a request of the management listener. REQUIRES: operation is a name from the operation
+// table, never a path.
 func (m *Metrics) ManagementRequest(operation, status string, took time.Duration) {
 	m.management.requests.WithLabelValues(operation, status).Inc()
 	m.management.seconds.WithLabelValues(operation).Observe(took.Seconds())

@@ -207,7 +207,7 @@ func TestNodeMetrics(t *testing.T) {
 	)
 }
 
-// A counter says so in its name, nothing else does, and every help is a sentence.
+// The names of counters, and only of counters, end with _total, and every help is a sentence.
 func TestConventions(t *testing.T) {
 	m := newMetrics()
 	m.OnScrape(func() metrics.Node {
@@ -233,7 +233,7 @@ func TestConventions(t *testing.T) {
 			t.Errorf("%s is a %v", f.GetName(), f.GetType())
 		}
 		if !strings.HasSuffix(f.GetHelp(), ".") {
-			t.Errorf("%s: %q is no sentence", f.GetName(), f.GetHelp())
+			t.Errorf("%s: %q is not a sentence", f.GetName(), f.GetHelp())
 		}
 	}
 	if ours < 75 {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// stripeCount is how many copies of the traffic counters there are. BOUND: workers beyond it share, which costs them a
-// contended add; more copies cost memory and scrape time.
+// stripeCount is the number of copies of the traffic counters. BOUND: workers beyond it share a stripe, which costs
+// contended adds; more copies cost memory and scrape time.
 const stripeCount = 64
 
 // Stripe is one copy of the traffic counters. Workers that run on different processors write to different stripes, so
 // that an add does not wait for another core's cache line; a scrape sums all stripes.
 //
-// A counter is never kept in a pooled object alone: sync.Pool drops its objects at every garbage collection, and the
-// counts would go with them. So a request counts plainly in its own scratch and adds what is not zero here at its end.
+// A counter is never stored only in a pooled object: sync.Pool drops its objects at a garbage collection, and the
+// counts with them. So a request counts in its own scratch memory, and at its end adds to the stripe what is not zero.
 type Stripe struct {
 	l     *layout
 	words []atomic.Uint64
 }
 
-// layout says where in a stripe each counter stands: position = start + index.
+// layout is the position of each counter in a stripe: position = start + index.
 type layout struct {
 	v        Vocabulary
 	requests int // [operation][code]
@@ -30,7 +30,7 @@ type layout struct {
 	size     int
 }
 
-// single is a counter without labels, or with one that has a fixed few values.
+// single is a counter without labels, or with a label that has few fixed values.
 type single int
 
 const (
@@ -49,22 +49,22 @@ const wordsPerLine = 8
 
 func newLayout(v Vocabulary) layout {
 	l := layout{v: v}
-	take := func(n int) (start int) {
+	reserve := func(n int) (start int) {
 		start = l.size
 		l.size = (l.size + n + wordsPerLine - 1) / wordsPerLine * wordsPerLine
 		return start
 	}
-	l.singles = take(singles)
-	l.reasons = take(len(v.Reasons))
-	l.requests = take(len(v.Operations) * len(v.Codes))
-	l.seconds = take(len(v.Operations) * histogramWords)
-	l.events = take(len(v.EventKinds) * len(v.Outcomes))
+	l.singles = reserve(singles)
+	l.reasons = reserve(len(v.Reasons))
+	l.requests = reserve(len(v.Operations) * len(v.Codes))
+	l.seconds = reserve(len(v.Operations) * histogramWords)
+	l.events = reserve(len(v.EventKinds) * len(v.Outcomes))
 	return l
 }
 
 func newStripes(l *layout) []Stripe {
-	// One allocation; l.size is a whole number of cache lines, and an extra line keeps neighbours apart whatever the
-	// allocation's alignment.
+	// One allocation: l.size is a whole number of cache lines, and an extra line separates adjacent stripes whatever the
+	// alignment of the allocation.
 	stride := l.size + wordsPerLine
 	words := make([]atomic.Uint64, stride*stripeCount)
 	stripes := make([]Stripe, stripeCount)
@@ -74,7 +74,7 @@ func newStripes(l *layout) []Stripe {
 	return stripes
 }
 
-// Request counts one answered request of an operation with a code, and how long it took.
+// Request counts one answered request of an operation with a code, and its duration.
 func (s *Stripe) Request(operation, code int, took time.Duration) {
 	s.words[s.l.requests+operation*len(s.l.v.Codes)+code].Add(1)
 	start := s.l.seconds + operation*histogramWords
@@ -104,13 +104,13 @@ func (s *Stripe) Event(kind, outcome int, chargedMicros, clippedMicros int64) {
 	}
 }
 
-// Unauthorized counts a request without a valid key, Forbidden one with a key of the wrong kind.
+// Unauthorized counts a request without a valid key.
 func (s *Stripe) Unauthorized() { s.add(unauthorizedSingle, 1) }
 
 // Forbidden counts a request with a valid key of the wrong kind.
 func (s *Stripe) Forbidden() { s.add(forbiddenSingle, 1) }
 
-// Panic counts a panic that a read path caught.
+// Panic counts a panic that was caught while a request was served.
 func (s *Stripe) Panic() { s.add(panicsSingle, 1) }
 
 // RefusedFrame counts a request that was refused for its framing.
@@ -122,7 +122,7 @@ func (s *Stripe) add(which single, n uint64) {
 	}
 }
 
-// sum adds one word up over all stripes.
+// sum returns the sum of one word over all stripes.
 func sum(stripes []Stripe, word int) uint64 {
 	var total uint64
 	for i := range stripes {

@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// traffic is the Metrics as the collector of what the stripes count.
+// traffic collects what the stripes count.
 type traffic Metrics
 
-// The descriptions, made once: a scrape only fills in values.
+// The descriptions are created once; a scrape only adds values.
 var (
 	requestsDesc = requestsTotal.desc()
 	errorsDesc   = errorsTotal.desc()
@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// Describe names the metrics.
+// Describe sends the descriptions of all metrics of traffic.
 func (t *traffic) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{requestsDesc, errorsDesc, secondsDesc, lossesDesc, eventsDesc, keysDesc} {
 		to <- d
@@ -34,7 +34,7 @@ func (t *traffic) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sums the stripes.
+// Collect reports the sums over the stripes.
 func (t *traffic) Collect(to chan<- prometheus.Metric) {
 	t.requests(to)
 	l := &t.layout
@@ -57,8 +57,8 @@ func (t *traffic) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// requests splits the one count by (operation, code) into requests by status and errors by code. Success is always
-// there, refusals from the first one on.
+// requests divides the counts by (operation, code) into requests by status and errors by code. Success is always
+// reported, an error from its first occurrence on.
 func (t *traffic) requests(to chan<- prometheus.Metric) {
 	l := &t.layout
 	errors := make([]uint64, len(l.v.Codes))

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// StartCluster starts size nodes that found a cluster together on loopback, with certificates of their own unless
-// Options.PeerInsecure is set, and waits until all are ready. They are named n1 and so on, and all have the same keys.
+// StartCluster starts size nodes that create a cluster together on loopback, with generated certificates unless
+// Options.PeerInsecure is set, and waits until all are ready. Their ids are n1, n2 and so on, and all have the same
+// keys.
 func StartCluster(t testing.TB, size int, o Options) []*Node {
 	t.Helper()
 	if o.Keys == nil {
@@ -48,7 +49,7 @@ func StartCluster(t testing.TB, size int, o Options) []*Node {
 
 func name(i int) string { return fmt.Sprintf("n%d", i+1) }
 
-// peerSecurity returns the arguments of each node that say how its peer port is secured.
+// peerSecurity returns the arguments of each node that secure its peer port.
 func peerSecurity(t testing.TB, o Options, size int) func(node int) []string {
 	t.Helper()
 	if o.PeerInsecure {
@@ -63,7 +64,7 @@ func peerSecurity(t testing.TB, o Options, size int) func(node int) []string {
 	}
 }
 
-// makeCertificates returns a directory with a certificate for each node.
+// makeCertificates creates a directory with a certificate for each node.
 func makeCertificates(t testing.TB, o Options, size int) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "certificates")
@@ -80,7 +81,7 @@ func generateKey(t testing.TB, o Options, kind string) string {
 	return strings.TrimSpace(gavel(t, o, "keys", "generate", "--kind", kind))
 }
 
-// gavel runs a command that ends by itself and returns what it printed.
+// gavel runs a command that ends by itself and returns its output.
 func gavel(t testing.TB, o Options, args ...string) string {
 	t.Helper()
 	binary := o.Binary
@@ -94,5 +95,5 @@ func gavel(t testing.TB, o Options, args ...string) string {
 	return string(out)
 }
 
-// Dir is the data directory.
+// Dir returns the data directory.
 func (n *Node) Dir() string { return n.dir }

@@ -1,9 +1,9 @@
-// Package nodetest runs real gavel processes on loopback, for tests that need what only a process has: a SIGKILL, a data
-// directory that outlives it, a port that is gone for a moment.
+// Package nodetest runs real gavel processes on loopback, for tests that need a process: to send it a SIGKILL, to start
+// it again on its data directory, or to close its ports for a while.
 //
-// A package that uses it calls Main from its TestMain; the binary is then built once, when the first test asks for it,
-// and removed at the end. The environment variable GAVEL_BINARY names a ready binary instead, so that a harness can run
-// the same tests against a build with a planted fault.
+// A package that uses it calls Main from its TestMain. The binary is built once, when the first test needs it, and
+// removed at the end. The environment variable GAVEL_BINARY names an existing binary instead, so that the same tests can
+// run against a build with a planted fault.
 package nodetest
 
 import (
@@ -27,7 +27,8 @@ import (
 )
 
 const (
-	// ReadyMax is how long a start may take until /readyz answers 200. BOUND: the promise for a restart after a kill.
+	// ReadyMax is how long a start may take until /readyz answers 200. BOUND: the promise for a restart after a kill
+	// (P12, restart).
 	ReadyMax = 15 * time.Second
 	// DrainMax is how long an exit after SIGTERM may take.
 	DrainMax = 15 * time.Second
@@ -35,12 +36,13 @@ const (
 	buildMax = 5 * time.Minute
 )
 
-// product is what is built. A test binary links nothing of it, so the cache of test results would not see that it changed.
+// mainPackage is the package that is built. A test binary links nothing of it, so the cache of test results does not
+// notice its changes; see internal/sources.
 const product = "github.com/gavel-ads/gavel/node"
 
 var built struct {
 	once sync.Once
-	on   bool // Main is running.
+	on   bool // Main was called.
 	dir  string
 	path string
 	err  error
@@ -51,12 +53,12 @@ func Main(m *testing.M) int {
 	built.on = true
 	code := m.Run()
 	if built.dir != "" {
-		_ = os.RemoveAll(built.dir) // A temporary directory; nothing depends on it being gone.
+		_ = os.RemoveAll(built.dir) // It is a temporary directory; nothing depends on its removal.
 	}
 	return code
 }
 
-// Binary returns the path of the gavel binary, building it on the first call.
+// Binary returns the path of the gavel binary. The first call builds it.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv("GAVEL_BINARY"); path != "" {
@@ -88,16 +90,16 @@ func build() {
 	}
 }
 
-// Options say how a node is started. The zero value is a fresh single node with the defaults of the command line.
+// Options say how a node is started. The zero value is a new single node with the defaults of the command line.
 type Options struct {
-	Binary string   // Another program that keeps the same contract; empty: gavel as Binary returns it.
+	Binary string   // Another program with the same command line; empty: gavel, as Binary returns it.
 	Dir    string   // Data directory; empty: a temporary one of the test.
 	Args   []string // Further arguments of gavel serve.
 	Env    []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
-	Keys   *Keys    // Preset first keys; nil: the node makes its own and writes them down.
-	// Patience replaces ReadyMax where a start is not judged by its time. [ReadyMax]
+	Keys   *Keys    // Preset first keys; nil: the node generates its own and writes them to a keys file.
+	// ReadyTimeout replaces ReadyMax in tests that do not check the time of a start.
 	Patience time.Duration
-	// PeerInsecure makes the nodes of StartCluster speak plain TCP to each other instead of TLS with certificates.
+	// PeerInsecure makes the nodes of StartCluster use plain TCP between each other instead of TLS.
 	PeerInsecure bool
 }
 
@@ -108,11 +110,11 @@ type Keys struct {
 	MarketplaceID string `json:"marketplaceId"`
 }
 
-// Node is one gavel process and its data directory. The process may end and start again any number of times; ports,
-// directory and keys stay. Methods must not be called at the same time, except Kill beside WaitReady.
+// Node is a gavel process and its data directory. The process may end and start again any number of times; ports,
+// directory and keys stay the same. Methods must not be called concurrently, except Kill during WaitReady.
 type Node struct {
 	AuctionURL, ManageURL string
-	PeerAddress           string // Of the peer port, for the nodes of StartCluster.
+	PeerAddress           string // Address of the peer port, for the nodes of StartCluster.
 	Keys                  Keys   // Set from the first time the node is ready.
 
 	binary string
@@ -125,12 +127,12 @@ type Node struct {
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil when no process runs.
-	exited chan struct{} // Closed when cmd has been waited for.
-	err    error         // What Wait said, valid once exited is closed.
+	exited chan struct{} // Closed when cmd has ended.
+	err    error         // The result of Wait, valid after exited is closed.
 }
 
-// New prepares a node without starting it. It is killed when the test ends; when the test failed, the end of its log is
-// printed.
+// New prepares a node without starting it. The process is killed at the end of the test; if the test failed, the end of
+// its log is printed.
 func New(t testing.TB, o Options) *Node {
 	t.Helper()
 	n := &Node{binary: o.Binary, dir: o.Dir, patience: cmp.Or(o.Patience, ReadyMax)}
@@ -182,7 +184,7 @@ func Start(t testing.TB, o Options) *Node {
 	return n
 }
 
-// Start starts the process on the data directory as it is. REQUIRES: no process runs.
+// Start starts the process with the existing data directory. REQUIRES: no process runs.
 func (n *Node) Start() error {
 	log, err := os.OpenFile(n.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -191,7 +193,7 @@ func (n *Node) Start() error {
 	defer func() { _ = log.Close() }() // The process has its own descriptor.
 	cmd := exec.Command(n.binary, n.args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
-	// A test that dies takes its nodes along; otherwise they keep ports and disk.
+	// The nodes of a killed test must end, too, because they use ports and disk.
 	cmd.SysProcAttr = dieWithParent()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -210,7 +212,7 @@ func (n *Node) Start() error {
 	return nil
 }
 
-// Pid is the process id, 0 when no process was started.
+// Pid returns the process id, or 0 when no process was started.
 func (n *Node) Pid() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -220,11 +222,11 @@ func (n *Node) Pid() int {
 	return n.cmd.Process.Pid
 }
 
-// Kill sends SIGKILL and waits until the process is gone. Only the first of several callers has an effect.
+// Kill sends SIGKILL and waits until the process has ended. Only the first of several callers has an effect.
 func (n *Node) Kill() error { return n.end(syscall.SIGKILL, DrainMax) }
 
-// Terminate sends SIGTERM and waits until the process is gone. A process that needs longer than DrainMax is killed, and
-// that or an exit code other than 0 is the error.
+// Terminate sends SIGTERM and waits until the process has ended. It returns an error when the exit code is not 0, or
+// when the process needed longer than DrainMax and was killed.
 func (n *Node) Terminate() error {
 	n.mu.Lock()
 	exited := n.exited
@@ -237,7 +239,7 @@ func (n *Node) Terminate() error {
 	return n.err
 }
 
-func (n *Node) end(signal syscall.Signal, patience time.Duration) error {
+func (n *Node) end(signal syscall.Signal, timeout time.Duration) error {
 	n.mu.Lock()
 	cmd, exited := n.cmd, n.exited
 	n.cmd = nil
@@ -251,14 +253,15 @@ func (n *Node) end(signal syscall.Signal, patience time.Duration) error {
 	select {
 	case <-exited:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		_ = cmd.Process.Kill() // The error below is what matters.
 		<-exited
-		return fmt.Errorf("the process did not end within %v of %v", patience, signal)
+		return fmt.Errorf("the process did not end within %v of %v", timeout, signal)
 	}
 }
 
-// WaitReady waits until /readyz answers 200, at most ReadyMax or Options.Patience, and reads the keys the first time.
+// WaitReady waits until /readyz answers 200, at most ReadyMax or Options.ReadyTimeout, and reads the keys the first
+// time. It returns an error with the end of the log when the process ends before that.
 func (n *Node) WaitReady(ctx context.Context) error {
 	n.mu.Lock()
 	exited := n.exited
@@ -290,7 +293,7 @@ func (n *Node) ready(ctx context.Context, client *http.Client) bool {
 	if err != nil {
 		return false
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // Only so that the connection is used again.
+	_, _ = io.Copy(io.Discard, resp.Body) // So that the connection can be reused.
 	_ = resp.Body.Close()
 	return resp.StatusCode == http.StatusOK
 }
@@ -314,7 +317,7 @@ func (n *Node) readKeys() error {
 
 func (n *Node) keysFile() string { return filepath.Join(filepath.Dir(n.log), "keys.json") }
 
-// LogTail is the end of what the processes wrote.
+// LogTail returns the end of the output of the processes.
 func (n *Node) LogTail() string {
 	const most = 8 << 10
 	text, err := os.ReadFile(n.log)

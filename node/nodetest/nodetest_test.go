@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/node/nodetest"
 )
 
-// mode is the variable that makes this test binary a process of its own.
+// mode is the environment variable that makes this test binary behave like gavel serve.
 const mode = "NODETEST_MODE"
 
 func TestMain(m *testing.M) {
@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	os.Exit(nodetest.Main(m))
 }
 
-// pretend is a process with the contract of gavel serve and nothing behind it.
+// fakeServe is a process with the command line of gavel serve that has no node.
 func pretend(how string) {
 	if how == "fails" {
-		log.Fatal("there is no room on the disk")
+		log.Fatal("there is no space on the disk")
 	}
 	flag := func(name string) string { return os.Args[slices.Index(os.Args, name)+1] }
 	if err := os.WriteFile(flag("--keys-file"), []byte(`{"auctionKey":"a","managementKey":"m","marketplaceId":"x"}`), 0o600); err != nil {
 		log.Fatal(err)
 	}
-	if how != "rude" {
+	if how != "ignores SIGTERM" {
 		terminated := make(chan os.Signal, 1)
 		signal.Notify(terminated, syscall.SIGTERM)
 		go func() { <-terminated; os.Exit(0) }()
@@ -62,7 +62,7 @@ func TestLifeOfANode(t *testing.T) {
 		t.Errorf("keys %+v", n.Keys)
 	}
 	first := n.Pid()
-	for range 2 { // The same ports again, at once.
+	for range 2 { // The same ports are used again at once.
 		if err := n.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,20 +87,20 @@ func TestLifeOfANode(t *testing.T) {
 	var body [100]byte
 	read, _ := resp.Body.Read(body[:])
 	if got := string(body[:read]); got != "n1true" {
-		t.Errorf("the process says %q: the caller's variables leak, or arguments are lost", got)
+		t.Errorf("the process answers %q: it has the caller's variables, or lacks arguments", got)
 	}
 	if err := n.Terminate(); err != nil {
 		t.Errorf("SIGTERM: %v", err)
 	}
 	if err := n.Kill(); err != nil || n.Pid() != 0 {
-		t.Errorf("killing what has ended: %v, process %d", err, n.Pid())
+		t.Errorf("killing a process that has ended: %v, process %d", err, n.Pid())
 	}
 }
 
 func TestTerminateTellsOfABadEnd(t *testing.T) {
-	n := nodetest.Start(t, options(t, "rude"))
+	n := nodetest.Start(t, options(t, "ignores SIGTERM"))
 	if err := n.Terminate(); err == nil {
-		t.Error("a process that died of SIGTERM ended well")
+		t.Error("no error for a process that SIGTERM killed")
 	}
 }
 
@@ -109,12 +109,12 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.WaitReady(t.Context()); err == nil || !strings.Contains(err.Error(), "no room on the disk") {
+	if err := n.WaitReady(t.Context()); err == nil || !strings.Contains(err.Error(), "no space on the disk") {
 		t.Errorf("%v", err)
 	}
 }
 
-// A port from the range of outgoing connections could be taken by a client while the node is down.
+// A port from the range of outgoing connections could be taken by a client while the node is stopped.
 func TestPortsAreNotThoseOfClients(t *testing.T) {
 	seen := map[string]bool{}
 	for range 5 {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// Ports are taken from below the range the kernel gives to outgoing connections. A node that is down for a moment would
-// otherwise lose its port to a client that happens to dial from it.
+// Ports are below the range that the kernel uses for outgoing connections. Otherwise a client could get the port of a
+// node that is stopped for a moment.
 const (
 	portFirst = 20_000
 	portLast  = 31_999
@@ -18,8 +18,8 @@ const (
 
 var portNext atomic.Int64
 
-// freePorts returns n ports that nothing listened on just now. Processes start at different places of the range, so that
-// two test binaries rarely try the same port.
+// freePorts returns n ports on which nothing listened just now. Processes start at different ports of the range, so
+// that two test binaries rarely try the same port.
 func freePorts(n int) ([]int, error) {
 	const count = portLast - portFirst + 1
 	var ports []int
@@ -40,8 +40,8 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
-// ownEnvironment is this process's environment without the product's variables: a developer's settings must not decide a
-// test.
+// ownEnvironment returns this process's environment without GAVEL_ variables: the settings of a developer must not
+// change the result of a test.
 func ownEnvironment() []string {
 	var env []string
 	for _, v := range os.Environ() {

@@ -11,12 +11,12 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// backupStall is how long one write of a backup may take. BOUND: a caller that reads nothing for so long is given up, with
-// the snapshot that it holds on to.
+// backupWriteTimeout bounds one write of a backup. BOUND: a client that does not read for so long is disconnected,
+// because its backup holds a snapshot of the database.
 const backupStall = 60 * time.Second
 
-// serveBackup streams a backup. When it fails on the way the connection is broken off, so that nobody takes what came for a
-// backup; the stream's own checksums would tell too.
+// serveBackup streams a backup. When it fails after the first byte, the connection is aborted, so that the client does
+// not take an incomplete file for a backup; the checksums of the stream show it, too.
 func (h handler) serveBackup(w http.ResponseWriter, r *http.Request) {
 	out := &backupBody{w: w, c: http.NewResponseController(w)}
 	err := h.cluster.Backup(r.Context(), out, r.URL.Query().Get("local") == "true")
@@ -31,14 +31,14 @@ func (h handler) serveBackup(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// backupBody is the body of a backup: every write has its own time.
+// backupBody is the body of a backup, with a deadline for every write.
 type backupBody struct {
 	w     http.ResponseWriter
 	c     *http.ResponseController
 	begun bool
 }
 
-// Write writes.
+// Write writes to the client.
 func (b *backupBody) Write(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
@@ -50,7 +50,7 @@ func (b *backupBody) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// Backup writes a backup of the cluster to w. After an error what was written is of no use.
+// Backup writes a backup of the cluster to w. After an error the written bytes are useless.
 func (c Client) Backup(ctx context.Context, w io.Writer, local bool) error {
 	path := "/backup"
 	if local {
@@ -69,7 +69,7 @@ func (c Client) Backup(ctx context.Context, w io.Writer, local bool) error {
 		return errors.Join(refusal(answer.Status, text), err, answer.Body.Close())
 	}
 	if _, err := io.Copy(w, answer.Body); err != nil {
-		return errors.Join(fmt.Errorf("the backup broke off: %w", err), answer.Body.Close())
+		return errors.Join(fmt.Errorf("the backup is incomplete: %w", err), answer.Body.Close())
 	}
 	return answer.Body.Close()
 }

@@ -22,7 +22,7 @@ func (p *pretended) Backup(_ context.Context, w io.Writer, local bool) error {
 	return p.fail
 }
 
-// A caller gets all of a backup, or an error: also when it breaks off after the status was sent.
+// A client gets a complete backup or an error, also when the backup fails after the status was sent.
 func TestABackupIsWholeOrAnError(t *testing.T) {
 	p := &pretended{backup: bytes.Repeat([]byte("backup"), 50_000)}
 	server := httptest.NewServer(Handler(p, "http://gavel.test"))
@@ -33,11 +33,11 @@ func TestABackupIsWholeOrAnError(t *testing.T) {
 		t.Errorf("%d bytes, %v, did %v", got.Len(), err, p.did)
 	}
 	p.fail = errors.New("group 1 has no leader")
-	if err := c.Backup(t.Context(), io.Discard, false); err == nil || !strings.Contains(err.Error(), "broke off") {
-		t.Errorf("broken off after %d bytes: %v", len(p.backup), err)
+	if err := c.Backup(t.Context(), io.Discard, false); err == nil || !strings.Contains(err.Error(), "is incomplete") {
+		t.Errorf("failed after %d bytes: %v", len(p.backup), err)
 	}
 	p.backup = nil
 	if err := c.Backup(t.Context(), io.Discard, false); err == nil || !strings.Contains(err.Error(), "503 Service Unavailable: group 1 has no leader") {
-		t.Errorf("not begun: %v", err)
+		t.Errorf("failed before the first byte: %v", err)
 	}
 }

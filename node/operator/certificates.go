@@ -27,8 +27,9 @@ const (
 	nodeYears      = 2
 )
 
-// WriteCertificates makes a certificate for each node, with the node id as its DNS name, signed by the authority of the
-// directory, which is made when there is none. Run again with further nodes it adds them; it never overwrites a file.
+// WriteCertificates creates a certificate for each node, with the node id as its DNS name, signed by the authority in
+// the directory, which is created when there is none. A later call with more nodes adds them. It never overwrites a
+// file: an existing certificate or key of a node is an error.
 func WriteCertificates(dir string, now time.Time, nodes ...string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -59,12 +60,12 @@ func loadAuthority(dir string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	}
 	secret, err := readPEM(filepath.Join(dir, AuthorityKey), "PRIVATE KEY")
 	if err != nil {
-		return nil, nil, fmt.Errorf("its certificate is there, its key is not to be had: %v", err) //nolint:errorlint // Not "no authority yet".
+		return nil, nil, fmt.Errorf("its certificate exists, but its key cannot be read: %v", err) //nolint:errorlint // os.ErrNotExist would mean that there is no authority.
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(secret)
 	key, ok := parsed.(*ecdsa.PrivateKey)
 	if err != nil || !ok || !key.PublicKey.Equal(authority.PublicKey) {
-		return nil, nil, errors.Join(errors.New("its key is not the one of its certificate"), err)
+		return nil, nil, errors.Join(errors.New("its key does not belong to its certificate"), err)
 	}
 	return authority, key, nil
 }
@@ -76,7 +77,7 @@ func readPEM(path, kind string) ([]byte, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != kind {
-		return nil, fmt.Errorf("%s holds no %s in PEM", path, kind)
+		return nil, fmt.Errorf("%s contains no PEM block of type %s", path, kind)
 	}
 	return block.Bytes, nil
 }
@@ -105,7 +106,7 @@ func makeNode(dir, node string, now time.Time, authority *x509.Certificate, by *
 	return err
 }
 
-// sign makes a key and a certificate for it and writes both. Without an authority the certificate signs itself.
+// sign creates a key and a certificate for it and writes both. Without an authority the certificate is self-signed.
 func sign(dir, certificate, secret string, template, authority *x509.Certificate, by *ecdsa.PrivateKey) (*ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -132,7 +133,7 @@ func sign(dir, certificate, secret string, template, authority *x509.Certificate
 	return key, writePEM(filepath.Join(dir, certificate), "CERTIFICATE", signed, 0o644)
 }
 
-// writePEM writes a new file; an old one is an error, because nobody has another copy of a key.
+// writePEM writes a new file. An existing file is an error, because there may be no other copy of the key in it.
 func writePEM(path, kind string, content []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

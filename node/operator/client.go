@@ -12,30 +12,30 @@ import (
 	"strings"
 )
 
-// Client speaks to the interface of a node.
+// Client calls the operator API of a node.
 type Client struct {
-	URL string // Of the management listener; http:// may be left out.
+	URL string // URL of the management listener; http:// may be omitted.
 	Key string // A management key of the cluster's first marketplace.
 }
 
-const answerMax = 4 << 20 // BOUND: of an answer that is read.
+const answerMax = 4 << 20 // BOUND: bytes read of an answer.
 
-// Status asks for the state of the cluster.
+// Status returns the state of the cluster.
 func (c Client) Status(ctx context.Context) (s Status, err error) {
 	return s, c.call(ctx, http.MethodGet, "", nil, &s)
 }
 
-// Admit makes a node a member without a vote, also one that was removed.
+// Admit allows a node to join as a non-voter, also one that was removed.
 func (c Client) Admit(ctx context.Context, node, address string) error {
 	return c.call(ctx, http.MethodPost, "/nodes", Admission{node, address}, nil)
 }
 
-// Remove takes a node out of the cluster.
+// Remove removes a node from the cluster.
 func (c Client) Remove(ctx context.Context, node string) error {
 	return c.call(ctx, http.MethodDelete, "/nodes/"+url.PathEscape(node), nil, nil)
 }
 
-// Promote gives a member a vote.
+// Promote makes a non-voter a voter.
 func (c Client) Promote(ctx context.Context, node string) error {
 	return c.call(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/promote", nil, nil)
 }
@@ -45,7 +45,7 @@ func (c Client) Transfer(ctx context.Context, group uint16, node string) error {
 	return c.call(ctx, http.MethodPost, "/transfer", Handover{group, node}, nil)
 }
 
-// Drain hands over everything that the asked node leads.
+// Drain transfers everything that the called node leads to other nodes.
 func (c Client) Drain(ctx context.Context) error {
 	return c.call(ctx, http.MethodPost, "/drain", nil, nil)
 }
@@ -91,14 +91,14 @@ func (c Client) request(ctx context.Context, method, path string, body io.Reader
 	return r, err
 }
 
-// refusal is the error that a node answered.
+// refusal returns the error for an answer with another status than 200.
 func refusal(status string, answer []byte) error {
-	var said struct {
+	var body struct {
 		ErrCode string `json:"errCode"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(answer, &said) != nil || said.Message == "" {
+	if json.Unmarshal(answer, &body) != nil || body.Message == "" {
 		return fmt.Errorf("the node answered %s", status)
 	}
-	return fmt.Errorf("the node answered %s: %s", status, said.Message)
+	return fmt.Errorf("the node answered %s: %s", status, body.Message)
 }

@@ -1,5 +1,5 @@
-// Package operator is the interface for whoever runs the cluster: its state, its members and its leaders, as requests below
-// /operator/v1 of the management listener, and the client that the command line speaks it with. DESIGN.md has the reasons.
+// Package operator is the API for operators of a cluster: its state, its members, its leaders and backups, as requests
+// below /operator/v1 of the management listener, and the client that the command line uses. DESIGN.md has the reasons.
 package operator
 
 import (
@@ -15,48 +15,48 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// Base is where the interface lies.
+// Base is the path of the API.
 const Base = "/operator/v1/cluster"
 
-// Status is the cluster as the asked node sees it, with what the other nodes told it just now.
+// Status is the cluster as the called node sees it, with what the other nodes reported to it at that time.
 type Status struct {
 	ClusterID string  `json:"clusterId"`
-	Node      string  `json:"node"` // Who answers.
+	Node      string  `json:"node"` // The called node.
 	Nodes     []Node  `json:"nodes"`
 	Groups    []Group `json:"groups"`
 }
 
-// Node is a member.
+// Node is a member of the cluster.
 type Node struct {
 	ID        string `json:"id"`
-	Address   string `json:"address"` // Of its peer port.
+	Address   string `json:"address"` // HOST:PORT of its peer listener.
 	Voter     bool   `json:"voter"`
-	Reachable bool   `json:"reachable"` // It answered within AskTimeout.
+	Reachable bool   `json:"reachable"` // It answered within StatusTimeout.
 	Error     string `json:"error,omitempty"`
-	Lag       uint64 `json:"lag"` // Entries behind the leader, of the group where it is most.
+	Lag       uint64 `json:"lag"` // Entries behind the most advanced replica, of the group in which it is furthest behind.
 	About
 }
 
 // Group is a raft group.
 type Group struct {
 	Group    uint16    `json:"group"`
-	Leader   string    `json:"leader"` // Empty: none that the asked node knows of.
+	Leader   string    `json:"leader"` // Empty when the called node knows of none.
 	Term     uint64    `json:"term"`
 	Replicas []Replica `json:"replicas"`
 }
 
-// Replica is a group on a node.
+// Replica is the state of a group on a node.
 type Replica struct {
 	Node string `json:"node"`
 	Lag  uint64 `json:"lag"`
 	Copy
 }
 
-// About is what a node tells of itself. BOUND: it travels in one control message, see CopiesMax.
+// NodeInfo is what a node reports of itself. BOUND: it is sent in one control message, see ReplicasMax.
 type About struct {
 	Version  string `json:"version"`
-	Level    uint16 `json:"featureLevel"`       // The newest that its binary knows.
-	NotReady string `json:"notReady,omitempty"` // Why it wants no requests; empty: it is ready.
+	Level    uint16 `json:"featureLevel"`       // The newest level that its binary supports.
+	NotReady string `json:"notReady,omitempty"` // Why the node is not ready; empty when it is.
 	Disk     *Disk  `json:"disk,omitempty"`
 	Copies   []Copy `json:"copies,omitempty"`
 }
@@ -65,30 +65,31 @@ type About struct {
 type Disk struct {
 	Free    uint64 `json:"free"`
 	Total   uint64 `json:"total"`
-	Reserve uint64 `json:"reserve"` // With less than that free the node takes no writes.
+	Reserve uint64 `json:"reserve"` // With less free space the node refuses writes.
 	Low     bool   `json:"low"`
 }
 
-// CopiesMax bounds the groups that a node tells about.
-const CopiesMax = 24 // BOUND: 24 of at most copyBytes fit into raftstore.AboutBytesMax, with 256 bytes for the rest.
+// ReplicasMax bounds the groups that a node reports.
+const CopiesMax = 24 // BOUND: 24 of at most replicaBytes fit into raftstore.NodeInfoBytesMax, with 256 bytes for the rest.
 
 const copyBytes = 160
 
-// ContactMillisMax stands for a leader that never called, too. BOUND: so many digits fit the control message.
+// ContactMillisMax also stands for a leader that never contacted the node. BOUND: seven digits fit into the control
+// message.
 const ContactMillisMax = 9_999_999
 
-// Copy is the state of a group on a node: two nodes with the same Applied must have the same Digest.
+// ReplicaState is the state of a group on a node: two nodes with the same Applied must have the same Digest.
 type Copy struct {
 	Group           uint16 `json:"group"`
 	Commit          uint64 `json:"commit"`
 	Applied         uint64 `json:"applied"`
 	Digest          string `json:"digest"`
 	StalenessMillis int64  `json:"stalenessMs"`
-	ContactMillis   int64  `json:"contactMs"` // Since its leader last called, at most ContactMillisMax; 0 on the leader.
+	ContactMillis   int64  `json:"contactMs"` // Milliseconds since its leader contacted it, at most ContactMillisMax; 0 on the leader.
 }
 
-// Cluster is what the interface does things with. Its errors are for operators to read; those that are Refused will be the same
-// however often the change is asked for, all others may pass.
+// Cluster is what the API operates on. An error that is Refused will occur again until the request or the cluster is
+// changed; all others may be temporary.
 type Cluster interface {
 	Status(ctx context.Context) Status
 	Admit(ctx context.Context, node, address string) error
@@ -96,19 +97,19 @@ type Cluster interface {
 	Remove(ctx context.Context, node string) error
 	Transfer(ctx context.Context, group uint16, node string) error
 	Drain(ctx context.Context) error
-	// Backup writes the state of all groups; with local, this node's copy as it is.
+	// Backup writes the state of all groups; with local, the state of this node's replicas as it is.
 	Backup(ctx context.Context, w io.Writer, local bool) error
 }
 
 const (
-	// AskTimeout bounds how long a status waits for other nodes.
+	// StatusTimeout bounds how long a status waits for other nodes.
 	AskTimeout = 2 * time.Second
-	// changeTimeout bounds a change: it goes through the log of every group.
+	// changeTimeout bounds a change, which goes through the log of every group.
 	changeTimeout = 30 * time.Second
-	bodyMax       = 4 << 10 // BOUND: an id and an address.
+	bodyMax       = 4 << 10 // BOUND: bytes of an id and an address.
 )
 
-// Routes are the patterns that Handler serves.
+// Routes returns the patterns that Handler serves.
 func Routes() []string {
 	return []string{
 		"GET " + Base, "POST " + Base + "/nodes", "DELETE " + Base + "/nodes/{id}", "POST " + Base + "/nodes/{id}/promote",
@@ -116,19 +117,19 @@ func Routes() []string {
 	}
 }
 
-// Admission is the body of a request to admit a node.
+// AdmitRequest is the body of a request to admit a node.
 type Admission struct {
 	ID      string `json:"id"`
-	Address string `json:"address"` // Of its peer port.
+	Address string `json:"address"` // HOST:PORT of its peer listener.
 }
 
-// Handover is the body of a request to move a leadership.
+// TransferRequest is the body of a request to transfer a leadership.
 type Handover struct {
 	Group uint16 `json:"group"`
 	Node  string `json:"node"`
 }
 
-// Handler serves the interface. REQUIRES: whoever mounts it has checked that the caller may operate the cluster.
+// Handler serves the API. REQUIRES: the caller of the API has been authorized to operate the cluster.
 func Handler(c Cluster, publicURL string) http.Handler {
 	h := handler{c, publicURL}
 	mux := http.NewServeMux()
@@ -146,7 +147,7 @@ type handler struct {
 	url     string
 }
 
-// Refused marks the error of a change that the cluster will not make as it is.
+// Refused marks the error of a change that the cluster refuses in its current state. It is answered with 409.
 func Refused(err error) error { return refused{err} }
 
 type refused struct{ error }
@@ -154,8 +155,8 @@ type refused struct{ error }
 // Unwrap returns the reason.
 func (r refused) Unwrap() error { return r.error }
 
-// errBody is a request that cannot be understood.
-var errBody = errors.New("the body is not what this operation takes")
+// errBody is returned for a body that cannot be decoded or lacks a member. It is answered with 400.
+var errBody = errors.New("the body is not valid for this operation")
 
 func (h handler) answering(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -171,7 +172,7 @@ func (h handler) answering(serve func(http.ResponseWriter, *http.Request) error)
 			h.refuse(w, apierr.InvalidOperation, err)
 		case r.Context().Err() != nil:
 			h.refuse(w, apierr.RequestCanceled, nil)
-		default: // A change that could not be made now, or was not confirmed, may be repeated.
+		default: // The change was not possible now, or was not confirmed; it may be repeated.
 			h.refuse(w, apierr.ServiceUnavailable, err)
 		}
 	}
@@ -192,7 +193,7 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON, and the listener sets nosniff. The caller may be gone.
+	_, _ = w.Write(body) //nolint:gosec // JSON, and the listener sets nosniff. The client may be gone.
 }
 
 func read[T any](r *http.Request) (body T, err error) {
@@ -204,7 +205,7 @@ func read[T any](r *http.Request) (body T, err error) {
 	return body, nil
 }
 
-// done answers a change that was made.
+// writeDone answers a successful change, or returns err.
 func done(w http.ResponseWriter, err error) error {
 	if err == nil {
 		write(w, http.StatusOK, []byte(`{}`))

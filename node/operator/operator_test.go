@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// pretended remembers what it was asked to do.
+// fakeCluster records the calls that it receives.
 type pretended struct {
 	did    []string
 	fail   error
@@ -42,7 +42,7 @@ func (p *pretended) Status(context.Context) Status {
 			{Group: 3, Leader: "n1", Replicas: []Replica{
 				{Node: "n1", Copy: Copy{Group: 3, Applied: 9_000, Digest: "aa"}},
 				{Node: "n2", Lag: 5_000, Copy: Copy{Group: 3, Applied: 4_000, Digest: "bb", ContactMillis: 40}},
-				{Node: "n3", Lag: 6_000, Copy: Copy{Group: 3, Applied: 3_000, Digest: "cc", ContactMillis: 90_000}}, // Cut off: the lag is no wonder.
+				{Node: "n3", Lag: 6_000, Copy: Copy{Group: 3, Applied: 3_000, Digest: "cc", ContactMillis: 90_000}}, // Its leader does not reach it, so the lag is expected.
 				{Node: "n4", Lag: 1_000, Copy: Copy{Group: 3, Applied: 8_000, Digest: "dd", ContactMillis: 40}},
 			}},
 		},
@@ -78,7 +78,7 @@ func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
 		t.Errorf("did %s, want %s", got, want)
 	}
 	for want, fail := range map[string]error{
-		"503 Service Unavailable: nobody leads":          errors.New("nobody leads"),
+		"503 Service Unavailable: group 1 has no leader": errors.New("group 1 has no leader"),
 		"409 Conflict: the only voter cannot be removed": fmt.Errorf("group 1: %w", Refused(errors.New("the only voter cannot be removed"))),
 	} {
 		p.fail = fail
@@ -120,11 +120,11 @@ func TestTheTableTellsWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cluster 00c0ffee, asked n1", "n1    10.0.0.1:7400  voter    ready        0    2      5.0 GiB LOW  v1",
+		"cluster 00c0ffee, seen by n1", "n1    10.0.0.1:7400  voter    ready        0    2      5.0 GiB LOW  v1",
 		"n2    10.0.0.2:7400  learner  unreachable", "n1: 99, 12 ms; n2: 99, 0 ms",
-		"WARNING: n2 does not answer: connection refused", "WARNING: n1 has little disk space left and takes no writes",
-		"WARNING: group 2 has no leader", "WARNING: group 1: n2 and n1 differ at entry 99",
-		"WARNING: group 3: n2 is 5000 entries behind although it hears its leader",
+		"WARNING: n2 does not answer: connection refused", "WARNING: n1 has less free disk space than its reserve and refuses writes",
+		"WARNING: group 2 has no leader", "WARNING: group 1: the states of n2 and n1 differ at entry 99",
+		"WARNING: group 3: n2 is 5000 entries behind although its leader contacts it",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
@@ -135,7 +135,7 @@ func TestTheTableTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// What a node tells of its groups fits the message that it travels in.
+// The state of a replica fits into its share of the control message.
 func TestCopiesAreBounded(t *testing.T) {
 	most := Copy{
 		Group: math.MaxUint16, Commit: math.MaxInt64, Applied: math.MaxInt64, Digest: strings.Repeat("f", 16),

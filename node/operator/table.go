@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes the state of a cluster for people: a line for each node, one for each group, and what is wrong.
+// WriteTable prints the state of a cluster as text: a line for each node, a line for each group, and the warnings.
 func (s *Status) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "cluster %s, asked %s\n\n", s.ClusterID, s.Node)
+	fmt.Fprintf(t, "cluster %s, seen by %s\n\n", s.ClusterID, s.Node)
 	fmt.Fprintln(t, "NODE\tADDRESS\tROLE\tSTATE\tLAG\tLEADS\tDISK FREE\tVERSION")
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -46,7 +46,7 @@ func (n *Node) state() string {
 	}
 }
 
-// String is the free space, and a mark when it is low.
+// String returns the free space, with LOW when it is below the reserve.
 func (d *Disk) String() string {
 	if d == nil {
 		return "-"
@@ -90,7 +90,7 @@ func orDash(text string) string {
 	return text
 }
 
-// Warnings are what an operator should look at.
+// Warnings returns what an operator should look at.
 func (s *Status) Warnings() (all []string) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
@@ -101,7 +101,7 @@ func (s *Status) Warnings() (all []string) {
 			all = append(all, fmt.Sprintf("%s is not ready: %s", n.ID, n.NotReady))
 		}
 		if n.Disk != nil && n.Disk.Low {
-			all = append(all, n.ID+" has little disk space left and takes no writes")
+			all = append(all, n.ID+" has less free disk space than its reserve and refuses writes")
 		}
 	}
 	for i := range s.Groups {
@@ -111,32 +111,32 @@ func (s *Status) Warnings() (all []string) {
 		}
 		all = append(all, g.behind()...)
 		if a, b, found := g.diverged(); found {
-			all = append(all, fmt.Sprintf("group %d: %s and %s differ at entry %d; keep both directories", g.Group, a.Node, b.Node, a.Applied))
+			all = append(all, fmt.Sprintf("group %d: the states of %s and %s differ at entry %d; keep both data directories", g.Group, a.Node, b.Node, a.Applied))
 		}
 	}
 	return all
 }
 
-// A replica that hears its leader and is this far behind catches up, or it never will: raft may send it no entries any more while
-// heartbeats arrive (hashicorp/raft#612). Nodes are asked at about the same moment, so a healthy one is behind by some round trips
-// of entries; at 2,000 entries a second the bound is half a second.
+// A replica that its leader contacts and that is this far behind either catches up or never will: raft may stop sending
+// it entries while heartbeats arrive (hashicorp/raft#612). Nodes report at about the same time, so a healthy replica is
+// behind by the entries of a few round trips; at 2,000 entries a second this bound is half a second.
 const (
 	lagMax         = 1_000 // Entries.
 	contactFreshMs = 2_000
 )
 
-// behind warns of replicas that fall behind although they hear their leader.
+// laggingReplicas warns of replicas that are behind although their leader contacts them.
 func (g *Group) behind() (all []string) {
 	for i := range g.Replicas {
 		if r := &g.Replicas[i]; r.Lag > lagMax && r.ContactMillis < contactFreshMs {
-			all = append(all, fmt.Sprintf("group %d: %s is %d entries behind although it hears its leader; if that does not shrink, "+
+			all = append(all, fmt.Sprintf("group %d: %s is %d entries behind although its leader contacts it; if the number does not fall, "+
 				`see "A follower stays behind" in the runbook`, g.Group, r.Node, r.Lag))
 		}
 	}
 	return all
 }
 
-// diverged finds two replicas that have applied the same and are not the same.
+// divergedReplicas returns two replicas that have applied the same entries and have different digests.
 func (g *Group) diverged() (a, b *Replica, found bool) {
 	for i := range g.Replicas {
 		for j := range i {

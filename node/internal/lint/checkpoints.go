@@ -9,9 +9,10 @@ import (
 
 const pebble = "github.com/cockroachdb/pebble/v2"
 
-// Checkpoints looks for calls of Pebble's Checkpoint in the product. One that is taken while somebody writes may hold bytes of the
-// write-ahead log that were never synced, and others than were acknowledged (pebble#5142): a backup that opens and lacks
-// what it promised. A copy of the state is streamed from a snapshot of the database instead.
+// Checkpoints reports calls of Pebble's Checkpoint in production code. A checkpoint that is taken during writes may
+// contain bytes of the write-ahead log that were never synced, or lack acknowledged ones (pebble#5142): such a backup
+// opens and lacks what it promised. A copy of the state is streamed from a snapshot of the database instead. It is an
+// error if no package imports Pebble, because then nothing was checked.
 func Checkpoints(dir string, packages []*Package) ([]Finding, error) {
 	var users []string
 	for _, p := range packages {
@@ -20,12 +21,12 @@ func Checkpoints(dir string, packages []*Package) ([]Finding, error) {
 		}
 	}
 	if len(users) == 0 {
-		return nil, fmt.Errorf("no package imports %s: the law was not read to anybody", pebble)
+		return nil, fmt.Errorf("no package imports %s, so nothing was checked", pebble)
 	}
 	return checkEach(dir, users, func(_ *Package, s *source) []Finding { return checkCheckpoints(s) })
 }
 
-// checkCheckpoints reports every mention of the method, so that a method value does not pass either.
+// checkCheckpoints reports every mention of the method, so that a method value is found, too.
 func checkCheckpoints(s *source) []Finding {
 	var found []Finding
 	for _, f := range s.files {
@@ -38,7 +39,7 @@ func checkCheckpoints(s *source) []Finding {
 				at := s.fset.Position(sel.Sel.Pos())
 				found = append(found, Finding{
 					fmt.Sprintf("%s:%d", at.Filename, at.Line), "checkpoint",
-					"one taken while somebody writes may lack what was acknowledged (pebble#5142); stream a snapshot of the database",
+					"a checkpoint taken during writes may lack acknowledged data (pebble#5142); stream a snapshot of the database",
 				})
 			}
 			return true

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Docs reports packages without a comment that says what they are.
+// Docs reports packages without a package comment ("// Package name …", or "// Command …" for a main package).
 func Docs(packages []*Package) ([]Finding, error) {
 	var found []Finding
 	for _, p := range packages {
 		if len(p.GoFiles) == 0 {
-			continue // Tests only: the test names the idea.
+			continue // A package of tests only; the tests describe it.
 		}
 		documented := false
 		for _, name := range p.GoFiles {
@@ -24,7 +24,7 @@ func Docs(packages []*Package) ([]Finding, error) {
 			documented = documented || introduces(f)
 		}
 		if !documented {
-			found = append(found, Finding{p.room(), "package comment", "no file says what the package is (// Package " + p.Name + " …)"})
+			found = append(found, Finding{p.room(), "package comment", "no file has a package comment (// Package " + p.Name + " …)"})
 		}
 	}
 	return found, nil

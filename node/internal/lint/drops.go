@@ -6,14 +6,14 @@ import (
 	"go/types"
 )
 
-// durable are the methods whose error says that something acknowledged may not be on disk. Dropping one by accident is
-// the classic way to lose data, so it has to be visible: handle it, or write _ = and the reason.
+// durable are the methods whose error says that acknowledged data may not be on disk. Ignoring one by accident is the
+// classic way to lose data, so it has to be visible: handle it, or write _ = and the reason.
 var durable = map[string]bool{"Sync": true, "Close": true, "Commit": true, "Flush": true, "Apply": true}
 
-// checkDrops reports calls of durable methods whose error falls on the floor, deferred ones included.
+// checkDrops reports calls of durable methods whose error is ignored, deferred ones included.
 func checkDrops(s *source) []Finding {
 	var found []Finding
-	look := func(call *ast.CallExpr) {
+	check := func(call *ast.CallExpr) {
 		sel, ok := call.Fun.(*ast.SelectorExpr)
 		if !ok || !durable[sel.Sel.Name] || !returnsError(s.info.TypeOf(call)) || hasAddress(s.info.TypeOf(sel.X)) {
 			return
@@ -29,12 +29,12 @@ func checkDrops(s *source) []Finding {
 			switch n := n.(type) {
 			case *ast.ExprStmt:
 				if call, ok := n.X.(*ast.CallExpr); ok {
-					look(call)
+					check(call)
 				}
 			case *ast.DeferStmt:
-				look(n.Call)
+				check(n.Call)
 			case *ast.GoStmt:
-				look(n.Call)
+				check(n.Call)
 			}
 			return true
 		})

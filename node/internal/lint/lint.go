@@ -1,7 +1,8 @@
-// Package lint is the house law as a test: who may import whom, what the engine may not do, and what no file may hold.
-// It needs nothing installed but Go, so that make test is the law and linters are only the quick answer in an editor.
+// Package lint holds the rules of the repository as tests: which package may import which, what the engine may not do,
+// what no file may contain, and which words no name or text uses. It needs nothing but Go, so that `make test` decides
+// and linters are only the quick answer in an editor.
 //
-// Every rule is shown to bite: the tests plant each fault in testdata and look for the finding.
+// Every rule is tested itself: a test plants each fault and expects the finding.
 package lint
 
 import (
@@ -13,17 +14,17 @@ import (
 // Module is the path every package of the repository starts with.
 const Module = "github.com/gavel-ads/gavel"
 
-// Finding is one breach of the law.
+// Finding is one breach of a rule.
 type Finding struct {
 	Where string // File and line, or the package.
-	Rule  string // Short name: "wall", "clock", "map order" …
+	Rule  string // Short name: "import", "clock", "map order" …
 	What  string // What was found and why it is refused.
 }
 
 // String is the line a failing test prints.
 func (f Finding) String() string { return fmt.Sprintf("%s: %s: %s", f.Where, f.Rule, f.What) }
 
-// Package is what the law reads of a package; the members are those of go list -json.
+// Package is what the rules read of a package; the members are those of go list -json.
 type Package struct {
 	Dir, ImportPath, Name, Export string
 	Standard                      bool
@@ -31,7 +32,7 @@ type Package struct {
 	Error                         *struct{ Err string }
 }
 
-// room is the package's path inside the module: "shard/market"; "." for the root.
+// path is the package's path inside the module, such as "shard/market"; "." for the root.
 func (p *Package) room() string {
 	if p.ImportPath == Module {
 		return "."
@@ -39,8 +40,9 @@ func (p *Package) room() string {
 	return strings.TrimPrefix(p.ImportPath, Module+"/")
 }
 
-// matches reports whether an import path is meant by a pattern: a path exactly; with /... itself and all below; the word
-// anyThird: every module that is neither ours nor the standard library.
+// matches reports whether a pattern covers an import path. A pattern is a path, which covers itself; a path with /...,
+// which covers itself and everything below; or anyThird, which covers every module that is neither this one nor the
+// standard library.
 func matches(pattern, imported string) bool {
 	if pattern == anyThird {
 		first, _, _ := strings.Cut(imported, "/")
@@ -56,13 +58,13 @@ const anyThird = "any third party"
 
 func below(root, p string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
-// ours turns a room pattern into an import pattern.
-func ours(room string) string {
-	return path.Join(Module, strings.TrimSuffix(room, "/...")) + suffix(room)
+// inModule turns a pattern of packages inside the module into a pattern of import paths.
+func ours(pattern string) string {
+	return path.Join(Module, strings.TrimSuffix(pattern, "/...")) + suffix(pattern)
 }
 
-func suffix(room string) string {
-	if strings.HasSuffix(room, "/...") {
+func suffix(pattern string) string {
+	if strings.HasSuffix(pattern, "/...") {
 		return "/..."
 	}
 	return ""

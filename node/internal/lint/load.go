@@ -38,7 +38,7 @@ func list(dir string, args ...string) ([]*Package, error) {
 	}
 }
 
-// judge is the room that runs the engine beside a naive model. It is no part of the engine, which may not import it.
+// modelPackage runs the engine beside a naive model. It is not part of the engine, which may not import it.
 const judge = Module + "/shard/shardtest"
 
 // Purity checks the packages of patterns (and not what they import) in the module at dir.
@@ -51,7 +51,7 @@ func Purity(dir string, patterns ...string) ([]Finding, error) {
 	})
 }
 
-// Drops checks the packages of patterns for errors of a disk that nobody looks at.
+// Drops checks the packages of patterns for ignored errors of a disk.
 func Drops(dir string, patterns ...string) ([]Finding, error) {
 	return checkEach(dir, patterns, func(_ *Package, s *source) []Finding { return checkDrops(s) })
 }

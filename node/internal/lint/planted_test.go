@@ -3,13 +3,13 @@ package lint
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// A rule that finds nothing may be broken, so every rule is given the faults it is for.
-
+// A rule that finds nothing may be broken, so each test here plants the faults that a rule is for.
 func TestWallsFindPlantedImports(t *testing.T) {
 	breach := func(from, to string, deep bool) {
 		t.Helper()
@@ -76,14 +76,15 @@ func TestCheckpointsFindsPlantedCopies(t *testing.T) {
 	compare(t, "testdata/checkpoint.go", checkCheckpoints, pebble)
 }
 
-// A table of packages without one that imports Pebble is a table of something else.
+// A list of packages without one that imports Pebble is an error.
 func TestCheckpointsWantsSomebodyToLookAt(t *testing.T) {
 	if found, err := Checkpoints(root, []*Package{{ImportPath: Module + "/shard", Imports: []string{"time"}}}); err == nil {
-		t.Errorf("nobody was looked at: %v", found)
+		t.Errorf("nothing was checked: %v", found)
 	}
 }
 
-// compare checks one planted file against its own "want: rule" comments. It may import what is given, beside some of the standard library.
+// compare checks one planted file against its own "want: rule" comments. The file may import the given packages, beside
+// some of the standard library.
 func compare(t *testing.T, name string, check func(*source) []Finding, imports ...string) {
 	t.Helper()
 	exports, err := exportsOf(".", append([]string{"time", "maps", "slices", "os", "net"}, imports...)...)
@@ -129,20 +130,26 @@ func wanted(t *testing.T, name string) []string {
 
 func TestDocsFindsUndocumentedPackages(t *testing.T) {
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.go", "// Some text.\npackage room\n")
-	write("b.go", "package room\n")
-	p := &Package{Dir: dir, ImportPath: Module + "/room", Name: "room", GoFiles: []string{"a.go", "b.go"}}
+	writeFile(t, dir, "a.go", "// Some text.\npackage some\n")
+	writeFile(t, dir, "b.go", "package some\n")
+	p := &Package{Dir: dir, ImportPath: Module + "/some", Name: "some", GoFiles: []string{"a.go", "b.go"}}
 	if found, err := Docs([]*Package{p}); err != nil || len(found) != 1 {
 		t.Errorf("a package without a comment of its own: %v, %v", found, err)
 	}
-	write("b.go", "// Package room is one.\npackage room\n")
+	writeFile(t, dir, "b.go", "// Package some is one.\npackage some\n")
 	if found, err := Docs([]*Package{p}); err != nil || len(found) != 0 {
 		t.Errorf("a documented package: %v, %v", found, err)
+	}
+}
+
+func writeFile(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -157,7 +164,7 @@ func TestTextFindsPlantedWords(t *testing.T) {
 		{"a.json", `"resolved": "yes"`, ""},
 		{"a.md", "see /wo" + "rk/notes.md", "machine path"},
 		{"a.go", `dir := "/wo` + `rk/main"`, "machine path"},
-		{"a.md", "the room does the work/rest split in shard/wo" + "rk/x.go", ""},
+		{"a.md", "the package does the work/rest split in shard/wo" + "rk/x.go", ""},
 	} {
 		var rules []string
 		for _, f := range checkText(c.file, []byte("first line\n"+c.text+"\n")) {

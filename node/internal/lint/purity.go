@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The engine's replicas must agree byte for byte, so its code has no clock, no goroutine, no order of maps and no float.
-// Two of the rules can be waived on the line itself, with a reason a reader can check:
+// The engine's replicas must agree byte for byte, so its code has no clock, no goroutine, no map order and no float.
+// Two of the rules can be waived on the line itself, with a reason that a reader can check:
 //
 //	for id := range open { // order: the sum does not depend on it.
 //	rate := float64(clicks) // float: a prediction; money takes the rounded micros below.
@@ -33,9 +33,9 @@ type source struct {
 // purity walks one package.
 type purity struct {
 	*source
-	waived map[string]map[int]bool // Mark to lines that carry it, per file: reset by each file.
+	waived map[string]map[int]bool // Lines with each mark of the current file.
 	found  []Finding
-	seen   map[string]bool // One finding a rule and line.
+	seen   map[string]bool // One finding per rule and line.
 }
 
 func checkPurity(s *source) []Finding {
@@ -50,16 +50,16 @@ func checkPurity(s *source) []Finding {
 func (p *purity) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GoStmt:
-		p.report(n, "goroutine", "the engine is called, it runs nothing on its own")
+		p.report(n, "goroutine", "the engine runs in the caller's goroutine only")
 	case *ast.SelectStmt:
-		p.report(n, "goroutine", "select chooses by chance")
+		p.report(n, "goroutine", "select chooses a ready case at random")
 	case *ast.RangeStmt:
 		if t := p.info.TypeOf(n.X); t != nil && isMap(t) && !p.waived[orderMark][p.line(n)] {
-			p.report(n, "map order", "ranges over a map; sort the keys, or say on the line why the order cannot leak: "+orderMark+"…")
+			p.report(n, "map order", "ranges over a map; sort the keys, or write on the line why the order has no effect: "+orderMark+"…")
 		}
 	case *ast.CallExpr:
 		if p.sorted(n) {
-			return false // The order of the iterator ends in a sort.
+			return false // Sorting removes the order of the iterator.
 		}
 	case *ast.SelectorExpr:
 		p.selector(n)
@@ -86,7 +86,7 @@ func (p *purity) selector(n *ast.SelectorExpr) {
 		}
 	case "maps":
 		if name := obj.Name(); (name == "Keys" || name == "Values" || name == "All") && !p.waived[orderMark][p.line(n)] {
-			p.report(n, "map order", "maps."+name+" outside of slices.Sorted; sort it, or say why the order cannot leak: "+orderMark+"…")
+			p.report(n, "map order", "maps."+name+" outside of slices.Sorted; sort it, or write why the order has no effect: "+orderMark+"…")
 		}
 	}
 }
@@ -105,7 +105,7 @@ func (p *purity) sorted(n *ast.CallExpr) bool {
 	return obj != nil && obj.Pkg() != nil && obj.Pkg().Path() == "slices" && strings.HasPrefix(obj.Name(), "Sorted")
 }
 
-// float reports expressions whose value is a float. Untyped constants that end in an integer are none.
+// float reports expressions whose value is a float. An untyped constant that is used as an integer is not one.
 func (p *purity) float(e ast.Expr) {
 	t := p.info.TypeOf(e)
 	if t == nil {
@@ -116,7 +116,7 @@ func (p *purity) float(e ast.Expr) {
 		return
 	}
 	if !p.waived[floatMark][p.line(e)] {
-		p.report(e, "float", fmt.Sprintf("%s; money and replicated state are integers. If this is neither, say so on the line: %s…", b, floatMark))
+		p.report(e, "float", fmt.Sprintf("%s; money and replicated state are integers. If this is neither, write so on the line: %s…", b, floatMark))
 	}
 }
 
@@ -131,8 +131,8 @@ func (p *purity) report(n ast.Node, rule, what string) {
 	}
 }
 
-// marks finds the lines that carry a waiver with a reason: the comment's own line, and the next one when the comment
-// stands alone. A waiver without a reason is none.
+// marks returns the lines that carry a waiver with a reason: the comment's own line, and the next one when the comment
+// stands on a line of its own. A waiver without a reason has no effect.
 func marks(fset *token.FileSet, f *ast.File) map[string]map[int]bool {
 	lines := map[string]map[int]bool{orderMark: {}, floatMark: {}}
 	for _, group := range f.Comments {

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// forbidden is what no tracked file may hold.
+// forbiddenText is a pattern that no tracked file may contain.
 type forbidden struct {
 	rule string
 	what *regexp.Regexp
@@ -21,7 +21,7 @@ type forbidden struct {
 	skip func(file string) bool
 }
 
-// The words are put together from parts, so that this file passes its own law.
+// The patterns are concatenated from parts, so that this file does not match them.
 var forbiddens = []forbidden{
 	{
 		rule: "open end", what: regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b[^(]|\b(TO` + `DO|FIX` + `ME|XX` + `X)$`),
@@ -36,10 +36,10 @@ var forbiddens = []forbidden{
 		rule: "registry", what: regexp.MustCompile(`"resolved"\s*:\s*"`), why: "lock files name versions and hashes, not where they came from",
 		skip: func(file string) bool { return filepath.Base(file) != "package-lock.json" },
 	},
-	{rule: "machine path", what: regexp.MustCompile(`(^|[^A-Za-z0-9_.)}/])/(wo` + `rk|root|home/[a-z]+)/`), why: "nobody else has this path"},
+	{rule: "machine path", what: regexp.MustCompile(`(^|[^A-Za-z0-9_.)}/])/(wo` + `rk|root|home/[a-z]+)/`), why: "this path exists on one machine only"},
 }
 
-// Text reads every tracked file of the repository at root.
+// Text checks every tracked file of the repository at root for forbidden patterns.
 func Text(root string) ([]Finding, error) {
 	files, err := tracked(root)
 	if err != nil {
@@ -54,7 +54,7 @@ func Text(root string) ([]Finding, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !bytes.Contains(text[:min(len(text), 8<<10)], []byte{0}) { // Binary files hold no words.
+		if !bytes.Contains(text[:min(len(text), 8<<10)], []byte{0}) { // Binary files are skipped.
 			found = append(found, checkText(name, text)...)
 		}
 	}
@@ -78,7 +78,8 @@ func checkText(name string, text []byte) []Finding {
 	return found
 }
 
-// tracked lists the files git knows. Outside of a checkout, such as in an unpacked archive, that is every file.
+// tracked returns the files that git tracks. Outside of a checkout, such as in an unpacked archive, those are all
+// files.
 func tracked(root string) ([]string, error) {
 	cmd := exec.Command("git", "-C", root, "-c", "safe.directory=*", "ls-files", "-z")
 	if out, err := cmd.Output(); err == nil {
@@ -102,8 +103,8 @@ func tracked(root string) ([]string, error) {
 	return files, err
 }
 
-// pins are versions that stay until somebody has read what a newer one changes: the framing of HTTP, the log of
-// everything, the disk format, and the last release of a library that fasthttp's version needs.
+// pins are versions that stay until the changes of a newer one were read: they decide HTTP framing, the replicated log,
+// the disk format, and a library whose next release fasthttp's version does not support.
 var pins = map[string]string{
 	"github.com/valyala/fasthttp":      "v1.74.0",
 	"github.com/hashicorp/raft":        "v1.8.0",
@@ -111,7 +112,8 @@ var pins = map[string]string{
 	"github.com/molecule-man/go-brrr":  "v1.0.1",
 }
 
-// Pins holds go.mod against the pins, and refuses replace lines: they do not count for whoever imports the module.
+// Pins checks go.mod against the pins, and reports replace lines, which have no effect for modules that import this
+// one.
 func Pins(gomod []byte) []Finding {
 	have := map[string]string{}
 	var found []Finding

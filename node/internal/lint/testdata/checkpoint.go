@@ -1,4 +1,4 @@
-// Package checkpoint copies a database that is being written to, and things that are none.
+// Package checkpoint takes checkpoints of a database that is being written to, and calls methods of the same name.
 package checkpoint
 
 import "github.com/cockroachdb/pebble/v2"

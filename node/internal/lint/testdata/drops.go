@@ -1,4 +1,4 @@
-// Package drops loses errors of a disk, and shows the ways that are allowed.
+// Package drops ignores errors of a disk, and shows the ways that are allowed.
 package drops
 
 import (

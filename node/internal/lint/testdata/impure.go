@@ -1,4 +1,4 @@
-// Package impure commits every sin of the engine once. A comment "want: rule" names the finding its line must cause.
+// Package impure breaks every rule of the engine once. A comment "want: rule" names the finding its line must cause.
 package impure
 
 import (
@@ -13,7 +13,7 @@ type price float64 // want: float
 
 type table map[string]int
 
-func sins(open map[string]int, named table, cents int64) (out []string) {
+func faults(open map[string]int, named table, cents int64) (out []string) {
 	_ = time.Now()                // want: clock
 	_ = clock.Since(clock.Time{}) // want: clock
 	wait := time.After            // want: clock

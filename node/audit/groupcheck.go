@@ -12,7 +12,7 @@ import (
 // Tables of a group's state: the first byte of a key.
 const (
 	tableHeader       = 0x01
-	tableReplication  = 0xFF // Of raftstore.
+	tableReplication  = 0xFF // Written by raftstore.
 	tableState        = 0x02
 	tableMarketplace  = 0x04
 	tableWallet       = 0x0a
@@ -29,15 +29,15 @@ const (
 	tableLast         = 0x23
 )
 
-// keyBytes are the lengths of the keys that are read; others are hashed only.
+// keyBytes are the lengths of the keys of the tables that are read; the others are only hashed.
 var keyBytes = map[byte]int{
 	tableHeader: 1, tableState: 1, tableWallet: 17, tableBudget: 5, tableCampaign: 5, tableCampaignID: 17, tableBid: 9,
 	tableBucket: 6, tableDedup: 22, tableCampaignCell: 25, tableJournal: 9,
 	tableTransfer: 17, tableEntry: 25,
 }
 
-// books are the second opinion on a group: what was stored on one side, what follows from the journal on the other. The
-// first pass over the records fills both; the journal is the last table, so all that a line refers to is there already.
+// groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
+// both; the journal is the last table, so the records that a line refers to have been read before it.
 type books struct {
 	r      *Report
 	g      *Group
@@ -52,14 +52,14 @@ type books struct {
 	byID      map[[16]byte]uint32
 	wallets   map[[16]byte]*wallet
 	cells     map[[16]byte]*Counts // Sums by campaign.
-	bids      map[bid]*tally       // What was charged, by cells and by lines.
+	bids      map[bid]*tally       // Charges by bid, from cells and from lines.
 	buckets   map[bucket]*keys
-	postPaid  map[uint16]bool    // As the journal tells.
-	requests  map[[16]byte]int64 // Adjustments of the last day, by request.
+	postPaid  map[uint16]bool    // Billing mode by marketplace, from the journal.
+	requests  map[[16]byte]int64 // Time of the last day's adjustments by request.
 	transfers map[[16]byte]*transfer
-	half      *line               // A leg of a transfer that waits for the other one, which is the next line.
-	listed    map[uint64][16]byte // The accounts of the lines that are no charges.
-	newer     map[byte]int64      // Records of tables that are not known.
+	half      *line               // The first leg of a transfer; the next line must be the other one.
+	listed    map[uint64][16]byte // Accounts by the number of the line, for lines that are no charges.
+	newer     map[byte]int64      // Number of records of unknown tables.
 	chain     [16]byte
 	seq       uint64
 	millis    int64
@@ -71,12 +71,12 @@ type campaign struct {
 	hasRecord bool
 	hasBudget bool
 
-	total  *big.Int // By its lines.
-	period *big.Int // By its lines since the last that told a budget.
-	told   bool     // The journal tells its budget.
+	total  *big.Int // Sum of its lines.
+	period *big.Int // Sum of its lines after the last line with a budget.
+	told   bool     // The journal contains its budget.
 	budget *big.Int
-	number uint32   // Of the period.
-	payer  [16]byte // The wallet that the journal tells.
+	number uint32   // Number of the period.
+	payer  [16]byte // The wallet that the journal names.
 }
 
 type wallet struct {
@@ -84,17 +84,17 @@ type wallet struct {
 	deposited, spent, balance, transferred *big.Int
 }
 
-// bid names a bid of a campaign.
+// bid identifies a bid of a campaign.
 type bid struct {
 	campaign [16]byte
 	ordinal  uint32
 }
 
-// tally is what was charged for a bid: once by the cells of the reports, once by the lines.
+// tally is what was charged for a bid, from the cells of the reports and from the lines.
 type tally struct {
 	cells                Counts
-	clicks, impressions  int64 // Decisions.
-	paidClicks, paidImps int64 // Decisions that charged something.
+	clicks, impressions  int64 // Decided charges.
+	paidClicks, paidImps int64 // Decided charges above 0.
 	spentClicks          big.Int
 	spentImps            big.Int
 }
@@ -104,7 +104,7 @@ type bucket struct {
 	hour  uint32
 }
 
-// keys sums up a dedup bucket: as stored, and as found.
+// keys is the count and the hash of a dedup bucket, as stored and as found.
 type keys struct {
 	stored, found uint64
 	storedXor     uint64
@@ -119,11 +119,11 @@ func newBooks(r *Report, g *Group, place string) *books {
 	}
 }
 
-// auditBooks reads a group's records and compares them with each other.
+// checkGroup reads the records of a group and compares them with each other.
 func auditBooks(r *Report, g *Group, place string, from source, a applied) {
 	b := newBooks(r, g, place)
 	if err := from([]byte{0}, []byte{0xff}, b.record); err != nil {
-		b.problem("", "cannot be read to the end: %v", err)
+		b.problem("", "the records cannot be read to the end: %v", err)
 	}
 	b.compareHeads(a)
 	b.compareCampaigns()
@@ -133,14 +133,14 @@ func auditBooks(r *Report, g *Group, place string, from source, a applied) {
 	b.compareBuckets()
 	b.checkKeys(from)
 	for table, n := range b.newer {
-		r.note("group %d: %d records of table %#02x, which a newer version wrote, are covered by the digest only", g.Group, n, table)
+		r.note("group %d: %d records of table %#02x were written by a newer version; only the digest checks them", g.Group, n, table)
 	}
 	if g.Unchecked > 0 {
-		r.note("group %d: %d charges were made before the journal told the budgets; overspending by them cannot be excluded from it", g.Group, g.Unchecked)
+		r.note("group %d: %d charges are older than the budgets in the journal, so overspend by them cannot be excluded", g.Group, g.Unchecked)
 	}
 }
 
-// problem reports a problem at a place inside the group; an empty one is the group itself.
+// problem reports a problem at a place inside the group; an empty place is the group itself.
 func (b *books) problem(at, format string, args ...any) {
 	place := b.place
 	if at != "" {
@@ -160,12 +160,12 @@ func (b *books) hashOf(key, value []byte) uint64 {
 	return xxhash.Sum64(b.hash)
 }
 
-// record takes in one record of the first pass.
+// record reads one record of the pass.
 func (b *books) record(key, value []byte) {
 	b.g.Records++
 	table := key[0]
 	if table == tableReplication {
-		return // No record of the state machine, and not in its digest.
+		return // The state machine does not write it, and the digest does not cover it.
 	}
 	var hash uint64
 	if table != tableHeader {
@@ -227,7 +227,7 @@ func (b *books) record(key, value []byte) {
 
 func (c *campaign) place() string { return "campaign " + uuid(c.id) }
 
-// uuid writes an id as the interface does.
+// uuid formats an id as the interface does.
 func uuid(id [16]byte) string {
 	var b [36]byte
 	hex.Encode(b[:], id[:4])

@@ -15,42 +15,42 @@ import (
 )
 
 const (
-	// remindEvery is how often the log repeats what a start waits for.
+	// reminderInterval is how often the log repeats what a start waits for.
 	remindEvery = 10 * time.Second
-	// waitingHead bounds what a connection may send before it is answered, and how slowly.
+	// startupTimeout bounds how long a connection may take to send its request and to read the answer.
 	waitingHead = 5 * time.Second
-	// waitingConns bounds the connections of a listener until the node is open. BOUND: each is for one short answer, and the files
-	// belong to the store, which is opening.
+	// startupConnsMax bounds the connections of each listener during the start. BOUND: each is for one short answer,
+	// and the open files are needed by the store, which is opening.
 	waitingConns = 16
 )
 
-// waiting stands in for both doors until they can open: a node may wait for its peers for as long as they take. It says that
-// the process lives, that it is not ready and why, and answers everything else with 503.
+// startupServer answers on both listeners until the node can serve, because a node may wait for its peers for any time.
+// It answers /healthz with 200, and everything else with 503 and the reason why the node is not ready.
 type waiting struct {
 	log     *slog.Logger
-	url     string // Base of links in answers.
+	url     string // Base URL of links in answers.
 	reason  atomic.Pointer[string]
 	servers []*http.Server
 	ports   []port
 	stop    context.CancelFunc
 }
 
-// port is a listener that can be made to give up an Accept without being closed.
+// deadlineListener is a listener whose Accept can be ended with a deadline, without closing the listener.
 type port interface {
 	net.Listener
 	SetDeadline(at time.Time) error
 }
 
-// loan is a port that is given back instead of being closed.
+// nonClosingListener is a listener whose Close only ends Accept, so that another server can use it afterwards.
 type loan struct{ port }
 
-// Close ends Accept; the port stays bound and connections wait in its queue.
+// Close ends Accept with a deadline in the past; the port stays bound and new connections wait in its queue.
 func (l loan) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// newWaiting answers on the ports. REQUIRES: end is called.
+// newStartupServer starts to answer on the listeners. REQUIRES: shutdown is called.
 func newWaiting(log *slog.Logger, url string, ports ...port) *waiting {
 	w := &waiting{log: log, url: url, ports: ports}
-	w.say("the node is opening its data directory")
+	w.say("opening the data directory")
 	var remind context.Context
 	remind, w.stop = context.WithCancel(context.Background())
 	go w.remind(remind)
@@ -63,17 +63,17 @@ func newWaiting(log *slog.Logger, url string, ports ...port) *waiting {
 		go func() {
 			bounded := connections.New(loan{p}, connections.Options{Name: "start", Max: waitingConns, Log: log})
 			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
-				log.Error("waiting_listener_failed", slog.Any("err", err))
+				log.Error("startup_listener_failed", slog.Any("err", err))
 			}
 		}()
 	}
 	return w
 }
 
-// say sets what the start waits for.
+// setReason sets what the start waits for, and logs it when it changed.
 func (w *waiting) say(reason string) {
 	if old := w.reason.Swap(&reason); old == nil || *old != reason {
-		w.log.Info("starting", slog.String("waits", reason))
+		w.log.Info("start_waiting", slog.String("reason", reason))
 	}
 }
 
@@ -85,7 +85,7 @@ func (w *waiting) remind(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			w.log.Info("still_starting", slog.String("waits", *w.reason.Load()))
+			w.log.Info("start_still_waiting", slog.String("reason", *w.reason.Load()))
 		}
 	}
 }
@@ -96,9 +96,9 @@ func (w *waiting) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Connection", "close") // The next request is for the real door.
+	h.Set("Connection", "close") // The next request is for the real server.
 	if r.URL.Path == "/healthz" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		_, _ = rw.Write([]byte(`{"status":"ok"}`)) // The prober may be gone.
+		_, _ = rw.Write([]byte(`{"status":"ok"}`)) // The client may be gone.
 		return
 	}
 	body := apierr.Append(nil, apierr.ServiceUnavailable, *w.reason.Load(), w.url)
@@ -108,7 +108,7 @@ func (w *waiting) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = rw.Write(body)
 }
 
-// end finishes what is being answered and gives the ports back, to be served by the doors or closed.
+// shutdown waits for open requests and resets the listeners, so that the real servers can use them.
 func (w *waiting) end(ctx context.Context) error {
 	w.stop()
 	var failed []error

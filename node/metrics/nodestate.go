@@ -2,8 +2,8 @@ package metrics
 
 import "time"
 
-// Node is the state of replication, storage and market at one moment, in plain numbers: this package knows neither raft
-// nor Pebble. Totals only grow.
+// Node is the state of replication, storage and market at one time, as plain numbers, because this package imports
+// neither raft nor Pebble. Totals only grow.
 type Node struct {
 	Groups    []Group
 	Proposals Proposals
@@ -11,22 +11,22 @@ type Node struct {
 	Market    Market
 	Peers     Peers
 	Disk      Disk
-	Rebuilt   int // States, at the last start.
-	Reaped    int // Unfinished snapshots, at the last start.
+	Rebuilt   int // States rebuilt at the last start.
+	Reaped    int // Unfinished snapshots deleted at the last start.
 
 	AuditWaiting int // Entries of the audit log whose outcome is not written yet.
 
 	StateChecks, StateMismatches uint64
-	OldestCall                   time.Duration // Of storage calls under way.
+	OldestCall                   time.Duration // Age of the oldest running storage call.
 
-	Transit []Transit // Where this node carries transfers through.
-	Mails   *Mails    // Nil: none are sent.
+	Transit []Transit // Only where this node completes transfers.
+	Mails   *Mails    // Nil when no mail server is configured.
 
 	Listeners  []Listener
 	Memory     Memory
 	Background []Background // By kind.
 
-	ClockOffset time.Duration // Ahead of the median of the members.
+	ClockOffset time.Duration // How far the clock is ahead of the median of the members.
 	ClockWrong  bool
 }
 
@@ -36,7 +36,7 @@ type Group struct {
 	Leader, Ready                bool
 	Term                         uint64
 	First, Last, Commit, Applied uint64 // Log indexes.
-	Digest                       uint64 // Of the state at Applied.
+	Digest                       uint64 // Digest of the state at Applied.
 	LastContact                  time.Duration
 	Snapshots                    uint64
 	Staleness                    time.Duration
@@ -49,19 +49,19 @@ type Group struct {
 	SnapshotsPutOff              uint64
 	SnapshotTime                 time.Duration
 	LeaderChanges, Refused       uint64
-	OldestEntry                  time.Duration // Age of the oldest entry of the log; 0: not known.
+	OldestEntry                  time.Duration // Age of the oldest entry of the log; 0: unknown.
 	Propose                      Durations
-	Peers                        []Peer // Of a leader.
+	Peers                        []Peer // Followers, on the leader.
 }
 
-// Durations is a histogram: how many took at most so many seconds, and how long all took together.
+// Durations is a histogram: the number of durations up to each bound in seconds, and the sum of all.
 type Durations struct {
 	Cumulative map[float64]uint64
 	Count      uint64
 	Sum        time.Duration
 }
 
-// Listener is a listener and its connections.
+// Listener is the state of a listener and its connections.
 type Listener struct {
 	Name                                string // "auction" or "management".
 	Open, Max                           int
@@ -69,7 +69,7 @@ type Listener struct {
 	Refused, ClosedKeyless, ClosedKeyed uint64
 }
 
-// Memory is what the process may use, and the budget of request bodies under way.
+// Memory is the memory limit of the process, and the budget of request bodies.
 type Memory struct {
 	Limit, Bodies, BodiesMax int64
 	BodyRefusals             uint64
@@ -79,10 +79,10 @@ type Memory struct {
 type Peer struct {
 	Node    string
 	Lag     uint64
-	Contact time.Duration // Since its last answer; negative: it never answered.
+	Contact time.Duration // Time since its last answer; negative: it never answered.
 }
 
-// Transit is what is on its way between the wallets and accounts of a marketplace that lie in different groups.
+// Transit is the money that is in transit between the wallets and accounts of a marketplace in different groups.
 type Transit struct {
 	Marketplace uint16
 	Transfers   int
@@ -90,7 +90,7 @@ type Transit struct {
 	Oldest      time.Duration
 }
 
-// Background is what runs of a kind of long requests beside auctions.
+// Background is the state of one kind of background requests.
 type Background struct {
 	Kind             string
 	Running, Waiting int
@@ -98,20 +98,20 @@ type Background struct {
 	CPU              time.Duration
 }
 
-// Mails are letters: those that came up for the first time, and attempts by what became of them.
+// Mails counts mails that were queued, and attempts to send them by result.
 type Mails struct {
 	Queued                uint64
 	Sent, Retried, Failed uint64
 }
 
-// Peers is the peer port and the way to leaders.
+// Peers is the state of the peer port and of forwarding to leaders.
 type Peers struct {
 	Rejects                []Reject
 	Conns                  int
 	Forwarded, ForwardLost uint64
 }
 
-// Reject is how often peers were refused for a reason.
+// Reject is the number of refused connections for a reason.
 type Reject struct {
 	Why string
 	N   uint64
@@ -124,7 +124,7 @@ type Disk struct {
 	Low           bool
 }
 
-// Proposals is the write path of all groups together.
+// Proposals are the counts of the write path, of all groups together.
 type Proposals struct {
 	Batches, Commands, Bytes uint64
 	Fsyncs                   uint64
@@ -146,5 +146,6 @@ type Database struct {
 // Market is the published view.
 type Market struct{ Version uint64 }
 
-// OnScrape sets where a scrape reads the node's state. Before it is set, the metrics of the node are absent.
+// OnScrape sets the function that a scrape calls to read the node's state. Until it is set, the metrics of the node are
+// absent.
 func (m *Metrics) OnScrape(read func() Node) { m.node.Store(&read) }

@@ -13,8 +13,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// A node that was given the state by a snapshot answers like the one that it has it from: it knows what was reported, charged,
-// transferred and attempted. The generator repeats itself often, so whatever a snapshot leaves out shows in the answers.
+// A node that received the state by a snapshot answers like the node that sent it: it has what was reported, charged,
+// transferred and attempted. The generator often repeats commands, so whatever a snapshot leaves out shows in the
+// answers.
 func TestANewcomerKnowsWhatTheOthersDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 1, 2)
@@ -28,7 +29,7 @@ func TestANewcomerKnowsWhatTheOthersDo(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		g := shardtest.NewGenerator(func(n int, _ string) int { return rng.IntN(n) })
 		const steps = 2_000
-		ask := func(node int, step shardtest.Step) bool {
+		propose := func(node int, step shardtest.Step) bool {
 			store, _ := c.Store(node)
 			if store == nil {
 				t.Errorf("node %d has ended", node)
@@ -43,23 +44,23 @@ func TestANewcomerKnowsWhatTheOthersDo(t *testing.T) {
 			}
 			return err == nil
 		}
-		live := func() {
+		run := func() {
 			if !c.Start(0, c.Seeds(1)) {
 				t.Error("the first node does not start")
 				return
 			}
 			time.Sleep(10 * time.Second)
-			if !ask(0, g.Newest()) {
+			if !propose(0, g.Newest()) {
 				return
 			}
 			for range steps {
-				if !ask(0, g.MoneyStep()) {
+				if !propose(0, g.MoneyStep()) {
 					return
 				}
 			}
-			time.Sleep(time.Minute) // Its log is behind a snapshot now.
+			time.Sleep(time.Minute) // A snapshot replaces the beginning of its log meanwhile.
 			if !c.Start(1, c.Seeds(1)) {
-				t.Error("the newcomer does not start")
+				t.Error("the joining node does not start")
 				return
 			}
 			time.Sleep(time.Minute)
@@ -69,12 +70,12 @@ func TestANewcomerKnowsWhatTheOthersDo(t *testing.T) {
 				return
 			}
 			for range steps {
-				if !ask(1, g.MoneyStep()) {
+				if !propose(1, g.MoneyStep()) {
 					return
 				}
 			}
 		}
-		live() // Not Fatal: a bubble ends when its nodes have.
+		run() // It does not call Fatal, because a bubble ends only after its nodes.
 		for i := range c.Nodes {
 			if store, _ := c.Store(i); store != nil {
 				c.Stop(i)

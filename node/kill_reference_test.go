@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// paperFault is the variable that makes this test binary a paper node; its value is the fault to plant, or "none".
-const paperFault = "PAPER_NODE_FAULT"
+// referenceFault is the environment variable that makes this test binary a reference server; its value is the fault to
+// plant, or "none".
+const paperFault = "REFERENCE_SERVER_FAULT"
 
-// paperNode is a node on paper: the rules that the crash test audits, in the fewest lines, in a real process with a real
-// file. It has one log, a line per request that changes something, and builds its state from it at the start. With a
-// fault planted it shows that the crash test finds what it is there to find.
+// referenceServer implements the rules that the crash test checks, in as few lines as possible, in a real process with
+// a real file. Its log has a line per request that changes something, and a start rebuilds its state from the log. With
+// a planted fault it shows that the crash test finds the fault.
 type paperNode struct {
 	fault string
 
@@ -31,10 +32,10 @@ type paperNode struct {
 	tokens    int
 	started   int64
 	campaigns []*paperCampaign
-	wallets   map[string]int64 // Ten-thousandths of a minor unit, as all amounts here.
+	wallets   map[string]int64 // In ten-thousandths of a minor unit, like all amounts here.
 	deposits  map[string]bool
-	seen      map[string]bool // array/id.
-	charged   map[string]bool // Tokens.
+	seen      map[string]bool // By array/id.
+	charged   map[string]bool // By token.
 }
 
 type paperCampaign struct {
@@ -42,13 +43,13 @@ type paperCampaign struct {
 	amount       int64 // Per charge.
 	second       bool
 	onImpression bool
-	budget       int64 // 0: none.
+	budget       int64 // 0: no budget.
 	products     []string
 	total        [kinds]int64
 	count, spent int64
 }
 
-// runPaperNode serves until it is killed.
+// runReferenceServer serves until it is killed.
 func runPaperNode(fault string) {
 	flags := map[string]string{}
 	for i := 2; i+1 < len(os.Args); i += 2 {
@@ -62,7 +63,7 @@ func runPaperNode(fault string) {
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	must(err)
-	// SIGKILL may cut a write short. What comes next must not go on in that line.
+	// SIGKILL may leave an incomplete line. The next line must not continue it.
 	must(file.Truncate(int64(bytes.LastIndexByte(old, '\n') + 1)))
 	n := &paperNode{
 		fault: fault, log: bufio.NewWriterSize(file, 1<<20), started: time.Now().UnixNano(), wallets: map[string]int64{},
@@ -78,7 +79,7 @@ func runPaperNode(fault string) {
 	}
 	must(os.WriteFile(flags["--keys-file"], []byte(`{"auctionKey":"a","managementKey":"m"}`), 0o600))
 	go func() {
-		for { // Only the fault "acknowledges early" leaves something to flush.
+		for { // With all faults but "acknowledges early" there is nothing to flush.
 			time.Sleep(20 * time.Millisecond)
 			n.mu.Lock()
 			must(n.log.Flush())
@@ -89,7 +90,7 @@ func runPaperNode(fault string) {
 	must(http.ListenAndServe(flags["--auction-listen"], n))
 }
 
-// must ends the pretended node: whoever started it sees that in its output.
+// must ends the server; the process that started it sees the error in its output.
 func must(err error) {
 	if err != nil {
 		log.Fatal(err)
@@ -173,7 +174,7 @@ func (n *paperNode) best(product string) (index int, price int64) {
 	return index, price
 }
 
-// apply makes one change. It is all that replay runs.
+// apply makes one change. Replay runs only this.
 func (n *paperNode) apply(key string, body []byte) []byte {
 	path, rest, _ := strings.Cut(key, "?")
 	switch {

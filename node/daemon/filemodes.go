@@ -9,14 +9,15 @@ import (
 	"os"
 )
 
-// Modes of what a node keeps: charges, hashes of keys, the cluster's secrets and what vendors uploaded are for its user
-// alone. New files get them from the mask that the process sets at its start (cli).
+// Modes of what a node stores: charges, hashes of keys, the cluster's secrets and uploads of vendors are accessible to
+// its user only. New files get these modes from the umask that the process sets at its start (node/cli).
 const (
 	privateDir  = fs.FileMode(0o700)
 	privateFile = fs.FileMode(0o600)
 )
 
-// narrowDirs makes the directories of the node, and narrows what an earlier release or somebody else left wider.
+// restrictDirectories creates the directories of the node, and restricts the modes of existing ones that are wider than
+// privateDir and privateFile.
 func (n *node) narrowDirs(context.Context) error {
 	dirs := []string{n.cfg.DataDir}
 	if n.cfg.Blob.Driver == "local" && n.cfg.Blob.Dir != "" {
@@ -30,9 +31,9 @@ func (n *node) narrowDirs(context.Context) error {
 	return nil
 }
 
-// narrow gives a directory and all below the modes of this file. Symbolic links are neither followed nor changed. What
-// belongs to somebody else, such as the root of a mounted disk, cannot be narrowed, which is logged and no error: the
-// operator has to do it.
+// restrictModes gives a directory and everything below it the modes of this file. It neither follows nor changes
+// symbolic links. A path that belongs to another user, such as the root of a mounted disk, cannot be changed: that is
+// logged and no error, because only the operator can change it.
 func narrow(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, privateDir); err != nil {
 		return err
@@ -45,7 +46,7 @@ func narrow(dir string, log *slog.Logger) error {
 	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
-			return nil // Somebody else's, as lost+found is; or deleted meanwhile.
+			return nil // It belongs to another user, such as lost+found, or was deleted meanwhile.
 		case err != nil:
 			return err
 		case e.Type()&fs.ModeSymlink != 0:
@@ -74,10 +75,10 @@ func narrow(dir string, log *slog.Logger) error {
 	})
 	where := []any{slog.String("dir", dir), slog.String("example", example), slog.String("mode", wide.String())}
 	if narrowed > 0 {
-		log.Warn("data_directory_narrowed", append(where, slog.Int("paths", narrowed))...)
+		log.Warn("file_modes_restricted", append(where, slog.Int("paths", narrowed))...)
 	}
 	if left > 0 {
-		log.Error("data_directory_not_narrowed", append(where, slog.Int("paths", left),
+		log.Error("file_modes_not_restricted", append(where, slog.Int("paths", left),
 			slog.String("do", "chown these paths to the user of this process, or chmod them to 0700 and 0600"))...)
 	}
 	return errors.Join(err, root.Close())

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Whoever downloads something and reads nothing of it is cut off when the time to drain is over.
+// A client that downloads and does not read is disconnected when the time to drain is over.
 func TestShutBreaksOffWhoDoesNotRead(t *testing.T) {
 	writing, broken := make(chan struct{}), make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -36,7 +36,7 @@ func TestShutBreaksOffWhoDoesNotRead(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := shut(ctx, server); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("shut answers %v", err)
+		t.Errorf("the shutdown returned %v", err)
 	}
 	<-broken
 }

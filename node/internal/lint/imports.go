@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// wall keeps a room from importing something. The table below is the house plan; a wall comes down in a commit that
-// changes this table and says why.
+// importRule forbids imports of some packages. A change of the table below says in its commit why.
 type wall struct {
-	room   string   // "shard/..." is the room and all below.
+	room   string   // The packages, such as "shard" or "shard/...", which is shard and everything below.
 	banned []string // Import patterns.
-	except []string // Import patterns that are allowed all the same.
+	except []string // Import patterns that are allowed nevertheless.
 	deep   bool     // Indirect imports count too.
 	why    string
 }
@@ -27,26 +26,26 @@ var walls = []wall{
 	},
 	{
 		room: "shard/...", banned: []string{"net/...", "os/...", "io/fs", "syscall", "log/...", "math/rand/...", "crypto/rand", "hash/maphash", "plugin", "expvar"},
-		why: "the engine is a function: no network, no disk, no logger, no dice",
+		why: "the engine is a function: no network, no disk, no logger, no randomness",
 	},
 	{room: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{room: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{
 		room: "shard/auction", banned: []string{ours("shard/ledger"), ours("shard/command"), ours("shard/event"), ours("shard/rollup")},
-		why: "an auction reads the market and charges nobody",
+		why: "an auction reads the market and charges nothing",
 	},
 
 	{room: "raftstore/...", deep: true, banned: []string{ours("shard/..."), ours("node/...")}, why: "replication carries opaque commands"},
 	{room: "raftstore/...", banned: []string{"net/http", "github.com/valyala/fasthttp/..."}, why: "replication speaks its own protocol"},
 
-	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main hands over to cli"},
+	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main only calls cli"},
 	{
 		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator"), ours("node/audit"), ours("node/serving")},
-		why: "a command starts things, it does not do them",
+		why: "a command calls the package that does the work",
 	},
 	{
 		room: "node/audit", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
-		why: "an auditor that shared code with what it audits would share its mistakes",
+		why: "an offline verifier that shared code with what it verifies would share its mistakes",
 	},
 	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
 	{room: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
@@ -58,26 +57,26 @@ var walls = []wall{
 	},
 	{
 		room: "node/serving", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/hotpath"), ours("node/manage/..."), ours("raftstore/...")},
-		why: "the core of /v2 does not know which door called, and does not wait for the control plane",
+		why: "the core of /v2 does not know which listener called, and does not depend on the control plane",
 	},
 	{room: "node/hotpath", deep: true, banned: []string{ours("node/manage/...")}, why: "the data plane does not know the control plane"},
 	{
 		room: "node/manage/...", deep: true, banned: []string{ours("node/hotpath"), ours("raftstore/..."), "github.com/valyala/fasthttp/..."},
-		why: "the control plane does not reach into the data plane, and resources speak to a store",
+		why: "the control plane does not depend on the data plane, and resources use a store",
 	},
 	{
 		room: "node/cluster", banned: []string{ours("shard"), ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
-		why: "the bridge to raft states no opinion on commands",
+		why: "the adapter of raft does not interpret commands",
 	},
 
-	{room: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic is made from the outside"},
+	{room: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic uses the public interface only"},
 	{
 		room: "loadtest/...", deep: true, banned: []string{ours("node/..."), ours("shard/..."), ours("raftstore/...")},
-		why: "the load generator is a stranger that speaks HTTP",
+		why: "the load generator is a client: it uses HTTP only",
 	},
 }
 
-// Walls holds every package of the module against the table.
+// CheckImports checks every package of the module against the rules.
 func Walls(packages []*Package) []Finding {
 	var found []Finding
 	for _, p := range packages {
@@ -103,37 +102,38 @@ func (w *wall) breaches(p *Package) []Finding {
 		banned := slices.ContainsFunc(w.banned, func(pattern string) bool { return matches(pattern, i) })
 		allowed := slices.ContainsFunc(w.except, func(pattern string) bool { return matches(pattern, i) })
 		if banned && !allowed {
-			found = append(found, Finding{p.room(), "wall", fmt.Sprintf("imports %s: %s", i, w.why)})
+			found = append(found, Finding{p.room(), "import", fmt.Sprintf("imports %s: %s", i, w.why)})
 		}
 	}
 	return found
 }
 
-// onlyCallers guards rooms by who may import them. They also guard the engine's root from the inside.
+// onlyCallers reports imports of packages that only some packages may import. It covers the root package of the engine,
+// too.
 func onlyCallers(p *Package) []Finding {
 	var found []Finding
-	for _, guard := range []struct {
-		room    string
-		callers []string
-		why     string
+	for _, rule := range []struct {
+		imported string
+		callers  []string
+		why      string
 	}{
-		{"node/daemon", []string{"node/cli", "node/nodetest"}, "the daemon wires everything and nothing wires it"},
-		{"node/cli", []string{"node"}, "the command line is the outermost room"},
-		{"shard", []string{"node/...", "bench/...", "shard/shardtest"}, "parts of the engine do not know the whole"},
-		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need a judge"},
-		{"node/manage/managetest", nil, "only tests need a made-up world"},
+		{"node/daemon", []string{"node/cli", "node/nodetest"}, "the daemon assembles everything and no package depends on it"},
+		{"node/cli", []string{"node"}, "the command line is the outermost package"},
+		{"shard", []string{"node/...", "bench/...", "shard/shardtest"}, "parts of the engine do not depend on the whole"},
+		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need the model"},
+		{"node/manage/managetest", nil, "only tests need a test server"},
 	} {
-		if !slices.Contains(p.Imports, ours(guard.room)) {
+		if !slices.Contains(p.Imports, ours(rule.imported)) {
 			continue
 		}
-		if !slices.ContainsFunc(guard.callers, func(c string) bool { return matches(c, p.room()) }) {
-			found = append(found, Finding{p.room(), "wall", "imports " + guard.room + ": " + guard.why})
+		if !slices.ContainsFunc(rule.callers, func(c string) bool { return matches(c, p.room()) }) {
+			found = append(found, Finding{p.room(), "import", "imports " + rule.imported + ": " + rule.why})
 		}
 	}
 	return found
 }
 
-// neighbours keeps management resources apart: what two of them need belongs into the kit.
+// resourceImports keeps management resources apart: what two of them need belongs into node/manage/resource.
 func neighbours(p *Package) []Finding {
 	const manage = Module + "/node/manage/"
 	if !strings.HasPrefix(p.ImportPath, manage) {
@@ -142,14 +142,14 @@ func neighbours(p *Package) []Finding {
 	var found []Finding
 	for _, i := range p.Imports {
 		if strings.HasPrefix(i, manage) && i != manage+"resource" {
-			found = append(found, Finding{p.room(), "wall", "imports " + i + ": resources share through node/manage/resource only"})
+			found = append(found, Finding{p.room(), "import", "imports " + i + ": resources share through node/manage/resource only"})
 		}
 	}
 	return found
 }
 
-// kits keeps test kits (shardtest, nodetest, servingtest …) out of the product: only tests, other kits and benchmarks
-// import them.
+// testPackages keeps packages of test helpers (shardtest, nodetest, servingtest …) out of production code: only tests,
+// other such packages and benchmarks import them.
 func kits(p *Package) []Finding {
 	if isKit(p.ImportPath) || matches("bench/...", p.room()) {
 		return nil
@@ -157,7 +157,7 @@ func kits(p *Package) []Finding {
 	var found []Finding
 	for _, i := range p.Imports {
 		if isKit(i) {
-			found = append(found, Finding{p.room(), "wall", "imports the test kit " + i + " outside of a test"})
+			found = append(found, Finding{p.room(), "import", "imports the test package " + i + " outside of a test"})
 		}
 	}
 	return found

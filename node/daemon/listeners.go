@@ -15,7 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/node/operator"
 )
 
-// bindPorts takes both ports and says on them that the node is starting.
+// bindListeners binds the auction and the management listener, on which the start-up server answers until
+// openListeners.
 func (n *node) bindPorts(ctx context.Context) error {
 	var err error
 	if n.auctions, err = bind(ctx, n.cfg.AuctionListen); err != nil {
@@ -40,7 +41,7 @@ func bind(ctx context.Context, address string) (port, error) {
 	return l.(*net.TCPListener), nil //nolint:forcetypeassert // What "tcp" gives.
 }
 
-// release closes a port that no door has closed before.
+// closeListener returns a function that closes a listener, and ignores that it is closed already.
 func release(l net.Listener) func(context.Context) error {
 	return func(context.Context) error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
@@ -50,7 +51,7 @@ func release(l net.Listener) func(context.Context) error {
 	}
 }
 
-// openDoors serves on both ports.
+// openListeners stops the start-up server and serves auctions and management on both listeners.
 func (n *node) openDoors(ctx context.Context) error {
 	if err := n.waiting.end(ctx); err != nil {
 		return err
@@ -66,22 +67,22 @@ func (n *node) openDoors(ctx context.Context) error {
 	return nil
 }
 
-// drain lets the others know, and gives away what this node leads while the doors are still open: requests that come
-// until they close find the new leaders.
+// drain makes /readyz answer 503 and transfers what this node leads while its listeners are still open: requests that
+// arrive until they close reach the new leaders.
 func (n *node) drain(ctx context.Context) error {
 	n.draining.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
 	defer cancel()
 	if err := n.raft.Drain(ctx); err != nil {
-		n.log.Warn("leaderships_not_handed_over", slog.Any("err", err)) // The others notice by themselves.
+		n.log.Warn("leadership_transfer_failed", slog.Any("err", err)) // The other nodes elect new leaders after their timeout.
 	}
 	return nil
 }
 
-// handOverTimeout bounds the hand-over of all leaderships; the rest of DrainTimeout is for requests.
+// transferTimeout bounds the transfer of all leaderships; the rest of DrainTimeout is for open requests.
 const handOverTimeout = 5 * time.Second
 
-// notes are remarks about a node that gets requests all the same.
+// notes returns warnings about a node that is ready all the same.
 func (n *node) notes() []string {
 	if s := n.raft.Space(); s.Low {
 		return []string{fmt.Sprintf("%d MiB of disk are free, less than the reserve of %d MiB: auctions go on, events and changes are answered with 503 where this node leads",
@@ -90,7 +91,7 @@ func (n *node) notes() []string {
 	return nil
 }
 
-// readiness says why the node should get no requests; empty when it should.
+// readiness returns why the node should receive no requests; it is empty when the node is ready.
 func (n *node) readiness() string {
 	if n.draining.Load() {
 		return "the node is draining"
@@ -102,20 +103,20 @@ func (n *node) readiness() string {
 }
 
 func (n *node) openAuctions() {
-	door := hotpath.New(hotpath.Options{
+	server := hotpath.New(hotpath.Options{
 		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
 		HeadMax: int(n.cfg.Limits.RequestHead), Connections: n.resources.shares.AuctionConns, Bodies: n.resources.bodies,
 		WithoutLane: !n.cfg.Auction.FastPath,
 	})
-	n.resources.auction.Store(door)
-	go func() { n.ended("auction listener", door.Serve(n.auctions)) }()
-	n.push("auction listener", door.Shutdown)
+	n.resources.auction.Store(server)
+	go func() { n.ended("auction listener", server.Serve(n.auctions)) }()
+	n.push("auction listener", server.Shutdown)
 }
 
 func (n *node) openManagement() error {
 	n.entries = newAuditWriter(n.store, n.log)
 	n.push("audit log", func(ctx context.Context) error { n.entries.close(ctx); return nil })
-	door, err := manage.New(manage.Config{
+	management, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Development: n.cfg.Webhooks.Development,
 		CORSOrigins: n.cfg.Management.CORSOrigins, PageOrigins: n.cfg.CORS.Origins, AgencyAreas: n.cfg.Management.AgencyAreas, TrustedProxies: n.cfg.Server.TrustedProxies,
@@ -134,15 +135,15 @@ func (n *node) openManagement() error {
 	if err != nil {
 		return err
 	}
-	server, listener := door.HTTP(), door.Bounded(n.manage)
+	server, listener := management.HTTP(), management.Bounded(n.manage)
 	n.resources.management.Store(listener)
 	go func() { n.ended("management listener", server.Serve(listener)) }()
 	n.push("management listener", func(ctx context.Context) error { return shut(ctx, server) })
 	return nil
 }
 
-// shut ends a server in peace, and when ctx ends before, breaks off what goes on and waits no longer: somebody who reads a backup slowly
-// would keep the disk from being closed.
+// shutdownServer waits for the open requests of a server. When ctx ends before them, it closes their connections and
+// does not wait longer: a client that reads a backup slowly would otherwise keep the storage from being closed.
 func shut(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
 	if err != nil {
@@ -151,8 +152,8 @@ func shut(ctx context.Context, server *http.Server) error {
 	return err
 }
 
-// ended is called when a listener's loop returns: after a shutdown without an error that matters, otherwise with the
-// reason why the node cannot go on.
+// listenerEnded is called when a listener's loop returns. It reports the error as the reason why the node cannot
+// continue, unless the listener was shut down.
 func (n *node) ended(what string, err error) {
 	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return
@@ -160,7 +161,7 @@ func (n *node) ended(what string, err error) {
 	n.failed <- fmt.Errorf("%s: %w", what, err)
 }
 
-// serve prints the banner and waits for the end.
+// serve prints the banner and waits for the end of the context or the failure of a listener.
 func (n *node) serve(ctx context.Context, o Options) error {
 	if o.Demo != nil {
 		return n.demo(ctx, o)
@@ -186,7 +187,7 @@ func (n *node) wait(ctx context.Context) error {
 	case err := <-n.failed:
 		return err
 	case <-ctx.Done():
-		n.log.Info("draining", slog.Duration("at_most", DrainTimeout))
+		n.log.Info("drain_started", slog.Duration("timeout", DrainTimeout))
 		return nil
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// The stories of testdata/conformance/stories: what an operator changes, and who wins before and after it. Each runs
-// against a node of its own, through HTTP only.
+// The scenarios of testdata/conformance/scenarios: what an operator changes, and who wins before and after it. Each
+// runs against a node of its own, over HTTP only.
 func TestConformanceStories(t *testing.T) {
-	files, err := filepath.Glob("testdata/conformance/stories/*.txt")
+	files, err := filepath.Glob("testdata/conformance/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no stories: %v", err)
 	}
@@ -42,17 +42,17 @@ func TestConformanceStories(t *testing.T) {
 				}))
 			}
 			if st.auctions == 0 {
-				t.Error("a story without an auction proves nothing")
+				t.Error("a scenario without an auction proves nothing")
 			}
 		})
 	}
 }
 
-// story is one run. A line is one of
+// scenario is one run. A line is one of
 //
 //	vendor ID MONEY                           a vendor with so much on its wallet, in major units
 //	product ID VENDOR CATEGORIES MEMBERS      JSON strings with commas between, and further members with a comma in front
-//	[NAME=PATH] STATUS METHOD PATH BODY       a management call; NAME keeps the value at a path of its answer, a.0.b
+//	[NAME=PATH] STATUS METHOD PATH BODY       a management call; NAME stores the value at a path of its answer, a.0.b
 //	fill SEGMENT ACTION USER USER ...         uploads users to a segment
 //	sees USER TYPE MEMBERS                    an auction, and an impression of each winner by that user
 //	clicks USER TYPE MEMBERS                  the same with clicks
@@ -60,7 +60,7 @@ func TestConformanceStories(t *testing.T) {
 //	restart                                   the node is killed, and started again
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
-// and $NAME stands for what was kept.
+// and $NAME stands for the stored value.
 type story struct {
 	*stranger
 
@@ -130,7 +130,7 @@ func (st *story) restart() {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// call is a management call, of which a name may keep something.
+// call makes a management call and may store a value of its answer under a name.
 func (st *story) call(at, verb, rest string) {
 	st.Helper()
 	name, where, keeps := strings.Cut(verb, "=")
@@ -155,7 +155,7 @@ func (st *story) call(at, verb, rest string) {
 	}
 }
 
-// pick reads the text at a path of an answer.
+// pick returns the text at a path of an answer.
 func (st *story) pick(at string, r reply, path string) string {
 	st.Helper()
 	var v any
@@ -179,7 +179,7 @@ func (st *story) pick(at string, r reply, path string) string {
 	return text
 }
 
-// tell reports an event on every winner by a user.
+// reportEvents reports an event of a user on every winner.
 func (st *story) tell(kind, user string, r result) {
 	st.Helper()
 	var events []string
@@ -193,7 +193,7 @@ func (st *story) tell(kind, user string, r result) {
 	st.events(200, `{"`+kind+`":[`+strings.Join(events, ",")+`]}`)
 }
 
-// list is the ids of the winners, "-" without any.
+// list returns the ids of the winners, or "-" without any.
 func (r result) list() string { return cmp.Or(strings.Join(r.ids(), " "), "-") }
 
 // winners runs one auction on both listeners, which must agree, and returns its result.

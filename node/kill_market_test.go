@@ -15,35 +15,35 @@ type seller struct {
 	campaigns []*campaign
 }
 
-// campaign is what the auditor knows of one campaign: its terms from its creation, its counts from the history.
+// campaign is what the check knows of one campaign: its terms from its creation, its counts from the history.
 type campaign struct {
 	id, name string
 	seller   *seller
 	products []string
-	// price is what one charged interaction costs. First price makes it the bid itself, so that the books can be
-	// foretold to the last unit; of a second-price campaign only the upper bound is known.
+	// price is what one charged event costs. With first price it is the bid, so the spent amount follows exactly from
+	// the history; with second price only the upper bound is known.
 	price  shop.Micros
 	exact  bool
-	charge kind        // Which interaction is charged: clicks of a CPC campaign, impressions of a CPM one.
-	budget shop.Micros // 0: none.
+	charge kind        // The kind of event that is charged: clicks of a CPC campaign, impressions of a CPM one.
+	budget shop.Micros // 0: no budget.
 
-	// From the history, under its lock.
+	// From the history; its lock guards them.
 	events  [kinds]int64 // Acknowledged events, each once.
 	charges int64        // Tokens with at least one acknowledged event of the charged kind.
-	ranOut  bool         // Budget or wallet was found used up by an audit.
+	ranOut  bool         // An audit found budget or wallet used up.
 }
 
-// stage is the market of the crash test.
+// killMarket is the market of the crash test.
 type stage struct {
 	sellers  []*seller
 	byID     map[string]*campaign
 	products []string
 }
 
-const plenty = 1_000_000_00 // Minor units that no run spends.
+const plenty = 1_000_000_00 // In minor units; no run spends that much.
 
-// setStage creates a market in which every way a charge can end occurs: charged in full, cut by the budget, cut by a
-// wallet that several campaigns share, nothing left. Budgets run out early, later, and in long runs only.
+// newKillMarket creates a market in which every result of a charge occurs: full price, limited by the budget, limited
+// by a wallet that several campaigns share, and 0. Budgets are used up early, later, and in long runs only.
 func setStage(t testing.TB, node *nodetest.Node) *stage {
 	t.Helper()
 	s := &stage{byID: map[string]*campaign{}}
@@ -53,7 +53,7 @@ func setStage(t testing.TB, node *nodetest.Node) *stage {
 	cpm := func(name string, perThousand, budget int64) *campaign {
 		return &campaign{name: name, price: minor(perThousand) / 1_000, exact: true, charge: impression, budget: minor(budget)}
 	}
-	// Budgets are no multiples of prices, so that the last charge is a clipped one.
+	// Budgets are not multiples of prices, so that the last charge is clipped.
 	s.add("rich", plenty, cpc("dear", 250, 0), cpc("cheap", 17, 0), cpc("ample", 99, plenty/2))
 	s.add("soon", plenty, cpc("tiny", 100, 2_550), cpc("small", 37, 4_000))
 	s.add("later", plenty, cpc("middle", 41, 30_000), cpc("large", 23, 150_000))
@@ -72,7 +72,7 @@ func setStage(t testing.TB, node *nodetest.Node) *stage {
 
 func minor(units int64) shop.Micros { return shop.Micros(units) * shop.MinorUnit }
 
-// add puts a seller with campaigns of four products each onto the stage.
+// add adds a seller with campaigns of four products each.
 func (s *stage) add(id string, depositMinor int64, campaigns ...*campaign) {
 	seller := &seller{id: id, deposit: minor(depositMinor), campaigns: campaigns}
 	for _, c := range campaigns {
@@ -126,7 +126,7 @@ func (s *stage) create(t testing.TB, operator *shop.Client) {
 	}
 }
 
-// terms is the request that creates a campaign.
+// terms returns the request that creates a campaign.
 func (c *campaign) terms() shop.NewCampaign {
 	n := shop.NewCampaign{
 		Vendor: c.seller.id, Name: c.name, ChargeType: "CPC", PriceRule: "first", BudgetMinor: int64(c.budget / shop.MinorUnit),

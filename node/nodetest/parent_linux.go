@@ -2,5 +2,5 @@ package nodetest
 
 import "syscall"
 
-// dieWithParent has the kernel kill the child when this process ends.
+// killWithParent makes the kernel kill the child when this process ends.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -12,27 +12,27 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// feed is where the replicated machines of this node hand over what the doors need: the market to auctions, API keys to
-// the authenticator, secrets to the token keyring, and external campaign ids to the event path. Machines of different
-// groups call it at the same time.
+// publisher receives what the state machines of this node publish and hands it to its users: the market to auctions,
+// API keys to authentication, secrets to the token keyring, and external campaign ids to the event path. It is safe for
+// concurrent use: machines of different groups call it at the same time.
 type feed struct {
 	*market.Market
 	keys      *auth.Table
 	bytes     store.AssetBytes
 	secrets   atomic.Pointer[secrets]
 	externals externals
-	assetURL  string      // Base of the addresses of assets.
-	onBadKey  func(error) // An API key in the books that cannot be read.
+	assetURL  string      // Base URL of assets.
+	onBadKey  func(error) // Called with the error of a stored API key that cannot be decoded.
 }
 
-// secrets are the cluster's keys in the form the event path uses.
+// secrets are the cluster's secrets in the form that the event path uses.
 type secrets struct {
 	command.Secrets
 	keyring *bidid.Keyring
 }
 
-// PutRecord takes API keys and what decides which ads may be shown; other records are read from durable state when somebody
-// asks for them.
+// PutRecord publishes API keys and the records that decide which ads may be shown; other records are read from the
+// durable state when somebody requests them. A nil value deletes the record.
 func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	f.bytes.PutRecord(kind, marketplace, id, value)
 	if kind != command.RecordAPIKey {
@@ -57,7 +57,8 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 	f.secrets.Store(&secrets{Secrets: *s, keyring: bidid.NewKeyring(keys)})
 }
 
-// Reset forgets what a group had handed over, before it is loaded anew. Until the keys are back, nobody is let in.
+// Reset removes what a group has published, before the group is loaded again. With meta the API keys are removed too:
+// until they are loaded, every request is answered 401.
 func (f *feed) Reset(g ids.Group, meta bool) {
 	f.Market.Reset(g, meta)
 	if meta {
@@ -67,7 +68,7 @@ func (f *feed) Reset(g ids.Group, meta bool) {
 	}
 }
 
-// PutCampaign passes the campaign on and remembers its external id.
+// PutCampaign publishes a campaign and records its external id.
 func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
 	if c.ExternalID != "" {
 		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
@@ -75,8 +76,8 @@ func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
 	return f.Market.PutCampaign(c)
 }
 
-// externals resolves the externalCampaignId of an event. Entries are never removed: events of a terminated campaign still
-// count for it, and the number of entries is bounded by the number of campaigns.
+// externals resolves the externalCampaignId of an event. Entries are never removed: events of a terminated campaign
+// still count for it, and the number of entries is bounded by the number of campaigns. It is safe for concurrent use.
 type externals struct {
 	mu  sync.RWMutex
 	ids map[externalID]ids.UUID
@@ -96,7 +97,7 @@ func (e *externals) put(marketplace uint16, id string, campaign ids.UUID) {
 	e.ids[externalID{marketplace, id}] = campaign
 }
 
-// resolve returns the campaign with an external id, or zero.
+// resolve returns the id of the campaign with an external id, or the zero id.
 func (e *externals) resolve(marketplace uint16, id []byte) ids.UUID {
 	e.mu.RLock()
 	defer e.mu.RUnlock()

@@ -12,40 +12,42 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Freshness knows how old this node's copy of each group is, and names the groups that auctions may no longer sell from.
+// ReplicaAges measures how old this node's replica of each group is, and names the groups whose campaigns auctions must
+// leave out as stale. It is safe for concurrent use.
 //
-// The leader of a group commits its own time several times a second (clock.go). The age of a copy is the larger of two:
-// how far the local clock is past the leader's in the newest such tick, and how long ago, by the monotonic clock, that
-// tick was applied here. The first notices a node that applies old entries, which contact with the leader would not; the
-// second does not believe any wall clock.
+// The leader of a group commits its own time several times a second (clock.go). The age of a replica is the larger of
+// two durations: how far the local clock is ahead of the leader's time in the newest applied tick, and how long ago, by
+// the monotonic clock, that tick was applied here. The first detects a node that applies old entries, which contact
+// with the leader would not; the second does not depend on any wall clock.
 //
-// Both say when a copy turns stale, as soon as a tick is applied. So the question of an auction is one load and one
-// comparison until the first group is due, and it is exact even for a process that was stopped for a minute, because
-// nobody has to run in order to notice.
+// From both follows, when a tick is applied, at what time the replica will turn stale. Therefore the check of an
+// auction is one load and one comparison until the first group is due, and it is exact even for a process that was
+// stopped for a minute, because no goroutine has to run for it.
 //
-// A group that this node is the only voter of is never stale: nobody else can have changed it.
+// A group of which this node is the only voter is never stale: no other node can have changed it.
 type Freshness struct {
 	limit time.Duration
 	now   func() time.Time
-	began time.Time    // Zero of the times below.
-	due   atomic.Int64 // When the first group turns stale; until then nobody has to look closer.
+	began time.Time    // Start of the times below.
+	due   atomic.Int64 // When the first group turns stale; until then no group has to be checked.
 
-	mu     sync.Mutex // Held by writers.
+	mu     sync.Mutex // Serializes writers.
 	groups []groupAge
 }
 
-// groupAge is the age of one group. Times are nanoseconds since began.
+// groupAge is the age of one group. Times are nanoseconds since start.
 type groupAge struct {
 	id     ids.Group
-	counts bool // It carries campaigns.
+	counts bool // The group holds campaigns.
 	due    atomic.Int64
-	heard  atomic.Int64 // When the tick was applied; 0: none since the state was loaded.
+	heard  atomic.Int64 // When the newest tick was applied; 0: none since the state was loaded.
 	behind atomic.Int64 // How far the tick's time was behind the local clock then, at least 0.
 	alone  atomic.Bool
-	fenced atomic.Uint64 // Requests that met the group stale.
+	fenced atomic.Uint64 // Requests that found the group stale.
 }
 
-// NewFreshness returns a Freshness by which every group is stale until it is heard of.
+// NewReplicaAges returns ReplicaAges in which every group is stale until its first tick. A replica turns stale when it
+// is older than limit.
 func NewFreshness(t ids.Topology, limit time.Duration, now func() time.Time) *Freshness {
 	f := &Freshness{limit: limit, now: now, began: now()}
 	all := t.Groups()
@@ -56,7 +58,7 @@ func NewFreshness(t ids.Topology, limit time.Duration, now func() time.Time) *Fr
 	return f
 }
 
-// Stale puts the groups that are stale at a time into a set and reports whether there are any.
+// Stale adds the groups that are stale at a time to a set and reports whether there are any.
 func (f *Freshness) Stale(at time.Time, into *auction.Groups) bool {
 	since := int64(at.Sub(f.began))
 	if since < f.due.Load() {
@@ -74,7 +76,7 @@ func (f *Freshness) Stale(at time.Time, into *auction.Groups) bool {
 	return found
 }
 
-// Fresh reports whether no group is stale now, groups without campaigns included.
+// Fresh reports whether no group is stale now, the groups without campaigns included.
 func (f *Freshness) Fresh() bool {
 	since := int64(f.now().Sub(f.began))
 	for i := range f.groups {
@@ -90,13 +92,13 @@ func (f *Freshness) stale(id ids.Group) bool {
 	return int64(f.now().Sub(f.began)) >= f.group(id).due.Load()
 }
 
-// Age is what is known about a group.
+// Age describes the replica of a group.
 type Age struct {
-	Staleness time.Duration // Since the newest tick, or since the start.
-	Fenced    uint64        // Requests that met the group stale.
+	Staleness time.Duration // Age of the newest tick, or time since the start.
+	Fenced    uint64        // Requests that found the group stale.
 }
 
-// Age reports on a group. REQUIRES: the topology has it.
+// Age returns the age of a group's replica. REQUIRES: the topology has the group.
 func (f *Freshness) Age(id ids.Group) Age {
 	g := f.group(id)
 	if g.alone.Load() {
@@ -115,7 +117,7 @@ func (f *Freshness) group(id ids.Group) *groupAge {
 	panic("cluster: a group outside the topology")
 }
 
-// tell notes that a tick with the leader's time was applied; 0 forgets the last one.
+// record stores that a tick with the leader's time was applied; 0 deletes the last one.
 func (f *Freshness) tell(id ids.Group, leaderMillis int64) {
 	g, now := f.group(id), f.now()
 	f.mu.Lock()
@@ -129,27 +131,27 @@ func (f *Freshness) tell(id ids.Group, leaderMillis int64) {
 	f.update(g)
 }
 
-// setAlone says whether this node is the only voter of a group.
-func (f *Freshness) setAlone(id ids.Group, alone bool) {
+// setSoleVoter sets whether this node is the only voter of a group.
+func (f *Freshness) setAlone(id ids.Group, sole bool) {
 	g := f.group(id)
-	if g.alone.Load() == alone {
+	if g.alone.Load() == sole {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	g.alone.Store(alone)
+	g.alone.Store(sole)
 	f.update(g)
 }
 
-// update computes when a group turns stale, and the first of all. LOCKS: mu is held.
+// update computes when a group turns stale, and when the first of all does. LOCKS: mu is held.
 func (f *Freshness) update(g *groupAge) {
-	switch heard := g.heard.Load(); {
+	switch ticked := g.heard.Load(); {
 	case g.alone.Load():
 		g.due.Store(math.MaxInt64)
-	case heard == 0:
+	case ticked == 0:
 		g.due.Store(0)
 	default:
-		g.due.Store(heard + int64(f.limit) - g.behind.Load())
+		g.due.Store(ticked + int64(f.limit) - g.behind.Load())
 	}
 	first := int64(math.MaxInt64)
 	for i := range f.groups {
@@ -160,12 +162,12 @@ func (f *Freshness) update(g *groupAge) {
 	f.due.Store(first)
 }
 
-// Machine returns the state machine of a group that tells this Freshness of the ticks it applies.
+// Machine returns a state machine that calls m and records the ticks that it applies in these ReplicaAges.
 func (f *Freshness) Machine(g ids.Group, m raftstore.StateMachine) raftstore.StateMachine {
 	return &listener{StateMachine: m, freshness: f, group: g}
 }
 
-// listener is a state machine whose ticks are heard. They count when auctions can see what was applied with them.
+// tickRecorder is a state machine that records ticks. A tick counts when auctions can see what was applied with it.
 type listener struct {
 	raftstore.StateMachine
 	freshness *Freshness
@@ -173,14 +175,14 @@ type listener struct {
 	told      int64 // The leader's time in the last tick of the batch; 0: none.
 }
 
-// Load forgets what was heard: nobody knows how old a state from disk or from a snapshot is.
+// Load deletes the recorded tick, because the age of a state from disk or from a snapshot is unknown.
 func (l *listener) Load(r raftstore.Reader) error {
 	l.told = 0
 	l.freshness.tell(l.group, 0)
 	return l.StateMachine.Load(r)
 }
 
-// Apply listens for ticks. They come from leaders only; other commands carry the time of whichever node took them.
+// Apply looks for ticks. Only leaders propose them; other commands carry the time of whichever node received them.
 func (l *listener) Apply(b raftstore.Batch, cmd []byte) []byte {
 	if len(cmd) >= command.HeaderLen && command.Op(cmd[1]) == command.OpAdvance {
 		if c, err := command.Open(cmd); err == nil {
@@ -190,7 +192,7 @@ func (l *listener) Apply(b raftstore.Batch, cmd []byte) []byte {
 	return l.StateMachine.Apply(b, cmd)
 }
 
-// Committed passes on what the batch told.
+// Committed records the last tick of the batch.
 func (l *listener) Committed() {
 	l.StateMachine.Committed()
 	if l.told != 0 {

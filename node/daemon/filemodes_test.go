@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestNarrow: what is wider becomes its user's alone, what is narrower stays so, links are not followed, and the log says
-// what was done, once.
+// TestModesAreRestricted: wider modes become those of the owner alone, narrower ones stay, links are not followed, and
+// the change is logged once.
 func TestNarrow(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "data")
@@ -42,7 +42,7 @@ func TestNarrow(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", path, info.Mode().Perm(), err, want)
 		}
 	}
-	if strings.Count(b.String(), "data_directory_narrowed") != 1 || !strings.Contains(b.String(), "paths=4") || !strings.Contains(b.String(), "-rwxr-x---") {
+	if strings.Count(b.String(), "file_modes_restricted") != 1 || !strings.Contains(b.String(), "paths=4") || !strings.Contains(b.String(), "-rwxr-x---") {
 		t.Errorf("logged: %s", b.String())
 	}
 	made := filepath.Join(outside, "new", "data")

@@ -7,14 +7,14 @@ import (
 	"github.com/gavel-ads/gavel/loadtest/shop"
 )
 
-// line is what the node reports of one campaign.
+// line is the report of one campaign.
 type line struct {
 	campaign *campaign
 	total    [kinds]int64
 	charged  [kinds]int64
 	billed   [kinds]shop.Micros
-	spent    shop.Micros // The sum of billed.
-	used     shop.Micros // By the campaign's own budget, in whole minor units.
+	spent    shop.Micros // Sum of billed.
+	used     shop.Micros // Amount used of the campaign's budget, in whole minor units.
 }
 
 func newLine(c *campaign, r *shop.Report) (line, error) {
@@ -30,28 +30,28 @@ func newLine(c *campaign, r *shop.Report) (line, error) {
 	return l, nil
 }
 
-// sellerBooks are one wallet and the campaigns that live on it.
+// sellerMoney is a wallet and the reports of its campaigns.
 //
 // What must hold, for campaign c with n charge keys acknowledged, price p and budget B, and a wallet of deposit D:
 //
 //   - every acknowledged event is counted once: totals equal the history's, exactly.
-//   - spent <= B and the sum of spent <= D: nothing is ever billed above.
+//   - spent <= B and the sum of spent <= D: nothing is billed above them.
 //   - balance = D - sum of spent.
-//   - The wallet gives what the campaigns want as long as it lasts: sum of spent = min(D, sum of min(n*p, B)). A charge is
-//     the least of price, budget left and wallet left, and only these three bound it, so the order of events, which
-//     the history does not know, cancels out.
-//   - While the wallet lasts, spent = min(n*p, B) for each campaign alone.
-//   - At most one charge of a campaign is clipped, the one that uses up its budget or the wallet; behind it nothing is
+//   - The wallet pays what the campaigns want while it lasts: sum of spent = min(D, sum of min(n*p, B)). A charge is the
+//     least of price, budget left and wallet left, and only these three bound it, so the order of events, which the
+//     history does not know, does not matter.
+//   - While the wallet lasts, spent = min(n*p, B) for each campaign.
+//   - At most one charge of a campaign is clipped, the one that uses up its budget or the wallet; after it nothing is
 //     charged. So charged = spent/p, rounded up.
 //
-// Of second-price campaigns p is an upper bound; they have plenty of budget, so charged = n holds as well.
+// For second-price campaigns p is an upper bound; their budgets are large, so charged = n holds as well.
 type sellerBooks struct {
 	seller  *seller
 	lines   []line
 	balance shop.Micros
 }
 
-// check returns the faults in words and marks campaigns whose money is used up.
+// check returns the faults as texts and marks campaigns whose money is used up.
 func (b *sellerBooks) check() []string {
 	var faults []string
 	fault := func(format string, a ...any) { faults = append(faults, b.seller.id+": "+fmt.Sprintf(format, a...)) }
@@ -73,14 +73,14 @@ func (b *sellerBooks) check() []string {
 	if want := min(b.seller.deposit, wanted); exact && spent != want {
 		fault("%v spent, the history says %v (deposit %v)", spent, want, b.seller.deposit)
 	}
-	// A balance may be told in whole minor units.
+	// A balance may be reported in whole minor units.
 	if off := b.seller.deposit - spent - b.balance; off <= -shop.MinorUnit || off >= shop.MinorUnit {
 		fault("balance %v, but deposit %v less %v spent is %v", b.balance, b.seller.deposit, spent, b.seller.deposit-spent)
 	}
 	return faults
 }
 
-// wants is what a campaign pays when no wallet stops it.
+// wants returns what a campaign pays while its wallet lasts.
 func (c *campaign) wants() shop.Micros {
 	w := shop.Micros(c.charges) * c.price
 	if c.budget > 0 {
@@ -121,7 +121,7 @@ func (l *line) check(walletEmpty bool, fault func(string, ...any)) {
 	c.ranOut = c.ranOut || walletEmpty || c.budget > 0 && l.spent == c.budget
 }
 
-// The auditor has to be right before it may judge: it accepts true books and finds every planted fault.
+// The check must be right before it can be used: it accepts correct reports and finds every planted fault.
 func TestAuditorFindsPlantedFaults(t *testing.T) {
 	honest := func() *sellerBooks {
 		s := &seller{id: "s", deposit: minor(1_000)}
@@ -136,7 +136,7 @@ func TestAuditorFindsPlantedFaults(t *testing.T) {
 		}}
 	}
 	if b := honest(); b.check() != nil || b.lines[0].campaign.ranOut || !b.lines[1].campaign.ranOut {
-		t.Fatalf("true books: %q", b.check())
+		t.Fatalf("correct reports: %q", b.check())
 	}
 	for name, plant := range map[string]func(*sellerBooks){
 		"an event lost":          func(b *sellerBooks) { b.lines[0].total[impression]-- },

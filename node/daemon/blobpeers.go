@@ -5,10 +5,10 @@ import (
 	"net"
 )
 
-// others are the other nodes, as the files of this one know them.
+// blobPeers gives the shared blob store access to the other members.
 type others struct{ *node }
 
-// Voters are the members that vote.
+// Voters returns how many members vote, whether this node is one of them, and the ids of the others.
 func (o others) Voters() (count int, self bool, names []string) {
 	c := o.raft.Cluster()
 	for _, n := range c.Nodes {
@@ -25,7 +25,7 @@ func (o others) Voters() (count int, self bool, names []string) {
 	return count, self, names
 }
 
-// Dial opens a connection to a member over the peer port.
+// Dial opens a stream to a member over the peer port.
 func (o others) Dial(ctx context.Context, node string) (net.Conn, error) {
 	return o.raft.OpenStream(ctx, node)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/operator"
 )
 
-// gavel runs gavel cluster against a node and returns what it printed.
+// gavel runs gavel cluster against a node and returns its output.
 func (c *cluster) gavel(asked int, args ...string) (string, error) {
 	cmd := exec.CommandContext(c.Context(), nodetest.Binary(c), append([]string{"cluster"}, args...)...)
 	cmd.Env = append(os.Environ(), "GAVEL_MANAGE="+c.nodes[asked].ManageURL, "GAVEL_MANAGE_KEY="+c.nodes[asked].Keys.ManagementKey)
@@ -22,7 +22,7 @@ func (c *cluster) gavel(asked int, args ...string) (string, error) {
 	return string(out), err
 }
 
-// status is what gavel cluster status says.
+// status returns the output of gavel cluster status.
 func (c *cluster) status(asked int) (s operator.Status) {
 	c.Helper()
 	out, err := c.gavel(asked, "status", "--json")
@@ -35,7 +35,8 @@ func (c *cluster) status(asked int) (s operator.Status) {
 	return s
 }
 
-// operate repeats a command until what it is for is so: a refusal may pass, and one that gave up may have been done.
+// repeatCommand repeats a command until its purpose is reached: a refusal may be temporary, and a command that timed
+// out may have succeeded.
 func (c *cluster) operate(asked int, done func(operator.Status) bool, args func(attempt int) []string) {
 	c.Helper()
 	attempt := 0
@@ -55,16 +56,16 @@ func member(s operator.Status, id string) *operator.Node {
 	return &s.Nodes[at]
 }
 
-// isOperated does with the command line what an operator does with a cluster, and looks at what became of it.
+// runOperatorCommands runs the commands of an operator and checks their effect.
 func (c *cluster) isOperated() {
-	c.eventually("gavel cluster status finds nothing wrong", func() bool { // It fails when something is.
+	c.eventually("gavel cluster status finds nothing wrong", func() bool { // The command fails when there are warnings.
 		_, err := c.gavel(0, "status")
 		return err == nil
 	})
 	before := c.status(0)
 	leader, moved := c.leader(), ""
 	c.operate(1, func(s operator.Status) bool { return s.Groups[0].Leader == moved }, func(attempt int) []string {
-		moved = fmt.Sprintf("n%d", (leader+1+attempt%2)%3+1) // A node that missed one offer is not asked again for a minute.
+		moved = fmt.Sprintf("n%d", (leader+1+attempt%2)%3+1) // A node that missed one transfer is not selected again for a minute.
 		return []string{"transfer", strconv.Itoa(int(before.Groups[0].Group)), moved}
 	})
 
@@ -72,10 +73,10 @@ func (c *cluster) isOperated() {
 	if err := c.nodes[2].Kill(); err != nil {
 		c.Fatal(err)
 	}
-	if err := c.nodes[2].Start(); err != nil { // A restart does not bring it back.
+	if err := c.nodes[2].Start(); err != nil { // A restart does not make it a member again.
 		c.Fatal(err)
 	}
-	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) { // Members look every 2 to 4 s.
+	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) { // Nodes check their membership every 2 to 4 s.
 		if s, err := c.say("GET", c.nodes[2].ManageURL+"/readyz", "", ""); err == nil && s.status == http.StatusOK {
 			c.Fatal("a node that was removed is ready")
 		}

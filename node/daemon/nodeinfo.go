@@ -17,7 +17,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// about is what this node tells other nodes of itself when an operator asks one of them for the state of the cluster.
+// nodeInfo returns what this node reports of itself, as JSON of operator.NodeInfo. Members request it from each other
+// when an operator asks one of them for the state of the cluster.
 func (n *node) about() []byte {
 	a := operator.About{Version: n.version, Level: uint16(command.LevelNewest), NotReady: "the node is starting"}
 	if !n.open.Load() {
@@ -40,7 +41,8 @@ func (n *node) about() []byte {
 	return encoded(a)
 }
 
-// contactMillis is how long ago the leader of a group called this node.
+// contactMillis returns how many milliseconds ago the leader of a group last contacted this node: 0 on the leader
+// itself, and operator.ContactMillisMax when it never did.
 func contactMillis(g *raftstore.GroupStatus, now time.Time) int64 {
 	switch {
 	case g.State == "Leader":
@@ -51,23 +53,24 @@ func contactMillis(g *raftstore.GroupStatus, now time.Time) int64 {
 	return min(max(now.Sub(g.LastContact).Milliseconds(), 0), operator.ContactMillisMax)
 }
 
-// admits decides by what a node tells of itself whether it may be a member.
+// mayJoin decides by the node info of a node that wants to join whether it may become a member. It returns nil when it
+// may, and otherwise cluster.Admits' reason.
 func admits(state raftstore.Reader, about []byte) error {
 	var a operator.About
 	if err := json.Unmarshal(about, &a); err != nil {
-		a = operator.About{Version: "an older version"}
+		a = operator.About{Version: "an older version"} // Its node info has another format.
 	}
 	return cluster.Admits(shard.Books{R: state}.FeatureLevel(), a.Version, command.Level(a.Level))
 }
 
-// levels tells the cluster which feature levels nodes know and groups have reached.
+// levels returns how the cluster learns which feature levels nodes support and groups have reached.
 func (n *node) levels() cluster.Levels {
 	return cluster.Levels{
 		Known: func(ctx context.Context, node string) (command.Level, error) {
 			var a operator.About
-			told, err := n.raft.About(ctx, node)
+			info, err := n.raft.About(ctx, node)
 			if err == nil {
-				err = json.Unmarshal(told, &a)
+				err = json.Unmarshal(info, &a)
 			}
 			return command.Level(a.Level), err
 		},
@@ -84,15 +87,16 @@ func (n *node) levels() cluster.Levels {
 func encoded(a operator.About) []byte {
 	text, err := json.Marshal(a)
 	if err != nil {
-		panic("daemon: what a node tells is plain data: " + err.Error())
+		panic("daemon: node info cannot be encoded as JSON: " + err.Error())
 	}
 	return text
 }
 
-// operations is the node as operators use it.
+// operations implements the operator API (node/operator) on a running node.
 type operations struct{ *node }
 
-// Status asks every member about itself, all at the same time.
+// Status requests the node info of every member, of all at the same time, for at most operator.StatusTimeout. A member
+// that does not answer is listed as unreachable with the error.
 func (o operations) Status(ctx context.Context) operator.Status {
 	known := o.raft.Cluster()
 	s := operator.Status{ClusterID: fmt.Sprintf("%016x", known.ID), Node: known.Node, Nodes: make([]operator.Node, len(known.Nodes))}
@@ -111,11 +115,11 @@ func (o operations) Status(ctx context.Context) operator.Status {
 	return s
 }
 
-// askNode fills in what a node tells.
+// askNode requests the node info of one member and stores it, or the error, in n.
 func (o operations) askNode(ctx context.Context, n *operator.Node) {
-	told, err := o.raft.About(ctx, n.ID)
+	info, err := o.raft.About(ctx, n.ID)
 	if err == nil {
-		err = json.Unmarshal(told, &n.About)
+		err = json.Unmarshal(info, &n.About)
 	}
 	n.Reachable = err == nil
 	if err != nil {
@@ -123,7 +127,8 @@ func (o operations) askNode(ctx context.Context, n *operator.Node) {
 	}
 }
 
-// group gathers the copies of a group, and notes in the nodes how far they are behind.
+// group collects the replicas of a group from the info of all nodes, and records in each node by how many entries its
+// slowest replica is behind.
 func group(nodes []operator.Node, g operator.Group) operator.Group {
 	newest := uint64(0)
 	for i := range nodes {
@@ -146,7 +151,7 @@ func group(nodes []operator.Node, g operator.Group) operator.Group {
 	return g
 }
 
-// compareNames orders n2 before n10.
+// compareNodeIDs orders by length first, so that n2 comes before n10.
 func compareNames(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -161,27 +166,27 @@ func compareNames(a, b string) int {
 	}
 }
 
-// Admit lets a node in.
+// Admit lets a node join the cluster as a non-voter. The error is operator.Refused when raftstore refuses for good.
 func (o operations) Admit(ctx context.Context, node, address string) error {
 	return told(o.raft.Admit(ctx, node, address))
 }
 
-// Promote gives a member a vote.
+// Promote makes a non-voter a voter. Errors are those of Admit.
 func (o operations) Promote(ctx context.Context, node string) error {
 	return told(o.raft.Promote(ctx, node))
 }
 
-// Remove takes a node out.
+// Remove takes a node out of the cluster. Errors are those of Admit.
 func (o operations) Remove(ctx context.Context, node string) error {
 	return told(o.raft.Remove(ctx, node))
 }
 
-// Transfer moves a leadership.
+// Transfer moves the leadership of a group to a node. Errors are those of Admit.
 func (o operations) Transfer(ctx context.Context, group uint16, node string) error {
 	return told(o.raft.Transfer(ctx, group, node))
 }
 
-// told tells the interface which errors are final.
+// operatorError marks the errors that no repetition can mend as operator.Refused; the API answers those with 409.
 func told(err error) error {
 	if errors.Is(err, raftstore.ErrRefused) {
 		return operator.Refused(err)
@@ -189,7 +194,8 @@ func told(err error) error {
 	return err
 }
 
-// Drain hands over what this node leads and takes it out of rotation, as before a stop. It is undone by a restart.
+// Drain transfers what this node leads to other nodes and makes /readyz answer 503, as before a stop. A restart undoes
+// it.
 func (o operations) Drain(ctx context.Context) error {
 	o.draining.Store(true)
 	return o.raft.Drain(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// A node alone raises the feature level of its groups by itself.
+// A single node raises the feature level of its groups by itself.
 func TestTheFeatureLevelRises(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
 	n, err := start(t.Context(), cfg, Options{}, newLogger(cfg.Log))
@@ -34,7 +34,7 @@ func TestTheFeatureLevelRises(t *testing.T) {
 	}
 }
 
-// What the auditor recomputes from the disk is what the node reported.
+// What `gavel check` recomputes from the disk equals what the node reported.
 func TestTheOfflineAuditIsTheOnlineReport(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
 	r := run(t, cfg, Options{})
@@ -49,11 +49,11 @@ func TestTheOfflineAuditIsTheOnlineReport(t *testing.T) {
 			continue
 		}
 		if float64(c.Clicks) != clicks || float64(c.ChargedClicks) != charged || c.Spent == 0 || c.Spent != c.SpentClicks {
-			t.Errorf("audited %+v, reported %v clicks, %v charged", c, clicks, charged)
+			t.Errorf("the disk has %+v, the node reported %v clicks, %v charged", c, clicks, charged)
 		}
 		return
 	}
-	t.Errorf("campaign %s was not found by the audit", campaign)
+	t.Errorf("campaign %s was not found on the disk", campaign)
 }
 
 func audited(t *testing.T, dir string) *audit.Report {

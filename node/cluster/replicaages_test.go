@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// ages is a Freshness with a clock that a test moves.
+// ages is a ReplicaAges with a clock that the test moves.
 type ages struct {
 	*testing.T
 	*Freshness
@@ -26,7 +26,7 @@ func newAges(t *testing.T, dataGroups int) *ages {
 	return a
 }
 
-// want compares the stale groups with a list, now and from any number of calls.
+// want compares the groups that are stale now with a list.
 func (a *ages) want(when string, stale ...ids.Group) {
 	a.Helper()
 	var want, got auction.Groups
@@ -38,29 +38,29 @@ func (a *ages) want(when string, stale ...ids.Group) {
 	}
 }
 
-// tick is what a leader's clock does to a group that applies it at once.
+// tick records a tick of a leader whose time is behind the local clock.
 func (a *ages) tick(g ids.Group, behind time.Duration) { a.tell(g, a.at.Add(-behind).UnixMilli()) }
 
 func TestAGroupIsStaleUntilItIsHeardOfAndAgainAfterTheLimit(t *testing.T) {
 	a := newAges(t, 2)
 	a.want("at the start", 1, 2)
 	a.tick(1, 0)
-	a.want("group 1 spoke", 2)
+	a.want("group 1 ticked", 2)
 	a.tick(2, 0)
-	a.want("both spoke")
+	a.want("both ticked")
 	a.at = a.at.Add(limit - time.Millisecond)
 	a.want("just before the limit")
 	a.tick(2, 0)
 	a.at = a.at.Add(time.Millisecond)
-	a.want("group 1 is silent", 1)
+	a.want("group 1 has no tick", 1)
 	if got := a.Age(1); got.Staleness != limit || got.Fenced != 2 {
 		t.Errorf("age %+v", got)
 	}
 	a.tick(1, 0)
-	a.want("it speaks again")
+	a.want("it has a tick again")
 }
 
-// A node that applies old entries hears all the time, and is behind all the same.
+// A node that applies old entries receives ticks all the time, and is behind all the same.
 func TestATickIsAsOldAsItsLeaderSays(t *testing.T) {
 	a := newAges(t, 1)
 	a.tick(1, 2*time.Second)
@@ -84,15 +84,15 @@ func TestALoneVoterIsNeverStale(t *testing.T) {
 		t.Error("a lone voter is not fresh")
 	}
 	a.setAlone(1, false)
-	a.want("a second voter came", 1)
+	a.want("with a second voter", 1)
 }
 
-// The meta group has no campaigns: it keeps a node from being fresh, and no auction from its winners.
+// The meta group has no campaigns: when it is stale, the node is not fresh, but auctions have winners.
 func TestTheMetaGroupFencesNoAuction(t *testing.T) {
 	a := newAges(t, 2)
 	a.tick(1, 0)
 	a.tick(2, 0)
-	a.want("only the meta group is silent")
+	a.want("only the meta group has no tick")
 	if a.Fresh() {
 		t.Error("fresh without the meta group")
 	}
@@ -102,7 +102,7 @@ func TestTheMetaGroupFencesNoAuction(t *testing.T) {
 	}
 }
 
-// machine does nothing.
+// machine is a state machine that does nothing.
 type machine struct{ raftstore.StateMachine }
 
 func (machine) Load(raftstore.Reader) error          { return nil }
@@ -113,7 +113,7 @@ func TestTicksAreHeardWhenTheyAreVisible(t *testing.T) {
 	a := newAges(t, 1)
 	m := a.Machine(1, machine{})
 	now := a.at.UnixMilli()
-	m.Apply(nil, command.AppendNoop(nil, now)) // Of whichever node.
+	m.Apply(nil, command.AppendNoop(nil, now)) // It carries the time of any node.
 	m.Committed()
 	a.want("only ticks count", 1)
 	m.Apply(nil, command.AppendAdvance(nil, now, &command.Advance{}))
@@ -123,7 +123,7 @@ func TestTicksAreHeardWhenTheyAreVisible(t *testing.T) {
 	if err := m.Load(nil); err != nil {
 		t.Fatal(err)
 	}
-	a.want("nobody knows how old a snapshot is", 1)
+	a.want("the age of a snapshot is unknown", 1)
 	torn := command.AppendAdvance(nil, now, &command.Advance{})
 	torn[8]++
 	m.Apply(nil, torn)
@@ -131,7 +131,7 @@ func TestTicksAreHeardWhenTheyAreVisible(t *testing.T) {
 	a.want("a tick that the machine cannot read", 1)
 }
 
-// The question of every auction allocates nothing, whatever the answer.
+// The check of every auction allocates nothing, whatever its result.
 func TestStaleDoesNotAllocate(t *testing.T) {
 	a := newAges(t, 4)
 	var set auction.Groups
