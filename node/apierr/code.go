@@ -3,12 +3,12 @@ package apierr
 // Code is one refusal of the API. The zero value is no refusal. Codes are numbers of this process only: what clients, logs
 // and metrics see is the errCode.
 //
-// Two errCodes have two codes each, because their status depends on the reason: InvalidAPIKey (401, who are you) and
-// ForbiddenAPIKey (403, a key of the other kind); BadRequest (400) and HeadTooLarge (431). So a Code alone always decides
+// Two errCodes have two codes each, because their status depends on the reason: InvalidAPIKey (401, unknown key) and
+// ForbiddenAPIKey (403, key of the other kind); BadRequest (400) and HeadTooLarge (431). So a Code alone always determines
 // the status.
 type Code uint8
 
-// The codes, in the order of the interface's table. Codes that the interface reserves and never raises stand here too, so
+// The codes, in the order of the interface's table. Codes that the interface reserves and never raises are included, so
 // that the documentation page of errors is complete.
 const (
 	OK Code = iota

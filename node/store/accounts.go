@@ -66,12 +66,12 @@ type Entry struct {
 	Other string // The name of the account on the other side of a transfer; empty for an adjustment.
 }
 
-// Position is the entry's position in the list of its account.
+// ListPosition is the entry's position in the list of its account.
 func (e *Entry) Place() string { return strconv.FormatUint(e.Seq, 10) }
 
 // Entries lists the journal lines of an account within a span of time, newest first.
 func (t Tenant) Entries(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Entry, bool, error) {
-	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so it holds a Position.
+	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so it holds a ListPosition.
 	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[shard.Entry]) {
 		out.items, out.more = b.Entries(account, before, span, p.Limit)
 		return out
@@ -128,7 +128,7 @@ type Transfer struct {
 	place    string
 }
 
-// Position is the transfer's position in the list that it was read from.
+// ListPosition is the transfer's position in the list that it was read from.
 func (x *Transfer) Place() string { return x.place }
 
 // Transfer moves an amount between two accounts of the marketplace. ErrInsufficientBalance means that the first has less,

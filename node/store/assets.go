@@ -50,7 +50,7 @@ type Asset struct {
 	UpdatedMillis int64
 }
 
-// Place is the asset's position in lists.
+// ListPosition is the asset's position in lists.
 func (x *Asset) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 // Object is the name of the file in the blob store: the one that the newest form leads to, and after an upload the uploaded one.

@@ -26,7 +26,7 @@ type Audience struct {
 	UpdatedMillis int64
 }
 
-// Place is the audience's position in lists.
+// ListPosition is the audience's position in lists.
 func (x *Audience) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var audiences = shelf[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) label {

@@ -32,7 +32,7 @@ type AuditEntry struct {
 	Withdrawn bool `json:"-"`
 }
 
-// Place is the entry's position in lists.
+// ListPosition is the entry's position in lists.
 func (e *AuditEntry) Place() string { return placeOf(e.Millis, e.ID) }
 
 // Bounds of one command of the audit log.

@@ -43,7 +43,7 @@ type Interaction struct {
 	rollup.Counters
 }
 
-// Position is the line's position: newest first, then by vendor, campaign and product. A zero byte within an id is escaped, so that
+// ListPosition is the line's position: newest first, then by vendor, campaign and product. A zero byte within an id is escaped, so that
 // it cannot be taken for the end of the id.
 func (x *Interaction) Place() string {
 	part := func(id string) string { return strings.ReplaceAll(id, "\x00", "\x00\x01") + "\x00\x00" }

@@ -42,7 +42,7 @@ type Invitation struct {
 	Mail          *MailState `json:",omitempty"` // Nil when no email was sent or will be sent.
 }
 
-// Place is the invitation's position in lists.
+// ListPosition is the invitation's position in lists.
 func (i *Invitation) Place() string { return placeOf(i.CreatedMillis, i.ID) }
 
 // Status is the state at a time.

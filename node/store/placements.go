@@ -27,7 +27,7 @@ type Placement struct {
 // Range is an allowed number of something, both ends included.
 type Range struct{ Min, Max int64 }
 
-// Place is the placement's position in lists.
+// ListPosition is the placement's position in lists.
 func (x *Placement) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var placements = shelf[Placement]{command.RecordPlacement, command.RecordPlacementIndex, func(x *Placement) label {

@@ -25,7 +25,7 @@ type Segment struct {
 	UpdatedMillis int64
 }
 
-// Place is the segment's position in lists.
+// ListPosition is the segment's position in lists.
 func (x *Segment) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 // Dynamic reports whether the users follow from a definition.

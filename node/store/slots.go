@@ -38,7 +38,7 @@ type Fallback struct {
 	DestinationID   string
 }
 
-// Place is the slot's position in lists.
+// ListPosition is the slot's position in lists.
 func (s *Slot) Place() string { return placeOf(s.CreatedMillis, s.ID) }
 
 var slots = shelf[Slot]{command.RecordSlot, command.RecordSlotIndex, func(s *Slot) label {

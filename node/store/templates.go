@@ -24,7 +24,7 @@ type Template struct {
 	UpdatedMillis     int64
 }
 
-// Place is the template's position in lists.
+// ListPosition is the template's position in lists.
 func (x *Template) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var templates = shelf[Template]{command.RecordTemplate, command.RecordTemplateIndex, func(x *Template) label {

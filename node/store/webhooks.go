@@ -38,7 +38,7 @@ type Webhook struct {
 	UpdatedMillis int64
 }
 
-// Place is the webhook's position in lists.
+// ListPosition is the webhook's position in lists.
 func (x *Webhook) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var webhooks = shelf[Webhook]{command.RecordWebhook, command.RecordWebhookIndex, func(x *Webhook) label {
