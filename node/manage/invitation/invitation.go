@@ -39,7 +39,7 @@ func Register(api huma.API, now func() time.Time) {
 	s := service{now: now, publicURL: api.OpenAPI().Servers[0].URL}
 	resource.Add(api, resource.Op{
 		ID: "createInvitations", Method: http.MethodPost, Path: base, Tag: tag,
-		Doc: "Invite people to vendors. Each gets a letter if a mail server is configured; otherwise pass each acceptUrl on.",
+		Doc: "Invite people to vendors. Each gets an email if a mail server is configured; otherwise send each acceptUrl yourself.",
 	}, s.create)
 	resource.Add(api, resource.Op{ID: "listInvitations", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the invitations, newest first."}, s.list)
 	resource.Add(api, resource.Op{
