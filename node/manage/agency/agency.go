@@ -48,7 +48,7 @@ func Register(api huma.API, areas []string) {
 		base, name := Base(area), Name(area)
 		resource.Add(api, resource.Op{
 			ID: "create" + name, Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
-			Doc: "Promote products of a vendor; the bids follow from what others bid.",
+			Doc: "Promote products of a vendor. The bids follow from the other bids of the marketplace.",
 		}, create)
 		resource.Add(api, resource.Op{ID: "list" + name + "s", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the campaigns of all vendors, newest first, without deleted ones."}, list(area))
 		resource.Add(api, resource.Op{ID: "get" + name, Method: http.MethodGet, Path: base + "/{campaign_id}", Tag: tag, Doc: "Get a campaign."}, get)
@@ -62,11 +62,11 @@ func Register(api huma.API, areas []string) {
 // Campaign is a campaign as it is answered.
 type Campaign struct {
 	ID           string            `json:"id" format:"uuid"`
-	AccountID    string            `json:"accountId" format:"uuid" doc:"Of the vendor's account."`
+	AccountID    string            `json:"accountId" format:"uuid" doc:"The account of the vendor."`
 	Name         string            `json:"name"`
 	AdFormat     string            `json:"adFormat" enum:"banner,listing,sponsored_brand"`
 	ChargeType   string            `json:"chargeType" enum:"CPM,CPC,CPA"`
-	Budget       int64             `json:"budget" doc:"Minor units; 0: limited by the wallet only."`
+	Budget       int64             `json:"budget" doc:"Minor units; 0 if the campaign is limited by the wallet only."`
 	BudgetPeriod string            `json:"budgetPeriod" enum:"daily,weekly,monthly,total"`
 	StartDate    resource.Time     `json:"startDate"`
 	EndDate      *resource.Time    `json:"endDate"`

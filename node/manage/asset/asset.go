@@ -69,18 +69,18 @@ func (s *Service) Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "listAssets", Method: http.MethodGet, Path: "/public/v1/assets/assets", Tag: tag, Doc: "List the assets, newest first."}, s.list)
 	resource.Add(api, resource.Op{ID: "getAsset", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get an asset."}, s.get)
 	resource.Add(api, resource.Op{
-		ID: "updateAsset", Method: http.MethodPatch, Path: one, Tag: tag, Doc: "Change what an asset says of itself; its file and status stay.",
+		ID: "updateAsset", Method: http.MethodPatch, Path: one, Tag: tag, Doc: "Change the description of an asset; its file and status stay.",
 	}, s.patch)
 	resource.Add(api, resource.Op{
 		ID: "deleteAsset", Method: http.MethodDelete, Status: http.StatusNoContent, Path: one, Tag: tag,
-		Doc: "Delete an asset and its file; refused while something shows it.",
+		Doc: "Delete an asset and its file; 409 while a slot or a bid shows it.",
 	}, s.remove)
 	resource.Add(api, resource.Op{
 		ID: "reviewAsset", Method: http.MethodPost, Status: http.StatusOK, Path: one + "/review", Tag: tag, Doc: "Approve or reject an asset.",
 	}, s.review)
 	resource.Add(api, resource.Op{
 		ID: "renewAssetUpload", Method: http.MethodPost, Status: http.StatusOK, Path: one + "/upload", Tag: tag,
-		Doc: "Get a new upload address for an asset whose file did not come or was refused; the old one stops working.",
+		Doc: "Get a new upload form for an asset whose file is missing or was refused. The old form stops working.",
 	}, s.renew)
 }
 

@@ -56,7 +56,7 @@ type Asset struct {
 	IsExternal bool              `json:"isExternal"`
 	URL        string            `json:"url" doc:"The public address; a hosted asset is served there once it is approved."`
 	PreviewURL string            `json:"previewUrl,omitempty" doc:"A hosted file that is not approved, for 15 minutes."`
-	Fields     map[string]string `json:"fields" doc:"To be sent before the file; empty unless an upload address was just made."`
+	Fields     map[string]string `json:"fields" doc:"Form fields to send before the file. Empty unless the answer has an uploadUrl."`
 	UploadURL  string            `json:"uploadUrl,omitempty"`
 	CreatedAt  resource.Time     `json:"createdAt"`
 	UpdatedAt  resource.Time     `json:"updatedAt"`
@@ -86,7 +86,7 @@ type (
 		Brand    string   `query:"brand" maxLength:"255"`
 		MimeType string   `query:"mimetype" enum:"image/jpeg,image/png,image/gif,image/webp,text/html,video/mp4,video/quicktime,application/json,text/vtt"`
 		Status   string   `query:"status" enum:"pending_upload,pending_approval,upload_error,approved,rejected"`
-		AssetIDs []string `query:"asset_ids,explode" maxItems:"100" format:"uuid" doc:"Repeated: only these."`
+		AssetIDs []string `query:"asset_ids,explode" maxItems:"100" format:"uuid" doc:"Only these assets; repeat the parameter."`
 		Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"50"`
 		NextPage string   `query:"next_page"`
 	}

@@ -45,8 +45,8 @@ type Store interface {
 // Register mounts the billing operations.
 func Register(api huma.API) {
 	add(api, "getBalance", http.MethodGet, "/balance", "Read the sum of a vendor's wallets.", balance)
-	add(api, "addBalance", http.MethodPost, "/balance", "Pay into the vendor's default wallet.", deposit)
-	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Take out of the vendor's default wallet, not below zero.", burn)
+	add(api, "addBalance", http.MethodPost, "/balance", "Deposit into the vendor's default wallet.", deposit)
+	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Withdraw from the vendor's default wallet, not below zero.", burn)
 	registerWallets(api)
 	registerLedger(api)
 }

@@ -21,8 +21,8 @@ const transfers = service + "/ledger/transfers"
 func registerTransfers(api huma.API) {
 	resource.Add(api, resource.Op{
 		ID: "createTransfer", Method: http.MethodPost, Status: http.StatusCreated, Path: transfers, Tag: tag,
-		Doc: "Move money from one ledger account or wallet to another, all of it or nothing. While status is in_transit it is on " +
-			"its way and arrives, or comes back, by itself.",
+		Doc: "Move money from one ledger account or wallet to another, all of it or nothing. While status is in_transit the money is on " +
+			"its way; it arrives or is returned without a further request.",
 	}, transfer)
 	resource.Add(api, resource.Op{
 		ID: "listTransfers", Method: http.MethodGet, Path: transfers, Tag: tag, Doc: "List transfers, newest first.",

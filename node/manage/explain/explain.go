@@ -45,8 +45,8 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
 		ID: "explainAuctions", Method: http.MethodPost, Path: base + "/explain", Tag: tag, Background: background.Explain,
-		Doc: "Hold the auctions of a body of /v2 without effect, and tell what became of every bid. A body that /v2 would refuse is " +
-			"refused in the same words.",
+		Doc: "Run the auctions of a body of /v2 without effect, and explain the result of every bid. A body that /v2 would refuse is " +
+			"refused with the same error.",
 	}, s.explain)
 	resource.Add(api, resource.Op{
 		ID: "listRecentAuctions", Method: http.MethodGet, Path: base + "/recent", Tag: tag,
@@ -56,14 +56,14 @@ func Register(api huma.API, core Core, now func() time.Time) {
 
 // Recent is what is kept of the live auctions.
 type Recent struct {
-	Every  uint64                `json:"every" doc:"One request in so many is kept, on average; 0: none (explain.sample)."`
+	Every  uint64                `json:"every" doc:"One in this many requests is kept, on average; 0: none (explain.sample)."`
 	Recent []serving.Explanation `json:"recent"`
 }
 
 type (
 	explainInput struct {
-		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"Whose body it is: the last part of the path of /v2; auctions when absent."`
-		Body      resource.Object `doc:"As the operation takes it."`
+		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"The operation of /v2 that the body is for: the last part of its path. Default auctions."`
+		Body      resource.Object `doc:"A body of that operation."`
 	}
 	explainOutput struct{ Body serving.Explanation }
 	nothing       struct{}

@@ -13,31 +13,31 @@ import (
 // Forecast is what a campaign would bring, and what that is known from.
 type Forecast struct {
 	Recorded Recorded `json:"recorded"`
-	Won      int      `json:"won" doc:"What the campaign won of the recorded auctions."`
+	Won      int      `json:"won" doc:"How many of the recorded auctions the campaign would have won."`
 	Reason   *string  `json:"reason" enum:"not_recording,no_auctions,too_short" doc:"Why perDay is null: this node records no auctions (explain.sample), it has recorded none of this marketplace, or less than a minute of them."`
-	PerDay   *PerDay  `json:"perDay" doc:"At the pace at which auctions were recorded, whatever the hour of the day."`
+	PerDay   *PerDay  `json:"perDay" doc:"Extrapolated from the rate of the recorded auctions, without regard to the hour of the day."`
 	Rates    Rates    `json:"rates"`
 	// Confidence is that of every interval.
-	Confidence int `json:"confidence" doc:"Percent. The intervals tell what the sample leaves open, and nothing of changes in traffic, competition or budgets."`
+	Confidence int `json:"confidence" doc:"Confidence of all intervals, in percent. They cover the uncertainty of the sample, not changes of traffic, competition or budgets."`
 }
 
 // Recorded is the sample.
 type Recorded struct {
 	From     resource.Time `json:"from"`
 	To       resource.Time `json:"to"`
-	Every    uint64        `json:"every" doc:"One request in so many is recorded, drawn by lot; 0: none."`
-	Requests int           `json:"requests" doc:"Of this marketplace, answered by this node: other nodes have their own."`
+	Every    uint64        `json:"every" doc:"One in this many requests is recorded, at random; 0: none."`
+	Requests int           `json:"requests" doc:"Recorded requests of this marketplace on this node. Other nodes have their own."`
 	Auctions int           `json:"auctions"`
-	Omitted  int           `json:"omitted" doc:"Requests that were drawn, but too large to keep or no longer valid; the rest stands for them."`
+	Omitted  int           `json:"omitted" doc:"Requests that were sampled, but are too large to store or no longer valid. The forecast treats them like the others."`
 }
 
 // PerDay is what a day brings. A campaign that reaches its budget stops there.
 type PerDay struct {
 	Wins            Estimate  `json:"wins"`
-	Impressions     Estimate  `json:"impressions" doc:"Wins that shoppers see; see view_percent."`
-	Clicks          *Estimate `json:"clicks" doc:"Null while the marketplace has no impressions to learn from."`
-	Spend           *Estimate `json:"spend" doc:"Minor units, at second prices unless the campaign says first. Null when the rates that it needs are not known."`
-	LimitedByBudget bool      `json:"limitedByBudget" doc:"The budget, spread evenly over its period, is less than what the campaign could spend."`
+	Impressions     Estimate  `json:"impressions" doc:"Wins that shoppers see, according to view_percent."`
+	Clicks          *Estimate `json:"clicks" doc:"Null if the marketplace has no impressions, from which the rate is taken."`
+	Spend           *Estimate `json:"spend" doc:"Minor units, at second prices unless the campaign has priceRule first. Null if a rate that it needs is unknown."`
+	LimitedByBudget bool      `json:"limitedByBudget" doc:"True if the budget, spread evenly over its period, is less than the campaign could spend."`
 }
 
 // Estimate is a number with the bounds of its interval.
@@ -49,7 +49,7 @@ type Estimate struct {
 
 // Rates are what was counted in the last 30 days.
 type Rates struct {
-	Of          string `json:"of" enum:"campaign,marketplace" doc:"The campaign itself when it had 1,000 impressions, else all campaigns."`
+	Of          string `json:"of" enum:"campaign,marketplace" doc:"campaign if the campaign had at least 1,000 impressions, else marketplace, which is all campaigns."`
 	Impressions int64  `json:"impressions"`
 	Clicks      int64  `json:"clicks"`
 	Purchases   int64  `json:"purchases"`

@@ -57,17 +57,17 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
 		ID: "forecastCampaign", Method: http.MethodGet, Path: "/public/v1/campaign-service/campaigns/{campaign_id}/forecast", Tag: "Campaigns", Background: background.Forecast,
-		Doc: "Forecast a campaign from the auctions that this node recorded last: what would it win of them, as it stands now, against what " +
-			"others bid now? It runs in the forecast whatever its dates, status and switch say, and without restrictions; so create one that is " +
-			"switched off to forecast it first.",
+		Doc: "Forecast a campaign from the auctions that this node recorded last: which of them would it win, as it is now, against the " +
+			"present bids of others? The forecast ignores dates, status, isActive and restrictions, so a campaign can be created " +
+			"with isActive false and forecast before it runs.",
 	}, s.forecast)
 }
 
 type (
 	input struct {
 		CampaignID  string `path:"campaign_id" format:"uuid"`
-		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"Forecast it with all its bids at so many percent."`
-		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers get to see. Gavel does not know; 100 makes the numbers an upper bound."`
+		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"All bids of the campaign are multiplied by this percentage."`
+		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers see. Gavel does not know this; with 100 the numbers are an upper bound."`
 	}
 	output struct{ Body Forecast }
 )

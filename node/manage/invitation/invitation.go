@@ -57,7 +57,7 @@ type Invite struct {
 
 // Body asks for invitations, all or none.
 type Body struct {
-	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Repeats of a vendor and an address count once, as the first says."`
+	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Of invites with the same vendor and address the first counts."`
 }
 
 // Invitation is an invitation as it is answered.
@@ -71,14 +71,14 @@ type Invitation struct {
 	ExpiresAt      resource.Time `json:"expiresAt"`
 	CreatedAt      resource.Time `json:"createdAt"`
 	UpdatedAt      resource.Time `json:"updatedAt"`
-	Mail           *Mail         `json:"mail,omitempty" doc:"The letter; absent where no mail server is configured."`
+	Mail           *Mail         `json:"mail,omitempty" doc:"The email of the invitation; absent if no mail server is configured."`
 }
 
 // Mail is how far the letter of an invitation got.
 type Mail struct {
 	Status   string `json:"status" enum:"queued,sent,failed"`
 	Attempts int    `json:"attempts" doc:"At most 6, over about an hour."`
-	Error    string `json:"error,omitempty" doc:"Of the last attempt that failed."`
+	Error    string `json:"error,omitempty" doc:"The reason of the last failed attempt."`
 }
 
 func mailOf(m *store.MailState) *Mail {

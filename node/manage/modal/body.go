@@ -47,7 +47,7 @@ type TriggerValue struct {
 // Bid is a product to promote.
 type Bid struct {
 	Target  Target   `json:"target"`
-	Amount  *int64   `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units a click; default: the upper bound of what the marketplace's bids are worth, or the budget if that is less."`
+	Amount  *int64   `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units a click; default: the upper bound of most bids of the marketplace, or the budget if that is less."`
 	Trigger *Trigger `json:"trigger,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type CampaignBody struct {
 	IsActive      *bool          `json:"isActive,omitempty" doc:"Default true."`
 	CampaignType  string         `json:"campaignType,omitempty" enum:"autobidding,manual" doc:"Default autobidding."`
 	PromotionType *PromotionType `json:"promotionType,omitempty"`
-	CurrencyCode  string         `json:"currencyCode,omitempty" maxLength:"3" doc:"The marketplace's."`
+	CurrencyCode  string         `json:"currencyCode,omitempty" maxLength:"3" doc:"The currency of the marketplace."`
 	Bids          []Bid          `json:"bids" minItems:"1" maxItems:"500"`
 }
 
@@ -77,12 +77,12 @@ type PatchBody struct {
 type Campaign struct {
 	CampaignID      string        `json:"campaignId" format:"uuid"`
 	Name            string        `json:"name"`
-	Budget          *Budget       `json:"budget" doc:"null: limited by the wallet, or by a total."`
+	Budget          *Budget       `json:"budget" doc:"null if the campaign is limited by the wallet only, or by a budget of type total."`
 	StartDate       resource.Time `json:"startDate"`
-	EndDate         resource.Time `json:"endDate" doc:"The end of the year 9999 stands for no end."`
+	EndDate         resource.Time `json:"endDate" doc:"The end of the year 9999 means no end."`
 	ActiveBidsCount int           `json:"activeBidsCount" doc:"Products that the campaign promotes now."`
 	IsActive        bool          `json:"isActive"`
-	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending waits for the marketplace's review."`
+	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending: the marketplace has not reviewed the campaign yet."`
 }
 
 // read is the body in the engine's terms; bids without an amount have none yet.

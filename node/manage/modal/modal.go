@@ -76,9 +76,9 @@ func Register(api huma.API, now func() time.Time) {
 		return op
 	}
 	resource.Add(api, add("getModalMarketplace", http.MethodGet, vendors+"marketplace-details", "Get the currency and language of the dialog."), details)
-	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, when there is one."), s.shopCampaign)
-	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
-	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, oneVendor+"products", "Say which products of a page are promoted, and by which campaign."), s.productCampaigns)
+	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, if there is one."), s.shopCampaign)
+	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get the usual price of a click and a suggested daily budget."), defaultBudget)
+	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, oneVendor+"products", "Find the campaigns that promote the given products."), s.productCampaigns)
 	resource.Add(api, add("promoteModalShop", http.MethodPost, oneVendor+"promote-my-shop", "Promote all products of the vendor."), s.promote)
 	resource.Add(api, add("createModalCampaign", http.MethodPost, campaigns, "Promote products of the vendor."), s.create)
 	resource.Add(api, add("getModalCampaign", http.MethodGet, campaigns+"/{campaign_id}", "Get a campaign of the vendor."), get)
@@ -141,8 +141,8 @@ type Clicks struct {
 
 // Budgets is what the dialog begins with.
 type Budgets struct {
-	CPC           Clicks `json:"cpc" doc:"What most bids on products are worth here."`
-	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at the upper bound."`
+	CPC           Clicks `json:"cpc" doc:"The range of most bids on products in this marketplace."`
+	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at upperBound."`
 }
 
 type budgetsOutput struct{ Body Budgets }

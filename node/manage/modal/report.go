@@ -25,7 +25,7 @@ type Purchases struct {
 
 // Auctions is what the dialog asks of every report.
 type Auctions struct {
-	PercentageWon float64 `json:"percentageWon" doc:"Always 0: auctions are not counted by campaign, and the dialog takes nothing but numbers."`
+	PercentageWon float64 `json:"percentageWon" doc:"Always 0: auctions are not counted by campaign, but the client requires a number."`
 	Won           int64   `json:"won" doc:"Always 0."`
 	Lost          int64   `json:"lost" doc:"Always 0."`
 }

@@ -38,7 +38,7 @@ type AdvertiserBody struct {
 	VendorID         string   `json:"vendorId" minLength:"1" maxLength:"255"`
 	DSP              Networks `json:"dsp,omitempty" doc:"Absent: every connected network."`
 	BillingMode      string   `json:"billingMode,omitempty" enum:"post,pre" doc:"Absent: the marketplace's."`
-	BillingModeAlias string   `json:"billing_mode,omitempty" enum:"post,pre" doc:"The same under another name."`
+	BillingModeAlias string   `json:"billing_mode,omitempty" enum:"post,pre" doc:"Alias of billingMode."`
 }
 
 // JobID names a job.

@@ -46,7 +46,7 @@ type Audience struct {
 	ID                 string        `json:"id" format:"uuid"`
 	Name               string        `json:"name"`
 	Description        string        `json:"description"`
-	EstimatedSize      int64         `json:"estimatedSize" doc:"Good rows of its list."`
+	EstimatedSize      int64         `json:"estimatedSize" doc:"Accepted rows of its list."`
 	EstimatedSizeRange SizeRange     `json:"estimatedSizeRange"`
 	SyncedDSPs         []string      `json:"syncedDsps" doc:"Networks that have its list."`
 	DSP                []string      `json:"dsp"`

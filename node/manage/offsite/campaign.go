@@ -17,7 +17,7 @@ type CampaignBody struct {
 	VendorID   string `json:"vendorId" minLength:"1" maxLength:"255"`
 	DSP        string `json:"dsp" enum:"google_ads,meta,tiktok_ads,snapchat_ads"`
 	Name       string `json:"name" minLength:"1" maxLength:"255"`
-	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's own id, unique there."`
+	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's id of the campaign, unique within the network."`
 }
 
 // Campaign is a campaign as it is answered.
@@ -27,7 +27,7 @@ type Campaign struct {
 	DSP        string        `json:"dsp"`
 	Name       string        `json:"name"`
 	ExternalID string        `json:"externalId"`
-	JobID      string        `json:"jobId,omitempty" format:"uuid" doc:"Of the job that tells the network, when it is connected."`
+	JobID      string        `json:"jobId,omitempty" format:"uuid" doc:"The job that reports the campaign to the network, if the network is connected."`
 	CreatedAt  resource.Time `json:"createdAt"`
 	UpdatedAt  resource.Time `json:"updatedAt"`
 }
@@ -76,7 +76,7 @@ type Product struct {
 // Products is one page of products.
 type Products struct {
 	Reports         []Product     `json:"reports"`
-	CompleteThrough resource.Time `json:"completeThrough" doc:"What networks reported before is counted."`
+	CompleteThrough resource.Time `json:"completeThrough" doc:"Everything that networks reported before this time is counted."`
 	resource.Page
 }
 

@@ -25,13 +25,13 @@ type Job struct {
 type ReportBody struct {
 	Status string          `json:"status" enum:"in_progress,completed,failed"`
 	Result resource.Object `json:"result,omitempty" doc:"Whatever the network answers, at most 8 KiB."`
-	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all of the job."`
+	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all networks of the job."`
 }
 
 type (
 	jobInput struct {
 		ID       string `path:"job_id" format:"uuid"`
-		VendorID string `query:"vendor_id" maxLength:"255" doc:"Answer 404 for another vendor's."`
+		VendorID string `query:"vendor_id" maxLength:"255" doc:"If given, a job of another vendor is answered with 404."`
 	}
 	reportInput struct {
 		ID   string `path:"job_id" format:"uuid"`

@@ -13,7 +13,7 @@ type Body struct {
 	Logo                *Logo     `json:"logo,omitempty"`
 	Title               *Title    `json:"title,omitempty"`
 	Products            *Products `json:"products,omitempty"`
-	PreviewTemplate     *Preview  `json:"previewTemplate,omitempty" doc:"Kept as it is sent; only ever shown in a sandbox."`
+	PreviewTemplate     *Preview  `json:"previewTemplate,omitempty" doc:"Stored as it is sent; it is only shown in a sandbox."`
 }
 
 // Patch changes the members it has.

@@ -41,7 +41,7 @@ func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getPlacement", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get a placement."}, get)
 	resource.Add(api, resource.Op{
 		ID: "updatePlacement", Method: http.MethodPatch, Path: one, Tag: tag,
-		Doc: "Change a placement; members that are absent stay, inside of logo, title, products and previewTemplate too.",
+		Doc: "Change a placement; absent members stay, also within logo, title, products and previewTemplate.",
 	}, patch)
 }
 

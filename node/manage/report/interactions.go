@@ -11,8 +11,8 @@ import (
 
 // InteractionsInput asks for lines.
 type InteractionsInput struct {
-	StartDate   string `query:"start_date" required:"true" format:"date-time" doc:"The first hour is the first that begins then or later."`
-	EndDate     string `query:"end_date" required:"true" format:"date-time" doc:"The last hour begins before it; at most 366 days after start_date."`
+	StartDate   string `query:"start_date" required:"true" format:"date-time" doc:"Hours that begin earlier are left out."`
+	EndDate     string `query:"end_date" required:"true" format:"date-time" doc:"Hours that begin at this time or later are left out. At most 366 days after start_date."`
 	Limit       int    `query:"limit" minimum:"0" maximum:"1000" default:"1000"`
 	NextPage    string `query:"next_page"`
 	GroupBy     string `query:"group_by" enum:"vendor,campaign,product" default:"vendor"`
@@ -22,7 +22,7 @@ type InteractionsInput struct {
 // Interaction is one line. By campaign, purchases are those that were reported with the campaign; else all there were of
 // the products.
 type Interaction struct {
-	VendorID              *string       `json:"vendorId" doc:"Null where several vendors sell the product, or it has left the catalog: counters do not say who sold it."`
+	VendorID              *string       `json:"vendorId" doc:"Null if several vendors sell the product, or if it is not in the catalog any more: counters do not contain the vendor."`
 	CampaignID            string        `json:"campaignId,omitempty" doc:"By campaign."`
 	ProductID             string        `json:"productId,omitempty" doc:"By product."`
 	Timestamp             resource.Time `json:"timestamp" doc:"Start of the hour or day in the marketplace's time zone."`

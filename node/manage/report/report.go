@@ -42,11 +42,11 @@ type Store interface {
 // Register mounts the report operations.
 func Register(api huma.API) {
 	add(api, "getCampaignReport", base, "Sum a campaign's numbers over days.", sum)
-	add(api, "getCampaignDailyReport", base+"/daily", "A campaign's numbers per day that has any, oldest first.", daily)
-	add(api, "getCampaignProductsReport", base+"/products", "A campaign's numbers per product, by product id.", products)
+	add(api, "getCampaignDailyReport", base+"/daily", "List a campaign's numbers by day, oldest first; days without any are left out.", daily)
+	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
 	add(api, "listInteractions", service+"/interactions",
-		"What vendors, campaigns or products had per hour or day that has any, newest first.", interactions)
+		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
 }
 
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
@@ -68,7 +68,7 @@ type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
 	Count          int64            `json:"count"`
 	Quantity       int64            `json:"quantity"`
-	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless asked for, and where it is not known: of purchases that were reported with a campaign, the products are not kept by campaign."`
+	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless purchase_count_by_product is true. Also null if it is unknown: for purchases that were reported with a campaign, products are not counted by campaign."`
 }
 
 // count fills countByProduct from rows of products, if they have all the purchases: a part would pass for the whole.

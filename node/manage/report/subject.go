@@ -84,8 +84,8 @@ func registerSubjects(api huma.API) {
 	const (
 		product     = "Impressions and clicks of all bids on a product, and all its purchases"
 		vendor      = "Impressions and clicks of a vendor's campaigns, and purchases of the products that no other vendor sells"
-		marketplace = "All events of the marketplace, of campaigns and of none"
-		perDay      = ", per day that has any, oldest first."
+		marketplace = "All events of the marketplace, with and without a campaign"
+		perDay      = ", by day, oldest first; days without any are left out."
 	)
 	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductInput])
 	add(api, "getProductDailyReport", service+"/products/{product_id}/daily", product+perDay, totalDays[ProductDaysInput])

@@ -87,7 +87,7 @@ func enumText(s *huma.Schema) string {
 // counted writes a number and a noun, in plural unless the number is 1.
 func counted(n int, noun string) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -61,8 +61,8 @@ type Definition struct {
 
 // Config says where the users of a segment come from.
 type Config struct {
-	Type       string   `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: they follow from a definition, which this build keeps but does not evaluate; nobody is in it."`
-	Definition *Dynamic `json:"definition,omitempty" doc:"Of a dynamic segment, required there."`
+	Type       string   `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: users follow from a definition, which is stored but not evaluated, so the segment is empty."`
+	Definition *Dynamic `json:"definition,omitempty" doc:"Required for a dynamic segment, and only there."`
 }
 
 // Dynamic defines who belongs to a segment by what they did.
@@ -72,7 +72,7 @@ type Dynamic struct {
 
 // Behavior is one thing that users did, or not, in a span of time.
 type Behavior struct {
-	Logic      string      `json:"logic" enum:"and,or" doc:"How it joins the one before."`
+	Logic      string      `json:"logic" enum:"and,or" doc:"How it is combined with the one before."`
 	ActionType string      `json:"action_type" enum:"impressions,clicks,purchases"`
 	TimeWindow Window      `json:"time_window"`
 	Frequency  Frequency   `json:"frequency"`
@@ -102,7 +102,7 @@ type Segment struct {
 	Name        string        `json:"name"`
 	Description string        `json:"description"`
 	Config      Config        `json:"config"`
-	Size        int           `json:"size" doc:"Users that are in it."`
+	Size        int           `json:"size" doc:"Users in the segment."`
 	CreatedAt   resource.Time `json:"createdAt"`
 	UpdatedAt   resource.Time `json:"updatedAt"`
 }

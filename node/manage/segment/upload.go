@@ -57,8 +57,8 @@ type Result struct {
 	Received  int    `json:"received" doc:"Lines that are not blank."`
 	Added     int    `json:"added"`
 	Removed   int    `json:"removed"`
-	Rejected  int    `json:"rejected" doc:"Lines that are no id of a user."`
-	Size      int    `json:"size" doc:"Users that are in the segment now."`
+	Rejected  int    `json:"rejected" doc:"Lines that are not an id of a user."`
+	Size      int    `json:"size" doc:"Users in the segment now."`
 }
 
 // Serve takes a list of users. It is read as it comes, and nothing changes unless all of it was read.

@@ -46,22 +46,22 @@ type ReservePatch struct {
 type DemandPatch struct {
 	Enabled  *bool    `json:"enabled,omitempty"`
 	Sources  []string `json:"sources,omitempty" maxItems:"100" pattern:"^[a-z0-9_-]{1,32}$" doc:"Replaces the list; an empty list allows any source."`
-	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of own winners."`
+	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of winners that are not external demand."`
 }
 
 // PatchBody changes the members it has.
 type PatchBody struct {
 	CurrencyCode         *string       `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
-	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Fixed: another value than the present one is refused with 409."`
-	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end by the new zone."`
-	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, of which one matches all that lie in it. Bids keep their locations: those that are none of the mode match nothing."`
+	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
+	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end in the new zone."`
+	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, where a cell matches all cells within it. Bids keep their locations; a location that is not valid in the new mode matches nothing."`
 	ReservePrice         *ReservePatch `json:"reservePrice,omitempty"`
 	ReserveRules         []ReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
 	WinnersPerVendor     *int64        `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
-	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: an empty wallet loses; post: wallets may go below zero."`
+	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
 	ExternalDemand       *DemandPatch  `json:"externalDemand,omitempty"`
 	AutoApproveAssets    *bool         `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
-	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Those made with a management key say their status themselves."`
+	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
 }
 
 // Reserve are the reserve prices in minor units.

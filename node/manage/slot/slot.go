@@ -41,11 +41,11 @@ func Register(api huma.API) {
 	}, patch)
 	resource.Add(api, resource.Op{
 		ID: "getSlotFallback", Method: http.MethodGet, Path: base + "/{slot_id}/fallback", Tag: tag,
-		Doc: "Read what a slot shows when nothing wins.",
+		Doc: "Read what a slot shows when no bid wins.",
 	}, getFallback)
 	resource.Add(api, resource.Op{
 		ID: "putSlotFallback", Method: http.MethodPut, Path: base + "/{slot_id}/fallback", Tag: tag,
-		Doc: "Replace what a slot shows when nothing wins.",
+		Doc: "Replace what a slot shows when no bid wins.",
 	}, putFallback)
 }
 
@@ -54,7 +54,7 @@ type (
 	createOutput struct{ Body resource.OneOrMany[Slot] }
 	listInput    struct {
 		Position string `query:"position" enum:"category,search,category_search,landing"`
-		PageID   string `query:"page_id" format:"uuid" doc:"The id that a slot's page is answered with."`
+		PageID   string `query:"page_id" format:"uuid" doc:"The id of the page in the answers of slots."`
 		Limit    int    `query:"limit" minimum:"1" maximum:"50" default:"25"`
 		NextPage string `query:"next_page"`
 	}

@@ -14,7 +14,7 @@ import (
 
 // Body asks for a template.
 type Body struct {
-	Name              string          `json:"name" minLength:"1" maxLength:"50" doc:"Unique, case aside, among the templates that are not archived."`
+	Name              string          `json:"name" minLength:"1" maxLength:"50" doc:"Unique among the templates that are not archived, compared without case."`
 	Description       string          `json:"description" minLength:"1" maxLength:"100"`
 	JSONSchema        resource.Object `json:"jsonSchema" doc:"Draft-07 or 2020-12, at most 64 KiB, 16 schemas deep, 500 in all; references only to itself."`
 	AdFormat          string          `json:"adFormat,omitempty" enum:"banner,sponsored_brand" default:"banner"`

@@ -40,11 +40,11 @@ func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getJsonTemplate", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get a JSON template, an archived one too."}, get)
 	resource.Add(api, resource.Op{
 		ID: "updateJsonTemplate", Method: http.MethodPatch, Path: one, Tag: tag,
-		Doc: "Change a JSON template; content that is filled in is not checked again.",
+		Doc: "Change a JSON template; existing content is not checked again.",
 	}, patch)
 	resource.Add(api, resource.Op{
 		ID: "archiveJsonTemplate", Method: http.MethodPost, Path: one + "/archive", Tag: tag,
-		Doc: "Archive a JSON template for good: it takes no new content, and its name is free again.",
+		Doc: "Archive a JSON template permanently: it accepts no new content, and its name is free again.",
 	}, archive)
 }
 
