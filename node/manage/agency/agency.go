@@ -1,4 +1,4 @@
-// Package agency serves campaigns as agencies see them: those of all vendors in one list, with what they may spend.
+// Package agency serves the campaign operations of agencies: the campaigns of all vendors in one list, with their budgets.
 package agency
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const tag = "Agency"
 
-// Areas are the names under which the operations are always served; clients use the second one.
+// Areas are the path segments under which the operations are always served. Known clients use the second one.
 var Areas = []string{"agency", "toppie"}
 
 // Store is what agencies need of a marketplace's store.
@@ -36,13 +36,13 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Base is the path of the campaigns under a name.
+// Base is the path of the campaigns of an area.
 func Base(area string) string { return "/public/v1/" + area + "/campaigns" }
 
-// Name is what the operations of a name have in their ids.
+// Name is the part of the operation ids that names the area.
 func Name(area string) string { return strings.ToUpper(area[:1]) + area[1:] + "Campaign" }
 
-// Register mounts the operations under every name.
+// Register mounts the operations for every area.
 func Register(api huma.API, areas []string) {
 	for _, area := range areas {
 		base, name := Base(area), Name(area)
@@ -59,7 +59,7 @@ func Register(api huma.API, areas []string) {
 	}
 }
 
-// Campaign is a campaign as it is answered.
+// Campaign is a campaign in answers.
 type Campaign struct {
 	ID           string            `json:"id" format:"uuid"`
 	AccountID    string            `json:"accountId" format:"uuid" doc:"The account of the vendor."`
@@ -83,7 +83,7 @@ type List struct {
 	resource.Page
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	Name         string         `json:"name,omitempty" minLength:"1" maxLength:"75"`
 	Budget       *int64         `json:"budget,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
@@ -140,7 +140,7 @@ func list(area string) func(context.Context, *listInput) (*listOutput, error) {
 	}
 }
 
-// present returns a campaign that is not deleted.
+// find returns a campaign that is not deleted. A deleted one is answered with 404.
 func present(ctx context.Context, in *OneCampaign) (store.CampaignState, error) {
 	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
 	if err != nil {

@@ -30,7 +30,7 @@ type createInput struct {
 	Body     Body
 }
 
-// fineROAS is a target that is no whole number of thousandths, which is how it is kept.
+// roasViolation refuses a target that is not a whole number of thousandths, the unit in which it is stored.
 var fineROAS = resource.At("value_error", "must have at most three decimals", "body", "targetRoas")
 
 func create(ctx context.Context, in *createInput) (*output, error) {

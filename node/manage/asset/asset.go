@@ -44,14 +44,14 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Service is the resource with what it needs beside the store.
+// Service serves the asset operations. The function members give it what it needs of the listener.
 type Service struct {
 	Blobs     blob.Store
-	PublicURL string // Where this listener is reached; uploads go there.
-	AssetURL  string // Where files are served to the public.
+	PublicURL string // The URL of this listener, which uploads are sent to.
+	AssetURL  string // The URL below which files are served to the public.
 	Now       func() time.Time
-	Tenant    func(marketplace uint16) Store // For files, which come without a key; it reads what this node has.
-	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	Tenant    func(marketplace uint16) Store // For requests for files, which have no key. It reads this node's state.
+	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
 	Fresh  func(ctx context.Context, marketplace uint16) (Store, error)
 	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
 
@@ -139,7 +139,7 @@ func (s *Service) patch(ctx context.Context, in *patchInput) (*output, error) {
 	return s.answer(ctx, x, err)
 }
 
-// remove deletes the record first: a file without a record is swept away, a record without a file would be a broken ad.
+// remove deletes the record before the file: the sweep removes a file without a record, but a record without a file would be a broken ad.
 func (s *Service) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	x, err := st.Asset(ctx, id)
@@ -151,7 +151,7 @@ func (s *Service) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
 		return nil, resource.Of(err)
 	}
 	if x.Address != "" {
-		_ = s.Blobs.Remove(ctx, x.Object()) // The sweep takes what stays.
+		_ = s.Blobs.Remove(ctx, x.Object()) // If this fails, the sweep removes the file.
 	}
 	return nil, nil
 }
@@ -176,7 +176,7 @@ func (s *Service) answer(ctx context.Context, x store.Asset, err error) (*output
 	return &output{s.assetOf(ctx, &x)}, nil
 }
 
-// answerWithForm adds the upload form to an asset that waits for its file.
+// answerWithForm adds the upload form to the answer, if the asset waits for its file.
 func (s *Service) answerWithForm(ctx context.Context, x *store.Asset) *output {
 	out := &output{s.assetOf(ctx, x)}
 	if x.Nonce != "" {

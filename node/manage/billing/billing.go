@@ -1,4 +1,4 @@
-// Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, transfers between all of
+// Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, and transfers between any of
 // them.
 package billing
 
@@ -62,7 +62,7 @@ type VendorInput struct {
 	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
 }
 
-// BalanceBody moves money; what is finer than a minor unit is cut off.
+// BalanceBody is an amount to deposit or withdraw. Fractions of a minor unit are cut off.
 type BalanceBody struct {
 	Balance     resource.Decimal `json:"balance" exclusiveMinimum:"0" maximum:"1000000000000" doc:"Major units."`
 	Description string           `json:"description,omitempty" maxLength:"255"`
@@ -74,7 +74,7 @@ type Balance struct {
 	CurrencyCode string         `json:"currencyCode"`
 }
 
-// Result says that money was moved.
+// Result confirms that money was moved.
 type Result struct {
 	Result bool `json:"result"`
 }
@@ -88,7 +88,7 @@ type (
 	resultOutput struct{ Body Result }
 )
 
-// known refuses vendors that the catalog does not have.
+// requireVendor returns an error for a vendor that is not in the catalog.
 func known(ctx context.Context, vendorID string) error {
 	_, err := storeOf(ctx).Vendor(ctx, vendorID)
 	return resource.OfVendor(err)
@@ -101,7 +101,7 @@ func balance(ctx context.Context, in *VendorInput) (*balanceOutput, error) {
 	}
 	var sum money.Micros
 	for i := range all {
-		sum += all[i].Balance // A handful of amounts of the engine cannot overflow an int64 twice over.
+		sum += all[i].Balance // It cannot overflow: a vendor has few wallets, and a balance is far below the bound of an int64.
 	}
 	return &balanceOutput{Balance{resource.Major(sum), storeOf(ctx).Settings().CurrencyCode}}, nil
 }
@@ -114,7 +114,7 @@ func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	return all, resource.OfVendor(err)
 }
 
-// whole is a balance in minor units, rounded down: a wallet never shows money that it does not have.
+// wholeMinorUnits is a balance in minor units, rounded down, so that a wallet never shows money that it does not have.
 func whole(m money.Micros, exponent uint8) int64 {
 	per := money.PerMinor(exponent)
 	n := m / per
@@ -132,7 +132,7 @@ func burn(ctx context.Context, in *balanceInput) (*resultOutput, error) {
 	return move(ctx, in, -1)
 }
 
-// move pays into or out of the default wallet.
+// move deposits into (sign 1) or withdraws from (sign -1) the default wallet.
 func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutput, error) {
 	amount, err := in.Body.Balance.Micros()
 	if err != nil {

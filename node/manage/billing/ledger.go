@@ -34,7 +34,7 @@ func registerLedger(api huma.API) {
 	registerTransfers(api)
 }
 
-// AccountBody names a new account.
+// AccountBody is a new account.
 type AccountBody struct {
 	AccountID    string `json:"accountId" minLength:"1" maxLength:"64"`
 	CurrencyCode string `json:"currencyCode" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
@@ -53,7 +53,7 @@ type Account struct {
 	CreatedAt    resource.Time `json:"createdAt"`
 }
 
-// Entry is a line of the ledger.
+// Entry is a journal line of an account.
 type Entry struct {
 	Line        int64         `json:"line" doc:"Number of the line in the journal of the account's group; later lines have larger ones."`
 	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned" doc:"adjustment: a deposit or correction; transfer_returned: money that came back because the other account could not hold it."`
@@ -100,7 +100,7 @@ func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
 	return &accountOutput{a}
 }
 
-// currencyOf is an account's currency: a wallet has the marketplace's.
+// currencyOf is the currency of an account. A wallet has the currency of the marketplace.
 func currencyOf(ctx context.Context, w *ledger.Wallet) string {
 	if w.Currency != "" {
 		return w.Currency

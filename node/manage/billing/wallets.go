@@ -24,12 +24,12 @@ func registerWallets(api huma.API) {
 	add(api, "adjustWallet", http.MethodPost, "/wallets/{wallet_id}/adjust", "Correct a wallet by an amount.", adjust)
 }
 
-// WalletBody names a new wallet.
+// WalletBody is a new wallet.
 type WalletBody struct {
 	Name string `json:"name" minLength:"1" maxLength:"64"`
 }
 
-// AdjustBody corrects a wallet.
+// AdjustBody is a correction of a wallet.
 type AdjustBody struct {
 	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0. A negative amount is taken out."`
 	Description string `json:"description" minLength:"1" maxLength:"255"`
@@ -106,7 +106,7 @@ func create(ctx context.Context, in *createInput) (*walletOutput, error) {
 	return &walletOutput{walletOf(&w, &m)}, nil
 }
 
-// find returns the wallet that a request names.
+// find returns the wallet that a request names, or a 404.
 func (in *OneWallet) find(ctx context.Context) (ledger.Wallet, error) {
 	all, err := walletsOf(ctx, in.VendorID)
 	if err != nil {

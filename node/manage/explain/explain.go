@@ -1,4 +1,4 @@
-// Package explain serves why auctions end as they do: any auction body, held without effect, and a sample of the live ones.
+// Package explain serves explanations of auctions: of any auction body, which runs without effect, and of a sample of the live auctions.
 package explain
 
 import (
@@ -24,13 +24,13 @@ const (
 	tag  = "Explain"
 )
 
-// Core holds auctions and explains them.
+// Core runs auctions and explains them.
 type Core interface {
 	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
 }
 
-// Store names bids.
+// Store looks up the ids of bids.
 type Store interface {
 	BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error)
 }
@@ -54,7 +54,7 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	}, s.recent)
 }
 
-// Recent is what is kept of the live auctions.
+// Recent are explanations of live auctions.
 type Recent struct {
 	Every  uint64                `json:"every" doc:"One in this many requests is kept, on average; 0: none (explain.sample)."`
 	Recent []serving.Explanation `json:"recent"`
@@ -91,7 +91,7 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 		all = []serving.Explanation{}
 	}
 	for i := range all {
-		// What is kept belongs to the core: names are added to a copy.
+		// OWNERSHIP: the core owns the explanations, so ids are added to a copy.
 		all[i].Auctions = slices.Clone(all[i].Auctions)
 		for k := range all[i].Auctions {
 			a := &all[i].Auctions[k]
@@ -104,8 +104,8 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 	return &recentOutput{Recent{every, all}}, nil
 }
 
-// name gives every own candidate the id of its bid, so that it can be changed. A campaign that nobody finds any more leaves its bids
-// without.
+// addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
+// a campaign that does not exist any more get none.
 func name(ctx context.Context, auctions []serving.ExplainedAuction) error {
 	st := resource.Tenant[Store](ctx)
 	byCampaign := map[string][]*serving.Candidate{}

@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// Confidence of the intervals, in percent.
+	// confidence of the intervals, in percent.
 	confidence = 90
-	// spanMin is the least time from which a day is extrapolated.
+	// spanMin is the shortest recording from which a day is extrapolated.
 	spanMin = time.Minute
-	// ownMin is how many impressions a campaign must have had before its own rates stand for it.
+	// ownMin is how many impressions a campaign needs before its own rates are used.
 	ownMin = 1_000
-	// rateDays is how far back rates are looked up.
+	// rateDays is how many days of counters rates are taken from.
 	rateDays = 30
 	// bidsPage is how many bids are read at a time. BOUND: a campaign has at most 5,000.
 	bidsPage = 1_000
 )
 
-// Core replays.
+// Core replays recorded auctions.
 type Core interface {
 	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code, error)
 }
@@ -112,7 +112,7 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 	return &output{e.forecast()}, nil
 }
 
-// ratesOf reads how often impressions became clicks, and clicks purchases.
+// ratesOf reads the counts of impressions, clicks and purchases.
 func ratesOf(ctx context.Context, st Store, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
 	today := now.In(store.Zone(m.TimeZone))
 	days := store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}

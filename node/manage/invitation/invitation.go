@@ -1,4 +1,4 @@
-// Package invitation serves invitations: links by which people come to work for the marketplace's vendors.
+// Package invitation serves invitations: links by which people become users of the marketplace's vendors.
 package invitation
 
 import (
@@ -55,12 +55,12 @@ type Invite struct {
 	TargetUserRole string `json:"targetUserRole,omitempty" enum:"vendor_admin,vendor_analyst" doc:"Default vendor_admin; vendor_analyst only reads."`
 }
 
-// Body asks for invitations, all or none.
+// Body is a list of new invitations, all or none.
 type Body struct {
 	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Of invites with the same vendor and address the first counts."`
 }
 
-// Invitation is an invitation as it is answered.
+// Invitation is an invitation in answers.
 type Invitation struct {
 	InvitationID   string        `json:"invitationId" format:"uuid"`
 	VendorID       string        `json:"vendorId"`
@@ -74,7 +74,7 @@ type Invitation struct {
 	Mail           *Mail         `json:"mail,omitempty" doc:"The email of the invitation; absent if no mail server is configured."`
 }
 
-// Mail is how far the letter of an invitation got.
+// Mail is the state of an invitation's email.
 type Mail struct {
 	Status   string `json:"status" enum:"queued,sent,failed"`
 	Attempts int    `json:"attempts" doc:"At most 6, over about an hour."`
@@ -94,7 +94,7 @@ func mailOf(m *store.MailState) *Mail {
 	}
 }
 
-// Invitations is the answer to a request.
+// Invitations are the invitations of a request.
 type Invitations struct {
 	Invites []Invitation `json:"invites"`
 }
@@ -142,7 +142,7 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	return &createOutput{Invitations{s.answers(all)}}, nil
 }
 
-// known refuses vendors that are not in the catalog, each at its position.
+// requireVendors returns a violation for each vendor that is not in the catalog.
 func known(ctx context.Context, invites []Invite) error {
 	named := make([]string, len(invites))
 	for i := range invites {

@@ -1,3 +1,7 @@
+// Package modal serves the dialog in which vendors promote products on the marketplace's own pages. These pages run in browsers, so
+// they have no key but a token, which the marketplace's server requests for one vendor and which is valid for an hour.
+//
+// The requests and answers are those of the published client @topsort/building-blocks. DESIGN.md describes what it expects.
 package modal
 
 import (
@@ -16,13 +20,13 @@ type Budget struct {
 	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly" doc:"Default daily."`
 }
 
-// BudgetPatch changes a budget; an absent member stays.
+// BudgetPatch changes the members of a budget that it contains.
 type BudgetPatch struct {
 	Amount *int64 `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
 	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly"`
 }
 
-// PromotionType is how the dialog names the ad format.
+// PromotionType is the ad format in requests of the dialog.
 type PromotionType struct {
 	AdFormat string `json:"adFormat,omitempty" enum:"listing" doc:"The dialog promotes products."`
 }
@@ -33,7 +37,7 @@ type Target struct {
 	ID   string `json:"id" minLength:"1" maxLength:"255"`
 }
 
-// Trigger narrows a bid to auctions that name its product.
+// Trigger limits a bid to auctions that name its product.
 type Trigger struct {
 	Type  string       `json:"type" enum:"product" doc:"Absent: product and category auctions."`
 	Value TriggerValue `json:"value"`
@@ -51,7 +55,7 @@ type Bid struct {
 	Trigger *Trigger `json:"trigger,omitempty"`
 }
 
-// CampaignBody is a campaign as the dialog sends it. A vendor's page says nothing of its status.
+// CampaignBody is a campaign as the dialog sends it. A vendor's page cannot set the status.
 type CampaignBody struct {
 	Name          string         `json:"name" minLength:"1" maxLength:"255"`
 	Budget        Budget         `json:"budget"`
@@ -64,7 +68,7 @@ type CampaignBody struct {
 	Bids          []Bid          `json:"bids" minItems:"1" maxItems:"500"`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	Name      string         `json:"name,omitempty" minLength:"1" maxLength:"255"`
 	Budget    *BudgetPatch   `json:"budget,omitempty"`
@@ -73,7 +77,7 @@ type PatchBody struct {
 	IsActive  *bool          `json:"isActive,omitempty"`
 }
 
-// Campaign is a campaign as the dialog reads it: members that it takes for texts are never null.
+// Campaign is a campaign in answers. Members that the dialog reads as texts are never null.
 type Campaign struct {
 	CampaignID      string        `json:"campaignId" format:"uuid"`
 	Name            string        `json:"name"`
@@ -85,7 +89,7 @@ type Campaign struct {
 	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending: the marketplace has not reviewed the campaign yet."`
 }
 
-// read is the body in the engine's terms; bids without an amount have none yet.
+// read converts the body to the engine's form. Bids without an amount have the amount 0 until price sets it.
 func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Campaign, bids []market.Bid, found []resource.Violation) {
 	c = market.Campaign{
 		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: minor(b.Budget.Amount, m.CurrencyExponent),
@@ -119,7 +123,7 @@ func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Ca
 		if x.Trigger.Value.ProductID != x.Target.ID {
 			found = append(found, resource.At("value_error", "must be the target's id", "body", "bids", i, "trigger", "value", "productId"))
 		}
-		bids[i].Triggers = bids[i].Triggers[:1] // The one that names the product.
+		bids[i].Triggers = bids[i].Triggers[:1] // The trigger that names the product.
 	}
 	return c, bids, found
 }
@@ -151,7 +155,7 @@ func periodOf(word string) market.Period {
 	return market.Period(max(0, slices.Index(periods, word))) //nolint:gosec // three words.
 }
 
-const amountMax = 20_000_000_000 // BOUND: of every amount of the interface, minor units.
+const amountMax = 20_000_000_000 // BOUND: the largest amount of the interface, in minor units.
 
-// noEnd is how the dialog is told that a campaign has no end, since it takes the date for a text.
+// noEnd is the endDate in answers for a campaign without an end, because the dialog requires a date.
 var noEnd = resource.Time(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMilli())

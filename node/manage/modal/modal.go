@@ -27,7 +27,7 @@ const (
 	Base    = "/public/v1/modal-service/"
 	vendors = Base + "vendors/"
 
-	// oneVendor begins the paths that name the vendor of the token.
+	// oneVendor is the prefix of the paths that name the vendor of the token.
 	oneVendor = vendors + "{vendor_id}/"
 
 	tag = "Vendor dialog"
@@ -110,13 +110,13 @@ func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput
 	return &authorizeOutput{Authorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
 }
 
-// vendorOf is the vendor of the token, as it is in the catalog: a vendor that was deleted has no dialog.
+// vendorOf returns the vendor of the token from the catalog. A deleted vendor is refused.
 func vendorOf(ctx context.Context) (market.Vendor, error) {
 	v, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
 	return v, resource.OfVendor(err)
 }
 
-// Details are what the dialog shows amounts with.
+// Details are the currency and language of the dialog.
 type Details struct {
 	CurrencyCode       string `json:"currencyCode" doc:"ISO 4217."`
 	CurrencyExponent   int    `json:"currencyExponent" minimum:"0" maximum:"4" doc:"Digits of a minor unit."`
@@ -139,7 +139,7 @@ type Clicks struct {
 	LowerBound int64 `json:"lowerBound" doc:"Minor units, at least 1."`
 }
 
-// Budgets is what the dialog begins with.
+// Budgets are the suggestions of the dialog.
 type Budgets struct {
 	CPC           Clicks `json:"cpc" doc:"The range of most bids on products in this marketplace."`
 	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at upperBound."`

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// CampaignBody makes a campaign known.
+// CampaignBody registers a campaign.
 type CampaignBody struct {
 	VendorID   string `json:"vendorId" minLength:"1" maxLength:"255"`
 	DSP        string `json:"dsp" enum:"google_ads,meta,tiktok_ads,snapchat_ads"`
@@ -20,7 +20,7 @@ type CampaignBody struct {
 	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's id of the campaign, unique within the network."`
 }
 
-// Campaign is a campaign as it is answered.
+// Campaign is a campaign in answers.
 type Campaign struct {
 	CampaignID string        `json:"campaignId" format:"uuid"`
 	VendorID   string        `json:"vendorId"`
@@ -32,7 +32,7 @@ type Campaign struct {
 	UpdatedAt  resource.Time `json:"updatedAt"`
 }
 
-// Row is a product's day.
+// Row is the report of one product on one day.
 type Row struct {
 	Date             string `json:"date" format:"date"`
 	ProductID        string `json:"productId" minLength:"1" maxLength:"255"`
@@ -98,7 +98,7 @@ type (
 	productsOutput struct{ Body Products }
 )
 
-// reported is the network whose reports know products.
+// reported is the only network whose reports are by product.
 const reported = "google_ads"
 
 func (s *Service) createCampaign(ctx context.Context, in *campaignInput) (*campaignOutput, error) {

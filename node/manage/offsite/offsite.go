@@ -47,17 +47,17 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Service is the resource with what it needs beside the store.
+// Service serves the offsite operations. The function members give it what it needs of the listener.
 type Service struct {
 	Blobs     blob.Store
 	PublicURL string
 	Now       func() time.Time
 	Tenant    func(marketplace uint16) Store
-	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
 	Fresh    func(ctx context.Context, marketplace uint16) (Store, error)
 	Refuse   func(w http.ResponseWriter, code apierr.Code, message string)
-	Networks []string // The connected ones.
-	// Tell takes a connector's report.
+	Networks []string // The networks that have a connector.
+	// ReportJob applies a connector's report.
 	Tell func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
 
 	slots *upload.Slots

@@ -1,4 +1,4 @@
-// Package placement serves placements: the places on a storefront that show sponsored brands, and what their content must
+// Package placement serves placements, which describe where sponsored brands appear on a storefront and what their content must
 // have.
 package placement
 
@@ -62,8 +62,8 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	return &output{placementOf(&x, &template, storeOf(ctx).Settings().ID.String())}, nil
 }
 
-// usable returns a template that takes new content. One that is archived at this very moment may pass: that is as good as
-// having been archived a moment later.
+// usableTemplate returns a template that accepts new content. A template that is archived at this very moment may pass, as if it had
+// been archived a moment later.
 func usable(ctx context.Context, id ids.UUID) (store.Template, error) {
 	x, err := storeOf(ctx).Template(ctx, id)
 	if err != nil {
@@ -103,7 +103,7 @@ func get(ctx context.Context, in *oneInput) (*output, error) {
 	return answer(ctx, &x)
 }
 
-// patch checks the placement, then the template it shall have, then what both make together.
+// patch checks that the placement exists, then its new template, and then the combination of both.
 func patch(ctx context.Context, in *patchInput) (*output, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Placement(ctx, id); err != nil {

@@ -1,4 +1,4 @@
-// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, days, and lines for
+// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, daily numbers, and lines of
 // interactions.
 package report
 
@@ -55,7 +55,7 @@ func add[I, O any](api huma.API, id, path, doc string, serve func(context.Contex
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
-// Spend is how often something happened and what it cost.
+// Spend counts events of one kind and what they cost.
 type Spend struct {
 	Total          int64  `json:"total"`
 	Charged        int64  `json:"charged"`
@@ -63,7 +63,7 @@ type Spend struct {
 	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
 }
 
-// Purchases is what was bought.
+// Purchases counts purchases.
 type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
 	Count          int64            `json:"count"`
@@ -71,7 +71,7 @@ type Purchases struct {
 	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless purchase_count_by_product is true. Also null if it is unknown: for purchases that were reported with a campaign, products are not counted by campaign."`
 }
 
-// count fills countByProduct from rows of products, if they have all the purchases: a part would pass for the whole.
+// count fills countByProduct from rows of products, if they contain all purchases. Otherwise a part could be taken for the whole.
 func (p *Purchases) count(rows []store.ReportRow) {
 	byProduct, left := map[string]int64{}, p.Count
 	for i := range rows {
@@ -85,7 +85,7 @@ func (p *Purchases) count(rows []store.ReportRow) {
 	}
 }
 
-// Auctions is how a campaign did in auctions.
+// Auctions counts the auctions that a campaign won and lost.
 type Auctions struct {
 	Won           int64   `json:"won"`
 	Lost          int64   `json:"lost"`
@@ -133,20 +133,20 @@ type Products struct {
 	CompleteThrough resource.Time `json:"completeThrough"`
 }
 
-// DaysInput names the days.
+// DaysInput selects the days.
 type DaysInput struct {
 	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
 	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct."`
 }
 
-// DatesInput names the campaign and the days.
+// DatesInput selects the campaign and the days.
 type DatesInput struct {
 	CampaignID string `path:"campaign_id" format:"uuid"`
 	DaysInput
 }
 
-// Paging asks for a page.
+// Paging selects a page.
 type Paging struct {
 	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
 	NextPage string `query:"next_page"`
@@ -166,7 +166,7 @@ type (
 
 func (in *DaysInput) dates() (store.Dates, error) { return resource.Days(in.StartDate, in.EndDate) }
 
-// open checks the days, then the campaign. The watermark is read before the numbers, so it never promises too much.
+// open checks the days, then the campaign. It reads completeThrough before the numbers, so that it never promises too much.
 func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUID, through resource.Time, err error) {
 	if d, err = in.dates(); err != nil {
 		return d, campaign, 0, err
@@ -257,7 +257,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	return &productsOutput{Products{all, end, through}}, nil
 }
 
-// cut cuts a page out of the rows.
+// cut returns a page of the rows.
 func cut[T any](c resource.Cursors, p Paging, id func(T) string, rows []T) ([]T, resource.Page, error) {
 	page, end, err := resource.ListOrPeek(c, p.NextPage, p.Limit, id, resource.Sorted(rows, id))
 	return page, end, resource.Of(err)

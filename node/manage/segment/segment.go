@@ -1,7 +1,7 @@
-// Package segment serves user segments: their definitions, and the upload of who is in them.
+// Package segment serves user segments: their definitions, and the upload of their users.
 //
-// A definition is a record; the users lie in the engine as sorted keyed hashes, so that no id of a user is stored. Dynamic
-// segments are kept and answered as they are defined, but this build evaluates no behaviours: nobody is in them.
+// A definition is a record. The users are stored in the engine as sorted keyed hashes, so no id of a user is stored. Dynamic segments
+// are stored and answered as they are defined, but this build does not evaluate behaviors, so they have no users.
 package segment
 
 import (
@@ -36,7 +36,7 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Register mounts the operations, but for the upload, which is no JSON.
+// Register mounts the operations except for the upload, which is not JSON.
 func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "putSegments", Method: http.MethodPut, Path: base, Tag: tag, Doc: "Create or replace segments by id, all or none; their users stay."}, put)
 	resource.Add(api, resource.Op{ID: "listSegments", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List segments, newest first."}, list)
@@ -46,7 +46,7 @@ func Register(api huma.API) {
 	}, remove)
 }
 
-// Body asks for segments.
+// Body is a list of segments.
 type Body struct {
 	Segments []Definition `json:"segments" minItems:"1" maxItems:"100"`
 }
@@ -70,7 +70,7 @@ type Dynamic struct {
 	Behaviors []Behavior `json:"behaviors" minItems:"1" maxItems:"5"`
 }
 
-// Behavior is one thing that users did, or not, in a span of time.
+// Behavior is a condition on what users did in a span of time.
 type Behavior struct {
 	Logic      string      `json:"logic" enum:"and,or" doc:"How it is combined with the one before."`
 	ActionType string      `json:"action_type" enum:"impressions,clicks,purchases"`
@@ -84,19 +84,19 @@ type Window struct {
 	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days."`
 }
 
-// Frequency is how often.
+// Frequency is a condition on how often they did it.
 type Frequency struct {
 	Value    int    `json:"value" minimum:"0" maximum:"1000000"`
 	Operator string `json:"operator" enum:"gt,gte,lt,lte,eq"`
 }
 
-// Parameter is with what.
+// Parameter limits a behavior to some vendors, products or categories.
 type Parameter struct {
 	EntityType string   `json:"entity_type" enum:"vendor,product,category"`
 	EntityList []string `json:"entity_list" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
 }
 
-// Segment is a segment as it is answered.
+// Segment is a segment in answers.
 type Segment struct {
 	ID          string        `json:"id"`
 	Name        string        `json:"name"`
@@ -154,13 +154,13 @@ func put(ctx context.Context, in *putInput) (*putOutput, error) {
 	return &putOutput{Stored{answered, total}}, nil
 }
 
-// crossed checks the rules that concern more than one member.
+// validateCrossField checks the rules that concern more than one member.
 func (b *Body) crossed() (found []resource.Violation) {
 	seen := map[string]bool{}
 	for i := range b.Segments {
 		d := &b.Segments[i]
 		if seen[d.ID] {
-			found = append(found, resource.At("value_error", "comes twice in the request", "body", "segments", i, "id"))
+			found = append(found, resource.At("value_error", "is repeated in the request", "body", "segments", i, "id"))
 		}
 		seen[d.ID] = true
 		switch c := d.Config; {
@@ -186,7 +186,7 @@ func (d *Definition) segment() store.Segment {
 	return x
 }
 
-// answers shows segments with their sizes, and how many the marketplace has.
+// answers converts segments to answers with their sizes, and counts the segments of the marketplace.
 func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
 	st := storeOf(ctx)
 	total, err := st.CountSegments(ctx)

@@ -35,21 +35,21 @@ func Register(api huma.API) {
 	}, patch)
 }
 
-// ReservePatch changes reserve prices; an absent one stays.
+// ReservePatch changes the reserve prices that it contains.
 type ReservePatch struct {
 	CPC *int64 `json:"CPC,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units; a bid must be above it."`
 	CPM *int64 `json:"CPM,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per 1,000 impressions."`
 	CPA *int64 `json:"CPA,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per purchase."`
 }
 
-// DemandPatch changes the policy for external demand; an absent member stays.
+// DemandPatch changes the members of the policy for external demand that it contains.
 type DemandPatch struct {
 	Enabled  *bool    `json:"enabled,omitempty"`
 	Sources  []string `json:"sources,omitempty" maxItems:"100" pattern:"^[a-z0-9_-]{1,32}$" doc:"Replaces the list; an empty list allows any source."`
 	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of winners that are not external demand."`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	CurrencyCode         *string       `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
 	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
@@ -122,7 +122,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	return &output{answer(&m)}, nil
 }
 
-// alone checks what needs no other member and no state.
+// validate checks what depends on the body alone.
 func (b *PatchBody) alone() error {
 	if found := crossed(b.ReserveRules); len(found) > 0 {
 		return resource.Invalid(found...)
@@ -133,7 +133,7 @@ func (b *PatchBody) alone() error {
 	return nil
 }
 
-// apply changes the settings, or refuses what they do not allow.
+// apply changes the settings, or refuses a change that they do not allow.
 func (b *PatchBody) apply(m *market.Marketplace) error {
 	if b.CurrencyExponent != nil && *b.CurrencyExponent != int64(m.CurrencyExponent) {
 		return resource.Refuse(apierr.InvalidOperation, "currencyExponent is fixed: every stored amount was read with it")
@@ -184,7 +184,7 @@ func (b *ReservePatch) apply(m *market.Marketplace) {
 	}
 }
 
-// apply changes the policy. The list is made anew: the old one belongs to the settings that auctions see.
+// apply changes the policy. OWNERSHIP: it replaces the list and does not modify it, because auctions read the old one.
 func (b *DemandPatch) apply(d *market.ExternalDemand) error {
 	if b.Enabled != nil {
 		d.Disabled = !*b.Enabled

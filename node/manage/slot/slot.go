@@ -1,4 +1,4 @@
-// Package slot serves the places on a storefront that show banners, and what they show when nothing wins.
+// Package slot serves media slots, which are positions on a storefront that show banners, and what they show when no bid wins.
 package slot
 
 import (
@@ -138,7 +138,7 @@ func answers(st Store, all []store.Slot) []Slot {
 	return out
 }
 
-// pageID follows from the address, so that all slots of one page have the same.
+// pageID is the id of a page. It follows from the URL, so all slots of a page have the same.
 func pageID(m *market.Marketplace, p *store.SlotPage) ids.UUID {
 	return ids.Derive(sha256.Sum256([]byte("slot page\n"+m.ID.String()+"\n"+p.URL)), 0, 0)
 }

@@ -1,4 +1,4 @@
-// Package template serves JSON templates: the forms that the content of banners and sponsored brands is filled into.
+// Package template serves JSON templates, which the content of banners and sponsored brands fills in.
 package template
 
 import (
@@ -61,7 +61,7 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	return answer(ctx, &x), nil
 }
 
-// list pages over the templates. Limit 0 only says whether there is any.
+// list returns a page of the templates. A limit of 0 asks whether there are any.
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listJsonTemplates", in.Search, boolText(in.IncludeArchived))
@@ -98,7 +98,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	return answer(ctx, &x), nil
 }
 
-// archive may be repeated: an archived template stays as it is.
+// archive archives a template. It may be repeated; an archived template stays as it is.
 func archive(ctx context.Context, in *oneInput) (*output, error) {
 	x, err := storeOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
 	if err != nil {
