@@ -1,4 +1,8 @@
 // Package agency serves the campaign operations of agencies: the campaigns of all vendors in one list, with their budgets.
+//
+// They are served under `agency`, `toppie` and the areas of management.agency_areas. A new campaign bids on each product the upper bound
+// of most bids of the marketplace (store.BidRange), once: nothing changes bids automatically yet, so targetRoas is only stored and
+// returned.
 package agency
 
 import (

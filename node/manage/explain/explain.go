@@ -1,4 +1,10 @@
 // Package explain serves explanations of auctions: of any auction body, which runs without effect, and of a sample of the live auctions.
+//
+// The core explains bids by their numbers in their groups; this package adds their ids, with which a losing bid can be changed. A bid
+// that was deleted in between is still named.
+//
+// Limits: explainAuctions accepts bodies of /v2, so a mistake inside one is answered with the code of /v2 and 400; only a body that is
+// not an object is a 422. listRecentAuctions shows what the asked node answered, and loses it at a restart.
 package explain
 
 import (

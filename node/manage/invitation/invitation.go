@@ -1,4 +1,13 @@
 // Package invitation serves invitations: links by which people become users of the marketplace's vendors.
+//
+// If a mail server is configured (smtp.server), the command that writes an invitation also schedules its email. The leader sends it with
+// up to six attempts over about an hour. It counts an attempt before it makes it, so a leader that stops in between causes one repeat,
+// later and with the same Message-ID. The invitation shows the state of the email, the log has the failures, and the metric
+// gavel_mails_total counts both. Without a mail server the marketplace sends acceptUrl itself.
+//
+// Limits: the page of acceptUrl comes with the console. Until then nobody can accept by it, and an invitation becomes accepted only if
+// its user gets the vendor in another way. The 72 hours are fixed. A renewed invitation keeps its link; an expired one stays in the list
+// next to its successor.
 package invitation
 
 import (

@@ -1,5 +1,7 @@
 // Package marketplace serves the marketplaces of a cluster to its operator, who creates, names, suspends and reactivates them but
-// reads nothing of what is in them.
+// reads nothing of what is in them. Holders of a management key of the first marketplace are the operator.
+//
+// The keys of a new marketplace are answered once; if they are lost, createMarketplaceKeys makes new ones.
 package marketplace
 
 import (

@@ -1,7 +1,7 @@
 // Package segment serves user segments: their definitions, and the upload of their users.
 //
 // A definition is a record. The users are stored in the engine as sorted keyed hashes, so no id of a user is stored. Dynamic segments
-// are stored and answered as they are defined, but this build does not evaluate behaviors, so they have no users.
+// are stored and answered as they are defined, but this build does not evaluate behaviors, so they have no users. DESIGN.md has more.
 package segment
 
 import (

@@ -1,4 +1,6 @@
-// Package settings serves the settings of the caller's marketplace.
+// Package settings serves the settings of the caller's marketplace. store.Tenant.ChangeSettings says how a change reaches every group.
+//
+// Limit: a change of geoMode leaves the locations of bids as they are. Those that are not valid in the new mode match nothing.
 package settings
 
 import (

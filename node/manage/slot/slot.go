@@ -1,4 +1,6 @@
 // Package slot serves media slots, which are positions on a storefront that show banners, and what they show when no bid wins.
+//
+// Limits: the page of a slot has no operations; its id follows from its URL. URLs of fallbacks and pages are http or https.
 package slot
 
 import (

@@ -1,4 +1,7 @@
 // Package webhook serves webhooks, which are URLs that are notified of changes, and the log of their notifications.
+//
+// The log shows the kind of a failure (outbound.Reason) and no address: the cause, with the addresses that a name resolved to, is only in
+// the node's log.
 package webhook
 
 import (
