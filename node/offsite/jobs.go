@@ -149,7 +149,7 @@ func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reas
 	return nil
 }
 
-// remove deletes a file. If that fails, the daily sweep removes it.
+// remove deletes a file. If that fails, the sweep removes it.
 func (s *Service) remove(ctx context.Context, name string) { _ = s.Blobs.Remove(ctx, name) }
 
 // pendingNetworks are the networks that still have to receive a job.
