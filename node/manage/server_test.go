@@ -66,8 +66,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestDoorsAgree: /v2 gives the bytes of the core, whatever is sent.
-func TestDoorsAgree(t *testing.T) {
+// TestListenersAgree: /v2 gives the bytes of the core, whatever is sent.
+func TestListenersAgree(t *testing.T) {
 	w := managetest.New(t)
 	core := w.Core()
 	for _, c := range []struct{ method, target, key, body, encoding string }{

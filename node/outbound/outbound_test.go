@@ -91,7 +91,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestPost shows what is sent and what becomes of the answers.
+// TestPost checks what is sent and how answers are classified.
 func TestPost(t *testing.T) {
 	var status atomic.Int32
 	var got atomic.Value

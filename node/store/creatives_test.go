@@ -8,22 +8,22 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// told remembers what a market was told last.
-type told struct {
+// recordingSink records what it received last.
+type recordingSink struct {
 	asset     market.Asset
 	gone      string
 	slot      market.BannerSlot
 	placement market.Placement
 }
 
-func (x *told) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
-func (x *told) DeleteAsset(_ uint16, id string)              { x.gone = id }
-func (x *told) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
-func (x *told) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
+func (x *recordingSink) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
+func (x *recordingSink) DeleteAsset(_ uint16, id string)              { x.gone = id }
+func (x *recordingSink) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
+func (x *recordingSink) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
 
-// TestCreatives: what records say of slots, placements and assets reaches the market as auctions need it.
+// TestCreatives: records of slots, placements and assets reach the market in the form that auctions need.
 func TestCreatives(t *testing.T) {
-	var x told
+	var x recordingSink
 	tell := func(kind command.RecordKind, id string, value []byte) {
 		TellCreative(&x, "https://assets.example", kind, 1, id, value)
 	}

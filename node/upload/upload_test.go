@@ -104,8 +104,8 @@ func TestTheForm(t *testing.T) {
 	})
 }
 
-// TestSlots: no marketplace gets all uploads of a node, and an upload that has ended makes way for another.
-func TestSlots(t *testing.T) {
+// TestLimiter: no marketplace gets all uploads of a node, and an upload that has ended makes way for another.
+func TestLimiter(t *testing.T) {
 	s := upload.NewSlots(3, 2)
 	release, _ := s.Take(1)
 	if second, _ := s.Take(1); release == nil || second == nil {

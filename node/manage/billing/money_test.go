@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// world is a world with a vendor's wallet of 10,000 and a ledger account in another group.
+// world is an environment with a vendor's wallet of 10,000 and a ledger account in another group.
 func world(t *testing.T) (w *managetest.World, m store.Tenant, wallet, account ledger.Wallet) {
 	t.Helper()
 	w = managetest.New(t)
@@ -62,8 +62,8 @@ func encoded(x any) string {
 	return string(b)
 }
 
-// A node dies after it has taken the money of a transfer to another group. The leader carries it through, once, however
-// many leaders there are, and only after the one who was asked has had its time.
+// TestBegunTransferArrives: a node stops after it has taken the money of a transfer to another group. The leader completes it once, however
+// many leaders there are, and only after the node that received the request had its time.
 func TestBegunTransferArrives(t *testing.T) {
 	w, m, wallet, account := world(t)
 	for n := range byte(3) {
@@ -103,7 +103,7 @@ func TestBegunTransferArrives(t *testing.T) {
 	}
 }
 
-// What the other group cannot take comes back.
+// TestRefusedTransferComesBack: money that the other group cannot accept is returned.
 func TestRefusedTransferComesBack(t *testing.T) {
 	w, m, wallet, account := world(t)
 	nowhere := account
@@ -124,9 +124,9 @@ func TestRefusedTransferComesBack(t *testing.T) {
 	expect(t, "on their way", len(left), 0)
 }
 
-// A wallet that is emptied is told once for every time, also when the one who tells fails between the two groups, and again
-// after it had money.
-func TestEmptiedWalletIsToldOnce(t *testing.T) {
+// TestEmptiedWalletIsNotifiedOnce: each emptying of a wallet is notified once, also when the notifier fails between the two groups, and
+// again after the wallet had money.
+func TestEmptiedWalletIsNotifiedOnce(t *testing.T) {
 	w, m, wallet, _ := world(t)
 	hook := store.Webhook{Channel: store.ChannelWallet, URL: "https://receiver.example.com/"}
 	check(t, m.CreateWebhook(t.Context(), &hook))

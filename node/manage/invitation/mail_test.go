@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// TestLetters: an invitation gets one letter, tried again while the server cannot take it; a renewal within ten minutes gets
-// none, and what is accepted or refused for good is not tried again.
-func TestLetters(t *testing.T) {
+// TestInvitationEmails: an invitation gets one email, which is tried again while the server fails; a renewal within ten minutes gets
+// none, and an email that is sent or permanently refused is not tried again.
+func TestInvitationEmails(t *testing.T) {
 	w := managetest.New(t)
 	w.Store.Mails = true
 	do := func(method, path, body string) string {
@@ -57,7 +57,7 @@ func TestLetters(t *testing.T) {
 	}
 	failure = errors.New("451 later")
 	round(1)
-	round(0) // Its time has not come.
+	round(0) // The task is not due yet.
 	w.Pass(time.Minute)
 	failure = nil
 	round(1)

@@ -89,7 +89,7 @@ type Campaign struct {
 	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending: the marketplace has not reviewed the campaign yet."`
 }
 
-// read converts the body to the engine's form. Bids without an amount have the amount 0 until price sets it.
+// read converts the body to the engine's form. Bids without an amount have the amount 0 until fillAmounts sets it.
 func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Campaign, bids []market.Bid, found []resource.Violation) {
 	c = market.Campaign{
 		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: minor(b.Budget.Amount, m.CurrencyExponent),
