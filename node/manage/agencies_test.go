@@ -22,7 +22,7 @@ func TestAgencyAreas(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfAllEntryPoints: webhooks are told of campaigns by whichever door they were made, changed and deleted.
+// TestWebhooksOfAllEntryPoints: webhooks are notified of campaigns, whichever operations created, changed and deleted them.
 func TestWebhooksOfAllEntryPoints(t *testing.T) {
 	w := managetest.New(t)
 	do := func(method, path, key, body string, want int) string {

@@ -1,5 +1,19 @@
 // Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, and transfers between any of
 // them.
+//
+// Money moves once or not at all. The balance of an account is deposited + transferred - spent, and `gavel check` recomputes each of the
+// three. A campaign that names no wallet is paid by its vendor's default wallet until a PATCH changes that; what was charged stays
+// where it was charged. A transfer is answered when the money has arrived. Only if the group of the other account cannot be reached at
+// that moment is it answered as in_transit, and the leader completes it (jobs.MoneyRecovery). wallet:empty is sent once for each
+// emptying of a prepaid wallet, by charges, corrections and transfers alike: the state machine records the emptying with the change,
+// and the id of the notification follows from it.
+//
+// Limits: nothing closes an account or deletes a wallet. A marketplace has at most 10,000 ledger accounts in a group. Names of wallets
+// need not be unique. An account of another currency than the marketplace's stays empty, because money comes from wallets. The default
+// wallet of a vendor that never had money can be named in a transfer only after listWallets has shown its id. Changing the billing mode
+// to pre stops campaigns on empty wallets without a wallet:empty. Lists of transfers by account and of entries read everything newer
+// than their days. Charges are not listed as entries, because a journal of 20,000 of them a second would double. Adjustments from before
+// feature level 5 are not listed.
 package billing
 
 import (

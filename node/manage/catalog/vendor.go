@@ -1,6 +1,3 @@
-// Package catalog serves the marketplace's products, vendors and categories.
-//
-// Limits: a product has at most 256 metadata values that filters can name.
 package catalog
 
 import (

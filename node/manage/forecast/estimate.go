@@ -1,15 +1,3 @@
-// Package forecast serves the expected result of a campaign. It runs the auctions that were recorded last once more, with the campaign,
-// on the same engine. What a replay cannot know is left out of the result; see Forecast.
-//
-// The core records one live request in explain.sample, up to 10,000 requests or 32 MiB. For a forecast the market is frozen once, with
-// the campaign and without its stored self (market.Suppose), and the recorded auctions run on it with their own numbers and times. The
-// campaign's dates, isActive, review, restrictions and wallet are ignored. The wins are scaled by the sampling rate and to a day. Clicks
-// and spend follow from rates that were counted, of the campaign or of the marketplace. Without recorded auctions, or without impressions
-// for the rates, the numbers are null. Intervals have a confidence of 90 %.
-//
-// Limits: a forecast knows the traffic of the asked node, since its start or as far as the recording goes; the sum over all nodes is that
-// of the cluster. Each win counts as an impression unless view_percent says otherwise. A budget is spread evenly over its period. Search
-// terms of bids that were only forecast stay in memory until a restart.
 package forecast
 
 import (

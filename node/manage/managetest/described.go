@@ -1,6 +1,3 @@
-// Package managetest is the environment of tests of the management API: a management listener on real state, which is the engine's
-// state machines, one per group, over memory in place of Raft and disk. Tests send it requests as clients do, in scripts of requests
-// and expected answers.
 package managetest
 
 import (

@@ -1,5 +1,6 @@
-// Package managetest is a management listener on real state: the engine's machines, one per group, over memory in place of
-// raft and disk. Tests of the resources talk to it as clients do, in scripts of requests and expected answers.
+// Package managetest is the environment of tests of the management API: a management listener on real state, which is the engine's
+// state machines, one per group, over memory in place of Raft and disk. Tests send it requests as clients do, in scripts of requests
+// and expected answers.
 package managetest
 
 import (

@@ -1,7 +1,3 @@
-// Package modal serves the dialog in which vendors promote products on the marketplace's own pages. These pages run in browsers, so
-// they have no key but a token, which the marketplace's server requests for one vendor and which is valid for an hour.
-//
-// The requests and answers are those of the published client @topsort/building-blocks. DESIGN.md describes what it expects.
 package modal
 
 import (

@@ -1,5 +1,3 @@
-// Package offsite serves the operations for ads on other networks: audiences and their lists, advertisers, campaigns, their product
-// reports, and the jobs that report them to the networks. node/offsite does the jobs.
 package offsite
 
 import (

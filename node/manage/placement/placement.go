@@ -1,5 +1,7 @@
 // Package placement serves placements, which describe where sponsored brands appear on a storefront and what their content must
 // have.
+//
+// Limit: a template that is archived at the moment in which a placement is created with it may get that placement.
 package placement
 
 import (

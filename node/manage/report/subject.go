@@ -1,15 +1,3 @@
-// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, daily numbers, and lines of
-// interactions.
-//
-// Reports of products, vendors and the marketplace, and interactions, read the hours of all campaigns (of the vendor) in their span. Their
-// cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/background). A
-// marketplace's sums read no counters of products; purchase_count_by_product and interactions do.
-//
-// Limits: auctions are not counted by campaign, so "auctions" is null. For purchases that named a campaign, products are not counted by
-// campaign, so its countByProduct is null. Counters do not contain the seller: a vendor's report has the purchases of products that no
-// other vendor sells, and lines of interactions have a null vendorId for the others, so these numbers may be too low, but nothing is
-// counted twice. Purchases of products that are in no catalog, beyond 10,000 products of a day and group, are counted for the product
-// "other"; a product of the catalog with that id would share its counters.
 package report
 
 import (
