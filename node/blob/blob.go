@@ -68,7 +68,7 @@ func valid(name string) bool {
 
 // Sweep removes the files for which used returns false, and returns how many it removed. A file younger than age stays, because the
 // record that will name it may not be written yet.
-func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used func(name string) (bool, error)) (gone int, err error) {
+func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used func(name string) (bool, error)) (removed int, err error) {
 	err = s.Walk(ctx, func(name string, stored time.Time) error {
 		if now.Sub(stored) < age {
 			return nil
@@ -77,8 +77,8 @@ func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used 
 		if err != nil || keep {
 			return err
 		}
-		gone++
+		removed++
 		return s.Remove(ctx, name)
 	})
-	return gone, err
+	return removed, err
 }

@@ -117,11 +117,11 @@ func conform(t *testing.T, s blob.Store) {
 	keep := walk(t, s)[0]
 	used := func(name string) (bool, error) { return name == keep, nil }
 	later := time.Now().Add(2 * time.Hour)
-	if gone, err := blob.Sweep(ctx, s, time.Now(), time.Hour, used); gone != 0 || err != nil {
-		t.Errorf("the sweep takes files whose records may still come: %d, %v", gone, err)
+	if removed, err := blob.Sweep(ctx, s, time.Now(), time.Hour, used); removed != 0 || err != nil {
+		t.Errorf("the sweep takes files whose records may still come: %d, %v", removed, err)
 	}
-	if gone, err := blob.Sweep(ctx, s, later, time.Hour, used); gone != 1 || err != nil {
-		t.Errorf("the sweep took %d files, %v; want 1", gone, err)
+	if removed, err := blob.Sweep(ctx, s, later, time.Hour, used); removed != 1 || err != nil {
+		t.Errorf("the sweep took %d files, %v; want 1", removed, err)
 	}
 	if names := walk(t, s); !slices.Equal(names, []string{keep}) {
 		t.Errorf("after the sweep: %v", names)

@@ -29,12 +29,12 @@ func (n *network) set(name string, down bool) {
 	n.down[name] = down
 }
 
-type seat struct {
+type membership struct {
 	net  *network
 	name string
 }
 
-func (s seat) Voters() (int, bool, []string) {
+func (s membership) Voters() (int, bool, []string) {
 	var others []string
 	for name := range s.net.nodes {
 		if name != s.name {
@@ -45,7 +45,7 @@ func (s seat) Voters() (int, bool, []string) {
 	return len(s.net.nodes), true, others
 }
 
-func (s seat) Dial(_ context.Context, node string) (net.Conn, error) {
+func (s membership) Dial(_ context.Context, node string) (net.Conn, error) {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
 	s.net.asked[node]++
@@ -69,7 +69,7 @@ func newNetwork(t *testing.T, names ...string) *network {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = dir.Close() })
-		n.nodes[name] = NewShared(dir, seat{n, name}, slog.New(slog.DiscardHandler))
+		n.nodes[name] = NewShared(dir, membership{n, name}, slog.New(slog.DiscardHandler))
 	}
 	return n
 }

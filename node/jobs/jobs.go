@@ -46,8 +46,8 @@ type Runner struct {
 // Start starts a goroutine for each worker. They end with the context or with Close.
 func (r *Runner) Start(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
-	for _, lane := range r.Lanes {
-		r.running.Go(func() { r.run(ctx, lane) })
+	for _, worker := range r.Lanes {
+		r.running.Go(func() { r.run(ctx, worker) })
 	}
 }
 
@@ -57,7 +57,7 @@ func (r *Runner) Close() {
 	r.running.Wait()
 }
 
-func (r *Runner) run(ctx context.Context, lane Lane) {
+func (r *Runner) run(ctx context.Context, worker Lane) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
@@ -67,28 +67,28 @@ func (r *Runner) run(ctx context.Context, lane Lane) {
 		case <-ticker.C:
 		}
 		for more := true; more; {
-			more = r.Leader() && r.Round(ctx, lane) > 0 && ctx.Err() == nil
+			more = r.Leader() && r.Round(ctx, worker) > 0 && ctx.Err() == nil
 		}
 	}
 }
 
 // Round does the tasks of one worker that are due, and returns how many of them succeeded.
-func (r *Runner) Round(ctx context.Context, lane Lane) int {
+func (r *Runner) Round(ctx context.Context, worker Lane) int {
 	var done counter
-	free := make(chan struct{}, max(1, lane.AtOnce))
+	free := make(chan struct{}, max(1, worker.AtOnce))
 	var all sync.WaitGroup
 	for _, m := range r.Marketplaces() {
 		t := r.Store.Tenant(m)
-		due, err := t.Due(ctx, lane.Kind, dueMax)
+		due, err := t.Due(ctx, worker.Kind, dueMax)
 		if err != nil {
-			r.Log.Warn("task_list_failed", slog.String("kind", string(lane.Kind)), slog.Any("err", err))
+			r.Log.Warn("task_list_failed", slog.String("kind", string(worker.Kind)), slog.Any("err", err))
 			continue
 		}
 		for _, d := range due {
 			free <- struct{}{}
 			all.Go(func() {
 				defer func() { <-free }()
-				if ctx.Err() == nil && r.follow(ctx, lane, t, d) {
+				if ctx.Err() == nil && r.follow(ctx, worker, t, d) {
 					done.add()
 				}
 			})
@@ -99,13 +99,13 @@ func (r *Runner) Round(ctx context.Context, lane Lane) int {
 }
 
 // do reports whether a task succeeded. It removes a task that has nothing to do any more.
-func (r *Runner) follow(ctx context.Context, lane Lane, t store.Tenant, d store.Due) bool {
-	err := lane.Follow(ctx, t, d)
+func (r *Runner) follow(ctx context.Context, worker Lane, t store.Tenant, d store.Due) bool {
+	err := worker.Follow(ctx, t, d)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongState) {
 		err = t.DropDue(ctx, d)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
-		r.Log.Warn("task_failed", slog.String("kind", string(lane.Kind)), slog.String("id", d.ID.String()), slog.Any("err", err))
+		r.Log.Warn("task_failed", slog.String("kind", string(worker.Kind)), slog.String("id", d.ID.String()), slog.Any("err", err))
 	}
 	return err == nil
 }

@@ -64,8 +64,8 @@ func (m *Money) Round(ctx context.Context) {
 	for _, ordinal := range m.Marketplaces() {
 		t := m.Store.Tenant(ordinal)
 		transit := Transit{Marketplace: ordinal}
-		carry := func(ctx context.Context, t store.Tenant) error { return m.carry(ctx, t, &transit) }
-		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": carry, "emptied wallet": tell} {
+		complete := func(ctx context.Context, t store.Tenant) error { return m.carry(ctx, t, &transit) }
+		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": complete, "emptied wallet": tell} {
 			if err := do(ctx, t); err != nil && ctx.Err() == nil {
 				m.Log.Warn("transfer_recovery_failed", slog.String("what", what), slog.Any("err", err))
 			}

@@ -39,8 +39,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if !s.Mine() {
 			continue
 		}
-		if gone, err := s.Sweep(ctx); err != nil || gone > 0 {
-			s.Log.Info("files_swept", slog.Int("removed", gone), slog.Any("err", err))
+		if removed, err := s.Sweep(ctx); err != nil || removed > 0 {
+			s.Log.Info("files_swept", slog.Int("removed", removed), slog.Any("err", err))
 		}
 	}
 }

@@ -74,11 +74,11 @@ func TestPrune(t *testing.T) {
 		}
 		w.Pass(15 * 24 * time.Hour)
 	}
-	if gone, err := tenant.PruneAudit(t.Context(), 100_000); gone != 1500 || err != nil {
-		t.Errorf("by age: %d, %v", gone, err)
+	if removed, err := tenant.PruneAudit(t.Context(), 100_000); removed != 1500 || err != nil {
+		t.Errorf("by age: %d, %v", removed, err)
 	}
-	if gone, err := tenant.PruneAudit(t.Context(), 10); gone != 2990 || err != nil {
-		t.Errorf("by count: %d, %v", gone, err)
+	if removed, err := tenant.PruneAudit(t.Context(), 10); removed != 2990 || err != nil {
+		t.Errorf("by count: %d, %v", removed, err)
 	}
 	left := auditLog(t, w)
 	newest := w.Now().Add(-15*24*time.Hour).UnixMilli() + 1499

@@ -40,9 +40,9 @@ func TestPromotionsAtTheSameMomentMakeOneCampaign(t *testing.T) {
 	w.Keys["page"] = w.ModalToken("management", "v")
 	groups := w.Store.Groups
 	for round := range 3 {
-		meeting := &together{inner: groups}
-		meeting.wait.Add(calls)
-		w.Store.Groups = meeting
+		barrier := &together{inner: groups}
+		barrier.wait.Add(calls)
+		w.Store.Groups = barrier
 		var all sync.WaitGroup
 		statuses := make([]int, calls)
 		for i := range calls {

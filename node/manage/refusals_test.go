@@ -140,8 +140,8 @@ func TestRepeatedMembers(t *testing.T) {
 			continue
 		}
 		for name := range o.body().Properties {
-			for _, twin := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
-				body := fmt.Sprintf(`{"%s":null,"%s":null}`, name, twin)
+			for _, second := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
+				body := fmt.Sprintf(`{"%s":null,"%s":null}`, name, second)
 				if rec := call(w, o.method, o.target(), o.key("management"), body); rec.Code != 400 || errCode(t, rec) != "bad_request" {
 					t.Errorf("%s accepts %s: %d %.200s", o.id, body, rec.Code, rec.Body)
 				}

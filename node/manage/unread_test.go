@@ -77,9 +77,9 @@ func TestSmallRefusalsKeepTheConnection(t *testing.T) {
 // TestBudgetOfManagementBodies: a body that exceeds the budget after decompression is refused with 503, and its rest is not read.
 func TestBudgetOfManagementBodies(t *testing.T) {
 	w := managetest.NewWith(t, manage.Config{RateManagement: 1000})
-	hog := w.Bodies.Lease(managetest.Main)
-	defer hog.Release()
-	if !hog.Grow(35 << 20) { // It leaves 1 MiB to the marketplace.
+	lease := w.Bodies.Lease(managetest.Main)
+	defer lease.Release()
+	if !lease.Grow(35 << 20) { // It leaves 1 MiB to the marketplace.
 		t.Fatal("the budget is smaller than this test thinks")
 	}
 	used := func(from string) {

@@ -70,11 +70,11 @@ func apply(ctx context.Context, t store.Tenant, x *store.Job) error {
 	for network, status := range x.Reported {
 		switch {
 		case x.Type == store.JobAdvertiser:
-			shown := "active"
+			onboarding := "active"
 			if status != string(store.JobCompleted) {
-				shown = "failed"
+				onboarding = "failed"
 			}
-			if err := t.ChangeAdvertiser(ctx, x.VendorID, func(a *store.Advertiser) { a.Set(network, shown, x.UpdatedMillis) }); err != nil {
+			if err := t.ChangeAdvertiser(ctx, x.VendorID, func(a *store.Advertiser) { a.Set(network, onboarding, x.UpdatedMillis) }); err != nil {
 				return err
 			}
 		case !x.Audience.IsZero() && status == string(store.JobCompleted):

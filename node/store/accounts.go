@@ -224,9 +224,9 @@ func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfe
 }
 
 // transferAt is the transfer, with nothing but its time and id, that stands at a position.
-func placed(place string) ledger.Transfer {
-	left, _ := strconv.ParseInt(place[:newestLen], 16, 64) // The cursor is authenticated.
-	id, _ := ids.Parse(place[newestLen:])
+func placed(position string) ledger.Transfer {
+	left, _ := strconv.ParseInt(position[:newestLen], 16, 64) // The cursor is authenticated.
+	id, _ := ids.Parse(position[newestLen:])
 	return ledger.Transfer{Millis: math.MaxInt64 - left, ID: id}
 }
 
@@ -263,7 +263,7 @@ func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span
 }
 
 // withNames adds the names of the accounts. A transfer that arrived from another group is shown as completed.
-func (t Tenant) named(found []ledger.Transfer, place func(i int) string) ([]Transfer, error) {
+func (t Tenant) named(found []ledger.Transfer, position func(i int) string) ([]Transfer, error) {
 	all, names := make([]Transfer, len(found)), t.names()
 	for i := range found {
 		from, err := names.of(found[i].From)
@@ -274,7 +274,7 @@ func (t Tenant) named(found []ledger.Transfer, place func(i int) string) ([]Tran
 		if err != nil {
 			return nil, err
 		}
-		all[i] = Transfer{found[i], from, to, place(i)}
+		all[i] = Transfer{found[i], from, to, position(i)}
 		if all[i].State == ledger.Received {
 			all[i].State = ledger.Completed
 		}

@@ -12,7 +12,7 @@ import (
 
 // DeleteAsset deletes an asset that nothing shows, and returns it, so that the caller can remove its file. ErrWrongState when a
 // slot or a bid shows it.
-func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (gone Asset, err error) {
+func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (deleted Asset, err error) {
 	used, err := t.addressInUse(url)
 	if err == nil && !used {
 		used, err = t.bidInUse(ctx, id, url)
@@ -21,13 +21,13 @@ func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (gone 
 		return Asset{}, err
 	}
 	err = assets.removeIf(ctx, t, id, func(x *Asset) error {
-		gone = *x
+		deleted = *x
 		if used {
 			return ErrWrongState
 		}
 		return nil
 	})
-	return gone, err
+	return deleted, err
 }
 
 // addressInUse reports whether a slot's fallback shows a URL.

@@ -96,7 +96,7 @@ func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool)
 const pruneStep = 1_000
 
 // PruneAudit removes entries that are older than AuditRetention, and the oldest beyond most entries. It returns how many it removed.
-func (t Tenant) PruneAudit(ctx context.Context, most int) (gone int, err error) {
+func (t Tenant) PruneAudit(ctx context.Context, most int) (removed int, err error) {
 	last := ids.UUID{}
 	for i := range last {
 		last[i] = 0xff
@@ -119,11 +119,11 @@ func (t Tenant) PruneAudit(ctx context.Context, most int) (gone int, err error) 
 			return old
 		})
 		if err != nil || len(old) == 0 {
-			return gone, err
+			return removed, err
 		}
 		if err := t.putRecords(ctx, old); err != nil {
-			return gone, err
+			return removed, err
 		}
-		gone += len(old)
+		removed += len(old)
 	}
 }

@@ -59,11 +59,11 @@ const newestLen = 16
 func newestFirst(millis int64) string { return placeOf(millis, ids.UUID{})[:newestLen] }
 
 // millisOf is the time of a position; it reports false for a position without one.
-func millisOf(place string) (int64, bool) {
-	if len(place) < newestLen {
+func millisOf(position string) (int64, bool) {
+	if len(position) < newestLen {
 		return 0, false
 	}
-	inverted, err := strconv.ParseInt(place[:newestLen], 16, 64)
+	inverted, err := strconv.ParseInt(position[:newestLen], 16, 64)
 	return 1<<63 - 1 - inverted, err == nil
 }
 
@@ -137,35 +137,35 @@ func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interactio
 			return nil, err
 		}
 	}
-	places, err := l.first(ctx)
-	all := make([]Interaction, len(places))
-	for i, place := range places {
-		all[i] = *l.rows[place]
+	positions, err := l.first(ctx)
+	all := make([]Interaction, len(positions))
+	for i, position := range positions {
+		all[i] = *l.rows[position]
 	}
 	return all, err
 }
 
 // first returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
 // many at once, so that no sort takes longer than one slice of background work, whatever the number of rows.
-func (l *lines) first(ctx context.Context) (places []string, err error) {
+func (l *lines) first(ctx context.Context) (positions []string, err error) {
 	work, most := background.Of(ctx), l.query.Limit+1
 	cut := func() {
-		slices.Sort(places)
-		places = places[:min(len(places), most)]
+		slices.Sort(positions)
+		positions = positions[:min(len(positions), most)]
 	}
-	for place := range l.rows {
+	for position := range l.rows {
 		if err := work.Step(ctx); err != nil {
 			return nil, err
 		}
-		if place <= l.query.After {
+		if position <= l.query.After {
 			continue
 		}
-		if places = append(places, place); len(places) >= 2*most {
+		if positions = append(positions, position); len(positions) >= 2*most {
 			cut()
 		}
 	}
 	cut()
-	return places, nil
+	return positions, nil
 }
 
 // cellFrom is the number of the first cell that begins at an instant or later.
@@ -256,11 +256,11 @@ func (l *lines) add(line Interaction, cell uint32, c *rollup.Counters) {
 		at = l.day(at)
 	}
 	line.Millis = at.UnixMilli()
-	place := line.Place()
-	row := l.rows[place]
+	position := line.Place()
+	row := l.rows[position]
 	if row == nil {
 		row = &line
-		l.rows[place] = row
+		l.rows[position] = row
 	}
 	row.Add(&counters)
 }

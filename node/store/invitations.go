@@ -98,19 +98,19 @@ func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []comm
 	case known && status == InvitationPending:
 		it.Invite, it.UpdatedMillis = x, now
 		it.Accepted, it.ExpiresMillis = has, now+InvitationTTL.Milliseconds()
-		letter := t.queueMail(&it)
-		return it, append(letter, invitations.record(t, &it, at.version))
+		email := t.queueMail(&it)
+		return it, append(email, invitations.record(t, &it, at.version))
 	}
 	it = Invitation{
 		ID: id, Invite: x, Token: rand.Text(), Accepted: has,
 		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
 	}
-	letter := t.queueMail(&it)
+	email := t.queueMail(&it)
 	records := invitations.recordsOfNew(t, &it)
 	if known {
 		records[2].Expect = at.index // The name's index record leads to the new invitation from now on.
 	}
-	return it, append(records, letter...)
+	return it, append(records, email...)
 }
 
 // Invitations lists the invitations for which keep returns true, newest first.

@@ -241,6 +241,6 @@ func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error)
 
 // ForgetJob deletes a job that was kept long enough.
 func (t Tenant) ForgetJob(ctx context.Context, at JobAt) error {
-	gone := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return t.putRecords(ctx, []command.Record{gone, t.doneRecord(Due{at.DueMillis, DueJob, at.ID})})
+	deletion := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
+	return t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueJob, at.ID})})
 }

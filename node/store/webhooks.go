@@ -185,8 +185,8 @@ func (t Tenant) StepDelivery(ctx context.Context, at DeliveryAt, step func(*Deli
 
 // ForgetDelivery deletes a delivery from the log. ErrChanged when another worker was faster.
 func (t Tenant) ForgetDelivery(ctx context.Context, at DeliveryAt) error {
-	gone := command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return changed(t.putRecords(ctx, []command.Record{gone, t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID})}))
+	deletion := command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
+	return changed(t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID})}))
 }
 
 // changed returns ErrChanged when an error means that another worker has deleted the record.

@@ -50,8 +50,8 @@ func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
 // File serves the file of an asset: to everybody if the asset is approved, else only with the preview URL of a review.
 func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 	address := r.PathValue("address")
-	x, shown := s.look(r, address)
-	if !shown {
+	x, allowed := s.look(r, address)
+	if !allowed {
 		s.Refuse(w, apierr.ResourceNotFound, "")
 		return
 	}

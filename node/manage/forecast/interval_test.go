@@ -57,7 +57,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	const every, trials = 20, 1_000
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, expected := range []float64{2, 30, 400} { // Requests that win, in a sample.
-		held := 0
+		containing := 0
 		for range trials {
 			var weights []float64
 			truth := expected * every * 2.5 // Wins: 1 to 4 each.
@@ -66,14 +66,14 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 				weights = append(weights, float64(1+random.IntN(4)))
 			}
 			if x := total(weights, 4, 0.9).scaled(every); x.low <= truth && truth <= x.high {
-				held++
+				containing++
 			}
 		}
-		if held < trials*88/100 {
-			t.Errorf("%v expected: %d of %d intervals hold the truth", expected, held, trials)
+		if containing < trials*88/100 {
+			t.Errorf("%v expected: %d of %d intervals contain the true value", expected, containing, trials)
 		}
-		if expected > 100 && held > trials*97/100 {
-			t.Errorf("%v expected: %d of %d intervals hold the truth; they are too wide", expected, held, trials)
+		if expected > 100 && containing > trials*97/100 {
+			t.Errorf("%v expected: %d of %d intervals contain the true value; they are too wide", expected, containing, trials)
 		}
 	}
 }

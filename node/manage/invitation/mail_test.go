@@ -35,7 +35,7 @@ func TestInvitationEmails(t *testing.T) {
 	var sent []string
 	var failure error
 	permanent := false
-	lane := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
+	worker := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
 		sent = append(sent, i.Email)
 		return permanent, failure
 	}, slog.New(slog.DiscardHandler))
@@ -44,10 +44,10 @@ func TestInvitationEmails(t *testing.T) {
 		sent = nil
 		r := w.Runner()
 		for more := true; more; {
-			more = r.Round(t.Context(), lane) > 0
+			more = r.Round(t.Context(), worker) > 0
 		}
 		if len(sent) != want {
-			t.Errorf("sent %v, want %d letters", sent, want)
+			t.Errorf("sent %v, want %d emails", sent, want)
 		}
 	}
 	const invite = `{"invites":[{"vendorId":"v1","vendorEmail":"a@example.com"}]}`

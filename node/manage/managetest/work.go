@@ -51,8 +51,8 @@ func (w *World) Work(t testing.TB) {
 	r := w.Runner()
 	for range roundsMax {
 		done := 0
-		for _, lane := range r.Lanes {
-			done += r.Round(t.Context(), lane)
+		for _, worker := range r.Lanes {
+			done += r.Round(t.Context(), worker)
 		}
 		if done == 0 {
 			return

@@ -167,9 +167,9 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	place := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
+	position := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
 	cursors := resource.CursorsFor(ctx, cursorKey(ctx), "listMarketplaces")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, place, resource.Sorted(all, place))
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, position, resource.Sorted(all, position))
 	if err != nil {
 		return nil, resource.Of(err)
 	}

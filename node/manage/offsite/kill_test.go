@@ -100,7 +100,7 @@ func TestKilledLeaders(t *testing.T) {
 			leaders.Go(func() {
 				r := w.Runner()
 				for more := true; more; {
-					more = ctx.Err() == nil && r.Round(ctx, lane(r, store.DueJob)) > 0
+					more = ctx.Err() == nil && r.Round(ctx, workerOf(r, store.DueJob)) > 0
 				}
 			})
 		}
@@ -137,9 +137,9 @@ func TestKilledLeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := tenant.Deliveries(t.Context(), hooks[0].ID, 10)
-	if err != nil || len(told) != 2 { // One for each job.
-		t.Errorf("%d notices of two jobs, %v", len(told), err)
+	deliveries, err := tenant.Deliveries(t.Context(), hooks[0].ID, 10)
+	if err != nil || len(deliveries) != 2 { // One for each job.
+		t.Errorf("%d notices of two jobs, %v", len(deliveries), err)
 	}
 }
 
@@ -177,11 +177,11 @@ func TestVersionFencesSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := tenant.Deliveries(t.Context(), hookID, 10)
-	if err != nil || len(told) != 1 {
-		t.Fatalf("%d notices, %v", len(told), err)
+	deliveries, err := tenant.Deliveries(t.Context(), hookID, 10)
+	if err != nil || len(deliveries) != 1 {
+		t.Fatalf("%d notices, %v", len(deliveries), err)
 	}
-	at, err := tenant.DeliveryAt(t.Context(), told[0].ID)
+	at, err := tenant.DeliveryAt(t.Context(), deliveries[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,13 +194,13 @@ func TestVersionFencesSteps(t *testing.T) {
 	}
 }
 
-func lane(r *jobs.Runner, kind store.DueKind) jobs.Lane {
+func workerOf(r *jobs.Runner, kind store.DueKind) jobs.Lane {
 	for _, l := range r.Lanes {
 		if l.Kind == kind {
 			return l
 		}
 	}
-	panic("no such lane")
+	panic("no such worker")
 }
 
 // follow does the due tasks of one worker.
@@ -208,7 +208,7 @@ func follow(t *testing.T, w *managetest.World, kind store.DueKind) {
 	t.Helper()
 	r := w.Runner()
 	for more := true; more; {
-		more = r.Round(t.Context(), lane(r, kind)) > 0
+		more = r.Round(t.Context(), workerOf(r, kind)) > 0
 	}
 }
 

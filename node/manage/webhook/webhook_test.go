@@ -183,7 +183,7 @@ func TestWithoutWebhook(t *testing.T) {
 	call(t, w, "DELETE", base+"/"+hook["id"].(string), "", 204)
 	w.Work(t)
 	if bodies, _ := r.got(); len(bodies) > 0 {
-		t.Errorf("told: %v", bodies)
+		t.Errorf("notified: %v", bodies)
 	}
 	if text := w.Log(); text != "" {
 		t.Errorf("logged: %s", text)
