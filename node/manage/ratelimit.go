@@ -60,7 +60,7 @@ type verdict struct {
 	now       time.Time
 }
 
-// take counts a request.
+// count counts a request in its window. For a rate without a limit the result is zero, which allows the request.
 func (l *limiter) take(k clientKey, r rate, now time.Time) verdict {
 	if r.requests == 0 {
 		return verdict{}

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// CampaignPosition is a campaign's position in CampaignsAfter.
+// CampaignListPosition is a campaign's position in CampaignsAfter.
 func CampaignPlace(c *CampaignState) string { return placeOf(c.CreatedMillis, c.ID) }
 
 // AccountID is the id of a vendor's account. It follows from the vendor's id.

@@ -145,7 +145,7 @@ func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interactio
 	return all, err
 }
 
-// first returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
+// firstPositions returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
 // many at once, so that no sort takes longer than one slice of background work, whatever the number of rows.
 func (l *lines) first(ctx context.Context) (positions []string, err error) {
 	work, most := background.Of(ctx), l.query.Limit+1

@@ -24,7 +24,7 @@ func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err 
 	return answer, nil
 }
 
-// lookup is an item and whether it exists.
+// lookupResult is an item and whether it exists.
 type found[T any] struct {
 	item T
 	ok   bool
