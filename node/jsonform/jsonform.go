@@ -35,11 +35,11 @@ var (
 	ErrTooManyPaths  = errors.New("leads through more than 10,000 paths")
 	ErrEndless       = errors.New("refers to itself without an end")
 	ErrNumber        = errors.New("has a number of more than 32 characters or with an exponent beyond 99")
-	ErrPatterns      = errors.New("has a pattern that is no RE2 expression, or patterns that are too large")
+	ErrPatterns      = errors.New("has a pattern that is not an RE2 expression, or patterns that are too large")
 	ErrElsewhere     = errors.New("refers to something outside of itself")
 	ErrDialect       = errors.New("has a $schema that is neither draft-07 nor 2020-12")
 	ErrDynamicAnchor = errors.New("has the same $dynamicAnchor twice")
-	ErrInvalid       = errors.New("is no valid schema of draft-07 or 2020-12")
+	ErrInvalid       = errors.New("is not a valid schema of draft-07 or 2020-12")
 )
 
 // home is the URL of a schema without $id. Nothing is ever fetched from it; the top-level domain .invalid does not exist.

@@ -61,10 +61,10 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 // validateCrossField checks the rules that concern more than one member.
 func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) {
 	if !numberOf[market.ChargeType](chargeWords, b.ChargeType).Charged() {
-		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for nothing", "body", "chargeType"))
+		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free", "body", "chargeType"))
 	}
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
-		found = append(found, resource.At("value_error", "must be adFormat, whose alias it is", "body", "promotionType", "adFormat"))
+		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
 	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
@@ -176,7 +176,7 @@ func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) 
 	if walletID == "" {
 		return ids.UUID{}, resource.Of(errors.New("vendor without a default wallet"))
 	}
-	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId names no wallet of the vendor")
+	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId is not a wallet of the vendor")
 }
 
 // updatedBy names the key that set the status.

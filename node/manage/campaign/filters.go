@@ -100,7 +100,7 @@ func (f filters) unknown(ctx context.Context) (found []resource.Violation, err e
 			}
 		}
 		if !known[id] {
-			found = append(found, resource.At("resource_not_found", "there is no such segment", append(append([]any{"body"}, loc...), "segmentId")...))
+			found = append(found, resource.At("resource_not_found", "the segment does not exist", append(append([]any{"body"}, loc...), "segmentId")...))
 		}
 	}
 	if f.multipliers != nil {

@@ -69,11 +69,11 @@ func (f *faults) target(format market.AdFormat, t *Target) market.TargetType {
 	kind := numberOf[market.TargetType](targetWords, t.Type)
 	switch {
 	case !slices.Contains(targets[format], kind):
-		f.add("value_error", "a campaign of this format cannot lead there", "target", "type")
+		f.add("value_error", "a campaign of this format cannot have this type of target", "target", "type")
 	case kind == market.TargetURL && !isWeb(t.ID):
 		f.add("url_parsing", "must be an absolute http or https URL", "target", "id")
 	case kind != market.TargetURL && utf8.RuneCountInString(t.ID) > targetIDMax:
-		f.add("value_error", "its id must have at most 255 characters, as it is no address", "target")
+		f.add("value_error", "its id must have at most 255 characters, unless type is url", "target")
 	}
 	return kind
 }
@@ -88,7 +88,7 @@ func (f *faults) properties(format market.AdFormat, p *FormatProperties) {
 	const member = "formatProperties"
 	switch {
 	case format == market.Listing && p != nil:
-		f.add("value_error", "listings have none", member)
+		f.add("value_error", "listings have no formatProperties", member)
 	case format == market.Listing:
 	case p == nil:
 		f.add("missing", "required", member)

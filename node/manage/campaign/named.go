@@ -77,14 +77,14 @@ func (n *named) place(ctx context.Context, format market.AdFormat, id string) er
 			err = store.ErrNotFound
 		}
 		n.slots[id] = true
-		return missing(err, "slotId names no slot by its external id")
+		return missing(err, "slotId is not the external id of a slot")
 	}
 	if _, known := n.placements[id]; known {
 		return nil
 	}
 	x, err := storeOf(ctx).PlacementNamed(ctx, id)
 	n.placements[id] = x
-	return missing(err, "slotId names no placement by its externalPlacementId")
+	return missing(err, "slotId is not the externalPlacementId of a placement")
 }
 
 func (n *named) form(ctx context.Context, id string) error {
@@ -93,7 +93,7 @@ func (n *named) form(ctx context.Context, id string) error {
 	}
 	x, err := storeOf(ctx).Template(ctx, idOf(id))
 	if err != nil {
-		return missing(err, "jsonTemplateId names no template")
+		return missing(err, "jsonTemplateId is not the id of a template")
 	}
 	if x.Archived {
 		return resource.Refuse(apierr.InvalidOperation, "the template is archived and takes no new content")
@@ -114,7 +114,7 @@ func (n *named) asset(ctx context.Context, id string) error {
 		err = store.ErrNotFound
 	}
 	n.assets[id] = true
-	return missing(err, "assetId names no asset of the vendor")
+	return missing(err, "assetId is not an asset of the vendor")
 }
 
 // checkContent checks the content of bids against their templates and the bounds of their placements, until there are as many

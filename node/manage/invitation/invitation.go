@@ -168,7 +168,7 @@ func known(ctx context.Context, invites []Invite) error {
 	var found []resource.Violation
 	for i, id := range named {
 		if !exists[id] {
-			found = append(found, resource.At("invalid_vendor", "is no vendor of the catalog", "body", "invites", i, "vendorId"))
+			found = append(found, resource.At("invalid_vendor", "is not a vendor of the catalog", "body", "invites", i, "vendorId"))
 		}
 	}
 	if len(found) > 0 {

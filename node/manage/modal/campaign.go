@@ -82,7 +82,7 @@ func foreign(ctx context.Context, bids []market.Bid) (found []resource.Violation
 	}
 	for i, id := range wanted {
 		if !sold[id] {
-			found = append(found, resource.At("resource_not_found", "is no product of the vendor", "body", "bids", i, "target", "id"))
+			found = append(found, resource.At("resource_not_found", "is not a product of the vendor", "body", "bids", i, "target", "id"))
 		}
 	}
 	return found, nil

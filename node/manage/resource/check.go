@@ -38,7 +38,7 @@ func (c *checker) body(s *huma.Schema) *Problem {
 	c.out = make([]byte, 0, len(c.data))
 	c.value(skipSpace(c.data, 0), s)
 	if c.repeated != "" {
-		return &Problem{Code: apierr.BadRequest, Message: "the member " + c.repeated + " comes twice in one object"}
+		return &Problem{Code: apierr.BadRequest, Message: "the member " + c.repeated + " is repeated in one object"}
 	}
 	return invalid(c.found)
 }

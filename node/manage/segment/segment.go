@@ -168,7 +168,7 @@ func (b *Body) crossed() (found []resource.Violation) {
 		case c.Type == "dynamic" && c.Definition == nil:
 			found = append(found, resource.At("missing", "required of a dynamic segment", "body", "segments", i, "config", "definition"))
 		case c.Type == "static" && c.Definition != nil:
-			found = append(found, resource.At("value_error", "a static segment has none", "body", "segments", i, "config", "definition"))
+			found = append(found, resource.At("value_error", "a static segment has no definition", "body", "segments", i, "config", "definition"))
 		}
 	}
 	return found

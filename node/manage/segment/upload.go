@@ -170,7 +170,7 @@ func readForm(parts *multipart.Reader, action string, list *users, body *bounded
 		}
 		switch {
 		case part.FormName() == "file" && files > 0:
-			return "", resource.Invalid(resource.At("value_error", "must come once", "body", "file"))
+			return "", resource.Invalid(resource.At("value_error", "must not be repeated", "body", "file"))
 		case part.FormName() == "file":
 			files++
 			err = list.read(part)

@@ -200,7 +200,7 @@ func (b *DemandPatch) apply(d *market.ExternalDemand) error {
 		if b.Sources == nil {
 			member = "ownValue"
 		}
-		return resource.Invalid(resource.At("value_error", "own demand is no external source", "body", "externalDemand", member))
+		return resource.Invalid(resource.At("value_error", "must not be one of the external sources", "body", "externalDemand", member))
 	}
 	return nil
 }

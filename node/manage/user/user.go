@@ -157,7 +157,7 @@ func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 	seen := make(map[string]bool, len(named))
 	for i, id := range named {
 		if !exists[id] {
-			found = append(found, resource.At("invalid_vendor", "is no vendor of the catalog", "body", "vendorIds", i))
+			found = append(found, resource.At("invalid_vendor", "is not a vendor of the catalog", "body", "vendorIds", i))
 		}
 		if !seen[id] {
 			seen[id] = true
