@@ -1,10 +1,10 @@
-// Package apierr is the one home of the API's error codes: the errCode a client reads, the HTTP status it comes with, the
-// default text, and the error object of /v2. Nothing else in the tree knows a status code of a refusal.
+// Package apierr defines every error code of the API once: the errCode that a client reads, its HTTP status, its default message, and
+// the error object of /v2. No other package chooses the status code of a refusal.
 package apierr
 
 import "net/http"
 
-// Error is a refusal on its way to the door. Message is empty where the code's own text says enough.
+// Error is a refused request. If Message is empty, the default message of the code is used.
 type Error struct {
 	Code    Code
 	Message string
@@ -38,7 +38,7 @@ func (c Code) Reason() string {
 	return http.StatusText(c.Status())
 }
 
-// row guards the table: a code out of range is a defect and reads as one.
+// row returns the table's row of a code. A code out of range is a defect, so it reads as InternalServerError.
 func (c Code) row() *row {
 	if int(c) >= len(table) {
 		c = InternalServerError

@@ -118,7 +118,7 @@ func TestAppend(t *testing.T) {
 	f(ForbiddenAPIKey, "", `{"errCode":"invalid_api_key","docUrl":"https://ads.example/docs/errors#invalid_api_key",`+
 		`"message":"the API key is of the wrong kind for this operation","error":"Forbidden"}`)
 	f(RequestCanceled, "", `{"errCode":"request_canceled","docUrl":"https://ads.example/docs/errors#request_canceled",`+
-		`"message":"the caller went away","error":"Client Closed Request"}`)
+		`"message":"the client closed the connection","error":"Client Closed Request"}`)
 	f(BadRequest, "a\"b\\c\n\x00\x7fé\U0001F600", `{"errCode":"bad_request","docUrl":"https://ads.example/docs/errors#bad_request",`+
 		`"message":"a\"b\\c\u000a\u0000`+"\x7fé\U0001F600"+`","error":"Bad Request"}`)
 }

@@ -3,12 +3,12 @@ package apierr
 // Code is one refusal of the API. The zero value is no refusal. Codes are numbers of this process only: what clients, logs
 // and metrics see is the errCode.
 //
-// Two errCodes have two codes each, because their status depends on the reason: InvalidAPIKey (401, who are you) and
-// ForbiddenAPIKey (403, a key of the other kind); BadRequest (400) and HeadTooLarge (431). So a Code alone always decides
+// Two errCodes have two codes each, because their status depends on the reason: InvalidAPIKey (401, unknown key) and
+// ForbiddenAPIKey (403, key of the other kind); BadRequest (400) and HeadTooLarge (431). So a Code alone always determines
 // the status.
 type Code uint8
 
-// The codes, in the order of the interface's table. Codes that the interface reserves and never raises stand here too, so
+// The codes, in the order of the interface's table. Codes that the interface reserves and never raises are included, so
 // that the documentation page of errors is complete.
 const (
 	OK Code = iota
@@ -108,7 +108,7 @@ var table = [Codes]row{
 	HeadTooLarge:                   {"bad_request", 431, "the request head is too large"},
 	InvalidJSON:                    {"invalid_json", 400, "the body is not UTF-8 JSON"},
 	EmptyRequest:                   {"empty_request", 400, "the request has no body"},
-	RequestCanceled:                {"request_canceled", 499, "the caller went away"},
+	RequestCanceled:                {"request_canceled", 499, "the client closed the connection"},
 	InvalidOperation:               {"invalid_operation", 409, "the resource is in the wrong state for this operation"},
 	MissingAuctions:                {"missing_auctions", 400, "auctions must hold 1 to 5 auctions"},
 	TooManyAuctions:                {"too_many_auctions", 400, "auctions must hold at most 5 auctions"},
@@ -133,15 +133,15 @@ var table = [Codes]row{
 	NonPositivePrice:               {"non_positive_price", 400, "the price is too small"},
 	InvalidGeoTargeting:            {"invalid_geo_targeting", 400, "geoTargeting must have exactly one of location and locations, not empty"},
 	TooManyLocations:               {"too_many_locations", 400, "geoTargeting.locations must hold at most 2 locations"},
-	InvalidLocationCell:            {"invalid_location_cell", 400, "the location is no H3 cell"},
+	InvalidLocationCell:            {"invalid_location_cell", 400, "the location is not an H3 cell"},
 	InvalidDevice:                  {"invalid_device", 400, "the device must be desktop or mobile"},
 	TooManySearchQueryWords:        {"too_many_search_query_words", 400, "searchQuery must have at most 32 words"},
 	ExperimentVariantTooLong:       {"experiment_variant_too_long", 400, "experimentVariant must have at most 10 characters"},
 	InvalidDemandSource:            {"invalid_demand_source", 400, "the demand source is not valid"},
 	InvalidExternalBid:             {"invalid_external_bid", 400, "the external bid is not valid"},
 	TooManyExternalBids:            {"too_many_external_bids", 400, "demandSources must hold at most 100 bids"},
-	InvalidExternalDemandAdType:    {"invalid_external_demand_ad_type", 400, "only listings auctions take external demand"},
-	UnauthorizedExternalDemand:     {"unauthorized_external_demand", 400, "the marketplace does not take external demand"},
+	InvalidExternalDemandAdType:    {"invalid_external_demand_ad_type", 400, "only listings auctions accept external demand"},
+	UnauthorizedExternalDemand:     {"unauthorized_external_demand", 400, "the marketplace does not accept external demand"},
 	InvalidEventTime:               {"invalid_event_time", 400, "the time of the event is absent, unreadable or in the future"},
 	InvalidEventType:               {"invalid_event_type", 400, "the body names none of impressions, clicks, purchases and pageviews"},
 	InvalidResolvedBidID:           {"invalid_resolved_bid_id", 400, "the resolvedBidId is not authentic for this marketplace"},

@@ -1,8 +1,8 @@
 package apierr
 
 // Append appends the error object of /v2 to dst: {"errCode","docUrl","message","error"}, always all four, never an array.
-// publicURL is server.public_url without a final slash and needs no escaping. An empty message stands for the code's own.
-// It allocates only if dst has no room.
+// publicURL is server.public_url without a final slash and needs no escaping. An empty message means the code's default message.
+// It allocates only if the capacity of dst is too small.
 func Append[Text ~string | ~[]byte](dst []byte, code Code, message Text, publicURL string) []byte {
 	dst = append(dst, `{"errCode":"`...)
 	dst = append(dst, code.String()...)

@@ -1,12 +1,12 @@
-// Package auth knows API keys: their text form, the record that is stored in place of their secret, and the table in
-// which both doors look a presented key up.
+// Package auth implements API keys: their text form, the record that is stored in place of their secret, and the table in
+// which both listeners look up a presented key.
 //
-// A key is a prefix that names its kind, a public id to find its record by, a secret of 190 random bits, and a checksum
-// of all that, so that scanners and this node refuse noise before anything is looked up:
+// A key consists of a prefix that names its kind, a public id that leads to its record, a secret of 190 random bits, and a
+// checksum of all that, so that secret scanners and this node reject other text before anything is looked up:
 //
 //	gavel_auc_<id: 8 base62><underscore><secret: 32 base62><CRC32 of the text before it: 6 base62>
 //
-// Only SHA-256 of the secret is stored. A fast hash is right at that entropy: slow hashes protect secrets that people
+// Only the SHA-256 of the secret is stored. A fast hash is right at that entropy; slow hashes protect secrets that people
 // choose.
 package auth
 

@@ -48,7 +48,7 @@ func TestTextForm(t *testing.T) {
 	}
 }
 
-// The text form is an interface: keys in use must be read for ever.
+// TestGoldenKey: the text form must not change, because keys in use must stay valid.
 func TestGoldenKey(t *testing.T) {
 	k, err := auth.Generate(auth.Auction, mathrand.NewChaCha8([32]byte{1}))
 	if err != nil {
@@ -71,7 +71,7 @@ func TestGenerateRefusesWhatIsNoKind(t *testing.T) {
 	}
 }
 
-// Any single changed character is noticed without looking anything up.
+// Any single changed character is detected without a look-up.
 func TestParseNoticesEveryChange(t *testing.T) {
 	text := []byte(generate(t, auth.Management).String())
 	for i := range text {
@@ -169,7 +169,7 @@ func TestCheck(t *testing.T) {
 		{"wrong prefix", "Bearer " + disguised.String(), auth.Management, apierr.InvalidAPIKey, 0},
 	}
 	var memo auth.Memo
-	for range 3 { // From scratch, and with whatever the memo remembers of all of them.
+	for range 3 { // First with an empty memo, then with the memo of all of them.
 		for _, tc := range cases {
 			v := table.Check([]byte(tc.header), tc.want, time.UnixMilli(now), &memo)
 			if v.Code != tc.code || v.Marketplace != tc.market {
@@ -179,7 +179,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A remembered key dies with its record, and with its time.
+// A key in the memo becomes invalid with its record, and at its expiry.
 func TestMemoDoesNotOutliveTheKey(t *testing.T) {
 	table := auth.NewTable()
 	revoked, kept := generate(t, auth.Auction), generate(t, auth.Auction)
@@ -202,7 +202,7 @@ func TestMemoDoesNotOutliveTheKey(t *testing.T) {
 		t.Error("a key is good until its time and no longer")
 	}
 
-	// Another table of the same process must not profit from what this one taught the memo.
+	// Another table of the same process must not use entries that this one stored in the memo.
 	if v := auth.NewTable().Check([]byte("Bearer "+kept.String()), auth.Auction, time.UnixMilli(now), &memo); v.Code != apierr.InvalidAPIKey {
 		t.Errorf("an empty table said %v", v.Code)
 	}
@@ -223,8 +223,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A node that cannot know what was revoked judges no key, be it good, unknown or of the other kind, seen before or not; and what was
-// handed out on the strength of a key ends with that.
+// A node that cannot know what was revoked accepts no key, be it valid, unknown or of the other kind, seen before or not; and tokens
+// end with the key that they were issued for.
 func TestATableThatIsNotCurrentJudgesNothing(t *testing.T) {
 	table, current := auth.NewTable(), true
 	table.Fence(func(at time.Time) bool { return current && at.UnixMilli() == now })

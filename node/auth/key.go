@@ -24,17 +24,18 @@ type ID [idLen]byte
 // String returns the id as text.
 func (id ID) String() string { return string(id[:]) }
 
-// Key is a whole key. OWNERSHIP: whoever holds one holds the secret; print it once and forget it.
+// Key is a whole key with its secret. OWNERSHIP: show it once, then drop it; only its Record is stored.
 type Key struct {
 	Kind   Kind
 	ID     ID
 	secret [secretLen]byte
 }
 
-// ErrKind is returned by Generate for a kind that is none.
+// ErrKind is returned by Generate for an unknown kind.
 var ErrKind = errors.New("no such kind of key")
 
-// Generate makes a key of a kind out of entropy, which has to be unpredictable (crypto/rand outside tests).
+// Generate makes a key of a kind from entropy, which has to be unpredictable (crypto/rand outside of tests). It returns ErrKind, or
+// an error of entropy.
 func Generate(kind Kind, entropy io.Reader) (Key, error) {
 	if kind.String() == "" {
 		return Key{}, ErrKind
@@ -83,7 +84,7 @@ func (k Key) AppendText(dst []byte) []byte {
 // String returns the key as its owner presents it.
 func (k Key) String() string { return string(k.AppendText(make([]byte, 0, KeyLen))) }
 
-// Parse reads a key and refuses any text that Generate cannot have made. It looks nothing up and allocates nothing.
+// Parse reads a key. It reports false for any text that Generate cannot have made. It looks nothing up and allocates nothing.
 func Parse(text []byte) (Key, bool) {
 	if len(text) != KeyLen {
 		return Key{}, false

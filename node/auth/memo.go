@@ -2,26 +2,26 @@ package auth
 
 import "crypto/subtle"
 
-// Memo remembers the last few header values that were found good, so that a key that comes with every request is hashed
-// once: a constant-time comparison costs a third of SHA-256. It belongs to one caller at a time.
+// Memo is a small cache of Authorization headers that were accepted, so that a key that comes with every request is hashed
+// only once: a constant-time comparison costs a third of a SHA-256. It is not safe for concurrent use.
 type Memo struct {
 	entries [memoEntries]memoEntry
 	next    int
 }
 
 const (
-	memoEntries   = 4                           // BOUND: keys in use at the same time are few; more are hashed.
+	memoEntries   = 4                           // BOUND: few keys are in use at the same time. Requests with further keys are hashed.
 	memoHeaderMax = len("bearer ") + KeyLen + 8 // BOUND: a header with more blanks than that is hashed every time.
 )
 
 type memoEntry struct {
-	generation uint64 // 0: empty.
+	generation uint64 // 0 means that the entry is empty.
 	length     int
 	header     [memoHeaderMax]byte
 	grant      grant
 }
 
-// grant is what a good key allows.
+// grant is what a valid key allows.
 type grant struct {
 	expires     int64
 	marketplace uint16

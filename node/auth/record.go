@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// Record is what is stored of a key: everything but its secret.
+// Record is the stored part of a key: everything but its secret.
 type Record struct {
 	ID            ID
 	Kind          Kind
@@ -14,10 +14,10 @@ type Record struct {
 	Marketplace   uint16 // Ordinal of the one marketplace the key belongs to.
 	Hash          [sha256.Size]byte
 	CreatedMillis int64
-	ExpiresMillis int64 // 0: never.
+	ExpiresMillis int64 // 0 means never.
 }
 
-// Record returns what to store of a key. The times are Unix milliseconds; expires 0 means never.
+// Record returns the record of a key. The times are Unix milliseconds; expiresMillis 0 means never.
 func (k Key) Record(name string, marketplace uint16, createdMillis, expiresMillis int64) Record {
 	return Record{
 		ID: k.ID, Kind: k.Kind, Name: name, Marketplace: marketplace, Hash: k.hash(),
@@ -44,7 +44,7 @@ func (r *Record) Append(dst []byte) []byte {
 	return append(dst, r.Name...)
 }
 
-// ReadRecord reads the stored form. The record does not alias value.
+// ReadRecord reads the stored form, or returns ErrRecord. The record does not alias value.
 func ReadRecord(value []byte) (Record, error) {
 	if len(value) < recordFixed || value[0] != recordVersion || Kind(value[1]).String() == "" {
 		return Record{}, ErrRecord

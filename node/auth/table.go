@@ -11,16 +11,15 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// Table is the set of API keys that this node knows: all of them, replicated, in memory, so that no check ever waits.
+// Table is the set of all API keys, replicated into this node's memory, so that no check ever waits. It is safe for concurrent use.
 //
-// The keys lie in one immutable map behind an atomic pointer. A change copies the map, which costs microseconds at the
-// few dozen keys of a marketplace and happens a few times a year; in return a check is one load without a lock.
+// The keys lie in one immutable map behind an atomic pointer. A change copies the map, which costs microseconds for the few dozen
+// keys of a marketplace and happens a few times a year. In return a check is one load without a lock.
 //
-// INVARIANT: every published map has a generation that no other map of this process ever had. A Memo trusts what it
-// remembers only under the generation it was learnt under, so a revoked key is refused by the first check that begins
-// after Delete returned.
+// INVARIANT: every published map has a generation that no other map of this process ever had. A Memo uses its entries only for the
+// generation in which it stored them, so a revoked key is refused by the first check that begins after Delete returned.
 //
-// A node that is cut off does not hear of revocations. From some time on it judges no key at all: see Fence.
+// A node that is cut off from the cluster does not receive revocations. After a while it refuses all keys: see RequireCurrent.
 type Table struct {
 	keys    atomic.Pointer[keys]
 	write   sync.Mutex // Serialises Put, Delete and Reset; checks never take it.
@@ -32,8 +31,8 @@ type keys struct {
 	byID       map[ID]Record
 }
 
-// generations is shared by all tables of a process: a pooled Memo may meet several (in tests), and must not mistake the
-// third map of one for the third map of another. It starts at 1, so the zero Memo trusts nothing.
+// generations is shared by all tables of a process. In tests a pooled Memo may be used with several tables, and it must not take the
+// third map of one for the third map of another. Generations start at 1, so no entry of a zero Memo is valid.
 var generations atomic.Uint64
 
 // NewTable returns a table without keys.
@@ -43,14 +42,14 @@ func NewTable() *Table {
 	return t
 }
 
-// Put adds or replaces the key whose stored record is value, or returns ErrRecord. REQUIRES: id is the record's own.
+// Put adds or replaces the key whose stored record is value. It returns ErrRecord for a value that is no record, or not that of id.
 func (t *Table) Put(id string, value []byte) error {
 	r, err := ReadRecord(value)
 	if err != nil {
 		return fmt.Errorf("key %s: %w", id, err)
 	}
 	if r.ID.String() != id {
-		return fmt.Errorf("key %s holds the record of another: %w", id, ErrRecord)
+		return fmt.Errorf("key %s has the record of another key: %w", id, ErrRecord)
 	}
 	t.write.Lock()
 	defer t.write.Unlock()
@@ -63,7 +62,7 @@ func (t *Table) Put(id string, value []byte) error {
 	return nil
 }
 
-// Delete forgets a key; an unknown id is ignored.
+// Delete removes a key. An unknown id is ignored.
 func (t *Table) Delete(id string) {
 	if len(id) != idLen {
 		return
@@ -75,7 +74,7 @@ func (t *Table) Delete(id string) {
 	t.publish(next)
 }
 
-// Reset forgets all keys, before they are fed anew.
+// Reset removes all keys, before the keys of a snapshot are put.
 func (t *Table) Reset() {
 	t.write.Lock()
 	defer t.write.Unlock()
@@ -86,24 +85,24 @@ func (t *Table) publish(byID map[ID]Record) {
 	t.keys.Store(&keys{generation: generations.Add(1), byID: byID})
 }
 
-// Fence lets the table judge only when it is current: at other times every key is refused with ServiceUnavailable, also one
-// that is not known here, because it may have been made meanwhile. REQUIRES: it is called before the first check.
+// RequireCurrent makes the table refuse every key with ServiceUnavailable while current returns false; unknown keys too, because
+// they may have been created in between. REQUIRES: it is called before the first check.
 func (t *Table) Fence(current func(at time.Time) bool) { t.current = current }
 
-// Verdict is what a check found. With any code but OK the other members are zero.
+// Result is the result of a check. With any code but OK the other members are zero.
 type Verdict struct {
-	// Code is OK, InvalidAPIKey (401), ForbiddenAPIKey (403: a good key of the other kind) or ServiceUnavailable (503: the
+	// Code is OK, InvalidAPIKey (401), ForbiddenAPIKey (403: a valid key of the other kind) or ServiceUnavailable (503: the
 	// table is not current).
 	Code        apierr.Code
 	Marketplace uint16
 	ID          ID
 }
 
-// Check judges the value of an Authorization header at a time. memo belongs to the caller and is not
-// shared; it makes the check of a key that was seen before a comparison instead of a hash. Nothing is allocated.
+// Check checks the value of an Authorization header at a time. OWNERSHIP: memo belongs to the caller; with it a key that was seen
+// before costs a comparison instead of a hash. Check allocates nothing.
 //
-// Whatever is wrong with a key, the answer is the same and takes the same steps: an unknown id is compared with a record
-// nobody has the secret of.
+// Whatever is wrong with a key, the answer is the same and takes the same steps: an unknown id is compared with a record whose
+// secret nobody has.
 func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Verdict {
 	if t.current != nil && !t.current(at) {
 		return Verdict{Code: apierr.ServiceUnavailable}
@@ -125,15 +124,15 @@ func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Verdic
 	return Verdict{Marketplace: r.marketplace, ID: r.id}
 }
 
-// Lives reports whether a key is there, of a kind and a marketplace, and has not expired: for what was handed out on the
-// strength of a key and has to end with it.
+// Valid reports whether a key exists, has the kind and the marketplace, and has not expired. It is for tokens, which were issued for
+// a key and have to end with it.
 func (t *Table) Lives(id ID, want Kind, marketplace uint16, at time.Time) bool {
 	r, known := t.keys.Load().byID[id]
 	return known && r.Kind == want && r.Marketplace == marketplace && (r.ExpiresMillis == 0 || at.UnixMilli() < r.ExpiresMillis) &&
 		(t.current == nil || t.current(at))
 }
 
-// nobody stands in for an unknown id. No secret is known to hash to all zeros.
+// unknownRecord is compared with the keys of unknown ids. No secret is known whose hash is all zeros.
 var nobody Record
 
 func (k *keys) verify(header []byte) (grant, bool) {
@@ -151,13 +150,13 @@ func (k *keys) verify(header []byte) (grant, bool) {
 	}
 	hash := key.hash()
 	same := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1
-	if !same || !found || key.Kind != r.Kind { // A text whose prefix contradicts the record was never handed out.
+	if !same || !found || key.Kind != r.Kind { // No key was issued whose prefix contradicts its record.
 		return grant{}, false
 	}
 	return grant{kind: r.Kind, marketplace: r.Marketplace, id: r.ID, expires: r.ExpiresMillis}, true
 }
 
-// bearer returns the credentials of a Bearer header: the scheme in any case, then one or more spaces.
+// bearer returns the credentials of a Bearer header: the scheme in any case, then at least one space.
 func bearer(header []byte) ([]byte, bool) {
 	const scheme = "bearer"
 	if len(header) <= len(scheme) || header[len(scheme)] != ' ' {

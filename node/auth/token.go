@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// VendorToken is what a page of a vendor has in place of a key: it opens the vendors' dialog, for this vendor, until it ends.
-// It is handed out for a management key and dies with that key.
+// VendorToken is the credential of a vendor's page: it allows the vendors' dialog, for this vendor, for an hour. It is issued for a
+// management key and becomes invalid with that key.
 //
-// Its text is a JSON Web Token (RFC 7519) of the one kind that is made here.
+// Its text is a JSON Web Token (RFC 7519) with HMAC-SHA-256.
 type VendorToken struct {
 	Marketplace uint16
 	Vendor      string
-	Key         ID // The management key that asked for it.
+	Key         ID // The management key that requested it.
 }
 
 const (
@@ -27,7 +27,7 @@ const (
 	audience = "modal-service"
 )
 
-// header is the only one that there is. Comparing it as text leaves nobody a choice of algorithm.
+// header is the only accepted header. It is compared as text, so a client cannot choose an algorithm.
 var header = base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`))
 
 // claims are the members of the token; the registered names are those of RFC 7519.
@@ -41,21 +41,21 @@ type claims struct {
 	Expires     int64  `json:"exp"`
 }
 
-// SignVendorToken makes the text of a token that ends in an hour. secret is a secret of the cluster.
+// SignVendorToken returns the text of a token that expires after an hour. secret is a secret of the cluster.
 func SignVendorToken(secret [32]byte, t VendorToken, now time.Time) string {
 	text, err := json.Marshal(claims{
 		Issuer: issuer, Audience: audience, Vendor: t.Vendor, Marketplace: t.Marketplace, Key: t.Key.String(),
 		Issued: now.Unix(), Expires: now.Add(tokenLifetime).Unix(),
 	})
 	if err != nil {
-		panic("the claims of a token are texts and numbers: " + err.Error())
+		panic("auth: the claims of a token cannot be encoded as JSON: " + err.Error())
 	}
 	signed := header + "." + base64.RawURLEncoding.EncodeToString(text)
 	return signed + "." + base64.RawURLEncoding.EncodeToString(seal(secret, signed))
 }
 
-// VerifyVendorToken reads the value of an Authorization header. It reports false for whatever is no token of this cluster, and for one
-// that has ended.
+// VerifyVendorToken reads the value of an Authorization header. It reports false for everything but an unexpired token that was signed
+// with the secret. The caller still has to check that the token's key is Valid.
 func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (VendorToken, bool) {
 	credentials, ok := bearer([]byte(authorization))
 	text := string(credentials)
@@ -67,7 +67,7 @@ func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (Ve
 	if err != nil || !hmac.Equal(mac, seal(secret, text[:at])) {
 		return VendorToken{}, false
 	}
-	// From here on the text is ours.
+	// The signature is valid, so SignVendorToken made the text.
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text[:at], header+"."))
 	var c claims
 	if err != nil || json.Unmarshal(raw, &c) != nil || c.Audience != audience || now.Unix() >= c.Expires {
@@ -77,8 +77,8 @@ func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (Ve
 	return t, copy(t.Key[:], c.Key) == len(t.Key)
 }
 
-// seal authenticates a text with a key of its own, so that nothing else that the cluster signs with the secret can pass for
-// a token.
+// sign authenticates a text with a key that is derived for tokens alone, so that nothing else that is signed with the secret can
+// pass for a token.
 func seal(secret [32]byte, text string) []byte {
 	key := hmac.New(sha256.New, secret[:])
 	key.Write([]byte("gavel modal token"))

@@ -35,7 +35,7 @@ func TestVendorToken(t *testing.T) {
 	}
 }
 
-// No other text passes: no changed character, no part left out, no other algorithm.
+// No other text is accepted: no changed character, no missing part, no other algorithm.
 func TestForgedVendorTokens(t *testing.T) {
 	text := auth.SignVendorToken(secret, vendor, begins)
 	refused := func(why, text string) {
@@ -63,7 +63,7 @@ func TestForgedVendorTokens(t *testing.T) {
 	refused("another scheme", "Basic "+text)
 }
 
-// A token ends with the key that asked for it.
+// A token ends with the key that requested it.
 func TestLives(t *testing.T) {
 	table, k := auth.NewTable(), generate(t, auth.Management)
 	put(t, table, k, 3, now+10)

@@ -1,5 +1,6 @@
-// Package blob keeps uploaded files: images and videos of assets, lists of audiences. A Store is a directory of this
-// machine or a bucket of an S3 service; what a file means stands in the replicated records, never in its name.
+// Package blob keeps uploaded files: images and videos of assets, and lists of audiences. A Store is a directory of this machine
+// (Local), the directories of a cluster's nodes (Shared), or a bucket of an S3 service (S3). The replicated records say what a
+// file means; its name does not.
 package blob
 
 import (
@@ -14,18 +15,18 @@ import (
 
 // Store keeps files by name. It is safe for concurrent use.
 //
-// INVARIANT: a name leads to a whole file or to nothing. Put makes a file visible in one step, after it is durable; a
-// reader never sees half of one. Putting a name again replaces its file, so an interrupted step may be repeated.
+// INVARIANT: a name leads to a whole file or to nothing. Put makes a file visible in one step, after it is durable; a reader never
+// sees half of one. Putting a name again replaces its file, so an interrupted step may be repeated.
 type Store interface {
-	// Put stores what r holds up to its end. An error of r is returned as it came, and then nothing is stored.
+	// Put stores all that r returns. An error of r is returned unchanged, and then nothing is stored.
 	Put(ctx context.Context, name string, r io.Reader) error
 	// Open returns a file, or ErrNotFound.
 	Open(ctx context.Context, name string) (File, error)
 	// Remove deletes a file. There is no error when it does not exist.
 	Remove(ctx context.Context, name string) error
-	// Walk calls fn for every file with the time of its Put, in no order, until fn fails.
+	// Walk calls fn for every file with the time of its Put, in no order. It stops at the first error of fn and returns it.
 	Walk(ctx context.Context, fn func(name string, stored time.Time) error) error
-	// Check says whether the store can be used: the directory exists and is ours, the bucket answers.
+	// Check returns an error when the store cannot be used: the directory is not writable, or the bucket does not answer.
 	Check(ctx context.Context) error
 }
 
@@ -35,18 +36,18 @@ type File interface {
 	Size() int64
 }
 
-// ErrNotFound is returned for a name that leads to nothing.
+// ErrNotFound is returned for a name that no file has.
 var ErrNotFound = errors.New("no such file")
 
 // nameMax is the longest name. BOUND: every file system takes 255 bytes.
 const nameMax = 100
 
-// Name makes a name that nobody can guess: a kind, the number of the marketplace, and 128 random bits.
+// Name makes a name that cannot be guessed: a kind (one letter), the number of the marketplace, and 128 random bits.
 func Name(kind string, marketplace uint16) string {
 	return fmt.Sprintf("%s%04x-%s", kind, marketplace, strings.ToLower(rand.Text()))
 }
 
-// Owner reads the kind and the marketplace out of a name that Name made.
+// Owner returns the kind and the marketplace of a name that Name made. ok is false for any other name.
 func Owner(name string) (kind string, marketplace uint16, ok bool) {
 	head, _, ok := strings.Cut(name, "-")
 	if !ok || len(head) != 5 {
@@ -58,16 +59,16 @@ func Owner(name string) (kind string, marketplace uint16, ok bool) {
 	return head[:1], marketplace, true
 }
 
-// valid reports whether a name is made of lower case letters, digits and hyphens: names are ours, so that nothing a client
-// sends can reach the file system.
+// valid reports whether a name consists of lower case letters, digits and hyphens. Gavel chooses all names, so nothing that a client
+// sends reaches the file system.
 func valid(name string) bool {
 	bad := func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-') }
 	return len(name) > 2 && len(name) <= nameMax && !strings.ContainsFunc(name, bad)
 }
 
-// Sweep removes the files that nothing refers to. A file younger than age stays: the record that will name it may not be
-// written yet. It returns how many went.
-func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used func(name string) (bool, error)) (gone int, err error) {
+// Sweep removes the files for which used returns false, and returns how many it removed. A file younger than age stays, because the
+// record that will name it may not be written yet.
+func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used func(name string) (bool, error)) (removed int, err error) {
 	err = s.Walk(ctx, func(name string, stored time.Time) error {
 		if now.Sub(stored) < age {
 			return nil
@@ -76,8 +77,8 @@ func Sweep(ctx context.Context, s Store, now time.Time, age time.Duration, used 
 		if err != nil || keep {
 			return err
 		}
-		gone++
+		removed++
 		return s.Remove(ctx, name)
 	})
-	return gone, err
+	return removed, err
 }

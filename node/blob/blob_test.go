@@ -31,7 +31,7 @@ func local(t *testing.T, dir string) *blob.Local {
 	return l
 }
 
-// TestStores holds every store to the same contract.
+// TestStores checks every store against the same contract.
 func TestStores(t *testing.T) {
 	t.Run("local", func(t *testing.T) { conform(t, local(t, t.TempDir())) })
 	t.Run("s3", func(t *testing.T) {
@@ -117,11 +117,11 @@ func conform(t *testing.T, s blob.Store) {
 	keep := walk(t, s)[0]
 	used := func(name string) (bool, error) { return name == keep, nil }
 	later := time.Now().Add(2 * time.Hour)
-	if gone, err := blob.Sweep(ctx, s, time.Now(), time.Hour, used); gone != 0 || err != nil {
-		t.Errorf("the sweep takes files whose records may still come: %d, %v", gone, err)
+	if removed, err := blob.Sweep(ctx, s, time.Now(), time.Hour, used); removed != 0 || err != nil {
+		t.Errorf("the sweep takes files whose records may still come: %d, %v", removed, err)
 	}
-	if gone, err := blob.Sweep(ctx, s, later, time.Hour, used); gone != 1 || err != nil {
-		t.Errorf("the sweep took %d files, %v; want 1", gone, err)
+	if removed, err := blob.Sweep(ctx, s, later, time.Hour, used); removed != 1 || err != nil {
+		t.Errorf("the sweep took %d files, %v; want 1", removed, err)
 	}
 	if names := walk(t, s); !slices.Equal(names, []string{keep}) {
 		t.Errorf("after the sweep: %v", names)
@@ -169,7 +169,7 @@ func walk(t *testing.T, s blob.Store) (names []string) {
 	return names
 }
 
-// TestNames: a name tells its kind and its marketplace, and no two are alike.
+// TestNames: a name contains its kind and its marketplace, and no two are equal.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
@@ -187,7 +187,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCrash: what a crash leaves is removed by the next start, and files stay.
+// TestCrash: the next start removes what a crash has left, and files stay.
 func TestCrash(t *testing.T) {
 	dir := t.TempDir()
 	first := local(t, dir)
@@ -241,7 +241,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// meter gives zeros and looks at the heap now and then.
+// meter returns zeros and measures the heap from time to time.
 type meter struct {
 	left, reads int
 	most        uint64
@@ -262,7 +262,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestForms: a form opens with its own signature, method, path and time, and with nothing else.
+// TestForms: a form is valid with its own signature, method, path and time, and with nothing else.
 func TestForms(t *testing.T) {
 	key := blob.KeyOf([32]byte{1}, "assets")
 	now := time.UnixMilli(1_700_000_000_000)
@@ -300,7 +300,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for i := range policy { // Every letter of both counts.
+	for i := range policy { // Every character of both matters.
 		if _, err := key.Open(flip(policy, i), signature, p.Method, p.Path, now); !errors.Is(err, blob.ErrForged) {
 			t.Errorf("letter %d of the policy does not count: %v", i, err)
 		}
@@ -322,7 +322,7 @@ func flip(text string, at int) string {
 	return string(b)
 }
 
-// TestAtOnce: uploads, replacements and readers at the same moment never meet half a file.
+// TestAtOnce: with uploads, replacements and reads at the same moment no reader gets half a file.
 func TestAtOnce(t *testing.T) {
 	l := local(t, t.TempDir())
 	name := blob.Name("a", 1)
@@ -359,7 +359,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestAFailedPutLeavesNothing: what was read before a client failed stays nowhere, not even under a temporary name.
+// TestAFailedPutLeavesNothing: nothing of an upload that failed is left, not even a temporary file.
 func TestAFailedPutLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	l, err := blob.OpenLocal(dir)

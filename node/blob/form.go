@@ -10,50 +10,50 @@ import (
 	"time"
 )
 
-// FormTTL is how long after it was made a form may begin an upload. BOUND: of the interface.
+// FormTTL is how long after it was issued a form may begin an upload. BOUND: the interface's.
 const FormTTL = 15 * time.Minute
 
-// Policy says what one upload may do. The client carries it, so everything in it is data of ours that came through foreign
-// hands: nothing counts before the signature does.
+// Policy says what one upload may do. The client carries it, so nothing in it counts before its signature is verified.
 type Policy struct {
 	Method      string `json:"method"`
 	Path        string `json:"path"` // The address of the upload.
 	Marketplace uint16 `json:"marketplace"`
 	Subject     string `json:"subject"` // The id of the asset or job that the file belongs to.
 	Object      string `json:"object"`  // The name under which the file is stored.
-	Type        string `json:"type"`    // The declared content type; empty: whatever the file shows to be.
+	Type        string `json:"type"`    // The declared content type; empty when the file's content decides.
 	MaxBytes    int64  `json:"maxBytes"`
-	Expires     int64  `json:"expires"` // Unix milliseconds; later no upload begins.
-	Nonce       string `json:"nonce"`   // Spent by the upload that begins, so that a form serves once.
+	Expires     int64  `json:"expires"` // Unix milliseconds. No upload may begin later.
+	Nonce       string `json:"nonce"`   // The upload that begins spends it, so that a form works once.
 }
 
-// Key signs policies. Every node derives the same one from a secret of the cluster, so any node accepts an upload.
+// Key signs policies. Every node derives the same key from a secret of the cluster, so any node accepts an upload.
 type Key [32]byte
 
-// KeyOf derives the key for a purpose. Keys of two purposes tell nothing of one another.
+// KeyOf derives the key for a purpose. Keys for different purposes are independent.
 func KeyOf(secret [32]byte, purpose string) Key {
 	h := hmac.New(sha256.New, secret[:])
 	h.Write([]byte("blob " + purpose))
 	return Key(h.Sum(nil))
 }
 
-// Errors of Open.
+// Errors of Key.Verify.
 var (
-	ErrForged  = errors.New("the upload's signature is not ours")
-	ErrExpired = errors.New("the upload's time is over")
+	ErrForged  = errors.New("the signature of the upload is not valid")
+	ErrExpired = errors.New("the permission to upload has expired")
 )
 
-// Seal returns a policy as text and its signature.
+// Sign returns a policy as text, and its signature.
 func (k Key) Seal(p Policy) (policy, signature string) {
 	text, err := json.Marshal(p)
 	if err != nil {
-		panic("blob: a plain struct does not become JSON: " + err.Error())
+		panic("blob: a policy cannot be encoded as JSON: " + err.Error())
 	}
 	policy = base64.RawURLEncoding.EncodeToString(text)
 	return policy, hex.EncodeToString(k.mac(policy))
 }
 
-// Open returns the policy of a request, which must be signed, unexpired, and made for this method and path.
+// Verify returns the policy of a request. ErrForged when it is not signed, or not for this method and path; ErrExpired when its
+// time is over.
 func (k Key) Open(policy, signature, method, path string, now time.Time) (Policy, error) {
 	sum, err := hex.DecodeString(signature)
 	if err != nil || !hmac.Equal(sum, k.mac(policy)) {

@@ -15,20 +15,20 @@ import (
 
 // Local keeps files in a directory, in subdirectories by the last two letters of their names.
 //
-// A file is written beside its place, synced, renamed, and then its directory is synced: after Put returned, a power cut
-// takes nothing away, and before, it leaves at most a file under a temporary name, which the next start removes. All paths
-// go through os.Root, so that not even a defect of ours could leave the directory.
+// A file is written under a temporary name, synced and renamed, and then its directory is synced. So after Put returned a power cut
+// loses nothing, and before that it leaves at most a file with a temporary name, which the next start removes. All paths go
+// through os.Root, so that not even a defect of Gavel could leave the directory.
 type Local struct{ root *os.Root }
 
 const (
 	dirMode  = 0o700
 	fileMode = 0o600
-	// copyBuffer is what a file of any size costs in memory while it is stored.
+	// copyBuffer is the memory in bytes that storing a file of any size takes.
 	copyBuffer = 64 << 10
 	temporary  = ".tmp-"
 )
 
-// OpenLocal opens a directory, makes it when it is missing, and removes what crashed uploads have left.
+// OpenLocal opens a directory, creates it when it is missing, and removes what interrupted uploads have left.
 func OpenLocal(dir string) (*Local, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, fmt.Errorf("blob directory: %w", err)
@@ -41,7 +41,7 @@ func OpenLocal(dir string) (*Local, error) {
 	return l, l.removeTemporary()
 }
 
-// Close gives the directory back.
+// Close closes the directory.
 func (l *Local) Close() error { return l.root.Close() }
 
 func (l *Local) removeTemporary() error {
@@ -67,18 +67,18 @@ func placeOf(name string) (dir, file string) {
 // Put stores a file.
 func (l *Local) Put(_ context.Context, name string, r io.Reader) error {
 	if !valid(name) {
-		return fmt.Errorf("blob: %q is no name", name)
+		return fmt.Errorf("blob: %q is not a valid name", name)
 	}
-	beside := temporary + strings.ToLower(rand.Text())
-	if err := l.write(beside, r); err != nil {
-		return errors.Join(err, l.root.Remove(beside))
+	temp := temporary + strings.ToLower(rand.Text())
+	if err := l.write(temp, r); err != nil {
+		return errors.Join(err, l.root.Remove(temp))
 	}
 	dir, file := placeOf(name)
 	if err := l.makeDir(dir); err != nil {
-		return errors.Join(err, l.root.Remove(beside))
+		return errors.Join(err, l.root.Remove(temp))
 	}
-	if err := l.root.Rename(beside, file); err != nil {
-		return errors.Join(err, l.root.Remove(beside))
+	if err := l.root.Rename(temp, file); err != nil {
+		return errors.Join(err, l.root.Remove(temp))
 	}
 	return l.sync(dir)
 }
@@ -88,7 +88,7 @@ func (l *Local) write(name string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	// Only Write is shown, so that the copy uses the buffer and not a method of the file that reads ahead without bound.
+	// The wrappers hide ReadFrom and WriteTo, so that the copy uses this buffer and not one that grows without bound.
 	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, copyBuffer))
 	if err == nil {
 		err = f.Sync()
@@ -99,7 +99,7 @@ func (l *Local) write(name string, r io.Reader) error {
 	return err
 }
 
-// makeDir makes a subdirectory durable before a file is moved there.
+// makeDir creates a subdirectory durably, before a file is moved there.
 func (l *Local) makeDir(dir string) error {
 	err := l.root.Mkdir(dir, dirMode)
 	if errors.Is(err, fs.ErrExist) {
@@ -173,7 +173,7 @@ func (l *Local) Walk(ctx context.Context, fn func(string, time.Time) error) erro
 		}
 		info, err := e.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // Removed meanwhile.
+			return nil // It was removed in between.
 		}
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func (l *Local) Walk(ctx context.Context, fn func(string, time.Time) error) erro
 	})
 }
 
-// Check writes a file, which is the only way to know that the disk takes one.
+// Check writes a file, which is the only way to know that the disk accepts one.
 func (l *Local) Check(ctx context.Context) error {
 	name := Name("z", 0)
 	if err := l.Put(ctx, name, strings.NewReader("check")); err != nil {

@@ -17,24 +17,24 @@ type S3Config struct {
 	Endpoint  string // HOST or HOST:PORT.
 	Region    string
 	Bucket    string
-	Prefix    string // Before every name: "gavel/".
+	Prefix    string // Prefix of every object's name, such as "gavel/".
 	AccessKey string
 	SecretKey string
 	Insecure  bool // Plain HTTP, for a service on the same machine.
 }
 
-// partSize is how a file of unknown length is cut, and what storing it costs in memory. BOUND: the least that S3 takes; at
-// most 10,000 parts make 50 GB.
+// partSize is the size in bytes of the parts of a file of unknown length, and the memory that storing it takes. BOUND: the least
+// that S3 accepts; the most, 10,000 parts, make 50 GB.
 const partSize = 5 << 20
 
-// S3 keeps files in a bucket. Uploads pass through the node, which looks at their content before it lets them in, so the
-// bucket stays private and needs no CORS rules.
+// S3 keeps files in a bucket. Uploads pass through the node, which checks their content first, so the bucket stays private and needs
+// no CORS rules.
 type S3 struct {
 	client *minio.Client
 	config S3Config
 }
 
-// OpenS3 prepares a bucket; nothing is sent before the first use.
+// OpenS3 prepares a client for a bucket. Nothing is sent before its first use.
 func OpenS3(c S3Config) (*S3, error) {
 	client, err := minio.New(c.Endpoint, &minio.Options{
 		Creds: credentials.NewStaticV4(c.AccessKey, c.SecretKey, ""), Secure: !c.Insecure, Region: c.Region,
@@ -45,12 +45,12 @@ func OpenS3(c S3Config) (*S3, error) {
 	return &S3{client, c}, nil
 }
 
-// Put stores a file. A part that fails is sent again; when the reader fails, the parts are dropped.
+// Put stores a file. A part that fails is sent again. When the reader fails, the upload is aborted.
 func (s *S3) Put(ctx context.Context, name string, r io.Reader) error {
 	if !valid(name) {
-		return fmt.Errorf("blob: %q is no name", name)
+		return fmt.Errorf("blob: %q is not a valid name", name)
 	}
-	// The client reads a reader of unknown size part by part; seekers would be measured and read in parallel.
+	// The wrapper hides other methods of r: the client would measure a seekable reader and read it in parallel.
 	_, err := s.client.PutObject(ctx, s.config.Bucket, s.config.Prefix+name, struct{ io.Reader }{r}, -1, minio.PutObjectOptions{
 		PartSize: partSize, NumThreads: 1, ContentType: "application/octet-stream",
 	})
@@ -68,7 +68,7 @@ type s3File struct {
 // Size is the size of the file in bytes.
 func (f s3File) Size() int64 { return f.size }
 
-// Open opens a file; its bytes are fetched when they are read, from where they are read.
+// Open opens a file. Its bytes are downloaded when they are read.
 func (s *S3) Open(ctx context.Context, name string) (File, error) {
 	if !valid(name) {
 		return nil, ErrNotFound
@@ -98,7 +98,7 @@ func (s *S3) Remove(ctx context.Context, name string) error {
 
 // Walk lists the files.
 func (s *S3) Walk(ctx context.Context, fn func(string, time.Time) error) error {
-	ctx, cancel := context.WithCancel(ctx) // The client's goroutine ends when nobody reads on.
+	ctx, cancel := context.WithCancel(ctx) // It ends the client's goroutine when fn fails.
 	defer cancel()
 	for o := range s.client.ListObjects(ctx, s.config.Bucket, minio.ListObjectsOptions{Prefix: s.config.Prefix, Recursive: true}) {
 		if o.Err != nil {
@@ -113,14 +113,14 @@ func (s *S3) Walk(ctx context.Context, fn func(string, time.Time) error) error {
 	return ctx.Err()
 }
 
-// Check asks for the bucket.
+// Check asks the service whether the bucket exists.
 func (s *S3) Check(ctx context.Context) error {
 	found, err := s.client.BucketExists(ctx, s.config.Bucket)
 	if err != nil {
 		return s.error(err)
 	}
 	if !found {
-		return fmt.Errorf("blob bucket: there is no bucket %q", s.config.Bucket)
+		return fmt.Errorf("blob bucket: the bucket %q does not exist", s.config.Bucket)
 	}
 	return nil
 }

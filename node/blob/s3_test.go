@@ -20,12 +20,12 @@ import (
 	"github.com/gavel-ads/gavel/node/blob"
 )
 
-// bucket is as much of an S3 service as the store uses: objects, multipart uploads, ranges and lists. It believes every
-// signature but insists on one.
+// bucket is the part of an S3 service that the store uses: objects, multipart uploads, ranges and lists. It accepts every
+// signature but requires one.
 type bucket struct {
 	name   string
 	server *httptest.Server
-	forget bool // Keeps no content, to measure what the client keeps.
+	forget bool // If true, no content is stored, to measure the memory of the client.
 	mu     sync.Mutex
 	stored map[string]stored
 	parts  map[string]map[int][]byte
@@ -185,7 +185,7 @@ func body(r *http.Request) ([]byte, error) {
 	}
 }
 
-// TestS3Refusals: a bucket that is not there is found at the start, and no name of a client's making reaches it.
+// TestS3Refusals: a missing bucket is detected at the start, and invalid names are not sent to a bucket.
 func TestS3Refusals(t *testing.T) {
 	b := newBucket(t, "files")
 	b.name = "another"

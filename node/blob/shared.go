@@ -11,29 +11,29 @@ import (
 	"time"
 )
 
-// Shared keeps files in the directories of several nodes: a Put returns when a majority of them has the file, and what a node
-// lacks it fetches from one that has it, and keeps.
+// Shared keeps files in the directories of several nodes. A Put returns when a majority of the nodes has the file. A node that lacks a
+// file fetches it when it is read, and keeps it.
 //
-// INVARIANT: a file whose Put returned survives the loss of any minority of the nodes. Whoever reads it anywhere, while one
-// node that has it can be reached, gets it whole: what arrives is compared with its hash before it has a name.
+// INVARIANT: a file whose Put returned survives the loss of any minority of the nodes. A reader on any node gets it whole as long
+// as one node that has it can be reached; a received copy is compared with its hash before it gets its name.
 //
-// Files never change, so copies need no versions and no leader. A node that was away when a file came fetches it when somebody
-// asks it; files that are not needed any more are removed where they are by each node's own sweep.
+// Files never change, so copies need no versions and no leader. A node that was down when a file was stored fetches it when
+// it is read there. Each node's own sweep removes files that are not needed any more.
 type Shared struct {
 	own   *Local
 	nodes Nodes
 	log   *slog.Logger
 
-	fetching sync.Mutex // LOCKS: guards waiting.
+	fetching sync.Mutex // LOCKS: it guards waiting.
 	waiting  map[string]*fetch
 	asking   chan struct{} // BOUND: fetches at the same moment.
 	serving  chan struct{} // BOUND: connections of peers at the same moment.
 	copying  chan struct{} // BOUND: copies to peers that go on after their Put returned, and removals.
 }
 
-// Nodes are the other nodes, as the cluster knows them.
+// Nodes are the other nodes of the cluster.
 type Nodes interface {
-	// Voters are the members that count: how many there are, this node included if it is one, and the others by name.
+	// Voters returns how many voters the cluster has, whether this node is one of them, and the names of the others.
 	Voters() (count int, self bool, others []string)
 	// Dial opens a connection to the Serve of a node.
 	Dial(ctx context.Context, node string) (net.Conn, error)
@@ -44,13 +44,13 @@ const (
 	servedMax   = 32
 	copiesMax   = 32
 	dialTimeout = 3 * time.Second
-	copyTimeout = 2 * time.Minute // BOUND: of a whole copy; each of its pieces has pieceTimeout.
+	copyTimeout = 2 * time.Minute // BOUND: a whole copy; each of its pieces has pieceTimeout.
 )
 
-// ErrTooFew means that too few nodes took a file for it to be safe. It is not stored.
-var ErrTooFew = errors.New("too few nodes took the file")
+// ErrTooFew means that fewer nodes than a majority stored a file. The file is not stored.
+var ErrTooFew = errors.New("too few nodes stored the file")
 
-// NewShared returns a store over this node's directory.
+// NewShared returns a store on top of this node's directory.
 func NewShared(own *Local, nodes Nodes, log *slog.Logger) *Shared {
 	return &Shared{
 		own: own, nodes: nodes, log: log, waiting: map[string]*fetch{}, asking: make(chan struct{}, fetchesMax),
@@ -58,7 +58,8 @@ func NewShared(own *Local, nodes Nodes, log *slog.Logger) *Shared {
 	}
 }
 
-// Put stores a file here and on as many others as make a majority.
+// Put stores a file here and on as many other nodes as make a majority. Otherwise it returns ErrTooFew or the context's error, and
+// removes the file.
 func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
 	if err := s.own.Put(ctx, name, r); err != nil {
 		return err
@@ -75,7 +76,7 @@ func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
 	return nil
 }
 
-// spread copies a file to other nodes until enough have it. Those that are slower go on for themselves.
+// replicate copies a file to other nodes until enough have it. Copies to slower nodes continue in the background.
 func (s *Shared) spread(ctx context.Context, name string, need int, others []string) error {
 	if need > len(others) {
 		return fmt.Errorf("%w: %d more are needed, %d are known", ErrTooFew, need, len(others))
@@ -117,13 +118,13 @@ func (s *Shared) spread(ctx context.Context, name string, need int, others []str
 	return nil
 }
 
-// fetch is a file on its way here. Everybody who waits for it gets the same outcome.
+// fetch is a file that is being fetched from another node. All readers that wait for it get the same result.
 type fetch struct {
 	done chan struct{}
 	err  error
 }
 
-// Open opens a file, and fetches it first when it is not here.
+// Open opens a file. If this node lacks it, Open fetches it first, and returns ErrNotFound when every other voter lacks it too.
 func (s *Shared) Open(ctx context.Context, name string) (File, error) {
 	f, err := s.own.Open(ctx, name)
 	if !errors.Is(err, ErrNotFound) || !valid(name) {
@@ -142,7 +143,7 @@ func (s *Shared) fetch(ctx context.Context, name string) error {
 		f = &fetch{done: make(chan struct{})}
 		s.waiting[name] = f
 		go func() {
-			// It goes on when the first who asked is gone: others may wait by then.
+			// It continues when the first reader stops waiting, because others may wait by then.
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
 			defer cancel()
 			f.err = s.fetchFromAny(bounded, name)
@@ -161,7 +162,7 @@ func (s *Shared) fetch(ctx context.Context, name string) error {
 	}
 }
 
-// fetchFromAny asks one node after the other. A file is unknown only when every node said so.
+// fetchFromAny asks one node after the other. ErrNotFound means that every node answered that it lacks the file.
 func (s *Shared) fetchFromAny(ctx context.Context, name string) error {
 	select {
 	case s.asking <- struct{}{}:
@@ -183,11 +184,11 @@ func (s *Shared) fetchFromAny(ctx context.Context, name string) error {
 	if failed == nil {
 		return ErrNotFound
 	}
-	s.log.Warn("blob_not_fetched", slog.String("name", name), slog.Any("err", errors.Join(failed...)))
+	s.log.Warn("blob_fetch_failed", slog.String("name", name), slog.Any("err", errors.Join(failed...)))
 	return errors.Join(failed...)
 }
 
-// Remove deletes a file here, and lets the others know as far as they can be reached: their sweeps take what stays.
+// Remove deletes a file here, and on the other nodes as far as they can be reached. Their sweeps remove what stays.
 func (s *Shared) Remove(ctx context.Context, name string) error {
 	_, _, others := s.nodes.Voters()
 	for _, node := range others {
@@ -200,14 +201,14 @@ func (s *Shared) Remove(ctx context.Context, name string) error {
 			defer func() { <-s.copying }()
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
 			defer cancel()
-			_ = s.drop(bounded, node, name) // The sweep takes it.
+			_ = s.drop(bounded, node, name) // The node's sweep removes it.
 		}()
 	}
 	return s.own.Remove(ctx, name)
 }
 
-// Own is this node's directory alone: for the sweep, which must not take a file from others because this node knows no use of it
-// yet.
+// Local returns this node's directory alone. The sweep uses it, because it must not remove files of other nodes that this node does
+// not yet know the use of.
 func (s *Shared) Own() *Local { return s.own }
 
 // Walk lists the files of this node.
@@ -215,5 +216,5 @@ func (s *Shared) Walk(ctx context.Context, fn func(string, time.Time) error) err
 	return s.own.Walk(ctx, fn)
 }
 
-// Check says whether this node's directory can be used.
+// Check returns an error when this node's directory cannot be used.
 func (s *Shared) Check(ctx context.Context) error { return s.own.Check(ctx) }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// network is nodes that reach each other through pipes, unless they are down.
+// network connects nodes through pipes, unless they are down.
 type network struct {
 	mu    sync.Mutex
 	nodes map[string]*Shared
@@ -29,12 +29,12 @@ func (n *network) set(name string, down bool) {
 	n.down[name] = down
 }
 
-type seat struct {
+type membership struct {
 	net  *network
 	name string
 }
 
-func (s seat) Voters() (int, bool, []string) {
+func (s membership) Voters() (int, bool, []string) {
 	var others []string
 	for name := range s.net.nodes {
 		if name != s.name {
@@ -45,7 +45,7 @@ func (s seat) Voters() (int, bool, []string) {
 	return len(s.net.nodes), true, others
 }
 
-func (s seat) Dial(_ context.Context, node string) (net.Conn, error) {
+func (s membership) Dial(_ context.Context, node string) (net.Conn, error) {
 	s.net.mu.Lock()
 	defer s.net.mu.Unlock()
 	s.net.asked[node]++
@@ -69,7 +69,7 @@ func newNetwork(t *testing.T, names ...string) *network {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = dir.Close() })
-		n.nodes[name] = NewShared(dir, seat{n, name}, slog.New(slog.DiscardHandler))
+		n.nodes[name] = NewShared(dir, membership{n, name}, slog.New(slog.DiscardHandler))
 	}
 	return n
 }
@@ -96,7 +96,7 @@ func random(t *testing.T, n int) string {
 	return string(b)
 }
 
-// TestAFileOutlivesItsNode: when Put has returned, the node that took the file may be lost.
+// TestAFileOutlivesItsNode: after Put has returned, the node that received the file may be lost.
 func TestAFileOutlivesItsNode(t *testing.T) {
 	n := newNetwork(t, "a", "b", "c")
 	for i, size := range []int{0, 1, pieceMax, pieceMax + 1, 3 << 20} {
@@ -114,7 +114,7 @@ func TestAFileOutlivesItsNode(t *testing.T) {
 	}
 }
 
-// TestPutNeedsAMajority: what only a minority could take is refused, and stays nowhere where it can be removed.
+// TestPutNeedsAMajority: a file that only a minority could store is refused, and removed wherever it can be.
 func TestPutNeedsAMajority(t *testing.T) {
 	n := newNetwork(t, "a", "b", "c", "d", "e")
 	n.set("b", true)
@@ -141,7 +141,7 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// TestFetch: what a node lacks it fetches once, however many ask, and keeps.
+// TestFetch: a node fetches a file that it lacks once, however many readers there are, and keeps it.
 func TestFetch(t *testing.T) {
 	n := newNetwork(t, "a", "b", "c")
 	name, want := Name("a", 1), random(t, 200_000)
@@ -201,7 +201,7 @@ func TestRemoveReachesOthers(t *testing.T) {
 	}
 }
 
-// TestDamage: a file that is cut off anywhere, or of which any byte is another one, is not stored.
+// TestDamage: a file that is cut off at any byte, or in which any byte is changed, is not stored.
 func TestDamage(t *testing.T) {
 	dir, err := OpenLocal(t.TempDir())
 	if err != nil {
@@ -233,7 +233,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// endless is a file of pieces of one byte less than they may have.
+// endless is an endless file in pieces of one byte less than the bound.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -241,12 +241,12 @@ func (endless) Read(p []byte) (int, error) {
 		p[i] = 0
 	}
 	if len(p) >= 4 {
-		p[2] = 1 // Lengths are read alone.
+		p[2] = 1 // The reader reads lengths separately.
 	}
 	return len(p), nil
 }
 
-// TestStrangeRequests: what is no request gets no answer and leaves nothing.
+// TestStrangeRequests: malformed requests get no answer and leave nothing.
 func TestStrangeRequests(t *testing.T) {
 	n := newNetwork(t, "a", "b")
 	for _, text := range []string{"", "P", "X\x05hello", "P\x03../", "P\x0bname-of-one\x00\x01", "G\x05nosuch", "P\x05abcde\xff\xff\xff\xff"} {
@@ -254,7 +254,7 @@ func TestStrangeRequests(t *testing.T) {
 		done := make(chan struct{})
 		go func() { n.nodes["a"].Serve(there); _ = there.Close(); close(done) }()
 		go func() { _, _ = io.Copy(io.Discard, here) }()
-		_, _ = io.WriteString(here, text) // It may hang up in the middle.
+		_, _ = io.WriteString(here, text) // The server may close the connection in the middle.
 		_ = here.Close()
 		<-done
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// deliveriesAtOnce bounds the notifications that wait for an answer. BOUND: receivers that hang take 5 s each.
+// deliveriesAtOnce bounds the notifications that wait for an answer. BOUND: a receiver that does not answer takes 5 s.
 const deliveriesAtOnce = 16
 
-// Deliveries is the lane that sends notifications: at least once, each until it is taken, refused for good, or was tried
-// often enough. The whole cause of a failure is logged; the owner of the webhook is shown its outbound.Reason.
+// DeliveryWorker sends notifications, at least once each, until the receiver accepts one, refuses it for good, or the attempts
+// are used up. The log gets the whole cause of a failure; the owner of the webhook sees its outbound.Reason.
 func Deliveries(out *outbound.Client, now func() time.Time, log *slog.Logger) Lane {
 	return Lane{Kind: store.DueDelivery, AtOnce: deliveriesAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
 		at, err := t.DeliveryAt(ctx, d.ID)
@@ -23,13 +23,13 @@ func Deliveries(out *outbound.Client, now func() time.Time, log *slog.Logger) La
 		}
 		switch {
 		case at.DueMillis != d.Millis:
-			return store.ErrWrongState // The entry of an earlier attempt.
+			return store.ErrWrongState // The task belongs to an earlier attempt.
 		case at.Done:
 			return t.ForgetDelivery(ctx, at)
 		}
 		failed := deliver(ctx, out, t, &at, now())
 		if ctx.Err() != nil {
-			return ctx.Err() // The attempt was cut off: it does not count.
+			return ctx.Err() // The attempt was interrupted, so it does not count.
 		}
 		if attempted := !errors.Is(failed, outbound.ErrStale) && !errors.Is(failed, outbound.ErrDeleted); failed != nil && attempted {
 			log.Warn("delivery_failed", slog.Int("marketplace", int(t.Marketplace())), slog.String("webhook", at.Webhook.String()),
@@ -53,7 +53,7 @@ func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *stor
 	return out.Post(ctx, hook.URL, hook.Secret, at.Body)
 }
 
-// settle notes an attempt and when the next one is.
+// recordAttempt stores the result of an attempt in a delivery, and the time of the next one.
 func settle(x *store.Delivery, failed error, now time.Time) {
 	x.Attempts++
 	if failed == nil {

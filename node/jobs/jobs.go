@@ -1,6 +1,8 @@
-// Package jobs does what stands in the diaries of the marketplaces: steps of jobs, notifications, uploads that never came.
-// It runs on the leader of the meta group; everything it does is written down by compare-and-set, so that a leader that
-// does not know yet that it is none does no harm.
+// Package jobs does the scheduled tasks of the marketplaces: steps of jobs, emails, notifications, and the end of uploads that
+// never arrived. It also completes transfers between groups and removes files that nothing refers to.
+//
+// It runs on the leader of the meta group. Everything it does is written by compare-and-set, so a leader that does not know yet
+// that it is not the leader any more does no harm.
 package jobs
 
 import (
@@ -13,23 +15,23 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Every is how often the diaries are looked at. Work that is there is done without waiting for it.
+// Every is how often the task lists are read. While there is work to do, the next round begins at once.
 const Every = time.Second
 
-// dueMax is how many entries of one marketplace are looked at in one round. BOUND: one marketplace with much to do must not
-// keep the others waiting for longer than this takes.
+// dueMax is how many tasks of one marketplace are read in one round. BOUND: a marketplace with many tasks must not delay the
+// others for longer than these take.
 const dueMax = 100
 
-// Lane is one kind of entry. Lanes run beside each other, so that a receiver that hangs stops no job.
+// Worker does one kind of task. Workers run concurrently, so a receiver that does not answer delays no job.
 type Lane struct {
 	Kind store.DueKind
-	// Follow does what an entry asks for. It may find that there is nothing to do any more. After store.ErrChanged or an
-	// outage the entry is looked at again.
+	// Do does a task. store.ErrNotFound and store.ErrWrongState mean that there is nothing to do any more, and the task is
+	// removed. After any other error, such as store.ErrChanged, the task is tried again in a later round.
 	Follow func(ctx context.Context, t store.Tenant, d store.Due) error
-	AtOnce int // BOUND: entries that are followed at the same moment.
+	AtOnce int // BOUND: tasks that run at the same moment.
 }
 
-// Runner follows the diaries.
+// Runner reads the task lists of all marketplaces and runs the workers, as long as Leader returns true.
 type Runner struct {
 	Store        *store.Store
 	Lanes        []Lane
@@ -41,21 +43,21 @@ type Runner struct {
 	running sync.WaitGroup
 }
 
-// Start begins to work.
+// Start starts a goroutine for each worker. They end with the context or with Close.
 func (r *Runner) Start(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
-	for _, lane := range r.Lanes {
-		r.running.Go(func() { r.run(ctx, lane) })
+	for _, worker := range r.Lanes {
+		r.running.Go(func() { r.run(ctx, worker) })
 	}
 }
 
-// Close stops, in the middle of a step if need be: another leader does that step again.
+// Close stops the workers and waits for them. A step that is interrupted is done again by the next leader.
 func (r *Runner) Close() {
 	r.stop()
 	r.running.Wait()
 }
 
-func (r *Runner) run(ctx context.Context, lane Lane) {
+func (r *Runner) run(ctx context.Context, worker Lane) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
@@ -65,28 +67,28 @@ func (r *Runner) run(ctx context.Context, lane Lane) {
 		case <-ticker.C:
 		}
 		for more := true; more; {
-			more = r.Leader() && r.Round(ctx, lane) > 0 && ctx.Err() == nil
+			more = r.Leader() && r.Round(ctx, worker) > 0 && ctx.Err() == nil
 		}
 	}
 }
 
-// Round follows what is due in one lane, and returns how much of it was done.
-func (r *Runner) Round(ctx context.Context, lane Lane) int {
+// Round does the tasks of one worker that are due, and returns how many of them succeeded.
+func (r *Runner) Round(ctx context.Context, worker Lane) int {
 	var done counter
-	free := make(chan struct{}, max(1, lane.AtOnce))
+	free := make(chan struct{}, max(1, worker.AtOnce))
 	var all sync.WaitGroup
 	for _, m := range r.Marketplaces() {
 		t := r.Store.Tenant(m)
-		due, err := t.Due(ctx, lane.Kind, dueMax)
+		due, err := t.Due(ctx, worker.Kind, dueMax)
 		if err != nil {
-			r.Log.Warn("diary_unreadable", slog.String("lane", string(lane.Kind)), slog.Any("err", err))
+			r.Log.Warn("task_list_failed", slog.String("kind", string(worker.Kind)), slog.Any("err", err))
 			continue
 		}
 		for _, d := range due {
 			free <- struct{}{}
 			all.Go(func() {
 				defer func() { <-free }()
-				if ctx.Err() == nil && r.follow(ctx, lane, t, d) {
+				if ctx.Err() == nil && r.follow(ctx, worker, t, d) {
 					done.add()
 				}
 			})
@@ -96,14 +98,14 @@ func (r *Runner) Round(ctx context.Context, lane Lane) int {
 	return done.n
 }
 
-// follow reports whether something was done. An entry whose thing is gone is taken out.
-func (r *Runner) follow(ctx context.Context, lane Lane, t store.Tenant, d store.Due) bool {
-	err := lane.Follow(ctx, t, d)
+// do reports whether a task succeeded. It removes a task that has nothing to do any more.
+func (r *Runner) follow(ctx context.Context, worker Lane, t store.Tenant, d store.Due) bool {
+	err := worker.Follow(ctx, t, d)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongState) {
 		err = t.DropDue(ctx, d)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
-		r.Log.Warn("diary_entry_failed", slog.String("lane", string(lane.Kind)), slog.String("id", d.ID.String()), slog.Any("err", err))
+		r.Log.Warn("task_failed", slog.String("kind", string(worker.Kind)), slog.String("id", d.ID.String()), slog.Any("err", err))
 	}
 	return err == nil
 }
@@ -119,7 +121,7 @@ func (c *counter) add() {
 	c.n++
 }
 
-// Uploads is the lane that ends uploads that never came.
+// UploadWorker fails uploads whose file did not arrive in time.
 func Uploads() Lane {
 	return Lane{Kind: store.DueUpload, AtOnce: 1, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
 		return t.ExpireUpload(ctx, d)

@@ -11,10 +11,10 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// mailsAtOnce bounds the letters under way. BOUND: a server that hangs takes 20 s each.
+// mailsAtOnce bounds the emails that are sent at the same moment. BOUND: a server that does not answer takes 20 s.
 const mailsAtOnce = 4
 
-// Mails is the lane that sends the letters of invitations. send says with its error whether another attempt is of use.
+// MailWorker sends the emails of invitations. permanent is true when another attempt after the error is useless.
 func Mails(send func(ctx context.Context, t store.Tenant, i *store.Invitation) (permanent bool, err error), log *slog.Logger) Lane {
 	return Lane{Kind: store.DueMail, AtOnce: mailsAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
 		i, err := t.BeginMail(ctx, d)
@@ -25,14 +25,14 @@ func Mails(send func(ctx context.Context, t store.Tenant, i *store.Invitation) (
 		reason := ""
 		if failed != nil {
 			reason = mailReason(failed)
-			log.Warn("mail_not_sent", slog.String("invitation", i.ID.String()), slog.Int("attempt", i.Mail.Attempts), slog.Bool("permanent", permanent), slog.Any("err", failed))
+			log.Warn("mail_send_failed", slog.String("invitation", i.ID.String()), slog.Int("attempt", i.Mail.Attempts), slog.Bool("permanent", permanent), slog.Any("err", failed))
 		}
 		return t.EndMail(context.WithoutCancel(ctx), i.ID, reason, permanent)
 	}}
 }
 
-// mailReason is what a marketplace is shown of a failure: the mail server is the operator's, and neither its address nor its
-// text is the marketplace's to know.
+// mailReason is what a marketplace sees of a failure. The mail server is the operator's, so neither its address nor its text is
+// part of it.
 func mailReason(failed error) string {
 	if answer, ok := errors.AsType[*textproto.Error](failed); ok {
 		return fmt.Sprintf("the mail server answered %d", answer.Code)
@@ -40,5 +40,5 @@ func mailReason(failed error) string {
 	if reason := outbound.Reason(failed); reason != outbound.ReasonOther {
 		return reason
 	}
-	return "the mail server did not take the letter"
+	return "the mail server did not accept the email"
 }

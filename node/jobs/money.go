@@ -9,37 +9,38 @@ import (
 	"github.com/gavel-ads/gavel/shard/ledger"
 )
 
-// moneyMax is how many transfers and emptied wallets of one marketplace and group are looked at in one round. BOUND: as
-// dueMax.
+// moneyMax is how many transfers and emptied wallets of one marketplace and group are read in one round. BOUND: one marketplace
+// must not delay the others, as with dueMax.
 const moneyMax = 100
 
-// transitAge is how long whoever asked for a transfer may take to carry it through. Two that carry the same one do no harm.
+// transitAge is how old a transfer has to be before the leader completes it: by then its own request should have done so. Two
+// that complete the same transfer do no harm.
 const transitAge = 3 * time.Second
 
-// Money does what the books of the groups leave to be done: transfers between two groups that were begun and not ended,
-// because a node died in between, and notices of wallets that were emptied by charges. Both stand in the state of the group
-// that has to be told, written by the command that made them necessary, and every step of both may be repeated.
+// MoneyRecovery completes what commands in several groups left unfinished: transfers between two groups that were begun and not
+// ended, because a node stopped in between, and notifications of wallets that charges emptied. The command that makes the work
+// necessary records it in its own group, and every step may be repeated.
 type Money struct {
 	Store        *store.Store
 	Leader       func() bool
 	Marketplaces func() []uint16
 	Now          func() time.Time
 	Log          *slog.Logger
-	Found        func([]Transit) // Hears what each round found on its way, and nothing when this node does not lead any more; may be nil.
+	Found        func([]Transit) // Called with the transfers in transit that each round found, and with nil while this node is not the leader. It may be nil.
 }
 
-// Transit is the transfers of a marketplace that are on their way, at most moneyMax of each group.
+// TransitSummary describes the transfers of a marketplace that are in transit, at most moneyMax of each group.
 type Transit struct {
 	Marketplace  uint16
 	Transfers    int
 	Micros       int64
-	OldestMillis int64 // When the oldest was asked for.
+	OldestMillis int64 // When the oldest was requested, in Unix milliseconds.
 }
 
-// transitMax is of how many marketplaces a round tells. BOUND: each becomes three series of metrics.
+// transitMax is how many marketplaces a round reports. BOUND: each becomes three metric series.
 const transitMax = 256
 
-// Run works until the context ends.
+// Run does a round every second until the context ends.
 func (m *Money) Run(ctx context.Context) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
@@ -57,16 +58,16 @@ func (m *Money) Run(ctx context.Context) {
 	}
 }
 
-// Round looks once at all marketplaces.
+// Round handles all marketplaces once.
 func (m *Money) Round(ctx context.Context) {
 	var found []Transit
 	for _, ordinal := range m.Marketplaces() {
 		t := m.Store.Tenant(ordinal)
 		transit := Transit{Marketplace: ordinal}
-		carry := func(ctx context.Context, t store.Tenant) error { return m.carry(ctx, t, &transit) }
-		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": carry, "emptied wallet": tell} {
+		complete := func(ctx context.Context, t store.Tenant) error { return m.carry(ctx, t, &transit) }
+		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": complete, "emptied wallet": tell} {
 			if err := do(ctx, t); err != nil && ctx.Err() == nil {
-				m.Log.Warn("money_left", slog.String("what", what), slog.Any("err", err))
+				m.Log.Warn("transfer_recovery_failed", slog.String("what", what), slog.Any("err", err))
 			}
 		}
 		if transit.Transfers > 0 && len(found) < transitMax {

@@ -11,22 +11,22 @@ import (
 
 const (
 	sweepEvery = 6 * time.Hour
-	// sweepAge is how old a file is before somebody asks whether it is needed: longer than an upload and the job that reads
-	// it together take.
+	// sweepAge is how old a file has to be before it may be removed: longer than an upload and the job that reads it take
+	// together.
 	sweepAge = 48 * time.Hour
 )
 
-// Sweeper removes files that no record refers to: of uploads that failed half way, of things that were deleted.
+// Sweeper removes files that no record refers to: those of uploads that failed halfway, and those of deleted objects.
 type Sweeper struct {
 	Blobs blob.Store
 	Store *store.Store
-	// Mine says whether this node sweeps now: always for a directory of its own, as the leader for a bucket of all.
+	// ShouldSweep reports whether this node sweeps now: always for its own directory, and only as the leader for a shared bucket.
 	Mine func() bool
 	Now  func() time.Time
 	Log  *slog.Logger
 }
 
-// Run sweeps until the context ends.
+// Run sweeps every 6 hours until the context ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -39,18 +39,18 @@ func (s *Sweeper) Run(ctx context.Context) {
 		if !s.Mine() {
 			continue
 		}
-		if gone, err := s.Sweep(ctx); err != nil || gone > 0 {
-			s.Log.Info("files_swept", slog.Int("removed", gone), slog.Any("err", err))
+		if removed, err := s.Sweep(ctx); err != nil || removed > 0 {
+			s.Log.Info("files_swept", slog.Int("removed", removed), slog.Any("err", err))
 		}
 	}
 }
 
-// Sweep looks at every file once.
+// Sweep checks every file once, and returns how many it removed.
 func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	return blob.Sweep(ctx, s.Blobs, s.Now(), sweepAge, func(name string) (bool, error) {
 		kind, marketplace, ok := blob.Owner(name)
 		if !ok {
-			return true, nil // Nobody's of ours: a bucket may hold other things.
+			return true, nil // Gavel did not store it: a bucket may contain other files.
 		}
 		t := s.Store.Tenant(marketplace)
 		switch kind {

@@ -8,11 +8,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Bounds of the work of holding contents against schemas. A schema has up to PathsMax paths for each place in a content,
-// and a content has thousands of places: only their product says what a request costs.
+// Bounds of the work of checking contents against schemas. A schema has up to PathsMax paths for each position in a content,
+// and a content has thousands of positions. Only their product says what a request costs.
 const (
-	// ContentStepsMax bounds one content. BOUND: each step can leave one fault of some 300 bytes until the content is
-	// done, so 15 MB at most; a template of 30 fields with 16 KiB of content takes less than a tenth.
+	// ContentStepsMax bounds one content. BOUND: each step can leave one fault of about 300 bytes until the content is
+	// checked, so 15 MB at most. A template of 30 fields with 16 KiB of content takes less than a tenth of that.
 	ContentStepsMax = 50_000
 	// RequestStepsMax bounds all contents and schemas of one request. BOUND: about a tenth of a second of one core, or
 	// 5,000 creatives of 100 steps.
@@ -25,17 +25,17 @@ var (
 	ErrRequestWork = errors.New("takes more than 500,000 steps to be checked, all templates and contents of the request together")
 )
 
-// Budget is what one request may spend on schemas and contents. It is not safe for concurrent use.
+// Budget counts the steps that one request may spend on schemas and contents. It is not safe for concurrent use.
 type Budget struct {
 	ctx  context.Context //nolint:containedctx // A budget lives as long as the request whose context this is.
 	left int
 }
 
-// NewBudget returns the budget of a request. When ctx ends, so does the work.
+// NewBudget returns the budget of a request. The work ends with ctx.
 func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, left: RequestStepsMax} }
 
-// Form makes a form of a schema that Check has accepted. It fails with ErrRequestWork when the request has spent its budget, and with
-// the error of the request's context. Each byte of the schema counts as one step.
+// Form compiles a schema. REQUIRES: Check has accepted it. It returns ErrRequestWork when the request has spent its budget, and the error
+// of the request's context. Each byte of the schema counts as one step.
 func (b *Budget) Form(schema []byte) (*Form, error) {
 	if err := b.spend(len(schema)); err != nil {
 		return nil, err
@@ -43,9 +43,9 @@ func (b *Budget) Form(schema []byte) (*Form, error) {
 	return New(schema)
 }
 
-// Faults holds content, which is JSON, against a form. It fails with ErrNumber for a number that is too costly to compare,
-// with ErrContentWork when this content alone would cost too much, with ErrRequestWork when the request has spent its
-// budget, and with the error of the request's context. The form has not been applied then.
+// Faults checks content, which is JSON, against a form. It returns ErrNumber for a number that is too expensive to compare,
+// ErrContentWork when this content alone would cost too much, ErrRequestWork when the request has spent its budget, and the error of
+// the request's context. After an error the form was not applied.
 func (b *Budget) Faults(f *Form, content []byte) ([]Fault, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *Budget) spend(steps int) error {
 	return nil
 }
 
-// steps counts what it would take to hold v against the form, at most limit.
+// steps counts the steps that checking v against the form would take. Beyond limit it returns ErrContentWork.
 func (f *Form) steps(v any, limit int) (int, error) {
 	c := cost{edges: f.edges, enums: f.enums, left: limit}
 	if !c.visit(f.schema, v) {

@@ -78,7 +78,7 @@ func TestCostlyContents(t *testing.T) {
 	}
 }
 
-// TestPatternsOfContents: the format regex of draft-07 compiles what the content holds, and only up to PatternMax.
+// TestPatternsOfContents: the format regex of draft-07 compiles texts of the content, but only up to PatternMax.
 func TestPatternsOfContents(t *testing.T) {
 	f := form(t, `{`+draft07+`,"properties":{"x":{"type":"string","format":"regex"}}}`)
 	for content, want := range map[string]int{`{"x":"^a+$"}`: 0, `{"x":"(x{1000}){10}"}`: 1, `{"x":"("}`: 1} {
@@ -117,7 +117,7 @@ func TestRequestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetEndsWithItsRequest: when the caller is gone nothing more is compiled or applied.
+// TestBudgetEndsWithItsRequest: after the client has disconnected nothing more is compiled or applied.
 func TestBudgetEndsWithItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f, b := form(t, banner), NewBudget(ctx)
@@ -130,8 +130,8 @@ func TestBudgetEndsWithItsRequest(t *testing.T) {
 	}
 }
 
-// TestCountIsNoLess: the validator leaves no more places in its tree of causes than steps were counted, whatever leads
-// there. Each place is a visit of its own, so a keyword that the count forgot shows.
+// TestCountIsNoLess: the validator's tree of causes has no more positions than steps were counted, whatever leads
+// there. Each position is a separate visit, so the test finds a keyword that the count misses.
 func TestCountIsNoLess(t *testing.T) {
 	wrong := `{"type":"boolean"}`
 	for _, schema := range []string{
@@ -201,7 +201,7 @@ func FuzzFaults(f *testing.F) {
 	})
 }
 
-// BenchmarkRefusedContent is what it costs to refuse the most expensive content.
+// BenchmarkRefusedContent measures refusing the most expensive content.
 func BenchmarkRefusedContent(b *testing.B) {
 	f, content := form(b, bomb(11, "anyOf")), []byte(numbersList(8_000))
 	b.ReportAllocs()
@@ -212,7 +212,7 @@ func BenchmarkRefusedContent(b *testing.B) {
 	}
 }
 
-// BenchmarkCostliestContent is what it costs to hold the most expensive content that is accepted against its schema.
+// BenchmarkCostliestContent measures checking the most expensive accepted content against its schema.
 func BenchmarkCostliestContent(b *testing.B) {
 	f, content := form(b, bomb(11, "anyOf")), []byte(numbersList(7))
 	b.ReportAllocs()

@@ -10,23 +10,23 @@ import (
 // validator takes about 200 ns, and the regexp package makes a comparison in about 5.
 const matchShare = 32
 
-// textShare is how many bytes of a text count as one step, for what is linear in the text: its length, its format.
+// textShare is how many bytes of a text count as one step, for work that is linear in the text: its length, its format.
 const textShare = 64
 
-// cost counts the steps that holding one content against a schema can take, before it is done. It follows the schema and
-// the content together, with every alternative taken, and adds for each visit what the keywords of the schema do there.
+// cost counts the steps that checking one content against a schema can take, before it is done. It walks the schema and the content
+// together, takes every alternative, and adds for each visit what the keywords of the schema do there.
 //
 // INVARIANT: the validator makes at most as many visits as are counted. It may stop early where the count does not.
 //
-// The count itself makes one visit for each that it counts and ends as soon as there are more than allowed, so counting
-// costs no more than what is allowed.
+// The count makes one visit for each that it counts and ends when there are more than allowed, so counting costs no more than what
+// is allowed.
 type cost struct {
 	edges map[*jsonschema.Schema]*edges
 	enums map[*jsonschema.Schema]int
 	left  int
 }
 
-// visit counts one schema at one value and what follows from it, and reports whether that is still allowed.
+// visit counts the visit of one schema at one value and what follows from it. It reports false when that exceeds the limit.
 func (c *cost) visit(s *jsonschema.Schema, v any) bool {
 	if c.left -= 1 + c.keywords(s, v); c.left < 0 {
 		return false
@@ -70,7 +70,7 @@ func (c *cost) children(e *edges, s *jsonschema.Schema, v any) bool {
 	return true
 }
 
-// keywords counts what one schema does with one value by itself.
+// keywords counts the steps of one schema at one value, without its subschemas.
 func (c *cost) keywords(s *jsonschema.Schema, v any) int {
 	steps := c.compared(s) + len(s.Required) + len(s.Dependencies)
 	for _, required := range s.DependentRequired {
@@ -98,10 +98,10 @@ func (c *cost) keywords(s *jsonschema.Schema, v any) int {
 	return steps
 }
 
-// uniquePairs is up to how many elements the library compares each with each; above it compares hashes.
+// uniquePairs is the most elements of which the library compares every pair. With more elements it compares hashes.
 const uniquePairs = 20
 
-// compared counts the values that enum and const hold against a value.
+// compared counts the values that enum and const compare with a value.
 func (c *cost) compared(s *jsonschema.Schema) int {
 	if s.Enum == nil && s.Const == nil {
 		return 0
@@ -129,7 +129,7 @@ func matching(r jsonschema.Regexp, text string) int {
 	return 1 + len(text)*p.positions/matchShare
 }
 
-// size counts the values inside of a value, itself included; a long text or number counts more.
+// size counts the values within a value, itself included. A long text or number counts more.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {

@@ -11,23 +11,23 @@ import (
 // FaultsMax bounds the faults of one content. BOUND: the first few say enough.
 const FaultsMax = 20
 
-// Form is a schema that content is held against. It is not safe for concurrent use.
+// Form is a compiled schema. It is not safe for concurrent use.
 type Form struct {
 	schema *jsonschema.Schema
-	// Asks are the names of the properties at the top: what the form asks for.
+	// The names of the properties at the top of the schema.
 	asks map[string]bool
-	// What the cost of contents is counted with, filled as schemas are visited.
+	// Caches for counting the cost of contents, filled as schemas are visited.
 	edges map[*jsonschema.Schema]*edges
 	enums map[*jsonschema.Schema]int
 }
 
-// Fault is one place in the content that the schema does not allow.
+// Fault is one position in the content that the schema does not allow.
 type Fault struct {
 	At      []string // Member names and array positions, from the top of the content.
-	Keyword string   // Of the schema: what was not satisfied. Names of the schema's author, nothing of the content.
+	Keyword string   // The keywords of the schema that were not satisfied. They contain nothing of the content.
 }
 
-// New makes a form of a schema. REQUIRES: Check has accepted it, so that applying it costs what the package promises.
+// New compiles a schema. REQUIRES: Check has accepted it, so that applying it costs what the package promises.
 func New(schema []byte) (*Form, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
@@ -49,10 +49,10 @@ func New(schema []byte) (*Form, error) {
 	return f, nil
 }
 
-// Asks reports whether the form has a property of this name at its top.
+// HasProperty reports whether the schema has a property of this name at its top.
 func (f *Form) Asks(name string) bool { return f.asks[name] }
 
-// faults holds a content against the form. Their order is that of the places.
+// faults returns the faults of a content, in the order of their positions.
 func (f *Form) faults(v any) []Fault {
 	wrong, isWrong := errors.AsType[*jsonschema.ValidationError](f.schema.Validate(v))
 	if !isWrong {
@@ -61,7 +61,7 @@ func (f *Form) faults(v any) []Fault {
 	return leaves(nil, wrong)
 }
 
-// leaves collects the ends of the tree of causes: the rest only says how the schema led there.
+// leaves collects the leaves of the tree of causes. The inner nodes only say how the schema led there.
 func leaves(found []Fault, e *jsonschema.ValidationError) []Fault {
 	for _, cause := range e.Causes {
 		found = leaves(found, cause)

@@ -18,12 +18,12 @@ const banner = `{` + draft20 + `,"type":"object","required":["headingText"],"add
 	"bannerTextColour":{"type":"string","pattern":"^#[0-9a-fA-F]{6}$"},
 	"heroImage":{"type":"string","format":"uri","x-field-type":"file"}}}`
 
-// nested is a schema of that many schemas inside of one another.
+// nested is a schema with that many nested schemas.
 func nested(depth int) string {
 	return strings.Repeat(`{"not":`, depth-1) + `{}` + strings.Repeat(`}`, depth-1)
 }
 
-// wide is a schema of that many schemas beside one another, its root counted.
+// wide is a schema with that many sibling schemas, its root included.
 func wide(n int) string {
 	return `{"properties":{` + list(n-1, func(i int) string { return fmt.Sprintf(`"p%d":true`, i) }) + `}}`
 }
@@ -54,7 +54,7 @@ func exactly(n int) string {
 		`],"$defs":{"block":{"anyOf":[` + list(block-1, func(int) string { return `true` }) + `]}}}`
 }
 
-// TestAttacks: every way to make a schema dangerous is refused for its own reason, and what merely looks like one is not.
+// TestAttacks: every dangerous schema is refused with its own error, and similar harmless ones are not.
 func TestAttacks(t *testing.T) {
 	for _, c := range []struct {
 		name, schema string
@@ -165,7 +165,7 @@ func down(n int) string {
 	}) + fmt.Sprintf(`,"d%d":{"type":"string"}}}`, n)
 }
 
-// TestBombsAreCheap: refusing a bomb costs a number of steps that has nothing to do with how large it would explode.
+// TestBombsAreCheap: the cost of refusing an exponential schema does not depend on how many paths it has.
 func TestBombsAreCheap(t *testing.T) {
 	const stepsMax = 33 * SubschemasMax * 2 // A fraction of a millisecond.
 	for name, schema := range map[string]string{
@@ -180,7 +180,7 @@ func TestBombsAreCheap(t *testing.T) {
 	}
 }
 
-// TestReasonsRepeatNothing: what a schema holds does not come back in the reason to refuse it.
+// TestReasonsRepeatNothing: the error of a refused schema contains nothing of the schema.
 func TestReasonsRepeatNothing(t *testing.T) {
 	for _, schema := range []string{
 		`{"$ref":"file:///s3cret"}`, `{"type":"s3cret"}`, `{"pattern":"s3cret("}`, `{"$schema":"s3cret"}`, `{"$ref":"#/s3cret"}`, `{"s3cret"`,

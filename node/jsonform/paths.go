@@ -4,43 +4,43 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// contentDepth is how deep content can be nested. BOUND: of the interface, for every body.
+// contentDepth is how deep content can be nested. BOUND: the interface's, for every body.
 const contentDepth = 32
 
-// paths counts on how many ways a validator comes to a schema while it looks at one place in the content. A schema may be
-// written once and reached a million times: twenty alternatives, each of which tries the next one twice.
+// paths counts the paths by which a validator reaches schemas while it checks one position in the content. A schema may be written
+// once and reached a million times: twenty alternatives, each of which tries the next one twice.
 //
-// Two kinds of steps lead from schema to schema. Those that stay at the same place ($ref, anyOf, not, …) add up. Those that
-// go one level into the content (properties, items, …) add up only as far as they meet at the same member, so a tree whose
-// nodes have a left and a right is cheap, and two alternatives that both look into the same member are not. A schema that
-// comes back to itself is followed as deep as content can be; without going deeper it would never end, and is refused.
+// Two kinds of edges lead from schema to schema. Those that stay at the same position ($ref, anyOf, not, …) add up. Those that go one
+// level into the content (properties, items, …) add up only where they lead to the same member. So a tree whose nodes have a left
+// and a right child is cheap, and two alternatives that both check the same member are not. A schema that leads back to itself is
+// followed as deep as content can be nested. If it leads back without going deeper, it would never end, and is refused.
 //
-// The count is the largest over all contents or higher, never lower. Each pair of schema and depth is counted once, so the
-// count itself takes at most 33 steps for each connection of the schema.
+// The count is at least the maximum over all contents. Each pair of schema and depth is counted once, so counting takes at most 33
+// steps for each edge of the schema.
 type paths struct {
 	edges map[*jsonschema.Schema]*edges
 	known map[visit]int
-	open  map[visit]bool // Being counted further up.
+	open  map[visit]bool // The pairs that are being counted further up the stack.
 	steps int
 }
 
 type visit struct {
 	schema *jsonschema.Schema
-	deeper int // Levels of content that are left below.
+	deeper int // Levels of content that may follow below.
 }
 
-// edges are where a schema leads.
+// edges are the schemas that a schema leads to.
 type edges struct {
-	here  []*jsonschema.Schema            // At the same place.
-	below map[string][]*jsonschema.Schema // To a member of this name.
-	any   []*jsonschema.Schema            // To members of any name, or elements.
+	here  []*jsonschema.Schema            // At the same position.
+	below map[string][]*jsonschema.Schema // At the member of this name.
+	any   []*jsonschema.Schema            // At members of any name, or at elements.
 }
 
 func newPaths() *paths {
 	return &paths{edges: map[*jsonschema.Schema]*edges{}, known: map[visit]int{}, open: map[visit]bool{}}
 }
 
-// count returns why a compiled schema costs too much to apply, or nil.
+// count returns nil, or the reason why a compiled schema costs too much to apply.
 func (p *paths) count(root *jsonschema.Schema) error {
 	_, err := p.at(visit{root, contentDepth})
 	return err
@@ -62,7 +62,7 @@ func (p *paths) at(v visit) (int, error) {
 		p.edges[v.schema] = e
 	}
 	if len(p.edges) > SubschemasMax {
-		return 0, ErrTooMany // References may lead to places where the survey saw no schema.
+		return 0, ErrTooMany // References may lead to positions where the survey saw no schema.
 	}
 	total, err := p.sum(1, e.here, v.deeper)
 	if err == nil && v.deeper > 0 {
@@ -76,7 +76,7 @@ func (p *paths) at(v visit) (int, error) {
 	return total, nil
 }
 
-// into adds the paths one level down, at the member where most of them meet.
+// into adds the paths one level deeper, at the member with the most of them.
 func (p *paths) into(total int, e *edges, deeper int) (int, error) {
 	everywhere, err := p.sum(total, e.any, deeper)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// pattern is a compiled pattern that knows how large it is.
+// pattern is a compiled pattern with its size.
 type pattern struct {
 	*regexp.Regexp
 	positions int
 }
 
 // compilePattern is the regexp engine of the library. The format "regex" of draft-07 also calls it, with texts of the
-// content, so it refuses by size by itself.
+// content, so it has to check the size itself.
 func compilePattern(text string) (jsonschema.Regexp, error) {
 	n, err := patternSize(text)
 	if err != nil {
@@ -40,7 +40,7 @@ func patternSize(text string) (int, error) {
 	return n, nil
 }
 
-// positions is how many instructions a pattern has about, with its repetitions written out: x{1000} is short to write and
+// positions is about how many instructions a pattern has, with its repetitions expanded: x{1000} is short to write and
 // long to compile.
 func positions(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Where a schema holds schemas, in either dialect. A keyword of the other dialect only makes the count higher.
+// The keywords that contain schemas, in either dialect. A keyword of the other dialect only makes the count higher.
 var (
 	single = []string{
 		"not", "if", "then", "else", "additionalProperties", "additionalItems", "propertyNames", "contains", "items",
@@ -17,16 +17,16 @@ var (
 	named = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 )
 
-// dialects are the values of $schema, without an empty fragment.
+// dialects are the allowed values of $schema, without an empty fragment.
 var dialects = []string{"http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2020-12/schema"}
 
-// survey walks a schema as a tree, references not followed, before a library sees it: the library is only given what is
-// small. It also walks what no reference reaches, where nothing may lie in wait for a later version.
+// survey walks a schema as a tree, without following references, before the library sees it: the library gets only small schemas. It
+// also walks parts that no reference reaches, so that none of them is stored unchecked.
 type survey struct {
 	schemas  int
-	pattern  int             // Positions of all patterns.
-	ids      map[string]bool // Addresses that the schema gives to parts of itself.
-	refs     []string        // Addresses that it refers to.
+	pattern  int             // Positions of all patterns, added up.
+	ids      map[string]bool // URLs that the schema gives to parts of itself.
+	refs     []string        // URLs that it refers to.
 	dynamics map[string]bool
 }
 
@@ -53,7 +53,7 @@ func (s *survey) whole(doc any) error {
 	return nil
 }
 
-// schema looks at one schema and what is inside. Values that are no schemas are left to the library to refuse.
+// schema checks one schema and the schemas within it. It leaves values that are not schemas for the library to refuse.
 func (s *survey) schema(v any, base *url.URL, depth int) error {
 	object, isObject := v.(map[string]any)
 	if _, isBool := v.(bool); !isObject && !isBool {
@@ -100,15 +100,15 @@ func (s *survey) inside(object map[string]any, base *url.URL, depth int) error {
 	return nil
 }
 
-// names checks $schema and $dynamicAnchor, and collects addresses given and addresses named. It returns the address that
-// references inside are relative to.
+// names checks $schema and $dynamicAnchor, and collects the URLs that are given and those that are referred to. It returns the URL that
+// references within the schema are relative to.
 func (s *survey) names(object map[string]any, base *url.URL) (*url.URL, error) {
 	if dialect, ok := object["$schema"].(string); ok && !isDialect(dialect) {
 		return nil, ErrDialect
 	}
 	if anchor, ok := object["$dynamicAnchor"].(string); ok {
 		if s.dynamics[anchor] {
-			return nil, ErrDynamicAnchor // Which of them is meant would depend on the way there, and no count would hold.
+			return nil, ErrDynamicAnchor // Which of them is meant would depend on the path to it, so no count would be valid.
 		}
 		s.dynamics[anchor] = true
 	}
@@ -149,7 +149,7 @@ func address(u *url.URL) string {
 	return strings.TrimSuffix(bare.String(), "#")
 }
 
-// numbers looks at every number, in values that are no schemas too: enum and const are compared exactly.
+// numbers checks every number, also in values that are not schemas, because enum and const are compared exactly.
 func numbers(v any) error {
 	switch v := v.(type) {
 	case json.Number:

@@ -1,4 +1,4 @@
-// Package mail sends the few letters of a node through a mail server that the operator configured.
+// Package mail sends a node's few emails through a mail server that the operator configured.
 package mail
 
 import (
@@ -12,39 +12,39 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config says by whom and how letters are sent.
+// Config says through which server, and as whom, emails are sent.
 type Config struct {
 	Server             string // HOST:PORT.
 	From               string
-	Username, Password string // Empty: no authentication.
+	Username, Password string // Both are empty for a server without authentication.
 	TLS                string // starttls, tls or none.
 }
 
-// The ways to speak to a mail server.
+// The values of Config.TLS.
 const (
-	StartTLS = "starttls" // In clear first, then TLS or nothing.
-	TLS      = "tls"      // From the first byte.
-	None     = "none"     // For a server on the same machine.
+	StartTLS = "starttls" // The connection begins in clear and must switch to TLS; otherwise nothing is sent.
+	TLS      = "tls"      // TLS from the first byte.
+	None     = "none"     // No encryption, for a server on the same machine.
 )
 
-// Letter is a text to one person.
+// Message is an email with a text to one person.
 type Letter struct {
-	ID      string // The same when the letter is sent again, so that a receiver can tell.
+	ID      string // The Message-ID. It is the same when the email is sent again, so that receivers can recognize the repeat.
 	To      string
 	Subject string
 	Text    string
 }
 
-// Sender sends letters, each over a connection of its own: there are few. It is safe for concurrent use.
+// Sender sends emails, each over its own connection, because there are few. It is safe for concurrent use.
 type Sender struct{ config Config }
 
-// sendTimeout is how long a letter may take, from the first packet to the server's word. BOUND.
+// sendTimeout is how long sending an email may take, from the first packet to the server's acceptance. BOUND.
 const sendTimeout = 20 * time.Second
 
 // New returns a sender. REQUIRES: a validated configuration.
 func New(c Config) *Sender { return &Sender{c} }
 
-// Send returns when the server has taken the letter.
+// Send returns nil when the server has accepted the email. Permanent says whether another attempt after an error is useless.
 func (s *Sender) Send(ctx context.Context, l Letter) error {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(s.config.From), m.To(l.To)); err != nil {
@@ -85,9 +85,9 @@ func (s *Sender) client() (*gomail.Client, error) {
 	return gomail.NewClient(host, options...)
 }
 
-var errForGood = errors.New("the letter cannot be sent")
+var errForGood = errors.New("the email cannot be sent")
 
-// Permanent reports whether sending a letter again is of no use: its address is none, or the server refused it for good.
+// Permanent reports whether sending an email again is useless: its address is invalid, or the server refused it with a 5xx code.
 func Permanent(err error) bool {
 	refused, ok := errors.AsType[*gomail.SendError](err)
 	return errors.Is(err, errForGood) || ok && !refused.IsTemp() && refused.ErrorCode() >= 500

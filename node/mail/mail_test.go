@@ -11,22 +11,22 @@ import (
 	"github.com/gavel-ads/gavel/node/mail"
 )
 
-// serve is a mail server for one letter, which answers RCPT with a line. It returns what it was told.
-func serve(t *testing.T, rcpt string) (address string, told chan string) {
+// serve runs a mail server for one email, which answers RCPT with the given line. received gets what the client sent.
+func serve(t *testing.T, rcpt string) (address string, received chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	told = make(chan string, 1)
+	received = make(chan string, 1)
 	go func() {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
 		defer func() { _ = c.Close() }()
-		_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // A client that gives up may leave the line open.
+		_ = c.SetDeadline(time.Now().Add(5 * time.Second)) // A client that gives up may leave the connection open.
 		var all strings.Builder
 		r, w := textproto.NewReader(bufio.NewReader(c)), textproto.NewWriter(bufio.NewWriter(c))
 		_ = w.PrintfLine("220 test")
@@ -42,29 +42,29 @@ func serve(t *testing.T, rcpt string) (address string, told chan string) {
 				answer = rcpt
 			case "DATA":
 				_ = w.PrintfLine("354 go on")
-				text, _ := r.ReadDotBytes() // A letter that is cut off has no end.
+				text, _ := r.ReadDotBytes() // An email that is cut off has no end.
 				all.Write(text)
 			case "QUIT":
 				answer = "221 bye"
 			}
 			_ = w.PrintfLine("%s", answer)
 		}
-		told <- all.String()
+		received <- all.String()
 	}()
-	return l.Addr().String(), told
+	return l.Addr().String(), received
 }
 
 func TestSend(t *testing.T) {
-	address, told := serve(t, "250 ok")
+	address, received := serve(t, "250 ok")
 	s := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None})
-	letter := mail.Letter{ID: "one@gavel", To: "vendor@example.com", Subject: "Grüße", Text: "Open http://x/accept#token\n"}
-	if err := s.Send(t.Context(), letter); err != nil {
+	message := mail.Letter{ID: "one@gavel", To: "vendor@example.com", Subject: "Grüße", Text: "Open http://x/accept#token\n"}
+	if err := s.Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
-	got := <-told
+	got := <-received
 	for _, want := range []string{"MAIL FROM:<shop@example.com>", "RCPT TO:<vendor@example.com>", "Message-ID: <one@gavel>", "=?UTF-8?", "Open http://x/accept#token"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("the server was not told %q:\n%s", want, got)
+			t.Errorf("the server did not receive %q:\n%s", want, got)
 		}
 	}
 }
@@ -77,10 +77,10 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v, permanent %v", answer, err, mail.Permanent(err))
 		}
 	}
-	address, told := serve(t, "250 ok")
+	address, received := serve(t, "250 ok")
 	err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.StartTLS}).Send(t.Context(), mail.Letter{ID: "a@b", To: "v@example.com"})
-	if err == nil || strings.Contains(<-told, "RCPT") {
-		t.Errorf("a letter went over a line in clear: %v", err)
+	if err == nil || strings.Contains(<-received, "RCPT") {
+		t.Errorf("an email was sent without encryption: %v", err)
 	}
 	if err := mail.New(mail.Config{Server: address, From: "shop@example.com"}).Send(t.Context(), mail.Letter{ID: "a@b", To: "nobody\r\nBCC: x@y.z"}); !mail.Permanent(err) {
 		t.Errorf("an address with a line feed: %v", err)

@@ -22,8 +22,8 @@ func TestAgencyAreas(t *testing.T) {
 	}
 }
 
-// TestCampaignsOfOthersAreTold: webhooks are told of campaigns by whichever door they were made, changed and deleted.
-func TestCampaignsOfOthersAreTold(t *testing.T) {
+// TestWebhooksOfAllEntryPoints: webhooks are notified of campaigns, whichever operations created, changed and deleted them.
+func TestWebhooksOfAllEntryPoints(t *testing.T) {
 	w := managetest.New(t)
 	do := func(method, path, key, body string, want int) string {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// answer gathers what a handler answers.
+// bufferedResponse is a ResponseWriter that keeps the whole response in memory.
 type answer struct {
 	header http.Header
 	status int
@@ -19,20 +19,20 @@ func newAnswer() *answer { return &answer{header: http.Header{}} }
 // Header is the header of the answer.
 func (a *answer) Header() http.Header { return a.header }
 
-// WriteHeader keeps the first status, as a real answer does.
+// WriteHeader keeps the first status, as net/http does.
 func (a *answer) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
 }
 
-// Write keeps the body.
+// Write appends to the body.
 func (a *answer) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(b)
 }
 
-// writeTo sends the answer.
+// writeTo sends the response.
 func (a *answer) writeTo(w http.ResponseWriter) {
 	a.WriteHeader(http.StatusOK)
 	maps.Copy(w.Header(), a.header)
@@ -40,16 +40,16 @@ func (a *answer) writeTo(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", strconv.Itoa(a.body.Len()))
 	}
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // The caller may be gone; net/http drops the body of an answer to HEAD.
+	_, _ = w.Write(a.body.Bytes()) // The client may have disconnected; net/http drops the body of a response to HEAD.
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
-// WriteHeader remembers the first status and passes it on.
+// WriteHeader records the first status and passes it on.
 func (w *statusWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -57,5 +57,5 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap gives http.ResponseController the connection behind.
+// Unwrap gives http.ResponseController access to the connection.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

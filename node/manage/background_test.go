@@ -14,8 +14,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Reports, explanations and forecasts wait for their turn. When it does not come in time, what the marketplace itself has
-// running is answered with 429, and what others have with 503; both say when to come again. Other operations do not wait.
+// TestLongRequestsTakeTurns: reports, explanations and forecasts wait for their turn. If it does not come in time, the marketplace's own
+// running requests lead to 429, and those of others to 503; both say when to repeat. Other operations do not wait.
 func TestLongRequestsTakeTurns(t *testing.T) {
 	limits := background.Defaults
 	limits.PerMarketplace, limits.PerNode, limits.Wait = 1, 2, 1500*time.Microsecond
@@ -65,7 +65,7 @@ func TestLongRequestsTakeTurns(t *testing.T) {
 	}
 }
 
-// A client that is gone gets no answer, and its report reads nothing.
+// TestLongRequestsEndWithTheirClient: the report of a client that has disconnected reads nothing.
 func TestLongRequestsEndWithTheirClient(t *testing.T) {
 	w := managetest.NewBackground(t, manage.Config{}, background.New(background.Config{Limits: background.Defaults}))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func TestLongRequestsEndWithTheirClient(t *testing.T) {
 	}
 }
 
-// occupy takes a place of a marketplace until it is released.
+// occupy runs a background request of a marketplace until it is released.
 func occupy(t *testing.T, s *background.Scheduler, marketplace uint16) (release func()) {
 	t.Helper()
 	begun, end, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -89,7 +89,7 @@ func occupy(t *testing.T, s *background.Scheduler, marketplace uint16) (release 
 		_ = s.Run(ctx, marketplace, background.Explain, func(ctx context.Context) error {
 			time.Sleep(2 * time.Millisecond) // Longer than a slice.
 			cancel()
-			_ = background.Of(ctx).Step(ctx) // It has a place and no turn from now on.
+			_ = background.Of(ctx).Step(ctx) // From now on it is admitted, but has no turn.
 			close(begun)
 			<-end
 			return nil

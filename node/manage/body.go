@@ -13,20 +13,20 @@ import (
 	"github.com/gavel-ads/gavel/node/limits"
 )
 
-// BodyMax is the most bytes of a JSON body, counted after decompression. BOUND: of the interface.
+// BodyMax is the most bytes of a JSON body, counted after decompression. BOUND: the interface's.
 const BodyMax = 8 << 20
 
-// bodyWeight is how many bytes of the budget a byte of a body takes. BOUND: values that are parsed take three times as much again.
+// bodyWeight is how many bytes of the budget one byte of a body takes. BOUND: parsed values take three times the body in addition.
 const bodyWeight = 4
 
-// drainMax is how much of a body that nobody wants is read and thrown away. BOUND: closing a connection with unread bytes
-// resets it, and the client may lose the answer that says why; a request larger than this is not worth the courtesy.
+// drainMax is how many bytes of an unwanted body are read and discarded. BOUND: closing a connection with unread bytes resets it, and
+// the client may lose the answer that says why. Larger requests are reset.
 const drainMax = 16 << 20
 
-// drain reads what is left of a body and throws it away, so that the connection can be used again. Behind a refusal that closes the
-// connection it sends the answer first, and reads on only so that its sender, who may write all before reading, gets it; the
-// deadline of unread bounds that, and the connection gives way to a new one meanwhile. A client that waits for 100 Continue has
-// sent nothing if it was not told to.
+// drain reads and discards the rest of a body, so that the connection can be used again. If the answer closes the connection, drain
+// sends the answer first and reads on only so that a client that writes everything before it reads gets it. The deadline that
+// rejectBody has set bounds that, and the connection no longer counts meanwhile. A client that waits for 100 Continue has sent nothing
+// if it did not get it.
 func drain(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" {
 		return
@@ -34,14 +34,14 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	if w.Header().Get("Connection") == "close" {
 		of := connOf(r)
 		if of == nil || http.NewResponseController(w).Flush() != nil {
-			return // Nobody is there who sends.
+			return // The client has disconnected.
 		}
 		of.End()
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, drainMax) // Whatever it was.
+	_, _ = io.CopyN(io.Discard, r.Body, drainMax) // The content does not matter.
 }
 
-// readBody reads the body of a request whole. Operations that take none ignore it. The lease grows with it.
+// readBody reads the whole body of a request. Methods without a body get nil. The lease grows with the body.
 func (s *Server) readBody(r *http.Request, lease *limits.Lease) (body []byte, code apierr.Code, message string) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.ContentLength == 0 {
 		return nil, apierr.OK, ""
@@ -70,14 +70,14 @@ func (s *Server) readBody(r *http.Request, lease *limits.Lease) (body []byte, co
 	case errors.Is(err, limits.ErrBudget):
 		return nil, apierr.ServiceUnavailable, overloaded
 	case err != nil && !isGone(err):
-		return nil, apierr.BadRequest, notHTTP // Chunks that are none.
+		return nil, apierr.BadRequest, notHTTP // Malformed chunks.
 	case err != nil:
 		return nil, apierr.RequestCanceled, "the body ended early"
 	}
 	return body, apierr.OK, ""
 }
 
-// unzip decompresses a body that has arrived whole. It takes a turn: eight megabytes are some 50 ms of a CPU.
+// unzip decompresses a body that has arrived whole. It waits for its turn, because eight megabytes take about 50 ms of a CPU.
 func (s *Server) unzip(r *http.Request, zipped []byte, lease *limits.Lease) (body []byte, code apierr.Code, message string) {
 	turn := background.TurnOf(r.Context())
 	if turn.Take(r.Context()) != nil {
@@ -105,7 +105,7 @@ func (s *Server) unzip(r *http.Request, zipped []byte, lease *limits.Lease) (bod
 
 const notGzip = "the body is not gzip"
 
-// gzipMemory is what a decompressor holds.
+// gzipMemory is the memory in bytes that a decompressor takes.
 const gzipMemory = 48 << 10
 
 const overloaded = "too many bytes of request bodies are under way"

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// seller makes vendor v with product p, so that campaigns can be created.
+// seller creates vendor v with product p, so that campaigns can be created.
 func seller(t *testing.T, w *managetest.World) {
 	t.Helper()
 	for path, body := range map[string]string{
@@ -25,8 +25,8 @@ func seller(t *testing.T, w *managetest.World) {
 	}
 }
 
-// TestNoOperationMakesACPACampaign: no command charges a purchase, so a CPA campaign would win for nothing. The operation
-// that takes a charge type refuses it; the others do not take one.
+// TestNoOperationMakesACPACampaign: no command charges a purchase, so a CPA campaign would win for free. The operation
+// that has a charge type refuses it; the others have none.
 func TestNoOperationMakesACPACampaign(t *testing.T) {
 	w := managetest.New(t)
 	seller(t, w)
@@ -61,7 +61,7 @@ func TestNoOperationMakesACPACampaign(t *testing.T) {
 	}
 }
 
-// TestACPACampaignOfEarlierDoesNotCompete: one that an earlier release made wins nothing, an explanation says that it
+// TestACPACampaignOfEarlierDoesNotCompete: a CPA campaign of an earlier release wins nothing, an explanation says that it
 // is inactive, and campaigns that are charged win as before.
 func TestACPACampaignOfEarlierDoesNotCompete(t *testing.T) {
 	w := managetest.New(t)

@@ -8,9 +8,9 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// TestClientsCanRelyOnTheDescription holds every exchange of every script against the description: answers have only
-// described statuses, types and members, and what succeeded could have been sent by a client that knows nothing else. Every
-// operation is to be answered with success somewhere: a new one without a script fails here.
+// TestClientsCanRelyOnTheDescription checks every exchange of every script against the description: answers have only
+// described statuses, types and members, and a client that knows nothing else could have sent every request that succeeded. Every
+// operation has to succeed somewhere: a new one without a script fails here.
 func TestClientsCanRelyOnTheDescription(t *testing.T) {
 	scripts, err := filepath.Glob("*/testdata/*.txt")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// files drives the operations of files, which scripts cannot send, and returns those that were answered with success.
+// files calls the operations of files, which scripts cannot send, and returns those that were answered with success.
 func files(t *testing.T) map[string]bool {
 	t.Helper()
 	f := fileClient{t, managetest.New(t), nil}
@@ -38,7 +38,7 @@ type fileClient struct {
 	d *managetest.Description
 }
 
-// send sends a request without a key, when it has none, and has the exchange judged.
+// send sends a request, without a key if it has none, and checks the exchange.
 func (f *fileClient) send(r *http.Request, sent string, want int) *httptest.ResponseRecorder {
 	f.t.Helper()
 	rec := httptest.NewRecorder()

@@ -14,7 +14,7 @@ import (
 
 const catalogs = "/public/v1/catalog-search-service/catalogs"
 
-// send calls an operation and gives its answer.
+// send calls an operation and returns its answer.
 func send(w *managetest.World, method, path, body string) (status int, answer map[string]any) {
 	return sendTo(w.Server, w, method, path, body)
 }
@@ -29,7 +29,7 @@ func sendTo(node http.Handler, w *managetest.World, method, path, body string) (
 	return rec.Code, answer
 }
 
-// Two changes of different members at the same moment are both answered 200, so both have to hold.
+// TestChangesAtTheSameMomentBothHold: two changes of different members at the same moment are both answered 200 and both take effect.
 func TestChangesAtTheSameMomentBothHold(t *testing.T) {
 	w := managetest.New(t)
 	send(w, http.MethodPut, catalogs+"/vendors", `{"vendors":[{"id":"v","name":"V"}]}`)
@@ -67,7 +67,7 @@ func TestChangesAtTheSameMomentBothHold(t *testing.T) {
 			t.Fatalf("round %d: %s, want %s", i, got, want)
 		}
 	}
-	for _, e := range auditLog(t, w) { // Also of those that were checked again, and proposed more than once.
+	for _, e := range auditLog(t, w) { // It includes changes that were checked again and proposed more than once.
 		if e.Status/100 != 2 {
 			t.Errorf("the entry of %s %s says %d", e.Method, e.Path, e.Status)
 		}

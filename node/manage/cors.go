@@ -16,17 +16,17 @@ const (
 	corsMaxAge        = "7200"
 )
 
-// corsHeaders lets browsers call what they are meant to: the vendors' dialog from every origin, unless some are configured,
-// because its pages hold no key; the rest of the management API from the configured origins alone, none by default, because
-// management keys do not belong in browsers. /v2 has rules of its own, in its core.
+// corsHeaders sets the CORS headers. Every origin may call the vendors' dialog, unless some are configured, because its pages have
+// no key. Only the configured origins may call the rest of the management API, none by default, because management keys do
+// not belong in browsers. /v2 has its own rules, in its core.
 //
-// The route is that of the path, under whatever method. Only a path without a route goes by its text: what it is answered
-// with holds nothing that an origin must not read.
+// The decision follows from the route of the path, under whatever method. Only for a path without a route does the text of the path
+// decide; its answer contains nothing that an origin must not read.
 func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
 	if rt == nil {
 		rt = &route{dialog: strings.HasPrefix(r.URL.Path, modal.Base), api: strings.HasPrefix(r.URL.Path, publicV1)}
 		if !rt.api {
-			// A page that mistypes /v2 has to be able to read so.
+			// A page that mistypes a path of /v2 has to be able to read the error.
 			h.Set("Access-Control-Allow-Origin", "*")
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
 	allowed(h, r)
 }
 
-// allowed says what an origin that may call may send and read.
+// allowOrigin sets what an allowed origin may send and read.
 func allowed(h http.Header, r *http.Request) {
 	if r.Method != http.MethodOptions {
 		h.Set("Access-Control-Expose-Headers", corsExpose)

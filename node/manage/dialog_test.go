@@ -44,7 +44,7 @@ func TestDialogInBrowsers(t *testing.T) {
 	}
 }
 
-// TestDialogEndsWithTheKey: a token is good as long as the key that asked for it, and counts against this key's rate limit.
+// TestDialogEndsWithTheKey: a token is valid as long as the key that requested it, and counts towards the key's rate limit.
 func TestDialogEndsWithTheKey(t *testing.T) {
 	w := managetest.NewWith(t, manage.Config{RateManagement: 3})
 	rec := call(w, "POST", "/public/v1/key-service/keys", "management", `{"kind":"management","name":"of the shop"}`)
@@ -54,7 +54,7 @@ func TestDialogEndsWithTheKey(t *testing.T) {
 	}
 	w.Keys["shop"] = made.Key
 	w.Keys["page"] = w.ModalToken("shop", "nobody")
-	for i, want := range []int{404, 404, 404, 429} { // The vendor is unknown, and that is all.
+	for i, want := range []int{404, 404, 404, 429} { // The requests are valid, except that the vendor is unknown.
 		if rec := call(w, "GET", dialog, "page", ""); rec.Code != want {
 			t.Errorf("request %d: %d %s, want %d", i, rec.Code, rec.Body, want)
 		}

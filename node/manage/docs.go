@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// The pages need nothing from outside this binary: they must work on a machine without internet.
+// The pages load nothing from outside this binary, because they must work on a machine without internet.
 //
 //go:embed docs
 var pages embed.FS
@@ -51,7 +51,7 @@ func (s *Server) mountDocs() error {
 	return nil
 }
 
-// render fills a page once, when the server is built; nothing on it changes.
+// render executes a page's template once, when the server is built; its content never changes.
 func render(name string, data any) ([]byte, error) {
 	t, err := template.ParseFS(pages, "docs/"+name)
 	if err != nil {
@@ -64,8 +64,8 @@ func render(name string, data any) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// errorGroup is one status on the page of errors. The docUrl of every error answer leads to the anchor of its code, the
-// reference to that of a status.
+// errorGroup is one status on the page of errors. The docUrl of every error leads to the anchor of its code, the API
+// reference to the anchor of a status.
 type errorGroup struct {
 	Status int
 	Text   string
@@ -78,7 +78,7 @@ type errorRow struct {
 	Anchor           bool
 }
 
-// errorGroups lists every errCode by status. What a 422 says is in its detail, so it has no codes.
+// errorGroups lists every errCode by status. A 422 has no code; its detail describes the violations.
 func errorGroups() []errorGroup {
 	byStatus := map[int][]errorRow{http.StatusUnprocessableEntity: nil}
 	seen := map[string]bool{}
@@ -103,6 +103,6 @@ func static(contentType string, body []byte) http.Handler {
 		h.Set("Content-Security-Policy", contentPolicy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // The caller may be gone; nobody is left to tell.
+		_, _ = w.Write(body) // The client may have disconnected.
 	})
 }

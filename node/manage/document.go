@@ -12,8 +12,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/event"
 )
 
-// documentV2 describes the operations of /v2 by hand: their bytes are read and written by node/wire, not by types that a
-// description could be made from.
+// documentV2 describes the operations of /v2 by hand, because node/wire reads and writes their bytes without types that a
+// description could be derived from.
 func documentV2(api huma.API) {
 	d := v2Document{api.OpenAPI()}
 	for _, op := range d.auctionOperations() {

@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// golden compares with a file of testdata, or accepts what is there now with -rewrite.
+// golden compares with a file of testdata, or with -rewrite accepts the present content.
 func golden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *managetest.Rewrite {

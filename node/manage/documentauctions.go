@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/auction"
 )
 
-// auctionOperation is one of the operations that hold auctions, as the document shows it.
+// auctionOperation describes an operation that runs auctions.
 type auctionOperation struct {
 	id, path, doc string
 	body, answer  *huma.Schema
@@ -25,7 +25,7 @@ func (d v2Document) auctionOperations() []auctionOperation {
 
 func auctionID() *huma.Schema { return text(1, idMax, "") }
 
-// wanted is how many winners an auction may have.
+// wanted is the schema of the number of winners of an auction.
 func wanted() *huma.Schema {
 	s := count("Winners wanted; more than " + strconv.Itoa(auction.SlotsMax) + " act as that many.")
 	s.Examples = []any{2}
@@ -38,7 +38,7 @@ func bucket() *huma.Schema {
 	return s
 }
 
-// auctionsOf is a body of auctions that have the common members and more.
+// auctionsOf is the schema of a body of auctions with the common members and more.
 func auctionsOf(more members, required ...string) *huma.Schema {
 	m := members{
 		"geoTargeting": object(members{"location": auctionID(), "locations": list(auctionID(), 1, auction.LocationsMax)}),
@@ -120,7 +120,7 @@ func travelBody() *huma.Schema {
 	}, "type", "slots", "travelContext")
 }
 
-// answerOf is an answer whose results have one of some types, and whose winners have the common members and more.
+// answerOf is the schema of an answer whose results have one of the types, and whose winners have the common members and more.
 func answerOf(types []any, more members, required ...string) *huma.Schema {
 	m := members{
 		"rank":          count("1 is best."),

@@ -12,17 +12,17 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/offsite"
 )
 
-// fileOperation is an operation that takes or answers a file, as the document shows it. None of them asks for a key: what
-// an answer of the API signed is the proof.
+// fileOperation describes an operation that receives or returns a file. None of them needs a key: the signature of an
+// earlier answer is the permission.
 type fileOperation struct {
 	route, id, doc string
-	signed         bool // By policy and signature in the query.
+	signed         bool // The permission is in the query parameters policy and signature.
 	body           map[string]*huma.MediaType
-	answers        map[int]map[string]*huma.MediaType // Beside errors.
+	answers        map[int]map[string]*huma.MediaType // By status, without errors.
 	errors         []int
 }
 
-// documentFiles describes them by hand, as documentV2 does: they are no types.
+// documentFiles describes the operations of files by hand, because their bodies are not JSON types.
 func documentFiles(api huma.API) {
 	d := v2Document{api.OpenAPI()}
 	file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
@@ -51,7 +51,7 @@ func documentFiles(api huma.API) {
 			errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType},
 		},
 		{
-			route: offsite.ExportRoute, id: "getAudienceList", doc: "For connectors: get the clean list of an audience.", signed: true,
+			route: offsite.ExportRoute, id: "getAudienceList", doc: "For connectors: get the accepted rows of an audience's list.", signed: true,
 			answers: map[int]map[string]*huma.MediaType{http.StatusOK: csv}, errors: []int{http.StatusForbidden, http.StatusNotFound},
 		},
 	} {

@@ -13,22 +13,22 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Bounds of what is remembered for repeated POSTs.
+// Bounds of the stored answers to POSTs.
 const (
-	replayKeyMax   = 64             // BOUND: characters of an Idempotency-Key, of the interface.
-	replayLifetime = 24 * time.Hour // BOUND: of the interface.
-	replaysMax     = 10_000         // BOUND: answers remembered; the oldest goes first.
-	replayBytesMax = 64 << 20       // BOUND: bytes of their bodies together.
+	replayKeyMax   = 64             // BOUND: characters of an Idempotency-Key. It is the interface's.
+	replayLifetime = 24 * time.Hour // BOUND: how long an answer is stored. It is the interface's.
+	replaysMax     = 10_000         // BOUND: stored answers; the oldest is dropped first.
+	replayBytesMax = 64 << 20       // BOUND: bytes of all stored bodies together.
 )
 
-// replays remembers the answers to POSTs with an Idempotency-Key, so that a repeat with the same body gets the same
-// answer and does nothing, and one with another body is refused.
+// answerCache stores the answers to POSTs with an Idempotency-Key. A repeat with the same body gets the same answer and changes
+// nothing, and one with another body is refused.
 //
-// The memory is this node's own and goes with the process. What outlives it are the ids: whatever a request with an
-// Idempotency-Key creates or books is named after key and request (store.WithIdempotencyKey), so that a repeat after a
-// restart, or after an unknown outcome, finds its own campaign and books a deposit once. API keys are the exception: their
-// text must come from chance, so a repeat after a restart makes another one. Refusals are remembered as well;
-// answers of 500 and above are not, so that a repeat tries again.
+// The cache belongs to this node and ends with the process. The ids outlive it: the ids of everything that a request with an
+// Idempotency-Key creates or books follow from key and request (store.WithIdempotencyKey), so a repeat after a restart, or after
+// an unknown outcome, finds its own campaign and books a deposit once. API keys are the exception: their text must be random, so
+// a repeat after a restart makes another key. Refusals are stored as well; answers of 500 and above are not, so that a repeat tries
+// again.
 type replays struct {
 	mu    sync.Mutex
 	byKey map[replayKey]*replay
@@ -38,18 +38,18 @@ type replays struct {
 
 type replayKey struct{ apiKey, text string }
 
-// replay is one remembered answer. LOCKS: mu is held while the request runs, so that a repeat at the same moment waits.
+// cachedAnswer is one stored answer. LOCKS: mu is held while the request runs, so that a repeat at the same moment waits.
 type replay struct {
 	mu      sync.Mutex
 	request [sha256.Size]byte
 	expires time.Time
-	answer  *answer // nil while the first request runs, or when it left nothing to remember.
-	size    int     // Bytes of the answer, as counted in replays. LOCKS: replays.mu.
+	answer  *answer // Nil while the first request runs, or when its answer must not be stored.
+	size    int     // Bytes of the answer, as counted in answerCache. LOCKS: answerCache.mu.
 }
 
 func newReplays() *replays { return &replays{byKey: map[replayKey]*replay{}} }
 
-// once serves a request, or answers it again.
+// serveIdempotent serves a request, or repeats the answer that an equal request got.
 func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	text := r.Header.Get("Idempotency-Key")
@@ -62,7 +62,7 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 		return
 	}
 	caller := resource.CallerOf(r.Context())
-	key := replayKey{caller.KeyID + caller.Vendor, text} // Ids of keys all have the same length.
+	key := replayKey{caller.KeyID + caller.Vendor, text} // All ids of keys have the same length, so the text is unambiguous.
 	request := fingerprint(r, body)
 	known := s.replays.find(key, request, s.deps.Now())
 	known.mu.Lock()
@@ -82,7 +82,7 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	}
 }
 
-// seed names what the request does, now and when it is repeated.
+// seed is what the ids of everything that the request creates are derived from; the same for every repeat.
 func seed(k replayKey, request [sha256.Size]byte) [sha256.Size]byte {
 	b := append([]byte(k.apiKey), 0)
 	b = append(append(b, k.text...), 0)
@@ -91,13 +91,13 @@ func seed(k replayKey, request [sha256.Size]byte) [sha256.Size]byte {
 
 func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 	h := sha256.New()
-	h.Write([]byte(r.URL.RequestURI())) // Holds no line feed.
+	h.Write([]byte(r.URL.RequestURI())) // It contains no line feed.
 	h.Write([]byte{'\n'})
 	h.Write(body)
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// find returns what is remembered under a key, or a new place for it.
+// find returns the entry of a key, or a new one.
 func (p *replays) find(key replayKey, request [sha256.Size]byte, now time.Time) *replay {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,7 +116,7 @@ func (p *replays) find(key replayKey, request [sha256.Size]byte, now time.Time) 
 	return fresh
 }
 
-// keep accounts for a remembered body and makes room for it. An answer that was forgotten while it was made is gone.
+// account counts a stored body and makes space for it. An entry that was dropped while its answer was made is not counted.
 func (p *replays) keep(key replayKey, known *replay, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,7 +130,7 @@ func (p *replays) keep(key replayKey, known *replay, size int) {
 	}
 }
 
-// forgetOldest drops the oldest answer. LOCKS: mu is held.
+// dropOldest drops the oldest answer. LOCKS: mu is held.
 func (p *replays) forgetOldest() {
 	p.bytes -= p.byKey[p.order[0]].size
 	delete(p.byKey, p.order[0])

@@ -50,7 +50,7 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 }
 
-// TestUnavailableIsNotRemembered: a request that failed for want of a leader is repeated with the same key until it works.
+// TestUnavailableIsNotRemembered: a request that failed without a leader can be repeated with the same key until it succeeds.
 func TestUnavailableIsNotRemembered(t *testing.T) {
 	w := managetest.New(t)
 	w.Fail(true)

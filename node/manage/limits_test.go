@@ -31,7 +31,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// step is one step into a body: a member, or the first element.
+// step is one level of a location in a body: a member, or the first element.
 type step = string
 
 const first step = "0"
@@ -141,7 +141,7 @@ func fill(s *openapi3.Schema, n int) []any {
 	return a
 }
 
-// try sends the smallest body with one value put in, and looks for violations at its place.
+// try sends the smallest body with one value in it, and looks for violations at its location.
 func (l *limits) try(at []step, value any, want string) {
 	l.t.Helper()
 	l.tried++
@@ -163,10 +163,10 @@ func (l *limits) try(at []step, value any, want string) {
 	}
 }
 
-// ledgerRefusal is what the ledger answers with 400 after all fields were found in order.
+// ledgerRefusal is the ledger's answer with 400 after all members were found valid.
 var ledgerRefusal = regexp.MustCompile(`"errCode":"(equal_from_and_to|invalid_ledger_account|insufficient_balance)"`)
 
-// put makes the smallest value of a schema that has a value at a place.
+// put makes the smallest value of a schema that has a given value at a location.
 func put(s *openapi3.Schema, at []step, value any) any {
 	if len(at) == 0 {
 		return value
@@ -187,7 +187,7 @@ func put(s *openapi3.Schema, at []step, value any) any {
 	return o
 }
 
-// required reports whether the member at a place is required by its object, or is an element of an array.
+// required reports whether the member at a location is required by its object, or is an element of an array.
 func (l *limits) required(at []step) bool {
 	s := l.root
 	for i, part := range at {

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// props are what the limits of the management operations need to be there already.
+// props are resources that the tests of limits need.
 type props struct {
 	template string // An id.
 	offsite  string // The id of a campaign with more products in its report than a page has.
@@ -24,7 +24,7 @@ const (
 	limitAgency   = 101  // One more than a page of agency campaigns has.
 )
 
-// stage makes them.
+// stage creates them.
 func stage(t *testing.T, w *managetest.World) props {
 	t.Helper()
 	made := func(method, path, body, member string) string {
@@ -125,7 +125,7 @@ func creativeLimits(p props) []limit {
 		return fmt.Sprintf(`{"externalPlacementId":%q,"name":%q,"jsonTemplateId":%q}`, external, name, p.template)
 	}
 	newTemplate := func(members string) string { return `{"jsonSchema":{"type":"object"},` + members + `}` }
-	// Names are unique among templates: each ends in a number of its own.
+	// Names are unique among templates, so each ends with a number.
 	name := func(n int) string {
 		tail := unique()
 		return strings.Repeat("ä", max(0, n-len(tail))) + tail[:min(n, len(tail))]
@@ -151,7 +151,7 @@ func creativeLimits(p props) []limit {
 			good: "201 2083 pending_approval", above: "422 body.externalUrl string_too_long", judge: assetURL,
 			body: func(n int) string { return `{"name":"A","externalUrl":"` + address(n) + `"}` },
 		},
-		// No address has one character. None at all counts as absent: then the file is to be uploaded.
+		// No URL has one character. An empty one counts as absent; then the file is to be uploaded.
 		{
 			row: "Asset externalUrl and url length", field: "least", operation: asset, least: 1, most: 1,
 			good: "422 body.externalUrl url_parsing", below: "201 57 pending_upload", judge: assetURL,
@@ -173,7 +173,7 @@ func creativeLimits(p props) []limit {
 		wrap                   func(members string) string
 	}{
 		{templates, "201", "422 body.%s string_too_short", newTemplate},
-		{patch, "200", "200", func(members string) string { return `{` + members + `}` }}, // Empty is absent, which leaves the value.
+		{patch, "200", "200", func(members string) string { return `{` + members + `}` }}, // Empty counts as absent, which keeps the value.
 	} {
 		const row = "JSON template name; description; URLs"
 		method, _, _ := strings.Cut(o.operation, " ")
@@ -211,7 +211,7 @@ func creativeLimits(p props) []limit {
 	return all
 }
 
-// address is a URL of n characters; the shortest has 20, shorter ones are no URLs of n characters but cut ones.
+// address is a URL of n characters. The shortest has 20; shorter ones are cut and not valid.
 func address(n int) string {
 	const base = "https://example.com/"
 	if n < len(base) {
@@ -220,7 +220,7 @@ func address(n int) string {
 	return base + strings.Repeat("x", n-len(base))
 }
 
-// assetURL is what the answer says of the address.
+// assetURL is the URL in the answer.
 func assetURL(rec *httptest.ResponseRecorder) string {
 	var b struct{ URL, Status string }
 	if err := json.Unmarshal(rec.Body.Bytes(), &b); err != nil || rec.Code != 201 {
@@ -294,7 +294,7 @@ func peopleLimits(p props) []limit {
 	return all
 }
 
-// mail is an address of n characters, at least 75, for a name of its own.
+// mail is an email address of n characters, at least 75, that contains a name.
 func mail(n int, name string) string {
 	local := name + strings.Repeat("x", 64-len(name))
 	rest := n - len(local) - 1 - len(".com")

@@ -17,17 +17,17 @@ import (
 // limit is one bound of the interface's table of limits: what is sent with a size of n, and how sizes from least to most, and
 // those one past them, are answered. Sizes count what the row counts: characters, items, or steps of a scale.
 //
-// limits_test.go tries the bounds that the description states. This table is the other reader: its numbers were copied from
+// limits_test.go tries the bounds that the description states. This table is a second opinion: its numbers were copied from
 // the interface by hand, so a bound that is wrong in a type, and therefore in the description, is wrong here.
 type limit struct {
 	row, field  string // As the interface names them.
 	least, most int
-	operation   string                                      // Method and target; %d in it is the size, of a query.
+	operation   string                                      // Method and target. A %d in it is replaced by the size, for query parameters.
 	body        func(n int) string                          // nil: no body.
 	good        string                                      // The answer within the bounds.
 	below       string                                      // One below least; empty: nothing is smaller.
 	above       string                                      // One above most.
-	judge       func(rec *httptest.ResponseRecorder) string // How an answer is put in words; nil: outcome.
+	judge       func(rec *httptest.ResponseRecorder) string // Describes an answer; nil means outcome.
 }
 
 // at sends a size.
@@ -48,7 +48,7 @@ func (l *limit) at(w *managetest.World, n int) string {
 	return outcome(rec)
 }
 
-// outcome is the status, with the errCode or the places and types of violations behind it.
+// outcome is the status, followed by the errCode or the locations and types of violations.
 func outcome(rec *httptest.ResponseRecorder) string {
 	words := []string{strconv.Itoa(rec.Code)}
 	var b struct {
@@ -224,7 +224,7 @@ func countResults(rec *httptest.ResponseRecorder) string {
 	return fmt.Sprintf("%d %d results", rec.Code, len(b.Results))
 }
 
-// eventStatus is what became of the only event.
+// eventStatus is the status of the only event.
 func eventStatus(rec *httptest.ResponseRecorder) string {
 	var b struct{ Clicks []struct{ Status string } }
 	if err := json.Unmarshal(rec.Body.Bytes(), &b); err != nil || len(b.Clicks) != 1 {

@@ -1,8 +1,8 @@
-// Package manage is the management listener: the HTTP server in front of /public/v1 and of the same /v2 as the auction
-// listener, with the node's documents and health beside them.
+// Package manage is the management listener: the HTTP server for /public/v1 and for the same /v2 as the auction listener, with the
+// API reference, the metrics and the health checks of the node.
 //
-// What a request meets, in the order of the interface: path, method, key, rate limit, body, then the kit's check of the
-// operation (node/manage/resource) and the operation itself. DESIGN.md has the reasons.
+// It checks a request in the order of the interface: path, method, key, rate limit, body, then the kit's check of the operation
+// (node/manage/resource), and then the operation itself runs. DESIGN.md has the reasons.
 package manage
 
 import (
@@ -54,7 +54,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Tenant is one marketplace's store, as large as all resources together need it.
+// Tenant is one marketplace's store with the methods that all resources together need.
 type Tenant interface {
 	Settings() market.Marketplace
 	agency.Store
@@ -83,21 +83,21 @@ type Tenant interface {
 
 var _ Tenant = store.Tenant{}
 
-// Config is what an operator decides about this listener. Zero limits switch the limit off.
+// Config holds the operator's settings of this listener. A limit of zero is switched off.
 type Config struct {
 	PublicURL       string // Base of links in answers and documents.
-	AssetURL        string // Base of the public addresses of assets; empty: PublicURL.
+	AssetURL        string // Base of the public URLs of assets; empty means PublicURL.
 	Version         string
-	Development     bool     // Webhooks may name this machine.
+	Development     bool     // Allows webhooks to this machine.
 	CORSOrigins     []string // Origins that may call /public/v1 from a browser.
-	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" is every origin.
-	TrustedProxies  []string // Addresses or CIDR ranges whose X-Forwarded-For is believed.
+	PageOrigins     []string // Origins of pages with the vendors' dialog; empty or "*" means every origin.
+	TrustedProxies  []string // Addresses or CIDR ranges of proxies whose X-Forwarded-For is used.
 	AgencyAreas     []string // Further names under which the campaigns of agencies are served.
 	RateManagement  int      // Requests in rateManagementWindow per client address and key.
-	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted apart.
-	ManagementBody  int64    // Most bytes of a body, after decompression; 0 means BodyMax.
-	RequestHeadSize int      // Most bytes of request line and headers; 0 means headMax.
-	Connections     int      // At the same time; 0 means connectionsMax.
+	RateCatalog     int      // The same for the catalog, in rateCatalogWindow, counted separately.
+	ManagementBody  int64    // The most bytes of a body, after decompression; 0 means BodyMax.
+	RequestHeadSize int      // The most bytes of request line and headers; 0 means headMax.
+	Connections     int      // The most open connections; 0 means connectionsMax.
 }
 
 // Deps are the parts of the node behind this listener.
@@ -105,31 +105,31 @@ type Deps struct {
 	Core  *serving.Core // Serves /v2 and /healthz.
 	Keys  *auth.Table
 	Blobs blob.Store
-	// Networks are the connected ad networks, and TellJob takes what they report.
+	// Networks are the connected ad networks, and ReportJob applies their reports.
 	Networks []string
 	TellJob  func(ctx context.Context, marketplace uint16, job ids.UUID, r work.Report) (store.Job, error)
 	Tenant   func(marketplace uint16) Tenant
-	// Open begins the session of a request: its reads are as new as it demands. token, asked when the request is done,
-	// stands for what it wrote and is empty when it wrote nothing. nil: every request reads what is there, without tokens.
+	// Open begins the session of a request, whose reads are as new as r demands. token is called when the request is done and
+	// returns a token of what it wrote; empty when it wrote nothing. If nil, requests read this node's state, without tokens.
 	Open func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
-	// Bodies is the budget of bytes of request bodies under way; nil: there is none.
+	// Bodies is the budget of bytes of request bodies in memory; nil means no bound.
 	Bodies  *limits.Bytes
 	Metrics http.Handler // GET /metrics
-	// Operator serves OperatorRoutes for callers whose key is of the first marketplace; nil: they are unknown paths.
+	// Operator serves OperatorRoutes for callers with a key of the first marketplace. If nil, these paths are unknown.
 	Operator       http.Handler
 	OperatorRoutes []string
-	// Ready is asked by GET /readyz: empty when the node is ready, else why not.
+	// Ready returns the empty string when the node is ready, else the reason why it is not, for GET /readyz.
 	Ready func() string
-	// Notes are remarks of a node that is ready, for GET /readyz; nil: none.
+	// Notes returns remarks of a node that is ready, for GET /readyz. It may be nil.
 	Notes func() []string
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Audit takes an entry of the audit log as it is at the end of its request. It may wait, and loses none. nil: entries stay as
-	// they were when their requests changed something.
+	// Audit writes an entry of the audit log as it is at the end of its request. It may block, and must lose none. If nil, entries
+	// stay as they were when their requests changed something.
 	Audit func(marketplace uint16, e store.AuditEntry)
-	// Count counts a management request; nil counts nothing. The operation is one of the description.
+	// Count counts a management request under its operation id. It may be nil.
 	Count func(operation, status string, took time.Duration)
-	// Background runs reports, explanations and forecasts; nil runs them at once.
+	// Background schedules reports, explanations and forecasts. If nil, they run at once.
 	Background *background.Scheduler
 }
 
@@ -142,7 +142,7 @@ type Server struct {
 	proxies proxies
 	limits  *limiter
 	replays *replays
-	// notified are the operations that webhooks are told of.
+	// notified are the operations that webhooks are notified of.
 	notified map[string]store.Channel
 	assets   *asset.Service
 	offsite  *offsite.Service
@@ -151,7 +151,8 @@ type Server struct {
 // connectionsMax is how many connections are served at the same time. BOUND: each holds about 20 KiB.
 const connectionsMax = 10_000
 
-// New builds the listener's handler. It fails when the configuration names what is no address.
+// New builds the listener's handler. It returns an error for a trusted proxy that is not an address, an agency area that is the name
+// of a service, or a route without a credential.
 func New(c Config, d Deps) (*Server, error) {
 	trusted, err := parseProxies(c.TrustedProxies)
 	if err != nil {
@@ -196,7 +197,7 @@ func New(c Config, d Deps) (*Server, error) {
 	return s, nil
 }
 
-// mountAgencies mounts the campaigns of agencies under the two names that are always there and the configured ones.
+// mountAgencies mounts the campaigns of agencies under the two fixed names and the configured ones.
 func (s *Server) mountAgencies() error {
 	areas := slices.Clone(agency.Areas)
 	for _, area := range s.config.AgencyAreas {
@@ -219,7 +220,7 @@ func (s *Server) mountAgencies() error {
 	return nil
 }
 
-// Register mounts the whole management API. A new resource adds one line here.
+// Register mounts the resources. A new resource adds one line here.
 func Register(api huma.API, now func() time.Time) {
 	apikey.Register(api, now)
 	audit.Register(api)
@@ -239,7 +240,7 @@ func Register(api huma.API, now func() time.Time) {
 	user.Register(api)
 }
 
-// mountPlain mounts what is no operation of the API.
+// mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
 func (s *Server) mountPlain() error {
 	documentV2(s.api)
 	documentFiles(s.api)
@@ -287,8 +288,8 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
-		panic("manage: readiness is only text: " + err.Error())
+		panic("manage: the readiness cannot be encoded as JSON: " + err.Error())
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // The prober may be gone; nobody is left to tell.
+	_, _ = w.Write(text) // The client may have disconnected.
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// TestMarketplacesMadeAtOnce: creations at the same moment make marketplaces of their own, each with keys that see it alone.
+// TestMarketplacesMadeAtOnce: creations at the same moment create different marketplaces, each with keys for it alone.
 func TestMarketplacesMadeAtOnce(t *testing.T) {
 	const path, shops = "/public/v1/marketplace-service/marketplaces", 8
 	w := managetest.New(t)
@@ -27,7 +27,7 @@ func TestMarketplacesMadeAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 					return
-				case 503: // Another one is being made.
+				case 503: // Another creation runs.
 					time.Sleep(time.Millisecond)
 				default:
 					t.Errorf("shop %d, try %d: %d %s", i, try, rec.Code, rec.Body)
@@ -62,7 +62,7 @@ func TestMarketplacesMadeAtOnce(t *testing.T) {
 	}
 }
 
-// TestASlowCreatorLeavesItsNumber: who claimed a number and never came back does not stop the others for ever.
+// TestASlowCreatorLeavesItsNumber: a creation that claimed a number and never ended does not stop others for ever.
 func TestASlowCreatorLeavesItsNumber(t *testing.T) {
 	const path = "/public/v1/marketplace-service/marketplaces"
 	w := managetest.New(t)

@@ -12,11 +12,11 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// The matrix: every route times every kind of key, and times every kind of bad request. It goes over the description, so a
-// route that is added is tested before anybody thinks of it. What it does not name stands in manners_test.go (texts that are no
+// The matrix: every route with every kind of key, and with every kind of invalid request. It is built from the description, so a
+// new route is tested automatically. The rest is in refusals_test.go (texts that are not
 // JSON) and limits_test.go (bounds).
 
-// owned makes one of everything that has an id in a path, as the main tenant, and returns the ids by the names of path
+// owned creates one resource of each kind that has an id in a path, as the main tenant, and returns the ids by the names of path
 // parameters.
 func owned(t *testing.T, w *managetest.World) map[string]string {
 	t.Helper()
@@ -52,7 +52,7 @@ func owned(t *testing.T, w *managetest.World) map[string]string {
 	return ids
 }
 
-// TestOtherTenantsIDs: whatever id of the main tenant another one names, the answer is that for an id of nobody, to the letter.
+// TestOtherTenantsIDs: for every id of the main tenant another tenant gets the answer for an unknown id, byte for byte.
 func TestOtherTenantsIDs(t *testing.T) {
 	w := managetest.New(t)
 	ids := owned(t, w)
@@ -68,7 +68,7 @@ func TestOtherTenantsIDs(t *testing.T) {
 		_, query, _ := strings.Cut(o.target(), "?")
 		nobodys, _, _ := strings.Cut(o.target(), "?")
 		if strings.Contains(mine, "{") {
-			for _, p := range o.op.Parameters { // One of a kind that lives inside of another: a bid, a wallet.
+			for _, p := range o.op.Parameters { // The id of a resource within another one: a bid, a wallet.
 				if p.Value.In == "path" {
 					mine = strings.ReplaceAll(mine, "{"+p.Value.Name+"}", nobody)
 				}
@@ -89,8 +89,8 @@ func TestOtherTenantsIDs(t *testing.T) {
 	}
 }
 
-// TestKeyMatrix: every route times every kind of key. The kinds that are refused before the request is looked at stand in
-// manners_test.go too; here are those whose refusal depends on what happened before, and those that are let in.
+// TestKeyMatrix: every route with every kind of key. The kinds that are refused before the request is checked are in
+// refusals_test.go; here are those whose refusal depends on earlier requests, and those that are accepted.
 func TestKeyMatrix(t *testing.T) {
 	w := managetest.New(t)
 	rec := call(w, "POST", "/public/v1/key-service/keys", "management", `{"kind":"management","name":"short"}`)
@@ -122,7 +122,7 @@ func TestKeyMatrix(t *testing.T) {
 				body = `{"nothing":"known"}`
 			}
 			if o.id == "deleteKey" && want == 0 {
-				continue // It would find nobody; its own tests have the rest.
+				continue // It would find no resource; its own tests cover the rest.
 			}
 			rec := call(w, o.method, o.target(), key, body)
 			refused := rec.Code == 401 || rec.Code == 403
@@ -134,7 +134,7 @@ func TestKeyMatrix(t *testing.T) {
 }
 
 // TestBodyMatrix: every member of every body with a value of another type, and every required member left out: each is a
-// violation of its own kind in its own place, and no body makes an answer of 500.
+// violation of its kind at its location, and no body leads to a 500.
 func TestBodyMatrix(t *testing.T) {
 	w := managetest.New(t)
 	tried := 0
@@ -161,7 +161,7 @@ type matrix struct {
 
 func (m *matrix) walk(at []step, s *openapi3.Schema, depth int) {
 	if depth > 6 || len(s.OneOf) > 0 {
-		return // Members that have two forms are their resource's to test.
+		return // Tests of the resource cover members with two forms.
 	}
 	if len(at) > 0 {
 		for kind, wrong := range map[string]struct {
@@ -192,7 +192,7 @@ func (m *matrix) walk(at []step, s *openapi3.Schema, depth int) {
 	}
 }
 
-// cell sends a body and looks for the violation at a place.
+// cell sends a body and looks for the violation at a location.
 func (m *matrix) cell(at []step, body any, want []string) {
 	m.t.Helper()
 	m.tried++
@@ -206,7 +206,7 @@ func (m *matrix) cell(at []step, body any, want []string) {
 	m.t.Errorf("%s at %v: %d %.300s; want %v", m.o.id, at, rec.Code, rec.Body, want)
 }
 
-// without takes a member out of a body.
+// without removes a member from a body.
 func without(body any, at []step) any {
 	inner := body
 	for _, part := range at[:len(at)-1] {
@@ -238,7 +238,7 @@ func TestQueryMatrix(t *testing.T) {
 			case p.Value.In == "header":
 				continue
 			case p.Value.Name == "vendor_id" && o.key("management") != "management":
-				continue // A token is for one vendor: any other is refused before it is looked at.
+				continue // A token is for one vendor, so any other value is refused before it is checked.
 			case s.Type.Is("integer"), s.Type.Is("boolean"), len(s.Enum) > 0, s.Format == "uuid", s.Format == "date", s.Format == "date-time", s.Format == "email":
 				bad = "x1"
 			case s.MaxLength != nil:
@@ -256,7 +256,7 @@ func TestQueryMatrix(t *testing.T) {
 				}
 				target = strings.Replace(target, good, "/"+bad, 1)
 				if strings.Count(o.path, "{") > 1 {
-					continue // Which of two is which the text does not tell.
+					continue // The text does not say which of the two is meant.
 				}
 			} else {
 				path, query, _ := strings.Cut(target, "?")
@@ -276,7 +276,7 @@ func TestQueryMatrix(t *testing.T) {
 			found := slices.ContainsFunc(violations(t, rec), func(v violation) bool {
 				return len(v.Loc) > 1 && v.Loc[0] == p.Value.In && v.Loc[1] == p.Value.Name
 			})
-			// A page cursor is read after what it goes through was found.
+			// A page cursor is checked after the resource of the list was found.
 			if !found && (p.Value.Name != "next_page" || rec.Code != 404) {
 				t.Errorf("%s with %s %.20q: %d %.300s", o.id, p.Value.Name, bad, rec.Code, rec.Body)
 			}
@@ -284,8 +284,8 @@ func TestQueryMatrix(t *testing.T) {
 	}
 }
 
-// TestUploadsWithoutProof: what takes files without a key takes none without a signature of ours, and serves none that is not
-// public. Nothing of it is a defect.
+// TestUploadsWithoutProof: routes that accept files without a key accept none without a valid signature, and serve none that is not
+// public. None of these requests is logged as a defect.
 func TestUploadsWithoutProof(t *testing.T) {
 	w := managetest.New(t)
 	const form = "multipart/form-data; boundary=b"

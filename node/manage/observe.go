@@ -15,11 +15,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// observed serves a change and writes down who made it, what was there before and what is now. Reads, refusals and repeats
-// that are answered from memory leave nothing.
+// serveChange serves a change and records who made it, the resource before it and the answer. Reads, refusals and repeats that are
+// answered from the cache leave no entry.
 //
-// The entry goes with the request's context: the store writes it before, or with, the first thing that the request changes
-// (store.AuditRequest), for all operations alike. What was answered is handed over afterwards.
+// The entry is in the request's context: the store writes it before, or with, the first thing that the request changes
+// (store.AuditRequest), for all operations alike. The answer is added to it afterwards.
 func (s *Server) observed(a *answer, r *http.Request) {
 	rt := s.routes.of(r)
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
@@ -42,7 +42,8 @@ func (s *Server) observed(a *answer, r *http.Request) {
 	s.tell(r.Context(), rt.operation, before, a.body.Bytes())
 }
 
-// audited serves a change and hands over how it ended, also when it panics: its client is answered 500 then, and the node goes on.
+// serveAudited serves a change and passes on its audit entry with the answer. It does so also when the handler panics: then the
+// client gets a 500.
 func (s *Server) audited(a *answer, r *http.Request, record *store.AuditRequest) {
 	returned := false
 	defer func() {
@@ -59,26 +60,26 @@ func (s *Server) audited(a *answer, r *http.Request, record *store.AuditRequest)
 	returned = true
 }
 
-// present reads the resource that a request is about to change, by the operation that reads it; nothing where there is none.
+// readCurrent reads the resource that a request is about to change, by the operation that reads it. It returns nil where there is none.
 func (s *Server) present(r *http.Request) []byte {
 	reads := s.routes.byPattern[http.MethodGet+" "+s.routes.of(r).path]
 	if reads == nil {
 		return nil
 	}
-	read := r.Clone(r.Context()) // With the path values, whose names are the same in both templates.
+	read := r.Clone(r.Context()) // It includes the path values, whose names are the same in both templates.
 	read.Method, read.Pattern, read.Body, read.ContentLength = http.MethodGet, reads.pattern, http.NoBody, 0
-	void := newAnswer()
-	reads.serve(void, read)
-	if void.status != http.StatusOK {
+	buffer := newAnswer()
+	reads.serve(buffer, read)
+	if buffer.status != http.StatusOK {
 		return nil
 	}
-	return void.body.Bytes()
+	return buffer.body.Bytes()
 }
 
-// secrets are members that the log must not keep: it is read by more people than may use them.
+// secrets are members that the log must not contain, because more people may read it than may use them.
 var secrets = []string{"key", "auctionKey", "managementKey", "authToken", "secret", "fields", "uploadUrl", "acceptUrl", "previewUrl"}
 
-// kept is a body as the log keeps it: without secrets, and nothing but its size when it is large.
+// redact returns a body as the log stores it: without secrets, and only its size when it is large.
 func kept(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
@@ -103,7 +104,7 @@ func redacted(v any) any {
 		for name := range v {
 			text, isText := v[name].(string)
 			if slices.Contains(secrets, name) || isText && strings.Contains(text, "signature=") {
-				v[name] = "(not kept)"
+				v[name] = "(redacted)"
 				continue
 			}
 			v[name] = redacted(v[name])
@@ -116,22 +117,22 @@ func redacted(v any) any {
 	return v
 }
 
-// notified are the operations that webhooks are told of; those of agencies are added, because their names are configured.
+// notified are the operations that webhooks are notified of. The server adds those of agencies, whose names are configured.
 var notified = map[string]store.Channel{
 	"createModalCampaign": store.ChannelCampaignCreate, "patchModalCampaign": store.ChannelCampaignUpdate, "deleteModalCampaign": store.ChannelCampaignDelete,
 	"createCampaign": store.ChannelCampaignCreate, "patchCampaign": store.ChannelCampaignUpdate, "deleteCampaign": store.ChannelCampaignDelete,
 	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
 }
 
-// formatWords are the ad formats as webhooks name them, in the order of the engine's.
+// formatWords are the ad formats as webhooks name them, indexed by market.AdFormat.
 var formatWords = []string{"listing", "banner", "sponsored_brand"}
 
-// Notifier queues a notification; the store of a marketplace is one.
+// Notifier queues a notification. The store of a marketplace implements it.
 type Notifier interface {
 	Notify(ctx context.Context, channel store.Channel, payload any) error
 }
 
-// tell queues the notification of a change. The change is made by now: if the queue cannot be reached, the log says so.
+// publish queues the notification of a change. The change is committed by now, so a failure is only logged.
 func (s *Server) tell(ctx context.Context, operation string, before, after []byte) {
 	channel, ok := s.notified[operation]
 	if !ok {
@@ -154,10 +155,10 @@ func (s *Server) tell(ctx context.Context, operation string, before, after []byt
 	}
 }
 
-// notice is what the answers of campaigns and bids name them by.
+// notice reads the ids from the answers of campaigns and bids.
 type notice struct {
 	CampaignID string `json:"campaignId"`
-	ID         string `json:"id"` // As agencies read it.
+	ID         string `json:"id"` // The campaign's id in the answers of agencies.
 	BidID      string `json:"bidId"`
 	Bids       []struct {
 		BidID      string `json:"bidId"`
@@ -172,7 +173,7 @@ func (x *notice) payload(ctx context.Context, channel store.Channel) (map[string
 		if err != nil {
 			return nil, err
 		}
-		c, err := resource.Tenant[Tenant](ctx).Campaign(ctx, id) // Deleted ones are found.
+		c, err := resource.Tenant[Tenant](ctx).Campaign(ctx, id) // It finds deleted campaigns, too.
 		return map[string]any{
 			"campaign_id": id.String(), "marketplace_id": marketplace, "vendor_id": c.VendorID, "name": c.Name,
 			"ad_format": formatWords[c.Format], "campaign_type": c.Type,

@@ -20,8 +20,8 @@ func auditLog(t *testing.T, w *managetest.World) []store.AuditEntry {
 	return all
 }
 
-// TestEveryChangeIsAudited sends the smallest good request of every operation and compares what it answered with the log: one
-// entry for every change that was made, none for reads and refusals, whatever operation is added.
+// TestEveryChangeIsAudited sends the smallest valid request of every operation and compares the answer with the log: one
+// entry for every change, none for reads and refusals. It covers new operations automatically.
 func TestEveryChangeIsAudited(t *testing.T) {
 	w := managetest.New(t)
 	want := map[string]int{}
@@ -60,7 +60,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	}
 }
 
-// TestPrune: the log keeps 30 days and no more entries than its bound, the newest.
+// TestPrune: the log keeps 30 days, and the newest entries up to its bound.
 func TestPrune(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
@@ -74,11 +74,11 @@ func TestPrune(t *testing.T) {
 		}
 		w.Pass(15 * 24 * time.Hour)
 	}
-	if gone, err := tenant.PruneAudit(t.Context(), 100_000); gone != 1500 || err != nil {
-		t.Errorf("by age: %d, %v", gone, err)
+	if removed, err := tenant.PruneAudit(t.Context(), 100_000); removed != 1500 || err != nil {
+		t.Errorf("by age: %d, %v", removed, err)
 	}
-	if gone, err := tenant.PruneAudit(t.Context(), 10); gone != 2990 || err != nil {
-		t.Errorf("by count: %d, %v", gone, err)
+	if removed, err := tenant.PruneAudit(t.Context(), 10); removed != 2990 || err != nil {
+		t.Errorf("by count: %d, %v", removed, err)
 	}
 	left := auditLog(t, w)
 	newest := w.Now().Add(-15*24*time.Hour).UnixMilli() + 1499
@@ -87,8 +87,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestAChangeIsNeverWithoutItsEntry sends the smallest good request of every operation to a process that ends before it writes how
-// the request ended, as after a kill -9: whatever was changed is in the log all the same, with an open outcome.
+// TestAChangeIsNeverWithoutItsEntry sends the smallest valid request of every operation to a process that ends before it writes how
+// the request ended, as after a kill -9. Every change has its entry in the log, with the status 0.
 func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 	w := managetest.New(t)
 	w.AuditTo(func(uint16, store.AuditEntry) {})
@@ -123,7 +123,7 @@ func TestAChangeIsNeverWithoutItsEntry(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesLeaveNoEntry: an entry that was written ahead of a change that was refused is taken back.
+// TestRefusedChangesLeaveNoEntry: an entry that was written before a change that was then refused is removed.
 func TestRefusedChangesLeaveNoEntry(t *testing.T) {
 	w := managetest.New(t)
 	if rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"v1","name":"Acme"}]}`); rec.Code != 200 {
@@ -137,7 +137,7 @@ func TestRefusedChangesLeaveNoEntry(t *testing.T) {
 }
 
 // TestAPanicLeavesNoOpenEntry: of a request whose handler panicked after its entry was written, the entry says 500 and stays, whether
-// or not anything was changed: nobody knows.
+// or not anything was changed, because that is unknown.
 func TestAPanicLeavesNoOpenEntry(t *testing.T) {
 	for changes := range 2 {
 		w := managetest.New(t)
@@ -164,7 +164,7 @@ func TestAPanicLeavesNoOpenEntry(t *testing.T) {
 	}
 }
 
-// TestTextsOfAnEntry: what callers choose is cut before it is kept, and a request id is what the answer says.
+// TestTextsOfAnEntry: texts that clients choose are cut before they are stored, and the request id is that of the answer.
 func TestTextsOfAnEntry(t *testing.T) {
 	w := managetest.New(t)
 	r := httptest.NewRequest("PUT", "/public/v1/catalog-search-service/catalogs/vendors?x="+strings.Repeat("<&\"", 5_000), strings.NewReader(`{"vendors":[{"id":"v1","name":"Acme"}]}`))

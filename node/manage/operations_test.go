@@ -14,21 +14,21 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// operation is one operation of the description: tests that concern all of them go over the description, so that a new
-// resource is tested before anybody thinks of it.
+// operation is one operation of the description. Tests of all operations iterate over the description, so that a new
+// resource is tested automatically.
 type operation struct {
 	method, path, id string
 	op               *openapi3.Operation
 }
 
-// operations are those that ask for a key.
+// operations returns the operations that require a key.
 func operations(t *testing.T, w *managetest.World) []operation {
 	t.Helper()
 	var all []operation
 	for path, item := range description(t, w).Paths.Map() {
 		for method, op := range item.Operations() {
 			if len(*op.Security) == 0 {
-				continue // Files and probes, which ask for no key.
+				continue // Files and health checks require no key.
 			}
 			all = append(all, operation{method, path, op.OperationID, op})
 		}
@@ -39,11 +39,11 @@ func operations(t *testing.T, w *managetest.World) []operation {
 
 func (o *operation) v2() bool { return strings.HasPrefix(o.path, "/v2/") }
 
-// operators reports whether the operation is of whoever runs the cluster: the main tenant's keys are let in, no others.
+// operators reports whether the operation is the cluster operator's: it accepts the main tenant's keys and no others.
 func (o *operation) operators() bool { return (*o.op.Security)[0]["operator"] != nil }
 
-// key is what the operation asks for where others ask for a management key of that name: the same, or a token of the vendors'
-// dialog that was handed out for it. What is the operator's takes the keys of one marketplace only.
+// key is the name of the credential for the operation in place of a management key: the same key, or a token of the vendors'
+// dialog that was issued for it. Operations of the operator accept the keys of one marketplace only.
 func (o *operation) key(name string) string {
 	if o.operators() && name == "other" {
 		return "management"
@@ -55,7 +55,7 @@ func (o *operation) key(name string) string {
 	return token
 }
 
-// target is the path with ids of nobody, and the query parameters that are required.
+// target is the path with unknown ids, and the required query parameters.
 func (o *operation) target() string {
 	path := o.path
 	var query []string
@@ -166,7 +166,7 @@ func encode(t *testing.T, v any) string {
 	return string(b)
 }
 
-// call sends a request with a key of the world and returns the answer.
+// call sends a request with a key of the environment and returns the answer.
 func call(w *managetest.World, method, target, key, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if text, ok := w.Keys[key]; ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// operator lets the keys of the first marketplace through, within their rate limit.
+// operator allows requests with a key of the first marketplace, within its rate limit.
 func (s *Server) operator(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		caller, code := s.admit(w.Header(), r)

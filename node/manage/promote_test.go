@@ -13,11 +13,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// inner is store.Groups under a name that its method Groups leaves free.
+// inner is store.Groups under another name, because embedding Groups would hide its method Groups.
 type inner = store.Groups
 
-// together lets proposals to the data groups through when so many have come: every request has then found that it may go
-// on before one of them takes effect, as it happens on several nodes.
+// together holds proposals to the data groups back until a number of them have arrived. Then every request has found that it may
+// continue before one of them takes effect, as it happens on several nodes.
 type together struct {
 	inner
 	wait sync.WaitGroup
@@ -31,7 +31,7 @@ func (g *together) ProposeAt(ctx context.Context, id ids.Group, cmd []byte) ([]b
 	return g.inner.ProposeAt(ctx, id, cmd)
 }
 
-// TestPromotionsAtTheSameMomentMakeOneCampaign: of any number of calls one makes the campaign and is answered 200, the others
+// TestPromotionsAtTheSameMomentMakeOneCampaign: of any number of calls one creates the campaign and is answered 200, the others
 // find it; after it was deleted the same holds again.
 func TestPromotionsAtTheSameMomentMakeOneCampaign(t *testing.T) {
 	const calls = 8
@@ -40,9 +40,9 @@ func TestPromotionsAtTheSameMomentMakeOneCampaign(t *testing.T) {
 	w.Keys["page"] = w.ModalToken("management", "v")
 	groups := w.Store.Groups
 	for round := range 3 {
-		meeting := &together{inner: groups}
-		meeting.wait.Add(calls)
-		w.Store.Groups = meeting
+		barrier := &together{inner: groups}
+		barrier.wait.Add(calls)
+		w.Store.Groups = barrier
 		var all sync.WaitGroup
 		statuses := make([]int, calls)
 		for i := range calls {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// proxies are the addresses whose X-Forwarded-For is believed.
+// proxies are the addresses of proxies whose X-Forwarded-For is used.
 type proxies []netip.Prefix
 
 func parseProxies(all []string) (proxies, error) {
@@ -31,8 +31,8 @@ func (p proxies) trust(a netip.Addr) bool {
 	return slices.ContainsFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(a) })
 }
 
-// client returns the address of the client: the peer's, or the last address in X-Forwarded-For that was not added by a
-// proxy of ours. What stands before that was written by the client and may be anything.
+// client returns the address of the client: the peer's, or the last address in X-Forwarded-For that was added for a peer
+// which is not a trusted proxy. The client wrote what precedes that, so it may be anything.
 func (p proxies) client(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// quota is a limit and a way to reach it.
+// quota is a limit and the request that reaches it.
 type quota struct {
 	name   string
 	limits store.Limits
 	key    string
-	// add asks for the n-th, and free takes back what the answer to it names.
+	// add requests the nth item, and free deletes the item that its answer names.
 	add  func(w *managetest.World, key, vendor string, n int) *httptest.ResponseRecorder
 	free func(w *managetest.World, key string, answer map[string]any, vendor string, n int) *httptest.ResponseRecorder
-	// shared says that another vendor meets the same limit.
+	// shared is true if vendors share the limit.
 	shared bool
 	says   string
 }
@@ -81,12 +81,12 @@ func quotas() []quota {
 }
 
 func answerOf(rec *httptest.ResponseRecorder) (answer map[string]any) {
-	_ = json.Unmarshal(rec.Body.Bytes(), &answer) // What has no object has no member either.
+	_ = json.Unmarshal(rec.Body.Bytes(), &answer) // An answer without an object has no members.
 	return answer
 }
 
 // TestQuotas: at a limit the next one is refused with 409 and the number, another vendor and another tenant are not
-// affected unless they share the limit, and deleting one makes place for one.
+// affected unless they share the limit, and after a deletion one more can be created.
 func TestQuotas(t *testing.T) {
 	for _, q := range quotas() {
 		t.Run(q.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestQuotas(t *testing.T) {
 			w.Store.Limits = q.limits
 			made := 0
 			if q.limits.Keys > 0 {
-				made = 1 // The world's own.
+				made = 1 // The environment's own.
 			}
 			var last map[string]any
 			n := 0
@@ -143,7 +143,7 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
-// TestQuotasOfTheDialog: what a vendor's page makes counts like anything else.
+// TestQuotasOfTheDialog: what a vendor's page creates counts like everything else.
 func TestQuotasOfTheDialog(t *testing.T) {
 	for path, body := range map[string]string{
 		"/modal-service/vendors/v/campaigns":       `{"name":"C","budget":{"amount":9},` + oneBid + `}`,
@@ -171,7 +171,7 @@ func TestQuotasOfTheDialog(t *testing.T) {
 	}
 }
 
-// TestQuotasOfLists: a list is taken whole or not at all; what it replaces is not counted again.
+// TestQuotasOfLists: a list is accepted as a whole or not at all; items that it replaces are not counted again.
 func TestQuotasOfLists(t *testing.T) {
 	w := managetest.New(t)
 	seller(t, w)
@@ -204,7 +204,7 @@ func TestQuotasOfLists(t *testing.T) {
 	}
 }
 
-// TestQuotasHoldForRequestsAtTheSameMoment: requests of one node that meet cannot together go beyond a limit.
+// TestQuotasHoldForRequestsAtTheSameMoment: simultaneous requests of one node cannot exceed a limit together.
 func TestQuotasHoldForRequestsAtTheSameMoment(t *testing.T) {
 	w := managetest.New(t)
 	seller(t, w)

@@ -16,12 +16,11 @@ const (
 	rateCatalogWindow    = time.Second
 )
 
-// windowsMax is the most windows that are remembered. BOUND: 100,000 windows are some 15 MB; a window lives for seconds,
-// so only somebody with very many addresses can fill the table, and then windows are forgotten early, which lets a few
-// requests more through.
+// windowsMax is the most open windows. BOUND: 100,000 windows are about 15 MB. A window lasts for seconds, so only somebody
+// with very many addresses can fill the table. Then windows are dropped early, which allows a few requests more.
 const windowsMax = 100_000
 
-// rate is so many requests in a window; none means no limit.
+// rate is a number of requests in a window; zero requests mean no limit.
 type rate struct {
 	requests int
 	window   time.Duration
@@ -30,18 +29,17 @@ type rate struct {
 func (s *Server) managementRate() rate { return rate{s.config.RateManagement, rateManagementWindow} }
 func (s *Server) catalogRate() rate    { return rate{s.config.RateCatalog, rateCatalogWindow} }
 
-// clientKey is who a window counts: an address and a key, the catalog apart. Without a key it counts failed
-// authentications.
+// clientKey is what a window counts: requests of an address with a key, those for the catalog separately. With a zero key it counts
+// failed authentications.
 type clientKey struct {
 	address netip.Addr
 	key     auth.ID
 	catalog bool
 }
 
-// limiter counts requests in fixed windows that start with their first request. Each node counts alone.
+// limiter counts requests in fixed windows that start with their first request. Each node counts its own requests.
 //
-// A token bucket would smooth better, but it has no window whose end could be told to the client, and the interface tells
-// it: X-RateLimit-Reset.
+// A token bucket would be smoother, but it has no window, whose end the interface reports in X-RateLimit-Reset.
 type limiter struct {
 	mu      sync.Mutex
 	windows map[clientKey]*window
@@ -54,7 +52,7 @@ type window struct {
 
 func newLimiter() *limiter { return &limiter{windows: map[clientKey]*window{}} }
 
-// verdict is the outcome of one request.
+// rateResult is the result for one request.
 type verdict struct {
 	rate      rate
 	remaining int // Negative when the request is over the limit.
@@ -62,7 +60,7 @@ type verdict struct {
 	now       time.Time
 }
 
-// take counts a request.
+// count counts a request in its window. For a rate without a limit the result is zero, which allows the request.
 func (l *limiter) take(k clientKey, r rate, now time.Time) verdict {
 	if r.requests == 0 {
 		return verdict{}
@@ -82,7 +80,7 @@ func (l *limiter) take(k clientKey, r rate, now time.Time) verdict {
 	return verdict{rate: r, remaining: r.requests - w.count, ends: w.ends, now: now}
 }
 
-// makeRoom forgets closed windows when the table is full, and any window when all are open. LOCKS: mu is held.
+// evict drops closed windows when the table is full, and any window when all are open. LOCKS: mu is held.
 func (l *limiter) makeRoom(now time.Time) {
 	if len(l.windows) < windowsMax {
 		return
@@ -100,7 +98,7 @@ func (l *limiter) makeRoom(now time.Time) {
 	}
 }
 
-// headers tells the client where it stands, and reports whether the request is within the limit.
+// headers sets the rate limit headers, and reports whether the request is within the limit.
 func (v verdict) headers(h http.Header) bool {
 	if v.rate.requests == 0 {
 		return true

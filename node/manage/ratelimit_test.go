@@ -52,7 +52,7 @@ func TestWindow(t *testing.T) {
 	check(times(w, 1, keys, "management"), 200, "44", again, "")
 }
 
-// TestCounters: the catalog, every key, every address and failed keys are counted apart.
+// TestCounters: the catalog, every key, every address and failed keys are counted separately.
 func TestCounters(t *testing.T) {
 	w := limited(t)
 	if rec := times(w, 11, count, "management"); rec.Code != 429 || rec.Header().Get("X-RateLimit-Limit") != "10" {
@@ -101,7 +101,7 @@ func TestNotLimited(t *testing.T) {
 	}
 }
 
-// TestAddresses: X-Forwarded-For is believed only from trusted proxies, and then only as far as they wrote it.
+// TestAddresses: X-Forwarded-For is used only from trusted proxies, and only the part that they wrote.
 func TestAddresses(t *testing.T) {
 	const peer = "192.0.2.1" // The address of test requests.
 	for _, c := range []struct {

@@ -19,29 +19,29 @@ const (
 	catalogPaths = "/public/v1/catalog-search-service/"
 )
 
-// route is one method and path template of this listener, with everything that is decided from it. Its members are set while
-// the server is built.
+// route is one method and path template of this listener, with everything that follows from it. Its members are set while the server
+// is built.
 //
-// INVARIANT: what a request may do, which limit counts it and how it is answered follows from its route and from path values
-// that the mux decoded, never from the text of its path: one path has many spellings.
+// INVARIANT: what a request may do, which limit counts it and how it is answered follows from its route and from path values that
+// the mux decoded, never from the text of its path, because one path has many spellings.
 type route struct {
-	pattern   string // Method, blank and path template, as the mux has it.
+	pattern   string // Method, blank and path template, as registered with the mux.
 	method    string
 	path      string // The template.
-	operation string // Id in the description; empty for pages and probes.
+	operation string // Operation id in the description; empty for pages and health checks.
 	serve     http.HandlerFunc
 
-	api        bool                  // Of /public/v1: a key is asked for, and the answer is gathered before it is sent.
-	dialog     bool                  // Of the vendors' dialog, which browsers of every origin may call.
-	catalog    bool                  // Counted by the rate limit of the catalog.
-	streams    bool                  // Reads its body by itself, because it is large and not JSON.
-	item       bool                  // The path names one resource and not a list.
-	credential string                // What is asked for, by the name of the security scheme; empty: nothing.
-	vendor     *resource.VendorScope // How a vendor's token is bound to its vendor; nil: tokens are refused.
+	api        bool                  // True for /public/v1: a key is required, and the answer is buffered.
+	dialog     bool                  // True for the vendors' dialog, which browsers of every origin may call.
+	catalog    bool                  // True if the rate limit of the catalog counts it.
+	streams    bool                  // True if its handler reads the body itself, because it is large and not JSON.
+	item       bool                  // True if the path names one resource and not a list.
+	credential string                // The required credential, by the name of the security scheme; empty means none.
+	vendor     *resource.VendorScope // How a vendor's token is bound to its vendor; nil means that tokens are refused.
 }
 
-// routes are all routes. The mux only matches: what is registered with it answers nothing, so its redirects and its plain
-// texts never reach a client.
+// routes are all routes. The mux only matches. Its registered handlers answer nothing, so its redirects and its plain texts never
+// reach a client.
 type routes struct {
 	mux       *http.ServeMux
 	byPattern map[string]*route
@@ -62,15 +62,15 @@ func (t *routes) HandleFunc(pattern string, serve func(http.ResponseWriter, *htt
 // Handle adds a route.
 func (t *routes) Handle(pattern string, h http.Handler) { t.HandleFunc(pattern, h.ServeHTTP) }
 
-// ServeHTTP serves a request that was matched.
+// ServeHTTP serves a matched request.
 func (t *routes) ServeHTTP(w http.ResponseWriter, r *http.Request) { t.of(r).serve(w, r) }
 
 // of returns the route that match found for a request.
 func (t *routes) of(r *http.Request) *route { return t.byPattern[r.Pattern] }
 
-// match brings the path of a request into its canonical spelling, in place, and finds its route. Pattern and path values are
-// those of the request from then on. Without a route it returns the methods that the path has, with OPTIONS; an empty text
-// when nothing is there.
+// match brings the path of a request into its canonical spelling, in place, and finds its route. From then on the request has the
+// route's pattern and path values. Without a route match returns the methods that the path allows, with OPTIONS, or an empty text
+// when the path is unknown.
 func (t *routes) match(r *http.Request) (rt *route, allow string) {
 	path, _ := serving.SplitTarget([]byte(r.RequestURI))
 	clean, good := serving.AppendCleanPath(nil, path)
@@ -79,18 +79,18 @@ func (t *routes) match(r *http.Request) (rt *route, allow string) {
 		return nil, ""
 	}
 	r.URL.Path, r.URL.RawPath = plain, canonical
-	void := newAnswer()
-	t.mux.ServeHTTP(void, r)
-	if void.status == 0 {
+	buffer := newAnswer()
+	t.mux.ServeHTTP(buffer, r)
+	if buffer.status == 0 {
 		return t.of(r), ""
 	}
-	if allow = void.header.Get("Allow"); allow != "" {
+	if allow = buffer.header.Get("Allow"); allow != "" {
 		allow += ", OPTIONS"
 	}
 	return nil, allow
 }
 
-// beside returns a route that a matched path has for one of the methods in allow.
+// sibling returns a route of the same path for the first method in allow.
 func (t *routes) beside(r *http.Request, allow string) *route {
 	other := r.Clone(r.Context())
 	other.Method, _, _ = strings.Cut(allow, ",")
@@ -98,8 +98,8 @@ func (t *routes) beside(r *http.Request, allow string) *route {
 	return t.of(other)
 }
 
-// canonicalPath decodes every segment of a clean path and encodes it again, so that a path has one spelling, which the mux
-// takes as it is. A '/' that was encoded stays data of its segment.
+// canonicalPath decodes every segment of a clean path and encodes it again, so that a path has one spelling, which the mux does not
+// change. An encoded '/' stays data of its segment.
 func canonicalPath(clean string) (plain, canonical string, err error) {
 	segments := strings.Split(clean, "/")
 	for i, segment := range segments {
@@ -114,8 +114,8 @@ func canonicalPath(clean string) (plain, canonical string, err error) {
 	return plain, strings.Join(segments, "/"), nil
 }
 
-// describe takes over from the description what routes are, and holds them to it. A route of the API that the description
-// does not give a credential would be open, so the server is not built with one.
+// applyDescription copies operation ids, credentials and vendor scopes from the description to the routes. It returns an error for a
+// route of the API without a credential, which would be open to everybody, so that no server is built with one.
 func (t *routes) describe(api *huma.OpenAPI) error {
 	for path, item := range api.Paths {
 		for method, op := range map[string]*huma.Operation{
@@ -124,7 +124,7 @@ func (t *routes) describe(api *huma.OpenAPI) error {
 		} {
 			rt := t.byPattern[method+" "+path]
 			if op == nil || rt == nil || !rt.api && !rt.item {
-				continue // Served by the core of /v2, or a probe, which is not counted.
+				continue // The core of /v2 serves it, or it is a health check, which is not counted.
 			}
 			rt.operation, rt.streams = op.OperationID, op.OperationID == segment.UploadID
 			rt.vendor = resource.VendorScopeOf(op)
@@ -141,7 +141,7 @@ func (t *routes) describe(api *huma.OpenAPI) error {
 		case rt.api && (rt.operation == "" || rt.credential == ""):
 			return fmt.Errorf("%s: a route of the management API needs an operation and a credential", pattern)
 		case scoped != (rt.credential == resource.ModalToken):
-			return fmt.Errorf("%s: an operation for vendors' tokens, and no other, says where its vendor stands", pattern)
+			return fmt.Errorf("%s: an operation for vendors' tokens, and no other, has a vendor scope that fits its path", pattern)
 		}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// callerRows reads the rows of the matrix: every route with who may call it. The file is written by hand, so that a route that
-// is added says here, too, whom it lets in.
+// callerRows reads the rows of the matrix: every route with its allowed callers. The file is written by hand, so that a new route
+// has to state its callers here, too.
 func callerRows(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/callers.txt")
@@ -32,7 +32,7 @@ func callerRows(t *testing.T) map[string]string {
 
 var wildcard = regexp.MustCompile(`{[^}]*}`)
 
-// routePath is the path of a route, with the vendor that the matrix is about and ids of nobody.
+// routePath is the path of a route, with the vendor of the matrix and unknown ids.
 func routePath(pattern string) (method, path string) {
 	method, path, _ = strings.Cut(pattern, " ")
 	path = strings.ReplaceAll(path, "{$}", "")
@@ -40,7 +40,7 @@ func routePath(pattern string) (method, path string) {
 	return method, wildcard.ReplaceAllString(path, nobody)
 }
 
-// vendorWorld is a world with the vendors va and vb, and the names of the credentials that the matrix tries.
+// vendorWorld returns an environment with the vendors va and vb, and the names of the credentials that the matrix tries.
 func vendorWorld(t *testing.T) (w *managetest.World, credentials []string) {
 	t.Helper()
 	w = managetest.New(t)
@@ -56,7 +56,7 @@ func vendorWorld(t *testing.T) (w *managetest.World, credentials []string) {
 	return w, []string{"", "Bearer x", "auction", "management", "other", "own vendor", "another vendor"}
 }
 
-// reaction is what a client decides by.
+// reaction is the part of an answer that a client bases decisions on.
 type reaction struct {
 	status  int
 	errCode string
@@ -70,7 +70,7 @@ func reactionOf(rec *httptest.ResponseRecorder) reaction {
 	return reaction{rec.Code, b.ErrCode}
 }
 
-// wanted are the credentials that callers of a row must be refused to, with the answer; none are those that get further.
+// wanted returns the answer with which a credential has to be refused for a row; isRefused is false for an allowed one.
 func wanted(callers, path, credential string) (refused reaction, isRefused bool) {
 	unknown, wrong := reaction{401, "invalid_api_key"}, reaction{403, "invalid_api_key"}
 	switch {
@@ -87,8 +87,8 @@ func wanted(callers, path, credential string) (refused reaction, isRefused bool)
 	return wrong, true
 }
 
-// TestRouteMatrix: every route, in every spelling of its path, with every kind of credential. A spelling of the same path is
-// answered as the plain one, a dot segment is no path, and nothing is ever redirected or found by an encoded slash.
+// TestRouteMatrix: every route, in every spelling of its path, with every kind of credential. Every spelling of the same path is
+// answered like the plain one, a dot segment is not a path, and nothing is redirected or found by an encoded slash.
 func TestRouteMatrix(t *testing.T) {
 	w, credentials := vendorWorld(t)
 	rows := callerRows(t)
@@ -123,7 +123,7 @@ func matrixRow(t *testing.T, w *managetest.World, pattern, callers string, crede
 	ask := func(target, credential string) reaction { return reactionOf(call(w, method, target, credential, body)) }
 	all := spellings(path)
 	for _, credential := range credentials {
-		ask(path, credential) // What is made once is refused the second time, and from then on.
+		ask(path, credential) // A creation that succeeds once is refused from the second time on.
 		plain := ask(path, credential)
 		refused, isRefused := wanted(callers, path, credential)
 		switch {
@@ -137,7 +137,7 @@ func matrixRow(t *testing.T, w *managetest.World, pattern, callers string, crede
 			got, want := ask(s.path, credential), plain
 			switch {
 			case s.as == noPath, s.as == samePath && callers == "core" && strings.Contains(s.path, "%"):
-				// The paths of the core have no path values, and outside of those nothing is decoded, on both listeners.
+				// Paths of the core have no path values, and both listeners decode nothing else.
 				want = reaction{404, "resource_not_found"}
 			case s.as == otherPath:
 				want = got
@@ -152,7 +152,7 @@ func matrixRow(t *testing.T, w *managetest.World, pattern, callers string, crede
 	}
 }
 
-// TestTemplatesAgree: the audit log reads what a change is about to replace by the operation with the same template. Two
+// TestTemplatesAgree: the audit log reads the resource before a change by the operation with the same path template. Two
 // templates that differ in the names of their path values alone would be read with empty ones.
 func TestTemplatesAgree(t *testing.T) {
 	shapes := map[string]string{}
@@ -166,7 +166,7 @@ func TestTemplatesAgree(t *testing.T) {
 	}
 }
 
-// TestSpellingsAreOneRequest: a repeat under an idempotency key, the rate limit of the catalog and the audit log know a request
+// TestSpellingsAreOneRequest: idempotency keys, the rate limit of the catalog and the audit log identify a request
 // by its route, however its path is written.
 func TestSpellingsAreOneRequest(t *testing.T) {
 	w := managetest.NewWith(t, manage.Config{RateManagement: 100, RateCatalog: 7})

@@ -24,14 +24,14 @@ import (
 // no client may hold a connection for ever.
 const (
 	headMax           = 16 << 10         // BOUND: request line and headers.
-	headSlop          = 4 << 10          // What net/http reads beyond MaxHeaderBytes before it refuses.
-	readHeaderTimeout = 5 * time.Second  // BOUND: a client that drips its headers.
-	readTimeout       = 30 * time.Second // BOUND: 8 MiB at 2 Mbit/s.
-	writeTimeout      = 60 * time.Second // BOUND: from the end of the headers to the end of the answer.
+	headSlop          = 4 << 10          // Bytes that net/http reads beyond MaxHeaderBytes before it refuses.
+	readHeaderTimeout = 5 * time.Second  // BOUND: time for the headers of a slow client.
+	readTimeout       = 30 * time.Second // BOUND: time for a request; 8 MiB at 2 Mbit/s.
+	writeTimeout      = 60 * time.Second // BOUND: time from the end of the headers to the end of the answer.
 	idleTimeout       = 60 * time.Second
 )
 
-// HTTP returns the net/http server for the listener, with its bounds set.
+// HTTP returns the net/http server for the listener, with its timeouts and bounds.
 func (s *Server) HTTP() *http.Server {
 	head := s.config.RequestHeadSize
 	if head == 0 {
@@ -58,7 +58,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	id := requestID(r.Header.Get(requestIDHeader), s.deps.Now())
 	h.Set(requestIDHeader, id)
-	r.Header.Set(requestIDHeader, id) // Nobody behind here sees what was sent.
+	r.Header.Set(requestIDHeader, id) // Handlers see only the checked id.
 	defer s.recovered(w, r)
 
 	rt, allow := s.routes.match(r)
@@ -83,7 +83,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// counted serves an operation of /public/v1, or an upload or a file, and counts it.
+// counted serves an operation of /public/v1 or of a file, and counts it.
 func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 	serve := rt.serve
 	if rt.api {
@@ -97,15 +97,15 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 	c := &statusWriter{ResponseWriter: w}
 	defer func() {
 		if c.status == 0 {
-			c.status = http.StatusInternalServerError // It panics; the answer is written above.
+			c.status = http.StatusInternalServerError // The handler panicked; recovered writes the answer.
 		}
 		s.deps.Count(rt.operation, strconv.Itoa(c.status), s.deps.Now().Sub(began))
 	}()
 	serve(c, r)
 }
 
-// management serves an operation of /public/v1, whose answer is gathered first: so that it has a Content-Length, can be
-// answered again (Idempotency-Key), and a defect half way does not leave half an answer.
+// management serves an operation of /public/v1. It buffers the answer, so that the answer has a Content-Length, can be repeated
+// (Idempotency-Key), and is whole even if the handler fails halfway.
 func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	caller, code := s.admit(w.Header(), r)
 	if code != apierr.OK {
@@ -115,11 +115,11 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	}
 	authenticated(r)
 	streams := s.routes.of(r).streams
-	if !streams { // A stream waits for its sender most of the time.
+	if !streams { // A handler that reads its body itself waits for the client most of the time.
 		turn := s.deps.Background.NewTurn(caller.Marketplace)
 		r = r.WithContext(background.WithTurn(r.Context(), turn))
 	}
-	// The session comes before the body: what waits for other nodes holds nothing.
+	// The session is opened before the body is read, so that a request that waits for other nodes takes no memory.
 	ctx, code, message := s.open(r, caller)
 	if code != apierr.OK {
 		s.unread(w, r)
@@ -131,7 +131,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	defer lease.Release()
 	if streams {
 		file := upload.NewBody(w, r)
-		file.Pace() // The key has been checked.
+		file.Pace() // The key was checked above.
 		r.Body = file
 	} else if body, code, message = s.readBody(r, &lease); code != apierr.OK {
 		if code == apierr.ServiceUnavailable {
@@ -153,10 +153,10 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	a.writeTo(w)
 }
 
-// problem answers an error of an operation that is served apart.
+// problem answers the error of an operation that is not registered with the kit.
 func (s *Server) problem(w http.ResponseWriter, err error) {
 	if cause := resource.WriteProblem(w, s.config.PublicURL, err); cause != nil {
-		s.deps.Log.Error("a management operation failed", slog.Any("error", cause))
+		s.deps.Log.Error("management_operation_failed", slog.Any("error", cause))
 	}
 }
 
@@ -173,10 +173,10 @@ func (s *Server) refuse(w http.ResponseWriter, code apierr.Code, message string)
 		h.Set("Retry-After", "1")
 	}
 	w.WriteHeader(code.Status())
-	_, _ = w.Write(body) // The caller may be gone; nobody is left to tell.
+	_, _ = w.Write(body) // The client may have disconnected.
 }
 
-// recovered turns a panic into a 500: a defect costs one request. http.ErrAbortHandler is no defect.
+// recovered turns a panic into a 500, so that a defect fails one request only. http.ErrAbortHandler is passed on to net/http.
 func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	cause := recover()
 	if cause == nil {
@@ -185,23 +185,23 @@ func (s *Server) recovered(w http.ResponseWriter, r *http.Request) {
 	if cause == http.ErrAbortHandler { //nolint:errorlint // recover returns the very value.
 		panic(cause)
 	}
-	s.deps.Log.Error("a management request panicked",
+	s.deps.Log.Error("management_request_panicked",
 		slog.String("path", r.URL.Path), slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
 	s.refuse(w, apierr.InternalServerError, "")
 }
 
 const (
 	requestIDHeader = "X-Request-Id"
-	requestIDMax    = 64 // BOUND: of the interface.
+	requestIDMax    = 64 // BOUND: characters. It is the interface's.
 )
 
-// requestID echoes the caller's id when it is one, else mints a UUIDv7.
+// requestID returns the client's id if it is valid, else a new UUIDv7.
 func requestID(sent string, now time.Time) string {
 	if sent != "" && len(sent) <= requestIDMax && strings.IndexFunc(sent, notIDRune) < 0 {
 		return sent
 	}
 	var entropy [11]byte
-	_, _ = rand.Read(entropy[:]) // Never fails: the runtime ends the process instead.
+	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 	return ids.Mint(now.UnixMilli(), [10]byte(entropy[:10]), ids.Shard(entropy[10])).String()
 }
 

@@ -18,8 +18,8 @@ import (
 
 const count = "/public/v1/catalog-search-service/catalogs/categories/count"
 
-// TestPaths: one path rule for both listeners, and no redirect ever. Each path is asked here under /public/v1 and, with
-// the same shape, of the core under /v2; both must agree whether it is a path at all.
+// TestPaths: both listeners have the same path rule, and never redirect. Each path is requested under /public/v1 and, with
+// the same shape, under /v2; both must agree whether it is a path at all.
 func TestPaths(t *testing.T) {
 	w := managetest.New(t)
 	for _, c := range []struct {
@@ -66,8 +66,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestDoorsAgree: /v2 gives the bytes of the core, whatever is sent.
-func TestDoorsAgree(t *testing.T) {
+// TestListenersAgree: /v2 answers the bytes of the core, whatever is sent.
+func TestListenersAgree(t *testing.T) {
 	w := managetest.New(t)
 	core := w.Core()
 	for _, c := range []struct{ method, target, key, body, encoding string }{
@@ -113,7 +113,7 @@ func TestDoorsAgree(t *testing.T) {
 	}
 }
 
-// TestBodies: what a body may be packed in and how large it may be.
+// TestBodies: allowed encodings and sizes of bodies.
 func TestBodies(t *testing.T) {
 	w := managetest.New(t)
 	const path = "/public/v1/catalog-search-service/catalogs/vendors"
@@ -154,7 +154,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestHead: HEAD is served where GET is, with the headers of GET. A real server drops the body.
+// TestHead: HEAD is served where GET is, with the headers of GET. net/http drops the body.
 func TestHead(t *testing.T) {
 	w := managetest.New(t)
 	server := httptest.NewServer(w)
@@ -250,8 +250,8 @@ func TestPreflightNames(t *testing.T) {
 	}
 }
 
-// TestPages: the pages load nothing from elsewhere and run nothing inline, and the page of errors has an anchor for every
-// code that an answer may point at.
+// TestPages: the pages load nothing from other hosts and have no inline scripts, and the page of errors has an anchor for every
+// code that an answer may link to.
 func TestPages(t *testing.T) {
 	w := managetest.New(t)
 	for path, kind := range map[string]string{
@@ -275,7 +275,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	page := call(w, "GET", "/docs/errors", "", "").Body.String()
-	for _, o := range operations(t, w) { // The reference leads to the statuses of every operation.
+	for _, o := range operations(t, w) { // The API reference links to the statuses of every operation.
 		for status := range o.op.Responses.Map() {
 			if status >= "4" && strings.Count(page, `id="status-`+status+`"`) != 1 {
 				t.Errorf("%s answers %s, which the page of errors does not explain", o.id, status)
@@ -289,7 +289,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestNotAvailable: without a leader a write is answered 503 with a time to come back, and nothing is logged as a defect.
+// TestNotAvailable: without a leader a write is answered 503 with Retry-After, and nothing is logged as a defect.
 func TestNotAvailable(t *testing.T) {
 	w := managetest.New(t)
 	w.Fail(true)
@@ -314,7 +314,7 @@ func TestNotAvailable(t *testing.T) {
 	}
 }
 
-// TestDefect: a panic costs one request, which is answered 500 without a word of what happened; the log has it.
+// TestDefect: a panic fails one request, which is answered 500 without details; the log has them.
 func TestDefect(t *testing.T) {
 	w := managetest.New(t)
 	w.Break()
@@ -327,7 +327,7 @@ func TestDefect(t *testing.T) {
 	}
 }
 
-// TestCounted: every request of the management API is counted under the name of its operation, whatever becomes of it.
+// TestCounted: every request of the management API is counted under its operation id, whatever its result.
 func TestCounted(t *testing.T) {
 	w := managetest.New(t)
 	call(w, "GET", count, "management", "")
@@ -345,7 +345,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestNothingIsEchoed: what was sent, personal data perhaps, comes back in no error.
+// TestNothingIsEchoed: errors do not contain what was sent, which may be personal data.
 func TestNothingIsEchoed(t *testing.T) {
 	w := managetest.New(t)
 	for _, body := range []string{

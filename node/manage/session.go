@@ -10,23 +10,22 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 )
 
-// TokenHeader carries what a write left behind, opaque to clients: a read that sends it back, to whatever node, sees the
-// write.
+// TokenHeader carries a token of what a write changed, opaque to clients. A read that sends it back, to whatever node, sees the write.
 const TokenHeader = "X-Gavel-Token" //nolint:gosec // the name of a header.
 
-// Reads says how new what a request reads has to be.
+// Consistency says how new the state has to be that a request reads.
 type Reads struct {
-	// Local is content with what this node has. Otherwise reads see everything that was answered before, on whatever node.
+	// Local reads this node's state. Otherwise reads see everything that any node answered before.
 	Local bool
-	Token string // Of an earlier answer: what it stands for has to be there. Empty: none.
+	Token string // The token of an earlier answer, whose write has to be visible; empty for none.
 }
 
-// ErrToken is what Deps.Open returns, wrapped or not, for a token that is none.
+// ErrToken is returned by Deps.Open, wrapped or not, for a text that is not a token of this cluster.
 var ErrToken = errors.New("not a token")
 
 type tokenKey struct{}
 
-// open begins the session of an admitted request. Only reads may be content with less than everything.
+// open begins the session of an authorized request. Only GET and HEAD may ask for local reads.
 func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code, string) {
 	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor, Background: s.deps.Background}
 	if s.deps.Open == nil {
@@ -40,7 +39,7 @@ func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code
 	tenant, token, err := s.deps.Open(r.Context(), v.Marketplace, reads)
 	switch {
 	case errors.Is(err, ErrToken):
-		return nil, apierr.BadRequest, TokenHeader + " is not what an answer of this cluster gave"
+		return nil, apierr.BadRequest, TokenHeader + " is not a token of this cluster"
 	case r.Context().Err() != nil:
 		return nil, apierr.RequestCanceled, ""
 	case err != nil:
@@ -51,7 +50,7 @@ func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code
 	return resource.WithCaller(ctx, caller), apierr.OK, ""
 }
 
-// fresh is the store of an upload, which comes without a key and without a token.
+// currentTenant is the store of an upload, which comes without a key and without a consistency token.
 func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) {
 	if s.deps.Open == nil {
 		return s.deps.Tenant(marketplace), nil
@@ -60,9 +59,9 @@ func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) 
 	return t, err
 }
 
-// serve runs the operation and hands out the token of what it wrote.
+// serve runs the operation and adds the token of what it wrote to the answer.
 func (s *Server) serve(a *answer, r *http.Request) {
-	// What the request computes from here on takes turns with other requests, so that auctions find a CPU.
+	// From here on the request takes turns with others, so that auctions find a free CPU.
 	turn := background.TurnOf(r.Context())
 	if turn.Take(r.Context()) != nil {
 		s.refuse(a, apierr.RequestCanceled, "")

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// spelling is one way to write the path of a route.
+// spelling is one spelling of the path of a route.
 type spelling struct {
 	name, path string
 	as         meaning
 }
 
-// meaning is what a spelling is to the path rule.
+// meaning is how the path rule reads a spelling.
 type meaning int
 
 const (
 	samePath  meaning = iota // The same path: it must be answered as the plain spelling.
 	noPath                   // A dot segment: 404, whoever asks.
-	otherPath                // Another path, of which only is known that nothing lies there.
+	otherPath                // Another path, which does not exist.
 )
 
-// spellings writes a path in all the ways that once were taken for another path by a check, by the mux or by a proxy.
+// spellings returns the spellings of a path that checks, muxes or proxies are known to read differently.
 func spellings(path string) []spelling {
 	all := []spelling{
 		{"absolute form", "http://elsewhere.test" + path, samePath},
@@ -69,7 +69,7 @@ func spellings(path string) []spelling {
 	return all
 }
 
-// encoded writes the characters from a place to another one in percent-encoding, but for slashes.
+// encoded percent-encodes the characters of a range, except for slashes.
 func encoded(path string, from, to int, format string) string {
 	var b strings.Builder
 	for i := range len(path) {

@@ -38,7 +38,7 @@ func twoNodesOf(t *testing.T, w *managetest.World) *twoNodes {
 	return n
 }
 
-// must sends a request that is to succeed.
+// must sends a request that has to succeed.
 func (n *twoNodes) must(node int, method, path, body string) map[string]any {
 	n.Helper()
 	status, answer := sendTo(n.nodes[node], n.w, method, path, body)
@@ -48,7 +48,7 @@ func (n *twoNodes) must(node int, method, path, body string) map[string]any {
 	return answer
 }
 
-// state is everything that the tests change, by the path of what has it.
+// state is everything that the tests change, by path.
 func (n *twoNodes) state(path string) string {
 	if path == n.bid {
 		list := n.must(0, http.MethodGet, n.campaign+"/bids", "")["bids"].([]any)
@@ -66,7 +66,7 @@ func (n *twoNodes) state(path string) string {
 
 const settingsPath = "/marketplace-service/settings"
 
-// Both nodes read the same version, then both write: nothing that was answered 200 is lost.
+// TestTwoNodesThatReadTheSameLoseNothing: both nodes read the same version, then both write. Nothing that was answered 200 is lost.
 func TestTwoNodesThatReadTheSameLoseNothing(t *testing.T) {
 	n := newTwoNodes(t)
 	type write struct{ method, path, body string }
@@ -110,7 +110,7 @@ func schedule(percent int) string {
 	return fmt.Sprintf(`{"schedule":{"hours":[%s]}}`, strings.TrimSuffix(strings.Repeat(fmt.Sprint(percent, ","), 168), ","))
 }
 
-// What the first node has checked is checked again against what the second has written meanwhile.
+// TestARuleHoldsForChangesOfTwoNodes: a change is checked again against what the other node has written in between.
 func TestARuleHoldsForChangesOfTwoNodes(t *testing.T) {
 	n := newTwoNodes(t)
 	n.w.Before(func() { n.must(1, http.MethodPatch, n.campaign, `{"endDate":"2026-04-20T00:00:00Z"}`) })
@@ -137,7 +137,7 @@ func TestARuleHoldsForChangesOfTwoNodes(t *testing.T) {
 	}
 }
 
-// A change that always comes second is given back: the caller knows that it was not made.
+// TestAChangeThatIsAlwaysSecondIsRefused: a change that is always second is refused, so the client knows that it was not made.
 func TestAChangeThatIsAlwaysSecondIsRefused(t *testing.T) {
 	const triesMax = 200 // The test ends even if the change never does.
 	n := newTwoNodes(t)
@@ -181,7 +181,8 @@ func TestAChangeThatIsAlwaysSecondIsRefused(t *testing.T) {
 	}
 }
 
-// Rounds of two changes at the same moment, one through each node. Each is answered 200, so each holds.
+// TestChangesOfTwoNodesAtTheSameMomentBothHold: of two changes at the same moment, one through each node, both are answered 200 and
+// both take effect.
 func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 	n := newTwoNodes(t)
 	restrictions := fmt.Sprint(n.campaign, "/restrictions")
@@ -251,7 +252,7 @@ func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 	}
 }
 
-// As long as a node of an older version is in the cluster, changes are made in the old way, one after the other.
+// TestChangesOfTwoNodesBeforeTheirLevel: while a node of an older version is in the cluster, resources are written whole.
 func TestChangesOfTwoNodesBeforeTheirLevel(t *testing.T) {
 	n := twoNodesOf(t, managetest.NewAt(t, command.LevelVersions-1))
 	n.must(0, http.MethodPatch, n.bid, `{"amount":7}`)

@@ -27,7 +27,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 func (c *counted) Close() error { return nil }
 
-// What is refused by path, method, key or rate is refused before its body is read, whichever form the body has.
+// TestRefusalsReadNoBody: a request that is refused for its path, method, key or rate is refused before its body is read.
 func TestRefusalsReadNoBody(t *testing.T) {
 	w := managetest.NewWith(t, manage.Config{RateManagement: 3})
 	const campaigns = "/public/v1/campaign-service/campaigns"
@@ -39,7 +39,7 @@ func TestRefusalsReadNoBody(t *testing.T) {
 		{"management without a key", "POST", campaigns, "", "", 8 << 20, 401},
 		{"in chunks", "POST", campaigns, "", "", -1, 401},
 		{"gzip", "POST", campaigns, "auction", "gzip", 8 << 20, 403},
-		{"over the rate", "POST", campaigns, "auction", "", 8 << 20, 429}, // The fourth of its address without a good key.
+		{"over the rate", "POST", campaigns, "auction", "", 8 << 20, 429}, // The fourth request of its address without a valid key.
 		{"auctions without a key", "POST", "/v2/auctions", "", "", 4 << 20, 401},
 		{"auctions in chunks", "POST", "/v2/auctions", "", "", -1, 401},
 		{"auctions with another key", "POST", "/v2/auctions", "management", "", 4 << 20, 403},
@@ -65,7 +65,7 @@ func TestRefusalsReadNoBody(t *testing.T) {
 	}
 }
 
-// Small bodies of refused requests are thrown away, and the connection stays.
+// TestSmallRefusalsKeepTheConnection: small bodies of refused requests are discarded, and the connection stays.
 func TestSmallRefusalsKeepTheConnection(t *testing.T) {
 	w := managetest.New(t)
 	rec := call(w, http.MethodPost, "/public/v1/campaign-service/campaigns", "auction", `{}`)
@@ -74,12 +74,12 @@ func TestSmallRefusalsKeepTheConnection(t *testing.T) {
 	}
 }
 
-// A body that does not fit the budget, after decompression, is refused with 503 and the rest is not read.
+// TestBudgetOfManagementBodies: a body that exceeds the budget after decompression is refused with 503, and its rest is not read.
 func TestBudgetOfManagementBodies(t *testing.T) {
 	w := managetest.NewWith(t, manage.Config{RateManagement: 1000})
-	hog := w.Bodies.Lease(managetest.Main)
-	defer hog.Release()
-	if !hog.Grow(35 << 20) { // Leaves 1 MiB to the marketplace.
+	lease := w.Bodies.Lease(managetest.Main)
+	defer lease.Release()
+	if !lease.Grow(35 << 20) { // It leaves 1 MiB to the marketplace.
 		t.Fatal("the budget is smaller than this test thinks")
 	}
 	used := func(from string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/serving"
 )
 
-// v2 serves a request by the same core as the auction listener, so that both give the same bytes.
+// v2 serves a request with the same core as the auction listener, so that both answer the same bytes.
 func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	core := s.deps.Core
 	sc := core.Acquire()
@@ -40,8 +40,8 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 	case err == nil || sc.Request.BodyTooLarge || sc.Request.Overloaded:
 		core.Serve(sc)
 	case isGone(err):
-		panic(http.ErrAbortHandler) // Nobody is left to answer.
-	default: // Chunks that are none.
+		panic(http.ErrAbortHandler) // The client has disconnected.
+	default: // Malformed chunks.
 		core.Refuse(sc, apierr.BadRequest, notHTTP)
 		h.Set("Connection", "close")
 	}
@@ -59,14 +59,14 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Length", strconv.Itoa(len(sc.Body)))
 	}
 	w.WriteHeader(sc.Status)
-	_, _ = w.Write(sc.Body) //nolint:gosec // JSON, with nosniff. The caller may be gone.
+	_, _ = w.Write(sc.Body) //nolint:gosec // JSON, with nosniff. The client may have disconnected.
 	sc.Release(s.deps.Now().Sub(sc.Request.Now))
 }
 
-// v2BodyWeight is how many bytes of the budget a byte of a body on /v2 takes: ids that are parsed take as much again.
+// v2BodyWeight is how many bytes of the budget one byte of a body on /v2 takes: parsed ids take as much again.
 const v2BodyWeight = 2
 
-// isGone reports whether a body ended early because its caller went away, or did not go on in time.
+// isGone reports whether a body ended early because the client disconnected or was too slow.
 func isGone(err error) bool {
 	_, broken := errors.AsType[net.Error](err)
 	return broken || errors.Is(err, io.ErrUnexpectedEOF)

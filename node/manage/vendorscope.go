@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// takesKey reports whether the route is for management keys of a marketplace.
+// takesKey reports whether the route accepts management keys of a marketplace.
 func (rt *route) takesKey(marketplace uint16) bool {
 	switch rt.credential {
 	case resource.ManagementKey:
@@ -25,7 +25,7 @@ func (rt *route) takesKey(marketplace uint16) bool {
 	}
 }
 
-// takesToken reports whether a vendor's token may call the route as r does: the route says so, and no path value or query
+// takesToken reports whether a vendor's token may call the route as r does: the route accepts tokens, and no path value or query
 // parameter names another vendor. The body is checked when it has been read, by bodyOfVendor.
 func (rt *route) takesToken(vendor string, r *http.Request) bool {
 	if rt.vendor == nil || rt.vendor.Path != "" && r.PathValue(rt.vendor.Path) != vendor {
@@ -33,7 +33,7 @@ func (rt *route) takesToken(vendor string, r *http.Request) bool {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return false // What is left out when it is read could name a vendor all the same.
+		return false // A part that parsers skip could name a vendor.
 	}
 	for name, values := range query {
 		for _, value := range values {
@@ -45,7 +45,7 @@ func (rt *route) takesToken(vendor string, r *http.Request) bool {
 	return true
 }
 
-// isVendorName reports whether a query parameter or a member is named like those that hold ids of vendors.
+// isVendorName reports whether a query parameter or a member has the name of one that contains ids of vendors.
 func isVendorName(name string) bool {
 	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
 	case "vendorid", "vendorids", "vendors":
@@ -54,16 +54,16 @@ func isVendorName(name string) bool {
 	return false
 }
 
-// bodyOfVendor reports whether a JSON body names no vendor but this one, at whatever depth. Operations ignore members that
-// they do not know; a token's body must not name another vendor even there. What is not JSON names nobody, and its operation
-// refuses it.
+// namesOnlyVendor reports whether a JSON body names no vendor but this one, at whatever depth. Operations ignore unknown members, but
+// the body of a token's request must not name another vendor even there. A body that is not JSON names no vendor; its
+// operation refuses it.
 func bodyOfVendor(vendor string, body []byte) bool {
 	return !errors.Is(vendorCheck{json.NewDecoder(bytes.NewReader(body)), vendor}.value(false, 0), errOtherVendor)
 }
 
 var errOtherVendor = errors.New("another vendor is named")
 
-// vendorDepthMax is how deep a body is looked into. BOUND: operations refuse bodies that are nested deeper than 32.
+// vendorDepthMax is how deep a body is searched. BOUND: operations refuse bodies that are nested deeper than 32.
 const vendorDepthMax = 32
 
 type vendorCheck struct {

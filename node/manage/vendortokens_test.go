@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestVendorTokenStaysWithItsVendor: with the token of one vendor nothing of another one is read, changed or made, and no token
-// is got, in whatever spelling the other vendor is named.
+// TestVendorTokenStaysWithItsVendor: with the token of one vendor nothing of another vendor can be read, changed or created, and no
+// token requested, in whatever spelling the other vendor is named.
 func TestVendorTokenStaysWithItsVendor(t *testing.T) {
 	w, _ := vendorWorld(t)
 	const base = "/public/v1/modal-service/"
@@ -22,7 +22,7 @@ func TestVendorTokenStaysWithItsVendor(t *testing.T) {
 	campaign := `{"name":"C","bids":[{"target":{"type":"product","id":"pa"}}],"budget":{"amount":100,"type":"daily"},"startDate":"2026-03-17T10:00:00Z"}`
 	for _, c := range []struct{ method, path, body string }{
 		{"GET", "auth/vendors/vb", ""},
-		{"GET", "auth/vendors/va", ""}, // Not even one's own: it would never end.
+		{"GET", "auth/vendors/va", ""}, // Not even for its own vendor, or a token could be extended for ever.
 		{"GET", "vendors/vb/default-budget", ""},
 		{"POST", "vendors/vb/products", `["pb"]`},
 		{"POST", "vendors/vb/promote-my-shop", shop},
@@ -60,7 +60,7 @@ func TestVendorTokenStaysWithItsVendor(t *testing.T) {
 	}
 }
 
-// TestVendorTokenNamesItsOwnVendor: what names the vendor of the token is served, in every spelling.
+// TestVendorTokenNamesItsOwnVendor: requests that name the vendor of the token are served, in every spelling.
 func TestVendorTokenNamesItsOwnVendor(t *testing.T) {
 	w, _ := vendorWorld(t)
 	for _, target := range []string{

@@ -12,14 +12,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Webhook is a connector behind an address that the operator configured.
+// Webhook is a connector that posts jobs to a URL that the operator configured.
 type Webhook struct {
 	URL    string
 	Secret string
 	Out    *outbound.Client
 }
 
-// Take posts the job, signed.
+// Send posts the job, signed.
 func (w Webhook) Take(ctx context.Context, _ store.Tenant, h Handover) error {
 	body, err := json.Marshal(h)
 	if err != nil {
@@ -28,13 +28,14 @@ func (w Webhook) Take(ctx context.Context, _ store.Tenant, h Handover) error {
 	return w.Out.Post(ctx, w.URL, w.Secret, body)
 }
 
-// Sandbox is a network for demos and tests. It takes every job, reports it done through the same function as a connector's
-// report, and makes up the numbers of the last seven days for a new campaign's products: the same for the same campaign.
+// Sandbox is a simulated network for demos and tests. It accepts every job, reports it as completed through the same function as a
+// connector's report, and invents the numbers of the last seven days for a new campaign's products. The same campaign always gets
+// the same numbers.
 type Sandbox struct {
 	Now func() time.Time
 }
 
-// productsOf takes the first products of a vendor.
+// productsOf returns the ids of a vendor's first products.
 func productsOf(ctx context.Context, t store.Tenant, vendorID string) ([]string, error) {
 	all, _, err := t.Products(ctx, store.Page{Limit: sandboxProducts}, nil, vendorID)
 	ids := make([]string, len(all))
@@ -49,7 +50,7 @@ const (
 	sandboxProducts = 5
 )
 
-// Take does the job at once.
+// Send completes the job at once.
 func (s Sandbox) Take(ctx context.Context, t store.Tenant, h Handover) error {
 	id, err := ids.Parse(h.JobID)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s Sandbox) report(ctx context.Context, t store.Tenant, h Handover) error {
 	return t.PutOffsiteRows(ctx, campaign, rows)
 }
 
-// made is a product's day, drawn from a hash.
+// sandboxRow invents the numbers of a product on a day, from a hash.
 func made(campaign, product, date string) store.OffsiteRow {
 	sum := sha256.Sum256([]byte(campaign + "\n" + product + "\n" + date))
 	draw := func(i, most int) int64 { return int64(binary.BigEndian.Uint16(sum[2*i:])) % int64(most) }

@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// ListPath is where the management listener takes lists and serves clean ones.
+// ListPath is the path below which the management listener accepts uploaded lists and serves lists of accepted rows.
 const ListPath = "/uploads/audiences/"
 
-// exportTime is how long a connector may begin to fetch a list. BOUND: the address needs no key.
+// exportTime is how long a connector may begin to download a list. BOUND: the URL needs no key.
 const exportTime = time.Hour
 
-// ExportKey signs the addresses of clean lists.
+// ExportKey returns the key that signs the URLs of lists.
 func ExportKey(secret [32]byte) blob.Key { return blob.KeyOf(secret, "audience exports") }
 
-// ExportURL is a signed address of the clean list that an audience has now.
+// ExportURL is a signed URL of an audience's present list of accepted rows.
 func ExportURL(publicURL string, t store.Tenant, x *store.Audience, now time.Time) string {
 	path := ListPath + x.ID.String()
 	policy, signature := ExportKey(t.CursorKey()).Seal(blob.Policy{

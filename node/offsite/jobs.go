@@ -15,13 +15,13 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// reportWait is how long a network may take for a job. BOUND: a connector that forgets a job must not keep it for ever.
+// reportWait is how long a network may take to report on a job. BOUND: a job must end although a connector forgets it.
 const reportWait = 24 * time.Hour
 
-// jobsAtOnce is how many jobs are worked on at the same moment. BOUND: reading a list keeps a core busy.
+// jobsAtOnce is how many jobs run at the same moment. BOUND: reading a list occupies a core.
 const jobsAtOnce = 2
 
-// Handover is what a connector gets of a job.
+// JobRequest is the JSON body with which a connector receives a job.
 type Handover struct {
 	JobID       string          `json:"jobId"`
 	RequestType store.JobType   `json:"requestType"`
@@ -33,28 +33,28 @@ type Handover struct {
 	Campaign    *HandedCampaign `json:"campaign,omitempty"`
 }
 
-// HandedAudience is the audience of a job.
+// JobAudience is the audience of a job.
 type HandedAudience struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	Size        int64  `json:"size"`
-	URL         string `json:"url"` // Of the clean list, for an hour.
+	URL         string `json:"url"` // Where the accepted rows can be downloaded, for an hour.
 }
 
-// HandedCampaign is the campaign of a job.
+// JobCampaign is the campaign of a job.
 type HandedCampaign struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
 	ExternalID string `json:"externalId"`
 }
 
-// Connector takes jobs for one network. Taking the same job twice must do no harm; it is known by its id.
+// Connector sends jobs to one network. REQUIRES: sending a job twice does no harm; the network recognizes it by its id.
 type Connector interface {
 	Take(ctx context.Context, t store.Tenant, h Handover) error
 }
 
-// Service does the jobs.
+// Service does the jobs of ad networks.
 type Service struct {
 	Blobs      blob.Store
 	Connectors map[string]Connector // By network.
@@ -63,15 +63,15 @@ type Service struct {
 	StepRows   int64 // Zero means stepRows; tests take smaller steps.
 }
 
-// Lane is how the runner of the diaries does the jobs.
+// Worker returns the worker that does the tasks of jobs.
 func (s *Service) Lane() jobs.Lane {
 	return jobs.Lane{Kind: store.DueJob, AtOnce: jobsAtOnce, Follow: s.follow}
 }
 
-// Networks are the connected ones.
+// Networks are the names of the networks that have a connector, sorted.
 func (s *Service) Networks() []string { return slices.Sorted(maps.Keys(s.Connectors)) }
 
-// follow does one step of a job.
+// step does one step of a job.
 func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error {
 	at, err := t.JobAt(ctx, d.ID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error
 	}
 	switch {
 	case at.DueMillis != d.Millis:
-		return store.ErrWrongState // An entry of an earlier step.
+		return store.ErrWrongState // The task belongs to an earlier step.
 	case at.Final():
 		return t.ForgetJob(ctx, at)
 	case at.List != nil && at.Status == store.JobNotStarted:
@@ -95,7 +95,7 @@ func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error
 	}
 }
 
-// readList reads the next part of a list; with the last one the audience gets it.
+// readList reads the next part of a list. With the last part the audience gets the list.
 func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) error {
 	step := s.StepRows
 	if step == 0 {
@@ -103,11 +103,11 @@ func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) 
 	}
 	p, err := readPart(ctx, s.Blobs, *at.List, step)
 	if ctx.Err() != nil {
-		return ctx.Err() // Cut off: another leader does the step again.
+		return ctx.Err() // The step was interrupted; the next leader does it again.
 	}
 	if wrong, ok := errors.AsType[errList](err); ok || errors.Is(err, blob.ErrNotFound) {
 		if !ok {
-			wrong = "the list is gone"
+			wrong = "the list was removed"
 		}
 		return s.drop(ctx, t, at, string(wrong))
 	}
@@ -137,7 +137,7 @@ func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) 
 	return nil
 }
 
-// drop fails a job whose list is no good, and takes its files away.
+// rejectList fails a job whose list cannot be used, and removes its files.
 func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reason string) error {
 	if err := t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failure(reason)) }); err != nil {
 		return err
@@ -149,10 +149,10 @@ func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reas
 	return nil
 }
 
-// remove deletes a file. The sweep takes what stays.
+// remove deletes a file. If that fails, the sweep removes it.
 func (s *Service) remove(ctx context.Context, name string) { _ = s.Blobs.Remove(ctx, name) }
 
-// waiting are the networks that a job is still to be handed to.
+// pendingNetworks are the networks that still have to receive a job.
 func (s *Service) waiting(x *store.Job) (all []string) {
 	for _, network := range x.Networks {
 		if s.Connectors[network] != nil && !slices.Contains(x.Handed, network) {
@@ -162,7 +162,7 @@ func (s *Service) waiting(x *store.Job) (all []string) {
 	return all
 }
 
-// hand gives a job to the next network.
+// sendNext sends a job to the next network.
 func (s *Service) hand(ctx context.Context, t store.Tenant, at store.JobAt) error {
 	network := s.waiting(&at.Job)[0]
 	h, err := s.handover(ctx, t, &at.Job, network)
@@ -211,8 +211,8 @@ func (s *Service) handover(ctx context.Context, t store.Tenant, x *store.Job, ne
 	return h, nil
 }
 
-// settle decides when a job goes on, or ends it when no network has anything to do with it any more. late says that the time
-// for reports is over.
+// schedule sets when a job continues, or ends it when no network has anything left to do. late says that the time for reports is
+// over.
 func (s *Service) settle(x *store.Job, late bool) {
 	Settle(x)
 	switch {
@@ -228,7 +228,7 @@ func (s *Service) settle(x *store.Job, late bool) {
 	}
 }
 
-// Settle ends a job whose networks have all reported.
+// EndIfReported ends a job when all networks that accepted it have reported. It has failed when one of them reported a failure.
 func Settle(x *store.Job) {
 	if x.Final() || len(x.Handed) == 0 {
 		return
@@ -247,7 +247,7 @@ func Settle(x *store.Job) {
 	x.End(store.JobCompleted, result(x))
 }
 
-// result is the text that a finished job answers: which networks have it, and of a list what was read.
+// result is the JSON text of a completed job: which networks have it, and for a list how many rows were read.
 func result(x *store.Job) string {
 	synced := []string{}
 	for _, network := range slices.Sorted(maps.Keys(x.Reported)) {
@@ -284,7 +284,7 @@ func failure(reason string) string {
 func text(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Sprintf("offsite: a result does not become JSON: %v", err))
+		panic(fmt.Sprintf("offsite: a result cannot be encoded as JSON: %v", err))
 	}
 	return string(b)
 }

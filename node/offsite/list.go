@@ -11,24 +11,25 @@ import (
 )
 
 const (
-	rowsMax = 1_000_000 // BOUND: rows of a list, of the interface.
-	// stepRows is how many rows are read in one step. BOUND: what is done twice after a change of leaders.
+	rowsMax = 1_000_000 // BOUND: rows of a list. It is the interface's.
+	// stepRows is how many rows one step reads. BOUND: so much is read again after a change of leaders.
 	stepRows = 100_000
 )
 
-// errList is what is wrong with a list for good.
+// errList is a permanent error of a list.
 type errList string
 
 func (e errList) Error() string { return string(e) }
 
-// part is what one step made of a list.
+// part is the result of one step.
 type part struct {
-	store.List      // After the step.
-	end        bool // The list ends here.
+	store.List      // The state after the step.
+	end        bool // The list ends with this part.
 }
 
-// readPart reads the next rows of a list and stores what is good of them: the known columns in their order, in lower case,
-// one row a line. The part's name depends on the list and the step only, so a step that is done twice writes the same file.
+// readPart reads the next rows of a list and stores the accepted ones: the known columns in their order, in lower case, one row a
+// line. The part's name depends on the list and the step only, so a step that is done twice writes the same file. errList is
+// returned for a list that can never be read.
 func readPart(ctx context.Context, blobs blob.Store, l store.List, step int64) (part, error) {
 	f, err := blobs.Open(ctx, l.Object)
 	if err != nil {
@@ -50,7 +51,7 @@ func readPart(ctx context.Context, blobs blob.Store, l store.List, step int64) (
 	p.List.Parts++
 	pr, pw := io.Pipe()
 	go func() { _ = pw.CloseWithError(clean(r, pw, at, columns, step, &p)) }()
-	// The reader sees an error of clean; p belongs to clean until Put returns, which has then read to the end.
+	// Put returns an error of acceptRows. OWNERSHIP: p belongs to acceptRows until Put returns, which has then read to the end.
 	if err := blobs.Put(ctx, store.ListPart(l.Name, l.Parts), pr); err != nil {
 		_ = pr.CloseWithError(err)
 		return part{}, err
@@ -58,7 +59,7 @@ func readPart(ctx context.Context, blobs blob.Store, l store.List, step int64) (
 	return p, nil
 }
 
-// clean reads at most step rows and writes the good ones.
+// acceptRows reads at most step rows and writes those that are valid.
 func clean(r *rows, w io.Writer, at map[int]int, columns int, step int64, p *part) error {
 	values := [len(Columns)][]byte{}
 	for i := range values {
@@ -107,7 +108,7 @@ func clean(r *rows, w io.Writer, at map[int]int, columns int, step int64, p *par
 	return nil
 }
 
-// appendHash takes a value when it is 64 hexadecimal digits, in lower case.
+// appendHash appends a value in lower case and reports true if it is 64 hexadecimal digits.
 func appendHash(dst *[]byte, field []byte) bool {
 	if len(field) != hashLen {
 		return false

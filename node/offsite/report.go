@@ -9,17 +9,17 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Report is what a connector says of a job.
+// Report is a connector's report on a job.
 type Report struct {
-	Network string // Empty: all that the job was handed to.
+	Network string // Empty means all networks that received the job.
 	Status  store.JobStatus
-	Result  string // JSON text; empty leaves what the job says.
+	Result  string // JSON text; empty keeps the result that the job has.
 }
 
-// Tell takes a report: the door of every connector, the sandbox among them. A job that is over takes none, and a report
-// about a network that has nothing to do with the job is refused: both store.ErrWrongState.
+// ApplyReport applies the report of a connector, the sandbox included. It returns store.ErrWrongState for a job that is over, and for
+// a network that the job is not for.
 //
-// What the job was about learns it first: if the node stops in between, the connector repeats its report.
+// What the job is about is changed before the job: if the node stops in between, the connector repeats its report.
 func Tell(ctx context.Context, t store.Tenant, id ids.UUID, r Report) (store.Job, error) {
 	x, err := t.Job(ctx, id)
 	if err != nil {
@@ -34,7 +34,7 @@ func Tell(ctx context.Context, t store.Tenant, id ids.UUID, r Report) (store.Job
 	return t.ChangeJob(ctx, id, func(x *store.Job) error { return take(x, r) })
 }
 
-// take writes a report into a job.
+// recordReport stores a report in a job.
 func take(x *store.Job, r Report) error {
 	networks := x.Networks
 	if r.Network != "" {
@@ -44,7 +44,7 @@ func take(x *store.Job, r Report) error {
 		return store.ErrWrongState
 	}
 	if r.Status == store.JobInProgress {
-		return x.To(store.JobInProgress) // The network says that it is at work.
+		return x.To(store.JobInProgress) // The network reports that it is working on the job.
 	}
 	x.Status = store.JobInProgress
 	x.Reported = maps.Clone(x.Reported)
@@ -55,7 +55,7 @@ func take(x *store.Job, r Report) error {
 	for _, network := range networks {
 		x.Reported[network] = string(r.Status)
 		if !slices.Contains(x.Handed, network) {
-			x.Handed = append(x.Handed, network) // It reports before the note of its taking is written.
+			x.Handed = append(x.Handed, network) // Its report arrived before it was stored that it accepted the job.
 		}
 	}
 	Settle(x)
@@ -65,16 +65,16 @@ func take(x *store.Job, r Report) error {
 	return nil
 }
 
-// apply carries a job's outcome to what it was about. It may be done twice.
+// applyOutcome changes what a job is about according to the reports. It may be done twice.
 func apply(ctx context.Context, t store.Tenant, x *store.Job) error {
 	for network, status := range x.Reported {
 		switch {
 		case x.Type == store.JobAdvertiser:
-			shown := "active"
+			onboarding := "active"
 			if status != string(store.JobCompleted) {
-				shown = "failed"
+				onboarding = "failed"
 			}
-			if err := t.ChangeAdvertiser(ctx, x.VendorID, func(a *store.Advertiser) { a.Set(network, shown, x.UpdatedMillis) }); err != nil {
+			if err := t.ChangeAdvertiser(ctx, x.VendorID, func(a *store.Advertiser) { a.Set(network, onboarding, x.UpdatedMillis) }); err != nil {
 				return err
 			}
 		case !x.Audience.IsZero() && status == string(store.JobCompleted):

@@ -1,5 +1,5 @@
-// Package offsite does the jobs of ad networks: it reads the lists of audiences, hands work to the connectors of the networks,
-// and is itself the network called sandbox.
+// Package offsite does the jobs of ad networks: it reads the lists of audiences and sends work to the connectors of the networks. It
+// also contains the simulated network "sandbox".
 package offsite
 
 import (
@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Columns are the known columns of a list, in the order in which a clean list has them.
+// Columns are the known columns of a list, in the order in which accepted rows have them.
 var Columns = [...]string{"hashed_email", "hashed_phone", "hashed_first_name", "hashed_last_name", "hashed_mobile_device_id"}
 
 const (
 	hashLen = 64 // Hexadecimal digits of a SHA-256.
-	// fieldMax is how much of a field is kept. BOUND: no known name and no hash is longer, and a hostile file may be one field.
+	// fieldMax is how many bytes of a field are kept. BOUND: no known name and no hash is longer, and a hostile file may be one field.
 	fieldMax = 128
-	// columnsMax is the most columns of a row. BOUND: positions are kept for known columns only, but a header is no novel.
+	// columnsMax is the most columns of a row. BOUND: no honest header has more.
 	columnsMax = 1000
 )
 
-// rows reads RFC 4180 text row by row in constant memory: a field keeps at most fieldMax bytes, and what is longer is known
-// as too long. It knows its position, so that reading can go on there after a restart.
+// rows reads RFC 4180 text row by row in constant memory. Of a field it keeps at most fieldMax bytes and marks longer ones as too
+// long. It records its position, so that reading can continue there after a restart.
 type rows struct {
 	in     *bufio.Reader
 	at     int64 // Bytes read.
 	field  []byte
-	long   bool // The field was longer than it shows.
-	broken bool // Something in the row is no RFC 4180.
+	long   bool // The field is longer than fieldMax.
+	broken bool // The row violates RFC 4180.
 	column int
 }
 
@@ -43,8 +43,8 @@ func (r *rows) read() (byte, error) {
 	return c, err
 }
 
-// row reads one row and calls take for each of its fields. blank says that the row has no character at all; io.EOF comes
-// instead of a row after the last one.
+// row reads one row and calls take for each of its fields. blank reports a row without any character. After the last row the error is
+// io.EOF.
 func (r *rows) row(take func(column int, field []byte, long bool)) (blank bool, err error) {
 	r.broken, r.column = false, 0
 	start := r.at
@@ -87,7 +87,7 @@ func (r *rows) readField() (end byte, err error) {
 			r.trimReturn(c)
 			return c, nil
 		case '"':
-			r.broken = true // A quote inside of a field that has none around it.
+			r.broken = true // A quote within an unquoted field.
 		}
 		r.keep(c)
 		if c, err = r.read(); err != nil {
@@ -96,7 +96,7 @@ func (r *rows) readField() (end byte, err error) {
 	}
 }
 
-// trimReturn takes the carriage return off a line end.
+// trimReturn removes the carriage return before a line feed.
 func (r *rows) trimReturn(end byte) {
 	if n := len(r.field); end == '\n' && n > 0 && r.field[n-1] == '\r' && !r.long {
 		r.field = r.field[:n-1]
@@ -141,19 +141,19 @@ func (r *rows) keep(c byte) {
 	r.field = append(r.field, c)
 }
 
-// header reads the first row: which known column stands where. Its error says what is wrong with the file.
+// header reads the first row and maps the positions of the known columns. Its error says what is wrong with the file.
 func (r *rows) header() (at map[int]int, columns int, err error) {
 	if mark, _ := r.in.Peek(3); string(mark) == "\xef\xbb\xbf" {
 		n, _ := r.in.Discard(3)
 		r.at += int64(n)
 	}
 	at = map[int]int{}
-	seen, twice := map[int]bool{}, false
+	seen, repeated := map[int]bool{}, false
 	blank, err := r.row(func(column int, field []byte, long bool) {
 		name := strings.TrimSpace(string(field))
 		for known := range Columns {
 			if Columns[known] == name && !long {
-				twice = twice || seen[known]
+				repeated = repeated || seen[known]
 				at[column], seen[known] = known, true
 			}
 		}
@@ -163,7 +163,7 @@ func (r *rows) header() (at map[int]int, columns int, err error) {
 		return nil, 0, err
 	case err != nil || blank || len(at) == 0:
 		return nil, 0, errors.New("the header names none of " + strings.Join(Columns[:], ", "))
-	case twice || r.broken:
+	case repeated || r.broken:
 		return nil, 0, errors.New("the header cannot be read")
 	}
 	return at, r.column, nil

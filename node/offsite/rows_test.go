@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 )
 
-// all reads a text whole, as rows of fields; broken rows are marked.
+// all reads a whole text as rows of fields, and marks malformed rows.
 func all(t testing.TB, in io.Reader) (out [][]string, broken []bool, at int64) {
 	t.Helper()
 	r := newRows(in, 0)
@@ -72,7 +72,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// FuzzRows compares with encoding/csv on what that takes. It differs in one thing: a carriage return before a line feed
+// FuzzRows compares with encoding/csv on inputs that it accepts. It differs in one thing: a carriage return before a line feed
 // inside of quotes is data here, and a bare one at the end of a file is data here.
 func FuzzRows(f *testing.F) {
 	for _, seed := range []string{"a,b\nc,d\n", `"a","b""c"` + "\r\n\r\nd", "x,\"y\nz\"\n,", "\"", "a\"b", ""} {
@@ -127,8 +127,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// TestClean: what is good of a list, and that a step may begin anywhere between two rows.
-func TestClean(t *testing.T) {
+// TestAcceptRows: which rows of a list are accepted, and that a step may begin between any two rows.
+func TestAcceptRows(t *testing.T) {
 	upper, lower := strings.Repeat("AB", 32), strings.Repeat("ab", 32)
 	text := "hashed_phone,note,hashed_email\n" +
 		upper + ",x,\n" + // Good, in lower case.
@@ -174,7 +174,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestHostileField: a field of 30 MiB without an end is one bad row in constant memory.
+// TestHostileField: a field of 30 MiB without an end is one rejected row, in constant memory.
 func TestHostileField(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`"`), io.LimitReader(letters{}, 30<<20))
 	r := newRows(in, 0)

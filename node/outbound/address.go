@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// closed are the networks that are nobody's on the internet, or everybody's own. netip knows the common ones; these are
-// what it does not call private.
+// nonPublic are the networks that are not globally reachable, besides those that netip already reports as private, loopback,
+// link-local or multicast. They are those of the IANA special-purpose address registries.
 var closed = prefixes(
 	"0.0.0.0/8",       // This network.
 	"100.64.0.0/10",   // Carrier-grade NAT; clouds put services there.
@@ -26,7 +26,7 @@ var closed = prefixes(
 	"3fff::/20",       // Documentation.
 )
 
-// global is where all public IPv6 addresses are. Outside of it lie the many ways to put an IPv4 address into an IPv6 one.
+// globalUnicast contains all public IPv6 addresses. Outside of it are the many ways to embed an IPv4 address in an IPv6 one.
 var global = netip.MustParsePrefix("2000::/3")
 
 func prefixes(texts ...string) []netip.Prefix {
@@ -37,7 +37,7 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// public reports whether an address may be spoken to.
+// isPublic reports whether connections to an address are allowed.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() { // Loopback, link-local, multicast and unspecified are not global.
@@ -54,7 +54,7 @@ func public(ip netip.Addr) bool {
 	return true
 }
 
-// allowed judges the address that a socket is about to connect to.
+// checkDial returns ErrForbidden for an address and port that a socket must not connect to. development allows loopback.
 func allowed(address string, development bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -66,11 +66,11 @@ func allowed(address string, development bool) error {
 	return ErrForbidden
 }
 
-// urlMax is the longest address. BOUND: of the interface.
+// urlMax is the longest URL, in bytes. BOUND: the interface's.
 const urlMax = 2083
 
-// Check tells what is wrong with an address before anything is sent to it: it must be https to a public name. What the name
-// resolves to is checked again whenever something is sent.
+// Check returns what is wrong with a URL, as a text for the client: it must be https to a public name. Post checks what the name resolves
+// to. development also allows http to this machine.
 func Check(target string, development bool) error {
 	u, err := url.Parse(target)
 	switch {
@@ -96,7 +96,7 @@ func Check(target string, development bool) error {
 	return nil
 }
 
-// numeric reports whether a name is an IPv4 address in one of the old spellings, which resolvers may take: decimal, octal
+// numeric reports whether a name may be an IPv4 address in one of the historical notations that resolvers accept: decimal, octal
 // and hexadecimal numbers, fewer than four. A top-level domain is never a number.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]

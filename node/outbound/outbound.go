@@ -1,5 +1,5 @@
-// Package outbound sends signed notifications to addresses that clients have named: webhooks, and the connectors of ad
-// networks. It is the only way out of a node for such an address.
+// Package outbound sends signed notifications to addresses that clients have named: webhooks, and the connectors of ad networks.
+// A node connects to such an address through this package only.
 package outbound
 
 import (
@@ -19,23 +19,23 @@ import (
 
 // Bounds of one attempt.
 const (
-	Timeout   = 5 * time.Second // BOUND: of the interface.
-	answerMax = 64 << 10        // BOUND: what is read of an answer, to keep the connection.
-	headMax   = 16 << 10        // BOUND: its headers.
-	idleMax   = 8               // BOUND: connections kept open.
+	Timeout   = 5 * time.Second // BOUND: the whole attempt. It is the interface's.
+	answerMax = 64 << 10        // BOUND: bytes of an answer that are read, so that the connection can be used again.
+	headMax   = 16 << 10        // BOUND: bytes of an answer's headers.
+	idleMax   = 8               // BOUND: idle connections.
 )
 
-// Client sends. It is safe for concurrent use.
+// Client sends notifications. It is safe for concurrent use.
 //
-// INVARIANT: no byte goes to an address that is not public. The check stands behind the resolver, in the moment in which a
-// socket is about to connect, so it judges the very address that is used: a name that resolves to another address the
-// second time (rebinding) gains nothing. No proxy of the environment is used, and redirects are not followed.
+// INVARIANT: no byte goes to an address that is not public. The dialer checks the resolved address right before the socket
+// connects, so the check covers the very address that is used; a name that resolves to another address the second time (DNS
+// rebinding) is refused as well. No proxy of the environment is used, and redirects are not followed.
 type Client struct {
 	http        *http.Client
 	development bool
 }
 
-// New returns a client. Development lets it speak plain http with this machine.
+// New returns a client. development allows plain http, and connections to this machine.
 func New(development bool) *Client {
 	dialer := &net.Dialer{Timeout: Timeout, Control: func(_, address string, _ syscall.RawConn) error {
 		return allowed(address, development)
@@ -50,28 +50,29 @@ func New(development bool) *Client {
 	}}
 }
 
-// Errors of Post, beside those that may pass.
+// Errors of Post for which a repeat is useless.
 var (
-	// ErrRefused is an answer that repeating will not change: 3xx or 4xx.
+	// ErrRefused means that the receiver answered 3xx or 4xx (except 429).
 	ErrRefused = errors.New("the receiver refused")
-	// ErrForbidden is an address that nothing is sent to.
+	// ErrForbidden means that the address is not public, so nothing was sent.
 	ErrForbidden = errors.New("the address is not public")
 )
 
-// Permanent reports whether repeating is useless.
+// Permanent reports whether repeating after an error of Post is useless.
 func Permanent(err error) bool { return errors.Is(err, ErrRefused) || errors.Is(err, ErrForbidden) }
 
-// Signature is the value of the header that proves where a body comes from.
+// Signature is the value of SignatureHeader: "sha256=" and the HMAC-SHA-256 of the body under the secret, in hexadecimal.
 func Signature(secret string, body []byte) string {
 	h := hmac.New(sha256.New, []byte(secret))
 	h.Write(body)
 	return "sha256=" + hex.EncodeToString(h.Sum(nil))
 }
 
-// SignatureHeader carries it.
+// SignatureHeader is the header that proves to a receiver where a body comes from.
 const SignatureHeader = "X-TS-Signature-256"
 
-// Post sends a JSON body. It returns nil for 2xx.
+// Post sends a JSON body. It returns nil for an answer of 2xx, an error for which Permanent is true when a repeat is useless, and
+// other errors for what may succeed later. It takes at most Timeout.
 func (c *Client) Post(ctx context.Context, target, secret string, body []byte) error {
 	if err := Check(target, c.development); err != nil {
 		return fmt.Errorf("%w: %w", ErrForbidden, err)
@@ -87,7 +88,7 @@ func (c *Client) Post(ctx context.Context, target, secret string, body []byte) e
 	if err != nil {
 		return err
 	}
-	_, _ = io.CopyN(io.Discard, answer.Body, answerMax) // Whatever it says.
+	_, _ = io.CopyN(io.Discard, answer.Body, answerMax) // The content of the answer does not matter.
 	_ = answer.Body.Close()
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
@@ -99,5 +100,5 @@ func (c *Client) Post(ctx context.Context, target, secret string, body []byte) e
 	}
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

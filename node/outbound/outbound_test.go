@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// spellings are ways to write this machine, its neighbours and the metadata services of clouds.
+// spellings are notations of this machine, of private networks and of the metadata services of clouds.
 var spellings = []string{
 	"127.0.0.1", "127.1", "127.0.1", "127.127.127.127", "2130706433", "017700000001", "0177.0.0.1", "0177.1", "0x7f.0.0.1", "0x7f000001",
 	"0x7F.1", "0X7f.0x0.0x0.0x1", "00000177.0.0.1", "127.0.0.1.", "0", "0.0.0.0", "localhost", "LOCALHOST", "localhost.", "a.localhost",
@@ -58,8 +58,8 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestDialer: what a name resolves to is judged in the moment of the connection, so a name that first was public and then
-// is not (rebinding) reaches nothing.
+// TestDialer: the address that a name resolves to is checked when the socket connects, so a name that first was public and then
+// is not (DNS rebinding) reaches nothing.
 func TestDialer(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:443", "[::1]:443", "[::ffff:127.0.0.1]:443", "10.1.2.3:443", "169.254.169.254:80", "[fd00:ec2::254]:80", "100.64.1.1:1", "0.0.0.0:1", "x"} {
 		if allowed(address, false) == nil {
@@ -91,7 +91,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestPost shows what is sent and what becomes of the answers.
+// TestPost checks what is sent and how answers are classified.
 func TestPost(t *testing.T) {
 	var status atomic.Int32
 	var got atomic.Value
@@ -114,7 +114,7 @@ func TestPost(t *testing.T) {
 			t.Errorf("%d: %v", code, err)
 		}
 	}
-	// The vector of RFC 4231's time that every library knows: HMAC-SHA-256 of the fox under "key".
+	// A well-known test vector: HMAC-SHA-256 of this sentence with the key "key".
 	const want = "POST /hook sha256=f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8 The quick brown fox jumps over the lazy dog"
 	if got.Load() != want {
 		t.Errorf("sent %q", got.Load())

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Reasons that an owner of a webhook is shown. They tell what kind of failure it was and no more: the text of an error of
-// the network names the addresses that a name resolved to, the node's own, and its resolver, with which somebody could
-// map the network behind the node by naming addresses and reading the reasons.
+// Reasons that the owner of a webhook sees. They name the kind of failure only. The text of a network error contains the
+// addresses that a name resolved to, the node's own, and its resolver, so a tenant could map the network behind the
+// node by registering addresses and reading the reasons.
 const (
 	ReasonForbidden  = "the address is not public"
 	ReasonTimeout    = "timeout"
@@ -28,16 +28,16 @@ const (
 	ReasonOther      = "the delivery failed"
 )
 
-// Errors of a notification that ends without an attempt.
+// Errors of notifications that are given up without an attempt.
 var (
 	ErrStale   = fmt.Errorf("%w: %s", ErrRefused, ReasonStale)
 	ErrDeleted = fmt.Errorf("%w: %s", ErrRefused, ReasonDeleted)
 )
 
-// answered is the status of an answer that is not 2xx.
+// statusError is an answer whose status is not 2xx.
 type answered struct {
 	status int
-	final  bool // Repeating changes nothing.
+	final  bool // A repeat is useless.
 }
 
 func (a answered) Error() string {
@@ -47,11 +47,11 @@ func (a answered) Error() string {
 	return fmt.Sprintf("the receiver answered %d", a.status)
 }
 
-// Is makes a final answer an ErrRefused.
+// Is makes a final answer match ErrRefused.
 func (a answered) Is(target error) bool { return a.final && target == ErrRefused }
 
-// Reason returns what the owner of a webhook is shown of an error of Post: a text of this file, or the status of an
-// answer. The error itself is for the log of the node.
+// Reason returns what the owner of a webhook sees of an error of Post: a constant of this package, or the status of the answer. The
+// error itself belongs into the node's log.
 func Reason(err error) string {
 	if a, ok := errors.AsType[answered](err); ok {
 		return a.Error()
@@ -89,8 +89,8 @@ func isTLS(err error) bool {
 
 var ofStatus = regexp.MustCompile(`^the receiver (answered|refused with) [0-9]{3}$`)
 
-// Shown returns a stored reason as it may be shown. Releases that stored the error itself leave such texts in the log of
-// deliveries for a day.
+// PublicReason returns a stored reason if it is one that Reason returns, and ReasonOther for every other text, so that whatever is
+// stored shows no address.
 func Shown(reason string) string {
 	own := []string{
 		"", ReasonForbidden, ReasonTimeout, ReasonRefused, ReasonReset, ReasonUnroutable, ReasonName, ReasonTLS, ReasonStale, ReasonDeleted,

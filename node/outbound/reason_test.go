@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// TestReason: an error of the network becomes its kind, however it is wrapped, and a reason that an earlier release stored
+// TestReason: a network error becomes its kind, however it is wrapped, and another stored text
 // is not shown.
 func TestReason(t *testing.T) {
 	dial := func(err error) error {

@@ -15,16 +15,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// A wallet and a ledger account are both accounts: a transfer goes from any to any. A wallet is named by its id, a ledger
-// account by the name that it was made with. The group of either follows from its id, so any node finds it.
+// A wallet and a ledger account are both accounts: a transfer goes from any account to any other. A wallet is named by its id, a ledger
+// account by the name that it was created with. The group of either follows from its id, so any node finds it.
 
-// OpenWallet makes a further wallet of a vendor. ErrTooMany when the vendor has as many as it may.
+// OpenWallet creates a further wallet of a vendor. ErrTooMany means that the vendor has as many as it may have.
 func (t Tenant) OpenWallet(ctx context.Context, vendorID, name string) (ledger.Wallet, error) {
 	id := t.mint(ctx, ids.ShardOf(ids.AccountOf(t.marketplace, vendorID)))
 	return t.open(ctx, &command.OpenAccount{Request: id, Account: id, VendorID: vendorID, Name: name})
 }
 
-// OpenLedgerAccount makes a ledger account. ErrAlreadyExists when its name is taken, be it by a wallet's id.
+// OpenLedgerAccount creates a ledger account. ErrAlreadyExists means that its name is taken, by a ledger account or by a wallet's id.
 func (t Tenant) OpenLedgerAccount(ctx context.Context, name, currency string) (ledger.Wallet, error) {
 	if taken, err := t.Account(ctx, name); err == nil && taken.VendorID != "" {
 		return ledger.Wallet{}, ErrAlreadyExists
@@ -43,7 +43,7 @@ func (t Tenant) open(ctx context.Context, a *command.OpenAccount) (ledger.Wallet
 
 func (t Tenant) groupOfAccount(id ids.UUID) ids.Group { return t.store.Groups.GroupOf(ids.ShardOf(id)) }
 
-// Account returns the wallet with an id, or the ledger account with a name; ErrNotFound when there is neither.
+// Account returns the wallet with an id, or the ledger account with a name, or ErrNotFound when there is neither.
 func (t Tenant) Account(_ context.Context, name string) (ledger.Wallet, error) {
 	if id, err := ids.Parse(name); err == nil {
 		if w, err := t.accountByID(id); err == nil && w.VendorID != "" || !errors.Is(err, ErrNotFound) && err != nil {
@@ -60,18 +60,18 @@ func (t Tenant) accountByID(id ids.UUID) (ledger.Wallet, error) {
 	})
 }
 
-// Entry is a line of an account's journal: an adjustment, or one side of a transfer.
+// Entry is one journal line of an account: an adjustment, or one side of a transfer.
 type Entry struct {
 	shard.Entry
-	Other string // The name of the account on the other side of a transfer.
+	Other string // The name of the account on the other side of a transfer; empty for an adjustment.
 }
 
-// Place is the entry's position in the list of its account.
+// ListPosition is the entry's position in the list of its account.
 func (e *Entry) Place() string { return strconv.FormatUint(e.Seq, 10) }
 
-// Entries lists the entries of an account, newest first.
+// Entries lists the journal lines of an account within a span of time, newest first.
 func (t Tenant) Entries(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Entry, bool, error) {
-	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so what it holds is a Place.
+	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so it holds a ListPosition.
 	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[shard.Entry]) {
 		out.items, out.more = b.Entries(account, before, span, p.Limit)
 		return out
@@ -89,7 +89,7 @@ func (t Tenant) Entries(_ context.Context, account ids.UUID, span shard.Span, p 
 	return all, got.more, nil
 }
 
-// accountNames resolves ids of accounts to what clients call them.
+// accountNames resolves ids of accounts to the names that clients know, and remembers them.
 type accountNames struct {
 	t     Tenant
 	known map[ids.UUID]string
@@ -105,7 +105,7 @@ func (n accountNames) of(id ids.UUID) (string, error) {
 	switch {
 	case err == nil:
 		n.known[id] = NameOf(&w)
-	case errors.Is(err, ErrNotFound): // It was named by a transfer that came back.
+	case errors.Is(err, ErrNotFound): // A transfer that was returned named it.
 		n.known[id] = id.String()
 	default:
 		return "", err
@@ -113,7 +113,7 @@ func (n accountNames) of(id ids.UUID) (string, error) {
 	return n.known[id], nil
 }
 
-// NameOf is what clients call an account.
+// NameOf is the name of an account in the API: the name of a ledger account, the id of a wallet.
 func NameOf(w *ledger.Wallet) string {
 	if w.VendorID == "" {
 		return w.Name
@@ -121,19 +121,19 @@ func NameOf(w *ledger.Wallet) string {
 	return w.ID.String()
 }
 
-// Transfer is a transfer with its accounts as clients call them.
+// Transfer is a transfer with the names of its accounts.
 type Transfer struct {
 	ledger.Transfer
 	From, To string
 	place    string
 }
 
-// Place is the transfer's position in the list that it is from.
+// ListPosition is the transfer's position in the list that it was read from.
 func (x *Transfer) Place() string { return x.place }
 
-// Transfer moves an amount between two accounts of the marketplace. ErrInsufficientBalance when the first has less,
-// ErrTooMany when the second cannot hold more. Between two groups the answer may find the money on its way: then it will
-// arrive, or come back, without anybody asking again (Carry).
+// Transfer moves an amount between two accounts of the marketplace. ErrInsufficientBalance means that the first has less,
+// ErrTooMany that the second cannot hold more. Between accounts of two groups the returned transfer may still be in transit; then
+// the leader completes or returns it later (CompleteTransfer), and the caller has to do nothing.
 func (t Tenant) Transfer(ctx context.Context, from, to *ledger.Wallet, amount money.Micros, description string) (Transfer, error) {
 	x := command.Transfer{
 		ID: t.mint(ctx, ids.ShardOf(from.ID)), Marketplace: t.marketplace, From: from.ID, To: to.ID, Amount: amount, Description: description,
@@ -151,19 +151,19 @@ func (t Tenant) Transfer(ctx context.Context, from, to *ledger.Wallet, amount mo
 		if err = t.Carry(ctx, &stored); errors.Is(err, ErrUnavailable) {
 			err = nil
 		}
-	case stored.State == ledger.Returned: // A repetition of one that came back.
+	case stored.State == ledger.Returned: // The request is a repeat, and its transfer was returned.
 		err = ErrTooMany
 	}
 	return Transfer{Transfer: stored, From: NameOf(from), To: NameOf(to)}, err
 }
 
-// transfer returns a transfer as its sender's group knows it.
+// transfer returns a transfer as the sender's group has recorded it.
 func (t Tenant) transfer(id ids.UUID) (ledger.Transfer, error) {
 	return one(t, t.groupOfAccount(id), func(b shard.Books) (ledger.Transfer, bool) { return b.Transfer(id) })
 }
 
-// Carry brings a transfer that is under way to its end: the receiving group takes the money, or it comes back, and then
-// ErrTooMany. It may be called by several at once, and again after any failure.
+// CompleteTransfer ends a transfer that is in transit: the receiving group takes the money, or the sending group takes it back, and
+// then the error is ErrTooMany. It may be called by several at the same time, and again after any failure.
 func (t Tenant) Carry(ctx context.Context, x *ledger.Transfer) error {
 	step := command.Transfer{
 		ID: x.ID, Step: command.TransferReceive, Marketplace: t.marketplace, From: x.From, To: x.To, Amount: x.Amount, Millis: x.Millis,
@@ -185,7 +185,7 @@ func (t Tenant) Carry(ctx context.Context, x *ledger.Transfer) error {
 	return refused
 }
 
-// Transit lists transfers that are under way, at most limit of each group.
+// TransfersInTransit lists transfers that are in transit, at most limit of each group.
 func (t Tenant) Transit(_ context.Context, limit int) (all []ledger.Transfer, err error) {
 	for _, g := range t.store.Groups.Groups() {
 		some, err := read(t, g, func(b shard.Books) []ledger.Transfer { return b.Transit(t.marketplace, limit) })
@@ -197,7 +197,7 @@ func (t Tenant) Transit(_ context.Context, limit int) (all []ledger.Transfer, er
 	return all, nil
 }
 
-// Transfers lists the transfers of the marketplace, newest first.
+// Transfers lists the transfers of the marketplace within a span of time, newest first.
 func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfer, bool, error) {
 	var before *ledger.Transfer
 	if p.After != "" {
@@ -223,14 +223,14 @@ func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfe
 	return all, more, err
 }
 
-// placed is the position that placeOf made.
-func placed(place string) ledger.Transfer {
-	left, _ := strconv.ParseInt(place[:newestLen], 16, 64) // The cursor is authenticated.
-	id, _ := ids.Parse(place[newestLen:])
+// transferAt is the transfer, with nothing but its time and id, that stands at a position.
+func placed(position string) ledger.Transfer {
+	left, _ := strconv.ParseInt(position[:newestLen], 16, 64) // The cursor is authenticated.
+	id, _ := ids.Parse(position[newestLen:])
 	return ledger.Transfer{Millis: math.MaxInt64 - left, ID: id}
 }
 
-// TransfersOf lists the transfers from and to an account, newest first.
+// TransfersOf lists the transfers from and to an account within a span of time, newest first.
 func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Transfer, bool, error) {
 	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated.
 	var lines []uint64
@@ -262,8 +262,8 @@ func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span
 	return all, got.more, err
 }
 
-// named fills in what clients call the accounts. What came from another group is completed, as seen from here.
-func (t Tenant) named(found []ledger.Transfer, place func(i int) string) ([]Transfer, error) {
+// withNames adds the names of the accounts. A transfer that arrived from another group is shown as completed.
+func (t Tenant) named(found []ledger.Transfer, position func(i int) string) ([]Transfer, error) {
 	all, names := make([]Transfer, len(found)), t.names()
 	for i := range found {
 		from, err := names.of(found[i].From)
@@ -274,7 +274,7 @@ func (t Tenant) named(found []ledger.Transfer, place func(i int) string) ([]Tran
 		if err != nil {
 			return nil, err
 		}
-		all[i] = Transfer{found[i], from, to, place(i)}
+		all[i] = Transfer{found[i], from, to, position(i)}
 		if all[i].State == ledger.Received {
 			all[i].State = ledger.Completed
 		}

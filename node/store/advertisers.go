@@ -8,21 +8,21 @@ import (
 	"github.com/gavel-ads/gavel/shard/command"
 )
 
-// Advertiser is a vendor as ad networks know it.
+// Advertiser is a vendor's registration with ad networks.
 type Advertiser struct {
 	VendorID    string
 	BillingMode string // pre or post.
 	Networks    []Onboarding
 }
 
-// Onboarding is how far a vendor got on one network.
+// Onboarding is the state of a vendor's registration with one network.
 type Onboarding struct {
 	Network       string
 	Status        string // pending, active or failed.
 	UpdatedMillis int64
 }
 
-// Advertiser returns what the networks know of a vendor; a vendor that nobody onboarded has none.
+// Advertiser returns a vendor's registration. A vendor that was never registered has one without networks.
 func (t Tenant) Advertiser(_ context.Context, vendorID string) (Advertiser, error) {
 	at, _, err := t.advertiser(vendorID)
 	return at, err
@@ -39,7 +39,7 @@ func (t Tenant) advertiser(vendorID string) (Advertiser, uint64, error) {
 	return decoded[Advertiser](got.item.Value), got.item.Version, nil
 }
 
-// ChangeAdvertiser rewrites what the networks know of a vendor. fn may run several times.
+// ChangeAdvertiser rewrites a vendor's registration. fn may run several times.
 func (t Tenant) ChangeAdvertiser(ctx context.Context, vendorID string, fn func(*Advertiser)) error {
 	return t.retry(ctx, func() ([]command.Record, error) {
 		x, version, err := t.advertiser(vendorID)
@@ -53,7 +53,7 @@ func (t Tenant) ChangeAdvertiser(ctx context.Context, vendorID string, fn func(*
 	}, command.AlreadyExists, command.NotFound)
 }
 
-// Set notes the status of a network. An active one does not fall back to pending.
+// Set records the status that a network has for the vendor. An active one does not go back to pending.
 func (x *Advertiser) Set(network, status string, nowMillis int64) {
 	i := slices.IndexFunc(x.Networks, func(o Onboarding) bool { return o.Network == network })
 	if i < 0 {
@@ -65,7 +65,7 @@ func (x *Advertiser) Set(network, status string, nowMillis int64) {
 	}
 }
 
-// Active reports whether a network has the vendor.
+// Active reports whether the vendor is active on a network.
 func (x *Advertiser) Active(network string) bool {
 	return slices.ContainsFunc(x.Networks, func(o Onboarding) bool { return o.Network == network && o.Status == "active" })
 }

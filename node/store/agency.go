@@ -9,17 +9,17 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// CampaignPlace is a campaign's position in CampaignsAfter.
+// CampaignListPosition is a campaign's position in CampaignsAfter.
 func CampaignPlace(c *CampaignState) string { return placeOf(c.CreatedMillis, c.ID) }
 
-// AccountID is the account of a vendor, which follows from the vendor's id.
+// AccountID is the id of a vendor's account. It follows from the vendor's id.
 func (t Tenant) AccountID(vendorID string) ids.UUID { return ids.AccountOf(t.marketplace, vendorID) }
 
-// campaignStep is how many campaigns are looked at in one piece.
+// campaignStep is how many campaigns or bids one scan reads.
 const campaignStep = 500
 
-// CampaignsAfter lists the campaigns of all vendors that are not terminated, newest first. A page that starts late looks
-// through what comes before it in every group.
+// CampaignsAfter lists the campaigns of all vendors that are not terminated, newest first. The cost of a page grows with the number
+// of campaigns before it: every group scans them.
 func (t Tenant) CampaignsAfter(_ context.Context, p Page) ([]CampaignState, bool, error) {
 	var all []CampaignState
 	for _, g := range t.store.Groups.Groups() {

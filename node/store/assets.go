@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// AssetStatus is how far an asset got.
+// AssetStatus is the state of an asset's upload and review.
 type AssetStatus string
 
 // The states, as the interface names them.
@@ -23,26 +23,26 @@ const (
 	AssetRejected        AssetStatus = "rejected"
 )
 
-// Asset is a picture, video or text that ads show: a file of ours, or an address elsewhere.
+// Asset is an image, video or text that ads show: a file that Gavel stores, or a URL elsewhere.
 //
-// INVARIANT: the file of an asset does not change after its upload succeeded. Every form leads to an object of its own
-// (Object), and the record takes a file only from the form that it names, so a late upload with an old form reaches nothing.
+// INVARIANT: the file of an asset does not change after its upload succeeded. Every upload form leads to an object of its own
+// (Object), and the record accepts a file only from the form that it names, so a late upload with an old form changes nothing.
 type Asset struct {
 	ID          ids.UUID
 	VendorID    string
 	Name        string
 	ProductIDs  []string
 	Brands      []string
-	MimeType    string // Empty until a file shows what it is.
+	MimeType    string // Empty until a file was uploaded and its type was detected.
 	Metadata    map[string]string
-	ExternalURL string // Empty for a file of ours.
+	ExternalURL string // Empty for a file that Gavel stores.
 	Status      AssetStatus
-	Reason      string // Of a rejection or a failed upload.
+	Reason      string // The reason of a rejection or of a failed upload.
 
-	Address  string // Hosted: the last part of the public address.
-	Forms    int    // How many upload forms were made.
-	Nonce    string // Of the form that may be used; empty when none may.
-	UploadBy int64  // When waiting for a file ends.
+	Address  string // The last part of the public URL of a file that Gavel stores.
+	Forms    int    // How many upload forms were issued.
+	Nonce    string // The nonce of the form that may be used; empty when none may.
+	UploadBy int64  // Unix milliseconds; without a file by then the upload counts as failed.
 	Size     int64
 	Hash     string // SHA-256 of the file, hexadecimal.
 
@@ -50,19 +50,19 @@ type Asset struct {
 	UpdatedMillis int64
 }
 
-// Place is the asset's position in lists.
+// ListPosition is the asset's position in lists.
 func (x *Asset) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
-// Object is the name of the file in the blob store: of the newest form, and after an upload of the file.
+// Object is the name of the file in the blob store: the one that the newest form leads to, and after an upload the uploaded one.
 func (x *Asset) Object() string { return fmt.Sprintf("%s-%d", x.Address, x.Forms) }
 
-// URL is the public address, below a base for files of ours.
+// URL is the public URL. base is the public URL of this cluster, for files that Gavel stores.
 func (x *Asset) URL(base string) string { return cmp.Or(x.ExternalURL, base+AssetPath+x.Address) }
 
-// AssetPath is where files are served.
+// AssetPath is the path below which the listener serves files of assets.
 const AssetPath = "/assets/"
 
-// newForm makes the signed permission to upload a file once.
+// newForm issues the permission to upload a file once, and invalidates earlier ones.
 func (x *Asset) newForm(now int64) {
 	x.Forms++
 	x.Nonce, x.UploadBy = rand.Text(), now+UploadWait.Milliseconds()
@@ -76,7 +76,8 @@ var assets = shelf[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x 
 	return label{x.ID, x.CreatedMillis, x.Address}
 }}
 
-// CreateAsset stores a new asset and fills in its id, times and state. address is the public name of a hosted one.
+// CreateAsset stores a new asset and fills in its id, times and state. address is the last part of the public URL, for an asset
+// without ExternalURL. *Limit when the marketplace has as many assets, or as many bytes of files, as it may have.
 func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error {
 	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
 	x.UpdatedMillis = x.CreatedMillis
@@ -100,7 +101,7 @@ func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error
 	return nil
 }
 
-// approveByItself passes an asset through its review where the marketplace wants none.
+// autoApprove approves an asset whose marketplace wants no reviews.
 func (t Tenant) approveByItself(x *Asset) {
 	if x.Status == AssetPendingApproval && t.Settings().ApproveAssets {
 		x.Status = AssetApproved
@@ -113,18 +114,18 @@ func (t Tenant) Asset(_ context.Context, id ids.UUID) (Asset, error) {
 	return at.thing, err
 }
 
-// AssetAt returns the hosted asset with a public name, or ErrNotFound.
+// AssetByAddress returns the asset whose public URL ends with an address, or ErrNotFound.
 func (t Tenant) AssetAt(_ context.Context, address string) (Asset, error) {
 	at, err := assets.find(t, keyOfName(address))
 	return at.thing, err
 }
 
-// Assets lists the assets that a filter keeps, newest first.
+// Assets lists the assets for which keep returns true, newest first.
 func (t Tenant) Assets(_ context.Context, p Page, keep func(*Asset) bool) ([]Asset, bool, error) {
 	return assets.list(t, p, keep)
 }
 
-// ChangeAsset rewrites what an asset says of itself. Its state stays.
+// ChangeAsset rewrites the members that describe an asset. Its state stays. fn may run several times.
 func (t Tenant) ChangeAsset(ctx context.Context, id ids.UUID, fn func(*Asset)) (Asset, error) {
 	return assets.change(ctx, t, keyOfID(id), func(x *Asset) {
 		fn(x)
@@ -132,7 +133,8 @@ func (t Tenant) ChangeAsset(ctx context.Context, id ids.UUID, fn func(*Asset)) (
 	})
 }
 
-// moveAsset takes an asset from one of the given states to another, or answers ErrWrongState.
+// moveAsset changes an asset that is in one of the given states, and queues a notification when its state changes. It returns
+// ErrWrongState for an asset in another state.
 func (t Tenant) moveAsset(ctx context.Context, id ids.UUID, from []AssetStatus, fn func(*Asset) []command.Record) (Asset, error) {
 	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
 		before := x.Status
@@ -145,7 +147,7 @@ func (t Tenant) moveAsset(ctx context.Context, id ids.UUID, from []AssetStatus, 
 	})
 }
 
-// assetNotice tells of a change of state.
+// assetNotice is the notification of a change of state; none when the state is the same.
 func (t Tenant) assetNotice(x *Asset, before AssetStatus) []command.Record {
 	if x.Status == before {
 		return nil
@@ -158,7 +160,8 @@ func (t Tenant) assetNotice(x *Asset, before AssetStatus) []command.Record {
 	}{x.ID.String(), x.VendorID, x.Status, x.Reason})
 }
 
-// ReviewAsset approves or rejects an asset. A decision can be changed, but not repeated.
+// ReviewAsset approves or rejects an asset. A decision can be reversed. ErrWrongState when the asset already has the status, or waits
+// for its file.
 func (t Tenant) ReviewAsset(ctx context.Context, id ids.UUID, status AssetStatus, reason string) (Asset, error) {
 	from := []AssetStatus{AssetPendingApproval, AssetApproved}
 	if status == AssetApproved {

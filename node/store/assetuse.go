@@ -10,8 +10,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// DeleteAsset deletes an asset that nothing shows, and returns it, so that its file can go. ErrWrongState when it is in use.
-func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (gone Asset, err error) {
+// DeleteAsset deletes an asset that nothing shows, and returns it, so that the caller can remove its file. ErrWrongState when a
+// slot or a bid shows it.
+func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (deleted Asset, err error) {
 	used, err := t.addressInUse(url)
 	if err == nil && !used {
 		used, err = t.bidInUse(ctx, id, url)
@@ -20,16 +21,16 @@ func (t Tenant) DeleteAsset(ctx context.Context, id ids.UUID, url string) (gone 
 		return Asset{}, err
 	}
 	err = assets.removeIf(ctx, t, id, func(x *Asset) error {
-		gone = *x
+		deleted = *x
 		if used {
 			return ErrWrongState
 		}
 		return nil
 	})
-	return gone, err
+	return deleted, err
 }
 
-// addressInUse reports whether a slot's fallback shows what is at an address.
+// addressInUse reports whether a slot's fallback shows a URL.
 func (t Tenant) addressInUse(url string) (bool, error) {
 	all, _, err := slots.list(t, Page{Limit: 1}, func(s *Slot) bool {
 		return slices.ContainsFunc(s.Fallback, func(f Fallback) bool { return f.URL == url })
@@ -75,7 +76,7 @@ func (t Tenant) UsesFile(_ context.Context, object string) (bool, error) {
 	})
 }
 
-// beforeLastDash is what an object is named after; what follows the dash tells it from others of the same thing.
+// beforeLastDash is the part of an object's name that all objects of one asset or list share.
 func beforeLastDash(object string) string {
 	if end := strings.LastIndexByte(object, '-'); end >= 0 {
 		return object[:end]

@@ -10,33 +10,33 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Audience is a list of people, by hashes, that ad networks are given.
+// Audience is a list of people, by hashes, that ad networks receive.
 type Audience struct {
 	ID            ids.UUID
 	VendorID      string
 	Name          string
 	Description   string
-	Networks      []string // Those it is for.
-	Synced        []string // Those that took the list it has now.
-	List          string   // The clean list is in the files List-0 to List-(Parts-1); empty: none yet.
+	Networks      []string // The networks that it is for.
+	Synced        []string // The networks that have received its present list.
+	List          string   // The accepted rows are in the files List-0 to List-(Parts-1). Empty while there is no list.
 	Parts         int
 	Size          int64
-	Job           ids.UUID // The last one that brought or brings a list.
+	Job           ids.UUID // The latest job that reads a list for it.
 	CreatedMillis int64
 	UpdatedMillis int64
 }
 
-// Place is the audience's position in lists.
+// ListPosition is the audience's position in lists.
 func (x *Audience) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var audiences = shelf[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) label {
 	return label{x.ID, x.CreatedMillis, "id " + x.ID.String()}
 }}
 
-// ListPart is the file of a part of a clean list.
+// ListPart is the file name of the nth part of a list of accepted rows.
 func ListPart(list string, n int) string { return list + "-" + strconv.Itoa(n) }
 
-// CreateAudience stores a new audience and the job that waits for its list.
+// CreateAudience stores a new audience and the job that waits for its list. It fills in ids and times of both.
 func (t Tenant) CreateAudience(ctx context.Context, x *Audience, job *Job) error {
 	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
 	x.UpdatedMillis = x.CreatedMillis
@@ -58,13 +58,13 @@ func (t Tenant) Audience(_ context.Context, id ids.UUID) (Audience, error) {
 	return at.thing, err
 }
 
-// Audiences lists the audiences that a filter keeps, newest first.
+// Audiences lists the audiences for which keep returns true, newest first.
 func (t Tenant) Audiences(_ context.Context, p Page, keep func(*Audience) bool) ([]Audience, bool, error) {
 	return audiences.list(t, p, keep)
 }
 
-// ReplaceAudience stores the job that waits for another list of an audience, and what else changes. ErrWrongState while
-// another job runs.
+// ReplaceAudience changes an audience by fn and stores the job that waits for its next list. ErrWrongState while another job of
+// the audience runs.
 func (t Tenant) ReplaceAudience(ctx context.Context, id ids.UUID, job *Job, fn func(*Audience)) (Audience, error) {
 	return audiences.alter(ctx, t, keyOfID(id), func(x *Audience) ([]command.Record, error) {
 		running, err := t.Job(ctx, x.Job)
@@ -79,7 +79,7 @@ func (t Tenant) ReplaceAudience(ctx context.Context, id ids.UUID, job *Job, fn f
 	})
 }
 
-// BeginList spends the nonce of an upload address. ErrWrongState for one that was used or whose job is over.
+// BeginList spends the nonce of an upload address. ErrWrongState when it was used before or its job is over.
 func (t Tenant) BeginList(ctx context.Context, id ids.UUID, nonce string) (Job, error) {
 	return t.ChangeJob(ctx, id, func(x *Job) error {
 		if x.Status != JobNotStarted || x.List == nil || x.List.Nonce == "" || x.List.Nonce != nonce {
@@ -90,7 +90,7 @@ func (t Tenant) BeginList(ctx context.Context, id ids.UUID, nonce string) (Job, 
 	})
 }
 
-// StartList lets a job begin whose list is stored.
+// StartList lets a job begin whose uploaded list is stored.
 func (t Tenant) StartList(ctx context.Context, id ids.UUID) (Job, error) {
 	return t.ChangeJob(ctx, id, func(x *Job) error {
 		x.DueMillis = t.now()
@@ -98,8 +98,8 @@ func (t Tenant) StartList(ctx context.Context, id ids.UUID) (Job, error) {
 	})
 }
 
-// SwapList is the last step of reading a list: the audience gets it in the place of the one it had, which is returned so
-// that its files can go. The job and the audience change in one command.
+// ReplaceList is the last step of reading a list: the audience gets it instead of the one it had. It returns the audience as it
+// was before, so that the caller can remove the old files. One command changes the job and the audience.
 func (t Tenant) SwapList(ctx context.Context, at JobAt, step func(*Job)) (old Audience, err error) {
 	audience, err := audiences.find(t, keyOfID(at.Audience))
 	if err != nil {
@@ -112,7 +112,7 @@ func (t Tenant) SwapList(ctx context.Context, at JobAt, step func(*Job)) (old Au
 	return old, t.StepJob(ctx, at, step, audiences.record(t, &x, audience.version))
 }
 
-// SyncAudience notes that a network took the list of a job.
+// SyncAudience records that a network received the list of a job.
 func (t Tenant) SyncAudience(ctx context.Context, id, job ids.UUID, network string) error {
 	_, err := audiences.change(ctx, t, keyOfID(id), func(x *Audience) {
 		if x.Job == job && !slices.Contains(x.Synced, network) {
@@ -122,7 +122,7 @@ func (t Tenant) SyncAudience(ctx context.Context, id, job ids.UUID, network stri
 	return err
 }
 
-// UsesList reports whether an audience has a list, or a job is making it.
+// UsesList reports whether an audience refers to a file, or a job is making it.
 func (t Tenant) UsesList(_ context.Context, object string) (bool, error) {
 	list := beforeLastDash(object)
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {

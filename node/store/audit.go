@@ -12,11 +12,11 @@ import (
 
 // Bounds of the audit log of one marketplace.
 const (
-	AuditKept = 30 * 24 * time.Hour // BOUND: how far it goes back.
-	AuditMax  = 100_000             // BOUND: entries; the oldest go first.
+	AuditKept = 30 * 24 * time.Hour // BOUND: how long an entry is kept.
+	AuditMax  = 100_000             // BOUND: entries; the oldest are removed first.
 )
 
-// AuditEntry is one change that somebody made through the management API.
+// AuditEntry describes one change that was requested through the management API.
 type AuditEntry struct {
 	ID        ids.UUID
 	Millis    int64
@@ -24,29 +24,29 @@ type AuditEntry struct {
 	Operation string
 	Method    string
 	Path      string          // With its query.
-	Status    int             // Of the answer; 0 while the request runs, and for ever when its node ended before it was written.
+	Status    int             // HTTP status of the answer; 0 while the request runs, and for good when its node ended before it was written.
 	RequestID string          // Of the answer.
-	Before    json.RawMessage // What the resource was; empty where it cannot be read by the same path.
-	After     json.RawMessage // What was answered; empty after a deletion.
-	// Withdrawn takes the entry out of the log: what it announced was refused.
+	Before    json.RawMessage // The resource before the change; empty where it cannot be read by the same path.
+	After     json.RawMessage // The body of the answer; empty after a deletion.
+	// Withdrawn removes the entry from the log, because the request was refused without a change.
 	Withdrawn bool `json:"-"`
 }
 
-// Place is the entry's position in lists.
+// ListPosition is the entry's position in lists.
 func (e *AuditEntry) Place() string { return placeOf(e.Millis, e.ID) }
 
 // Bounds of one command of the audit log.
 const (
 	AuditBatch = 200 // BOUND: entries.
-	// AuditCommandMax is how many bytes a command has at most. BOUND: far below what a command may have, so that entries do not
+	// AuditCommandMax is the most bytes of a command of entries. BOUND: far below what a command may have, so that entries do not
 	// delay the changes that share a Raft log with them.
 	AuditCommandMax = 1 << 20
 )
 
-const attemptLen = 24 // What command.AppendAttempt adds.
+const attemptLen = 24 // Bytes that command.AppendAttempt adds.
 
-// Audit writes entries, and fills in the ids of those without one. Entries that are in the log already are replaced. They may need
-// several commands; after an error any of them may be written, and writing all of them again is right.
+// Audit writes entries, and fills in missing ids. Entries that are in the log already are replaced. The entries may need several
+// commands; after an error any of them may be written, and the caller may write all of them again.
 func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 	var some []command.Record
 	size := command.HeaderLen + attemptLen
@@ -69,7 +69,7 @@ func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 	return t.putRecords(ctx, some)
 }
 
-// AuditLog lists the entries that a filter keeps, newest first.
+// AuditLog lists the entries for which keep returns true, newest first.
 func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool) ([]AuditEntry, bool, error) {
 	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (out page[AuditEntry]) {
 		for after, more := p.After, true; more; {
@@ -95,8 +95,8 @@ func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool)
 // pruneStep is how many entries one command removes.
 const pruneStep = 1_000
 
-// PruneAudit removes entries past the bounds of the log, and returns how many.
-func (t Tenant) PruneAudit(ctx context.Context, most int) (gone int, err error) {
+// PruneAudit removes entries that are older than AuditRetention, and the oldest beyond most entries. It returns how many it removed.
+func (t Tenant) PruneAudit(ctx context.Context, most int) (removed int, err error) {
 	last := ids.UUID{}
 	for i := range last {
 		last[i] = 0xff
@@ -119,11 +119,11 @@ func (t Tenant) PruneAudit(ctx context.Context, most int) (gone int, err error) 
 			return old
 		})
 		if err != nil || len(old) == 0 {
-			return gone, err
+			return removed, err
 		}
 		if err := t.putRecords(ctx, old); err != nil {
-			return gone, err
+			return removed, err
 		}
-		gone += len(old)
+		removed += len(old)
 	}
 }

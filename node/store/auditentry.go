@@ -13,28 +13,28 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Bounds of one entry of the audit log. Callers choose some of its texts, so none of them may have any length. An entry has less
-// than 32 KiB by these bounds, as JSON, where a byte of a text may become six.
+// Bounds of one entry of the audit log. Clients choose some of its texts, so each has a bound. With these bounds an entry has less
+// than 32 KiB as JSON, where a byte of a text may become six.
 const (
-	AuditPartMax     = 4 << 10 // BOUND: bytes of Before and of After: the log is about who did what, and bodies have megabytes.
+	AuditPartMax     = 4 << 10 // BOUND: bytes of Before and of After. The log says who did what; bodies may have megabytes.
 	AuditPathMax     = 2 << 10 // BOUND: bytes of Path; a request head may have 16 KiB.
-	auditWordMax     = 128     // BOUND: bytes of the other texts; names of operations are the longest.
+	auditWordMax     = 128     // BOUND: bytes of the other texts. Names of operations are the longest of them.
 	auditRequestMax  = 64      // BOUND: characters of a request id, of the interface.
-	auditNotRecorded = 0       // Status of an entry whose request has not ended, or ended with its node.
+	auditNotRecorded = 0       // Status of an entry whose request has not ended, or whose node ended before the request did.
 )
 
 // AuditRequest is the audit entry of one management request while the request runs.
 //
 // The entry is in the log before anything that the request changes, or together with it: the first command that changes records
-// carries the entry as one record more, in one Raft entry; before any other command the entry is committed by itself. Only when
-// that is done is the command proposed. What the request was answered is not known by then, so the entry says auditNotRecorded
-// until End and Tenant.Audit complete it.
+// carries the entry as one record more, in one Raft entry; before any other command the entry is committed by itself. Only then is
+// the command proposed. The answer to the request is not known by then, so the entry says auditNotRecorded until End and
+// Tenant.Audit complete it.
 //
-// INVARIANT: whatever a request changed, its entry is in the log, also when the process ends at any moment.
+// INVARIANT: whatever a request changed, its entry is in the log, even if the process ends at any moment.
 //
-// The price is a commit more before a change of a campaign, bid, wallet, category or product. Rejected: one flag in every command
-// with the entry behind it, which the machine would keep in the command's own group. That saves the commit, and needs a new
-// feature level, a log that is read from all groups, and a stored form that can be changed no more.
+// The price is one more commit before a change of a campaign, bid, wallet, category or product. Rejected: a flag in every command
+// with the entry behind it, which the state machine would keep in the command's own group. That saves the commit, but needs a new
+// feature level, a log that is read from all groups, and a stored form that can never be changed.
 type AuditRequest struct {
 	marketplace uint16
 
@@ -55,23 +55,23 @@ func NewAuditRequest(marketplace uint16, e AuditEntry) *AuditRequest {
 
 type auditKey struct{}
 
-// WithAudit returns a context whose commands are those of a request.
+// WithAudit returns a context whose commands belong to a request.
 func WithAudit(ctx context.Context, a *AuditRequest) context.Context {
 	return context.WithValue(ctx, auditKey{}, a)
 }
 
-// auditOf is the entry of the request that a context belongs to; nil: none, as for the work of jobs.
+// auditOf returns the entry of the request that a context belongs to, or nil when there is none, as in background jobs.
 func auditOf(ctx context.Context) *AuditRequest {
 	a, _ := ctx.Value(auditKey{}).(*AuditRequest)
 	return a
 }
 
-// Doubt says that nobody knows what the request changed, because its handler did not return.
+// MarkUnknown records that the request may have changed something, because its handler panicked.
 func (a *AuditRequest) Doubt() { a.note(func() { a.changed = true }) }
 
-// End returns the entry as it has to be written now, with what the request was answered. write is false when nothing has to be:
-// the request was refused and changed nothing. A request that was refused after a part of it was done has an entry with the
-// refusal. LOCKS: no command of the request runs any more.
+// End returns the entry as it has to be written now, with the answer to the request. write is false when nothing has to be written:
+// the request was refused and changed nothing. A request that was refused after a part of it was done keeps its entry, with the
+// refusal. REQUIRES: no command of the request runs any more.
 func (a *AuditRequest) End(status int, after json.RawMessage) (e AuditEntry, write bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,20 +83,20 @@ func (a *AuditRequest) End(status int, after json.RawMessage) (e AuditEntry, wri
 	return e, !e.Withdrawn || a.recorded || a.doubtful
 }
 
-// ahead commits the entry by itself, unless it is in the log.
+// commitFirst commits the entry by itself, unless it is in the log already.
 func (a *AuditRequest) ahead(ctx context.Context, t Tenant) error {
 	record, missing := a.missing()
 	if !missing {
 		return nil
 	}
-	t.session = nil // A client need not wait for the entry on other nodes.
+	t.session = nil // The entry is not part of what a client may wait for on other nodes.
 	r, err := t.putRecordsOnce(ctx, []command.Record{record})
 	done, unknown := outcome(r.Refusal, err)
 	a.note(func() { a.recorded, a.doubtful = a.recorded || done, a.doubtful || unknown })
 	return err
 }
 
-// missing returns the record of the entry, and whether it is missing in the log.
+// missing returns the record of the entry, and whether the log lacks it.
 func (a *AuditRequest) missing() (command.Record, bool) {
 	if a == nil {
 		return command.Record{}, false
@@ -109,7 +109,7 @@ func (a *AuditRequest) missing() (command.Record, bool) {
 	return a.entry.record(a.marketplace), true
 }
 
-// note changes what is known of the request.
+// update changes the state of the request under its lock.
 func (a *AuditRequest) note(change func()) {
 	if a == nil {
 		return
@@ -119,7 +119,7 @@ func (a *AuditRequest) note(change func()) {
 	change()
 }
 
-// outcome tells whether a command was carried out, and whether nobody knows. It is neither when it was refused.
+// outcome reports whether a command was carried out, and whether that is unknown. Both are false when it was refused.
 func outcome(r command.Refusal, err error) (done, unknown bool) {
 	switch {
 	case r == command.Expired, r == command.Done && err != nil: // Without an answer r is zero.
@@ -129,7 +129,7 @@ func outcome(r command.Refusal, err error) (done, unknown bool) {
 	}
 }
 
-// commitAudited commits a command of a request after its entry.
+// commitAudited commits a command after the audit entry of its request.
 func (t Tenant) commitAudited(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	a := auditOf(ctx)
 	if err := a.ahead(ctx, t); err != nil {
@@ -138,14 +138,14 @@ func (t Tenant) commitAudited(ctx context.Context, g ids.Group, cmd []byte) ([]b
 	raw, err := t.send(ctx, g, cmd)
 	refusal := command.Done
 	if len(raw) > 0 {
-		refusal = command.Refusal(raw[0]) // Every answer of the machine starts with it.
+		refusal = command.Refusal(raw[0]) // Every answer of the state machine starts with the refusal.
 	}
 	done, unknown := outcome(refusal, err)
 	a.note(func() { a.changed = a.changed || done || unknown })
 	return raw, err
 }
 
-// proposeRecords commits records, together with the entry of the request when it is missing in the log.
+// proposeRecords commits records, together with the request's audit entry when the log lacks it.
 func (t Tenant) proposeRecords(ctx context.Context, records []command.Record) (command.Result, error) {
 	a := auditOf(ctx)
 	entry, missing := a.missing()
@@ -164,12 +164,12 @@ func (t Tenant) proposeRecords(ctx context.Context, records []command.Record) (c
 func (e *AuditEntry) identify() {
 	if e.ID == (ids.UUID{}) {
 		var entropy [10]byte
-		_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+		_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 		e.ID = ids.Mint(e.Millis, entropy, 0)
 	}
 }
 
-// bound cuts what is longer than its bound.
+// truncate cuts what is longer than its bound.
 func (e *AuditEntry) bound() {
 	e.Path = shortened(e.Path, AuditPathMax)
 	e.RequestID = shortened(e.RequestID, auditRequestMax)
@@ -183,12 +183,12 @@ func (e *AuditEntry) bound() {
 	}
 }
 
-// AuditOmitted stands for a part of an entry that is too large.
+// AuditOmitted stands in an entry for a part that was too large; size is in bytes.
 func AuditOmitted(size int) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`{"omittedBytes":%d}`, size))
 }
 
-// shortened cuts a text to at most so many bytes, of which the last ones say how many are missing.
+// truncated cuts a text to at most that many bytes. The last of them say how many are missing.
 func shortened(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// sizes remembers how large commands were.
+// sizes records the sizes of commands.
 type sizes struct {
 	groups
 	all []int
@@ -26,7 +26,7 @@ func (s *sizes) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte,
 	return s.groups.ProposeAt(ctx, g, cmd)
 }
 
-// TestAuditCommands: entries go into as few commands as their bytes and number allow, and a command of the very most bytes is one.
+// TestAuditCommands: entries go into as few commands as their bytes and number allow, and a command of exactly the most bytes is accepted.
 func TestAuditCommands(t *testing.T) {
 	w := managetest.New(t)
 	watched := &sizes{groups: w.Store.Groups}
@@ -44,7 +44,7 @@ func TestAuditCommands(t *testing.T) {
 	some := func(n int) []store.AuditEntry {
 		entries := make([]store.AuditEntry, n)
 		for i := range entries {
-			id := ids.UUID(bytes.Repeat([]byte{100}, len(ids.UUID{}))) // Ids are kept as numbers, which have to be of one length.
+			id := ids.UUID(bytes.Repeat([]byte{100}, len(ids.UUID{}))) // Ids are stored as numbers, so all must have the same length.
 			id[15] += byte(i)
 			entries[i] = store.AuditEntry{ID: id, Millis: w.Now().UnixMilli(), Before: part, After: part, Path: strings.Repeat("x", path)}
 		}
@@ -72,8 +72,8 @@ func TestAuditCommands(t *testing.T) {
 	}
 }
 
-// TestTheLargestEntry: an entry whose texts are as long as callers can make them is far smaller than a command.
-func TestTheLargestEntry(t *testing.T) {
+// TestTheLargestEntryFits: an entry with the longest texts that clients can send is far smaller than a command.
+func TestTheLargestEntryFits(t *testing.T) {
 	w := managetest.New(t)
 	watched := &sizes{groups: w.Store.Groups}
 	tenant := (&store.Store{Groups: watched, Now: w.Now, View: w.Store.View}).Tenant(managetest.Main)
@@ -88,7 +88,7 @@ func TestTheLargestEntry(t *testing.T) {
 	}
 }
 
-// TestAnEntryIsWrittenAhead: before a campaign is changed the entry of its request is in the log; without the entry there is no
+// TestAnEntryIsWrittenAhead: the entry of a request is in the log before a campaign is changed; without the entry there is no
 // change. Records carry it themselves.
 func TestAnEntryIsWrittenAhead(t *testing.T) {
 	w := managetest.New(t)
@@ -124,7 +124,7 @@ func TestAnEntryIsWrittenAhead(t *testing.T) {
 	if e, write := a.End(503, nil); !write || !e.Withdrawn {
 		t.Errorf("an entry without a change: %+v, %v", e, write)
 	}
-	w.FailAfter(1) // The entry can be written, the campaign perhaps not: nobody knows.
+	w.FailAfter(1) // The entry can be written; whether the campaign was is unknown.
 	ctx, a = begin()
 	if err := tenant.CreateCampaign(ctx, c, bids); err == nil || entries() != 2 {
 		t.Errorf("an unknown outcome: %d entries, %v", entries(), err)

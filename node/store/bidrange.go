@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// BidRange is what a click on a listing is worth in a marketplace, in minor units: most bids lie from Low to High.
+// BidRange is the usual price of a click on a listing in a marketplace, in minor units: most bids lie between Low and High.
 //
 // INVARIANT: 1 <= Low <= High, and both are above the reserve price.
 type BidRange struct{ Low, High int64 }
@@ -19,17 +19,17 @@ type BidRange struct{ Low, High int64 }
 const (
 	rangeCampaigns = 50
 	rangeBids      = 20
-	rangeLeast     = 10 // Fewer bids say nothing about the market, and too much about whoever made them.
+	rangeLeast     = 10 // With fewer bids the range would say little about the market and too much about a single bidder.
 )
 
-// The range of a marketplace that has too few bids to tell one.
+// The range, in minor units, of a marketplace with fewer bids than rangeLeast.
 const (
 	rangeLow  = 10
 	rangeHigh = 100
 )
 
-// BidRange looks at a sample of the running listing campaigns that pay by the click: a tenth of their bids is below the
-// range, a tenth above it.
+// BidRange takes a sample of the running listing campaigns that pay by the click. A tenth of their bids is below the range, a
+// tenth above it.
 func (t Tenant) BidRange(context.Context) (BidRange, error) {
 	m := t.Settings()
 	var amounts []money.Micros

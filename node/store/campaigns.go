@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// CreateCampaign stores a campaign with its bids and fills in what Gavel assigns: ids, times, wallet and group. Of a campaign
-// that has an id already, a repeat changes nothing. *Limit where vendor or marketplace have as many as they may have.
-// ErrAlreadyExists means that its ExternalID is taken.
+// CreateCampaign stores a campaign with its bids and fills in ids, times, wallet and group. For a campaign that comes with an id, a
+// repeat changes nothing. *Limit means that the vendor or the marketplace has as many as it may have, ErrAlreadyExists that the
+// ExternalID is taken.
 func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	now := t.now()
 	if c.ID.IsZero() {
@@ -39,8 +39,8 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	return err
 }
 
-// freeExternalID looks for the campaign's external id in the groups that do not check it when the campaign is written.
-// Two campaigns that take the same id in two groups at the same moment both pass.
+// checkExternalID returns ErrAlreadyExists when a campaign of any group has the external id. The state machine checks only the
+// campaign's own group, so two campaigns that take the same id in two groups at the same moment both succeed.
 func (t Tenant) freeExternalID(c *market.Campaign) error {
 	if c.ExternalID == "" {
 		return nil
@@ -48,7 +48,7 @@ func (t Tenant) freeExternalID(c *market.Campaign) error {
 	for _, g := range t.store.Groups.Groups() {
 		taken, err := read(t, g, func(b shard.Books) bool {
 			holder, taken := b.CampaignByExternalID(t.marketplace, c.Format, c.ExternalID)
-			return taken && holder.ID != c.ID // A repeated creation meets itself.
+			return taken && holder.ID != c.ID // A repeated creation finds its own campaign.
 		})
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (t Tenant) freeExternalID(c *market.Campaign) error {
 	return nil
 }
 
-// stamp gives new bids their ids, in the shard of their campaign, and their times.
+// assignIDs gives new bids their ids, in the shard of their campaign, and their times.
 func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
 		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
@@ -68,10 +68,10 @@ func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid,
 	}
 }
 
-// ChangeCampaign changes a campaign by what change makes of it as it is now. When the members that the change is built on are
-// changed by somebody else meanwhile, on whatever node, change is asked again with the campaign as it is then: at most attempts
-// times, and then ErrChanged. An error of change is returned as it is. ErrNotFound for another marketplace's campaign, ErrWrongState
-// on a terminated one.
+// ChangeCampaign changes a campaign by the patch that change makes of its present state. When another writer, on whatever node,
+// changes the members that the patch is built on in between, change is called again with the new state: at most maxAttempts times,
+// and then the result is ErrChanged. An error of change is returned as it is. ErrNotFound for another marketplace's campaign,
+// ErrWrongState for a terminated one.
 func (t Tenant) ChangeCampaign(
 	ctx context.Context, id ids.UUID, change func(now *CampaignState) (*command.PatchCampaign, error),
 ) error {
@@ -92,30 +92,30 @@ func (t Tenant) ChangeCampaign(
 			p.Expect = command.ExpectCampaign(&now.Campaign, builtOn(p))
 		}
 		err = t.PatchCampaign(ctx, p)
-		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated meanwhile: change says what that means.
+		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated in between, so change decides again.
 			return ErrChanged
 		}
 		return err
 	})
 }
 
-// builtOn names the members that the rules about the members of a patch depend on. A new rule that connects members has a line
-// here; members without one are independent of all others, and changes of them hold in whatever order they come.
+// dependentMembers returns the members whose present values a patch relies on, because a rule connects them with what it changes.
+// A new rule that connects members needs a line here. All other members are independent: changes of them hold in any order.
 func builtOn(p *command.PatchCampaign) (members uint16) {
-	if p.StartMillis != nil || p.EndMillis != nil { // The end is after the start.
+	if p.StartMillis != nil || p.EndMillis != nil { // The end must be after the start.
 		members |= command.MembersDates
 	}
-	if p.Status != nil { // What was reviewed does not become pending again.
+	if p.Status != nil { // A reviewed campaign must not become pending again.
 		members |= command.MembersStatus
 	}
-	if p.Document != nil { // It is replaced whole, and the filters, the schedule and the caps follow from it.
+	if p.Document != nil { // The document is replaced whole, and the filters, the schedule and the caps follow from it.
 		members |= command.MembersDocument
 	}
 	return members
 }
 
-// PatchCampaign changes members of a campaign to values that depend on no other member, whatever they were. ErrNotFound for another
-// marketplace's, ErrWrongState on a terminated one.
+// PatchCampaign changes members of a campaign, whatever values they have. REQUIRES: the new values depend on no other member. ErrNotFound
+// for another marketplace's campaign, ErrWrongState for a terminated one.
 func (t Tenant) PatchCampaign(ctx context.Context, p *command.PatchCampaign) error {
 	p.Marketplace = t.marketplace
 	_, err := t.propose(ctx, t.groupOfCampaign(p.Campaign), command.AppendPatchCampaign(nil, t.now(), p))
@@ -126,7 +126,8 @@ func (t Tenant) groupOfCampaign(id ids.UUID) ids.Group {
 	return t.store.Groups.GroupOf(ids.ShardOf(id))
 }
 
-// AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign.
+// AddBids adds bids to a campaign and fills in their ids and times. ErrTooMany beyond 5,000 bids of one campaign, *Limit beyond
+// what the vendor or the marketplace may have.
 func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {
@@ -141,8 +142,8 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	return t.putBids(ctx, campaign, bids)
 }
 
-// PatchBid changes members of a bid, or deletes it. Members that the patch does not name stay as they are when it is applied.
-// ErrNotFound for a deleted bid, ErrWrongState when the campaign is terminated.
+// PatchBid changes members of a bid, or deletes it. Members that the patch does not name keep the values that they have when it is
+// applied. ErrNotFound for a deleted bid, ErrWrongState when the campaign is terminated.
 func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 	p.Marketplace = t.marketplace
 	g := t.groupOfCampaign(p.Campaign)
@@ -169,7 +170,7 @@ func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	return err
 }
 
-// Campaign returns a campaign of this marketplace, or ErrNotFound. Terminated ones are found.
+// Campaign returns a campaign of this marketplace, terminated or not, or ErrNotFound.
 func (t Tenant) Campaign(_ context.Context, id ids.UUID) (CampaignState, error) {
 	return one(t, t.groupOfCampaign(id), func(b shard.Books) (CampaignState, bool) {
 		c, ok := b.Campaign(id)
@@ -177,8 +178,8 @@ func (t Tenant) Campaign(_ context.Context, id ids.UUID) (CampaignState, error) 
 	})
 }
 
-// Campaigns lists campaigns, newest first; terminated ones only when the filter names that status. A vendor's campaigns
-// lie in one group; without a vendor every group gives its newest, and the newest of those are the answer.
+// Campaigns lists campaigns, newest first. Terminated ones are listed only when the filter names that status. A vendor's campaigns
+// lie in one group. Without a vendor each group returns its newest campaigns, and the newest of those are the result.
 func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState, bool, error) {
 	groups := t.store.Groups.Groups()
 	if f.VendorID != "" {
@@ -232,7 +233,7 @@ func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, er
 	})
 }
 
-// BidIDs names bids of a campaign, deleted ones included, by their ordinals. Those that there are not are left out.
+// BidIDs maps ordinals of a campaign's bids, deleted ones included, to their ids. Unknown ordinals are left out.
 func (t Tenant) BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error) {
 	c, err := t.Campaign(ctx, campaign)
 	if err != nil {

@@ -25,11 +25,12 @@ func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
 	return t.putRecords(ctx, records)
 }
 
-// DeleteVendors removes vendors; unknown ids are ignored. Their wallets stay, and their campaigns, which are switched off:
-// a catalog that is sent anew brings vendors back, and a terminated campaign could not follow.
+// DeleteVendors removes vendors. Unknown ids are ignored. Their wallets and campaigns stay, but the campaigns are deactivated. They
+// are not terminated, because a catalog that is imported again brings the vendors back, and a terminated campaign could not be
+// activated again.
 //
-// Campaigns rest before their vendor goes, so a deletion that fails halfway is completed by its repeat; and once more after
-// it, for those that were made meanwhile.
+// Campaigns are deactivated before their vendor is removed, so that repeating a deletion that failed halfway completes it, and
+// once more after it, for campaigns that were created in between.
 func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 	records := make([]command.Record, len(ids))
 	for i, id := range ids {
@@ -49,7 +50,7 @@ func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// restCampaigns switches off the campaigns of a vendor.
+// deactivateCampaigns sets isActive of a vendor's campaigns to false.
 func (t Tenant) restCampaigns(ctx context.Context, vendorID string) error {
 	running, err := read(t, t.groupOf(vendorID), func(b shard.Books) []CampaignState {
 		all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendorID, Active: new(true)}, 0, math.MaxInt32)
@@ -60,7 +61,7 @@ func (t Tenant) restCampaigns(ctx context.Context, vendorID string) error {
 	}
 	for i := range running {
 		err := t.PatchCampaign(ctx, &command.PatchCampaign{Campaign: running[i].ID, Active: new(false)})
-		if err != nil && !errors.Is(err, ErrWrongState) { // It was terminated meanwhile.
+		if err != nil && !errors.Is(err, ErrWrongState) { // It was terminated in between.
 			return err
 		}
 	}
@@ -72,14 +73,15 @@ func (t Tenant) putRecords(ctx context.Context, records []command.Record) error 
 	return err
 }
 
-// PutCategories adds or replaces categories, all or nothing; a *Refused with ErrCycle names the culprit.
+// PutCategories adds or replaces categories, all or nothing. ErrCycle when a category would be its own ancestor; the *ItemError
+// names the category.
 func (t Tenant) PutCategories(ctx context.Context, c []market.Category) error {
 	p := command.PutCategories{Marketplace: t.marketplace, Categories: c}
 	_, err := t.propose(ctx, t.store.Groups.Meta(), command.AppendPutCategories(nil, t.now(), &p))
 	return err
 }
 
-// PutProducts adds or replaces products, all or nothing.
+// PutProducts adds or replaces products, all or nothing. *Limit when the marketplace would have more than it may have.
 func (t Tenant) PutProducts(ctx context.Context, products []market.Product) error {
 	release, err := t.admitProducts(products)
 	if err != nil {
@@ -91,8 +93,8 @@ func (t Tenant) PutProducts(ctx context.Context, products []market.Product) erro
 	return err
 }
 
-// PatchProducts changes members of products, one after the other, all or nothing. Members that a patch does not name stay as they
-// are when it is applied. A *Refused with ErrNotFound names the first that does not exist.
+// PatchProducts changes members of products, one after the other, all or nothing. Members that a patch does not name keep the
+// values that they have when it is applied. ErrNotFound when a product does not exist; the *ItemError names the first.
 func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatch) error {
 	merges, err := t.merges(t.store.Groups.Meta())
 	if err != nil {
@@ -121,12 +123,12 @@ func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatc
 	return t.PutProducts(ctx, all)
 }
 
-// DeleteProducts removes products; unknown ids are ignored. Bids on them lose from then on.
+// DeleteProducts removes products. Unknown ids are ignored. Bids on removed products lose every auction from then on.
 func (t Tenant) DeleteProducts(ctx context.Context, ids []string) error {
 	return t.deleteCatalog(ctx, &command.DeleteCatalog{Products: ids})
 }
 
-// DeleteCategories removes categories; unknown ids are ignored.
+// DeleteCategories removes categories. Unknown ids are ignored.
 func (t Tenant) DeleteCategories(ctx context.Context, ids []string) error {
 	return t.deleteCatalog(ctx, &command.DeleteCatalog{Categories: ids})
 }
@@ -146,7 +148,7 @@ func (t Tenant) Vendor(_ context.Context, id string) (market.Vendor, error) {
 	return vendorOf(id, value)
 }
 
-// Vendors lists vendors by id; only those in ids, one page of them, when it is not empty.
+// Vendors lists vendors by id. If ids is not empty, it lists a page of those of them that exist.
 func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendor, bool, error) {
 	records, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (shard.StoredRecord, bool) {
@@ -176,7 +178,7 @@ func vendorOf(id string, value []byte) (market.Vendor, error) {
 	return v, nil
 }
 
-// of are the ids of a given set that may stand on this page and the next ones: sorted, after the page's start.
+// of returns the ids of a given set that belong to this page and the following ones: sorted, and after the page's start.
 func (p Page) of(ids []string) []string {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	at, found := slices.BinarySearch(ids, p.After)
@@ -193,7 +195,7 @@ func (t Tenant) Category(_ context.Context, id string) (market.Category, error) 
 	})
 }
 
-// Categories lists categories by id; only those in ids, one page of them, when it is not empty.
+// Categories lists categories by id. If ids is not empty, it lists a page of those of them that exist.
 func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]market.Category, bool, error) {
 	items, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
@@ -213,8 +215,7 @@ func (t Tenant) Product(_ context.Context, id string) (market.Product, error) {
 	})
 }
 
-// Products lists products by id: those of one vendor when vendorID is not empty; only those in ids, one page of them, when
-// ids is not empty.
+// Products lists products by id: those of one vendor if vendorID is not empty, and a page of those in ids if ids is not empty.
 func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]market.Product, bool, error) {
 	items, more, err := list(t, p, ids,
 		func(b shard.Books, id string) (market.Product, bool) {

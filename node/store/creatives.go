@@ -5,7 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Creatives is who is told what may be shown where: the market of a node.
+// CreativeSink receives what auctions have to know of assets, slots and placements. The market of a node implements it.
 type Creatives interface {
 	PutAsset(marketplace uint16, a *market.Asset)
 	DeleteAsset(marketplace uint16, id string)
@@ -13,12 +13,12 @@ type Creatives interface {
 	PutPlacement(marketplace uint16, p *market.Placement)
 }
 
-// TellCreative tells the auctions of a record that decides what may be shown where: an asset, a slot, a placement; other
-// records are none of their business. Slots and placements are never deleted; of a deleted asset, whose value is nil, only
-// the place is told, which ends with its id. assetURL is the base of the addresses of assets.
+// PublishCreative passes a record of an asset, a slot or a placement on to the auctions of this node; other records are ignored. Slots
+// and placements are never deleted. A deleted asset has a nil value, and its id is the end of the record's id. assetURL is the base
+// of the URLs of assets.
 func TellCreative(to Creatives, assetURL string, kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	const timeLen = 16
-	switch kind { //nolint:exhaustive // The other records are none of an auction's business.
+	switch kind { //nolint:exhaustive // Auctions do not use the other records.
 	case command.RecordAsset:
 		if value == nil {
 			to.DeleteAsset(marketplace, id[timeLen:])
@@ -44,5 +44,5 @@ func bannerSlot(x Slot) *market.BannerSlot {
 	return s
 }
 
-// pixels fits a side into the number that auctions compare; what is larger fits no asset.
+// pixels converts a side to the type that auctions compare. A larger side is cut to 2^31, which no asset fits either.
 func pixels(n int64) uint32 { return uint32(min(n, 1<<31)) } //nolint:gosec // bounded.

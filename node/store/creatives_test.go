@@ -8,47 +8,47 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// told remembers what a market was told last.
-type told struct {
+// recordingSink records what it received last.
+type recordingSink struct {
 	asset     market.Asset
-	gone      string
+	deletedID string
 	slot      market.BannerSlot
 	placement market.Placement
 }
 
-func (x *told) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
-func (x *told) DeleteAsset(_ uint16, id string)              { x.gone = id }
-func (x *told) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
-func (x *told) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
+func (x *recordingSink) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
+func (x *recordingSink) DeleteAsset(_ uint16, id string)              { x.deletedID = id }
+func (x *recordingSink) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
+func (x *recordingSink) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
 
-// TestCreatives: what records say of slots, placements and assets reaches the market as auctions need it.
+// TestCreatives: records of slots, placements and assets reach the market in the form that auctions need.
 func TestCreatives(t *testing.T) {
-	var x told
-	tell := func(kind command.RecordKind, id string, value []byte) {
+	var x recordingSink
+	publish := func(kind command.RecordKind, id string, value []byte) {
 		TellCreative(&x, "https://assets.example", kind, 1, id, value)
 	}
 	asset := Asset{ID: ids.UUID{15: 1}, Address: "a0001-x", Status: AssetApproved}
-	tell(command.RecordAsset, asset.Place(), encoded(&asset))
+	publish(command.RecordAsset, asset.Place(), encoded(&asset))
 	if want := (market.Asset{ID: asset.ID.String(), URL: "https://assets.example/assets/a0001-x", Approved: true}); x.asset != want {
 		t.Errorf("%+v, want %+v", x.asset, want)
 	}
 	asset.Status, asset.ExternalURL = AssetRejected, "https://elsewhere.example/a.png"
-	tell(command.RecordAsset, asset.Place(), encoded(&asset))
+	publish(command.RecordAsset, asset.Place(), encoded(&asset))
 	if want := (market.Asset{ID: asset.ID.String(), URL: asset.ExternalURL}); x.asset != want {
 		t.Errorf("%+v, want %+v", x.asset, want)
 	}
-	if tell(command.RecordAsset, asset.Place(), nil); x.gone != asset.ID.String() {
-		t.Errorf("%q is gone, want %s", x.gone, asset.ID)
+	if publish(command.RecordAsset, asset.Place(), nil); x.deletedID != asset.ID.String() {
+		t.Errorf("%q was deleted, want %s", x.deletedID, asset.ID)
 	}
 
-	tell(command.RecordSlot, "s", encoded(&Slot{ExternalID: "top", Desktop: &Size{Width: 1 << 40, Height: 2}, Inactive: true}))
+	publish(command.RecordSlot, "s", encoded(&Slot{ExternalID: "top", Desktop: &Size{Width: 1 << 40, Height: 2}, Inactive: true}))
 	want := market.BannerSlot{ID: "top", Dimensions: [market.Devices]market.Dimensions{market.Desktop: {Width: 1 << 31, Height: 2}}}
 	if x.slot != want {
 		t.Errorf("%+v, want %+v", x.slot, want)
 	}
-	tell(command.RecordPlacement, "p", encoded(&Placement{ID: ids.UUID{15: 2}, ExternalID: "home"}))
+	publish(command.RecordPlacement, "p", encoded(&Placement{ID: ids.UUID{15: 2}, ExternalID: "home"}))
 	if want := (market.Placement{ID: ids.UUID{15: 2}.String(), ExternalID: "home", Active: true}); x.placement != want {
 		t.Errorf("%+v, want %+v", x.placement, want)
 	}
-	tell(command.RecordUser, "u", []byte("not for auctions, so not read"))
+	publish(command.RecordUser, "u", []byte("not for auctions, so not read"))
 }

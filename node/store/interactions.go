@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// Grouping is what a line of interactions is about.
+// Grouping is what a line of interactions counts: a vendor, a campaign or a product.
 type Grouping string
 
 // The groupings.
@@ -23,28 +23,28 @@ const (
 	ByProduct  Grouping = "product"
 )
 
-// Interactions asks for lines of the local hours that begin in [From, To).
+// Interactions selects lines of the local hours that begin in [From, To).
 type Interactions struct {
 	From, To time.Time
 	By       Grouping
-	Hourly   bool // Else by local day.
+	Hourly   bool // If false, lines are by local day.
 	Page
 }
 
-// Interaction is one line: what one vendor, campaign or product had in one hour or day.
+// Interaction is one line: the counters of one vendor, campaign or product for one hour or day.
 //
-// By campaign, purchases are those that were reported with the campaign. By vendor and by product they are all there were
-// of the products, and the line has no vendor where several sell the product or it has left the catalog.
+// By campaign, purchases are those that were reported with the campaign. By vendor and by product, purchases are all purchases of
+// the products, and the vendor is empty where several vendors sell the product or it has left the catalog.
 type Interaction struct {
 	Millis   int64 // Start of the local hour or day.
 	VendorID string
-	Campaign ids.UUID // By campaign, else zero.
-	Product  string   // By product.
+	Campaign ids.UUID // Zero unless lines are by campaign.
+	Product  string   // Empty unless lines are by product.
 	rollup.Counters
 }
 
-// Place is the line's position: newest first, then by vendor, campaign and product. Within ids a zero byte is written so
-// that it is no end of an id.
+// ListPosition is the line's position: newest first, then by vendor, campaign and product. A zero byte within an id is escaped, so that
+// it cannot be taken for the end of the id.
 func (x *Interaction) Place() string {
 	part := func(id string) string { return strings.ReplaceAll(id, "\x00", "\x00\x01") + "\x00\x00" }
 	campaign := ""
@@ -58,19 +58,19 @@ const newestLen = 16
 
 func newestFirst(millis int64) string { return placeOf(millis, ids.UUID{})[:newestLen] }
 
-// millisOf is the time of a position, or false for a position without one.
-func millisOf(place string) (int64, bool) {
-	if len(place) < newestLen {
+// millisOf is the time of a position; it reports false for a position without one.
+func millisOf(position string) (int64, bool) {
+	if len(position) < newestLen {
 		return 0, false
 	}
-	inverted, err := strconv.ParseInt(place[:newestLen], 16, 64)
+	inverted, err := strconv.ParseInt(position[:newestLen], 16, 64)
 	return 1<<63 - 1 - inverted, err == nil
 }
 
-// Interactions returns a page of lines, newest first.
+// Interactions returns a page of lines, newest first, and whether more follow.
 //
-// BOUND: it looks from the newest day backwards, at twice as many days each time, until the page is full, so memory holds
-// the lines of a page and at most twice as many days as it needed.
+// BOUND: it reads backwards from the newest day, twice as many days each time, until the page is full. So memory holds the lines
+// of at most twice as many days as the page needs.
 func (t Tenant) Interactions(ctx context.Context, q *Interactions) ([]Interaction, bool, error) {
 	campaigns, err := t.campaignRefs(ctx, "")
 	if err != nil {
@@ -105,26 +105,27 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// lines makes the lines of one query.
+// lineQuery computes the lines of one query.
 type lines struct {
 	tenant    Tenant
 	query     *Interactions
 	zone      *time.Location
 	campaigns []campaignRef
-	sellers   map[string]string // By product, as far as they were asked for.
+	sellers   map[string]string // The only seller of a product, or empty; a cache.
 	rows      map[string]*Interaction
 }
 
-// day is the start of the local day of an instant.
+// day is the start of the local day that contains an instant.
 func (l *lines) day(at time.Time) time.Time {
 	y, m, d := at.In(l.zone).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, l.zone)
 }
 
-// next is the end of the day that a line's time is on.
+// nextDay is the start of the local day after the one that contains an instant.
 func (l *lines) next(at time.Time) time.Time { return l.day(at).AddDate(0, 0, 1) }
 
-// between makes the lines of a span whose inner ends are starts of days, those after the page's start.
+// between computes the lines of a span, those after the page's start. REQUIRES: start and end are starts of local days, or the ends of
+// the query.
 func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interaction, error) {
 	l.rows = map[string]*Interaction{}
 	span := cells{cellFrom(start), cellFrom(end)}
@@ -136,38 +137,38 @@ func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interactio
 			return nil, err
 		}
 	}
-	places, err := l.first(ctx)
-	all := make([]Interaction, len(places))
-	for i, place := range places {
-		all[i] = *l.rows[place]
+	positions, err := l.first(ctx)
+	all := make([]Interaction, len(positions))
+	for i, position := range positions {
+		all[i] = *l.rows[position]
 	}
 	return all, err
 }
 
-// first are the first positions after the page's start in order, one more than the page takes. It never sorts more than twice
-// as many, so that no sort takes longer than a slice whatever the number of rows.
-func (l *lines) first(ctx context.Context) (places []string, err error) {
+// firstPositions returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
+// many at once, so that no sort takes longer than one slice of background work, whatever the number of rows.
+func (l *lines) first(ctx context.Context) (positions []string, err error) {
 	work, most := background.Of(ctx), l.query.Limit+1
 	cut := func() {
-		slices.Sort(places)
-		places = places[:min(len(places), most)]
+		slices.Sort(positions)
+		positions = positions[:min(len(positions), most)]
 	}
-	for place := range l.rows {
+	for position := range l.rows {
 		if err := work.Step(ctx); err != nil {
 			return nil, err
 		}
-		if place <= l.query.After {
+		if position <= l.query.After {
 			continue
 		}
-		if places = append(places, place); len(places) >= 2*most {
+		if positions = append(positions, position); len(positions) >= 2*most {
 			cut()
 		}
 	}
 	cut()
-	return places, nil
+	return positions, nil
 }
 
-// cellFrom numbers the first cell that begins at an instant or later.
+// cellFrom is the number of the first cell that begins at an instant or later.
 func cellFrom(at time.Time) uint32 {
 	cell := cellAt(at)
 	if timeOf(cell).Before(at) {
@@ -176,7 +177,7 @@ func cellFrom(at time.Time) uint32 {
 	return cell
 }
 
-// shown adds what campaigns have in a group.
+// addCampaigns adds the counters of campaigns in one group.
 func (l *lines) shown(b *longBooks, span cells) {
 	for i := range l.campaigns {
 		if b.ended() {
@@ -204,7 +205,7 @@ func (l *lines) shown(b *longBooks, span cells) {
 	}
 }
 
-// bought adds the purchases of all products.
+// addPurchases adds the purchases of all products.
 func (l *lines) bought(ctx context.Context, span cells) error {
 	type sale struct {
 		product string
@@ -244,7 +245,7 @@ func (l *lines) seller(b *longBooks, product string) string {
 	return seller
 }
 
-// add counts for a line. What has only page views has no line.
+// add adds counters to a line. Counters with nothing but page views make no line.
 func (l *lines) add(line Interaction, cell uint32, c *rollup.Counters) {
 	counters := *c
 	if counters.Pageviews = 0; counters == (rollup.Counters{}) {
@@ -255,11 +256,11 @@ func (l *lines) add(line Interaction, cell uint32, c *rollup.Counters) {
 		at = l.day(at)
 	}
 	line.Millis = at.UnixMilli()
-	place := line.Place()
-	row := l.rows[place]
+	position := line.Place()
+	row := l.rows[position]
 	if row == nil {
 		row = &line
-		l.rows[place] = row
+		l.rows[position] = row
 	}
 	row.Add(&counters)
 }

@@ -13,7 +13,7 @@ import (
 // InvitationTTL is how long an invitation can be accepted after it was made or renewed.
 const InvitationTTL = 72 * time.Hour
 
-// InvitationStatus is how far an invitation got.
+// InvitationStatus is the state of an invitation.
 type InvitationStatus string
 
 // The states. Accepted and expired are final.
@@ -23,27 +23,26 @@ const (
 	InvitationExpired  InvitationStatus = "expired"
 )
 
-// Invite asks a person to work for a vendor.
+// Invite is a request that a person work for a vendor.
 type Invite struct {
 	VendorID string
 	Email    string
 	Role     string // vendor_admin or vendor_analyst.
 }
 
-// Invitation is an invite that was stored. A vendor and an address, compared without case, have at most one that is
-// pending.
+// Invitation is a stored invite. A vendor and an email address, compared without case, have at most one pending invitation.
 type Invitation struct {
 	ID ids.UUID
 	Invite
-	Token         string // The secret of the link; whoever has it can accept.
+	Token         string // The secret in the link. Its holder can accept the invitation.
 	Accepted      bool
 	ExpiresMillis int64
 	CreatedMillis int64
 	UpdatedMillis int64
-	Mail          *MailState `json:",omitempty"` // nil: no letter was sent or will be.
+	Mail          *MailState `json:",omitempty"` // Nil when no email was sent or will be sent.
 }
 
-// Place is the invitation's position in lists.
+// ListPosition is the invitation's position in lists.
 func (i *Invitation) Place() string { return placeOf(i.CreatedMillis, i.ID) }
 
 // Status is the state at a time.
@@ -58,16 +57,16 @@ func (i *Invitation) Status(nowMillis int64) InvitationStatus {
 	}
 }
 
-// name is what invites are the same by. Vendor ids hold no line feed after an address's.
+// name is the unique name of an invite. It is unambiguous because an email address contains no line feed.
 func (i *Invite) name() string { return foldEmail(i.Email) + "\n" + i.VendorID }
 
 var invitations = shelf[Invitation]{command.RecordInvitation, command.RecordInvitationIndex, func(i *Invitation) label {
 	return label{i.ID, i.CreatedMillis, i.name()}
 }}
 
-// Invite stores invitations, all or nothing, and returns them in the order in which they were first named. One that is
-// pending is renewed under its id and keeps its link; one whose user has the vendor already is accepted; an expired one
-// stays as it is and a new one takes its place.
+// Invite stores invitations, all or nothing, and returns them in the order in which they were first named. A pending invitation is
+// renewed under its id and keeps its link. If the user has the vendor already, the invitation is accepted. An expired one stays in
+// the list, and a new one replaces it.
 func (t Tenant) Invite(ctx context.Context, invites []Invite) ([]Invitation, error) {
 	var all []Invitation
 	row := t.mintRow(ctx, len(invites))
@@ -88,7 +87,7 @@ func (t Tenant) Invite(ctx context.Context, invites []Invite) ([]Invitation, err
 	return all, err
 }
 
-// invite decides what one invite becomes, and with which records. A new invitation takes the id.
+// invite returns what an invite becomes, and the records for it. A new invitation gets the given id.
 func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []command.Record) {
 	now, has := t.now(), hasVendor(b, t, x.Email, x.VendorID)
 	at, known := invitations.look(b, t, keyOfName(x.name()))
@@ -99,27 +98,27 @@ func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []comm
 	case known && status == InvitationPending:
 		it.Invite, it.UpdatedMillis = x, now
 		it.Accepted, it.ExpiresMillis = has, now+InvitationTTL.Milliseconds()
-		letter := t.queueMail(&it)
-		return it, append(letter, invitations.record(t, &it, at.version))
+		email := t.queueMail(&it)
+		return it, append(email, invitations.record(t, &it, at.version))
 	}
 	it = Invitation{
 		ID: id, Invite: x, Token: rand.Text(), Accepted: has,
 		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
 	}
-	letter := t.queueMail(&it)
+	email := t.queueMail(&it)
 	records := invitations.recordsOfNew(t, &it)
 	if known {
-		records[2].Expect = at.index // The name leads to the new one from now on.
+		records[2].Expect = at.index // The name's index record leads to the new invitation from now on.
 	}
-	return it, append(records, letter...)
+	return it, append(records, email...)
 }
 
-// Invitations lists the invitations that a filter keeps, newest first.
+// Invitations lists the invitations for which keep returns true, newest first.
 func (t Tenant) Invitations(_ context.Context, p Page, keep func(*Invitation) bool) ([]Invitation, bool, error) {
 	return invitations.list(t, p, keep)
 }
 
-// RevokeInvitation deletes an invitation in any state; its link stops working. ErrNotFound for an unknown one.
+// RevokeInvitation deletes an invitation in any state, so its link stops working. ErrNotFound for an unknown one.
 func (t Tenant) RevokeInvitation(ctx context.Context, id ids.UUID) error {
 	return invitations.remove(ctx, t, id)
 }

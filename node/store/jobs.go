@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// JobStatus is how far a job got.
+// JobStatus is the state of a job.
 type JobStatus string
 
 // The states, as the interface names them. Completed and failed are final.
@@ -44,20 +44,19 @@ const (
 	JobAudienceReplace JobType = "user_list_audience_replacement"
 )
 
-// Bounds of jobs, of the interface.
+// Bounds of jobs. They are the interface's.
 const (
-	JobKept       = 30 * 24 * time.Hour // BOUND: after its end.
-	JobRetriesMax = 5                   // BOUND: failures in a row of which each is tried again.
-	ListWait      = time.Hour           // BOUND: for the file of an audience.
+	JobKept       = 30 * 24 * time.Hour // BOUND: how long an ended job is kept.
+	JobRetriesMax = 5                   // BOUND: failures in a row after which a step is tried again.
+	ListWait      = time.Hour           // BOUND: how long an audience's job waits for its list.
 )
 
-// Job is work that the leader does after the answer was sent. It is written down after every step, so that another leader
-// goes on where the last one was.
+// Job is work that the leader does after the answer was sent. It is written after every step, so that another leader continues
+// after the last one.
 //
-// INVARIANT: every step is written with the version of the job that it began with. Of two workers that do the same step,
-// because one does not know yet that it leads no more, one writes and the other finds the job changed and lets go. What a
-// step does outside of the record, it may do twice: it writes files under names that depend on the job and the step, and
-// what it sends carries the job's id.
+// INVARIANT: every step is written with the version of the job that it began with. When two workers do the same step, because one
+// does not know yet that it is not the leader any more, one of them writes and the other gets ErrChanged and stops. Effects
+// outside of the record may happen twice: files have names that depend on the job and the step, and requests carry the job's id.
 type Job struct {
 	ID       ids.UUID
 	Type     JobType
@@ -65,29 +64,29 @@ type Job struct {
 	VendorID string
 	Networks []string // Ad networks that the job is for.
 	Result   string   // JSON, or empty.
-	Reason   string   // Of the last failure.
-	Failures int      // In a row.
+	Reason   string   // The reason of the last failure.
+	Failures int      // How many steps failed in a row.
 
-	Audience ids.UUID // Of jobs with a list.
-	Campaign ids.UUID // Of jobs of offsite campaigns.
+	Audience ids.UUID // Zero unless the job reads or hands over an audience.
+	Campaign ids.UUID // Zero unless the job is of an offsite campaign.
 	List     *List    // Nil for other jobs.
 
-	Handed   []string          // Networks whose connector took the job.
-	Reported map[string]string // What connectors reported, by network: completed or failed.
+	Handed   []string          // Networks whose connector accepted the job.
+	Reported map[string]string // The status that connectors reported, by network: completed or failed.
 
-	DueMillis      int64 // When the leader looks at it next.
+	DueMillis      int64 // When the leader continues it. A task with this time is in the task list.
 	CreatedMillis  int64
 	UpdatedMillis  int64
 	FinishedMillis int64
 }
 
-// List is how far the list of an audience was read.
+// List is the progress of reading an audience's list.
 type List struct {
-	Object string // The file as it was sent.
-	Nonce  string // Of the upload address; empty once it was used.
-	Name   string // Parts of the clean list are called Name-0, Name-1 ….
-	Offset int64  // Where the next step reads on; 0 before the first.
-	Rows   int64  // Read so far, without the header.
+	Object string // The uploaded file; empty once it was read to the end.
+	Nonce  string // The nonce of the upload address; empty once it was used.
+	Name   string // The files of accepted rows are Name-0, Name-1 ….
+	Offset int64  // Byte offset at which the next step continues; 0 before the first.
+	Rows   int64  // Rows that were read, without the header. Good and Bad add up to it.
 	Good   int64
 	Bad    int64
 	Parts  int
@@ -96,7 +95,7 @@ type List struct {
 // Final reports whether a job is over.
 func (x *Job) Final() bool { return x.Status == JobCompleted || x.Status == JobFailed }
 
-// To changes the state, or answers ErrWrongState.
+// To changes the status, or returns ErrWrongState when that change is not allowed.
 func (x *Job) To(status JobStatus) error {
 	if x.Status == status && !x.Final() {
 		return nil
@@ -108,7 +107,8 @@ func (x *Job) To(status JobStatus) error {
 	return nil
 }
 
-// Fail notes a failure: the job is tried again after a while that doubles, and fails for good after too many.
+// Fail records a failure. The step is tried again after a wait that doubles with each failure; after more than JobRetriesMax failures
+// in a row the job has failed. REQUIRES: reason needs no escaping in JSON.
 func (x *Job) Fail(reason string, now time.Time) {
 	x.Reason = reason
 	if x.Failures++; x.Failures > JobRetriesMax {
@@ -121,20 +121,20 @@ func (x *Job) Fail(reason string, now time.Time) {
 
 const retryWait = 5 * time.Second
 
-// End ends a job. It does nothing to one that is over.
+// End gives a job its final status. A job that is over stays as it is.
 func (x *Job) End(status JobStatus, result string) {
 	if !x.Final() {
 		x.Status, x.Result = status, result
 	}
 }
 
-// JobAt is a job with the version that was read, which fences the step that is made of it.
+// VersionedJob is a job with the version that was read. The version makes a step fail when another worker was faster.
 type JobAt struct {
 	Job
 	version uint64
 }
 
-// newJob fills in what a new job has. due is when the leader looks at it first.
+// newJob fills in the members of a new job and returns the records that store it. due is when the leader looks at it first.
 func (t Tenant) newJob(ctx context.Context, x *Job, due int64) []command.Record {
 	x.ID, x.Status, x.CreatedMillis, x.UpdatedMillis = t.mint(ctx, 0), JobNotStarted, t.now(), t.now()
 	x.DueMillis = due
@@ -158,7 +158,7 @@ func (t Tenant) jobRecord(x *Job, version uint64) command.Record {
 	return command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: x.ID.String(), Value: encoded(x), Expect: version}
 }
 
-// JobAt returns a job to make a step of, or ErrNotFound.
+// VersionedJob returns a job for a step, or ErrNotFound.
 func (t Tenant) JobAt(_ context.Context, id ids.UUID) (JobAt, error) {
 	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
 		return b.Record(command.RecordJob, t.marketplace, id.String())
@@ -175,8 +175,8 @@ func (t Tenant) Job(ctx context.Context, id ids.UUID) (Job, error) {
 	return at.Job, err
 }
 
-// StepJob writes a step that was made of a job as it was read, with what else the step writes. ErrChanged when the job is
-// not as it was read; then the step is for nothing, and the job goes on without it.
+// StepJob writes a step of a job together with further records. It returns ErrChanged when the job is not as it was read; then
+// nothing was written.
 func (t Tenant) StepJob(ctx context.Context, at JobAt, step func(*Job), more ...command.Record) error {
 	records := append(slices.Clone(more), t.stepRecords(&at, step)...)
 	r, err := t.proposeRecords(ctx, records)
@@ -186,7 +186,7 @@ func (t Tenant) StepJob(ctx context.Context, at JobAt, step func(*Job), more ...
 	return err
 }
 
-// stepRecords are the records of a job after a step: the job, its place in the diary, and the notice of its end.
+// stepRecords are the records of a job after a step: the job, its task, and the notification of its end.
 func (t Tenant) stepRecords(at *JobAt, step func(*Job)) []command.Record {
 	before, after := at.Job, at.Job
 	after.Reported = maps.Clone(before.Reported)
@@ -216,7 +216,8 @@ type jobNotice struct {
 	VendorID    string    `json:"vendor_id"`
 }
 
-// ChangeJob rewrites a job, whoever else does. fn may run several times; it refuses by an error.
+// ChangeJob rewrites a job, and tries again when another writer was faster. fn may run several times. An error of fn is
+// returned, and nothing is written.
 func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error) (Job, error) {
 	for range attempts {
 		at, err := t.JobAt(ctx, id)
@@ -238,8 +239,8 @@ func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error)
 	return Job{}, ErrChanged
 }
 
-// ForgetJob deletes a job whose time is over.
+// ForgetJob deletes a job that was kept long enough.
 func (t Tenant) ForgetJob(ctx context.Context, at JobAt) error {
-	gone := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return t.putRecords(ctx, []command.Record{gone, t.doneRecord(Due{at.DueMillis, DueJob, at.ID})})
+	deletion := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
+	return t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueJob, at.ID})})
 }

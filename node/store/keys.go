@@ -19,7 +19,7 @@ const (
 	KeysListed = 2_000
 )
 
-// CreateKey makes an API key and returns its text, which is not stored. *Limit beyond those that a marketplace may have.
+// CreateKey creates an API key and returns its text, which is not stored. *Limit when the marketplace has as many as it may have.
 func (t Tenant) CreateKey(ctx context.Context, kind KeyKind, name string, expiresMillis int64) (Key, string, error) {
 	made, err := auth.Generate(kind.auth(), rand.Reader)
 	if err != nil {
@@ -60,8 +60,8 @@ func keyOf(r *auth.Record) Key {
 	return k
 }
 
-// RevokeKey deletes a key. ErrNotFound for an unknown one, ErrWrongState for the last management key: without it nobody
-// could make another.
+// RevokeKey deletes a key. ErrNotFound for an unknown one, ErrWrongState for the last management key, because without one nobody
+// could create another.
 func (t Tenant) RevokeKey(ctx context.Context, id string) error {
 	key, err := t.key(id)
 	if err != nil {
@@ -108,17 +108,17 @@ func (t Tenant) Keys(context.Context) ([]Key, error) {
 	return keys, nil
 }
 
-// CursorKey authenticates page cursors.
+// CursorKey is the secret that authenticates page cursors.
 func (t Tenant) CursorKey() [32]byte { return t.secrets().Cursor }
 
-// UserSecret keys the hashes under which users are stored.
+// UserSecret is the key of the hashes under which users are stored.
 func (t Tenant) UserSecret() [32]byte { return t.secrets().Duplicate }
 
 func (t Tenant) secrets() command.Secrets {
-	t.session = nil // It never changes, and must not wait for a leader.
+	t.session = nil // The secrets never change, so reading them must not wait for a leader.
 	s, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (command.Secrets, bool) { return b.Secrets() })
 	if err != nil {
-		panic("store: a marketplace without secrets: " + err.Error()) // They are written in one command.
+		panic("store: a marketplace without secrets: " + err.Error()) // One command creates the marketplace and its secrets.
 	}
 	return s
 }

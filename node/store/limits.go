@@ -11,27 +11,26 @@ import (
 )
 
 // Limits bounds what one marketplace, or one vendor of it, can store, so that no tenant takes the memory or the disk of the
-// others. Zero members do not bound. Every node decides what it is asked by its own, so they have to be equal on all nodes.
+// others. A zero member means no bound. Each node checks with its own settings, so they have to be equal on all nodes.
 //
-// Records (assets, segments, webhooks, keys) are counted by the state machine when it writes them, exactly. Campaigns, bids,
-// products and bytes are counted by each node as it learns of them, and what its own requests are about to add counts
-// already. So one node never goes beyond a limit; several nodes at the same moment can, by what they decide within one
-// commit.
+// The state machine counts records (assets, segments, webhooks, keys) when it writes them, exactly. Campaigns, bids, products
+// and bytes are counted by each node as it applies them, together with what its own running requests are about to add. So one
+// node never exceeds a limit; several nodes at the same moment can, by what they accept within one commit.
 type Limits struct {
-	Campaigns, VendorCampaigns int // Not terminated.
-	Bids, VendorBids           int // Not deleted, of such campaigns.
+	Campaigns, VendorCampaigns int // Terminated campaigns do not count.
+	Bids, VendorBids           int // Deleted bids and those of terminated campaigns do not count.
 	Products                   int
 	Assets                     int
-	AssetBytes                 int64 // Of uploaded files. Checked before each file, so the last one may go beyond it.
+	AssetBytes                 int64 // Of uploaded files. It is checked before each file, so the last file may exceed it.
 	Segments                   int
 	Webhooks                   int
-	Keys                       int // Active, of each kind.
+	Keys                       int // Active keys of each kind.
 }
 
-// Limit is a refusal because of one of the Limits.
+// Limit is the error of a request that would exceed one of the Limits. It wraps ErrTooMany.
 type Limit struct {
-	What   string // "campaigns".
-	Vendor bool   // The limit is each vendor's, not the marketplace's.
+	What   string // What is limited, in plural, such as "campaigns".
+	Vendor bool   // True for a limit of each vendor, false for one of the marketplace.
 	Max    int64
 }
 
@@ -47,7 +46,7 @@ func (l *Limit) Error() string {
 // Unwrap makes it an ErrTooMany.
 func (l *Limit) Unwrap() error { return ErrTooMany }
 
-// limited names the limit of an ErrTooMany that the state machine answered.
+// limited turns an ErrTooMany of the state machine into the *Limit that it stands for. Other errors stay as they are.
 func limited(err error, what string, most int) error {
 	if errors.Is(err, ErrTooMany) {
 		return &Limit{What: what, Max: int64(most)}
@@ -55,20 +54,20 @@ func limited(err error, what string, most int) error {
 	return err
 }
 
-// reserved is what requests of this node are about to add.
+// reservations is what running requests of this node are about to add.
 type reserved struct {
 	mu  sync.Mutex
 	all map[owner]market.Usage
 }
 
-// owner is a marketplace, or with a name a vendor of it.
+// owner is a vendor, or with an empty vendorID the marketplace itself.
 type owner struct {
 	marketplace uint16
 	vendorID    string
 }
 
-// admit reserves what a request is about to add for a vendor, or without one for the marketplace, until release. A *Limit
-// when that would be too much.
+// reserve counts what a request is about to add for a vendor, or with an empty vendorID for the marketplace, until release is
+// called. It returns a *Limit when the request would exceed one.
 func (t Tenant) admit(vendorID string, more market.Usage) (release func(), err error) {
 	s := t.store
 	if s.Usage == nil {
@@ -103,7 +102,7 @@ func (t Tenant) admit(vendorID string, more market.Usage) (release func(), err e
 	}, nil
 }
 
-// change adds to what is reserved, or takes it back. REQUIRES: mu is held.
+// change adds to what is reserved, or with a sign of -1 takes it back. REQUIRES: mu is held.
 func (r *reserved) change(all, vendor owner, more market.Usage, sign int) {
 	if r.all == nil {
 		r.all = map[owner]market.Usage{}
@@ -123,8 +122,8 @@ func add(a, b market.Usage) market.Usage {
 	return market.Usage{Campaigns: a.Campaigns + b.Campaigns, Bids: a.Bids + b.Bids, Products: a.Products + b.Products}
 }
 
-// admitProducts is admit for products, of which some may be there already and only be replaced. They are looked up only
-// where all of them together would be too many.
+// reserveProducts is reserve for products, of which some may exist already and only be replaced. It looks them up only when
+// all of them together would be too many.
 func (t Tenant) admitProducts(products []market.Product) (release func(), err error) {
 	release, err = t.admit("", market.Usage{Products: len(products)})
 	if !errors.Is(err, ErrTooMany) {
@@ -145,7 +144,7 @@ func (t Tenant) admitProducts(products []market.Product) (release func(), err er
 	return t.admit("", market.Usage{Products: fresh})
 }
 
-// admitFile refuses a file of a marketplace whose files have all the bytes that they may have.
+// checkAssetBytes returns a *Limit when a marketplace's files already take all the bytes that they may take.
 func (t Tenant) admitFile() error {
 	most := t.store.Limits.AssetBytes
 	if t.store.AssetBytes == nil || most == 0 || t.store.AssetBytes.Used(t.marketplace) < most {
@@ -154,8 +153,8 @@ func (t Tenant) admitFile() error {
 	return &Limit{What: "bytes of assets", Max: most}
 }
 
-// AssetBytes counts the bytes of the assets of each marketplace, as a node learns of their records. The zero value is ready.
-// It is safe for concurrent use.
+// AssetBytes counts the bytes of the assets of each marketplace, from the records that a node applies. The zero value is ready
+// for use. It is safe for concurrent use.
 type AssetBytes struct {
 	mu    sync.Mutex
 	sizes map[assetKey]int64
@@ -167,7 +166,7 @@ type assetKey struct {
 	id          string
 }
 
-// PutRecord takes the record of an asset; a nil value deletes it. Other records are ignored.
+// PutRecord counts the record of an asset; a nil value means that it was deleted. Other kinds of records are ignored.
 func (b *AssetBytes) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	if kind != command.RecordAsset {
 		return
@@ -189,7 +188,7 @@ func (b *AssetBytes) PutRecord(kind command.RecordKind, marketplace uint16, id s
 	}
 }
 
-// Reset forgets everything.
+// Reset sets all counts to zero, before a node applies a snapshot.
 func (b *AssetBytes) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

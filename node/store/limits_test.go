@@ -8,8 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// TestBytesOfAssets: while the files of a marketplace have all the bytes that they may have, no form is made and none that
-// was made before is taken; a file that is deleted gives its bytes back, and another tenant has its own.
+// TestBytesOfAssets: while the files of a marketplace take all the bytes that they may take, no form is issued and no form that
+// was issued before is accepted. Deleting a file frees its bytes, and another tenant has its own bound.
 func TestBytesOfAssets(t *testing.T) {
 	w := managetest.New(t)
 	w.Store.Limits.AssetBytes = 1000

@@ -8,28 +8,28 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// AcceptPath is the console's page for the links of invitations. The token follows as the fragment, which no server, log or
-// referrer sees.
+// AcceptPath is the console's page for the links of invitations. The token follows as the fragment, which browsers send to no
+// server and in no Referer header.
 const AcceptPath = "/console/invitations/accept#"
 
-// Bounds of the letters of invitations.
+// Bounds of the emails of invitations.
 const (
-	MailAttempts = 6                // BOUND: over about an hour, with doubling waits.
-	MailWait     = time.Minute      // Before the second attempt.
-	MailPause    = 10 * time.Minute // BOUND: who renews an invitation sooner sends no second letter.
+	MailAttempts = 6                // BOUND: attempts, over about an hour, with doubling waits.
+	MailWait     = time.Minute      // The wait before the second attempt.
+	MailPause    = 10 * time.Minute // BOUND: renewing an invitation within this time sends no second email.
 )
 
-// MailState is how far the letter of an invitation got.
+// MailState is the state of an invitation's email.
 type MailState struct {
 	QueuedMillis int64
 	DueMillis    int64
 	Attempts     int
 	Sent         bool
-	Failed       bool   // For good.
-	Reason       string // Of the last attempt that failed.
+	Failed       bool   // No further attempt will be made.
+	Reason       string // The reason of the last failed attempt.
 }
 
-// queueMail enters the letter of an invitation into the diary, in the command that writes the invitation.
+// queueMail schedules the email of an invitation. The returned records belong into the command that writes the invitation.
 func (t Tenant) queueMail(it *Invitation) []command.Record {
 	now := t.now()
 	if !t.store.Mails || it.Accepted || it.Mail != nil && now-it.Mail.QueuedMillis < MailPause.Milliseconds() {
@@ -39,8 +39,8 @@ func (t Tenant) queueMail(it *Invitation) []command.Record {
 	return []command.Record{t.dueRecord(Due{now, DueMail, it.ID})}
 }
 
-// BeginMail counts an attempt at a letter before it is made, with the time of the next one: a leader that ends in between has
-// tried, and another does not send the letter at once again. ErrWrongState when there is nothing to send any more.
+// BeginMail counts an attempt before it is made, and schedules the next one. So when a leader ends in the middle of an attempt, the
+// next leader does not send the email again at once. ErrWrongState when there is nothing to send any more.
 func (t Tenant) BeginMail(ctx context.Context, d Due) (Invitation, error) {
 	return invitations.alter(ctx, t, keyOfID(d.ID), func(x *Invitation) ([]command.Record, error) {
 		m := x.Mail
@@ -55,7 +55,8 @@ func (t Tenant) BeginMail(ctx context.Context, d Due) (Invitation, error) {
 	})
 }
 
-// EndMail notes what became of an attempt.
+// EndMail records the result of an attempt. An empty reason means that the email was sent; permanent means that another attempt
+// is useless.
 func (t Tenant) EndMail(ctx context.Context, id ids.UUID, reason string, permanent bool) error {
 	_, err := invitations.alter(ctx, t, keyOfID(id), func(x *Invitation) ([]command.Record, error) {
 		if x.Mail == nil {

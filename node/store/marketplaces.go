@@ -13,20 +13,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// OperatorMarketplace is the one that the cluster was founded with: whoever has its management keys runs the cluster. The
-// other marketplaces are tenants.
+// OperatorMarketplace is the number of the first marketplace, with which the cluster was created. Holders of its management keys
+// operate the cluster. The other marketplaces are tenants.
 const OperatorMarketplace = 1
 
-// MarketplacesMax is how many marketplaces a cluster holds. BOUND: every node goes over all of them every second.
+// MarketplacesMax is how many marketplaces a cluster holds. BOUND: every node iterates over all of them every second.
 const MarketplacesMax = 1000
 
-// Operator is the store as whoever runs the cluster sees it: the marketplaces themselves, and nothing of what is in them.
+// Operator is the store of the cluster's operator: it manages the marketplaces, and reads nothing of what is in them.
 //
-// INVARIANT: the numbers of marketplaces are 1, 2, 3 … without gaps, and none is given away twice: keys, records and tokens of
-// a tenant carry its number.
+// INVARIANT: the numbers of marketplaces are 1, 2, 3 … without gaps, and none is used twice, because keys, records and tokens of a
+// tenant carry its number.
 type Operator struct{ own Tenant }
 
-// Operator returns the operator's store; only the first marketplace has it.
+// Operator returns the operator's store. It reports false for every marketplace but the first.
 func (t Tenant) Operator() (Operator, bool) { return Operator{t}, t.marketplace == OperatorMarketplace }
 
 // tenant is the store of a marketplace in the operator's session.
@@ -55,7 +55,7 @@ func (o Operator) Marketplace(ctx context.Context, id ids.UUID) (market.Marketpl
 	return market.Marketplace{}, ErrNotFound
 }
 
-// claim says who makes the marketplace with the next number.
+// claim names who creates the marketplace with the next number.
 type claim struct {
 	Ordinal uint16
 	ID      ids.UUID
@@ -64,14 +64,15 @@ type claim struct {
 
 const (
 	claimKey     = "last"
-	claimTimeout = 20 * time.Second // BOUND: of a creation, from its claim to its end.
-	claimHeld    = 5 * claimTimeout // A claim of somebody who never came to an end is taken over after this.
+	claimTimeout = 20 * time.Second // BOUND: duration of a creation, from its claim to its end.
+	claimHeld    = 5 * claimTimeout // After this a claim whose creation did not end may be replaced.
 )
 
-// CreateMarketplace makes a marketplace and fills in its number, id and times. ErrTooMany beyond MarketplacesMax.
+// CreateMarketplace creates a marketplace and fills in its number, id and times. ErrTooMany beyond MarketplacesMax; ErrUnavailable
+// while another creation runs.
 //
-// The number is claimed by compare-and-set first, because the settings of a marketplace are written without one. A creator
-// that ends in between leaves its number to the next one.
+// The number is claimed by compare-and-set first, because the command that writes settings does not check whether a number is
+// free. When a creation ends halfway, the next one uses its number.
 func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (market.Marketplace, error) {
 	m.ID = o.own.mint(ctx, 0)
 	if known, err := o.Marketplace(ctx, m.ID); err == nil {
@@ -95,8 +96,8 @@ func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (
 	return made, err
 }
 
-// taken is how many marketplaces there are, and who makes the next one. It is read in one piece: a claim beside an older count
-// would give a number away twice.
+// numbering is how many marketplaces there are, and the claim of the next number. Both are read from one snapshot: a claim beside an
+// older count would use a number twice.
 type taken struct {
 	count   int
 	last    claim
@@ -111,6 +112,7 @@ func takenIn(b shard.Books) (x taken) {
 	return x
 }
 
+// claim reserves the next number for a marketplace and sets its Ordinal.
 func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
 	return o.own.retry(ctx, func() ([]command.Record, error) {
 		x, err := read(o.own, o.own.store.Groups.Meta(), takenIn)
@@ -140,8 +142,8 @@ func (o Operator) ChangeMarketplace(ctx context.Context, id ids.UUID, change fun
 	return o.tenant(m.Ordinal).ChangeSettings(ctx, change)
 }
 
-// CreateKeys makes a key of each kind for a marketplace, and returns their texts, which are not stored. ErrTooMany when the
-// marketplace has no room for them.
+// CreateKeys creates a key of each kind for a marketplace, and returns their texts, which are not stored. ErrTooMany when the
+// marketplace may have no more keys.
 func (o Operator) CreateKeys(ctx context.Context, id ids.UUID, name string) (auction, management string, err error) {
 	m, err := o.Marketplace(ctx, id)
 	if err != nil {

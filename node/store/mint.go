@@ -8,26 +8,26 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// WithIdempotencyKey lets everything that is made or booked under the context be named after the seed: repeated with the
-// same seed it gets the same ids, and the state machine knows it. The seed must be unguessable or bound to its caller.
+// WithIdempotencyKey derives the ids of everything that is created or booked under the context from the seed. A repeat with the
+// same seed gets the same ids, so the state machine recognizes it. The seed must be unguessable or bound to its caller.
 func WithIdempotencyKey(ctx context.Context, seed [32]byte) context.Context {
 	return context.WithValue(ctx, namesKey{}, &names{seed: seed})
 }
 
 type namesKey struct{}
 
-// names hands out the ids of one request, in the order in which it asks.
+// idSequence derives the ids of one request, in the order in which it asks for them.
 type names struct {
 	seed [32]byte
 	next atomic.Uint32
 }
 
-// mint makes an id in a shard: a new one, or that of the request's idempotency key.
+// mint makes an id in a shard: a random one, or the next that follows from the request's idempotency key.
 func (t Tenant) mint(ctx context.Context, s ids.Shard) ids.UUID {
 	if n, ok := ctx.Value(namesKey{}).(*names); ok {
 		return ids.Derive(n.seed, n.next.Add(1), s)
 	}
 	var entropy [10]byte
-	_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 	return ids.Mint(t.now(), entropy, s)
 }

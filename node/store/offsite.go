@@ -15,7 +15,7 @@ type OffsiteCampaign struct {
 	VendorID      string
 	Network       string
 	Name          string
-	ExternalID    string // The network's own, unique there.
+	ExternalID    string // The network's id of the campaign; unique within the network.
 	CreatedMillis int64
 	UpdatedMillis int64
 }
@@ -24,8 +24,8 @@ var offsiteCampaigns = shelf[OffsiteCampaign]{command.RecordOffsiteCampaign, com
 	return label{x.ID, x.CreatedMillis, x.Network + "\n" + x.ExternalID}
 }}
 
-// CreateOffsiteCampaign stores a new campaign, and the job that tells its network when there is one. ErrAlreadyExists when
-// the external id is taken.
+// CreateOffsiteCampaign stores a new campaign, and, unless job is nil, the job that reports it to its network. ErrAlreadyExists
+// when the external id is taken.
 func (t Tenant) CreateOffsiteCampaign(ctx context.Context, x *OffsiteCampaign, job *Job) error {
 	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
 	x.UpdatedMillis = x.CreatedMillis
@@ -48,7 +48,7 @@ func (t Tenant) OffsiteCampaign(_ context.Context, id ids.UUID) (OffsiteCampaign
 	return at.thing, err
 }
 
-// OffsiteRow is what a network reports of a product on a day.
+// OffsiteRow is a network's report of one product on one day.
 type OffsiteRow struct {
 	Date             string // YYYY-MM-DD
 	ProductID        string
@@ -60,17 +60,17 @@ type OffsiteRow struct {
 	PurchaseQuantity int64
 }
 
-// OffsiteProductMax is the longest product id in a report, in bytes. BOUND: it is a part of the record's id, beside the
-// campaign and the date.
+// OffsiteProductMax is the longest product id in a report, in bytes. BOUND: it is a part of the record's id, beside the campaign
+// and the date.
 const OffsiteProductMax = command.RecordIDMax - uuidLen - len(dateMark) - dateLen
 
 const (
 	uuidLen  = 36
 	dateLen  = 10
-	dateMark = "\x00" // Before all that an id may go on with, so that the rows of one product lie together.
+	dateMark = "\x00" // It sorts before every byte of an id, so that the rows of one product are adjacent.
 )
 
-// PutOffsiteRows stores rows, all or nothing; a row replaces that of its product and day.
+// PutOffsiteRows stores rows, all or nothing. A row replaces the row of the same product and day.
 func (t Tenant) PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []OffsiteRow) error {
 	records := make([]command.Record, len(rows))
 	for i := range rows {
@@ -83,14 +83,14 @@ func (t Tenant) PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []Of
 	return t.putRecords(ctx, records)
 }
 
-// OffsiteProducts sums the rows of a campaign over days, by product id. Rows of a product lie side by side, because the date
-// stands last in their ids; so a page costs the rows of its products and not those of all.
+// OffsiteProducts sums the rows of a campaign over days, by product id. The date is the end of a row's id, so the rows of a product
+// are adjacent, and a page reads the rows of its own products only.
 func (t Tenant) OffsiteProducts(_ context.Context, campaign ids.UUID, d Dates, p Page) ([]OffsiteRow, bool, error) {
 	prefix := campaign.String()
 	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (out page[OffsiteRow]) {
 		after := prefix
 		if p.After != "" {
-			after = prefix + p.After + "\x01" // Behind every date.
+			after = prefix + p.After + "\x01" // It sorts after every date of the product.
 		}
 		for more := true; more; {
 			var records []shard.StoredRecord

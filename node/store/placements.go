@@ -7,16 +7,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Placement is a place on a storefront that shows sponsored brands, with what their content must have.
+// Placement describes where sponsored brands appear on a storefront, and what their content must have.
 type Placement struct {
 	ID            ids.UUID
-	ExternalID    string // Unique, the marketplace's own; for good.
+	ExternalID    string // Chosen by the marketplace, unique, and never changed.
 	Name          string
 	Template      ids.UUID
-	Logo          Range // Images.
-	Title         Range // Characters.
+	Logo          Range // Number of images.
+	Title         Range // Number of characters.
 	Products      Range
-	Assets        Range // Of each product.
+	Assets        Range // Number of assets of each product.
 	HTML          string
 	CSS           string
 	Inactive      bool
@@ -24,10 +24,10 @@ type Placement struct {
 	UpdatedMillis int64
 }
 
-// Range is how many of something there may be, both ends included.
+// Range is an allowed number of something, both ends included.
 type Range struct{ Min, Max int64 }
 
-// Place is the placement's position in lists.
+// ListPosition is the placement's position in lists.
 func (x *Placement) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var placements = shelf[Placement]{command.RecordPlacement, command.RecordPlacementIndex, func(x *Placement) label {
@@ -52,7 +52,7 @@ func (t Tenant) Placement(_ context.Context, id ids.UUID) (Placement, error) {
 	return at.thing, err
 }
 
-// PlacementNamed returns the placement with an external id, or ErrNotFound.
+// PlacementByExternalID returns the placement with an external id, or ErrNotFound.
 func (t Tenant) PlacementNamed(_ context.Context, externalID string) (Placement, error) {
 	at, err := placements.find(t, keyOfName(externalID))
 	return at.thing, err
@@ -63,8 +63,8 @@ func (t Tenant) Placements(_ context.Context, p Page) ([]Placement, bool, error)
 	return placements.list(t, p, func(*Placement) bool { return true })
 }
 
-// ChangePlacement rewrites a placement. fn may run several times, and again on what another change left, so it says itself
-// whether the result may be; a placement is written only if it does. If fn changes nothing, the times stay.
+// ChangePlacement rewrites a placement by fn, and returns an error of fn without writing. fn may run several times, on what another
+// change left, so it has to check the result itself. If fn changes nothing, the times stay.
 func (t Tenant) ChangePlacement(ctx context.Context, id ids.UUID, fn func(*Placement) error) (Placement, error) {
 	var refused error
 	got, err := placements.change(ctx, t, keyOfID(id), func(x *Placement) {

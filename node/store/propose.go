@@ -12,13 +12,13 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// propose commits a management command, after the audit entry of its request, and turns a refusal into an error.
+// propose commits a management command, after the audit entry of its request, and returns a refusal as an error.
 func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.Result, error) {
 	raw, err := t.commitAudited(ctx, g, cmd)
 	return result(g, raw, err)
 }
 
-// putRecordsOnce is propose of records, which may carry the audit entry themselves: nothing precedes them.
+// putRecordsOnce proposes records without committing the audit entry first: records may carry the entry themselves.
 func (t Tenant) putRecordsOnce(ctx context.Context, records []command.Record) (command.Result, error) {
 	g := t.store.Groups.Meta()
 	raw, err := t.send(ctx, g, command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
@@ -36,7 +36,7 @@ func result(g ids.Group, raw []byte, err error) (command.Result, error) {
 	return r, refusal(r)
 }
 
-// send commits a management command, at most once.
+// proposeOnce commits a management command so that it is carried out at most once, however often it is delivered.
 func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	cmd, err := t.attempt(g, cmd)
 	if err != nil {
@@ -52,7 +52,8 @@ func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, erro
 	return raw, nil
 }
 
-// attempt makes a command one that can be told from its repeats, unless a node of an older version keeps the group from it.
+// addAttempt adds the attempt's id to a command, so that the state machine can tell the command from its repeats. While a node
+// of an older version keeps the group from accepting that, the command stays as it is.
 func (t Tenant) attempt(g ids.Group, cmd []byte) ([]byte, error) {
 	var a command.Attempt
 	var may bool
@@ -63,11 +64,11 @@ func (t Tenant) attempt(g ids.Group, cmd []byte) ([]byte, error) {
 	if err != nil || !may {
 		return cmd, err
 	}
-	_, _ = rand.Read(a.ID[:]) // Never fails: it ends the process instead.
+	_, _ = rand.Read(a.ID[:]) // crypto/rand never returns an error.
 	return command.AppendAttempt(cmd, a), nil
 }
 
-// refusal maps what the state machine answered to an error of this room.
+// refusal maps what the state machine answered to an error of this package.
 func refusal(r command.Result) error {
 	switch r.Refusal {
 	case command.Done:
@@ -87,9 +88,9 @@ func refusal(r command.Result) error {
 	case command.Cycle:
 		return &Refused{Index: r.Index, Err: ErrCycle}
 	case command.TooEarly:
-		return fmt.Errorf("%w: a node of an older version still keeps the cluster from what the command needs", ErrUnavailable)
+		return fmt.Errorf("%w: a node of an older version is still in the cluster, and it does not know this command", ErrUnavailable)
 	case command.Expired:
-		return fmt.Errorf("%w: the command was on its way for so long that nobody knows whether it was carried out", ErrUnavailable)
+		return fmt.Errorf("%w: the command was under way for so long that its outcome is unknown", ErrUnavailable)
 	case command.Invalid:
 	}
 	return errors.New("the state machine could not read a command of this node")

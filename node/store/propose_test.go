@@ -15,7 +15,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// lingering remembers what was proposed, as a connection to a process that is stopped does.
+// lingering stores proposed commands and can deliver them again, like a connection to a process that was stopped for a while.
 type lingering struct {
 	groups
 	sent []func() ([]byte, error)
@@ -30,7 +30,7 @@ func (l *lingering) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]b
 	return l.groups.ProposeAt(ctx, g, cmd)
 }
 
-// repeat delivers everything once more, and compares the answers with a refusal.
+// repeat delivers all commands once more, and compares the answers with a refusal.
 func (l *lingering) repeat(t *testing.T, why command.Refusal) {
 	t.Helper()
 	for i, send := range l.sent {
@@ -42,7 +42,8 @@ func (l *lingering) repeat(t *testing.T, why command.Refusal) {
 	l.sent = nil
 }
 
-// Whatever management writes, what is delivered late and twice does not bring it back after somebody else has changed it.
+// TestWhatIsDeliveredAgainBringsNothingBack: a command that is delivered late and twice does not undo what another writer changed in
+// between.
 func TestWhatIsDeliveredAgainBringsNothingBack(t *testing.T) {
 	w := managetest.New(t)
 	late := &lingering{groups: w.Store.Groups}
@@ -88,7 +89,7 @@ func TestWhatIsDeliveredAgainBringsNothingBack(t *testing.T) {
 	late.repeat(t, command.Done)
 	check("the first change, delivered again", "fast", 9, 3)
 	change(slow, "slower", 11)
-	for _, g := range w.Store.Groups.Groups() { // A minute in which nobody asks for anything.
+	for _, g := range w.Store.Groups.Groups() { // A minute without requests.
 		for range 257 {
 			tick := command.AppendAdvance(nil, w.Now().UnixMilli(), &command.Advance{})
 			if _, _, err := w.Store.Groups.ProposeAt(t.Context(), g, tick); err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// read asks one group's books.
+// read calls ask with a consistent state of one group, as new as the tenant's session needs. It returns ErrUnavailable when
+// the group cannot be read.
 func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err error) {
 	err = t.Fresh(g)
 	if err == nil {
@@ -23,13 +24,13 @@ func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err 
 	return answer, nil
 }
 
-// found is an item and whether it exists.
+// lookupResult is an item and whether it exists.
 type found[T any] struct {
 	item T
 	ok   bool
 }
 
-// one asks for a single item; ErrNotFound when it does not exist.
+// readOne reads a single item, or returns ErrNotFound.
 func one[T any](t Tenant, g ids.Group, ask func(shard.Books) (T, bool)) (T, error) {
 	got, err := read(t, g, func(b shard.Books) (f found[T]) {
 		f.item, f.ok = ask(b)
@@ -47,7 +48,7 @@ type page[T any] struct {
 	more  bool
 }
 
-// list asks for a page of a list in the meta group. When ids are named it lists those of them that exist.
+// readList reads a page of a list in the meta group. When ids are named it lists those of them that exist.
 func list[T any](t Tenant, p Page, ids []string, byID func(b shard.Books, id string) (T, bool), all func(shard.Books) ([]T, bool)) ([]T, bool, error) {
 	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (got page[T]) {
 		if len(ids) == 0 {

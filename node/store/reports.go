@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// cells are the rollup cells of a range of local dates, the last one exclusive.
+// cells is a range of rollup cells; to is exclusive.
 type cells struct{ from, to uint32 }
 
 func (t Tenant) cells(d Dates) (cells, error) {
@@ -30,12 +30,12 @@ func (t Tenant) cells(d Dates) (cells, error) {
 	return cells{from: cellAt(from), to: cellAt(last.AddDate(0, 0, 1))}, nil
 }
 
-// cellAt numbers the cell that begins at an instant. Dates before 1970 hold no events.
+// cellAt is the number of the cell that contains an instant. Dates before 1970 have no events, so they count as cell 0.
 func cellAt(at time.Time) uint32 {
 	return uint32(max(0, at.Unix()/rollup.CellSeconds)) //nolint:gosec // fits until the year 124,000.
 }
 
-// CampaignReport sums a campaign's counters over the dates.
+// CampaignReport sums a campaign's counters over the dates. ErrNotFound for another marketplace's campaign.
 func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) (rollup.Counters, error) {
 	var sum rollup.Counters
 	err := t.eachGroup(ctx, campaign, d, func(b *longBooks, c cells) {
@@ -45,7 +45,7 @@ func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) 
 	return sum, err
 }
 
-// CampaignDaily gives a campaign's counters per local day that has any, oldest first.
+// CampaignDaily returns a campaign's counters by local day, oldest first. Days without counters are left out.
 func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
 	zone := t.Location()
 	days := make(map[string]*rollup.Counters)
@@ -62,8 +62,8 @@ func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) (
 	return rows, err
 }
 
-// CampaignProducts gives a campaign's counters per product, by product id. Events that named the campaign by its external
-// id belong to no product and are left out.
+// CampaignProducts returns a campaign's counters by product id. Events that named the campaign by its external id belong to no
+// product and are left out.
 func (t Tenant) CampaignProducts(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
 	products := make(map[string]*rollup.Counters)
 	err := t.eachGroup(ctx, campaign, d, func(b *longBooks, c cells) {
@@ -90,8 +90,8 @@ func counters(of map[string]*rollup.Counters, key string) *rollup.Counters {
 	return c
 }
 
-// eachGroup asks every group about a campaign of this marketplace: events that carry a token lie in the campaign's own
-// group, events that named it by its external id in any.
+// eachGroup reads a campaign of this marketplace in every group. Events with a bid token lie in the campaign's own group; events that
+// named the campaign by its external id may lie in any.
 func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask func(*longBooks, cells)) error {
 	if _, err := t.Campaign(ctx, campaign); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask f
 	return t.allGroups(ctx, func(b *longBooks) { ask(b, span) })
 }
 
-// CompleteThrough is the time up to which all accepted events are in the reports: the oldest clock of the groups.
+// CompleteThrough is the time up to which reports contain all accepted events: the oldest clock of the groups.
 func (t Tenant) CompleteThrough() time.Time {
 	oldest := t.now()
 	for _, g := range t.store.Groups.Groups() {
@@ -115,7 +115,7 @@ func (t Tenant) CompleteThrough() time.Time {
 	return time.UnixMilli(oldest)
 }
 
-// CatalogPrice is the price of a product, 0 when it is unknown or has none.
+// CatalogPrice is the price of a product. It is 0 when the product is unknown, has no price, or cannot be read.
 func (s *Store) CatalogPrice(marketplace uint16, product []byte) money.Micros {
 	t := s.Tenant(marketplace)
 	p, err := t.Product(context.Background(), string(product))

@@ -14,21 +14,21 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Segment is the definition of a set of users. Who is in it lies apart, in the engine's segments.
+// Segment is the definition of a set of users. The users themselves are stored in the engine's segments.
 type Segment struct {
 	ID            ids.UUID
-	ExternalID    string // Unique, the marketplace's own.
+	ExternalID    string // Chosen by the marketplace, and unique.
 	Name          string
 	Description   string
-	Definition    json.RawMessage `json:",omitempty"` // Of a dynamic segment; empty for a static one, whose users are uploaded.
+	Definition    json.RawMessage `json:",omitempty"` // The definition of a dynamic segment. Empty for a static one, whose users are uploaded.
 	CreatedMillis int64
 	UpdatedMillis int64
 }
 
-// Place is the segment's position in lists.
+// ListPosition is the segment's position in lists.
 func (x *Segment) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
-// Dynamic reports whether the members follow from a definition.
+// Dynamic reports whether the users follow from a definition.
 func (x *Segment) Dynamic() bool { return len(x.Definition) > 0 }
 
 var segments = shelf[Segment]{command.RecordSegment, command.RecordSegmentIndex, func(x *Segment) label {
@@ -41,13 +41,13 @@ func (t Tenant) Segment(_ context.Context, externalID string) (Segment, error) {
 	return at.thing, err
 }
 
-// PutSegments stores segments, each in the place of the one with its external id, all or nothing, and fills in ids and
-// times. The users of a segment stay, unless it becomes dynamic. *Limit beyond those that a marketplace may have.
+// PutSegments stores segments, all or nothing, and fills in ids and times. A segment replaces the one with its external id. Its users
+// stay, unless it becomes dynamic. *Limit when the marketplace would have more than it may have.
 func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	row := t.mintRow(ctx, len(all))
-	var drained []string
+	var cleared []string
 	err := t.retry(ctx, func() (records []command.Record, err error) {
-		drained = nil
+		cleared = nil
 		for i := range all {
 			x := &all[i]
 			at, err := segments.find(t, keyOfName(x.ExternalID))
@@ -59,7 +59,7 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 				x.ID, x.CreatedMillis = at.thing.ID, at.thing.CreatedMillis
 				records = append(records, segments.record(t, x, at.version))
 				if x.Dynamic() && !at.thing.Dynamic() {
-					drained = append(drained, x.ExternalID)
+					cleared = append(cleared, x.ExternalID)
 				}
 				continue
 			}
@@ -70,7 +70,7 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 		return records, nil
 	}, command.AlreadyExists, command.NotFound)
 	err = limited(err, "segments", t.store.Limits.Segments)
-	for _, id := range drained {
+	for _, id := range cleared {
 		if err == nil {
 			err = t.drainSegment(ctx, id)
 		}
@@ -94,8 +94,8 @@ func (t Tenant) SegmentSize(_ context.Context, externalID string) (int, error) {
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) int { return b.SegmentSize(t.marketplace, externalID) })
 }
 
-// FillSegment adds users to a segment, removes them from it or replaces all, in one step. users are keyed hashes that
-// ascend without repeats. ErrTooMany when the segment would have more than 1,000,000; then it stays as it was.
+// UpdateSegmentUsers adds users to a segment, removes them from it or replaces all, in one step. REQUIRES: users are keyed hashes,
+// ascending and without repeats. ErrTooMany when the segment would have more than 1,000,000 users; then nothing changes.
 func (t Tenant) FillSegment(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error) {
 	upload := t.mint(ctx, 0)
 	pieces := uint32(0)
@@ -126,7 +126,7 @@ func (t Tenant) commitSegment(ctx context.Context, x *command.CommitSegment) (co
 	return r, refusal(command.Result{Refusal: r.Refusal})
 }
 
-// drainSegment forgets the users of a segment.
+// clearSegment removes all users of a segment.
 func (t Tenant) drainSegment(ctx context.Context, externalID string) error {
 	_, err := t.commitSegment(ctx, &command.CommitSegment{
 		Marketplace: t.marketplace, Segment: externalID, Upload: t.mint(ctx, 0), Action: command.SegmentDrop,
@@ -134,8 +134,8 @@ func (t Tenant) drainSegment(ctx context.Context, externalID string) error {
 	return err
 }
 
-// DeleteSegment deletes a segment and its users. ErrWrongState while a campaign that is not terminated uses it: has it in a
-// filter or multiplier that is switched on.
+// DeleteSegment deletes a segment and its users. ErrWrongState while a campaign that is not terminated has it in an enabled
+// filter or multiplier.
 func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
 	at, err := segments.find(t, keyOfName(externalID))
 	if err != nil {
@@ -148,7 +148,7 @@ func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
 	if used {
 		return ErrWrongState
 	}
-	if err := t.drainSegment(ctx, externalID); err != nil { // First, so that a repeat finds what is left to do.
+	if err := t.drainSegment(ctx, externalID); err != nil { // The users go first, so that a repeat after a failure still finds the segment.
 		return err
 	}
 	return segments.remove(ctx, t, at.thing.ID)

@@ -9,9 +9,9 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Session is what one request has read and written so far. A tenant with a session reads linearizably: before its first
-// read of a group it waits until this node has every command that was answered before, on whatever node. A tenant without
-// one, or with a local one, reads what this node has.
+// Session records what one request has read and written so far. A tenant with a session reads linearizably: before its first
+// read of a group it waits until this node has applied every command that any node answered before. A tenant without a
+// session, or with a local one, reads what this node has applied.
 //
 // INVARIANT: a session reads its own writes, because a write returns only when this node has applied it.
 type Session struct {
@@ -23,26 +23,26 @@ type Session struct {
 	wrote map[ids.Group]uint64
 }
 
-// NewSession begins a session. Its reads end with the context.
+// NewSession begins a session. Its waits end with an error when the context ends. local makes its reads local.
 func NewSession(ctx context.Context, local bool) *Session {
 	return &Session{ctx: ctx, local: local, fresh: map[ids.Group]bool{}, wrote: map[ids.Group]uint64{}}
 }
 
-// Wrote is how far each group that the session wrote to was after its last write.
+// LastWrites returns, for each group that the session wrote to, the log index of its last write.
 func (s *Session) Wrote() map[ids.Group]uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.wrote)
 }
 
-// In returns the tenant as a session sees it.
+// WithSession returns a copy of the tenant that reads and writes in a session.
 func (t Tenant) In(s *Session) Tenant {
 	t.session = s
 	return t
 }
 
-// Fresh waits until this node's copy of a group is good enough for the session. Reads do it by themselves; a caller does it
-// who looks at the published view.
+// AwaitCurrent waits until this node's copy of a group is as new as the session needs. Reads of the store do it by themselves;
+// a caller that reads the published market view instead has to call it first.
 func (t Tenant) Fresh(g ids.Group) error {
 	s := t.session
 	if s == nil || s.local {
@@ -66,7 +66,7 @@ func (t Tenant) Fresh(g ids.Group) error {
 	return nil
 }
 
-// note remembers a write.
+// recordWrite keeps the log index of a write. A nil session ignores it.
 func (s *Session) note(g ids.Group, index uint64) {
 	if s == nil {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// StoredSettings is the marketplace as it was last written. Settings, which auctions see, follows it.
+// StoredSettings returns the settings as they were last written. Settings returns them as auctions of this node see them, which is
+// a little later.
 func (t Tenant) StoredSettings(context.Context) (market.Marketplace, error) {
 	return t.settingsIn(t.store.Groups.Meta())
 }
@@ -20,12 +21,12 @@ func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
 	return one(t, g, func(b shard.Books) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
 }
 
-// ChangeSettings rewrites the settings by what change makes of them as they are now. The meta group has them first, because auctions
-// take them from there; then every data group, because the billing mode decides what is charged. If it fails halfway, repeating it,
-// any later change, or the next start of a node brings the groups to what the meta group has.
+// ChangeSettings rewrites the settings by change. The meta group gets them first, because auctions read them there; then every data
+// group, because the billing mode decides what is charged. If that fails halfway, a repeat, any later change, or the next
+// start of a node brings the groups to what the meta group has.
 //
-// Settings are written whole, and only over those that were read: when somebody else has changed them meanwhile, on whatever node,
-// change is asked again, at most attempts times, and then ErrChanged.
+// Settings are written whole, over the version that was read. When another writer, on whatever node, changed them in between,
+// change is called again, at most maxAttempts times, and then the result is ErrChanged.
 func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error) {
 	var before market.Marketplace
 	err := untilUnchanged(func() (err error) {
@@ -45,7 +46,7 @@ func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketpl
 	return t.AnnounceSettings(ctx)
 }
 
-// replaceSettings writes settings to the meta group over those that were read.
+// replaceSettings writes settings to the meta group over the version that was read.
 func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marketplace) error {
 	g := t.store.Groups.Meta()
 	merges, err := t.merges(g)
@@ -60,8 +61,8 @@ func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marke
 	return err
 }
 
-// AnnounceSettings brings every group to what the meta group has: after a change, and at every start. It ends when the meta group had the same before and after, so
-// that of two that announce at once, the one that writes last has looked after it.
+// PropagateSettings brings every group to what the meta group has: after a change, and at every start. It returns only when the
+// meta group had the same settings before and after, so when two run at once, the one that writes last has the latest settings.
 func (t Tenant) AnnounceSettings(ctx context.Context) (market.Marketplace, error) {
 	for {
 		m, err := t.StoredSettings(ctx)
@@ -74,7 +75,7 @@ func (t Tenant) AnnounceSettings(ctx context.Context) (market.Marketplace, error
 				continue
 			}
 			if err := t.putSettings(ctx, g, &m); err != nil {
-				return m, fmt.Errorf("announce the settings to group %d: %w", g, err)
+				return m, fmt.Errorf("copy the settings to group %d: %w", g, err)
 			}
 		}
 		if again, err := t.StoredSettings(ctx); err != nil || reflect.DeepEqual(again, m) {

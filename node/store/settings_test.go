@@ -14,7 +14,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// settingsOf are the marketplace's settings as each group has them.
+// settingsOf returns the marketplace's settings in each group.
 func settingsOf(t *testing.T, w *managetest.World) map[ids.Group]market.Marketplace {
 	t.Helper()
 	all := map[ids.Group]market.Marketplace{}
@@ -69,7 +69,7 @@ func (f *failing) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byt
 	return f.groups.ProposeAt(ctx, g, cmd)
 }
 
-// TestSettingsThatFailHalfwayAreCompleted by repeating the change, although the meta group has it already.
+// TestSettingsThatFailHalfwayAreCompleted: repeating a change completes it, although the meta group has it already.
 func TestSettingsThatFailHalfwayAreCompleted(t *testing.T) {
 	w := managetest.New(t)
 	f := &failing{w.Store.Groups, 2, true}
@@ -98,7 +98,7 @@ func TestSettingsThatFailHalfwayAreCompleted(t *testing.T) {
 	}
 }
 
-// TestSettingsOfTwoNodesEndAlike: each node has a store of its own, and no lock holds them apart.
+// TestSettingsOfTwoNodesEndAlike: two nodes with their own stores and no common lock end with the same settings.
 func TestSettingsOfTwoNodesEndAlike(t *testing.T) {
 	w := managetest.New(t)
 	for round := range 20 {
@@ -121,12 +121,12 @@ func TestSettingsOfTwoNodesEndAlike(t *testing.T) {
 	}
 }
 
-// TestARefusedChangeOfSettingsChangesNothing, and one that changes nothing is no change.
+// TestARefusedChangeOfSettingsChangesNothing: neither does one without a difference.
 func TestARefusedChangeOfSettingsChangesNothing(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
 	nothing := func(*market.Marketplace) error { return nil }
-	if _, err := tenant.ChangeSettings(t.Context(), nothing); err != nil { // Announces, as the start of a node does.
+	if _, err := tenant.ChangeSettings(t.Context(), nothing); err != nil { // It propagates the settings, like the start of a node.
 		t.Fatal(err)
 	}
 	before := settingsOf(t, w)

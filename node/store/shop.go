@@ -11,16 +11,15 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// shopCampaignsMax is how many shop campaigns a vendor can have made, one after the other. BOUND: each creation looks at the
-// earlier ones.
+// shopCampaignsMax is how many shop campaigns a vendor can create, one after the other. BOUND: each creation reads the earlier ones.
 const shopCampaignsMax = 10_000
 
-// CreateShopCampaign is CreateCampaign for the campaign of a vendor's shop, of which one runs at a time. ErrAlreadyExists
-// while there is one that is not over; ErrTooMany after 10,000 that are. REQUIRES: at least one bid.
+// CreateShopCampaign is CreateCampaign for a vendor's shop campaign, of which one runs at a time. ErrAlreadyExists while there is
+// one for which over returns false; ErrTooMany after 10,000. REQUIRES: at least one bid.
 //
-// The id of a vendor's n-th shop campaign follows from vendor and n. Of requests that find the same n at the same moment, on
-// whatever nodes, the machine carries out the first, and takes the others for its repeats. Whose bids were stored tells
-// which request that was.
+// The id of a vendor's nth shop campaign follows from the vendor and n. Of requests that find the same n at the same moment, on
+// whatever nodes, the state machine carries out the first and takes the others for its repeats. The stored bids show which request
+// was the first.
 func (t Tenant) CreateShopCampaign(ctx context.Context, c *market.Campaign, bids []market.Bid, over func(*CampaignState) bool) error {
 	id, err := t.nextShop(c.VendorID, over)
 	if err != nil {

@@ -8,27 +8,27 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Slot is a place on a storefront that shows banners.
+// Slot is a media slot: a position on a storefront that shows banners.
 type Slot struct {
 	ID            ids.UUID
-	ExternalID    string // Unique, the marketplace's own.
+	ExternalID    string // Chosen by the marketplace, and unique.
 	Position      string // category, search, category_search or landing.
-	Desktop       *Size  // Nil: the slot is not shown on this device.
+	Desktop       *Size  // Nil when the slot is not shown on desktops; Mobile alike.
 	Mobile        *Size
-	Page          *SlotPage // Nil: the marketplace did not say.
+	Page          *SlotPage // Nil when the marketplace did not set it.
 	Inactive      bool
-	Fallback      []Fallback // What to show when nothing wins: at most one a device.
+	Fallback      []Fallback // Shown when no bid wins; at most one for each device.
 	CreatedMillis int64
 	UpdatedMillis int64
 }
 
-// Size is in pixels.
+// Size is a width and a height in pixels.
 type Size struct{ Width, Height int64 }
 
 // SlotPage is the page of the storefront that a slot is on.
 type SlotPage struct{ Name, URL, ImageURL string }
 
-// Fallback is a banner of the marketplace's own.
+// Fallback is a banner that belongs to the marketplace itself.
 type Fallback struct {
 	DeviceType      string
 	URL             string
@@ -38,15 +38,15 @@ type Fallback struct {
 	DestinationID   string
 }
 
-// Place is the slot's position in lists.
+// ListPosition is the slot's position in lists.
 func (s *Slot) Place() string { return placeOf(s.CreatedMillis, s.ID) }
 
 var slots = shelf[Slot]{command.RecordSlot, command.RecordSlotIndex, func(s *Slot) label {
 	return label{s.ID, s.CreatedMillis, s.ExternalID}
 }}
 
-// CreateSlots stores new slots, all or nothing, and fills in their ids and times. ErrAlreadyExists when an external id is
-// taken or comes twice.
+// CreateSlots stores new slots, all or nothing, and fills in their ids and times. ErrAlreadyExists when an external id is taken or
+// repeated.
 func (t Tenant) CreateSlots(ctx context.Context, all []Slot) ([]Slot, error) {
 	now, row := t.now(), t.mintRow(ctx, len(all))
 	for i := range all {
@@ -56,12 +56,12 @@ func (t Tenant) CreateSlots(ctx context.Context, all []Slot) ([]Slot, error) {
 	return slots.add(ctx, t, all)
 }
 
-// Slots lists the slots that a filter keeps, newest first.
+// Slots lists the slots for which keep returns true, newest first.
 func (t Tenant) Slots(_ context.Context, p Page, keep func(*Slot) bool) ([]Slot, bool, error) {
 	return slots.list(t, p, keep)
 }
 
-// Slot returns the slot with an external id or, when no slot has it, with that id of ours; else ErrNotFound.
+// Slot returns the slot with an external id or, when no slot has it, the slot with that Gavel id; else ErrNotFound.
 func (t Tenant) Slot(_ context.Context, named string) (Slot, error) {
 	at, err := slots.find(t, keyOfName(named))
 	if id, bad := ids.Parse(named); errors.Is(err, ErrNotFound) && bad == nil {

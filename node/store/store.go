@@ -1,5 +1,8 @@
-// Package store is what the management API reads and writes: typed values of one marketplace, kept in the raft groups
-// they belong to. A write returns after its commit; a read sees every write answered before it.
+// Package store is what the management API reads and writes: typed values of one marketplace, kept in the Raft groups that they
+// belong to. A write returns after its commit. A read through a session sees every write that was answered before it; see Session.
+//
+// The errors below are the outcomes that a caller may test for with errors.Is. Every write may also fail with ErrUnavailable,
+// and then the caller does not know whether it was carried out, unless the function says otherwise.
 package store
 
 import (
@@ -13,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// Errors of the store. A *Refused wraps one of them and names the position of the refused item in a list.
+// Errors of the store. An *ItemError wraps one of them and says which item of a list was refused.
 var (
 	ErrNotFound            = errors.New("not found")
 	ErrAlreadyExists       = errors.New("already exists")
@@ -21,17 +24,17 @@ var (
 	ErrInsufficientBalance = errors.New("insufficient balance")
 	ErrTooMany             = errors.New("too many")
 	ErrCycle               = errors.New("category cycle")
-	ErrUnavailable         = errors.New("not available right now") // No leader, overload, or an unknown outcome.
-	ErrChanged             = errors.New("changed meanwhile")       // By somebody else, since it was read; nothing was written.
+	ErrUnavailable         = errors.New("not available right now") // There is no leader, the cluster is overloaded, or the outcome is unknown.
+	ErrChanged             = errors.New("changed meanwhile")       // Another writer changed the value after it was read. Nothing was written.
 )
 
-// Groups are the raft groups as the store uses them.
+// Groups are the Raft groups as the store uses them.
 type Groups interface {
 	GroupOf(s ids.Shard) ids.Group
 	Groups() []ids.Group
 	Meta() ids.Group
-	// ProposeAt returns when the command is committed and this node has applied it, with the index of its entry; or an
-	// error, and then repeating the command is safe.
+	// ProposeAt returns when the command is committed and this node has applied it, with the index of its log entry. After an
+	// error the command may be repeated.
 	ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (result []byte, index uint64, err error)
 	// Barrier returns when this node has applied every command of the group that was answered before the call.
 	Barrier(ctx context.Context, g ids.Group) error
@@ -39,20 +42,20 @@ type Groups interface {
 	Read(g ids.Group, fn func(shard.Reader) error) error
 }
 
-// Store is the management side's access to the replicated state. It is safe for concurrent use.
+// Store is the access of the management API to the replicated state. It is safe for concurrent use.
 type Store struct {
 	Groups Groups
 	Now    func() time.Time
 	// View is the market as auctions see it now; the store takes marketplace settings from it.
 	View func() *market.View
 
-	// Usage is what a marketplace and a vendor of it have now, and AssetBytes what the files of a marketplace take, as this
-	// node knows them; they are held against Limits. nil: nothing is.
+	// Usage returns what a marketplace and one of its vendors have now, and AssetBytes counts the bytes of a marketplace's
+	// files. Both are this node's knowledge and are compared with Limits. If one is nil, its limits are not checked.
 	Usage      func(marketplace uint16, vendorID string) (whole, own market.Usage)
 	AssetBytes *AssetBytes
 	Limits     Limits
 
-	// Mails says that somebody sends letters: then invitations queue one.
+	// SendsMail is true when a mail server is configured. Then creating an invitation schedules an email.
 	Mails bool
 
 	reserved reserved
@@ -61,23 +64,23 @@ type Store struct {
 // Tenant returns the store bound to one marketplace.
 func (s *Store) Tenant(marketplace uint16) Tenant { return Tenant{store: s, marketplace: marketplace} }
 
-// Tenant is the store as one marketplace sees it: nothing of another marketplace can be named through it.
+// Tenant is the store bound to one marketplace. Nothing of another marketplace can be named through it.
 type Tenant struct {
 	store       *Store
 	marketplace uint16
-	session     *Session // nil: reads are local.
+	session     *Session // If nil, reads are local.
 }
 
 // Marketplace is the number of the marketplace.
 func (t Tenant) Marketplace() uint16 { return t.marketplace }
 
-// Page asks for items after a position in a stable order.
+// Page selects items after a position in a stable order.
 type Page struct {
 	After string // The last id of the previous page; empty for the first.
 	Limit int
 }
 
-// CampaignFilter narrows Campaigns. Zero members do not narrow.
+// CampaignFilter selects campaigns. Zero members select all. Offset and Limit count campaigns.
 type CampaignFilter struct {
 	VendorID string
 	Status   *market.Status
@@ -87,13 +90,13 @@ type CampaignFilter struct {
 	Limit    int
 }
 
-// CampaignState is a campaign with its money.
+// CampaignState is a campaign with its budget and what it has spent.
 type CampaignState = shard.CampaignState
 
 // ReportRow is one line of a report.
 type ReportRow struct {
-	Date      string // YYYY-MM-DD local, in daily reports.
-	ProductID string // In product reports.
+	Date      string // YYYY-MM-DD in the marketplace's time zone; empty in reports by product.
+	ProductID string // Empty in daily reports.
 	rollup.Counters
 }
 
@@ -115,10 +118,10 @@ type Key struct {
 	Kind          KeyKind
 	Name          string
 	CreatedMillis int64
-	ExpiresMillis int64 // 0: never.
+	ExpiresMillis int64 // 0 means never.
 }
 
-// Settings returns the marketplace.
+// Settings returns the marketplace as this node's auctions see it now. StoredSettings returns what was last written.
 func (t Tenant) Settings() market.Marketplace {
 	if m := t.store.View().Marketplace(t.marketplace); m != nil {
 		return *m
@@ -129,7 +132,7 @@ func (t Tenant) Settings() market.Marketplace {
 // Location is the marketplace's time zone.
 func (t Tenant) Location() *time.Location { return Zone(t.Settings().TimeZone) }
 
-// Zone resolves the name of a time zone. Names are checked when they are set, so an unknown one is UTC.
+// Zone returns the time zone with an IANA name. Names are checked when they are set; an unknown one gives UTC.
 func Zone(name string) *time.Location {
 	if zone, err := time.LoadLocation(name); err == nil {
 		return zone
@@ -137,7 +140,7 @@ func Zone(name string) *time.Location {
 	return time.UTC
 }
 
-// Refused is an error about one item of a list.
+// ItemError is an error about one item of a list. It wraps one of the store's errors.
 type Refused struct {
 	Index int
 	Err   error

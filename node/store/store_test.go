@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// The worlds of these tests have four data groups and a meta group: vendors v1, v2, ... lie in different ones.
+// The environments of these tests have four data groups and a meta group. Vendors v1, v2, ... lie in different ones.
 
 func campaign(vendor, name string) *market.Campaign {
 	return &market.Campaign{
@@ -192,7 +192,7 @@ func TestKeysAreBoundedAndTheLastManagementKeyStays(t *testing.T) {
 	}
 }
 
-// Days of a report are days of the marketplace, not of UTC.
+// TestReportsCutDaysInTheMarketplacesZone: days of a report are days in the marketplace's time zone, not in UTC.
 func TestReportsCutDaysInTheMarketplacesZone(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
@@ -218,7 +218,7 @@ func TestReportsCutDaysInTheMarketplacesZone(t *testing.T) {
 			Cell: uint32((when.Unix() - local%3600) / rollup.CellSeconds), ExternalCampaign: c.ID,
 		}
 		e := command.Events{Marketplace: managetest.Main, Records: []command.EventRecord{record}}
-		// Wherever such an event lies, the report finds it.
+		// The report finds such an event in any group.
 		group := w.Store.Groups.GroupOf(ids.Shard(i))
 		propose(t, w, command.AppendEvents(nil, w.Now().UnixMilli(), &e), group)
 	}

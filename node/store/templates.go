@@ -10,28 +10,28 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Template is a form that the content of banners and sponsored brands is filled into.
+// Template is a JSON template that the content of banners and sponsored brands fills in.
 type Template struct {
 	ID                ids.UUID
 	Name              string // Unique without case among those that are not archived.
 	Description       string
 	Schema            json.RawMessage // Checked by node/jsonform before it gets here.
 	AdFormat          string          // banner or sponsored_brand.
-	Archived          bool            // Takes no new content; for good.
-	PreviewScreenshot string          // Empty: none.
+	Archived          bool            // It accepts no new content. Archiving is permanent.
+	PreviewScreenshot string          // Empty when there is none.
 	PreviewURL        string
 	CreatedMillis     int64
 	UpdatedMillis     int64
 }
 
-// Place is the template's position in lists.
+// ListPosition is the template's position in lists.
 func (x *Template) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var templates = shelf[Template]{command.RecordTemplate, command.RecordTemplateIndex, func(x *Template) label {
 	return label{x.ID, x.CreatedMillis, x.uniqueName()}
 }}
 
-// uniqueName is the name as it is compared. An archived template gives its name back and is filed under its id instead.
+// uniqueName is the name in the form in which names are compared. An archived template frees its name; the id stands in for it.
 func (x *Template) uniqueName() string {
 	if x.Archived {
 		return "archived " + x.ID.String()
@@ -51,13 +51,13 @@ func (t Tenant) CreateTemplate(ctx context.Context, x *Template) error {
 	return nil
 }
 
-// Template returns a template, archived ones too, or ErrNotFound.
+// Template returns a template, archived or not, or ErrNotFound.
 func (t Tenant) Template(_ context.Context, id ids.UUID) (Template, error) {
 	at, err := templates.find(t, keyOfID(id))
 	return at.thing, err
 }
 
-// Templates lists the templates that a filter keeps, newest first.
+// Templates lists the templates for which keep returns true, newest first.
 func (t Tenant) Templates(_ context.Context, p Page, keep func(*Template) bool) ([]Template, bool, error) {
 	return templates.list(t, p, keep)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// TestATemplateNameIsTakenOnce: of many that take a name at the same moment, however it is written, one gets it.
+// TestATemplateNameIsTakenOnce: of many templates that are created with a name at the same moment, in whatever case, one gets it.
 func TestATemplateNameIsTakenOnce(t *testing.T) {
 	tenant := managetest.New(t).Store.Tenant(managetest.Main)
 	var wait sync.WaitGroup
@@ -39,7 +39,7 @@ func TestATemplateNameIsTakenOnce(t *testing.T) {
 	}
 }
 
-// TestARepeatUnderAnIdempotencyKeyFindsItsOwn: what was made under a seed is found again under it, after a restart too.
+// TestARepeatUnderAnIdempotencyKeyFindsItsOwn: what was created with a seed is found again with it, after a restart too.
 func TestARepeatUnderAnIdempotencyKeyFindsItsOwn(t *testing.T) {
 	tenant := managetest.New(t).Store.Tenant(managetest.Main)
 	var first store.Template

@@ -8,7 +8,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// NewUpload makes a new form for an asset whose file did not come. Older forms stop working.
+// NewUpload issues a new upload form for an asset that has no file. Older forms stop working. ErrWrongState for an asset that has
+// a file or a URL elsewhere; *Limit when the marketplace has as many bytes of files as it may have.
 func (t Tenant) NewUpload(ctx context.Context, id ids.UUID) (Asset, error) {
 	if err := t.admitFile(); err != nil {
 		return Asset{}, err
@@ -22,8 +23,8 @@ func (t Tenant) NewUpload(ctx context.Context, id ids.UUID) (Asset, error) {
 	})
 }
 
-// BeginUpload spends the nonce of a form: of two uploads with one form, at most one passes. ErrWrongState for a form that
-// was used, replaced or is not wanted any more.
+// BeginUpload spends the nonce of a form: of two uploads with one form, at most one succeeds. ErrWrongState for a form that was used
+// or replaced, or whose asset does not wait for a file any more.
 func (t Tenant) BeginUpload(ctx context.Context, id ids.UUID, object, nonce string) (Asset, error) {
 	if err := t.admitFile(); err != nil {
 		return Asset{}, err
@@ -37,7 +38,7 @@ func (t Tenant) BeginUpload(ctx context.Context, id ids.UUID, object, nonce stri
 	})
 }
 
-// Uploaded is what a finished upload brought.
+// UploadedFile describes a file whose upload ended.
 type Uploaded struct {
 	Object   string
 	MimeType string
@@ -45,7 +46,7 @@ type Uploaded struct {
 	Hash     string
 }
 
-// FinishUpload gives an asset its file. ErrWrongState when another form was made meanwhile; then nothing refers to the file.
+// FinishUpload gives an asset its file. ErrWrongState when another form was issued in between; then nothing refers to the file.
 func (t Tenant) FinishUpload(ctx context.Context, id ids.UUID, u Uploaded) (Asset, error) {
 	return t.endUpload(ctx, id, u.Object, func(x *Asset) {
 		x.Status, x.MimeType, x.Size, x.Hash = AssetPendingApproval, u.MimeType, u.Size, u.Hash
@@ -53,7 +54,7 @@ func (t Tenant) FinishUpload(ctx context.Context, id ids.UUID, u Uploaded) (Asse
 	})
 }
 
-// FailUpload notes that the file of a form was refused or did not come whole.
+// FailUpload records that the file of a form was refused or did not arrive whole.
 func (t Tenant) FailUpload(ctx context.Context, id ids.UUID, object, reason string) (Asset, error) {
 	return t.endUpload(ctx, id, object, func(x *Asset) { x.Status, x.Reason = AssetUploadError, reason })
 }
@@ -69,7 +70,7 @@ func (t Tenant) endUpload(ctx context.Context, id ids.UUID, object string, fn fu
 	})
 }
 
-// ExpireUpload follows a DueUpload: an asset that still waits for its file waits no longer.
+// ExpireUpload does a TaskUpload: an asset that still has no file gets the state upload_error.
 func (t Tenant) ExpireUpload(ctx context.Context, d Due) error {
 	_, err := t.moveAsset(ctx, d.ID, []AssetStatus{AssetPendingUpload}, func(x *Asset) []command.Record {
 		if x.UploadBy <= t.now() {
@@ -84,5 +85,5 @@ func (t Tenant) uploadDue(x *Asset) command.Record {
 	return t.dueRecord(Due{x.UploadBy, DueUpload, x.ID})
 }
 
-// UploadWait is how long an asset waits for its file before the upload counts as failed. BOUND: of the interface.
+// UploadWait is how long an asset waits for its file before the upload counts as failed. BOUND: the interface's.
 const UploadWait = 24 * time.Hour

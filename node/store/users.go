@@ -13,7 +13,7 @@ import (
 // User is a person who works for vendors of the marketplace.
 type User struct {
 	ID            ids.UUID
-	Email         string // Unique without case.
+	Email         string // Unique, compared without case.
 	VendorIDs     []string
 	GivenName     string
 	FamilyName    string
@@ -26,7 +26,7 @@ var users = shelf[User]{command.RecordUser, command.RecordUserIndex, func(u *Use
 	return label{u.ID, u.CreatedMillis, foldEmail(u.Email)}
 }}
 
-// foldEmail is an address as it is compared.
+// foldEmail is an address in the form in which addresses are compared.
 func foldEmail(email string) string { return strings.ToLower(email) }
 
 // CreateUser stores a new user and fills in id and times. ErrAlreadyExists when the address is taken.

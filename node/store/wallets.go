@@ -13,9 +13,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Adjust moves money into (positive) or out of a vendor's wallet and returns the new balance. The zero wallet id means
-// the default wallet, which is made by its first adjustment. strict refuses a balance below zero with
-// ErrInsufficientBalance.
+// Adjust moves money into (positive) or out of a vendor's wallet and returns the new balance. The zero wallet id means the default
+// wallet, which its first adjustment creates. strict refuses a balance below zero with ErrInsufficientBalance.
 func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, amount money.Micros, strict bool, description string) (money.Micros, error) {
 	if wallet.IsZero() {
 		wallet = ids.DefaultWalletOf(t.marketplace, vendorID)
@@ -29,8 +28,8 @@ func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, am
 	return r.Balance, err
 }
 
-// ShowWallets is Wallets for somebody who is told their ids: the default wallet is stored from then on, so that a transfer
-// can name it. A cluster that cannot write now answers all the same.
+// EnsureWallets is Wallets for a caller that shows the ids. It stores the default wallet if it is not stored yet, so that a
+// transfer can name it. A cluster that cannot write now returns the list all the same.
 func (t Tenant) ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	all, err := t.Wallets(ctx, vendorID)
 	if err == nil && all[0].CreatedMillis == 0 {
@@ -39,8 +38,8 @@ func (t Tenant) ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wall
 	return all, err
 }
 
-// Wallets lists the wallets of a vendor, the default wallet first and the others as they were made. The default wallet is
-// listed with balance 0 before its first deposit.
+// Wallets lists the wallets of a vendor: the default wallet first, then the others in the order of their creation. The default
+// wallet is listed with balance 0 before its first deposit.
 func (t Tenant) Wallets(_ context.Context, vendorID string) ([]ledger.Wallet, error) {
 	all, err := read(t, t.groupOf(vendorID), func(b shard.Books) []ledger.Wallet {
 		return b.Wallets(t.marketplace, vendorID)

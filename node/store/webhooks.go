@@ -12,10 +12,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// Channel is what a webhook is told of.
+// Channel is a kind of event that a webhook can be notified of.
 type Channel string
 
-// The channels that fire. The interface knows more, which register only.
+// The channels that notifications are sent for. The interface has more; webhooks can be registered for them, but nothing is sent.
 const (
 	ChannelCampaignCreate Channel = "campaign:create"
 	ChannelCampaignUpdate Channel = "campaign:update"
@@ -28,24 +28,25 @@ const (
 	ChannelWallet         Channel = "wallet:empty"
 )
 
-// Webhook is an address that is told of a channel.
+// Webhook is an address that receives the notifications of a channel.
 type Webhook struct {
 	ID            ids.UUID
-	Channel       Channel // At most one webhook each.
+	Channel       Channel // A channel has at most one webhook.
 	URL           string
 	Secret        string
 	CreatedMillis int64
 	UpdatedMillis int64
 }
 
-// Place is the webhook's position in lists.
+// ListPosition is the webhook's position in lists.
 func (x *Webhook) Place() string { return placeOf(x.CreatedMillis, x.ID) }
 
 var webhooks = shelf[Webhook]{command.RecordWebhook, command.RecordWebhookIndex, func(x *Webhook) label {
 	return label{x.ID, x.CreatedMillis, string(x.Channel)}
 }}
 
-// CreateWebhook stores a new webhook and fills in its id and times. ErrAlreadyExists when the channel has one.
+// CreateWebhook stores a new webhook and fills in its id and times. ErrAlreadyExists when the channel has one, *Limit when the
+// marketplace has as many as it may have.
 func (t Tenant) CreateWebhook(ctx context.Context, x *Webhook) error {
 	x.ID, x.CreatedMillis = t.mint(ctx, 0), t.now()
 	x.UpdatedMillis = x.CreatedMillis
@@ -76,48 +77,48 @@ func (t Tenant) ChangeWebhook(ctx context.Context, id ids.UUID, fn func(*Webhook
 	})
 }
 
-// DeleteWebhook deletes a webhook. What is still to be sent to it is dropped.
+// DeleteWebhook deletes a webhook. Notifications that are still to be sent to it are dropped.
 func (t Tenant) DeleteWebhook(ctx context.Context, id ids.UUID) error {
 	return webhooks.remove(ctx, t, id)
 }
 
 // Bounds of deliveries.
 const (
-	DeliveryAttempts = 5                // BOUND: repeats of one notification, of the interface.
-	DeliveryWait     = 2 * time.Second  // Before the first repeat; it doubles: 2, 4, 8, 16 and 30 s make a minute.
+	DeliveryAttempts = 5                // BOUND: repeats of one notification. The bound is the interface's.
+	DeliveryWait     = 2 * time.Second  // The wait before the first repeat. It doubles: 2, 4, 8, 16 and 30 s make a minute.
 	DeliveryLast     = 30 * time.Second // BOUND: the longest wait, so that all stay within a minute.
-	DeliveryKept     = 24 * time.Hour   // BOUND: how long the log of deliveries goes back.
-	DeliveryStale    = 10 * time.Minute // BOUND: what could not be sent for so long, because nothing led, is dropped.
+	DeliveryKept     = 24 * time.Hour   // BOUND: how long the log of deliveries keeps an entry.
+	DeliveryStale    = 10 * time.Minute // BOUND: a notification that was not sent for so long, because there was no leader, is dropped.
 )
 
-// Delivery is a notification on its way, or one of the last that were.
+// Delivery is a notification that is still to be sent, or one that the log of deliveries keeps.
 type Delivery struct {
 	ID            ids.UUID
 	Webhook       ids.UUID
 	Channel       Channel
-	Body          json.RawMessage // As it is sent and signed.
+	Body          json.RawMessage // The bytes that are sent and signed.
 	Attempts      int
 	Done          bool // Delivered or given up.
 	Delivered     bool
-	Reason        string // Of the last failure.
+	Reason        string // The reason of the last failure.
 	DueMillis     int64
 	CreatedMillis int64
 	UpdatedMillis int64
 }
 
-// notices are the records of a notification: none when nobody listens. They go into the command that makes the change, so
-// that there is no change without its notice and no notice without its change.
+// notices are the records of a notification; none when the channel has no webhook. They belong into the command that makes the
+// change, so that neither exists without the other.
 func (t Tenant) notices(channel Channel, payload any) []command.Record {
 	var entropy [10]byte
-	_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+	_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 	return t.noticesAs(ids.Mint(t.now(), entropy, 0), channel, payload)
 }
 
-// noticesAs is notices under an id that the caller has chosen: a notice that is there already refuses the command.
+// noticesAs is notices under an id that the caller chooses. The command is refused when a notification with the id exists.
 func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.Record {
 	at, err := webhooks.find(t, keyOfName(string(channel)))
 	if err != nil {
-		return nil // Nobody listens; or nothing can be read, and then nothing can be written either.
+		return nil // The channel has no webhook. If the records cannot be read, the command will fail as well.
 	}
 	now := t.now()
 	d := Delivery{ID: id, Webhook: at.thing.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
@@ -131,12 +132,13 @@ func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.R
 	return []command.Record{t.deliveryRecord(&d, 0), t.dueRecord(Due{now, DueDelivery, d.ID})}
 }
 
-// timeText is a time as payloads tell it.
+// timeText is a time in the form that payloads have: RFC 3339 in UTC with milliseconds.
 func timeText(millis int64) string {
 	return time.UnixMilli(millis).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// Notify queues a notification of a change that was made by another command. A crash in between loses it.
+// Notify queues a notification of a change that another command made. If the process ends between the two, the notification is
+// lost.
 func (t Tenant) Notify(ctx context.Context, channel Channel, payload any) error {
 	records := t.notices(channel, payload)
 	if len(records) == 0 {
@@ -149,13 +151,13 @@ func (t Tenant) deliveryRecord(d *Delivery, version uint64) command.Record {
 	return command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: d.ID.String(), Value: encoded(d), Expect: version}
 }
 
-// DeliveryAt is a delivery with the version that was read.
+// VersionedDelivery is a delivery with the version that was read.
 type DeliveryAt struct {
 	Delivery
 	version uint64
 }
 
-// DeliveryAt returns a delivery, or ErrNotFound.
+// VersionedDelivery returns a delivery, or ErrNotFound.
 func (t Tenant) DeliveryAt(_ context.Context, id ids.UUID) (DeliveryAt, error) {
 	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
 		return b.Record(command.RecordDelivery, t.marketplace, id.String())
@@ -166,7 +168,7 @@ func (t Tenant) DeliveryAt(_ context.Context, id ids.UUID) (DeliveryAt, error) {
 	return DeliveryAt{decoded[Delivery](r.Value), r.Version}, nil
 }
 
-// StepDelivery writes what became of an attempt. ErrChanged when another worker was faster.
+// StepDelivery writes the result of an attempt. ErrChanged when another worker was faster.
 func (t Tenant) StepDelivery(ctx context.Context, at DeliveryAt, step func(*Delivery)) error {
 	after := at.Delivery
 	step(&after)
@@ -181,13 +183,13 @@ func (t Tenant) StepDelivery(ctx context.Context, at DeliveryAt, step func(*Deli
 	return changed(err)
 }
 
-// ForgetDelivery deletes a delivery from the log.
+// ForgetDelivery deletes a delivery from the log. ErrChanged when another worker was faster.
 func (t Tenant) ForgetDelivery(ctx context.Context, at DeliveryAt) error {
-	gone := command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return changed(t.putRecords(ctx, []command.Record{gone, t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID})}))
+	deletion := command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
+	return changed(t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID})}))
 }
 
-// changed tells a lost race from other failures.
+// changed returns ErrChanged when an error means that another worker has deleted the record.
 func changed(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return ErrChanged
@@ -195,8 +197,8 @@ func changed(err error) error {
 	return err
 }
 
-// Deliveries lists the deliveries of a webhook, newest first: ids start with their time, so a walk from the end would be
-// cheaper; the log is bounded by a day.
+// Deliveries lists at most limit deliveries of a webhook, newest first. It reads the whole log, which is bounded by a day; ids start
+// with their time, so a scan from the end would be cheaper.
 func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]Delivery, error) {
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) (all []Delivery) {
 		for after, more := "", true; more; {

@@ -13,7 +13,7 @@ import (
 	"github.com/gavel-ads/gavel/node/upload"
 )
 
-// connection is an answer with the read deadline of a connection, as net/http's is.
+// connection is a ResponseWriter with the read deadline of a connection, like net/http's.
 type connection struct {
 	http.ResponseWriter
 	net.Conn
@@ -42,7 +42,7 @@ func send(c net.Conn, size int, pause time.Duration) {
 	}
 }
 
-// TestTheRate: what comes slower than the minimum ends after the first window that shows it, and what comes just as fast does
+// TestTheRate: an upload slower than the minimum ends after the first window that shows it, and one that is just as fast does
 // not end before an upload may take no longer.
 func TestTheRate(t *testing.T) {
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestOnlyWaitingCounts(t *testing.T) {
 	})
 }
 
-// TestTheForm: what precedes the file has one short time for all of it, however it drips.
+// TestTheForm: all that precedes the file together has one short time, however slowly it arrives.
 func TestTheForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body, client := begin(t)
@@ -104,24 +104,24 @@ func TestTheForm(t *testing.T) {
 	})
 }
 
-// TestSlots: no marketplace gets all slots, and a slot that is given back can be taken again.
-func TestSlots(t *testing.T) {
+// TestLimiter: no marketplace gets all uploads of a node, and an upload that has ended makes way for another.
+func TestLimiter(t *testing.T) {
 	s := upload.NewSlots(3, 2)
-	first, _ := s.Take(1)
-	if second, _ := s.Take(1); first == nil || second == nil {
-		t.Fatal("a marketplace does not get its own slots")
+	release, _ := s.Take(1)
+	if second, _ := s.Take(1); release == nil || second == nil {
+		t.Fatal("a marketplace does not get its own uploads")
 	}
 	if third, why := s.Take(1); third != nil || why == "" {
-		t.Errorf("a third slot for one marketplace, refusal %q", why)
+		t.Errorf("a third upload for one marketplace, refusal %q", why)
 	}
 	if other, why := s.Take(2); other == nil {
 		t.Errorf("another marketplace gets none: %s", why)
 	}
 	if full, why := s.Take(3); full != nil || why == "" {
-		t.Errorf("a slot beyond the total, refusal %q", why)
+		t.Errorf("an upload beyond the total, refusal %q", why)
 	}
-	first()
+	release()
 	if again, why := s.Take(3); again == nil {
-		t.Errorf("what was given back is not free: %s", why)
+		t.Errorf("an ended upload still counts: %s", why)
 	}
 }

@@ -1,4 +1,8 @@
-// Package agency serves campaigns as agencies see them: those of all vendors in one list, with what they may spend.
+// Package agency serves the campaign operations of agencies: the campaigns of all vendors in one list, with their budgets.
+//
+// They are served under `agency`, `toppie` and the areas of management.agency_areas. A new campaign bids on each product the upper bound
+// of most bids of the marketplace (store.BidRange), once: nothing changes bids automatically yet, so targetRoas is only stored and
+// returned.
 package agency
 
 import (
@@ -19,7 +23,7 @@ import (
 
 const tag = "Agency"
 
-// Areas are the names under which the operations are always served; clients use the second one.
+// Areas are the path segments under which the operations are always served. Known clients use the second one.
 var Areas = []string{"agency", "toppie"}
 
 // Store is what agencies need of a marketplace's store.
@@ -36,19 +40,19 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Base is the path of the campaigns under a name.
+// Base is the path of the campaigns of an area.
 func Base(area string) string { return "/public/v1/" + area + "/campaigns" }
 
-// Name is what the operations of a name have in their ids.
+// Name is the part of the operation ids that names the area.
 func Name(area string) string { return strings.ToUpper(area[:1]) + area[1:] + "Campaign" }
 
-// Register mounts the operations under every name.
+// Register mounts the operations for every area.
 func Register(api huma.API, areas []string) {
 	for _, area := range areas {
 		base, name := Base(area), Name(area)
 		resource.Add(api, resource.Op{
 			ID: "create" + name, Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
-			Doc: "Promote products of a vendor; the bids follow from what others bid.",
+			Doc: "Promote products of a vendor. The bids follow from the other bids of the marketplace.",
 		}, create)
 		resource.Add(api, resource.Op{ID: "list" + name + "s", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the campaigns of all vendors, newest first, without deleted ones."}, list(area))
 		resource.Add(api, resource.Op{ID: "get" + name, Method: http.MethodGet, Path: base + "/{campaign_id}", Tag: tag, Doc: "Get a campaign."}, get)
@@ -59,14 +63,14 @@ func Register(api huma.API, areas []string) {
 	}
 }
 
-// Campaign is a campaign as it is answered.
+// Campaign is a campaign in answers.
 type Campaign struct {
 	ID           string            `json:"id" format:"uuid"`
-	AccountID    string            `json:"accountId" format:"uuid" doc:"Of the vendor's account."`
+	AccountID    string            `json:"accountId" format:"uuid" doc:"The account of the vendor."`
 	Name         string            `json:"name"`
 	AdFormat     string            `json:"adFormat" enum:"banner,listing,sponsored_brand"`
 	ChargeType   string            `json:"chargeType" enum:"CPM,CPC,CPA"`
-	Budget       int64             `json:"budget" doc:"Minor units; 0: limited by the wallet only."`
+	Budget       int64             `json:"budget" doc:"Minor units; 0 if the campaign is limited by the wallet only."`
 	BudgetPeriod string            `json:"budgetPeriod" enum:"daily,weekly,monthly,total"`
 	StartDate    resource.Time     `json:"startDate"`
 	EndDate      *resource.Time    `json:"endDate"`
@@ -83,7 +87,7 @@ type List struct {
 	resource.Page
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	Name         string         `json:"name,omitempty" minLength:"1" maxLength:"75"`
 	Budget       *int64         `json:"budget,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
@@ -140,7 +144,7 @@ func list(area string) func(context.Context, *listInput) (*listOutput, error) {
 	}
 }
 
-// present returns a campaign that is not deleted.
+// find returns a campaign that is not deleted. A deleted one is answered with 404.
 func present(ctx context.Context, in *OneCampaign) (store.CampaignState, error) {
 	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Target is what a campaign promotes.
 type Target struct {
-	Type string `json:"type" enum:"product" doc:"Agencies promote products: nothing else can be shown without a creative."`
+	Type string `json:"type" enum:"product" doc:"Only products, because everything else needs a creative."`
 	ID   string `json:"id" minLength:"1" maxLength:"255"`
 }
 
@@ -19,18 +19,18 @@ type Body struct {
 	Name         string           `json:"name" minLength:"1" maxLength:"75"`
 	Budget       int64            `json:"budget" minimum:"1" maximum:"20000000000" doc:"Minor units."`
 	BudgetPeriod string           `json:"budgetPeriod,omitempty" enum:"daily,weekly,monthly,total" doc:"Default daily."`
-	Targets      []Target         `json:"targets" minItems:"1" maxItems:"500" doc:"Each gets one bid: the upper end of what most bids of the marketplace are worth, or the budget if that is less."`
-	TargetROAS   resource.Decimal `json:"targetRoas" minimum:"0.5" maximum:"20" doc:"At most three decimals. Kept and given back; bids do not follow it yet."`
+	Targets      []Target         `json:"targets" minItems:"1" maxItems:"500" doc:"Each gets one bid: the upper bound of most bids of the marketplace, or the budget if that is less."`
+	TargetROAS   resource.Decimal `json:"targetRoas" minimum:"0.5" maximum:"20" doc:"At most three decimals. It is stored, but bids do not depend on it yet."`
 	StartDate    resource.Time    `json:"startDate"`
 	EndDate      *resource.Time   `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
 }
 
 type createInput struct {
-	VendorID string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255" doc:"Whose campaign it is."`
+	VendorID string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255" doc:"The vendor of the campaign."`
 	Body     Body
 }
 
-// fineROAS is a target that is no whole number of thousandths, which is how it is kept.
+// roasViolation refuses a target that is not a whole number of thousandths, the unit in which it is stored.
 var fineROAS = resource.At("value_error", "must have at most three decimals", "body", "targetRoas")
 
 func create(ctx context.Context, in *createInput) (*output, error) {

@@ -38,16 +38,16 @@ func Register(api huma.API, now func() time.Time) {
 	s := service{now: now}
 	resource.Add(api, resource.Op{
 		ID: "createKey", Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
-		Doc: "Make an API key; its text is answered only here.",
+		Doc: "Create an API key. Its text is only in this answer.",
 	}, s.create)
 	resource.Add(api, resource.Op{ID: "listKeys", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the API keys, newest first."}, list)
 	resource.Add(api, resource.Op{
 		ID: "deleteKey", Method: http.MethodDelete, Status: http.StatusNoContent, Path: base + "/{key_id}", Tag: tag,
-		Doc: "Revoke an API key; the last management key stays.",
+		Doc: "Revoke an API key; the last management key cannot be revoked.",
 	}, revoke)
 }
 
-// Body asks for a key.
+// Body is a new key.
 type Body struct {
 	Kind      string         `json:"kind" enum:"auction,management"`
 	Name      string         `json:"name" minLength:"1" maxLength:"64"`
@@ -109,7 +109,7 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	return &createOutput{NewKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }
 
-// list pages over the keys, newest first. There are at most 40, so a page is cut from all of them.
+// list returns a page of the keys, newest first. There are few, so the page is taken from all of them in memory.
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	keys, err := st.Keys(ctx)

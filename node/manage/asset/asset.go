@@ -1,5 +1,17 @@
-// Package asset serves the pictures, videos and texts that ads show: their records, the signed uploads of their files, and
-// the files themselves to the public.
+// Package asset serves the images, videos and texts that ads show: their records, the signed uploads of their files, and the
+// files themselves to the public.
+//
+// An upload form uploads one file, once. What a form permits is signed (node/blob). Its nonce is spent by a compare-and-set on the asset
+// before a byte of the file is read, and every form leads to an object of its own. So of two uploads with one form at most one succeeds,
+// an upload with a replaced form changes nothing, and the file of an asset never changes.
+//
+// An uploaded file is not executed anywhere. Its first 64 KiB decide the type, and it is served with that type. SVG is refused. Every file
+// is served with `default-src 'none'; sandbox` and nosniff, HTML as an attachment. The public gets a file while it is approved; a reviewer
+// gets a preview URL that is valid for 15 minutes.
+//
+// Limits: an asset counts as in use while a slot's fallback shows its URL, or a bid of its vendor shows it in a campaign that is not
+// terminated. A node that restarts in the middle of an upload leaves the asset in pending_upload with a spent form; a new form helps at
+// once. JSON, subtitles and HTML are recognized by their first bytes only.
 package asset
 
 import (
@@ -44,14 +56,14 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Service is the resource with what it needs beside the store.
+// Service serves the asset operations. The function members give it what it needs of the listener.
 type Service struct {
 	Blobs     blob.Store
-	PublicURL string // Where this listener is reached; uploads go there.
-	AssetURL  string // Where files are served to the public.
+	PublicURL string // The URL of this listener, which uploads are sent to.
+	AssetURL  string // The URL below which files are served to the public.
 	Now       func() time.Time
-	Tenant    func(marketplace uint16) Store // For files, which come without a key; it reads what this node has.
-	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	Tenant    func(marketplace uint16) Store // For requests for files, which have no key. It reads this node's state.
+	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
 	Fresh  func(ctx context.Context, marketplace uint16) (Store, error)
 	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
 
@@ -69,18 +81,18 @@ func (s *Service) Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "listAssets", Method: http.MethodGet, Path: "/public/v1/assets/assets", Tag: tag, Doc: "List the assets, newest first."}, s.list)
 	resource.Add(api, resource.Op{ID: "getAsset", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get an asset."}, s.get)
 	resource.Add(api, resource.Op{
-		ID: "updateAsset", Method: http.MethodPatch, Path: one, Tag: tag, Doc: "Change what an asset says of itself; its file and status stay.",
+		ID: "updateAsset", Method: http.MethodPatch, Path: one, Tag: tag, Doc: "Change the description of an asset; its file and status stay.",
 	}, s.patch)
 	resource.Add(api, resource.Op{
 		ID: "deleteAsset", Method: http.MethodDelete, Status: http.StatusNoContent, Path: one, Tag: tag,
-		Doc: "Delete an asset and its file; refused while something shows it.",
+		Doc: "Delete an asset and its file; 409 while a slot or a bid shows it.",
 	}, s.remove)
 	resource.Add(api, resource.Op{
 		ID: "reviewAsset", Method: http.MethodPost, Status: http.StatusOK, Path: one + "/review", Tag: tag, Doc: "Approve or reject an asset.",
 	}, s.review)
 	resource.Add(api, resource.Op{
 		ID: "renewAssetUpload", Method: http.MethodPost, Status: http.StatusOK, Path: one + "/upload", Tag: tag,
-		Doc: "Get a new upload address for an asset whose file did not come or was refused; the old one stops working.",
+		Doc: "Get a new upload form for an asset whose file is missing or was refused. The old form stops working.",
 	}, s.renew)
 }
 
@@ -139,7 +151,7 @@ func (s *Service) patch(ctx context.Context, in *patchInput) (*output, error) {
 	return s.answer(ctx, x, err)
 }
 
-// remove deletes the record first: a file without a record is swept away, a record without a file would be a broken ad.
+// remove deletes the record before the file: the sweep removes a file without a record, but a record without a file would be a broken ad.
 func (s *Service) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	x, err := st.Asset(ctx, id)
@@ -151,7 +163,7 @@ func (s *Service) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
 		return nil, resource.Of(err)
 	}
 	if x.Address != "" {
-		_ = s.Blobs.Remove(ctx, x.Object()) // The sweep takes what stays.
+		_ = s.Blobs.Remove(ctx, x.Object()) // If this fails, the sweep removes the file.
 	}
 	return nil, nil
 }
@@ -176,7 +188,7 @@ func (s *Service) answer(ctx context.Context, x store.Asset, err error) (*output
 	return &output{s.assetOf(ctx, &x)}, nil
 }
 
-// answerWithForm adds the upload form to an asset that waits for its file.
+// answerWithForm adds the upload form to the answer, if the asset waits for its file.
 func (s *Service) answerWithForm(ctx context.Context, x *store.Asset) *output {
 	out := &output{s.assetOf(ctx, x)}
 	if x.Nonce != "" {

@@ -30,7 +30,7 @@ func TestScripts(t *testing.T) { managetest.RunScripts(t) }
 
 const base = "/public/v1/assets/asset"
 
-// answer is as much of an asset as these tests read.
+// answer is the part of an asset that these tests read.
 type answer struct {
 	ID, Status, URL, UploadURL, PreviewURL, Reason, ErrCode, Message string
 	MimeType                                                         *string
@@ -52,7 +52,7 @@ func call(t *testing.T, w *managetest.World, method, path, body string) (answer,
 	return a, rec.Code
 }
 
-// create makes an asset of a declared type, none when it is empty.
+// create creates an asset with a declared type, or without one when it is empty.
 func create(t *testing.T, w *managetest.World, mimeType string) answer {
 	t.Helper()
 	if _, code := call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`); code != 200 {
@@ -132,7 +132,7 @@ func files(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestEveryType uploads a file of every type, declared and not, and fetches it as the public does.
+// TestEveryType uploads a file of every type, declared and not, and downloads it without a key.
 func TestEveryType(t *testing.T) {
 	w := managetest.New(t)
 	for mimeType, content := range files(t) {
@@ -164,7 +164,7 @@ func TestEveryType(t *testing.T) {
 	}
 }
 
-// shown holds a served file to what keeps it from running anywhere.
+// shown checks the headers that prevent a served file from being executed.
 func shown(t *testing.T, rec *httptest.ResponseRecorder, mimeType string, content []byte, cache string) {
 	t.Helper()
 	if rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), content) {
@@ -187,7 +187,7 @@ func shown(t *testing.T, rec *httptest.ResponseRecorder, mimeType string, conten
 	}
 }
 
-// TestRanges: players ask for parts, browsers whether what they have is still right.
+// TestRanges: players request ranges, and browsers revalidate their caches.
 func TestRanges(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
@@ -215,7 +215,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestForgedForms flips every field of a form, and one letter of each: nothing passes, and the form is still good.
+// TestForgedForms changes every field of a form, and one character of each: no upload succeeds, and the form stays valid.
 func TestForgedForms(t *testing.T) {
 	w := managetest.New(t)
 	content := files(t)["image/png"]
@@ -275,7 +275,7 @@ func TestForgedForms(t *testing.T) {
 	}
 }
 
-// TestBadFiles: what a file is not ends in upload_error with its status, and a new form helps.
+// TestBadFiles: a file that is not of its type ends in upload_error with its status, and a new form helps.
 func TestBadFiles(t *testing.T) {
 	w := managetest.New(t)
 	all := files(t)
@@ -343,7 +343,7 @@ type zero struct{}
 
 func (zero) Read(p []byte) (int, error) { return len(p), nil }
 
-// TestPixels: a picture of few bytes and very many points is refused by its head alone.
+// TestPixels: an image of few bytes and very many pixels is refused by its header alone.
 func TestPixels(t *testing.T) {
 	w := managetest.New(t)
 	for name, file := range map[string]string{
@@ -357,7 +357,7 @@ func TestPixels(t *testing.T) {
 	}
 }
 
-// TestOnce: of many uploads with one form at the same moment, one passes.
+// TestOnce: of many uploads with one form at the same moment, one succeeds.
 func TestOnce(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
@@ -395,7 +395,7 @@ func TestAutoApprove(t *testing.T) {
 	}
 }
 
-// TestInUse: what a slot shows when nothing wins cannot be deleted; with the asset goes its file.
+// TestInUse: an asset that a slot shows when no bid wins cannot be deleted; deleting an asset deletes its file.
 func TestInUse(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
@@ -418,7 +418,7 @@ func TestInUse(t *testing.T) {
 	}
 }
 
-// TestMemory: a video of 50 MiB passes through the door, the check and the disk in less than 8 MiB of heap.
+// TestMemory: receiving, checking and storing a video of 50 MiB takes less than 8 MiB of heap.
 func TestMemory(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "video/mp4")
@@ -435,7 +435,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// meter looks at the heap now and then while it is read.
+// meter measures the heap from time to time while it is read.
 type meter struct {
 	io.Reader
 	reads int
@@ -452,7 +452,7 @@ func (m *meter) Read(p []byte) (int, error) {
 	return m.Reader.Read(p)
 }
 
-// TestOutage: when the record cannot be written, the caller is told to repeat, and the file is not left behind.
+// TestOutage: when the record cannot be written, the answer says to repeat, and the file is removed.
 func TestOutage(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
@@ -466,7 +466,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestShownByBid: what a bid shows cannot be deleted until its campaign is over.
+// TestShownByBid: an asset that a bid shows cannot be deleted until its campaign is terminated.
 func TestShownByBid(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")

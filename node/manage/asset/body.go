@@ -11,14 +11,14 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Bounds of metadata, of the interface.
+// Bounds of metadata. They are the interface's.
 const (
 	metadataMax      = 20 // BOUND: entries.
 	metadataKeyMax   = 32 // BOUND: characters.
 	metadataValueMax = 64 // BOUND: characters.
 )
 
-// Body asks for an asset.
+// Body is a new asset.
 type Body struct {
 	Name        string          `json:"name" minLength:"1" maxLength:"64" pattern:"^[^<>/\\\\]+$"`
 	ProductIDs  []string        `json:"productIds,omitempty" maxItems:"10" minLength:"1" maxLength:"255" doc:"Not checked against the catalog."`
@@ -28,7 +28,7 @@ type Body struct {
 	ExternalURL string          `json:"externalUrl,omitempty" maxLength:"2083" format:"uri" doc:"http or https; never fetched by the node. Without it the file is uploaded."`
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	Name       *string         `json:"name,omitempty" minLength:"1" maxLength:"64" pattern:"^[^<>/\\\\]+$"`
 	ProductIDs []string        `json:"productIds,omitempty" maxItems:"10" minLength:"1" maxLength:"255" doc:"Replaces the list; may be empty."`
@@ -36,13 +36,13 @@ type Patch struct {
 	Metadata   resource.Object `json:"metadata,omitempty" doc:"Replaces the object; may be empty."`
 }
 
-// Review decides on an asset.
+// Review is the decision of a review.
 type Review struct {
 	Status string `json:"status" enum:"approved,rejected"`
 	Reason string `json:"reason,omitempty" maxLength:"255"`
 }
 
-// Asset is an asset as it is answered.
+// Asset is an asset in answers.
 type Asset struct {
 	ID         string            `json:"id" format:"uuid"`
 	Name       string            `json:"name"`
@@ -56,7 +56,7 @@ type Asset struct {
 	IsExternal bool              `json:"isExternal"`
 	URL        string            `json:"url" doc:"The public address; a hosted asset is served there once it is approved."`
 	PreviewURL string            `json:"previewUrl,omitempty" doc:"A hosted file that is not approved, for 15 minutes."`
-	Fields     map[string]string `json:"fields" doc:"To be sent before the file; empty unless an upload address was just made."`
+	Fields     map[string]string `json:"fields" doc:"Form fields to send before the file. Empty unless the answer has an uploadUrl."`
 	UploadURL  string            `json:"uploadUrl,omitempty"`
 	CreatedAt  resource.Time     `json:"createdAt"`
 	UpdatedAt  resource.Time     `json:"updatedAt"`
@@ -86,7 +86,7 @@ type (
 		Brand    string   `query:"brand" maxLength:"255"`
 		MimeType string   `query:"mimetype" enum:"image/jpeg,image/png,image/gif,image/webp,text/html,video/mp4,video/quicktime,application/json,text/vtt"`
 		Status   string   `query:"status" enum:"pending_upload,pending_approval,upload_error,approved,rejected"`
-		AssetIDs []string `query:"asset_ids,explode" maxItems:"100" format:"uuid" doc:"Repeated: only these."`
+		AssetIDs []string `query:"asset_ids,explode" maxItems:"100" format:"uuid" doc:"Only these assets; repeat the parameter."`
 		Limit    int      `query:"limit" minimum:"1" maximum:"100" default:"50"`
 		NextPage string   `query:"next_page"`
 	}
@@ -99,7 +99,7 @@ type OneAsset struct {
 	ID string `path:"asset_id" format:"uuid"`
 }
 
-// asset is what the body asks for, and what is wrong with it beyond the schema.
+// asset converts the body, and returns the violations that the schema does not cover.
 func (b *Body) asset() (store.Asset, []resource.Violation) {
 	metadata, found := texts(b.Metadata)
 	if b.ExternalURL != "" && !web(b.ExternalURL) {
@@ -110,7 +110,7 @@ func (b *Body) asset() (store.Asset, []resource.Violation) {
 	}, found
 }
 
-// change returns what the patch does to an asset.
+// change returns a function that applies the patch to an asset, and the violations that the schema does not cover.
 func (p *Patch) change() (func(*store.Asset), []resource.Violation) {
 	metadata, found := texts(p.Metadata)
 	return func(x *store.Asset) {
@@ -129,7 +129,7 @@ func (p *Patch) change() (func(*store.Asset), []resource.Violation) {
 	}, found
 }
 
-// texts reads an object of strings; nil when it is absent.
+// texts reads an object of strings. It returns nil if the object is absent.
 func texts(o resource.Object) (map[string]string, []resource.Violation) {
 	if o == nil {
 		return nil, nil
@@ -173,7 +173,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// urlOf is the public address of an asset.
+// urlOf is the public URL of an asset.
 func (s *Service) urlOf(x *store.Asset) string {
 	return x.URL(s.AssetURL)
 }

@@ -15,17 +15,17 @@ import (
 
 const (
 	filePath = store.AssetPath
-	// FileRoute is the public address of files.
+	// FileRoute is the public route of files.
 	FileRoute = "GET " + filePath + "{address}"
 )
 
-// filePolicy takes every right from a file that a browser opens as a page: no script, no form, no request, no origin of
-// ours. What a vendor uploads can be looked at and do nothing, even on the console's own site.
+// filePolicy denies a file that a browser opens as a page everything: no script, no form, no request, no access to this origin.
+// What a vendor uploads can be displayed and do nothing, even on the console's own site.
 const filePolicy = "default-src 'none'; sandbox"
 
 func previewKeyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "asset previews") }
 
-// assetOf is an asset as it is answered.
+// assetOf converts an asset to its answer.
 func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
 	a := Asset{
 		ID: x.ID.String(), Name: x.Name, VendorID: x.VendorID, ProductIDs: orEmpty(x.ProductIDs), Brands: orEmpty(x.Brands),
@@ -47,11 +47,11 @@ func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
 	return a
 }
 
-// File serves a file to the public: one that is approved, or to somebody with the preview address of a review.
+// File serves the file of an asset: to everybody if the asset is approved, else only with the preview URL of a review.
 func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 	address := r.PathValue("address")
-	x, shown := s.look(r, address)
-	if !shown {
+	x, allowed := s.look(r, address)
+	if !allowed {
 		s.Refuse(w, apierr.ResourceNotFound, "")
 		return
 	}
@@ -64,12 +64,12 @@ func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, apierr.ServiceUnavailable, "the file cannot be read now")
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(fileTimeout)) // Tests have no connection to extend.
+	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(fileTimeout)) // It fails only in tests, which have no connection.
 	h := w.Header()
 	h.Set("Content-Type", contentType(x.MimeType))
 	h.Set("Content-Security-Policy", filePolicy)
-	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // Storefronts show it.
-	h.Set("Access-Control-Allow-Origin", "*")             // Subtitles and JSON are fetched by scripts of storefronts.
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // Pages of storefronts embed it.
+	h.Set("Access-Control-Allow-Origin", "*")             // Scripts of storefronts fetch subtitles and JSON.
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("ETag", `"`+x.Hash+`"`)
 	if x.MimeType == "text/html" {
@@ -77,13 +77,13 @@ func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Cache-Control", "private, no-store")
 	if x.Status == store.AssetApproved {
-		h.Set("Cache-Control", "public, max-age=300") // A withdrawn approval is seen within 5 minutes.
+		h.Set("Cache-Control", "public, max-age=300") // So a withdrawn approval takes effect within 5 minutes.
 	}
 	http.ServeContent(w, r, "", time.UnixMilli(x.UpdatedMillis), f)
 	_ = f.Close() // It was only read.
 }
 
-// look finds the file at an address, and whether this request may see it.
+// authorizeFile finds the asset with an address, and reports whether this request may read its file.
 func (s *Service) look(r *http.Request, address string) (store.Asset, bool) {
 	_, marketplace, ok := blob.Owner(address)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/managetest"
 )
 
-// idle is a body of which nothing comes. It reports that somebody waits for it.
+// idle is a body from which nothing arrives. It reports that a read waits for it.
 type idle struct {
 	once    sync.Once
 	waiting chan<- struct{}
@@ -31,7 +31,7 @@ func (i *idle) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestIdleUploadsWithoutAForm: whoever has not shown a form takes no slot from those who have.
+// TestIdleUploadsWithoutAForm: uploads that have sent no form do not count towards the bound of uploads.
 func TestIdleUploadsWithoutAForm(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
@@ -55,8 +55,8 @@ func TestIdleUploadsWithoutAForm(t *testing.T) {
 	}
 }
 
-// stalled begins uploads of good forms whose files do not come, and returns when all of them are taken or refused, with what was
-// refused.
+// stalled begins uploads with valid forms whose files do not arrive, and returns when all of them are accepted or refused, with the
+// refusals.
 func stalled(t *testing.T, w *managetest.World, n int) (refused []*httptest.ResponseRecorder, release func()) {
 	t.Helper()
 	type outcome struct{ rec *httptest.ResponseRecorder }
@@ -92,9 +92,9 @@ func stalled(t *testing.T, w *managetest.World, n int) (refused []*httptest.Resp
 	}
 }
 
-// TestSlotsOfAMarketplace: uploads that do not go on take half of the slots at most, the others are told to come again, with forms
-// that are still good; and nothing of them stays.
-func TestSlotsOfAMarketplace(t *testing.T) {
+// TestUploadsOfAMarketplace: stalled uploads of one marketplace take at most half of the bound. The others get a 503, their forms
+// stay valid, and nothing of them is left.
+func TestUploadsOfAMarketplace(t *testing.T) {
 	w := managetest.New(t)
 	refused, release := stalled(t, w, 10)
 	if len(refused) != 2 {
@@ -116,7 +116,7 @@ func TestSlotsOfAMarketplace(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections in memory.
+// pipes is a listener for connections in memory.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -129,8 +129,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestDrippingUpload: a file of which a byte comes each second is given up with an answer that says why.
-func TestDrippingUpload(t *testing.T) {
+// TestSlowUpload: a file of which one byte arrives each second is refused with an answer that says why.
+func TestSlowUpload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
 		a := create(t, w, "text/vtt")
@@ -175,6 +175,6 @@ func TestDrippingUpload(t *testing.T) {
 		_ = client.Close()
 		close(connections)
 		_ = serving.Close()
-		time.Sleep(time.Hour) // What the connection began ends.
+		time.Sleep(time.Hour) // The goroutines of the connection end.
 	})
 }

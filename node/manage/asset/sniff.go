@@ -3,24 +3,24 @@ package asset
 import (
 	"bytes"
 	"image"
-	_ "image/gif"  // Reads the size of a picture out of its head.
-	_ "image/jpeg" // The same.
-	_ "image/png"  // The same.
+	_ "image/gif"  // Registers the decoder that reads the size of an image from its header.
+	_ "image/jpeg" // See above.
+	_ "image/png"  // See above.
 	"strings"
 	"unicode/utf8"
 )
 
 const (
-	// headLen is how much of a file is looked at before any of it is stored. The size of a JPEG stands behind its
-	// metadata, which may take this much.
+	// headLen is how many bytes of a file are inspected before any of it is stored. The dimensions of a JPEG follow its
+	// metadata, which may be this long.
 	headLen = 64 << 10
-	// pixelsMax is the most pixels of a picture. BOUND: a browser needs 4 bytes for each.
+	// pixelsMax is the most pixels of an image. BOUND: a browser needs 4 bytes for each.
 	pixelsMax = 50_000_000
-	fileMax   = 5 << 20  // BOUND: of the interface.
-	videoMax  = 50 << 20 // BOUND: of the interface.
+	fileMax   = 5 << 20  // BOUND: bytes. It is the interface's.
+	videoMax  = 50 << 20 // BOUND: bytes. It is the interface's.
 )
 
-// maxBytes is the largest file of a type.
+// maxBytes is the largest file of a type, in bytes.
 func maxBytes(mimeType string) int64 {
 	if mimeType == "" || strings.HasPrefix(mimeType, "video/") {
 		return videoMax
@@ -28,7 +28,7 @@ func maxBytes(mimeType string) int64 {
 	return fileMax
 }
 
-// sniffed is what the first bytes of each type look like. The formats with a signature come first: a text is what has none.
+// sniffed are tests of the first bytes for each type. Formats with a signature come first, because text formats have none.
 var sniffed = []struct {
 	mimeType string
 	fits     func(head []byte) bool
@@ -56,7 +56,7 @@ func prefix(magic string) func([]byte) bool {
 	return func(h []byte) bool { return bytes.HasPrefix(h, []byte(magic)) }
 }
 
-// sniff returns the type that the first bytes of a file show, or nothing.
+// sniff returns the type that the first bytes of a file have, or the empty string.
 func sniff(head []byte) string {
 	for _, s := range sniffed {
 		if s.fits(head) {
@@ -66,7 +66,7 @@ func sniff(head []byte) string {
 	return ""
 }
 
-// isMovie reads the first box of a file of the ISO family: QuickTime has a brand of its own, or none.
+// isMovie checks the first box of an ISO base media file. QuickTime files have their own brand, or none.
 func isMovie(h []byte, quicktime bool) bool {
 	if len(h) < 12 {
 		return false
@@ -81,11 +81,11 @@ func isMovie(h []byte, quicktime bool) bool {
 	}
 }
 
-// textOf returns a text without its byte order mark and leading white space; nothing when the bytes are no text.
+// textOf returns a text without its byte order mark and leading white space, or nil if the bytes are not UTF-8 text.
 func textOf(h []byte) []byte {
 	h = bytes.TrimPrefix(h, []byte("\xef\xbb\xbf"))
 	whole := h
-	for range utf8.UTFMax - 1 { // The head may end inside of a character.
+	for range utf8.UTFMax - 1 { // The bytes may end within a character.
 		if utf8.Valid(whole) {
 			break
 		}
@@ -97,8 +97,8 @@ func textOf(h []byte) []byte {
 	return bytes.TrimLeft(h, " \t\r\n\f")
 }
 
-// oversize reports whether a picture has more pixels than a browser should be given. A picture whose size cannot be read is
-// no picture.
+// oversize reports whether an image has more than pixelsMax pixels, and whether its size can be read. Files other than images are
+// readable.
 func oversize(mimeType string, head []byte) (tooLarge, readable bool) {
 	if !strings.HasPrefix(mimeType, "image/") {
 		return false, true
@@ -114,7 +114,7 @@ func oversize(mimeType string, head []byte) (tooLarge, readable bool) {
 	return width > 0 && height > pixelsMax/width, width > 0 && height > 0
 }
 
-// webpSize reads the size of a WebP picture out of the head of its first chunk, which has one of three forms.
+// webpSize reads the size of a WebP image from the header of its first chunk, which has one of three forms.
 func webpSize(h []byte) (width, height int) {
 	if len(h) < 30 {
 		return 0, 0

@@ -21,14 +21,14 @@ import (
 
 const (
 	uploadPath = "/uploads/assets/"
-	// UploadRoute is where forms are posted to.
+	// UploadRoute is the route of uploads.
 	UploadRoute = "POST " + uploadPath + "{asset_id}"
 
 	uploadsMax  = 16               // BOUND: uploads at the same moment on one node.
-	uploadsEach = 8                // BOUND: those of one marketplace among them.
+	uploadsEach = 8                // BOUND: uploads of one marketplace at the same moment on one node.
 	fieldsMax   = 20               // BOUND: parts before the file.
 	fieldLen    = 8 << 10          // BOUND: bytes of one of them.
-	fileTimeout = 10 * time.Minute // BOUND: a video to a client at 0.7 Mbit/s.
+	fileTimeout = 10 * time.Minute // BOUND: time for a download; a video at 0.7 Mbit/s.
 )
 
 // The fields of a form.
@@ -60,7 +60,7 @@ func (s *Service) form(secret [32]byte, marketplace uint16, x *store.Asset) map[
 	return fields
 }
 
-// refusal is why an upload is not taken.
+// refusal is the reason why an upload is refused.
 type refusal struct {
 	code   apierr.Code
 	reason string
@@ -68,10 +68,10 @@ type refusal struct {
 
 func forbidden(reason string) *refusal { return &refusal{apierr.ForbiddenAPIKey, reason} }
 
-// Upload takes the file of an asset: the fields of its form, then the part file.
+// Upload receives the file of an asset: the fields of its form, then the part "file".
 //
-// Nothing of the file is read before the form is found good, a slot of its marketplace is taken and the nonce is spent, so a
-// form serves one attempt. An attempt that fails ends in upload_error, and the vendor asks for a new form.
+// The file is read only after the form was verified, a place among the running uploads was acquired and the nonce was spent. So a form
+// works for one attempt. A failed attempt ends in the state upload_error, and the vendor requests a new form.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	body := upload.NewBody(w, r)
 	r.Body = body
@@ -90,7 +90,7 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	}
 	fields, file, refused := readFields(parts)
 	if refused != nil && body.Slow() {
-		return &refusal{apierr.BadRequest, "the fields of the form did not come within " + upload.FormTimeout.String()}
+		return &refusal{apierr.BadRequest, "the fields of the form did not arrive within " + upload.FormTimeout.String()}
 	}
 	if refused != nil {
 		return refused
@@ -108,12 +108,12 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	return s.store(context.WithoutCancel(r.Context()), policy, tenant, file)
 }
 
-// store takes the file of a form that is found good. A client that goes away must not leave the asset between two states, so
-// ctx does not end with the request.
+// store receives the file of a verified form. REQUIRES: ctx does not end with the request, because a client that disconnects must not
+// leave the asset between two states.
 func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, file io.Reader) *refusal {
 	id, err := ids.Parse(policy.Subject)
 	if err != nil {
-		return forbidden("the form is not ours")
+		return forbidden("the form is not valid")
 	}
 	if _, err := tenant.BeginUpload(ctx, id, policy.Object, policy.Nonce); err != nil {
 		return ofBegin(err)
@@ -124,8 +124,8 @@ func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, f
 		refused = ofBegin(err)
 	}
 	if refused != nil {
-		_, _ = tenant.FailUpload(ctx, id, policy.Object, refused.reason) // What fails now fails after 24 hours by itself.
-		_ = s.Blobs.Remove(ctx, policy.Object)                           // The sweep takes what stays.
+		_, _ = tenant.FailUpload(ctx, id, policy.Object, refused.reason) // If this fails, the upload expires after 24 hours.
+		_ = s.Blobs.Remove(ctx, policy.Object)                           // If this fails, the sweep removes the file.
 	}
 	return refused
 }
@@ -167,15 +167,15 @@ func readFields(parts *multipart.Reader) (map[string]string, *multipart.Part, *r
 	return nil, nil, &refusal{apierr.BadRequest, "the form has no part file, or more than 20 fields before it"}
 }
 
-// permit judges a form. Whatever is wrong with it, the answer is the same kind: what it does not prove, it may not do.
+// authorizeForm verifies a form and returns what it permits.
 func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy, Store, *refusal) {
 	none := s.Tenant(0)
 	policy, err := keyOf(none.CursorKey()).Open(fields[fieldPolicy], fields[fieldSignature], r.Method, r.URL.Path, s.Now())
 	if errors.Is(err, blob.ErrExpired) {
-		return policy, nil, forbidden("the time of the form is over")
+		return policy, nil, forbidden("the form has expired")
 	}
 	if err != nil || fields[fieldAlgorithm] != algorithm || fields[fieldKey] != policy.Object || fields[fieldType] != policy.Type {
-		return policy, nil, forbidden("the signature does not fit the form")
+		return policy, nil, forbidden("the signature does not match the form")
 	}
 	tenant, err := s.Fresh(r.Context(), policy.Marketplace)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy
 	return policy, tenant, nil
 }
 
-// receive looks at the head of a file, and stores it when it is what it should be.
+// receive checks the first bytes of a file, and stores the file if its type is allowed.
 func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (store.Uploaded, *refusal) {
 	head := make([]byte, headLen)
 	n, err := io.ReadFull(file, head)
@@ -201,10 +201,10 @@ func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (s
 	}
 	tooLarge, readable := oversize(mimeType, head)
 	if !readable {
-		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the size of the picture cannot be read"}
+		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the size of the image cannot be read"}
 	}
 	if tooLarge {
-		return store.Uploaded{}, &refusal{apierr.PayloadTooLarge, "a picture may have at most 50,000,000 pixels"}
+		return store.Uploaded{}, &refusal{apierr.PayloadTooLarge, "an image may have at most 50,000,000 pixels"}
 	}
 	c := &counted{
 		in: io.MultiReader(bytes.NewReader(head), file), most: min(p.MaxBytes, maxBytes(mimeType)), hash: sha256.New(),
@@ -215,12 +215,12 @@ func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (s
 	return store.Uploaded{Object: p.Object, MimeType: mimeType, Size: c.size, Hash: hex.EncodeToString(c.hash.Sum(nil))}, nil
 }
 
-// counted counts and hashes a file on its way, and fails past its bound.
+// hashingReader counts and hashes the bytes that it reads, and fails beyond its bound.
 type counted struct {
 	in         io.Reader
 	size, most int64
 	hash       hash.Hash
-	failed     error // Of the client's side.
+	failed     error // The error of the client's side, or errTooLarge.
 }
 
 var errTooLarge = errors.New("the file is too large")
@@ -238,7 +238,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refusal tells whose fault it was that a file was not stored.
+// refusal distinguishes an error of the client from one of the store.
 func (c *counted) refusal() *refusal {
 	switch {
 	case c.failed == nil:
@@ -250,10 +250,10 @@ func (c *counted) refusal() *refusal {
 	}
 }
 
-// incomplete is the refusal of a file whose end did not come.
+// incomplete is the refusal of a file that did not arrive completely.
 func incomplete(err error) *refusal {
 	if errors.Is(err, upload.ErrSlow) {
 		return &refusal{apierr.BadRequest, upload.ErrSlow.Error()}
 	}
-	return &refusal{apierr.BadRequest, "the file did not come whole"}
+	return &refusal{apierr.BadRequest, "the file did not arrive completely"}
 }

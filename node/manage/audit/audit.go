@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Store is what the log needs of a marketplace's store.
+// Store is what the audit log needs of a marketplace's store.
 type Store interface {
 	AuditLog(ctx context.Context, p store.Page, keep func(*store.AuditEntry) bool) ([]store.AuditEntry, bool, error)
 	CursorKey() [32]byte
@@ -22,7 +22,7 @@ type Store interface {
 func Register(api huma.API) {
 	resource.Add(api, resource.Op{
 		ID: "listAuditLog", Method: http.MethodGet, Path: "/public/v1/audit-service/entries", Tag: "Audit",
-		Doc: "Who changed what, newest first: 30 days, at most 100,000 changes.",
+		Doc: "List the changes that were made through this API, newest first: of 30 days, at most 100,000.",
 	}, list)
 }
 
@@ -30,14 +30,14 @@ func Register(api huma.API) {
 type Entry struct {
 	ID        string          `json:"id" format:"uuid"`
 	At        resource.Time   `json:"at"`
-	KeyID     string          `json:"keyId" doc:"Of the key that made the change."`
-	Operation string          `json:"operation" doc:"Its id in this description."`
+	KeyID     string          `json:"keyId" doc:"The API key that requested the change."`
+	Operation string          `json:"operation" doc:"The operation's id in this description."`
 	Method    string          `json:"method"`
-	Path      string          `json:"path" doc:"With its query; of more than 2 KiB the beginning."`
-	Status    int             `json:"status" doc:"Of the answer. 0 while the request runs, and for good when its node ended before it noted the answer: then the change may have been made."`
+	Path      string          `json:"path" doc:"Path with its query; cut after 2 KiB."`
+	Status    int             `json:"status" doc:"HTTP status of the answer. 0 while the request runs, and for good if its node stopped before it recorded the answer; then the change may have been made."`
 	RequestID string          `json:"requestId,omitempty" doc:"The X-Request-Id of the answer."`
-	Before    json.RawMessage `json:"before" doc:"What the same path answered before; null where it answers nothing. Secrets are left out, and so is what has more than 4 KiB."`
-	After     json.RawMessage `json:"after" doc:"What the change answered; null after a deletion."`
+	Before    json.RawMessage `json:"before" doc:"The resource before the change, as GET on the same path answered it; null where there is no such operation. Secrets and parts of more than 4 KiB are left out."`
+	After     json.RawMessage `json:"after" doc:"The body of the answer; null after a deletion."`
 }
 
 // List is one page of the log.

@@ -1,5 +1,19 @@
-// Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, transfers between all of
+// Package billing serves the money of a marketplace: balances and wallets of vendors, ledger accounts, and transfers between any of
 // them.
+//
+// Money moves once or not at all. The balance of an account is deposited + transferred - spent, and `gavel check` recomputes each of the
+// three. A campaign that names no wallet is paid by its vendor's default wallet until a PATCH changes that; what was charged stays
+// where it was charged. A transfer is answered when the money has arrived. Only if the group of the other account cannot be reached at
+// that moment is it answered as in_transit, and the leader completes it (jobs.MoneyRecovery). wallet:empty is sent once for each
+// emptying of a prepaid wallet, by charges, corrections and transfers alike: the state machine records the emptying with the change,
+// and the id of the notification follows from it.
+//
+// Limits: nothing closes an account or deletes a wallet. A marketplace has at most 10,000 ledger accounts in a group. Names of wallets
+// need not be unique. An account of another currency than the marketplace's stays empty, because money comes from wallets. The default
+// wallet of a vendor that never had money can be named in a transfer only after listWallets has shown its id. Changing the billing mode
+// to pre stops campaigns on empty wallets without a wallet:empty. Lists of transfers by account and of entries read everything newer
+// than their days. Charges are not listed as entries, because a journal of 20,000 of them a second would double. Adjustments from before
+// feature level 5 are not listed.
 package billing
 
 import (
@@ -45,8 +59,8 @@ type Store interface {
 // Register mounts the billing operations.
 func Register(api huma.API) {
 	add(api, "getBalance", http.MethodGet, "/balance", "Read the sum of a vendor's wallets.", balance)
-	add(api, "addBalance", http.MethodPost, "/balance", "Pay into the vendor's default wallet.", deposit)
-	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Take out of the vendor's default wallet, not below zero.", burn)
+	add(api, "addBalance", http.MethodPost, "/balance", "Deposit into the vendor's default wallet.", deposit)
+	add(api, "burnBalance", http.MethodPost, "/balance/burn", "Withdraw from the vendor's default wallet, not below zero.", burn)
 	registerWallets(api)
 	registerLedger(api)
 }
@@ -62,7 +76,7 @@ type VendorInput struct {
 	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
 }
 
-// BalanceBody moves money; what is finer than a minor unit is cut off.
+// BalanceBody is an amount to deposit or withdraw. Fractions of a minor unit are cut off.
 type BalanceBody struct {
 	Balance     resource.Decimal `json:"balance" exclusiveMinimum:"0" maximum:"1000000000000" doc:"Major units."`
 	Description string           `json:"description,omitempty" maxLength:"255"`
@@ -74,7 +88,7 @@ type Balance struct {
 	CurrencyCode string         `json:"currencyCode"`
 }
 
-// Result says that money was moved.
+// Result confirms that money was moved.
 type Result struct {
 	Result bool `json:"result"`
 }
@@ -88,7 +102,7 @@ type (
 	resultOutput struct{ Body Result }
 )
 
-// known refuses vendors that the catalog does not have.
+// requireVendor returns an error for a vendor that is not in the catalog.
 func known(ctx context.Context, vendorID string) error {
 	_, err := storeOf(ctx).Vendor(ctx, vendorID)
 	return resource.OfVendor(err)
@@ -101,7 +115,7 @@ func balance(ctx context.Context, in *VendorInput) (*balanceOutput, error) {
 	}
 	var sum money.Micros
 	for i := range all {
-		sum += all[i].Balance // A handful of amounts of the engine cannot overflow an int64 twice over.
+		sum += all[i].Balance // It cannot overflow: a vendor has few wallets, and a balance is far below the bound of an int64.
 	}
 	return &balanceOutput{Balance{resource.Major(sum), storeOf(ctx).Settings().CurrencyCode}}, nil
 }
@@ -114,7 +128,7 @@ func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	return all, resource.OfVendor(err)
 }
 
-// whole is a balance in minor units, rounded down: a wallet never shows money that it does not have.
+// wholeMinorUnits is a balance in minor units, rounded down, so that a wallet never shows money that it does not have.
 func whole(m money.Micros, exponent uint8) int64 {
 	per := money.PerMinor(exponent)
 	n := m / per
@@ -132,7 +146,7 @@ func burn(ctx context.Context, in *balanceInput) (*resultOutput, error) {
 	return move(ctx, in, -1)
 }
 
-// move pays into or out of the default wallet.
+// move deposits into (sign 1) or withdraws from (sign -1) the default wallet.
 func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutput, error) {
 	amount, err := in.Body.Balance.Micros()
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 func registerLedger(api huma.API) {
 	resource.Add(api, resource.Op{
 		ID: "createLedgerAccount", Method: http.MethodPost, Status: http.StatusCreated, Path: accounts, Tag: tag,
-		Doc: "Open a ledger account of the marketplace. It begins with nothing and gets its money by transfers.",
+		Doc: "Open a ledger account of the marketplace. Its balance is 0 until a transfer arrives.",
 	}, openAccount)
 	resource.Add(api, resource.Op{
 		ID: "getLedgerAccount", Method: http.MethodGet, Path: account, Tag: tag,
@@ -34,7 +34,7 @@ func registerLedger(api huma.API) {
 	registerTransfers(api)
 }
 
-// AccountBody names a new account.
+// AccountBody is a new account.
 type AccountBody struct {
 	AccountID    string `json:"accountId" minLength:"1" maxLength:"64"`
 	CurrencyCode string `json:"currencyCode" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
@@ -42,23 +42,23 @@ type AccountBody struct {
 
 // Account is a ledger account or a wallet. Its balance is deposited + transferred - spent.
 type Account struct {
-	AccountID    string        `json:"accountId" doc:"Of a wallet, its id."`
+	AccountID    string        `json:"accountId" doc:"The name of a ledger account, or the id of a wallet."`
 	Balance      int64         `json:"balance" doc:"Minor units, rounded down."`
 	CurrencyCode string        `json:"currencyCode"`
 	IsClosed     bool          `json:"isClosed" doc:"Always false: there is no operation that closes an account."`
-	VendorID     *string       `json:"vendorId" doc:"Of a wallet; null for a ledger account."`
+	VendorID     *string       `json:"vendorId" doc:"The vendor of a wallet; null for a ledger account."`
 	Deposited    int64         `json:"deposited" doc:"Sum of deposits and corrections, in minor units, rounded down."`
-	Transferred  int64         `json:"transferred" doc:"What came by transfers less what went, in minor units, rounded down."`
+	Transferred  int64         `json:"transferred" doc:"Transfers received minus transfers sent, in minor units, rounded down."`
 	Spent        int64         `json:"spent" doc:"Sum of charges, in minor units, rounded down."`
 	CreatedAt    resource.Time `json:"createdAt"`
 }
 
-// Entry is a line of the ledger.
+// Entry is a journal line of an account.
 type Entry struct {
 	Line        int64         `json:"line" doc:"Number of the line in the journal of the account's group; later lines have larger ones."`
-	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned" doc:"adjustment: a deposit or correction; transfer_returned: what was sent and could not be taken."`
-	Amount      int64         `json:"amount" doc:"Minor units, rounded down; negative is what went."`
-	RequestID   string        `json:"requestId" format:"uuid" doc:"The transfer, or the request of an adjustment, which follows from its Idempotency-Key."`
+	Kind        string        `json:"kind" enum:"adjustment,transfer,transfer_returned" doc:"adjustment: a deposit or correction; transfer_returned: money that came back because the other account could not hold it."`
+	Amount      int64         `json:"amount" doc:"Minor units, rounded down. Negative if money left the account."`
+	RequestID   string        `json:"requestId" format:"uuid" doc:"The id of the transfer or adjustment. It follows from the Idempotency-Key of the request."`
 	Account     *string       `json:"account" doc:"The other side of a transfer."`
 	Description string        `json:"description"`
 	CreatedAt   resource.Time `json:"createdAt"`
@@ -100,7 +100,7 @@ func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
 	return &accountOutput{a}
 }
 
-// currencyOf is an account's currency: a wallet has the marketplace's.
+// currencyOf is the currency of an account. A wallet has the currency of the marketplace.
 func currencyOf(ctx context.Context, w *ledger.Wallet) string {
 	if w.Currency != "" {
 		return w.Currency

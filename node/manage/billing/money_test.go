@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// world is a world with a vendor's wallet of 10,000 and a ledger account in another group.
+// world is an environment with a vendor's wallet of 10,000 and a ledger account in another group.
 func world(t *testing.T) (w *managetest.World, m store.Tenant, wallet, account ledger.Wallet) {
 	t.Helper()
 	w = managetest.New(t)
@@ -62,8 +62,8 @@ func encoded(x any) string {
 	return string(b)
 }
 
-// A node dies after it has taken the money of a transfer to another group. The leader carries it through, once, however
-// many leaders there are, and only after the one who was asked has had its time.
+// TestBegunTransferArrives: a node stops after it has taken the money of a transfer to another group. The leader completes it once, however
+// many leaders there are, and only after the node that received the request had its time.
 func TestBegunTransferArrives(t *testing.T) {
 	w, m, wallet, account := world(t)
 	for n := range byte(3) {
@@ -78,9 +78,9 @@ func TestBegunTransferArrives(t *testing.T) {
 	w.Money().Round(t.Context())
 	expect(t, "at first", balances(t, m, names...), []int{7_000, 0})
 	var found []jobs.Transit
-	telling := w.Money()
-	telling.Found = func(all []jobs.Transit) { found = all }
-	telling.Round(t.Context())
+	recovery := w.Money()
+	recovery.Found = func(all []jobs.Transit) { found = all }
+	recovery.Round(t.Context())
 	if len(found) != 1 || found[0].Marketplace != managetest.Main || found[0].Transfers != 3 || found[0].Micros != 3_000 {
 		t.Errorf("on their way: %+v", found)
 	}
@@ -94,8 +94,8 @@ func TestBegunTransferArrives(t *testing.T) {
 	left, err := m.Transit(t.Context(), 10)
 	check(t, err)
 	expect(t, "on their way", len(left), 0)
-	telling.Round(t.Context())
-	expect(t, "told to be on their way", len(found), 0)
+	recovery.Round(t.Context())
+	expect(t, "reported as in transit", len(found), 0)
 	all, _, err := m.Transfers(t.Context(), shard.Span{}, store.Page{Limit: 10})
 	check(t, err)
 	for i := range all {
@@ -103,7 +103,7 @@ func TestBegunTransferArrives(t *testing.T) {
 	}
 }
 
-// What the other group cannot take comes back.
+// TestRefusedTransferComesBack: money that the other group cannot accept is returned.
 func TestRefusedTransferComesBack(t *testing.T) {
 	w, m, wallet, account := world(t)
 	nowhere := account
@@ -124,13 +124,13 @@ func TestRefusedTransferComesBack(t *testing.T) {
 	expect(t, "on their way", len(left), 0)
 }
 
-// A wallet that is emptied is told once for every time, also when the one who tells fails between the two groups, and again
-// after it had money.
-func TestEmptiedWalletIsToldOnce(t *testing.T) {
+// TestEmptiedWalletIsNotifiedOnce: each emptying of a wallet is notified once, also when the notifier fails between the two groups, and
+// again after the wallet had money.
+func TestEmptiedWalletIsNotifiedOnce(t *testing.T) {
 	w, m, wallet, _ := world(t)
 	hook := store.Webhook{Channel: store.ChannelWallet, URL: "https://receiver.example.com/"}
 	check(t, m.CreateWebhook(t.Context(), &hook))
-	told := func() []store.Delivery {
+	notices := func() []store.Delivery {
 		w.Money().Round(t.Context())
 		all, err := m.Deliveries(t.Context(), hook.ID, 10)
 		check(t, err)
@@ -142,15 +142,15 @@ func TestEmptiedWalletIsToldOnce(t *testing.T) {
 		check(t, err)
 	}
 	burn(-9_999)
-	expect(t, "notices of a wallet that has money", len(told()), 0)
+	expect(t, "notices of a wallet that has money", len(notices()), 0)
 	burn(-1)
 	again, err := m.Emptied(t.Context(), 10)
 	check(t, err)
-	first := told()
+	first := notices()
 	expect(t, "notices", len(first), 1)
 	check(t, m.TellEmptied(t.Context(), &again[0]))
 	burn(-5) // It is empty already.
-	expect(t, "notices after a repetition", len(told()), 1)
+	expect(t, "notices after a repetition", len(notices()), 1)
 	var body struct {
 		Channel string
 		ID      string
@@ -161,9 +161,9 @@ func TestEmptiedWalletIsToldOnce(t *testing.T) {
 	}
 	check(t, json.Unmarshal(first[0].Body, &body))
 	if body.Channel != "wallet:empty" || body.ID != first[0].ID.String() || body.Payload.WalletID != wallet.ID.String() || body.Payload.VendorID != "v1" {
-		t.Errorf("told %s", first[0].Body)
+		t.Errorf("notified %s", first[0].Body)
 	}
 	burn(+10)
 	burn(-10)
-	expect(t, "notices after it was filled and emptied again", len(told()), 2)
+	expect(t, "notices after it was filled and emptied again", len(notices()), 2)
 }

@@ -21,15 +21,15 @@ const transfers = service + "/ledger/transfers"
 func registerTransfers(api huma.API) {
 	resource.Add(api, resource.Op{
 		ID: "createTransfer", Method: http.MethodPost, Status: http.StatusCreated, Path: transfers, Tag: tag,
-		Doc: "Move money from one ledger account or wallet to another, all of it or nothing. While status is in_transit it is on " +
-			"its way and arrives, or comes back, by itself.",
+		Doc: "Move money from one ledger account or wallet to another, all of it or nothing. While status is in_transit the money is on " +
+			"its way; it arrives or is returned without a further request.",
 	}, transfer)
 	resource.Add(api, resource.Op{
 		ID: "listTransfers", Method: http.MethodGet, Path: transfers, Tag: tag, Doc: "List transfers, newest first.",
 	}, list)
 }
 
-// TransferBody asks for a transfer.
+// TransferBody is a new transfer.
 type TransferBody struct {
 	From         string `json:"from" minLength:"1" maxLength:"64" doc:"A ledger account, or a wallet by its id."`
 	To           string `json:"to" minLength:"1" maxLength:"64"`
@@ -38,7 +38,7 @@ type TransferBody struct {
 	Description  string `json:"description,omitempty" maxLength:"255"`
 }
 
-// Transfer is a transfer.
+// Transfer is a transfer in answers.
 type Transfer struct {
 	TransferID  string        `json:"transferId" format:"uuid"`
 	From        string        `json:"from"`
@@ -55,7 +55,7 @@ type TransferList struct {
 	resource.Page
 }
 
-// DaysInput narrows a list to days.
+// DaysInput limits a list to days.
 type DaysInput struct {
 	StartDate string `query:"start_date" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate   string `query:"end_date" format:"date" doc:"Last day."`
@@ -73,14 +73,14 @@ type (
 	listOutput struct{ Body TransferList }
 )
 
-// span is the time of the days.
+// span converts the days to times. An absent day gives 0, which means no bound.
 func (in *DaysInput) span(ctx context.Context) (s shard.Span, err error) {
 	zone := storeOf(ctx).Location()
 	day := func(text string, days int) int64 {
 		if text == "" {
 			return 0
 		}
-		at, _ := time.ParseInLocation(time.DateOnly, text, zone) // The kit has checked its form.
+		at, _ := time.ParseInLocation(time.DateOnly, text, zone) // The kit has checked the format.
 		return at.AddDate(0, 0, days).UnixMilli()
 	}
 	s = shard.Span{From: day(in.StartDate, 0), To: day(in.EndDate, 1)}
@@ -100,7 +100,7 @@ func transferOf(x *store.Transfer, exponent uint8) Transfer {
 	}
 }
 
-// transfer checks in the order that the interface gives: different accounts, that exist, of one currency, with the money.
+// transfer checks in the order of the interface: the accounts differ, exist, have the same currency, and the first has the money.
 func transfer(ctx context.Context, in *transferInput) (*transferOutput, error) {
 	b := &in.Body
 	from, to, err := b.accounts(ctx)
@@ -130,7 +130,7 @@ func (b *TransferBody) accounts(ctx context.Context) (from, to ledger.Wallet, er
 	if to, err = payingAccount(ctx, b.To); err != nil {
 		return from, to, err
 	}
-	if from.ID == to.ID { // A wallet's id in two ways of writing.
+	if from.ID == to.ID { // The same wallet's id in two spellings.
 		return from, to, equal
 	}
 	if c := currencyOf(ctx, &from); c != currencyOf(ctx, &to) || b.CurrencyCode != "" && b.CurrencyCode != c {

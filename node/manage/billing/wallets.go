@@ -18,20 +18,20 @@ func registerWallets(api huma.API) {
 	add(api, "listWallets", http.MethodGet, "/wallets", "List a vendor's wallets, the default one first.", wallets)
 	resource.Add(api, resource.Op{
 		ID: "createWallet", Method: http.MethodPost, Status: http.StatusCreated, Path: base + "/wallets", Tag: tag,
-		Doc: "Give a vendor a further wallet, 3 at most. Campaigns are charged from it that name it.",
+		Doc: "Create a further wallet for a vendor, 3 at most. It pays the campaigns that name it.",
 	}, create)
 	add(api, "getWallet", http.MethodGet, "/wallets/{wallet_id}", "Read one wallet.", get)
 	add(api, "adjustWallet", http.MethodPost, "/wallets/{wallet_id}/adjust", "Correct a wallet by an amount.", adjust)
 }
 
-// WalletBody names a new wallet.
+// WalletBody is a new wallet.
 type WalletBody struct {
 	Name string `json:"name" minLength:"1" maxLength:"64"`
 }
 
-// AdjustBody corrects a wallet.
+// AdjustBody is a correction of a wallet.
 type AdjustBody struct {
-	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0; negative takes out."`
+	Amount      int64  `json:"amount" minimum:"-20000000000" maximum:"20000000000" doc:"Minor units, not 0. A negative amount is taken out."`
 	Description string `json:"description" minLength:"1" maxLength:"255"`
 }
 
@@ -41,7 +41,7 @@ type Wallet struct {
 	Name         string `json:"name"`
 	Balance      int64  `json:"balance" doc:"Minor units, rounded down."`
 	CurrencyCode string `json:"currencyCode"`
-	IsDefault    bool   `json:"isDefault" doc:"Pays the campaigns that name no wallet."`
+	IsDefault    bool   `json:"isDefault" doc:"Campaigns that name no wallet are paid from it."`
 }
 
 // WalletList is all wallets of a vendor.
@@ -106,7 +106,7 @@ func create(ctx context.Context, in *createInput) (*walletOutput, error) {
 	return &walletOutput{walletOf(&w, &m)}, nil
 }
 
-// find returns the wallet that a request names.
+// find returns the wallet that a request names, or a 404.
 func (in *OneWallet) find(ctx context.Context) (ledger.Wallet, error) {
 	all, err := walletsOf(ctx, in.VendorID)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 // Target is what a bid promotes.
 type Target struct {
-	Type string `json:"type" enum:"product,vendor,brand,url" doc:"Listings lead to products; banners also to vendors, brands and addresses; sponsored brands to brands, products and addresses."`
-	ID   string `json:"id" minLength:"1" maxLength:"2083" doc:"At most 255 characters unless it is an address."`
+	Type string `json:"type" enum:"product,vendor,brand,url" doc:"Listings promote products; banners also vendors, brands and URLs; sponsored brands promote brands, products and URLs."`
+	ID   string `json:"id" minLength:"1" maxLength:"2083" doc:"At most 255 characters, unless type is url."`
 }
 
 // BidBody is a bid as the marketplace sends it.
@@ -24,13 +24,13 @@ type BidBody struct {
 	Amount   int64     `json:"amount" minimum:"1" maximum:"20000000000" doc:"Minor units: highest price per click, per 1,000 impressions, or per purchase."`
 	IsActive *bool     `json:"isActive,omitempty" doc:"Default true."`
 	Location string    `json:"location,omitempty" maxLength:"255"`
-	Triggers []Trigger `json:"triggers,omitempty" maxItems:"50" doc:"Default: product and categories of a listing's target; other formats none, which matches every auction of the place."`
+	Triggers []Trigger `json:"triggers,omitempty" maxItems:"50" doc:"Default: product and categories of a listing's target; none for other formats, so the bid matches every auction of its slot or placement."`
 	Trigger  *Trigger  `json:"trigger,omitempty" doc:"Alias of triggers, one object."`
 
-	FormatProperties *FormatProperties `json:"formatProperties,omitempty" doc:"Of banners and sponsored brands, required there."`
+	FormatProperties *FormatProperties `json:"formatProperties,omitempty" doc:"Required for banners and sponsored brands, and for no others."`
 }
 
-// BidPatchBody changes the members it has.
+// BidPatchBody changes the members that it contains.
 type BidPatchBody struct {
 	Amount   *int64    `json:"amount,omitempty" minimum:"1" maximum:"20000000000"`
 	IsActive *bool     `json:"isActive,omitempty"`
@@ -39,7 +39,7 @@ type BidPatchBody struct {
 	Trigger  *Trigger  `json:"trigger,omitempty"`
 }
 
-// Bid is a bid as it is answered.
+// Bid is a bid in answers.
 type Bid struct {
 	BidID      string    `json:"bidId" format:"uuid"`
 	CampaignID string    `json:"campaignId" format:"uuid"`
@@ -63,7 +63,7 @@ type BidList struct {
 	Next    *Next `json:"next"`
 }
 
-// BidsBody adds bids.
+// BidsBody is a list of new bids.
 type BidsBody struct {
 	Bids []BidBody `json:"bids" minItems:"1" maxItems:"500"`
 }
@@ -91,7 +91,7 @@ type (
 	bidListOutput struct{ Body BidList }
 )
 
-// terms are what the bids of a request are read with: of their campaign, and of the marketplace.
+// bidRules are the members of the campaign and of the marketplace that the bids of a request are checked with.
 type terms struct {
 	format   market.AdFormat
 	auto     bool
@@ -99,14 +99,14 @@ type terms struct {
 	products int
 	exponent uint8
 	h3       bool
-	known    bool // The campaign is; else nothing can be said of its format.
+	known    bool // False if the campaign is unknown, and so its format.
 }
 
 func termsOf(c *market.Campaign, m *market.Marketplace) terms {
 	return terms{c.Format, c.AutoTrigger, c.VendorID, len(c.Products), m.CurrencyExponent, m.H3, true}
 }
 
-// read turns bids into the engine's, with every trigger made explicit.
+// read converts bids to the engine's form, with all default triggers, and collects violations.
 func (t *terms) read(all []BidBody, loc ...any) (bids []market.Bid, found []resource.Violation) {
 	bids = make([]market.Bid, len(all))
 	for i := range all {
@@ -138,7 +138,7 @@ func (t *terms) location(f *faults, location string) {
 	}
 }
 
-// triggers adds the triggers that bids of the format have by themselves.
+// triggers adds the default triggers of the format.
 func (t *terms) triggers(given []market.Trigger, target string) []market.Trigger {
 	if t.format != market.Listing {
 		return given
@@ -186,7 +186,7 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 	return &bidListOutput{BidList{Bids: bidsOf(&c.Campaign, bids, m.CurrencyExponent)}}, nil
 }
 
-// settle checks what bids name, and that it allows them.
+// validateReferences checks that everything that bids name exists, and that their content fits it.
 func (t *terms) settle(ctx context.Context, bids []market.Bid) error {
 	n := newNamed(ctx, t.vendor, t.products)
 	if err := n.exist(ctx, t.format, bids); err != nil {
@@ -251,13 +251,13 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	if err := st.PatchBid(ctx, p); err != nil {
 		return nil, resource.Of(err)
 	}
-	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // With its new time.
+	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // Read again for its new time.
 		return nil, resource.Of(err)
 	}
 	return &bidOutput{bidOf(&c.Campaign, &b, t.exponent)}, nil
 }
 
-// command is the change in the engine's terms. The default triggers follow from what never changes: the target and the terms.
+// command converts the change to a command. The default triggers follow from members that never change.
 func (b *BidPatchBody) command(t *terms, target string, triggers []market.Trigger) *command.PatchBid {
 	p := &command.PatchBid{Active: b.IsActive}
 	if b.Amount != nil {

@@ -12,45 +12,45 @@ type Budget struct {
 	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly,total" doc:"Default daily."`
 }
 
-// BudgetPatch changes a budget; an absent member stays.
+// BudgetPatch changes the members of a budget that it contains.
 type BudgetPatch struct {
 	Amount *int64  `json:"amount,omitempty" minimum:"1" maximum:"20000000000"`
 	Type   *string `json:"type,omitempty" enum:"daily,weekly,monthly,total"`
 }
 
-// PromotionType is the older way to name the ad format.
+// PromotionType is an alias of adFormat.
 type PromotionType struct {
 	AdFormat string `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand"`
 }
 
-// Body is a campaign as the marketplace sends it. It lists only what a caller may set: ids, times and money spent are not
-// here, so they cannot be bound.
+// Body is a campaign as the marketplace sends it. It has only members that a client may set: ids, times and money spent are not
+// among them, so no request can set them.
 type Body struct {
 	Name                 string            `json:"name" minLength:"1" maxLength:"255"`
 	CampaignType         string            `json:"campaignType" enum:"manual,autobidding,exclusive"`
 	Bids                 []BidBody         `json:"bids" minItems:"1" maxItems:"500"`
 	AdFormat             string            `json:"adFormat,omitempty" enum:"listing,banner,sponsored_brand" doc:"Default listing."`
 	PromotionType        *PromotionType    `json:"promotionType,omitempty" doc:"Alias: promotionType.adFormat is adFormat."`
-	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused until a release that charges purchases."`
+	ChargeType           string            `json:"chargeType,omitempty" enum:"CPC,CPM,CPA" doc:"Default CPC for listings, else CPM. CPA is refused, because this release does not charge purchases."`
 	Budget               *Budget           `json:"budget,omitempty" doc:"Absent: limited by the wallet only."`
 	StartDate            *resource.Time    `json:"startDate,omitempty" doc:"Default now."`
 	EndDate              *resource.Time    `json:"endDate,omitempty" doc:"After startDate; absent: no end."`
 	IsActive             *bool             `json:"isActive,omitempty" doc:"Default true."`
-	IsAutoTrigger        *bool             `json:"isAutoTrigger,omitempty" doc:"Default false. Adds the default triggers to given ones."`
+	IsAutoTrigger        *bool             `json:"isAutoTrigger,omitempty" doc:"Default false. If true, the default triggers are added to the given ones."`
 	Status               string            `json:"status,omitempty" enum:"approved,pending,rejected" doc:"Default approved."`
 	ExternalCampaignID   string            `json:"externalCampaignId,omitempty" maxLength:"255" doc:"Unique per marketplace and ad format."`
 	TargetROAS           *resource.Decimal `json:"targetRoas,omitempty" minimum:"0.5" maximum:"20"`
 	AutobiddingObjective string            `json:"autobiddingObjective,omitempty" enum:"impressions,clicks,sales"`
 	PriceRule            string            `json:"priceRule,omitempty" enum:"second,first" doc:"Default second."`
 	WalletID             string            `json:"walletId,omitempty" format:"uuid" doc:"Default: the vendor's default wallet."`
-	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"What banners and sponsored brands are about; shown with them where a bid names no products of its own."`
+	ProductIDs           []string          `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"The products of banners and sponsored brands; shown with a bid that names no products itself."`
 	MultiplierConfig     *MultiplierConfig `json:"multiplierConfig,omitempty"`
 	TargetingFilters     *TargetingFilters `json:"targetingFilters,omitempty"`
 	ExclusionFilters     *ExclusionFilters `json:"exclusionFilters,omitempty"`
 	Schedule             *Schedule         `json:"schedule,omitempty"`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	Name             *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
 	IsActive         *bool             `json:"isActive,omitempty"`
@@ -67,7 +67,7 @@ type PatchBody struct {
 	Schedule         *Schedule         `json:"schedule,omitempty"`
 }
 
-// document is what a campaign has beside the members that auctions read.
+// document is the part of a campaign that auctions do not read. It is stored as JSON.
 type document struct {
 	resource.Origin
 	AutobiddingObjective string            `json:"autobiddingObjective,omitempty"`
@@ -106,7 +106,7 @@ type BudgetState struct {
 	Type            string `json:"type"`
 }
 
-// Campaign is a campaign as it is answered. Members without a value are null.
+// Campaign is a campaign in answers. Members without a value are null.
 type Campaign struct {
 	CampaignID           string            `json:"campaignId" format:"uuid"`
 	MarketplaceID        string            `json:"marketplaceId" format:"uuid"`

@@ -1,7 +1,15 @@
 // Package campaign serves campaigns and their bids.
 //
-// Everything that auctions read of a campaign is a typed member of market.Campaign, and holds what is in force; what was
-// sent, switched on or off, is kept as a document and answered again.
+// Everything that auctions read of a campaign is a typed member of market.Campaign and holds the rules that are in force. What the
+// marketplace sent, enabled or not, is stored as a document and returned in answers; one command changes both.
+//
+// A creative is checked in the order of the interface before it is stored: its members, then that everything it refers to exists (404,
+// 409), then its content against the template and the bounds of the placement (422). Campaigns of a deleted vendor are deactivated, see
+// store.Tenant.DeleteVendors, and cannot be activated before the vendor exists again.
+//
+// Limits: the number of images of a product is not checked. Logos are counted if the template has a property logo; a title is checked if
+// it is present, not required. A template that is archived at the moment in which a bid is created may get that bid. Restrictions of
+// conversions (types 7 to 9 and 16 to 18) are stored and shown, but the engine does not count conversions yet.
 package campaign
 
 import (
@@ -26,7 +34,7 @@ const (
 
 const (
 	targetROASMilli   = 1000  // Units of TargetROASMilli in 1.0.
-	bidsOfCampaignMax = 5_000 // BOUND: bids of one campaign, of the interface; the store refuses more.
+	bidsOfCampaignMax = 5_000 // BOUND: bids of one campaign. It is the interface's; the store refuses more.
 )
 
 // Store is what campaigns need of a marketplace's store.
@@ -67,7 +75,7 @@ func Register(api huma.API, now func() time.Time) {
 	add(api, "createBids", http.MethodPost, http.StatusCreated, "/{campaign_id}/bids", "Add bids, all or none.", s.addBids)
 	add(api, "listBids", http.MethodGet, http.StatusOK, "/{campaign_id}/bids", "List bids in the order of their creation.", s.listBids)
 	add(api, "patchBid", http.MethodPatch, http.StatusOK, "/{campaign_id}/bids/{bid_id}", "Change a bid.", s.patchBid)
-	add(api, "createRestriction", http.MethodPost, http.StatusCreated, "/{campaign_id}/restrictions", "Cap how often one user meets a campaign or one of its bids.", s.addRestriction)
+	add(api, "createRestriction", http.MethodPost, http.StatusCreated, "/{campaign_id}/restrictions", "Limit how often one user sees or clicks a campaign or one of its bids.", s.addRestriction)
 	add(api, "listRestrictions", http.MethodGet, http.StatusOK, "/{campaign_id}/restrictions", "List the restrictions of a campaign.", s.listRestrictions)
 	add(api, "patchRestriction", http.MethodPatch, http.StatusOK, "/{campaign_id}/restrictions/{restriction_id}", "Change a restriction, or switch it on or off.", s.patchRestriction)
 	add(api, "deleteBid", http.MethodDelete, http.StatusNoContent, "/{campaign_id}/bids/{bid_id}", "Delete a bid.", s.removeBid)
@@ -79,7 +87,7 @@ func add[I, O any](api huma.API, id, method string, status int, path, doc string
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
-// Next is where a list that is paged by offset goes on.
+// Next is the next page of a list that is paged by offset.
 type Next struct {
 	Offset int `json:"offset"`
 	Limit  int `json:"limit"`

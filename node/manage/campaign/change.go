@@ -20,7 +20,7 @@ type (
 	}
 	listInput struct {
 		VendorID string               `query:"vendor_id" minLength:"1" maxLength:"255"`
-		Status   string               `query:"status" enum:"pending,approved,rejected,terminated" doc:"Terminated campaigns are listed only when asked for."`
+		Status   string               `query:"status" enum:"pending,approved,rejected,terminated" doc:"Terminated campaigns are listed only with status=terminated."`
 		AdFormat string               `query:"ad_format" enum:"listing,banner,sponsored_brand"`
 		IsActive resource.Param[bool] `query:"is_active"`
 		Offset   int                  `query:"offset" minimum:"0" maximum:"1000000" default:"0"`
@@ -69,8 +69,8 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	return &listOutput{List{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
 }
 
-// patch changes a campaign. A change is checked against what the campaign is when it is applied: two changes at the same moment, on
-// whatever nodes, both hold, member by member, and of one member the later.
+// patch changes a campaign. A change is checked against the campaign as it is when the change is applied. Of two changes at the same
+// moment, on whatever nodes, both take effect, member by member; of the same member the later.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
 	err := storeOf(ctx).ChangeCampaign(ctx, in.id(), func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		return in.Body.check(ctx, now)
@@ -81,7 +81,7 @@ func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, er
 	return s.answer(ctx, in.id())
 }
 
-// check checks a change against the campaign and returns it in the engine's terms.
+// check checks a change against the campaign and converts it to a command.
 func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*command.PatchCampaign, error) {
 	if found := b.crossed(now); len(found) > 0 {
 		return nil, resource.Invalid(found...)
@@ -103,7 +103,7 @@ func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*comma
 	return p, nil
 }
 
-// crossed checks the rules that concern more than one member, with the campaign's own for those that stay.
+// validateCrossField checks the rules that concern more than one member, with the campaign's values for members that stay.
 func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation) {
 	start, end := c.StartMillis, c.EndMillis
 	if b.StartDate != nil {
@@ -133,7 +133,7 @@ func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation)
 	return append(found, b.filters().crossed()...)
 }
 
-// allowed checks the state: what a terminated campaign may not do any more, and where a status leads.
+// validateState checks that the campaign's state allows the change, and that its vendor and wallet exist.
 func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
 	if c.Status == market.Terminated {
 		return resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
@@ -143,7 +143,7 @@ func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
 	}
 	if isTrue(b.IsActive, false) {
 		if _, err := storeOf(ctx).Vendor(ctx, c.VendorID); errors.Is(err, store.ErrNotFound) {
-			return resource.Refuse(apierr.InvalidOperation, "the vendor was deleted, so its campaigns rest")
+			return resource.Refuse(apierr.InvalidOperation, "the vendor was deleted, so its campaigns cannot be activated")
 		}
 	}
 	if b.WalletID == "" {
@@ -153,7 +153,7 @@ func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
 	return err
 }
 
-// command is the change in the engine's terms.
+// command converts the change to a command. REQUIRES: it was checked.
 func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.PatchCampaign {
 	p := &command.PatchCampaign{
 		Campaign: c.ID, Name: b.Name, Active: b.IsActive,
@@ -186,7 +186,7 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 	keep(&d.ExclusionFilters, b.ExclusionFilters)
 	keep(&d.Schedule, b.Schedule)
 	p.Document = d.encode()
-	// What the engine has already is not sent again: a cluster with older nodes could not take it.
+	// Values that the engine has already are not sent again, because a cluster with older nodes might not know them.
 	if s := d.rules(); !reflect.DeepEqual(s, c.Segments) {
 		p.Segments = &s
 	}
@@ -202,7 +202,7 @@ func keep[T any](to **T, from *T) {
 	}
 }
 
-// remove terminates a campaign. Repeating it is no error: the outcome is the same.
+// remove terminates a campaign. Repeating it succeeds, because the result is the same.
 func (s service) remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
 	err := storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
 		Campaign: in.id(), Marketplace: resource.CallerOf(ctx).Marketplace,

@@ -15,13 +15,13 @@ import (
 
 type (
 	createInput struct {
-		VendorID string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255" doc:"Whose campaign it is."`
+		VendorID string `query:"vendor_id" required:"true" minLength:"1" maxLength:"255" doc:"The vendor of the campaign."`
 		Body     Body
 	}
 	campaignOutput struct{ Body Campaign }
 )
 
-// create stores a campaign. The order of checks is the interface's: members, then the resources they name.
+// create stores a campaign. Members are checked first, then the resources that they name, as the interface requires.
 func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, error) {
 	st := storeOf(ctx)
 	b := &in.Body
@@ -58,13 +58,13 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 	return s.answer(ctx, c.ID)
 }
 
-// crossed checks the rules that concern more than one member.
+// validateCrossField checks the rules that concern more than one member.
 func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) {
 	if !numberOf[market.ChargeType](chargeWords, b.ChargeType).Charged() {
-		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for nothing", "body", "chargeType"))
+		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free", "body", "chargeType"))
 	}
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
-		found = append(found, resource.At("value_error", "must be adFormat, whose alias it is", "body", "promotionType", "adFormat"))
+		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
 	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
@@ -78,7 +78,7 @@ func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) 
 	return append(found, b.filters().crossed()...)
 }
 
-// format is the ad format, by whichever of its two names it was sent.
+// format is the ad format, from adFormat or its alias.
 func (b *Body) format() market.AdFormat {
 	word := b.AdFormat
 	if word == "" && b.PromotionType != nil {
@@ -94,7 +94,7 @@ func startOf(b *Body, nowMillis int64) int64 {
 	return int64(*b.StartDate)
 }
 
-// roas says whether a target is a whole number of thousandths, which is how it is kept.
+// roas checks that a target is a whole number of thousandths, the unit in which it is stored.
 func roas(d *resource.Decimal) (resource.Violation, bool) {
 	if d == nil {
 		return resource.Violation{}, true
@@ -112,7 +112,7 @@ func milliOf(d resource.Decimal) uint32 {
 	return n
 }
 
-// campaign is the body in the engine's terms.
+// campaign converts the body to the engine's form.
 func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 	c := market.Campaign{
 		Name: b.Name, Type: b.CampaignType,
@@ -161,7 +161,7 @@ func minor(amount int64, exponent uint8) money.Micros {
 	return m
 }
 
-// walletOf returns the wallet that a campaign of the vendor pays from.
+// walletOf returns the id of the wallet that pays for a campaign of the vendor.
 func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) {
 	wallets, err := storeOf(ctx).Wallets(ctx, vendorID)
 	if err != nil {
@@ -176,10 +176,10 @@ func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) 
 	if walletID == "" {
 		return ids.UUID{}, resource.Of(errors.New("vendor without a default wallet"))
 	}
-	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId names no wallet of the vendor")
+	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId is not a wallet of the vendor")
 }
 
-// updatedBy names who decided on the status.
+// updatedBy names the key that set the status.
 func updatedBy(ctx context.Context) string { return "key:" + resource.CallerOf(ctx).KeyID }
 
 func isTrue(b *bool, absent bool) bool {
@@ -189,7 +189,7 @@ func isTrue(b *bool, absent bool) bool {
 	return *b
 }
 
-// answer reads a campaign as its answer shows it.
+// answer reads a campaign and converts it to its answer.
 func (s service) answer(ctx context.Context, id ids.UUID) (*campaignOutput, error) {
 	state, err := storeOf(ctx).Campaign(ctx, id)
 	if err != nil {
@@ -229,7 +229,7 @@ func textOf(s string) *string {
 	return &s
 }
 
-// budgetOf shows what was used rounded as reports round it, and what remains as the rest, so that the two always add up.
+// budgetOf rounds the used amount as reports do. What remains is the difference, so that the two always add up to the budget.
 func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
 	if c.Budget == 0 {
 		return nil

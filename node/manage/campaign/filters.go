@@ -10,10 +10,10 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Whom and when a campaign reaches. The document keeps what was sent, whether it is switched on or not; the engine gets
-// what is in force.
+// This file handles the filters that decide whom and when a campaign reaches. The document stores them as they were sent, enabled or
+// not; the engine gets only the enabled ones.
 
-// Multiplier changes bids for the members of a segment.
+// Multiplier multiplies bids for the users of a segment.
 type Multiplier struct {
 	Type       string           `json:"type" enum:"user_segment"`
 	SegmentID  string           `json:"segmentId" minLength:"1" maxLength:"255"`
@@ -44,13 +44,13 @@ type ExclusionFilters struct {
 	ExclusionFilters []SegmentFilter `json:"exclusionFilters" maxItems:"20" doc:"The user must be in none of them."`
 }
 
-// Schedule is what bids are worth in each hour of the week.
+// Schedule is the percentage of the bids in each hour of the week.
 type Schedule struct {
 	IsActive *bool `json:"isActive,omitempty" doc:"Default true."`
-	Hours    []int `json:"hours" minItems:"168" maxItems:"168" minimum:"0" maximum:"1000" doc:"Percent of the bid in each hour of the week, from Monday 00:00 in the marketplace's time zone: 100 as bid, 0 rests, 1000 ten times."`
+	Hours    []int `json:"hours" minItems:"168" maxItems:"168" minimum:"0" maximum:"1000" doc:"Percent of the bid in each hour of the week, from Monday 00:00 in the marketplace's time zone: 100 is the bid itself, 0 does not compete, 1000 is ten times the bid."`
 }
 
-// filters are the members that decide whom and when; nil where a request does not have them.
+// filters are the members that decide whom and when a campaign reaches. A member is nil if the request does not contain it.
 type filters struct {
 	multipliers *MultiplierConfig
 	targeting   *TargetingFilters
@@ -66,7 +66,7 @@ func (b *PatchBody) filters() filters {
 	return filters{b.MultiplierConfig, b.TargetingFilters, b.ExclusionFilters, b.Schedule}
 }
 
-// crossed checks that every multiplier is one that the engine can hold.
+// validateCrossField checks that every multiplier has at most six decimals, the precision that the engine stores.
 func (f filters) crossed() (found []resource.Violation) {
 	if f.multipliers == nil {
 		return nil
@@ -79,7 +79,7 @@ func (f filters) crossed() (found []resource.Violation) {
 	return found
 }
 
-// millionths is a multiplier as the engine holds it.
+// millionths converts a multiplier to the engine's unit. It reports false if it has more than six decimals.
 func millionths(d resource.Decimal) (uint32, bool) {
 	r, ok := new(big.Rat).SetString(d.Text) // The bounds are checked, so this is small.
 	if !ok || !r.Mul(r, big.NewRat(market.MultiplierOne, 1)).IsInt() {
@@ -88,10 +88,10 @@ func millionths(d resource.Decimal) (uint32, bool) {
 	return uint32(r.Num().Uint64()), true //nolint:gosec // at most ten million.
 }
 
-// unknown finds the segments that do not exist.
+// unknownSegments returns a violation for each segment that does not exist.
 func (f filters) unknown(ctx context.Context) (found []resource.Violation, err error) {
 	known := map[string]bool{}
-	look := func(id string, loc ...any) {
+	checkSegment := func(id string, loc ...any) {
 		if _, asked := known[id]; !asked && err == nil {
 			_, missing := storeOf(ctx).Segment(ctx, id)
 			known[id] = missing == nil
@@ -100,28 +100,28 @@ func (f filters) unknown(ctx context.Context) (found []resource.Violation, err e
 			}
 		}
 		if !known[id] {
-			found = append(found, resource.At("resource_not_found", "there is no such segment", append(append([]any{"body"}, loc...), "segmentId")...))
+			found = append(found, resource.At("resource_not_found", "the segment does not exist", append(append([]any{"body"}, loc...), "segmentId")...))
 		}
 	}
 	if f.multipliers != nil {
 		for i := range f.multipliers.Multipliers {
-			look(f.multipliers.Multipliers[i].SegmentID, "multiplierConfig", "multipliers", i)
+			checkSegment(f.multipliers.Multipliers[i].SegmentID, "multiplierConfig", "multipliers", i)
 		}
 	}
 	if f.targeting != nil {
 		for i, x := range f.targeting.TargetingFilters {
-			look(x.SegmentID, "targetingFilters", "targetingFilters", i)
+			checkSegment(x.SegmentID, "targetingFilters", "targetingFilters", i)
 		}
 	}
 	if f.exclusion != nil {
 		for i, x := range f.exclusion.ExclusionFilters {
-			look(x.SegmentID, "exclusionFilters", "exclusionFilters", i)
+			checkSegment(x.SegmentID, "exclusionFilters", "exclusionFilters", i)
 		}
 	}
 	return found, resource.Of(err)
 }
 
-// rules are the segments of a document that are in force.
+// segmentRules are the enabled segment filters and multipliers of a document.
 func (d *document) rules() (s market.SegmentRules) {
 	if c := d.TargetingFilters; c != nil && isTrue(c.IsActive, true) {
 		s.Include = segmentsOf(c.TargetingFilters)
@@ -132,7 +132,7 @@ func (d *document) rules() (s market.SegmentRules) {
 	if c := d.MultiplierConfig; c != nil && isTrue(c.IsActive, true) {
 		for i := range c.Multipliers {
 			x := &c.Multipliers[i]
-			if m, ok := millionths(x.Multiplier); ok { // What was stored before the check may not be.
+			if m, ok := millionths(x.Multiplier); ok { // A stored multiplier may have more decimals than the check allows.
 				s.Multipliers = append(s.Multipliers, market.SegmentMultiplier{Segment: x.SegmentID, Multiplier: m})
 			}
 		}
@@ -147,7 +147,7 @@ func segmentsOf(all []SegmentFilter) (ids []string) {
 	return ids
 }
 
-// hours is the schedule of a document that is in force, nil for none.
+// hours is the enabled schedule of a document, or nil.
 func (d *document) hours() []uint16 {
 	if d.Schedule == nil || !isTrue(d.Schedule.IsActive, true) {
 		return nil

@@ -12,11 +12,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// FormatProperties is what a bid of a banner or sponsored-brand campaign shows, and where. It never changes: another
+// FormatProperties is the content of a bid of a banner or sponsored-brand campaign, and where it is shown. It never changes: another
 // creative is another bid.
 type FormatProperties struct {
-	AdFormat       string           `json:"adFormat" enum:"banner,sponsored_brand" doc:"That of the campaign."`
-	SlotID         string           `json:"slotId" minLength:"1" maxLength:"255" doc:"External id of the slot; of a sponsored brand the externalPlacementId."`
+	AdFormat       string           `json:"adFormat" enum:"banner,sponsored_brand" doc:"The adFormat of the campaign."`
+	SlotID         string           `json:"slotId" minLength:"1" maxLength:"255" doc:"External id of the slot; for a sponsored brand the externalPlacementId."`
 	DeviceType     string           `json:"deviceType,omitempty" enum:"desktop,mobile" doc:"Banners. Absent: both."`
 	BannerAssets   []BannerAsset    `json:"bannerAssets,omitempty" minItems:"1" maxItems:"10" doc:"Banners, required there."`
 	JSONTemplateID string           `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Sponsored brands, required there: the template of the placement."`
@@ -25,36 +25,36 @@ type FormatProperties struct {
 	ProductIDs     []string         `json:"productIds,omitempty" maxItems:"200" minLength:"1" maxLength:"255" doc:"Sponsored brands. Absent: those of the campaign."`
 }
 
-// BannerAsset is one picture or filled template of a banner.
+// BannerAsset is one image or filled template of a banner.
 type BannerAsset struct {
-	URL            string           `json:"url,omitempty" format:"uri" maxLength:"2083" doc:"http or https. Required unless assetId says where the asset is."`
+	URL            string           `json:"url,omitempty" format:"uri" maxLength:"2083" doc:"http or https. Required without assetId."`
 	ContentType    string           `json:"contentType,omitempty" maxLength:"255"`
-	Dimensions     *Dimensions      `json:"dimensions,omitempty" doc:"Shown where the slot has these. Absent: everywhere."`
+	Dimensions     *Dimensions      `json:"dimensions,omitempty" doc:"The asset is shown in slots of this size. Absent: in all slots."`
 	Size           *int64           `json:"size,omitempty" minimum:"0" doc:"Bytes."`
-	AssetID        string           `json:"assetId,omitempty" format:"uuid" doc:"Of an asset of the vendor, shown while it is approved. Absent: approved with the campaign."`
+	AssetID        string           `json:"assetId,omitempty" format:"uuid" doc:"An asset of the vendor; it is shown while it is approved. Absent: it is approved together with the campaign."`
 	Content        *resource.Object `json:"content,omitempty" doc:"The filled template, at most 16 KiB."`
 	JSONTemplateID string           `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Comes with content."`
 }
 
-// Dimensions are in pixels.
+// Dimensions are a width and a height in pixels.
 type Dimensions struct {
 	Width  int64 `json:"width" minimum:"1" maximum:"2147483647"`
 	Height int64 `json:"height" minimum:"1" maximum:"2147483647"`
 }
 
 const (
-	contentMax  = 16 << 10 // BOUND: bytes of one filled template, which every auction that it wins carries.
-	targetIDMax = 255      // BOUND: of the interface; longer targets are addresses.
+	contentMax  = 16 << 10 // BOUND: bytes of one filled template, which is part of the answer of every auction that it wins.
+	targetIDMax = 255      // BOUND: characters. It is the interface's; only URLs may be longer.
 )
 
-// targets are the kinds of things that bids of a format may lead to.
+// targets are the types of targets that bids of a format may have.
 var targets = map[market.AdFormat][]market.TargetType{
 	market.Listing:        {market.TargetProduct},
 	market.Banner:         {market.TargetProduct, market.TargetVendor, market.TargetBrand, market.TargetURL},
 	market.SponsoredBrand: {market.TargetBrand, market.TargetProduct, market.TargetURL},
 }
 
-// faults collects violations below one place.
+// violations collects violations below one location.
 type faults struct {
 	at    []any
 	found []resource.Violation
@@ -64,16 +64,16 @@ func (f *faults) add(kind, msg string, loc ...any) {
 	f.found = append(f.found, resource.At(kind, msg, append(slices.Clip(f.at), loc...)...))
 }
 
-// target checks what a bid leads to.
+// target checks the target of a bid.
 func (f *faults) target(format market.AdFormat, t *Target) market.TargetType {
 	kind := numberOf[market.TargetType](targetWords, t.Type)
 	switch {
 	case !slices.Contains(targets[format], kind):
-		f.add("value_error", "a campaign of this format cannot lead there", "target", "type")
+		f.add("value_error", "a campaign of this format cannot have this type of target", "target", "type")
 	case kind == market.TargetURL && !isWeb(t.ID):
 		f.add("url_parsing", "must be an absolute http or https URL", "target", "id")
 	case kind != market.TargetURL && utf8.RuneCountInString(t.ID) > targetIDMax:
-		f.add("value_error", "its id must have at most 255 characters, as it is no address", "target")
+		f.add("value_error", "its id must have at most 255 characters, unless type is url", "target")
 	}
 	return kind
 }
@@ -83,12 +83,12 @@ func isWeb(text string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// properties checks formatProperties beside the campaign's format, as far as it needs nothing that they name.
+// properties checks formatProperties against the campaign's format, without reading what they refer to.
 func (f *faults) properties(format market.AdFormat, p *FormatProperties) {
 	const member = "formatProperties"
 	switch {
 	case format == market.Listing && p != nil:
-		f.add("value_error", "listings have none", member)
+		f.add("value_error", "listings have no formatProperties", member)
 	case format == market.Listing:
 	case p == nil:
 		f.add("missing", "required", member)
@@ -142,7 +142,7 @@ func (f *faults) content(o *resource.Object, loc ...any) {
 	}
 }
 
-// creative is what a bid shows, in the engine's terms.
+// creative converts the content of a bid to the engine's form.
 func (p *FormatProperties) creative() *market.Creative {
 	if p == nil {
 		return nil
@@ -168,7 +168,7 @@ func (p *FormatProperties) creative() *market.Creative {
 	return c
 }
 
-// canonical writes a UUID as the engine compares it.
+// canonical writes a UUID in the form in which the engine compares it.
 func canonical(id string) string {
 	if id == "" {
 		return ""
@@ -176,7 +176,7 @@ func canonical(id string) string {
 	return resource.ParseUUID(id).String()
 }
 
-// compact is an object without the blanks between its parts: what is in it stays to the letter.
+// compact removes the white space between the parts of an object. Everything else stays byte for byte.
 func compact(o *resource.Object) []byte {
 	if o == nil {
 		return nil
@@ -188,7 +188,7 @@ func compact(o *resource.Object) []byte {
 	return b.Bytes()
 }
 
-// propertiesOf is a stored creative as it was sent.
+// propertiesOf converts a stored creative to the form in which it was sent.
 func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties {
 	if c == nil {
 		return nil

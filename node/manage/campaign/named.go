@@ -14,16 +14,16 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// named looks up what the creatives of a request name, each thing once: slots, placements, templates and assets. What does
-// not exist refuses the request (404, 409); what does decides whether the content may be as it is (422).
+// references looks up what the creatives of a request refer to, each resource once: slots, placements, templates and assets. A
+// resource that does not exist refuses the request (404, 409). Those that exist decide whether the content is valid (422).
 type named struct {
 	vendor     string
-	products   int // Of the campaign.
+	products   int // How many products the campaign has.
 	slots      map[string]bool
 	placements map[string]store.Placement
 	forms      map[string]*jsonform.Form
 	assets     map[string]bool
-	work       *jsonform.Budget // Of the request: what its templates and contents may cost together.
+	work       *jsonform.Budget // What all templates and contents of the request may cost together.
 }
 
 func newNamed(ctx context.Context, vendor string, products int) *named {
@@ -34,7 +34,7 @@ func newNamed(ctx context.Context, vendor string, products int) *named {
 	}
 }
 
-// exist checks that everything that bids name is there.
+// checkExist checks that everything that bids refer to exists.
 func (n *named) exist(ctx context.Context, format market.AdFormat, bids []market.Bid) error {
 	for i := range bids {
 		c := bids[i].Creative
@@ -59,7 +59,7 @@ func (n *named) exist(ctx context.Context, format market.AdFormat, bids []market
 	return nil
 }
 
-// missing is the refusal for a thing that does not exist; other errors stay what they are.
+// missing returns the refusal for a resource that does not exist. Other errors are handled as usual.
 func missing(err error, what string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return resource.Refuse(apierr.ResourceNotFound, what)
@@ -73,18 +73,18 @@ func (n *named) place(ctx context.Context, format market.AdFormat, id string) er
 			return nil
 		}
 		slot, err := storeOf(ctx).Slot(ctx, id)
-		if err == nil && slot.ExternalID != id { // Auctions name slots by their external ids only.
+		if err == nil && slot.ExternalID != id { // Auctions refer to slots by external id only.
 			err = store.ErrNotFound
 		}
 		n.slots[id] = true
-		return missing(err, "slotId names no slot by its external id")
+		return missing(err, "slotId is not the external id of a slot")
 	}
 	if _, known := n.placements[id]; known {
 		return nil
 	}
 	x, err := storeOf(ctx).PlacementNamed(ctx, id)
 	n.placements[id] = x
-	return missing(err, "slotId names no placement by its externalPlacementId")
+	return missing(err, "slotId is not the externalPlacementId of a placement")
 }
 
 func (n *named) form(ctx context.Context, id string) error {
@@ -93,7 +93,7 @@ func (n *named) form(ctx context.Context, id string) error {
 	}
 	x, err := storeOf(ctx).Template(ctx, idOf(id))
 	if err != nil {
-		return missing(err, "jsonTemplateId names no template")
+		return missing(err, "jsonTemplateId is not the id of a template")
 	}
 	if x.Archived {
 		return resource.Refuse(apierr.InvalidOperation, "the template is archived and takes no new content")
@@ -104,7 +104,7 @@ func (n *named) form(ctx context.Context, id string) error {
 	return resource.Of(err)
 }
 
-// asset looks for an asset of the campaign's vendor. Its state does not matter here: it is shown while it is approved.
+// asset checks that an asset of the campaign's vendor exists. Its state does not matter; it is shown while it is approved.
 func (n *named) asset(ctx context.Context, id string) error {
 	if id == "" || n.assets[id] {
 		return nil
@@ -114,11 +114,11 @@ func (n *named) asset(ctx context.Context, id string) error {
 		err = store.ErrNotFound
 	}
 	n.assets[id] = true
-	return missing(err, "assetId names no asset of the vendor")
+	return missing(err, "assetId is not an asset of the vendor")
 }
 
-// fit holds the content of bids against their templates and the bounds of their placements, until there are as many
-// violations as an answer lists. It fails when the request ends. REQUIRES: exist.
+// checkContent checks the content of bids against their templates and the bounds of their placements, until there are as many
+// violations as an answer lists. It returns an error when the request ends. REQUIRES: checkExist succeeded.
 func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation, err error) {
 	for i := range bids {
 		c := bids[i].Creative
@@ -144,8 +144,8 @@ func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found 
 	return found, nil
 }
 
-// filled holds one content against its template. A content or a request that costs too much is refused like one that does
-// not satisfy its template.
+// checkTemplate checks one content against its template. Content that is too expensive to check is a violation, like content that does
+// not satisfy the template.
 func (n *named) filled(f *faults, template string, content []byte, loc ...any) error {
 	if template == "" || len(f.found) >= resource.ViolationsMax {
 		return nil
@@ -168,8 +168,8 @@ func (n *named) filled(f *faults, template string, content []byte, loc ...any) e
 	return nil
 }
 
-// bounds checks what the placement allows. Logos are counted when the template asks for them, in its property logo: an
-// address, or an array of addresses.
+// bounds checks the bounds of the placement. Logos are counted if the template has a property logo: a URL, or an array
+// of URLs.
 func (n *named) bounds(f *faults, c *market.Creative) {
 	p := n.placements[c.Place]
 	if c.TemplateID != p.Template.String() {

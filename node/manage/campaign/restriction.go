@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// restriction caps how often one user meets a campaign, as it is stored in the campaign's document.
+// restriction bounds the interactions of one user with a campaign. It is stored in the campaign's document.
 type restriction struct {
 	ID            string `json:"id"`
 	Type          uint8  `json:"type"`
@@ -22,7 +22,7 @@ type restriction struct {
 	UpdatedMillis int64  `json:"updatedMillis"`
 }
 
-// caps are the restrictions of a document that are in force.
+// caps are the active restrictions of a document.
 func (d *document) caps() (caps []market.Cap) {
 	for _, r := range d.Restrictions {
 		if !r.Inactive {
@@ -32,19 +32,19 @@ func (d *document) caps() (caps []market.Cap) {
 	return caps
 }
 
-// RestrictionBody asks for a restriction.
+// RestrictionBody is a new restriction.
 type RestrictionBody struct {
-	RestrictionTypeID int   `json:"restrictionTypeId" minimum:"1" maximum:"18" doc:"One of the restriction types, once for a campaign. Conversions are kept but not counted yet."`
+	RestrictionTypeID int   `json:"restrictionTypeId" minimum:"1" maximum:"18" doc:"One of the restriction types; a campaign can have each type once. Restrictions of conversions are stored, but conversions are not counted yet."`
 	Limit             int64 `json:"limit" minimum:"1" maximum:"4294967295" doc:"Interactions of one user in one period."`
 }
 
-// RestrictionPatch changes the members it has.
+// RestrictionPatch changes the members that it contains.
 type RestrictionPatch struct {
 	Limit  *int64 `json:"limit,omitempty" minimum:"1" maximum:"4294967295"`
 	Status string `json:"status,omitempty" enum:"active,inactive"`
 }
 
-// Restriction is a restriction as it is answered.
+// Restriction is a restriction in answers.
 type Restriction struct {
 	ID              string                   `json:"id" format:"uuid"`
 	CampaignID      string                   `json:"campaignId" format:"uuid"`
@@ -56,7 +56,7 @@ type Restriction struct {
 	UpdatedAt       resource.Time            `json:"updatedAt"`
 }
 
-// Restrictions are those of a campaign.
+// Restrictions are all restrictions of a campaign.
 type Restrictions struct {
 	Restrictions []Restriction `json:"restrictions"`
 }
@@ -86,7 +86,7 @@ func restrictionOf(c *store.CampaignState, r *restriction, marketplace ids.UUID)
 	}
 }
 
-// restrict rewrites the restrictions of a campaign; change returns the one that it made or changed, and may be asked several times.
+// changeRestrictions rewrites the restrictions of a campaign. change returns the one that it created or changed; it may run several times.
 func (s service) restrict(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
 	st := storeOf(ctx)
 	var out restrictionOutput
@@ -117,7 +117,7 @@ func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*
 		}
 		now := s.now().UnixMilli()
 		var entropy [10]byte
-		_, _ = rand.Read(entropy[:]) // Never fails: it ends the process instead.
+		_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
 		d.Restrictions = append(d.Restrictions, restriction{
 			ID: ids.Mint(now, entropy, 0).String(), Type: uint8(in.Body.RestrictionTypeID), Limit: uint32(in.Body.Limit), //nolint:gosec // bounded.
 			CreatedMillis: now, UpdatedMillis: now,

@@ -23,10 +23,10 @@ type TriggerValue struct {
 	MatchType   string   `json:"matchType,omitempty" enum:"exact,phrase,broad,negative_exact,negative_broad" doc:"Type keyword, default exact: same words, same order; phrase: contained in order; broad: all contained. The negative ones exclude the bid from searches that match."`
 }
 
-// triggersMax bounds the triggers of a bid that are given. BOUND: of the interface.
+// triggersMax is the most triggers of a bid, without default triggers. BOUND: the interface's.
 const triggersMax = 50
 
-// kinds are the match types with the engine's kinds of triggers.
+// matchTypes maps the match types of keywords to the engine's kinds of triggers.
 var kinds = []struct {
 	matchType string
 	kind      market.TriggerKind
@@ -38,7 +38,7 @@ var kinds = []struct {
 	{"negative_broad", market.TriggerNotBroad},
 }
 
-// marketTriggers reads the triggers of a bid, given in either form; nil means none were given.
+// marketTriggers reads the triggers of a bid in both forms. Nil means that the request has none.
 func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Trigger, found []resource.Violation) {
 	if one != nil {
 		all = append(slices.Clip(all), *one)
@@ -61,7 +61,7 @@ func marketTriggers(all []Trigger, one *Trigger, at []any) (triggers []market.Tr
 	return triggers, found
 }
 
-// read turns a trigger into the engine's, or says what is wrong with which member.
+// read converts a trigger to the engine's form, or returns the invalid member and the reason.
 func (t *Trigger) read() (x market.Trigger, member, why string) {
 	switch t.Type {
 	case "keyword":
@@ -95,11 +95,11 @@ func (t *Trigger) keyword() (x market.Trigger, member, why string) {
 	return x, "", ""
 }
 
-// withDefaults makes a listing bid found by product and by category auctions: always when it has no triggers that say
-// where it competes (negative keywords only take away), and beside them when the campaign says so.
+// withDefaults adds the triggers by which a listing bid competes in product and category auctions: always if it has no positive
+// triggers (negative keywords only exclude auctions), and in addition to them if auto is set.
 func withDefaults(triggers []market.Trigger, target string, auto bool) []market.Trigger {
-	says := func(t market.Trigger) bool { return !t.Kind.IsNegative() }
-	if slices.ContainsFunc(triggers, says) && !auto {
+	isPositive := func(t market.Trigger) bool { return !t.Kind.IsNegative() }
+	if slices.ContainsFunc(triggers, isPositive) && !auto {
 		return triggers
 	}
 	for _, t := range resource.ListingTriggers(target) {

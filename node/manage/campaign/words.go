@@ -6,7 +6,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// The words of the interface for the engine's numbers, each list in the order of its constants.
+// The interface's words for constants of the engine. The index of a word is the value of its constant.
 var (
 	formatWords = []string{"listing", "banner", "sponsored_brand"}
 	periodWords = []string{"daily", "weekly", "monthly", "total"}
@@ -17,7 +17,7 @@ var (
 	deviceWords = []string{"", "desktop", "mobile"}
 )
 
-// numberOf finds a word that the schema has checked; the empty word stands for the first constant.
+// numberOf returns the constant of a word that the schema has checked. The empty word means the first constant.
 func numberOf[N ~uint8](words []string, word string) N {
 	return N(max(0, slices.Index(words, word))) //nolint:gosec // a handful of words.
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/gavel-ads/gavel/node/manage/resource"
 )
 
-// What the filter of an auction can name; longer texts in metadata are data that no filter matches.
+// Bounds of what filters of auctions can name. Longer texts in metadata are stored, but no filter matches them.
 const (
-	attributeLen = 40 // BOUND: characters of a key and of a value, of the interface.
-	promotionLen = 64 // BOUND: characters of a promotion, of the interface.
+	attributeLen = 40 // BOUND: characters of a key and of a value. It is the interface's.
+	promotionLen = 64 // BOUND: characters of a promotion. It is the interface's.
 	// attributesMax bounds the attributes of one product. BOUND: 8 KiB of metadata with one key and a long array would
 	// otherwise become megabytes, because every element is written with the key.
 	attributesMax = 256
 )
 
-// attributesOf flattens metadata into what the filters of auctions compare with: one "key:value" for every text, number
+// attributesOf flattens metadata into the values that filters of auctions are compared with: one "key:value" for every text, number
 // or boolean and for every such element of an array, sorted and without repeats; and the promotions.
 func attributesOf(metadata resource.Object) (attributes, promotions []string) {
 	if metadata == nil {
@@ -26,7 +26,7 @@ func attributesOf(metadata resource.Object) (attributes, promotions []string) {
 	}
 	var members map[string]any
 	d := json.NewDecoder(bytes.NewReader(metadata))
-	d.UseNumber() // 1.10 stays 1.10.
+	d.UseNumber() // So that 1.10 stays "1.10".
 	if err := d.Decode(&members); err != nil {
 		panic("the kit has checked this object: " + err.Error())
 	}

@@ -1,4 +1,6 @@
 // Package catalog serves the marketplace's products, vendors and categories.
+//
+// Limits: a product has at most 256 metadata values that filters can name.
 package catalog
 
 import (
@@ -66,8 +68,8 @@ func add[I, O any](api huma.API, id, method, path, doc string, serve func(contex
 	resource.Add(api, resource.Op{ID: id, Method: method, Path: base + path, Tag: tag, Doc: doc}, serve)
 }
 
-// page fetches one page of a list. Named items are few enough to fetch at once; the page is cut from those that exist, so
-// that unknown ids leave no holes.
+// page fetches one page of a list. Items that are named by id are few enough to be read at once; the page is taken from those that
+// exist, so unknown ids leave no gaps.
 func page[T any](
 	ctx context.Context, in *PageInput, operation string, filter string, id func(T) string,
 	fetch func(store.Page) ([]T, bool, error),
@@ -83,7 +85,7 @@ func page[T any](
 	return resource.List(cursors, in.NextPage, in.Limit, id, fetch)
 }
 
-// born returns when items that exist already were created, so that an upsert does not make them young again.
+// createdTimes returns the creation times, in Unix milliseconds, of the items that exist already. An upsert keeps them.
 func born[T any](
 	ids []string, fetch func(store.Page, []string) ([]T, bool, error), of func(*T) (id string, createdMillis int64),
 ) (map[string]int64, error) {
@@ -99,7 +101,7 @@ func born[T any](
 	return created, nil
 }
 
-// times are the times of an item that is written now.
+// timestamps are the creation and update times of an item that is written now.
 func times(created map[string]int64, id string, nowMillis int64) (createdMillis, updatedMillis int64) {
 	if at, ok := created[id]; ok {
 		return at, nowMillis

@@ -14,12 +14,12 @@ import (
 type CategoryBody struct {
 	ID       string          `json:"id" minLength:"1" maxLength:"255"`
 	Name     string          `json:"name" minLength:"1" maxLength:"255"`
-	ParentID string          `json:"parentId,omitempty" maxLength:"255" doc:"The category above; no category may be above itself."`
+	ParentID string          `json:"parentId,omitempty" maxLength:"255" doc:"The parent category. A category cannot be its own ancestor."`
 	GlobalID *string         `json:"globalId,omitempty" maxLength:"255"`
-	Metadata resource.Object `json:"metadata,omitempty" doc:"Up to 8 KiB."`
+	Metadata resource.Object `json:"metadata,omitempty" doc:"At most 8 KiB."`
 }
 
-// Category is a category as it is answered.
+// Category is a category in answers.
 type Category struct {
 	CategoryBody
 	CreatedAt resource.Time `json:"createdAt"`

@@ -82,8 +82,8 @@ func metadataTooLong(list string, i int) resource.Violation {
 	return resource.At("too_long", "must have at most 8 KiB", "body", list, i, "metadata")
 }
 
-// patchProducts changes members of products. The changes are applied to the products as they are then, member by member, so that
-// two at the same moment both hold, on whatever nodes.
+// patchProducts changes members of products. Each member is changed when the command is applied, so that two changes
+// of different members at the same moment both take effect, on whatever nodes.
 func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done, error) {
 	st := storeOf(ctx)
 	all := make([]command.ProductPatch, len(in.Body.Products))
@@ -107,7 +107,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 		return nil, resource.Invalid(found...)
 	}
 	err := st.PatchProducts(ctx, all)
-	if r, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrNotFound) { // Deleted meanwhile.
+	if r, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrNotFound) { // It was deleted in between.
 		return nil, resource.Invalid(unknownProduct(r.Index))
 	}
 	return done(err)

@@ -10,20 +10,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// metadataLen is the most bytes of a metadata object. BOUND: of the interface.
+// metadataLen is the most bytes of a metadata object. BOUND: the interface's.
 const metadataLen = 8 << 10
 
-// Brand is who makes a product.
+// Brand is the brand of a product.
 type Brand struct {
 	ID   string `json:"id" minLength:"1" maxLength:"255"`
 	Name string `json:"name,omitempty" maxLength:"255"`
 }
 
-// ProductBody is a product as the marketplace sends it. It is stored as it is, beside what auctions read of it.
+// ProductBody is a product as the marketplace sends it. It is stored as a document, next to the members that auctions read.
 type ProductBody struct {
 	ID           string            `json:"id" minLength:"1" maxLength:"255"`
 	Name         string            `json:"name" minLength:"1" maxLength:"255"`
-	Vendors      []string          `json:"vendors" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255" doc:"Ids of the vendors that sell it; unknown ones are kept and count once they exist."`
+	Vendors      []string          `json:"vendors" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255" doc:"Ids of the vendors that sell it. Unknown ids are stored, and count as soon as the vendor exists."`
 	Categories   []string          `json:"categories" maxItems:"50" minLength:"1" maxLength:"255"`
 	Description  *string           `json:"description,omitempty" maxLength:"5000"`
 	Brand        *Brand            `json:"brand,omitempty"`
@@ -32,18 +32,18 @@ type ProductBody struct {
 	Active       *bool             `json:"active,omitempty" doc:"Default true; false takes the product out of every auction."`
 	EAN          *string           `json:"ean,omitempty" pattern:"^[0-9]{1,14}$"`
 	QualityScore *resource.Decimal `json:"quality_score,omitempty" minimum:"0" maximum:"1"`
-	Metadata     resource.Object   `json:"metadata,omitempty" doc:"Up to 8 KiB; filters of auctions compare with it."`
+	Metadata     resource.Object   `json:"metadata,omitempty" doc:"At most 8 KiB. Filters of auctions are compared with it."`
 	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
 }
 
-// Product is a product as it is answered.
+// Product is a product in answers.
 type Product struct {
 	ProductBody
 	CreatedAt resource.Time `json:"createdAt"`
 	UpdatedAt resource.Time `json:"updatedAt"`
 }
 
-// ProductPatch changes the members it has; the id names the product.
+// ProductPatch changes the members that it contains, of the product with its id.
 type ProductPatch struct {
 	ID           string            `json:"id" minLength:"1" maxLength:"255"`
 	Name         *string           `json:"name,omitempty" minLength:"1" maxLength:"255"`
@@ -60,7 +60,7 @@ type ProductPatch struct {
 	GlobalID     *string           `json:"globalId,omitempty" maxLength:"255"`
 }
 
-// command is the change in the engine's terms. The values are those that a whole product with these members would have, and the
+// command converts the change to a command. The values are those that a whole product with these members would have, and the
 // members of its document are written as product writes them.
 func (p *ProductPatch) command() command.ProductPatch {
 	whole := ProductBody{Active: p.Active, Price: p.Price, QualityScore: p.QualityScore, Brand: p.Brand, Metadata: p.Metadata}
@@ -99,14 +99,14 @@ func (p *ProductPatch) command() command.ProductPatch {
 	return c
 }
 
-// write adds a member of the document to a change that has it.
+// write adds a member of the document to a change, unless the value is nil.
 func write[T any](c *command.ProductPatch, name string, value *T) {
 	if value != nil {
 		c.Document = append(c.Document, document.Member{Name: name, Value: mustMarshal(value)})
 	}
 }
 
-// product is what the store keeps: the body as a document, and beside it what auctions read.
+// product converts the body to the stored product: the body as a document, and the members that auctions read.
 func (b *ProductBody) product() market.Product {
 	if b.Active == nil {
 		b.Active = new(true)
@@ -115,7 +115,7 @@ func (b *ProductBody) product() market.Product {
 	if b.Price != nil {
 		micros, err := b.Price.Micros()
 		price = checked(micros, err)
-		// What is answered is the price that counts: rounded to micros, written plainly.
+		// Answers contain the price that auctions use: rounded to micros, without an exponent.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, price))}
 	}
 	p := market.Product{
@@ -134,7 +134,7 @@ func (b *ProductBody) product() market.Product {
 	return p
 }
 
-// checked panics on an error: the schema has excluded it.
+// must panics on an error, which the schema has excluded.
 func checked[T any](v T, err error) T {
 	if err != nil {
 		panic("the schema has checked this value: " + err.Error())
@@ -144,10 +144,10 @@ func checked[T any](v T, err error) T {
 
 func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
 
-// bodyOf reads the document back. A product that came another way than through this API, such as the demo's, has none.
+// bodyOf reads the document. A product that was not created through this API, such as those of the demo, has none.
 func bodyOf(p *market.Product) ProductBody {
 	b := ProductBody{ID: p.ID, Name: p.Name, Vendors: p.Vendors, Categories: p.Categories, Active: new(p.Active)}
-	if len(p.Document) == 0 || p.Price != 0 { // A document without a price may be one that a change of other members began.
+	if len(p.Document) == 0 || p.Price != 0 { // A patch of other members may have created a document without a price.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, p.Price))}
 	}
 	if len(p.Document) > 0 {

@@ -19,7 +19,7 @@ type VendorBody struct {
 	GlobalID         *string `json:"globalId,omitempty" maxLength:"255"`
 }
 
-// Vendor is a vendor as it is answered.
+// Vendor is a vendor in answers.
 type Vendor struct {
 	VendorBody
 	CreatedAt resource.Time `json:"createdAt"`

@@ -1,4 +1,10 @@
-// Package explain serves why auctions end as they do: any auction body, held without effect, and a sample of the live ones.
+// Package explain serves explanations of auctions: of any auction body, which runs without effect, and of a sample of the live auctions.
+//
+// The core explains bids by their numbers in their groups; this package adds their ids, with which a losing bid can be changed. A bid
+// that was deleted in between is still named.
+//
+// Limits: explainAuctions accepts bodies of /v2, so a mistake inside one is answered with the code of /v2 and 400; only a body that is
+// not an object is a 422. listRecentAuctions shows what the asked node answered, and loses it at a restart.
 package explain
 
 import (
@@ -24,13 +30,13 @@ const (
 	tag  = "Explain"
 )
 
-// Core holds auctions and explains them.
+// Core runs auctions and explains them.
 type Core interface {
 	Explain(ctx context.Context, marketplace uint16, operation string, body []byte, now time.Time) (serving.Explanation, apierr.Code, string, error)
 	Recent(marketplace uint16) (all []serving.Explanation, every uint64)
 }
 
-// Store names bids.
+// Store looks up the ids of bids.
 type Store interface {
 	BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32) (map[uint32]ids.UUID, error)
 }
@@ -45,8 +51,8 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
 		ID: "explainAuctions", Method: http.MethodPost, Path: base + "/explain", Tag: tag, Background: background.Explain,
-		Doc: "Hold the auctions of a body of /v2 without effect, and tell what became of every bid. A body that /v2 would refuse is " +
-			"refused in the same words.",
+		Doc: "Run the auctions of a body of /v2 without effect, and explain the result of every bid. A body that /v2 would refuse is " +
+			"refused with the same error.",
 	}, s.explain)
 	resource.Add(api, resource.Op{
 		ID: "listRecentAuctions", Method: http.MethodGet, Path: base + "/recent", Tag: tag,
@@ -54,16 +60,16 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	}, s.recent)
 }
 
-// Recent is what is kept of the live auctions.
+// Recent are explanations of live auctions.
 type Recent struct {
-	Every  uint64                `json:"every" doc:"One request in so many is kept, on average; 0: none (explain.sample)."`
+	Every  uint64                `json:"every" doc:"One in this many requests is kept, on average; 0: none (explain.sample)."`
 	Recent []serving.Explanation `json:"recent"`
 }
 
 type (
 	explainInput struct {
-		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"Whose body it is: the last part of the path of /v2; auctions when absent."`
-		Body      resource.Object `doc:"As the operation takes it."`
+		Operation string          `query:"operation" enum:"auctions,sponsored-brand,travel" doc:"The operation of /v2 that the body is for: the last part of its path. Default auctions."`
+		Body      resource.Object `doc:"A body of that operation."`
 	}
 	explainOutput struct{ Body serving.Explanation }
 	nothing       struct{}
@@ -91,7 +97,7 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 		all = []serving.Explanation{}
 	}
 	for i := range all {
-		// What is kept belongs to the core: names are added to a copy.
+		// OWNERSHIP: the core owns the explanations, so ids are added to a copy.
 		all[i].Auctions = slices.Clone(all[i].Auctions)
 		for k := range all[i].Auctions {
 			a := &all[i].Auctions[k]
@@ -104,8 +110,8 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 	return &recentOutput{Recent{every, all}}, nil
 }
 
-// name gives every own candidate the id of its bid, so that it can be changed. A campaign that nobody finds any more leaves its bids
-// without.
+// addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
+// a campaign that does not exist any more get none.
 func name(ctx context.Context, auctions []serving.ExplainedAuction) error {
 	st := resource.Tenant[Store](ctx)
 	byCampaign := map[string][]*serving.Candidate{}

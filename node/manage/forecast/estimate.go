@@ -10,46 +10,46 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Forecast is what a campaign would bring, and what that is known from.
+// Forecast is the expected result of a campaign, and the data that it is based on.
 type Forecast struct {
 	Recorded Recorded `json:"recorded"`
-	Won      int      `json:"won" doc:"What the campaign won of the recorded auctions."`
+	Won      int      `json:"won" doc:"How many of the recorded auctions the campaign would have won."`
 	Reason   *string  `json:"reason" enum:"not_recording,no_auctions,too_short" doc:"Why perDay is null: this node records no auctions (explain.sample), it has recorded none of this marketplace, or less than a minute of them."`
-	PerDay   *PerDay  `json:"perDay" doc:"At the pace at which auctions were recorded, whatever the hour of the day."`
+	PerDay   *PerDay  `json:"perDay" doc:"Extrapolated from the rate of the recorded auctions, without regard to the hour of the day."`
 	Rates    Rates    `json:"rates"`
-	// Confidence is that of every interval.
-	Confidence int `json:"confidence" doc:"Percent. The intervals tell what the sample leaves open, and nothing of changes in traffic, competition or budgets."`
+	// Confidence is the confidence of every interval.
+	Confidence int `json:"confidence" doc:"Confidence of all intervals, in percent. They cover the uncertainty of the sample, not changes of traffic, competition or budgets."`
 }
 
-// Recorded is the sample.
+// Recorded describes the sample of recorded auctions.
 type Recorded struct {
 	From     resource.Time `json:"from"`
 	To       resource.Time `json:"to"`
-	Every    uint64        `json:"every" doc:"One request in so many is recorded, drawn by lot; 0: none."`
-	Requests int           `json:"requests" doc:"Of this marketplace, answered by this node: other nodes have their own."`
+	Every    uint64        `json:"every" doc:"One in this many requests is recorded, at random; 0: none."`
+	Requests int           `json:"requests" doc:"Recorded requests of this marketplace on this node. Other nodes have their own."`
 	Auctions int           `json:"auctions"`
-	Omitted  int           `json:"omitted" doc:"Requests that were drawn, but too large to keep or no longer valid; the rest stands for them."`
+	Omitted  int           `json:"omitted" doc:"Requests that were sampled, but are too large to store or no longer valid. The forecast treats them like the others."`
 }
 
-// PerDay is what a day brings. A campaign that reaches its budget stops there.
+// PerDay is the expected result of a day. A campaign that reaches its budget stops for the rest of the day.
 type PerDay struct {
 	Wins            Estimate  `json:"wins"`
-	Impressions     Estimate  `json:"impressions" doc:"Wins that shoppers see; see view_percent."`
-	Clicks          *Estimate `json:"clicks" doc:"Null while the marketplace has no impressions to learn from."`
-	Spend           *Estimate `json:"spend" doc:"Minor units, at second prices unless the campaign says first. Null when the rates that it needs are not known."`
-	LimitedByBudget bool      `json:"limitedByBudget" doc:"The budget, spread evenly over its period, is less than what the campaign could spend."`
+	Impressions     Estimate  `json:"impressions" doc:"Wins that shoppers see, according to view_percent."`
+	Clicks          *Estimate `json:"clicks" doc:"Null if the marketplace has no impressions, from which the rate is taken."`
+	Spend           *Estimate `json:"spend" doc:"Minor units, at second prices unless the campaign has priceRule first. Null if a rate that it needs is unknown."`
+	LimitedByBudget bool      `json:"limitedByBudget" doc:"True if the budget, spread evenly over its period, is less than the campaign could spend."`
 }
 
-// Estimate is a number with the bounds of its interval.
+// Estimate is a number with the bounds of its confidence interval.
 type Estimate struct {
 	Expected int64 `json:"expected"`
 	Low      int64 `json:"low"`
 	High     int64 `json:"high"`
 }
 
-// Rates are what was counted in the last 30 days.
+// Rates are the counts of the last 30 days from which rates are taken.
 type Rates struct {
-	Of          string `json:"of" enum:"campaign,marketplace" doc:"The campaign itself when it had 1,000 impressions, else all campaigns."`
+	Of          string `json:"of" enum:"campaign,marketplace" doc:"campaign if the campaign had at least 1,000 impressions, else marketplace, which is all campaigns."`
 	Impressions int64  `json:"impressions"`
 	Clicks      int64  `json:"clicks"`
 	Purchases   int64  `json:"purchases"`
@@ -60,14 +60,14 @@ type rates struct {
 	impressions, clicks, purchases int64
 }
 
-// amountMax bounds bids in the arithmetic of percents; no amount of the interface is larger.
+// amountMax bounds bids, so that multiplying them by percents cannot overflow. No amount of the interface is larger.
 const amountMax = money.Micros(math.MaxInt64 / 1_000)
 
-// estimator makes the numbers of a day out of a replay.
+// estimator computes the numbers of a day from a replay.
 //
-// Each drawn request stands for Every of them, and the time that the recording covers for the whole day. What is paid for a
-// win is known, whether it is paid only by rates: so spend is a sum of prices times rates. A product of n numbers that are each
-// known with a confidence of 1-a/n is known with one of at least 1-a (Bonferroni), which is how bounds are multiplied.
+// Each sampled request represents Every requests, and the recorded time represents the whole day. The price of a win is known; whether
+// it is paid is known only as a rate. So spend is a sum of prices times rates. If each of n factors is known with a confidence of 1-a/n,
+// their product is known with a confidence of at least 1-a (Bonferroni); that is how intervals are multiplied.
 type estimator struct {
 	campaign *market.Campaign
 	bids     []market.Bid
@@ -103,7 +103,7 @@ func (e *estimator) forecast() Forecast {
 	return f
 }
 
-// levelOf is the confidence that each of n factors needs.
+// levelOf is the confidence that each of n factors needs, as a fraction.
 func levelOf(n int) float64 { return 1 - (1-confidence/100.0)/float64(n) }
 
 func (e *estimator) perDay() PerDay {
@@ -125,8 +125,8 @@ func (e *estimator) perDay() PerDay {
 	return d
 }
 
-// limited cuts an estimate where the budget is spent. What one of it costs is known about as well as the two are: a dear one
-// ends the day early, a cheap one late.
+// limited reduces an estimate to what the budget allows. The cost of one unit is as uncertain as the two estimates: with a high cost
+// the budget ends early in the day, with a low cost late.
 func limited(x, spend interval, budget float64) interval {
 	lasts := func(count, spent float64) float64 {
 		if spent == 0 {
@@ -147,7 +147,7 @@ func (x interval) rounded() Estimate {
 	return Estimate{int64(math.Round(x.expected)), int64(math.Floor(x.low)), int64(math.Ceil(x.high))}
 }
 
-// wins are the wins of a day, as one of n factors.
+// wins estimates the wins of a day, as one of n factors.
 func (e *estimator) wins(n int) interval {
 	weights := make([]float64, len(e.replay.Won))
 	for i, w := range e.replay.Won {
@@ -156,11 +156,12 @@ func (e *estimator) wins(n int) interval {
 	return total(weights, e.auctions(), levelOf(n)).scaled(e.aDay())
 }
 
-// aDay is how many requests of a day a drawn one stands for; those that could not be replayed are thought to be like the rest.
+// dailyFactor is how many requests of a day a replayed request represents. Sampled requests that could not be replayed are assumed to
+// be like the others.
 func (e *estimator) aDay() float64 {
 	r := e.replay
-	drawn := float64(r.Requests+r.Omitted) / float64(r.Requests)
-	return float64(r.Every) * drawn * float64(24*time.Hour) / float64(r.To.Sub(r.From))
+	sampled := float64(r.Requests+r.Omitted) / float64(r.Requests)
+	return float64(r.Every) * sampled * float64(24*time.Hour) / float64(r.To.Sub(r.From))
 }
 
 func (e *estimator) clicks() *interval {
@@ -174,7 +175,7 @@ func (e *estimator) clickRate(n int) interval {
 	return share(float64(min(e.rates.clicks, e.rates.impressions)), float64(e.rates.impressions), levelOf(n))
 }
 
-// spend is what a day costs in minor units, nil when that is not known.
+// spend estimates the cost of a day in minor units. It is nil if a rate that it needs is unknown.
 func (e *estimator) spend() *interval {
 	minor := 1 / math.Pow10(6-int(e.exponent))
 	switch {
@@ -192,7 +193,7 @@ func (e *estimator) spend() *interval {
 	}
 }
 
-// paid is the sum of the prices of a day's wins, in micros, as one of n factors.
+// paid estimates the sum of the prices of a day's wins, in micros, as one of n factors.
 func (e *estimator) paid(n int) interval {
 	weights := make([]float64, len(e.replay.Won))
 	for i, w := range e.replay.Won {
@@ -205,12 +206,12 @@ func (e *estimator) paid(n int) interval {
 	return total(weights, most*e.auctions(), levelOf(n)).scaled(e.aDay())
 }
 
-// auctions are those of a request: as many wins may a request bring of which the sample has none like it.
+// auctions is the mean number of auctions in a request: the most wins that a request which is not in the sample is assumed to have.
 func (e *estimator) auctions() float64 {
 	return float64(e.replay.Auctions) / float64(e.replay.Requests)
 }
 
-// budgetPerDay is what may be spent in a day in minor units, infinite when nothing limits a day.
+// budgetPerDay is the budget of a day in minor units, or infinity if no budget limits a day.
 func (e *estimator) budgetPerDay() float64 {
 	const day = float64(24 * time.Hour / time.Millisecond)
 	c := e.campaign

@@ -12,7 +12,7 @@ import (
 
 const cent = money.Micros(10_000)
 
-// example is an estimator whose numbers can be worked out by hand: in six hours 100 of every 10 requests were recorded, 40 of
+// example is an estimator whose numbers can be calculated by hand: in six hours 100 requests were recorded, one in 10; 40 of
 // them won once at 30 cents and 10 won twice at 50 cents in all.
 func example() *estimator {
 	from := time.Date(2026, 3, 17, 6, 0, 0, 0, time.UTC)
@@ -97,7 +97,7 @@ func TestEstimatesWorkedOutByHand(t *testing.T) {
 	}
 }
 
-// What cannot be known is not said.
+// TestNothingIsInvented: numbers that cannot be known are null.
 func TestNothingIsInvented(t *testing.T) {
 	for want, change := range map[string]func(r *serving.Replay){
 		"not_recording": func(r *serving.Replay) { *r = serving.Replay{From: r.To, To: r.To} },

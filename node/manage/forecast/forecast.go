@@ -1,5 +1,15 @@
-// Package forecast serves what a campaign would bring: the auctions that were recorded last are held once more with it, by the
-// engine that held them first. What a replay cannot know, it does not say: see Forecast.
+// Package forecast serves the expected result of a campaign. It runs the auctions that were recorded last once more, with the campaign,
+// on the same engine. What a replay cannot know is left out of the result; see Forecast.
+//
+// The core records one live request in explain.sample, up to 10,000 requests or 32 MiB. For a forecast the market is frozen once, with
+// the campaign and without its stored self (market.Suppose), and the recorded auctions run on it with their own numbers and times. The
+// campaign's dates, isActive, review, restrictions and wallet are ignored. The wins are scaled by the sampling rate and to a day. Clicks
+// and spend follow from rates that were counted, of the campaign or of the marketplace. Without recorded auctions, or without impressions
+// for the rates, the numbers are null. Intervals have a confidence of 90 %.
+//
+// Limits: a forecast knows the traffic of the asked node, since its start or as far as the recording goes; the sum over all nodes is that
+// of the cluster. Each win counts as an impression unless view_percent says otherwise. A budget is spread evenly over its period. Search
+// terms of bids that were only forecast stay in memory until a restart.
 package forecast
 
 import (
@@ -21,19 +31,19 @@ import (
 )
 
 const (
-	// Confidence of the intervals, in percent.
+	// confidence of the intervals, in percent.
 	confidence = 90
-	// spanMin is the least time from which a day is extrapolated.
+	// spanMin is the shortest recording from which a day is extrapolated.
 	spanMin = time.Minute
-	// ownMin is how many impressions a campaign must have had before its own rates stand for it.
+	// ownMin is how many impressions a campaign needs before its own rates are used.
 	ownMin = 1_000
-	// rateDays is how far back rates are looked up.
+	// rateDays is how many days of counters rates are taken from.
 	rateDays = 30
 	// bidsPage is how many bids are read at a time. BOUND: a campaign has at most 5,000.
 	bidsPage = 1_000
 )
 
-// Core replays.
+// Core replays recorded auctions.
 type Core interface {
 	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code, error)
 }
@@ -57,17 +67,17 @@ func Register(api huma.API, core Core, now func() time.Time) {
 	s := service{core, now}
 	resource.Add(api, resource.Op{
 		ID: "forecastCampaign", Method: http.MethodGet, Path: "/public/v1/campaign-service/campaigns/{campaign_id}/forecast", Tag: "Campaigns", Background: background.Forecast,
-		Doc: "Forecast a campaign from the auctions that this node recorded last: what would it win of them, as it stands now, against what " +
-			"others bid now? It runs in the forecast whatever its dates, status and switch say, and without restrictions; so create one that is " +
-			"switched off to forecast it first.",
+		Doc: "Forecast a campaign from the auctions that this node recorded last: which of them would it win, as it is now, against the " +
+			"present bids of others? The forecast ignores dates, status, isActive and restrictions, so a campaign can be created " +
+			"with isActive false and forecast before it runs.",
 	}, s.forecast)
 }
 
 type (
 	input struct {
 		CampaignID  string `path:"campaign_id" format:"uuid"`
-		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"Forecast it with all its bids at so many percent."`
-		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers get to see. Gavel does not know; 100 makes the numbers an upper bound."`
+		BidPercent  int64  `query:"bid_percent" minimum:"1" maximum:"1000" default:"100" doc:"All bids of the campaign are multiplied by this percentage."`
+		ViewPercent int64  `query:"view_percent" minimum:"1" maximum:"100" default:"100" doc:"How many of 100 winners shoppers see. Gavel does not know this; with 100 the numbers are an upper bound."`
 	}
 	output struct{ Body Forecast }
 )
@@ -112,7 +122,7 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 	return &output{e.forecast()}, nil
 }
 
-// ratesOf reads how often impressions became clicks, and clicks purchases.
+// ratesOf reads the counts of impressions, clicks and purchases.
 func ratesOf(ctx context.Context, st Store, m *market.Marketplace, campaign ids.UUID, now time.Time) (rates, error) {
 	today := now.In(store.Zone(m.TimeZone))
 	days := store.Dates{From: today.AddDate(0, 0, -rateDays).Format(time.DateOnly), To: today.Format(time.DateOnly)}

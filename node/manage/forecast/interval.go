@@ -2,7 +2,7 @@ package forecast
 
 import "math"
 
-// interval holds an estimate and the bounds between which it lies with some confidence.
+// interval is an estimate with the bounds of a confidence interval.
 type interval struct{ expected, low, high float64 }
 
 func (x interval) times(y interval) interval {
@@ -13,12 +13,12 @@ func (x interval) scaled(by float64) interval {
 	return interval{x.expected * by, x.low * by, x.high * by}
 }
 
-// total estimates the expected sum of weights of random events from the weights that were seen in a sample: how often
-// something happens, or what is paid in all. most is the weight that an event may have which the sample happens to lack.
+// total estimates the expected sum of the weights of random events from the weights in a sample: the number of events, or the sum
+// of what they cost. most is the largest weight that an event outside of the sample may have.
 //
-// The bounds are those of M. P. Fay and E. J. Feuer, Confidence intervals for directly standardized rates: a method based
-// on the gamma distribution, Statistics in Medicine 16 (1997) 791-801. They treat the events as a compound Poisson process
-// and hold for few events too; with equal weights they are Garwood's exact ones for a Poisson count.
+// The bounds are those of M. P. Fay and E. J. Feuer, Confidence intervals for directly standardized rates: a method based on the gamma
+// distribution, Statistics in Medicine 16 (1997) 791-801. They treat the events as a compound Poisson process and hold for few events
+// too. With equal weights they are Garwood's exact bounds of a Poisson count.
 func total(weights []float64, most, level float64) interval {
 	sum, squares, largest := 0.0, 0.0, most
 	for _, w := range weights {
@@ -45,7 +45,7 @@ func share(successes, trials, level float64) interval {
 	return interval{p, max(0, min(p, middle-half)), min(1, max(p, middle+half))}
 }
 
-// gammaQuantile returns below what a gamma variable of a shape and scale 1 stays with a probability, by bisection.
+// gammaQuantile returns the quantile of a gamma distribution with a shape and scale 1, by bisection.
 func gammaQuantile(shape, probability float64) float64 {
 	low, high := 0.0, shape+1
 	for gammaBelow(shape, high) < probability {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The exact bounds of a Poisson count (Garwood), as tables of 95 % have them: total gives them for equal weights.
+// TestTotalOfEqualWeights compares with the exact bounds of a Poisson count (Garwood) in tables of 95 %.
 func TestTotalOfEqualWeights(t *testing.T) {
 	for n, want := range map[int][2]float64{0: {0, 3.6889}, 1: {0.0253, 5.5716}, 3: {0.6187, 8.7673}, 10: {4.7954, 18.3904}, 100: {81.3640, 121.6268}} {
 		for _, weight := range []float64{1, 2.5} {
@@ -25,7 +25,7 @@ func TestTotalOfEqualWeights(t *testing.T) {
 	}
 }
 
-// The gamma function against values of tables, and large shapes against the normal distribution that they come near to.
+// TestGammaQuantile compares with values of tables, and for large shapes with the normal distribution, which they approach.
 func TestGammaQuantile(t *testing.T) {
 	for _, c := range []struct{ shape, probability, want float64 }{
 		{1, 0.5, math.Ln2}, {0.5, 0.95, 1.92073}, {2, 0.05, 0.355362}, {5, 0.975, 10.24159}, {50, 0.5, 49.66713},
@@ -39,7 +39,7 @@ func TestGammaQuantile(t *testing.T) {
 	}
 }
 
-// Wilson's bounds as worked examples have them.
+// TestShare compares with published examples of Wilson's bounds.
 func TestShare(t *testing.T) {
 	for _, c := range []struct{ successes, trials, low, high float64 }{
 		{0, 10, 0, 0.2775}, {10, 10, 0.7225, 1}, {1, 10, 0.0179, 0.4042}, {50, 100, 0.4038, 0.5962}, {81, 263, 0.2553, 0.3662},
@@ -51,12 +51,13 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// Of a thousand samples of a stream that is known, at least nine hundred intervals hold the truth, less what chance takes.
+// TestIntervalsHoldTheTruth: of a thousand samples of a known stream, at least nine hundred intervals contain the true value, less a
+// margin for chance.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	const every, trials = 20, 1_000
 	random := rand.New(rand.NewPCG(5, 6))
 	for _, expected := range []float64{2, 30, 400} { // Requests that win, in a sample.
-		held := 0
+		containing := 0
 		for range trials {
 			var weights []float64
 			truth := expected * every * 2.5 // Wins: 1 to 4 each.
@@ -65,14 +66,14 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 				weights = append(weights, float64(1+random.IntN(4)))
 			}
 			if x := total(weights, 4, 0.9).scaled(every); x.low <= truth && truth <= x.high {
-				held++
+				containing++
 			}
 		}
-		if held < trials*88/100 {
-			t.Errorf("%v expected: %d of %d intervals hold the truth", expected, held, trials)
+		if containing < trials*88/100 {
+			t.Errorf("%v expected: %d of %d intervals contain the true value", expected, containing, trials)
 		}
-		if expected > 100 && held > trials*97/100 {
-			t.Errorf("%v expected: %d of %d intervals hold the truth; they are too wide", expected, held, trials)
+		if expected > 100 && containing > trials*97/100 {
+			t.Errorf("%v expected: %d of %d intervals contain the true value; they are too wide", expected, containing, trials)
 		}
 	}
 }

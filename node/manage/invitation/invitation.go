@@ -1,4 +1,13 @@
-// Package invitation serves invitations: links by which people come to work for the marketplace's vendors.
+// Package invitation serves invitations: links by which people become users of the marketplace's vendors.
+//
+// If a mail server is configured (smtp.server), the command that writes an invitation also schedules its email. The leader sends it with
+// up to six attempts over about an hour. It counts an attempt before it makes it, so a leader that stops in between causes one repeat,
+// later and with the same Message-ID. The invitation shows the state of the email, the log has the failures, and the metric
+// gavel_mails_total counts both. Without a mail server the marketplace sends acceptUrl itself.
+//
+// Limits: the page of acceptUrl comes with the console. Until then nobody can accept by it, and an invitation becomes accepted only if
+// its user gets the vendor in another way. The 72 hours are fixed. A renewed invitation keeps its link; an expired one stays in the list
+// next to its successor.
 package invitation
 
 import (
@@ -39,7 +48,7 @@ func Register(api huma.API, now func() time.Time) {
 	s := service{now: now, publicURL: api.OpenAPI().Servers[0].URL}
 	resource.Add(api, resource.Op{
 		ID: "createInvitations", Method: http.MethodPost, Path: base, Tag: tag,
-		Doc: "Invite people to vendors. Each gets a letter if a mail server is configured; otherwise pass each acceptUrl on.",
+		Doc: "Invite people to vendors. Each gets an email if a mail server is configured; otherwise send each acceptUrl yourself.",
 	}, s.create)
 	resource.Add(api, resource.Op{ID: "listInvitations", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the invitations, newest first."}, s.list)
 	resource.Add(api, resource.Op{
@@ -55,12 +64,12 @@ type Invite struct {
 	TargetUserRole string `json:"targetUserRole,omitempty" enum:"vendor_admin,vendor_analyst" doc:"Default vendor_admin; vendor_analyst only reads."`
 }
 
-// Body asks for invitations, all or none.
+// Body is a list of new invitations, all or none.
 type Body struct {
-	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Repeats of a vendor and an address count once, as the first says."`
+	Invites []Invite `json:"invites" minItems:"1" maxItems:"500" doc:"Of invites with the same vendor and address the first counts."`
 }
 
-// Invitation is an invitation as it is answered.
+// Invitation is an invitation in answers.
 type Invitation struct {
 	InvitationID   string        `json:"invitationId" format:"uuid"`
 	VendorID       string        `json:"vendorId"`
@@ -71,14 +80,14 @@ type Invitation struct {
 	ExpiresAt      resource.Time `json:"expiresAt"`
 	CreatedAt      resource.Time `json:"createdAt"`
 	UpdatedAt      resource.Time `json:"updatedAt"`
-	Mail           *Mail         `json:"mail,omitempty" doc:"The letter; absent where no mail server is configured."`
+	Mail           *Mail         `json:"mail,omitempty" doc:"The email of the invitation; absent if no mail server is configured."`
 }
 
-// Mail is how far the letter of an invitation got.
+// Mail is the state of an invitation's email.
 type Mail struct {
 	Status   string `json:"status" enum:"queued,sent,failed"`
 	Attempts int    `json:"attempts" doc:"At most 6, over about an hour."`
-	Error    string `json:"error,omitempty" doc:"Of the last attempt that failed."`
+	Error    string `json:"error,omitempty" doc:"The reason of the last failed attempt."`
 }
 
 func mailOf(m *store.MailState) *Mail {
@@ -94,7 +103,7 @@ func mailOf(m *store.MailState) *Mail {
 	}
 }
 
-// Invitations is the answer to a request.
+// Invitations are the invitations of a request.
 type Invitations struct {
 	Invites []Invitation `json:"invites"`
 }
@@ -142,7 +151,7 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	return &createOutput{Invitations{s.answers(all)}}, nil
 }
 
-// known refuses vendors that are not in the catalog, each at its position.
+// requireVendors returns a violation for each vendor that is not in the catalog.
 func known(ctx context.Context, invites []Invite) error {
 	named := make([]string, len(invites))
 	for i := range invites {
@@ -159,7 +168,7 @@ func known(ctx context.Context, invites []Invite) error {
 	var found []resource.Violation
 	for i, id := range named {
 		if !exists[id] {
-			found = append(found, resource.At("invalid_vendor", "is no vendor of the catalog", "body", "invites", i, "vendorId"))
+			found = append(found, resource.At("invalid_vendor", "is not a vendor of the catalog", "body", "invites", i, "vendorId"))
 		}
 	}
 	if len(found) > 0 {

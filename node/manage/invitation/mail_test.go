@@ -16,9 +16,9 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// TestLetters: an invitation gets one letter, tried again while the server cannot take it; a renewal within ten minutes gets
-// none, and what is accepted or refused for good is not tried again.
-func TestLetters(t *testing.T) {
+// TestInvitationEmails: an invitation gets one email, which is tried again while the server fails; a renewal within ten minutes gets
+// none, and an email that is sent or permanently refused is not tried again.
+func TestInvitationEmails(t *testing.T) {
 	w := managetest.New(t)
 	w.Store.Mails = true
 	do := func(method, path, body string) string {
@@ -35,7 +35,7 @@ func TestLetters(t *testing.T) {
 	var sent []string
 	var failure error
 	permanent := false
-	lane := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
+	worker := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
 		sent = append(sent, i.Email)
 		return permanent, failure
 	}, slog.New(slog.DiscardHandler))
@@ -44,10 +44,10 @@ func TestLetters(t *testing.T) {
 		sent = nil
 		r := w.Runner()
 		for more := true; more; {
-			more = r.Round(t.Context(), lane) > 0
+			more = r.Round(t.Context(), worker) > 0
 		}
 		if len(sent) != want {
-			t.Errorf("sent %v, want %d letters", sent, want)
+			t.Errorf("sent %v, want %d emails", sent, want)
 		}
 	}
 	const invite = `{"invites":[{"vendorId":"v1","vendorEmail":"a@example.com"}]}`
@@ -57,7 +57,7 @@ func TestLetters(t *testing.T) {
 	}
 	failure = errors.New("451 later")
 	round(1)
-	round(0) // Its time has not come.
+	round(0) // The task is not due yet.
 	w.Pass(time.Minute)
 	failure = nil
 	round(1)

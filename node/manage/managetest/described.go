@@ -17,17 +17,17 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Description is /openapi.json as a client sees it, read by another library than the one that wrote it. It judges
-// exchanges: what a client may send by it, and what it may expect.
+// Description is /openapi.json as a client sees it, read by another library than the one that wrote it. It checks
+// exchanges: what a client may send according to it, and what it may expect.
 //
-// INVARIANT: an answer is good when its operation documents its status, its content type, and every member of its body;
-// a request that succeeded is good when a client that knows only the description could have sent it.
+// INVARIANT: an answer is correct when its operation documents its status, its content type, and every member of its body;
+// a request that succeeded is correct when a client that knows only the description could have sent it.
 type Description struct {
 	doc      *openapi3.T
-	Answered map[string]bool // Operations that were answered with success.
+	Answered map[string]bool // The operations that were answered with success.
 }
 
-// Description reads the world's description.
+// Description reads the description of the environment's API.
 func (w *World) Description(t testing.TB) *Description {
 	t.Helper()
 	text, err := w.OpenAPI()
@@ -41,7 +41,7 @@ func (w *World) Description(t testing.TB) *Description {
 	return &Description{doc: doc, Answered: map[string]bool{}}
 }
 
-// Check says what is wrong with an exchange. What is no operation of the description must not succeed.
+// Check returns what is wrong with an exchange. A request that is not described must not succeed.
 func (d *Description) Check(r *http.Request, sent string, rec *httptest.ResponseRecorder) error {
 	template, values := d.path(r.URL.EscapedPath())
 	var op *openapi3.Operation
@@ -66,7 +66,7 @@ func (d *Description) Check(r *http.Request, sent string, rec *httptest.Response
 	return nil
 }
 
-// path finds the described path that a path is of, and what stands for its parameters. Words go before parameters.
+// path finds the path template of a path, and the values of its parameters. Literal segments have priority over parameters.
 func (d *Description) path(sent string) (template string, values map[string]string) {
 	segments := strings.Split(sent, "/")
 	fewest := len(segments)
@@ -126,7 +126,7 @@ func (d *Description) parameters(op *openapi3.Operation, path map[string]string,
 	return errors.Join(faults...)
 }
 
-// argument is a parameter's value as its schema has it.
+// argument converts a parameter's value to the type of its schema.
 func argument(s *openapi3.Schema, sent []string) any {
 	if s.Type.Includes(openapi3.TypeArray) {
 		all := []any{}
@@ -181,8 +181,8 @@ func (d *Description) answer(op *openapi3.Operation, rec *httptest.ResponseRecor
 	return described("answer", ref.Value.Content, rec.Header().Get("Content-Type"), rec.Body.Bytes(), asAnswer)
 }
 
-// described holds a body against the media types of a description. Only JSON has a schema to hold it against.
-func described(what string, content openapi3.Content, contentType string, text []byte, judge judgement) error {
+// described checks a body against the media types of a description. Only JSON has a schema.
+func described(what string, content openapi3.Content, contentType string, text []byte, validate schemaCheck) error {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
 		return fmt.Errorf("%s of type %q: %w", what, contentType, err)
@@ -200,10 +200,10 @@ func described(what string, content openapi3.Content, contentType string, text [
 	if err := json.Unmarshal(text, &value); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return judge(what, media.Schema.Value, value)
+	return validate(what, media.Schema.Value, value)
 }
 
-// fits holds a value against a schema, and says of every fault where it is.
+// fits checks a value against a schema, and returns every violation with its location.
 func fits(what string, s *openapi3.Schema, value any) error {
 	err := s.VisitJSON(value, openapi3.MultiErrors(), openapi3.EnableFormatValidation())
 	if err == nil {
@@ -217,7 +217,7 @@ func fits(what string, s *openapi3.Schema, value any) error {
 	for _, one := range all {
 		if fault, ok := errors.AsType[*openapi3.SchemaError](one); ok {
 			if open := fault.Schema; fault.Value == nil && open.Type == nil && len(open.OneOf) == 0 {
-				continue // What takes anything takes null; the library disagrees.
+				continue // A schema that allows anything allows null; the library disagrees.
 			}
 			one = fmt.Errorf("/%s: %s", strings.Join(fault.JSONPointer(), "/"), fault.Reason)
 		}
@@ -226,19 +226,19 @@ func fits(what string, s *openapi3.Schema, value any) error {
 	return errors.Join(faults...)
 }
 
-// judgement holds a JSON body against its schema.
-type judgement func(what string, s *openapi3.Schema, value any) error
+// schemaCheck checks a JSON body against its schema.
+type schemaCheck func(what string, s *openapi3.Schema, value any) error
 
-// asRequest allows what requests may have beyond their description: unknown members are ignored, null counts as absent.
+// asRequest checks a request. Unknown members are allowed, because they are ignored, and null counts as absent.
 func asRequest(what string, s *openapi3.Schema, value any) error {
 	return fits(what, s, present(value))
 }
 
 func asAnswer(what string, s *openapi3.Schema, value any) error {
-	return errors.Join(fits(what, s, value), strangers(what, s, value))
+	return errors.Join(fits(what, s, value), undescribed(what, s, value))
 }
 
-// present drops members that are null or empty text: in requests these count as absent.
+// present removes members that are null or empty texts, because in requests they count as absent.
 func present(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -257,22 +257,22 @@ func present(value any) any {
 	return value
 }
 
-// strangers finds members that no description names: a typed client would lose them. Objects that name no members are
+// undescribed finds members that the description does not name, which a typed client would lose. Schemas without members are
 // free-form.
-func strangers(at string, s *openapi3.Schema, value any) error {
+func undescribed(at string, s *openapi3.Schema, value any) error {
 	var faults []error
 	switch v := value.(type) {
 	case []any:
 		for i, item := range v {
 			if s.Items != nil {
-				faults = append(faults, strangers(fmt.Sprintf("%s[%d]", at, i), s.Items.Value, item))
+				faults = append(faults, undescribed(fmt.Sprintf("%s[%d]", at, i), s.Items.Value, item))
 			}
 		}
 	case map[string]any:
 		forms := members(s)
 		for name, item := range v {
 			if p := forms[name]; p != nil {
-				faults = append(faults, strangers(at+"."+name, p, item))
+				faults = append(faults, undescribed(at+"."+name, p, item))
 			} else if len(forms) > 0 {
 				faults = append(faults, fmt.Errorf("%s.%s is not described", at, name))
 			}
@@ -281,7 +281,7 @@ func strangers(at string, s *openapi3.Schema, value any) error {
 	return errors.Join(faults...)
 }
 
-// members are the properties of an object, of all forms that it may have.
+// members are the properties of an object, from all alternatives that its schema allows.
 func members(s *openapi3.Schema) map[string]*openapi3.Schema {
 	all := map[string]*openapi3.Schema{}
 	for name, p := range s.Properties {

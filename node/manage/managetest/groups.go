@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/shardtest"
 )
 
-// feed passes on what the machines tell, as the daemon's does.
+// feed receives the changes of the state machines, like the daemon's feed.
 type feed struct {
 	*market.Market
 	keys    *auth.Table
@@ -26,7 +26,7 @@ type feed struct {
 	bytes   store.AssetBytes
 }
 
-// PutRecord takes API keys and what decides which ads may be shown.
+// PutRecord receives API keys and the records that decide which ads may be shown.
 func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	f.bytes.PutRecord(kind, marketplace, id, value)
 	switch {
@@ -41,7 +41,7 @@ func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string,
 	}
 }
 
-// PutSecrets takes the token keys.
+// PutSecrets receives the keys of bid tokens.
 func (f *feed) PutSecrets(s *command.Secrets) {
 	keys := make([]bidid.Key, len(s.Token))
 	for i, k := range s.Token {
@@ -50,15 +50,15 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 	f.keyring.Store(bidid.NewKeyring(keys))
 }
 
-// groups are the machines of all groups behind one lock.
+// groups are the state machines of all groups. LOCKS: mu guards them all.
 type groups struct {
 	ids.Topology
 	down     atomic.Bool
 	broken   atomic.Bool
 	before   atomic.Pointer[func()]
-	counts   atomic.Bool // Only as many writes as are left succeed.
+	counts   atomic.Bool // If true, only as many writes as left says succeed.
 	left     atomic.Int64
-	done     atomic.Int64 // Commands that were carried out.
+	done     atomic.Int64 // The number of commands that were carried out.
 	mu       sync.Mutex
 	machines map[ids.Group]*member
 }
@@ -89,7 +89,7 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	if first := g.before.Swap(nil); first != nil {
 		(*first)()
 	}
-	runtime.Gosched() // On a node a commit takes a while, and other requests run meanwhile.
+	runtime.Gosched() // On a node a commit takes a while, during which other requests run.
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m := g.machines[id]
@@ -104,13 +104,13 @@ func (g *groups) Propose(_ context.Context, id ids.Group, cmd []byte) ([]byte, e
 	return result, nil
 }
 
-// ProposeAt applies a command; a world has no log, so there is no index.
+// ProposeAt applies a command. There is no log, so the index is always 0.
 func (g *groups) ProposeAt(ctx context.Context, id ids.Group, cmd []byte) ([]byte, uint64, error) {
 	result, err := g.Propose(ctx, id, cmd)
 	return result, 0, err
 }
 
-// Barrier fails as long as writes do: both need a leader.
+// Barrier fails as long as writes fail, because both need a leader.
 func (g *groups) Barrier(context.Context, ids.Group) error {
 	if g.down.Load() {
 		return store.ErrUnavailable

@@ -1,5 +1,6 @@
-// Package managetest is a management listener on real state: the engine's machines, one per group, over memory in place of
-// raft and disk. Tests of the resources talk to it as clients do, in scripts of requests and expected answers.
+// Package managetest is the environment of tests of the management API: a management listener on real state, which is the engine's
+// state machines, one per group, over memory in place of Raft and disk. Tests send it requests as clients do, in scripts of requests
+// and expected answers.
 package managetest
 
 import (
@@ -28,25 +29,25 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Marketplaces of every world.
+// The marketplaces of every environment.
 const (
 	Main      = 1 // EUR, two digits.
 	Other     = 2 // Another tenant, JPY, no digits.
 	Suspended = 3
 )
 
-// PublicURL is where the worlds say they are.
+// PublicURL is the public URL of every environment.
 const PublicURL = "http://gavel.test"
 
-// World is a listener with everything behind it.
+// Environment is a listener with all that it depends on.
 type World struct {
 	*manage.Server
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
 	Blobs blob.Store
-	// Bodies is the budget of bodies: 36 MiB for each marketplace, one body of 8 MiB with what is made of it.
+	// Bodies is the budget of bodies: 36 MiB for each marketplace, enough for one body of 8 MiB and its parsed values.
 	Bodies *limits.Bytes
-	// Offsite does the jobs. meta is the sandbox; tests may connect more networks before they are used.
+	// Offsite does the jobs of ad networks. The network meta is the sandbox; tests may add connectors before they use them.
 	Offsite *offsite.Service
 
 	core       *serving.Core
@@ -61,29 +62,29 @@ type World struct {
 	auditTo atomic.Pointer[func(marketplace uint16, e store.AuditEntry)]
 }
 
-// Start is the time at which worlds begin.
+// Start is the time of the clock of a new environment.
 var Start = time.Date(2026, 3, 17, 9, 30, 0, 0, time.UTC)
 
-// New builds a world with four data groups and no rate limit that a test would meet.
+// New builds an environment with four data groups and a rate limit that no test reaches.
 func New(t testing.TB) *World {
 	t.Helper()
 	return NewWith(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000})
 }
 
-// NewWith builds a world with a configuration.
+// NewWith builds an environment with a configuration.
 func NewWith(t testing.TB, c manage.Config) *World {
 	t.Helper()
 	return build(t, c, nil, command.LevelNewest)
 }
 
-// NewBackground is NewWith where a scheduler decides when reports, explanations and forecasts run. REQUIRES: they run one at a
+// NewBackground is NewWith with a scheduler for reports, explanations and forecasts. REQUIRES: they run one at a
 // time, because a read of a group locks it.
 func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *World {
 	t.Helper()
 	return build(t, c, b, command.LevelNewest)
 }
 
-// NewAt builds a world whose groups are at a feature level, as in a cluster that has nodes of an older version.
+// NewAt builds an environment whose groups are at a feature level, as in a cluster that has nodes of an older version.
 func NewAt(t testing.TB, level command.Level) *World {
 	t.Helper()
 	return build(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000}, nil, level)
@@ -97,7 +98,7 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 	w.groups = newGroups(t, f)
 	w.Store = &store.Store{
 		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
-		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // What a script meets; tests set others.
+		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // The limits that scripts expect; tests set others.
 	}
 	w.found(t, level)
 
@@ -121,7 +122,7 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = files.Close() }) // What tests leave behind goes anyway.
+	t.Cleanup(func() { _ = files.Close() }) // The directory is removed anyway.
 	w.Blobs = files
 	w.Offsite = w.newOffsite()
 	w.Bodies = limits.NewBytes(1<<30, 36<<20)
@@ -130,7 +131,7 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 	return w
 }
 
-// Node is another listener on the same state, as another node of a cluster has: it shares nothing else with the first.
+// Node returns another listener on the same state, as on another node of a cluster. It shares nothing else with the first.
 func (w *World) Node(t testing.TB) *manage.Server {
 	t.Helper()
 	return w.listener(t, &store.Store{
@@ -151,13 +152,13 @@ func (w *World) listener(t testing.TB, s *store.Store) *manage.Server {
 				return
 			}
 			err := s.Tenant(m).Audit(context.Background(), []store.AuditEntry{e})
-			if err != nil && !errors.Is(err, store.ErrUnavailable) { // On a node it is repeated until there is a leader.
+			if err != nil && !errors.Is(err, store.ErrUnavailable) { // A node repeats it until there is a leader.
 				panic(err)
 			}
 		},
 		Count:   func(operation, status string, _ time.Duration) { w.counts.Store(operation+" "+status, true) },
 		Metrics: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
-		// Whoever reaches the operator's handler is answered 404 without an error object.
+		// A request that reaches the operator's handler is answered 404 without an error object.
 		Operator: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }), OperatorRoutes: operator.Routes(),
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
@@ -167,13 +168,13 @@ func (w *World) listener(t testing.TB, s *store.Store) *manage.Server {
 	return server
 }
 
-// Before lets do run right before the next command is applied: after its proposer has read what it is built on.
+// BeforeNextCommand runs do right before the next command is applied, when its proposer has already read what the command is built on.
 func (w *World) Before(do func()) { w.groups.before.Store(&do) }
 
-// Now is the world's clock.
+// Now is the time of the environment's clock.
 func (w *World) Now() time.Time { return time.UnixMilli(w.now.Load()) }
 
-// Pass moves the clock.
+// Advance moves the clock.
 func (w *World) Pass(d time.Duration) { w.now.Add(d.Milliseconds()) }
 
 // Core is the core that serves /v2.
@@ -185,10 +186,10 @@ func (w *World) Counted(operation, status string) bool {
 	return ok
 }
 
-// Log is what was logged.
+// Log returns everything that was logged.
 func (w *World) Log() string { return w.log.String() }
 
-// found makes the marketplaces, their keys, the cluster's secrets, and starts the clocks of the groups.
+// bootstrap creates the marketplaces, their keys and the cluster's secrets, and starts the clocks of the groups.
 func (w *World) found(t testing.TB, level command.Level) {
 	t.Helper()
 	now := w.now.Load()
@@ -244,11 +245,11 @@ func (w *World) found(t testing.TB, level command.Level) {
 	}
 }
 
-// ModalToken is a token for a vendor's page, as the holder of a key of the world gets it.
+// ModalToken is a token for a vendor's page, as the holder of one of the environment's keys gets it.
 func (w *World) ModalToken(key, vendor string) string {
 	k, ok := auth.Parse([]byte(w.Keys[key]))
 	if !ok {
-		panic("the world has no key " + key)
+		panic("the environment has no key " + key)
 	}
 	marketplace := map[string]uint16{"other": Other, "suspended": Suspended}[key]
 	return auth.SignVendorToken([32]byte{2}, auth.VendorToken{Marketplace: max(Main, marketplace), Vendor: vendor, Key: k.ID}, w.Now())
@@ -261,7 +262,7 @@ func (w *World) must(t testing.TB, g ids.Group, cmd []byte) {
 		t.Fatal(err)
 	}
 	if r, err := command.ReadResult(raw); err != nil || r.Refusal != command.Done {
-		t.Fatalf("the world could not be founded: %+v, %v", r, err)
+		t.Fatalf("the bootstrap failed: %+v, %v", r, err)
 	}
 }
 
@@ -273,20 +274,20 @@ func marketplace(ordinal uint16, currency string, exponent uint8, now int64) mar
 	}
 }
 
-// Fail makes every write fail until it is called again with false, as a node without a leader does.
+// FailWrites makes every write fail until it is called again with false, as on a node without a leader.
 func (w *World) Fail(down bool) {
 	w.groups.down.Store(down)
 	w.groups.counts.Store(false)
 }
 
-// FailAfter makes every write but the next n fail, until Fail(false).
+// FailWritesAfter makes every write except the next n fail, until FailWrites(false).
 func (w *World) FailAfter(n int64) { w.groups.left.Store(n); w.groups.counts.Store(true) }
 
-// AuditTo sends the ends of audit entries somewhere else than into the log at once.
+// AuditTo passes completed audit entries to fn instead of writing them to the log at once.
 func (w *World) AuditTo(fn func(marketplace uint16, e store.AuditEntry)) { w.auditTo.Store(&fn) }
 
-// Written is how many commands were carried out so far.
+// Written is the number of commands that were carried out so far.
 func (w *World) Written() int64 { return w.groups.done.Load() }
 
-// Break makes every read panic, as a defect would.
+// PanicOnReads makes every read panic, as a defect would.
 func (w *World) Break() { w.groups.broken.Store(true) }

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Rewrite accepts what the listener answers now: go test ./node/manage/... -rewrite, then read the diff.
+// Rewrite accepts the present answers as expected ones: go test ./node/manage/... -rewrite, then read the diff.
 var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
 
-// RunScripts runs every testdata/*.txt of the package, each in a world of its own. A script is a list of exchanges between
+// RunScripts runs every testdata/*.txt of the package, each in its own environment. A script is a list of exchanges between
 // lines of "---":
 //
 //	# Comments say what is shown.
@@ -31,9 +31,10 @@ var Rewrite = flag.Bool("rewrite", false, "accept the answers as they are now")
 //	201
 //	{"campaignId": "<id-1>"}
 //
-// Lines before the body are headers; "key" names a key of the world, and "none" sends none. What changes from run to run
-// stands in answers as <id-1>, <key-1>, <page-1>; a later request may use it as it stands. A request "PASS 2s" moves the
-// clock, a request "WORK" does what is due in the background. Answers show the status, the headers that are not the same everywhere, and the body.
+// Lines before the body are headers; "key" names a key of the environment, and "none" sends none. Values that change from run to
+// run are written as <id-1>, <key-1>, <page-1> in answers, and later requests may use them. A request "PASS 2s" moves the
+// clock, a request "WORK" does the due background work. Answers show the status, the body, and the headers that are not common to all
+// answers.
 func RunScripts(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -45,13 +46,13 @@ func RunScripts(t *testing.T) {
 	}
 }
 
-// RunScript runs one script in a world.
+// RunScript runs one script in an environment.
 func RunScript(t *testing.T, w *World, file string) {
 	t.Helper()
 	RunScriptWith(t, w, file, nil)
 }
 
-// RunScriptWith runs a script whose exchanges a description judges, unless it is nil.
+// RunScriptWith runs a script and checks its exchanges against a description, unless that is nil.
 func RunScriptWith(t *testing.T, w *World, file string, d *Description) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -87,15 +88,15 @@ func firstDifference(want, got string) string {
 	return "the answers end earlier"
 }
 
-// script is the state of one run: what the labels of earlier answers stand for.
+// script is the state of one run: the values of the labels in earlier answers.
 type script struct {
 	world     *World
-	described *Description      // nil: nobody judges.
+	described *Description      // If nil, exchanges are not checked.
 	labels    map[string]string // Label to value.
 	counts    map[string]int
 }
 
-// exchange runs one exchange and returns it with the answer as it is now.
+// exchange runs one exchange and returns it with its present answer.
 func (s *script) exchange(t *testing.T, text string) string {
 	t.Helper()
 	request, _, _ := strings.Cut(strings.TrimPrefix(text, "\n"), "\n\n")
@@ -165,7 +166,7 @@ func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
 	return rec
 }
 
-// fill puts values in the place of labels.
+// fill replaces labels by values.
 func (s *script) fill(text string) string {
 	for _, label := range slices.Sorted(maps.Keys(s.labels)) {
 		text = strings.ReplaceAll(text, label, s.labels[label])
@@ -173,9 +174,9 @@ func (s *script) fill(text string) string {
 	return text
 }
 
-// everywhere are the headers that every answer of the management API has; GoodManners checks them, scripts do not repeat
+// commonHeaders are in every answer of the management API. TestRefusals checks them, so scripts do not repeat
 // them.
-var everywhere = []string{
+var commonHeaders = []string{
 	"Cache-Control", "Content-Length", "Content-Type", "X-Content-Type-Options", "X-Ratelimit-Limit", "X-Ratelimit-Remaining",
 	"X-Ratelimit-Reset", "X-Request-Id",
 }
@@ -185,7 +186,7 @@ func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", rec.Code)
 	for _, name := range slices.Sorted(maps.Keys(rec.Header())) {
-		if !slices.Contains(everywhere, name) {
+		if !slices.Contains(commonHeaders, name) {
 			fmt.Fprintf(&b, "%s: %s\n", name, strings.Join(rec.Header()[name], ", "))
 		}
 	}
@@ -200,7 +201,7 @@ func (s *script) answer(t *testing.T, rec *httptest.ResponseRecorder) string {
 	return b.String()
 }
 
-// changing finds what is new in every run, each form with the word of its labels.
+// changing finds values that are different in every run. word is the name of their labels.
 var changing = []struct {
 	word string
 	re   *regexp.Regexp
@@ -218,7 +219,7 @@ var changing = []struct {
 	{"id", regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)},
 }
 
-// label puts labels in the place of what changes.
+// label replaces values that change by labels.
 func (s *script) label(text string) string {
 	if s.counts == nil {
 		s.counts = map[string]int{}

@@ -26,7 +26,7 @@ func (w *World) tell(ctx context.Context, marketplace uint16, job ids.UUID, r of
 	return offsite.Tell(ctx, w.Store.Tenant(marketplace), job, r)
 }
 
-// Runner follows the diaries of the world as a leader does. Tests call its rounds.
+// Runner does the scheduled tasks of the environment, as a leader does. Tests call its rounds.
 func (w *World) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
@@ -35,24 +35,24 @@ func (w *World) Runner() *jobs.Runner {
 	}
 }
 
-// Money does what the books leave to be done, as a leader does. Tests call its rounds.
+// Recovery completes unfinished transfers and notifications, as a leader does. Tests call its rounds.
 func (w *World) Money() *jobs.Money {
 	r := w.Runner()
 	return &jobs.Money{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Now: w.Now, Log: r.Log}
 }
 
-// roundsMax is how many rounds Work tries. BOUND: work that makes work for ever is a defect.
+// roundsMax is how many rounds Work runs. BOUND: work that creates new work for ever is a defect.
 const roundsMax = 1000
 
-// Work does what is due, until nothing is.
+// Work does due tasks until there are none.
 func (w *World) Work(t testing.TB) {
 	t.Helper()
 	w.Money().Round(t.Context())
 	r := w.Runner()
 	for range roundsMax {
 		done := 0
-		for _, lane := range r.Lanes {
-			done += r.Round(t.Context(), lane)
+		for _, worker := range r.Lanes {
+			done += r.Round(t.Context(), worker)
 		}
 		if done == 0 {
 			return

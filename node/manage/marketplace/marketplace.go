@@ -1,5 +1,7 @@
-// Package marketplace serves the marketplaces of a cluster to whoever runs it: they are made, suspended and named here, and
-// nothing of what is in them is seen.
+// Package marketplace serves the marketplaces of a cluster to its operator, who creates, names, suspends and reactivates them but
+// reads nothing of what is in them. Holders of a management key of the first marketplace are the operator.
+//
+// The keys of a new marketplace are answered once; if they are lost, createMarketplaceKeys makes new ones.
 package marketplace
 
 import (
@@ -14,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// base is where the operations are. They take keys of the first marketplace and no others (resource.OperatorKey).
+// base is the path of the operations. They accept keys of the first marketplace only (resource.OperatorKey).
 const base = "/public/v1/marketplace-service/marketplaces"
 
 const (
@@ -22,7 +24,7 @@ const (
 	tag = "Operator"
 )
 
-// Store is what the operator needs: only the store of the first marketplace has it.
+// Store gives access to the operator's store, which only the first marketplace has.
 type Store interface {
 	Operator() (store.Operator, bool)
 }
@@ -32,30 +34,30 @@ func Register(api huma.API) {
 	op := func(id, method, path string, status int, doc string) resource.Op {
 		return resource.Op{ID: id, Method: method, Path: path, Status: status, Tag: tag, Doc: doc, Key: resource.OperatorKey}
 	}
-	resource.Add(api, op("createMarketplace", http.MethodPost, base, http.StatusCreated, "Make a marketplace, with its first key of each kind."), create)
+	resource.Add(api, op("createMarketplace", http.MethodPost, base, http.StatusCreated, "Create a marketplace and its first key of each kind."), create)
 	resource.Add(api, op("listMarketplaces", http.MethodGet, base, http.StatusOK, "List the marketplaces of the cluster, newest first."), list)
 	resource.Add(api, op("getMarketplace", http.MethodGet, one, http.StatusOK, "Get a marketplace."), get)
 	resource.Add(api, op("patchMarketplace", http.MethodPatch, one, http.StatusOK, "Change, suspend or reactivate a marketplace."), patch)
-	resource.Add(api, op("createMarketplaceKeys", http.MethodPost, one+"/keys", http.StatusCreated, "Make a key of each kind for a marketplace that has lost its own."), createKeys)
+	resource.Add(api, op("createMarketplaceKeys", http.MethodPost, one+"/keys", http.StatusCreated, "Create a key of each kind for a marketplace that has lost its keys."), createKeys)
 }
 
-// Body is a marketplace as the operator makes it. Its other settings are its own to change.
+// Body is a new marketplace. Its other settings are changed with its own keys.
 type Body struct {
 	Name             string `json:"name" minLength:"1" maxLength:"64"`
 	CurrencyCode     string `json:"currencyCode" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
-	CurrencyExponent *int64 `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Digits of a minor unit, default 2. Fixed once the marketplace is made."`
+	CurrencyExponent *int64 `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Digits of a minor unit, default 2. It can never change."`
 	TimeZone         string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name, default UTC."`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	Name         string `json:"name,omitempty" minLength:"1" maxLength:"64"`
-	CurrencyCode string `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217; amounts stay what they are."`
+	CurrencyCode string `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217. Stored amounts do not change."`
 	TimeZone     string `json:"timeZone,omitempty" maxLength:"64" doc:"IANA name."`
-	Suspended    *bool  `json:"suspended,omitempty" doc:"true: all its keys are answered invalid_marketplace, on both listeners; nothing is lost. The first marketplace cannot be suspended."`
+	Suspended    *bool  `json:"suspended,omitempty" doc:"If true, all its keys are refused with invalid_marketplace on both listeners; its data stays. The first marketplace cannot be suspended."`
 }
 
-// Marketplace is a marketplace as it is answered.
+// Marketplace is a marketplace in answers.
 type Marketplace struct {
 	MarketplaceID    string        `json:"marketplaceId" format:"uuid"`
 	Name             string        `json:"name"`
@@ -67,7 +69,7 @@ type Marketplace struct {
 	UpdatedAt        resource.Time `json:"updatedAt"`
 }
 
-// Keys are the texts of two keys. They are answered once: the cluster keeps hashes.
+// Keys are the texts of two keys. They are answered once, because the cluster stores only hashes.
 type Keys struct {
 	AuctionKey    string `json:"auctionKey"`
 	ManagementKey string `json:"managementKey"`
@@ -104,7 +106,7 @@ type (
 	listOutput struct{ Body List }
 )
 
-// operator is the operator's store. The door has looked at the key; that a tenant's store has none is the second lock.
+// operator returns the operator's store. The listener has checked the key before; that tenants have no such store is a second check.
 func operator(ctx context.Context) (store.Operator, error) {
 	o, ok := resource.Tenant[Store](ctx).Operator()
 	if !ok {
@@ -165,9 +167,9 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	place := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
+	position := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
 	cursors := resource.CursorsFor(ctx, cursorKey(ctx), "listMarketplaces")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, place, resource.Sorted(all, place))
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, position, resource.Sorted(all, position))
 	if err != nil {
 		return nil, resource.Of(err)
 	}

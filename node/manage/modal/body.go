@@ -16,13 +16,13 @@ type Budget struct {
 	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly" doc:"Default daily."`
 }
 
-// BudgetPatch changes a budget; an absent member stays.
+// BudgetPatch changes the members of a budget that it contains.
 type BudgetPatch struct {
 	Amount *int64 `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units."`
 	Type   string `json:"type,omitempty" enum:"daily,weekly,monthly"`
 }
 
-// PromotionType is how the dialog names the ad format.
+// PromotionType is the ad format in requests of the dialog.
 type PromotionType struct {
 	AdFormat string `json:"adFormat,omitempty" enum:"listing" doc:"The dialog promotes products."`
 }
@@ -33,7 +33,7 @@ type Target struct {
 	ID   string `json:"id" minLength:"1" maxLength:"255"`
 }
 
-// Trigger narrows a bid to auctions that name its product.
+// Trigger limits a bid to auctions that name its product.
 type Trigger struct {
 	Type  string       `json:"type" enum:"product" doc:"Absent: product and category auctions."`
 	Value TriggerValue `json:"value"`
@@ -47,11 +47,11 @@ type TriggerValue struct {
 // Bid is a product to promote.
 type Bid struct {
 	Target  Target   `json:"target"`
-	Amount  *int64   `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units a click; default: the upper bound of what the marketplace's bids are worth, or the budget if that is less."`
+	Amount  *int64   `json:"amount,omitempty" minimum:"1" maximum:"20000000000" doc:"Minor units a click; default: the upper bound of most bids of the marketplace, or the budget if that is less."`
 	Trigger *Trigger `json:"trigger,omitempty"`
 }
 
-// CampaignBody is a campaign as the dialog sends it. A vendor's page says nothing of its status.
+// CampaignBody is a campaign as the dialog sends it. A vendor's page cannot set the status.
 type CampaignBody struct {
 	Name          string         `json:"name" minLength:"1" maxLength:"255"`
 	Budget        Budget         `json:"budget"`
@@ -60,11 +60,11 @@ type CampaignBody struct {
 	IsActive      *bool          `json:"isActive,omitempty" doc:"Default true."`
 	CampaignType  string         `json:"campaignType,omitempty" enum:"autobidding,manual" doc:"Default autobidding."`
 	PromotionType *PromotionType `json:"promotionType,omitempty"`
-	CurrencyCode  string         `json:"currencyCode,omitempty" maxLength:"3" doc:"The marketplace's."`
+	CurrencyCode  string         `json:"currencyCode,omitempty" maxLength:"3" doc:"The currency of the marketplace."`
 	Bids          []Bid          `json:"bids" minItems:"1" maxItems:"500"`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	Name      string         `json:"name,omitempty" minLength:"1" maxLength:"255"`
 	Budget    *BudgetPatch   `json:"budget,omitempty"`
@@ -73,19 +73,19 @@ type PatchBody struct {
 	IsActive  *bool          `json:"isActive,omitempty"`
 }
 
-// Campaign is a campaign as the dialog reads it: members that it takes for texts are never null.
+// Campaign is a campaign in answers. Members that the dialog reads as texts are never null.
 type Campaign struct {
 	CampaignID      string        `json:"campaignId" format:"uuid"`
 	Name            string        `json:"name"`
-	Budget          *Budget       `json:"budget" doc:"null: limited by the wallet, or by a total."`
+	Budget          *Budget       `json:"budget" doc:"null if the campaign is limited by the wallet only, or by a budget of type total."`
 	StartDate       resource.Time `json:"startDate"`
-	EndDate         resource.Time `json:"endDate" doc:"The end of the year 9999 stands for no end."`
+	EndDate         resource.Time `json:"endDate" doc:"The end of the year 9999 means no end."`
 	ActiveBidsCount int           `json:"activeBidsCount" doc:"Products that the campaign promotes now."`
 	IsActive        bool          `json:"isActive"`
-	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending waits for the marketplace's review."`
+	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending: the marketplace has not reviewed the campaign yet."`
 }
 
-// read is the body in the engine's terms; bids without an amount have none yet.
+// read converts the body to the engine's form. Bids without an amount have the amount 0 until fillAmounts sets it.
 func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Campaign, bids []market.Bid, found []resource.Violation) {
 	c = market.Campaign{
 		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: minor(b.Budget.Amount, m.CurrencyExponent),
@@ -119,7 +119,7 @@ func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Ca
 		if x.Trigger.Value.ProductID != x.Target.ID {
 			found = append(found, resource.At("value_error", "must be the target's id", "body", "bids", i, "trigger", "value", "productId"))
 		}
-		bids[i].Triggers = bids[i].Triggers[:1] // The one that names the product.
+		bids[i].Triggers = bids[i].Triggers[:1] // The trigger that names the product.
 	}
 	return c, bids, found
 }
@@ -151,7 +151,7 @@ func periodOf(word string) market.Period {
 	return market.Period(max(0, slices.Index(periods, word))) //nolint:gosec // three words.
 }
 
-const amountMax = 20_000_000_000 // BOUND: of every amount of the interface, minor units.
+const amountMax = 20_000_000_000 // BOUND: the largest amount of the interface, in minor units.
 
-// noEnd is how the dialog is told that a campaign has no end, since it takes the date for a text.
+// noEnd is the endDate in answers for a campaign without an end, because the dialog requires a date.
 var noEnd = resource.Time(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC).UnixMilli())

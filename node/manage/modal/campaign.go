@@ -30,7 +30,7 @@ type (
 )
 
 var (
-	periods  = []string{"daily", "weekly", "monthly"} // In the order of the engine's.
+	periods  = []string{"daily", "weekly", "monthly"} // The index of a word is the value of the engine's constant.
 	statuses = []string{"pending", "approved", "rejected"}
 )
 
@@ -57,7 +57,7 @@ func (s service) create(ctx context.Context, in *createInput) (*output, error) {
 	return answer(ctx, c.ID)
 }
 
-// own gives a campaign to the vendor of the token, in the state that the marketplace wants such campaigns to begin in.
+// assignVendor makes the vendor of the token the owner of a campaign, and sets the initial status that the marketplace wants.
 func own(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
 	caller := resource.CallerOf(ctx)
 	c.VendorID, c.StatusUpdatedBy, c.Status = caller.Vendor, "key:"+caller.KeyID, market.Approved
@@ -66,7 +66,7 @@ func own(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
 	}
 }
 
-// foreign finds bids on what the vendor does not sell.
+// notSold returns a violation for each bid on a product that the vendor does not sell.
 func foreign(ctx context.Context, bids []market.Bid) (found []resource.Violation, err error) {
 	wanted := make([]string, len(bids))
 	for i := range bids {
@@ -82,7 +82,7 @@ func foreign(ctx context.Context, bids []market.Bid) (found []resource.Violation
 	}
 	for i, id := range wanted {
 		if !sold[id] {
-			found = append(found, resource.At("resource_not_found", "is no product of the vendor", "body", "bids", i, "target", "id"))
+			found = append(found, resource.At("resource_not_found", "is not a product of the vendor", "body", "bids", i, "target", "id"))
 		}
 	}
 	return found, nil
@@ -95,7 +95,7 @@ func orInvalid(err error, found []resource.Violation) error {
 	return resource.Invalid(found...)
 }
 
-// price gives bids without an amount the highest usual one.
+// fillAmounts gives bids without an amount the upper bound of most bids, but at most the budget.
 func price(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	if !slices.ContainsFunc(bids, func(b market.Bid) bool { return b.Amount == 0 }) {
 		return nil
@@ -113,7 +113,7 @@ func price(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	return nil
 }
 
-// find returns a campaign of the token's vendor that is not ended by its deletion.
+// find returns a campaign of the token's vendor that is not deleted.
 func find(ctx context.Context, id string) (store.CampaignState, error) {
 	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(id))
 	if err == nil {
@@ -122,7 +122,7 @@ func find(ctx context.Context, id string) (store.CampaignState, error) {
 	return c, resource.Of(err)
 }
 
-// isOwn refuses campaigns that are not the token's vendor's, or are deleted: for the vendor there is none.
+// isOwn returns ErrNotFound for a campaign that is deleted or belongs to another vendor than the token's.
 func isOwn(ctx context.Context, c *store.CampaignState) error {
 	if c.VendorID != resource.CallerOf(ctx).Vendor || c.Status == market.Terminated {
 		return store.ErrNotFound
@@ -152,7 +152,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	return answer(ctx, id)
 }
 
-// command is the change in the engine's terms.
+// command converts the change to a command.
 func (b *PatchBody) command(c *store.CampaignState, exponent uint8) (*command.PatchCampaign, error) {
 	p := &command.PatchCampaign{Campaign: c.ID, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
 	start, end := c.StartMillis, c.EndMillis
@@ -177,7 +177,7 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) (*command.Pa
 	return p, nil
 }
 
-// Null is the answer of operations that answer null: the dialog reads every answer as JSON.
+// Null is the answer of operations that answer null, because the dialog reads every answer as JSON.
 type Null struct{}
 
 type nullOutput struct{ Body Null }
@@ -193,13 +193,13 @@ func remove(ctx context.Context, in *oneCampaign) (*nullOutput, error) {
 	return &nullOutput{}, resource.Of(err)
 }
 
-// answer reads a campaign as the dialog is answered.
+// answer reads a campaign and converts it to the dialog's answer.
 func answer(ctx context.Context, id ids.UUID) (*output, error) {
 	c, err := storeOf(ctx).Campaign(ctx, id)
 	if err != nil {
 		return nil, resource.Of(err)
 	}
-	bids, _, err := storeOf(ctx).Bids(ctx, id, 0, math.MaxInt32) // At most 5,000, the bound of a campaign.
+	bids, _, err := storeOf(ctx).Bids(ctx, id, 0, math.MaxInt32) // There are at most 5,000, the bound of a campaign.
 	if err != nil {
 		return nil, resource.Of(err)
 	}

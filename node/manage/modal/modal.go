@@ -1,7 +1,7 @@
-// Package modal serves the dialog that a marketplace shows its vendors on their own pages: it promotes products in a few
-// clicks. Its pages run in browsers, so they hold no key but a token, which the marketplace gets for one vendor and an hour.
+// Package modal serves the dialog in which vendors promote products on the marketplace's own pages. These pages run in browsers, so
+// they have no key but a token, which the marketplace's server requests for one vendor and which is valid for an hour.
 //
-// The requests and answers are those of the published client @topsort/building-blocks. DESIGN.md has what it expects.
+// The requests and answers are those of the published client @topsort/building-blocks. DESIGN.md describes what it expects.
 package modal
 
 import (
@@ -27,7 +27,7 @@ const (
 	Base    = "/public/v1/modal-service/"
 	vendors = Base + "vendors/"
 
-	// oneVendor begins the paths that name the vendor of the token.
+	// oneVendor is the prefix of the paths that name the vendor of the token.
 	oneVendor = vendors + "{vendor_id}/"
 
 	tag = "Vendor dialog"
@@ -76,9 +76,9 @@ func Register(api huma.API, now func() time.Time) {
 		return op
 	}
 	resource.Add(api, add("getModalMarketplace", http.MethodGet, vendors+"marketplace-details", "Get the currency and language of the dialog."), details)
-	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, when there is one."), s.shopCampaign)
-	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get what a click costs, and a daily budget to begin with."), defaultBudget)
-	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, oneVendor+"products", "Say which products of a page are promoted, and by which campaign."), s.productCampaigns)
+	resource.Add(api, add("getModalShopCampaign", http.MethodGet, vendors+"vendor-campaign", "Get the campaign that promotes the vendor's shop, if there is one."), s.shopCampaign)
+	resource.Add(api, add("getModalDefaultBudget", http.MethodGet, oneVendor+"default-budget", "Get the usual price of a click and a suggested daily budget."), defaultBudget)
+	resource.Add(api, add("listModalProductCampaigns", http.MethodPost, oneVendor+"products", "Find the campaigns that promote the given products."), s.productCampaigns)
 	resource.Add(api, add("promoteModalShop", http.MethodPost, oneVendor+"promote-my-shop", "Promote all products of the vendor."), s.promote)
 	resource.Add(api, add("createModalCampaign", http.MethodPost, campaigns, "Promote products of the vendor."), s.create)
 	resource.Add(api, add("getModalCampaign", http.MethodGet, campaigns+"/{campaign_id}", "Get a campaign of the vendor."), get)
@@ -110,13 +110,13 @@ func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput
 	return &authorizeOutput{Authorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
 }
 
-// vendorOf is the vendor of the token, as it is in the catalog: a vendor that was deleted has no dialog.
+// vendorOf returns the vendor of the token from the catalog. A deleted vendor is refused.
 func vendorOf(ctx context.Context) (market.Vendor, error) {
 	v, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
 	return v, resource.OfVendor(err)
 }
 
-// Details are what the dialog shows amounts with.
+// Details are the currency and language of the dialog.
 type Details struct {
 	CurrencyCode       string `json:"currencyCode" doc:"ISO 4217."`
 	CurrencyExponent   int    `json:"currencyExponent" minimum:"0" maximum:"4" doc:"Digits of a minor unit."`
@@ -139,10 +139,10 @@ type Clicks struct {
 	LowerBound int64 `json:"lowerBound" doc:"Minor units, at least 1."`
 }
 
-// Budgets is what the dialog begins with.
+// Budgets are the suggestions of the dialog.
 type Budgets struct {
-	CPC           Clicks `json:"cpc" doc:"What most bids on products are worth here."`
-	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at the upper bound."`
+	CPC           Clicks `json:"cpc" doc:"The range of most bids on products in this marketplace."`
+	DefaultBudget int64  `json:"defaultBudget" doc:"Minor units a day: twenty clicks at upperBound."`
 }
 
 type budgetsOutput struct{ Body Budgets }

@@ -23,14 +23,14 @@ type Purchases struct {
 	CountByProduct map[string]int64 `json:"countByProduct" doc:"Always null."`
 }
 
-// Auctions is what the dialog asks of every report.
+// Auctions are members that the dialog requires in every report.
 type Auctions struct {
-	PercentageWon float64 `json:"percentageWon" doc:"Always 0: auctions are not counted by campaign, and the dialog takes nothing but numbers."`
+	PercentageWon float64 `json:"percentageWon" doc:"Always 0: auctions are not counted by campaign, but the client requires a number."`
 	Won           int64   `json:"won" doc:"Always 0."`
 	Lost          int64   `json:"lost" doc:"Always 0."`
 }
 
-// Numbers are those of a span of days.
+// Numbers are the counters of a span of days.
 type Numbers struct {
 	Impressions Spend     `json:"impressions"`
 	Clicks      Spend     `json:"clicks"`

@@ -13,14 +13,14 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Bounds of what the dialog looks through.
+// Bounds of what the dialog reads.
 const (
 	campaignsMax = 200 // BOUND: campaigns of a vendor, the newest.
 	bidsMax      = 500 // BOUND: bids of each of them, and products of a shop.
 	nameMax      = 255
 )
 
-// ShopBody promotes a shop.
+// ShopBody requests the promotion of a shop.
 type ShopBody struct {
 	BudgetAmount int64          `json:"budgetAmount" minimum:"1" maximum:"20000000000" doc:"Minor units a day."`
 	EndDate      *resource.Time `json:"endDate,omitempty" doc:"In the future; absent: no end."`
@@ -40,7 +40,7 @@ type (
 	shopOutput struct{ Body Shop }
 )
 
-// running are the newest campaigns of the token's vendor that promote products, now or later.
+// running returns the newest campaigns of the token's vendor that promote products, now or later.
 func (s service) running(ctx context.Context) ([]store.CampaignState, error) {
 	all, _, err := storeOf(ctx).Campaigns(ctx, store.CampaignFilter{
 		VendorID: resource.CallerOf(ctx).Vendor, Format: new(market.Listing), Limit: campaignsMax,
@@ -50,12 +50,12 @@ func (s service) running(ctx context.Context) ([]store.CampaignState, error) {
 	return all, resource.Of(err)
 }
 
-// isOver reports whether a campaign promotes nothing, now or later.
+// isOver reports whether a campaign is rejected, terminated or past its end.
 func isOver(c *store.CampaignState, nowMillis int64) bool {
 	return c.Status == market.Rejected || c.Status == market.Terminated || c.EndMillis != 0 && c.EndMillis <= nowMillis
 }
 
-// shop is the running campaign of the vendor's shop.
+// shop returns the running campaign of the vendor's shop.
 func (s service) shop(ctx context.Context) (c store.CampaignState, exists bool, err error) {
 	all, err := s.running(ctx)
 	at := slices.IndexFunc(all, func(c store.CampaignState) bool { return isShop(c.Document) })
@@ -85,8 +85,8 @@ func (s service) shopCampaign(ctx context.Context, _ *struct{}) (*shopOutput, er
 	return &shopOutput{Shop{true, &a.Body}}, nil
 }
 
-// promote makes the campaign of the vendor's shop: a bid on every active product that there is now. Of two at the same
-// moment one makes it, and the other is refused.
+// promote creates the campaign of the vendor's shop, with a bid on every product that is active now. Of two requests at the same
+// moment one creates it, and the other is refused.
 func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
 	if in.Body.EndDate != nil && int64(*in.Body.EndDate) <= now {
@@ -148,7 +148,7 @@ func (b *ShopBody) campaign(vendor *market.Vendor, nowMillis int64, st Store) ma
 	return c
 }
 
-// shopName names the campaign after the vendor, as much of it as a name may have.
+// shopName is the vendor's name, cut if necessary, with a suffix.
 func shopName(vendor string) string {
 	const suffix = " shop"
 	if utf8.RuneCountInString(vendor) > nameMax-len(suffix) {

@@ -17,7 +17,7 @@ type Networks []string
 
 var advertiserNetworks = []any{"google_ads", "meta"}
 
-// Schema says that the member is either.
+// Schema describes both forms.
 func (Networks) Schema(huma.Registry) *huma.Schema {
 	least, most := 1, len(advertiserNetworks)
 	one := &huma.Schema{Type: huma.TypeString, Enum: advertiserNetworks}
@@ -33,12 +33,12 @@ func (n *Networks) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &(*n)[0])
 }
 
-// AdvertiserBody asks for a vendor's onboarding.
+// AdvertiserBody requests the registration of a vendor with networks.
 type AdvertiserBody struct {
 	VendorID         string   `json:"vendorId" minLength:"1" maxLength:"255"`
 	DSP              Networks `json:"dsp,omitempty" doc:"Absent: every connected network."`
 	BillingMode      string   `json:"billingMode,omitempty" enum:"post,pre" doc:"Absent: the marketplace's."`
-	BillingModeAlias string   `json:"billing_mode,omitempty" enum:"post,pre" doc:"The same under another name."`
+	BillingModeAlias string   `json:"billing_mode,omitempty" enum:"post,pre" doc:"Alias of billingMode."`
 }
 
 // JobID names a job.
@@ -46,14 +46,14 @@ type JobID struct {
 	JobID string `json:"jobId" format:"uuid"`
 }
 
-// Advertiser is a vendor as the networks know it.
+// Advertiser is the registration of a vendor with the networks.
 type Advertiser struct {
 	VendorID            string       `json:"vendorId"`
 	BillingMode         string       `json:"billingMode" enum:"post,pre"`
 	DSPOnboardingStatus []Onboarding `json:"dspOnboardingStatus"`
 }
 
-// Onboarding is how far a vendor got on one network.
+// Onboarding is the state of a vendor's registration with one network.
 type Onboarding struct {
 	DSP         string        `json:"dsp"`
 	Status      string        `json:"status" enum:"pending,active,failed"`
@@ -69,7 +69,7 @@ type (
 	advertiserOutput struct{ Body Advertiser }
 )
 
-// createAdvertiser is the same whether the vendor is new to a network or not: a network that has it is not asked again.
+// createAdvertiser registers a vendor with networks. Networks where the vendor is active already are skipped.
 func (s *Service) createAdvertiser(ctx context.Context, in *advertiserInput) (*jobIDOutput, error) {
 	b := &in.Body
 	if err := knownVendor(ctx, b.VendorID); err != nil {

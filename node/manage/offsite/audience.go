@@ -10,14 +10,14 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// AudienceBody asks for an audience.
+// AudienceBody is a new audience.
 type AudienceBody struct {
 	Name        string   `json:"name" minLength:"1" maxLength:"64"`
 	DSP         []string `json:"dsp" minItems:"1" maxItems:"4" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The networks it is for."`
 	Description string   `json:"description,omitempty" minLength:"1" maxLength:"400"`
 }
 
-// ReplaceBody changes what it has.
+// ReplaceBody changes the members that it contains.
 type ReplaceBody struct {
 	Name        string `json:"name,omitempty" minLength:"1" maxLength:"64"`
 	Description string `json:"description,omitempty" minLength:"1" maxLength:"400"`
@@ -35,18 +35,18 @@ type Waiting struct {
 	URL   string `json:"url" doc:"PUT the list here as text/csv, once, within an hour: at most 64 MiB and 1,000,000 rows."`
 }
 
-// SizeRange is between which sizes the audience is.
+// SizeRange bounds the size of an audience.
 type SizeRange struct {
 	LowerBound int64 `json:"lowerBound"`
 	UpperBound int64 `json:"upperBound"`
 }
 
-// Audience is an audience as it is answered.
+// Audience is an audience in answers.
 type Audience struct {
 	ID                 string        `json:"id" format:"uuid"`
 	Name               string        `json:"name"`
 	Description        string        `json:"description"`
-	EstimatedSize      int64         `json:"estimatedSize" doc:"Good rows of its list."`
+	EstimatedSize      int64         `json:"estimatedSize" doc:"Accepted rows of its list."`
 	EstimatedSizeRange SizeRange     `json:"estimatedSizeRange"`
 	SyncedDSPs         []string      `json:"syncedDsps" doc:"Networks that have its list."`
 	DSP                []string      `json:"dsp"`
@@ -102,7 +102,7 @@ func newListJob(ctx context.Context, kind store.JobType) *store.Job {
 	return &store.Job{Type: kind, List: &store.List{Object: blob.Name("c", marketplace), Name: blob.Name("l", marketplace)}}
 }
 
-// waiting signs the address for the list of a job.
+// waiting returns a job with the signed URL for the upload of its list.
 func (s *Service) waiting(ctx context.Context, job *store.Job) Waiting {
 	path := listPath + job.ID.String()
 	policy, signature := keyOf(storeOf(ctx).CursorKey()).Seal(blob.Policy{

@@ -12,27 +12,27 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// CampaignBody makes a campaign known.
+// CampaignBody registers a campaign.
 type CampaignBody struct {
 	VendorID   string `json:"vendorId" minLength:"1" maxLength:"255"`
 	DSP        string `json:"dsp" enum:"google_ads,meta,tiktok_ads,snapchat_ads"`
 	Name       string `json:"name" minLength:"1" maxLength:"255"`
-	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's own id, unique there."`
+	ExternalID string `json:"externalId" minLength:"1" maxLength:"255" doc:"The network's id of the campaign, unique within the network."`
 }
 
-// Campaign is a campaign as it is answered.
+// Campaign is a campaign in answers.
 type Campaign struct {
 	CampaignID string        `json:"campaignId" format:"uuid"`
 	VendorID   string        `json:"vendorId"`
 	DSP        string        `json:"dsp"`
 	Name       string        `json:"name"`
 	ExternalID string        `json:"externalId"`
-	JobID      string        `json:"jobId,omitempty" format:"uuid" doc:"Of the job that tells the network, when it is connected."`
+	JobID      string        `json:"jobId,omitempty" format:"uuid" doc:"The job that reports the campaign to the network, if the network is connected."`
 	CreatedAt  resource.Time `json:"createdAt"`
 	UpdatedAt  resource.Time `json:"updatedAt"`
 }
 
-// Row is a product's day.
+// Row is the report of one product on one day.
 type Row struct {
 	Date             string `json:"date" format:"date"`
 	ProductID        string `json:"productId" minLength:"1" maxLength:"255"`
@@ -76,7 +76,7 @@ type Product struct {
 // Products is one page of products.
 type Products struct {
 	Reports         []Product     `json:"reports"`
-	CompleteThrough resource.Time `json:"completeThrough" doc:"What networks reported before is counted."`
+	CompleteThrough resource.Time `json:"completeThrough" doc:"Everything that networks reported before this time is counted."`
 	resource.Page
 }
 
@@ -98,7 +98,7 @@ type (
 	productsOutput struct{ Body Products }
 )
 
-// reported is the network whose reports know products.
+// reported is the only network whose reports are by product.
 const reported = "google_ads"
 
 func (s *Service) createCampaign(ctx context.Context, in *campaignInput) (*campaignOutput, error) {

@@ -18,7 +18,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// network is a connector that fails some times before it takes a job.
+// network is a connector that fails some times before it accepts a job.
 type network struct {
 	mu    sync.Mutex
 	fails int
@@ -38,8 +38,8 @@ func (n *network) Take(_ context.Context, _ store.Tenant, h offsite.Handover) er
 
 const hashRow = "hashed_email\n0000000000000000000000000000000000000000000000000000000000000000\n"
 
-// TestNetworksReport: a job of two networks completes when both have reported, each by its name, and the audience says who has
-// its list; what is over takes no report.
+// TestNetworksReport: a job of two networks completes when both have reported under their names, the audience lists the networks that
+// have its list, and a job that is over accepts no report.
 func TestNetworksReport(t *testing.T) {
 	w := managetest.New(t)
 	google, tiktok := &network{fails: 2}, &network{}
@@ -89,7 +89,7 @@ func TestNetworksReport(t *testing.T) {
 	}
 }
 
-// TestGivenUp: a network that never takes a job is tried five times again; one that never reports has a day.
+// TestGivenUp: a network that never accepts a job is tried five more times; one that never reports has a day.
 func TestGivenUp(t *testing.T) {
 	w := managetest.New(t)
 	never, silent := &network{fails: 1000}, &network{}
@@ -117,7 +117,7 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestWebhookConnector: what goes over the wire to a connector.
+// TestWebhookConnector: the request that a connector receives.
 func TestWebhookConnector(t *testing.T) {
 	var body, signed string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -134,7 +134,7 @@ func TestWebhookConnector(t *testing.T) {
 	if body != want || signed != outbound.Signature("s", []byte(body)) {
 		t.Errorf("sent %s\nwant %s\nsigned %s", body, want, signed)
 	}
-	// A report of failure fails the job and the onboarding.
+	// A report of a failure fails the job and the registration.
 	got := must(t, w, "PATCH", base+"/jobs/"+out["jobId"].(string), `{"status":"failed","result":{"code":7}}`, 200)
 	if got["status"] != "failed" || got["result"] != `{"code":7}` {
 		t.Errorf("%v", got)

@@ -10,7 +10,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Job is a job as it is answered.
+// Job is a job in answers.
 type Job struct {
 	JobID       string        `json:"jobId" format:"uuid"`
 	RequestType string        `json:"requestType" enum:"advertiser_creation,campaign_creation,campaign_update,user_list_audience_creation,user_list_audience_replacement"`
@@ -21,17 +21,17 @@ type Job struct {
 	UpdatedAt   resource.Time `json:"updatedAt"`
 }
 
-// ReportBody is what a connector says.
+// ReportBody is the report of a connector on a job.
 type ReportBody struct {
 	Status string          `json:"status" enum:"in_progress,completed,failed"`
 	Result resource.Object `json:"result,omitempty" doc:"Whatever the network answers, at most 8 KiB."`
-	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all of the job."`
+	DSP    string          `json:"dsp,omitempty" enum:"google_ads,meta,tiktok_ads,snapchat_ads" doc:"The network that reports; absent: all networks of the job."`
 }
 
 type (
 	jobInput struct {
 		ID       string `path:"job_id" format:"uuid"`
-		VendorID string `query:"vendor_id" maxLength:"255" doc:"Answer 404 for another vendor's."`
+		VendorID string `query:"vendor_id" maxLength:"255" doc:"If given, a job of another vendor is answered with 404."`
 	}
 	reportInput struct {
 		ID   string `path:"job_id" format:"uuid"`
@@ -40,7 +40,7 @@ type (
 	jobOutput struct{ Body Job }
 )
 
-const resultMax = 8 << 10 // BOUND: a result is kept for 30 days.
+const resultMax = 8 << 10 // BOUND: bytes of a result, which is stored for 30 days.
 
 func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
 	x, err := storeOf(ctx).Job(ctx, resource.ParseUUID(in.ID))
@@ -76,7 +76,7 @@ func (s *Service) reportJob(ctx context.Context, in *reportInput) (*jobOutput, e
 	return jobOf(&x), nil
 }
 
-// compact writes an object without blanks.
+// compact writes an object without white space.
 func compact(o resource.Object) string {
 	if o == nil {
 		return ""

@@ -48,7 +48,7 @@ func must(t *testing.T, w *managetest.World, method, path, body string, want int
 
 const base = "/public/v1/offsite-ads"
 
-// audience makes a vendor and an audience that waits for its list, and returns the answer.
+// audience creates a vendor and an audience that waits for its list, and returns the answer.
 func audience(t *testing.T, w *managetest.World, networks string) map[string]any {
 	t.Helper()
 	must(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`, 200)
@@ -64,7 +64,7 @@ func put(t *testing.T, w *managetest.World, url string, list io.Reader, want int
 
 const million = 1_000_000
 
-// list is a list of a million rows, of which every tenth is bad.
+// list is a list of a million rows, of which every tenth is invalid.
 func list() []byte {
 	var b bytes.Buffer
 	b.WriteString("hashed_email,note\n")
@@ -78,8 +78,8 @@ func list() []byte {
 	return b.Bytes()
 }
 
-// TestKilledLeaders replaces the list of an audience by one of a million rows while leaders die in the middle of their work,
-// and two that both believe to lead work at the same time. The job completes once, with the right counts and rows.
+// TestKilledLeaders replaces the list of an audience by one of a million rows while leaders are stopped in the middle of their work,
+// and two nodes that both believe they are the leader work at the same time. The job completes once, with the right counts and rows.
 func TestKilledLeaders(t *testing.T) {
 	w := managetest.New(t)
 	w.Offsite.StepRows = 20_000
@@ -100,7 +100,7 @@ func TestKilledLeaders(t *testing.T) {
 			leaders.Go(func() {
 				r := w.Runner()
 				for more := true; more; {
-					more = ctx.Err() == nil && r.Round(ctx, lane(r, store.DueJob)) > 0
+					more = ctx.Err() == nil && r.Round(ctx, workerOf(r, store.DueJob)) > 0
 				}
 			})
 		}
@@ -137,15 +137,15 @@ func TestKilledLeaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := tenant.Deliveries(t.Context(), hooks[0].ID, 10)
-	if err != nil || len(told) != 2 { // One for each job.
-		t.Errorf("%d notices of two jobs, %v", len(told), err)
+	deliveries, err := tenant.Deliveries(t.Context(), hooks[0].ID, 10)
+	if err != nil || len(deliveries) != 2 { // One for each job.
+		t.Errorf("%d notices of two jobs, %v", len(deliveries), err)
 	}
 }
 
-// TestFence: of two workers that read a job at the same moment, the second finds it changed, whatever its step was: it can
+// TestVersionFencesSteps: of two workers that read a job at the same moment, the second finds it changed, whatever its step was: it can
 // neither set the job back nor end it a second time. The same for notifications.
-func TestFence(t *testing.T) {
+func TestVersionFencesSteps(t *testing.T) {
 	w := managetest.New(t)
 	hook := must(t, w, "POST", "/public/v1/webhooks/webhooks", `{"url":"https://receiver.example.com/","channel":"job:finish"}`, 201)
 	a := audience(t, w, `"google_ads"`)
@@ -177,11 +177,11 @@ func TestFence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told, err := tenant.Deliveries(t.Context(), hookID, 10)
-	if err != nil || len(told) != 1 {
-		t.Fatalf("%d notices, %v", len(told), err)
+	deliveries, err := tenant.Deliveries(t.Context(), hookID, 10)
+	if err != nil || len(deliveries) != 1 {
+		t.Fatalf("%d notices, %v", len(deliveries), err)
 	}
-	at, err := tenant.DeliveryAt(t.Context(), told[0].ID)
+	at, err := tenant.DeliveryAt(t.Context(), deliveries[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,21 +194,21 @@ func TestFence(t *testing.T) {
 	}
 }
 
-func lane(r *jobs.Runner, kind store.DueKind) jobs.Lane {
+func workerOf(r *jobs.Runner, kind store.DueKind) jobs.Lane {
 	for _, l := range r.Lanes {
 		if l.Kind == kind {
 			return l
 		}
 	}
-	panic("no such lane")
+	panic("no such worker")
 }
 
-// follow does what is due in one lane.
+// follow does the due tasks of one worker.
 func follow(t *testing.T, w *managetest.World, kind store.DueKind) {
 	t.Helper()
 	r := w.Runner()
 	for more := true; more; {
-		more = r.Round(t.Context(), lane(r, kind)) > 0
+		more = r.Round(t.Context(), workerOf(r, kind)) > 0
 	}
 }
 
@@ -217,14 +217,14 @@ func status(t *testing.T, w *managetest.World, job string) string {
 	return must(t, w, "GET", base+"/jobs/"+job, "", 200)["status"].(string)
 }
 
-// rows fetches the clean list as a connector does, and looks for every good row, once and in order.
+// rows downloads the accepted rows as a connector does, and checks that every valid row is there once and in order.
 func rows(t *testing.T, w *managetest.World, x *store.Audience) {
 	t.Helper()
 	url := w.Offsite.ListURL(w.Store.Tenant(managetest.Main), x)
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, httptest.NewRequest("GET", strings.TrimPrefix(url, managetest.PublicURL), nil))
 	if rec.Code != 200 {
-		t.Fatalf("the clean list: %d %.200s", rec.Code, rec.Body)
+		t.Fatalf("the accepted rows: %d %.200s", rec.Code, rec.Body)
 	}
 	header, _ := rec.Body.ReadString('\n')
 	if header != strings.Join(offsite.Columns[:], ",")+"\n" {

@@ -1,5 +1,5 @@
-// Package offsite serves ads on other networks: audiences and their lists, advertisers, campaigns, their product reports,
-// and the jobs that tell the networks.
+// Package offsite serves the operations for ads on other networks: audiences and their lists, advertisers, campaigns, their product
+// reports, and the jobs that report them to the networks. node/offsite does the jobs.
 package offsite
 
 import (
@@ -47,17 +47,17 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Service is the resource with what it needs beside the store.
+// Service serves the offsite operations. The function members give it what it needs of the listener.
 type Service struct {
 	Blobs     blob.Store
 	PublicURL string
 	Now       func() time.Time
 	Tenant    func(marketplace uint16) Store
-	// Fresh is Tenant for uploads: it sees everything that was answered before, on whatever node.
+	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
 	Fresh    func(ctx context.Context, marketplace uint16) (Store, error)
 	Refuse   func(w http.ResponseWriter, code apierr.Code, message string)
-	Networks []string // The connected ones.
-	// Tell takes a connector's report.
+	Networks []string // The networks that have a connector.
+	// ReportJob applies a connector's report.
 	Tell func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
 
 	slots *upload.Slots
@@ -68,27 +68,27 @@ func (s *Service) Register(api huma.API) {
 	s.slots = upload.NewSlots(uploadsMax, uploadsEach)
 	resource.Add(api, resource.Op{
 		ID: "createAudience", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/audiences/user-list", Tag: tag,
-		Doc: "Create an audience; its list is put to the url of the answer as text/csv within an hour.",
+		Doc: "Create an audience; upload its list as text/csv to the url of the answer within an hour.",
 	}, s.createAudience)
 	resource.Add(api, resource.Op{ID: "listAudiences", Method: http.MethodGet, Path: base + "/audiences", Tag: tag, Doc: "List the audiences, newest first."}, s.listAudiences)
 	resource.Add(api, resource.Op{
 		ID: "replaceAudience", Method: http.MethodPut, Status: http.StatusAccepted, Path: base + "/audiences/{audience_id}", Tag: tag,
-		Doc: "Replace the list of an audience: it is put to the url of the answer as text/csv within an hour.",
+		Doc: "Replace the list of an audience: upload it as text/csv to the url of the answer within an hour.",
 	}, s.replaceAudience)
-	resource.Add(api, resource.Op{ID: "getJob", Method: http.MethodGet, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "How far a job got."}, getJob)
+	resource.Add(api, resource.Op{ID: "getJob", Method: http.MethodGet, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "Read a job."}, getJob)
 	resource.Add(api, resource.Op{
-		ID: "reportJob", Method: http.MethodPatch, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "For connectors: report what became of a job.",
+		ID: "reportJob", Method: http.MethodPatch, Path: base + "/jobs/{job_id}", Tag: tag, Doc: "For connectors: report the result of a job.",
 	}, s.reportJob)
 	resource.Add(api, resource.Op{
 		ID: "createAdvertiser", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/advertisers", Tag: tag,
 		Doc: "Onboard a vendor on ad networks.",
 	}, s.createAdvertiser)
 	resource.Add(api, resource.Op{
-		ID: "getAdvertiser", Method: http.MethodGet, Path: base + "/advertisers/{vendor_id}", Tag: tag, Doc: "How far a vendor got on each network.",
+		ID: "getAdvertiser", Method: http.MethodGet, Path: base + "/advertisers/{vendor_id}", Tag: tag, Doc: "Read the registration of a vendor with each network.",
 	}, getAdvertiser)
 	resource.Add(api, resource.Op{
 		ID: "createOffsiteCampaign", Method: http.MethodPost, Status: http.StatusCreated, Path: base + "/campaigns", Tag: tag,
-		Doc: "Make a campaign of an ad network known; a connected network is told by a job.",
+		Doc: "Register a campaign of an ad network. A job reports it to the network if the network is connected.",
 	}, s.createCampaign)
 	resource.Add(api, resource.Op{
 		ID: "putOffsiteReport", Method: http.MethodPut, Path: base + "/reporting/campaigns/{campaign_id}/products", Tag: tag,

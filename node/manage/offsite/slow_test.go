@@ -23,7 +23,7 @@ func (i idle) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestIdleLists: lists of one marketplace that do not come leave slots to the others, and nothing of them stays.
+// TestIdleLists: stalled uploads of one marketplace leave uploads to the others, and nothing of them is left.
 func TestIdleLists(t *testing.T) {
 	w := managetest.New(t)
 	const many = 8

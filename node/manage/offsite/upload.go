@@ -19,27 +19,27 @@ import (
 
 const (
 	listPath = offsite.ListPath
-	// ListRoute is where lists are put.
+	// ListRoute is the route of uploads of lists.
 	ListRoute = "PUT " + listPath + "{id}"
-	// ExportRoute is where connectors fetch clean lists.
+	// ExportRoute is the route by which connectors download lists of accepted rows.
 	ExportRoute = "GET " + listPath + "{id}"
 
 	listType      = "text/csv"
-	listMax       = 64 << 20         // BOUND: of the interface.
+	listMax       = 64 << 20         // BOUND: bytes of a list. It is the interface's.
 	uploadsMax    = 8                // BOUND: uploads at the same moment on one node.
-	uploadsEach   = 4                // BOUND: those of one marketplace among them.
-	exportTimeout = 10 * time.Minute // BOUND: 64 MiB at 0.9 Mbit/s.
+	uploadsEach   = 4                // BOUND: uploads of one marketplace at the same moment on one node.
+	exportTimeout = 10 * time.Minute // BOUND: time for a download; 64 MiB at 0.9 Mbit/s.
 )
 
 func keyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "audience lists") }
 
-// refusal is why a list is not taken.
+// refusal is the reason why a list is refused.
 type refusal struct {
 	code   apierr.Code
 	reason string
 }
 
-// Upload takes the list of a job. Its content is looked at by the job: here it is counted and stored.
+// Upload receives the list of a job and stores it. The job checks its content later.
 func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 	body := upload.NewBody(w, r)
 	r.Body = body
@@ -49,7 +49,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, "{}") // The caller may be gone; nobody is left to tell.
+	_, _ = io.WriteString(w, "{}") // The client may have disconnected.
 }
 
 func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
@@ -73,28 +73,28 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	}
 	defer release()
 	body.Pace()
-	ctx := context.WithoutCancel(r.Context()) // A client that goes away must not leave the job between two states.
+	ctx := context.WithoutCancel(r.Context()) // A client that disconnects must not leave the job between two states.
 	if _, err := tenant.BeginList(ctx, id, p.Nonce); err != nil {
 		return ofStore(err)
 	}
 	list := &counted{in: body, left: p.MaxBytes}
 	if err := s.Blobs.Put(ctx, p.Object, list); err != nil {
 		refused = list.refusal()
-		_, _ = tenant.ChangeJob(ctx, id, func(x *store.Job) error { // What fails now fails after an hour by itself.
+		_, _ = tenant.ChangeJob(ctx, id, func(x *store.Job) error { // If this fails, the job fails after an hour.
 			x.End(store.JobFailed, `{"error":"`+refused.reason+`"}`)
 			return nil
 		})
 		return refused
 	}
 	if _, err := tenant.StartList(ctx, id); err != nil {
-		_ = s.Blobs.Remove(ctx, p.Object) // The sweep takes what stays.
+		_ = s.Blobs.Remove(ctx, p.Object) // If this fails, the sweep removes the file.
 		return ofStore(err)
 	}
 	return nil
 }
 
 func forbidden() *refusal {
-	return &refusal{apierr.ForbiddenAPIKey, "the address is not ours, was used, or its time is over"}
+	return &refusal{apierr.ForbiddenAPIKey, "the URL is not valid, was used already, or has expired"}
 }
 
 func tooLarge() *refusal {
@@ -108,7 +108,7 @@ func ofStore(err error) *refusal {
 	return &refusal{apierr.ServiceUnavailable, "the upload cannot be recorded now"}
 }
 
-// permit judges a signed address.
+// authorizeURL verifies a signed URL and returns what it permits.
 func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, Store, *refusal) {
 	q := r.URL.Query()
 	p, err := key(s.Tenant(0).CursorKey()).Open(q.Get("policy"), q.Get("signature"), r.Method, r.URL.Path, s.Now())
@@ -117,7 +117,7 @@ func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Pol
 	}
 	tenant, err := s.Fresh(r.Context(), p.Marketplace)
 	if err != nil {
-		return p, nil, &refusal{apierr.ServiceUnavailable, "the address cannot be looked up now"}
+		return p, nil, &refusal{apierr.ServiceUnavailable, "the upload cannot be looked up now"}
 	}
 	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
 		return p, nil, &refusal{apierr.InvalidMarketplace, ""}
@@ -125,11 +125,11 @@ func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Pol
 	return p, tenant, nil
 }
 
-// counted fails past its bound.
+// boundedReader fails beyond its bound.
 type counted struct {
 	in     io.Reader
 	left   int64
-	failed error // Of the client's side.
+	failed error // The error of the client's side, or errTooLarge.
 }
 
 var errTooLarge = errors.New("the list is too large")
@@ -154,11 +154,11 @@ func (c *counted) refusal() *refusal {
 	case errors.Is(c.failed, upload.ErrSlow):
 		return &refusal{apierr.BadRequest, upload.ErrSlow.Error()}
 	default:
-		return &refusal{apierr.BadRequest, "the list did not come whole"}
+		return &refusal{apierr.BadRequest, "the list did not arrive completely"}
 	}
 }
 
-// Export serves a clean list: a header and the parts, one after another. A list that was replaced is gone.
+// Export serves a list of accepted rows: a header and the parts, one after the other. A list that was replaced is answered with 404.
 func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
 	p, tenant, refused := s.permit(r, offsite.ExportKey)
 	if refused != nil {
@@ -180,7 +180,7 @@ func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(w, apierr.ServiceUnavailable, "the list cannot be read now")
 		return
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(exportTimeout)) // Tests have no connection to extend.
+	_ = http.NewResponseController(w).SetWriteDeadline(s.Now().Add(exportTimeout)) // It fails only in tests, which have no connection.
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 	w.Header().Set("Content-Disposition", "attachment")
 	_, err = io.WriteString(w, strings.Join(offsite.Columns[:], ",")+"\n")
@@ -191,11 +191,11 @@ func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
 		_ = part.Close() // It was only read.
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) // Half a list must not pass for a whole one.
+		panic(http.ErrAbortHandler) // The client must not take a part of the list for the whole.
 	}
 }
 
-// open opens all parts before the first byte is sent.
+// open opens all parts, before the first byte is sent.
 func (s *Service) open(ctx context.Context, x *store.Audience) ([]blob.File, error) {
 	var parts []blob.File
 	for n := range x.Parts {

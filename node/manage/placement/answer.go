@@ -5,7 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Placement is a placement as it is answered.
+// Placement is a placement in answers.
 type Placement struct {
 	PlacementID         string            `json:"placementId" format:"uuid"`
 	MarketplaceID       string            `json:"marketplaceId" format:"uuid"`
@@ -22,25 +22,25 @@ type Placement struct {
 	UpdatedAt           resource.Time     `json:"updatedAt"`
 }
 
-// Count is how many of something there may be.
+// Count bounds a number of items.
 type Count struct {
 	Min int64 `json:"min"`
 	Max int64 `json:"max"`
 }
 
-// Length is how long a text may be, in characters.
+// Length bounds the length of a text, in characters.
 type Length struct {
 	MinLength int64 `json:"minLength"`
 	MaxLength int64 `json:"maxLength"`
 }
 
-// ProductCounts is how many products there may be, and images of each.
+// ProductCounts bounds the number of products, and of images of each.
 type ProductCounts struct {
 	Count
 	Assets Count `json:"assets"`
 }
 
-// Shown is the preview as it was sent.
+// Shown is the preview in answers.
 type Shown struct {
 	HTML string `json:"html,omitempty"`
 	CSS  string `json:"css,omitempty"`

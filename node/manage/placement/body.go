@@ -5,7 +5,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Body asks for a placement.
+// Body is a new placement.
 type Body struct {
 	ExternalPlacementID string    `json:"externalPlacementId" minLength:"1" maxLength:"255" pattern:"^[A-Za-z0-9_-]+$" doc:"The marketplace's own id, unique; the slotId of sponsored brands."`
 	Name                string    `json:"name" minLength:"5" maxLength:"50"`
@@ -13,10 +13,10 @@ type Body struct {
 	Logo                *Logo     `json:"logo,omitempty"`
 	Title               *Title    `json:"title,omitempty"`
 	Products            *Products `json:"products,omitempty"`
-	PreviewTemplate     *Preview  `json:"previewTemplate,omitempty" doc:"Kept as it is sent; only ever shown in a sandbox."`
+	PreviewTemplate     *Preview  `json:"previewTemplate,omitempty" doc:"Stored as it is sent; it is only shown in a sandbox."`
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	Name            *string   `json:"name,omitempty" minLength:"5" maxLength:"50"`
 	JSONTemplateID  *string   `json:"jsonTemplateId,omitempty" format:"uuid" doc:"Of a template that is not archived."`
@@ -27,32 +27,32 @@ type Patch struct {
 	IsActive        *bool     `json:"isActive,omitempty"`
 }
 
-// Logo is how many logos there may be.
+// Logo bounds the number of logos.
 type Logo struct {
 	Min *int64 `json:"min,omitempty" minimum:"0" maximum:"10" doc:"Default 1; at most max."`
 	Max *int64 `json:"max,omitempty" minimum:"0" maximum:"10" doc:"Default 1."`
 }
 
-// Title is how long the title may be.
+// Title bounds the length of the title.
 type Title struct {
 	MinLength *int64 `json:"minLength,omitempty" minimum:"0" maximum:"255" doc:"Characters, default 1; at most maxLength."`
 	MaxLength *int64 `json:"maxLength,omitempty" minimum:"1" maximum:"255" doc:"Characters, default 100."`
 }
 
-// Products is how many products there may be.
+// Products bounds the number of products.
 type Products struct {
 	Min    *int64  `json:"min,omitempty" minimum:"0" maximum:"50" doc:"Default 1; at most max."`
 	Max    *int64  `json:"max,omitempty" minimum:"0" maximum:"50" doc:"Default 10."`
 	Assets *Assets `json:"assets,omitempty"`
 }
 
-// Assets is how many images a product may have.
+// Assets bounds the number of images of a product.
 type Assets struct {
 	Min *int64 `json:"min,omitempty" minimum:"0" maximum:"10" doc:"Default 1; at most max."`
 	Max *int64 `json:"max,omitempty" minimum:"0" maximum:"10" doc:"Default 1."`
 }
 
-// Preview is how the console shows the placement.
+// Preview is the HTML and CSS with which the console shows the placement.
 type Preview struct {
 	HTML *string `json:"html,omitempty" maxLength:"65536"`
 	CSS  *string `json:"css,omitempty" maxLength:"65536"`
@@ -75,7 +75,7 @@ type (
 	listOutput struct{ Body List }
 )
 
-// placement is the body with the defaults of what it leaves out.
+// placement converts the body, with defaults for absent members.
 func (b *Body) placement() store.Placement {
 	x := store.Placement{
 		ExternalID: b.ExternalPlacementID, Name: b.Name, Template: resource.ParseUUID(b.JSONTemplateID),
@@ -87,7 +87,7 @@ func (b *Body) placement() store.Placement {
 	return x
 }
 
-// apply changes what the patch names.
+// apply changes the members that the patch contains.
 func (p *Patch) apply(x *store.Placement) {
 	set(&x.Name, p.Name)
 	if p.JSONTemplateID != nil {
@@ -125,7 +125,7 @@ func set[T any](to, from *T) {
 	}
 }
 
-// crossed checks what concerns two members, after defaults: no range may be empty.
+// validateCrossField checks the rules that concern two members, after defaults are applied: no range may be empty.
 func crossed(x *store.Placement) (found []resource.Violation) {
 	for _, r := range []struct {
 		of  store.Range

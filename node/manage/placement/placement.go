@@ -1,5 +1,7 @@
-// Package placement serves placements: the places on a storefront that show sponsored brands, and what their content must
+// Package placement serves placements, which describe where sponsored brands appear on a storefront and what their content must
 // have.
+//
+// Limit: a template that is archived at the moment in which a placement is created with it may get that placement.
 package placement
 
 import (
@@ -41,7 +43,7 @@ func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getPlacement", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get a placement."}, get)
 	resource.Add(api, resource.Op{
 		ID: "updatePlacement", Method: http.MethodPatch, Path: one, Tag: tag,
-		Doc: "Change a placement; members that are absent stay, inside of logo, title, products and previewTemplate too.",
+		Doc: "Change a placement; absent members stay, also within logo, title, products and previewTemplate.",
 	}, patch)
 }
 
@@ -62,8 +64,8 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	return &output{placementOf(&x, &template, storeOf(ctx).Settings().ID.String())}, nil
 }
 
-// usable returns a template that takes new content. One that is archived at this very moment may pass: that is as good as
-// having been archived a moment later.
+// usableTemplate returns a template that accepts new content. A template that is archived at this very moment may pass, as if it had
+// been archived a moment later.
 func usable(ctx context.Context, id ids.UUID) (store.Template, error) {
 	x, err := storeOf(ctx).Template(ctx, id)
 	if err != nil {
@@ -103,7 +105,7 @@ func get(ctx context.Context, in *oneInput) (*output, error) {
 	return answer(ctx, &x)
 }
 
-// patch checks the placement, then the template it shall have, then what both make together.
+// patch checks that the placement exists, then its new template, and then the combination of both.
 func patch(ctx context.Context, in *patchInput) (*output, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Placement(ctx, id); err != nil {

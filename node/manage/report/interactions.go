@@ -9,20 +9,20 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// InteractionsInput asks for lines.
+// InteractionsInput selects lines.
 type InteractionsInput struct {
-	StartDate   string `query:"start_date" required:"true" format:"date-time" doc:"The first hour is the first that begins then or later."`
-	EndDate     string `query:"end_date" required:"true" format:"date-time" doc:"The last hour begins before it; at most 366 days after start_date."`
+	StartDate   string `query:"start_date" required:"true" format:"date-time" doc:"Hours that begin earlier are left out."`
+	EndDate     string `query:"end_date" required:"true" format:"date-time" doc:"Hours that begin at this time or later are left out. At most 366 days after start_date."`
 	Limit       int    `query:"limit" minimum:"0" maximum:"1000" default:"1000"`
 	NextPage    string `query:"next_page"`
 	GroupBy     string `query:"group_by" enum:"vendor,campaign,product" default:"vendor"`
 	Granularity string `query:"granularity" enum:"daily,hourly" default:"daily"`
 }
 
-// Interaction is one line. By campaign, purchases are those that were reported with the campaign; else all there were of
+// Interaction is one line. By campaign, purchases are those that were reported with the campaign; otherwise all purchases of
 // the products.
 type Interaction struct {
-	VendorID              *string       `json:"vendorId" doc:"Null where several vendors sell the product, or it has left the catalog: counters do not say who sold it."`
+	VendorID              *string       `json:"vendorId" doc:"Null if several vendors sell the product, or if it is not in the catalog any more: counters do not contain the vendor."`
 	CampaignID            string        `json:"campaignId,omitempty" doc:"By campaign."`
 	ProductID             string        `json:"productId,omitempty" doc:"By product."`
 	Timestamp             resource.Time `json:"timestamp" doc:"Start of the hour or day in the marketplace's time zone."`
@@ -46,7 +46,7 @@ type Interactions struct {
 
 type interactionsOutput struct{ Body Interactions }
 
-// span checks what the schema cannot: the order and the distance of the times.
+// span reads the times and checks what the schema cannot check: their order and distance.
 func (in *InteractionsInput) span() (from, to time.Time, err error) {
 	from, errFrom := time.Parse(time.RFC3339, in.StartDate)
 	to, errTo := time.Parse(time.RFC3339, in.EndDate)

@@ -1,5 +1,15 @@
-// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, days, and lines for
+// Package report serves the numbers of campaigns, products, vendors and the marketplace: sums, daily numbers, and lines of
 // interactions.
+//
+// Reports of products, vendors and the marketplace, and interactions, read the hours of all campaigns (of the vendor) in their span. Their
+// cost depends on what they read and not on what they answer, so they run beside auctions and within a budget (node/background). A
+// marketplace's sums read no counters of products; purchase_count_by_product and interactions do.
+//
+// Limits: auctions are not counted by campaign, so "auctions" is null. For purchases that named a campaign, products are not counted by
+// campaign, so its countByProduct is null. Counters do not contain the seller: a vendor's report has the purchases of products that no
+// other vendor sells, and lines of interactions have a null vendorId for the others, so these numbers may be too low, but nothing is
+// counted twice. Purchases of products that are in no catalog, beyond 10,000 products of a day and group, are counted for the product
+// "other"; a product of the catalog with that id would share its counters.
 package report
 
 import (
@@ -42,11 +52,11 @@ type Store interface {
 // Register mounts the report operations.
 func Register(api huma.API) {
 	add(api, "getCampaignReport", base, "Sum a campaign's numbers over days.", sum)
-	add(api, "getCampaignDailyReport", base+"/daily", "A campaign's numbers per day that has any, oldest first.", daily)
-	add(api, "getCampaignProductsReport", base+"/products", "A campaign's numbers per product, by product id.", products)
+	add(api, "getCampaignDailyReport", base+"/daily", "List a campaign's numbers by day, oldest first; days without any are left out.", daily)
+	add(api, "getCampaignProductsReport", base+"/products", "List a campaign's numbers by product, in the order of product ids.", products)
 	registerSubjects(api)
 	add(api, "listInteractions", service+"/interactions",
-		"What vendors, campaigns or products had per hour or day that has any, newest first.", interactions)
+		"List the numbers of vendors, campaigns or products by hour or day, newest first; empty ones are left out.", interactions)
 }
 
 func add[I, O any](api huma.API, id, path, doc string, serve func(context.Context, *I) (*O, error)) {
@@ -55,7 +65,7 @@ func add[I, O any](api huma.API, id, path, doc string, serve func(context.Contex
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
-// Spend is how often something happened and what it cost.
+// Spend counts events of one kind and what they cost.
 type Spend struct {
 	Total          int64  `json:"total"`
 	Charged        int64  `json:"charged"`
@@ -63,15 +73,15 @@ type Spend struct {
 	AdSpentDecimal string `json:"adSpentDecimal" doc:"Minor units, exact, at most four decimals."`
 }
 
-// Purchases is what was bought.
+// Purchases counts purchases.
 type Purchases struct {
 	Amount         int64            `json:"amount" doc:"Minor units, rounded half up."`
 	Count          int64            `json:"count"`
 	Quantity       int64            `json:"quantity"`
-	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless asked for, and where it is not known: of purchases that were reported with a campaign, the products are not kept by campaign."`
+	CountByProduct map[string]int64 `json:"countByProduct" doc:"Null unless purchase_count_by_product is true. Also null if it is unknown: for purchases that were reported with a campaign, products are not counted by campaign."`
 }
 
-// count fills countByProduct from rows of products, if they have all the purchases: a part would pass for the whole.
+// count fills countByProduct from rows of products, if they contain all purchases. Otherwise a part could be taken for the whole.
 func (p *Purchases) count(rows []store.ReportRow) {
 	byProduct, left := map[string]int64{}, p.Count
 	for i := range rows {
@@ -85,7 +95,7 @@ func (p *Purchases) count(rows []store.ReportRow) {
 	}
 }
 
-// Auctions is how a campaign did in auctions.
+// Auctions counts the auctions that a campaign won and lost.
 type Auctions struct {
 	Won           int64   `json:"won"`
 	Lost          int64   `json:"lost"`
@@ -133,20 +143,20 @@ type Products struct {
 	CompleteThrough resource.Time `json:"completeThrough"`
 }
 
-// DaysInput names the days.
+// DaysInput selects the days.
 type DaysInput struct {
 	StartDate              string `query:"start_date" required:"true" format:"date" doc:"First day, in the marketplace's time zone."`
 	EndDate                string `query:"end_date" required:"true" format:"date" doc:"Last day; at most 366 days in all."`
 	PurchaseCountByProduct bool   `query:"purchase_count_by_product" default:"false" doc:"Fills countByProduct."`
 }
 
-// DatesInput names the campaign and the days.
+// DatesInput selects the campaign and the days.
 type DatesInput struct {
 	CampaignID string `path:"campaign_id" format:"uuid"`
 	DaysInput
 }
 
-// Paging asks for a page.
+// Paging selects a page.
 type Paging struct {
 	Limit    int    `query:"limit" minimum:"0" maximum:"365" default:"100"`
 	NextPage string `query:"next_page"`
@@ -166,7 +176,7 @@ type (
 
 func (in *DaysInput) dates() (store.Dates, error) { return resource.Days(in.StartDate, in.EndDate) }
 
-// open checks the days, then the campaign. The watermark is read before the numbers, so it never promises too much.
+// open checks the days, then the campaign. It reads completeThrough before the numbers, so that it never promises too much.
 func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUID, through resource.Time, err error) {
 	if d, err = in.dates(); err != nil {
 		return d, campaign, 0, err
@@ -257,7 +267,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	return &productsOutput{Products{all, end, through}}, nil
 }
 
-// cut cuts a page out of the rows.
+// cut returns a page of the rows.
 func cut[T any](c resource.Cursors, p Paging, id func(T) string, rows []T) ([]T, resource.Page, error) {
 	page, end, err := resource.ListOrPeek(c, p.NextPage, p.Limit, id, resource.Sorted(rows, id))
 	return page, end, resource.Of(err)

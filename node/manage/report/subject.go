@@ -15,7 +15,7 @@ type Total struct {
 	CompleteThrough resource.Time `json:"completeThrough" doc:"All events accepted before are counted."`
 }
 
-// TotalDay is one day of them.
+// TotalDay is one day of a product, a vendor or the marketplace.
 type TotalDay struct {
 	Date string `json:"date" format:"date"`
 	Numbers
@@ -33,10 +33,10 @@ type (
 	totalDaysOutput struct{ Body TotalDays }
 )
 
-// subject is the input of a report: what it is about, and the days.
+// subject is the input of a report: a product, a vendor or the marketplace, and the days.
 type subject interface {
 	dates() (store.Dates, error)
-	// scope binds cursors.
+	// scope is what cursors are bound to.
 	scope() []string
 	countsProducts() bool
 	numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error)
@@ -47,19 +47,19 @@ type pagedSubject interface {
 	paging() Paging
 }
 
-// ProductInput names a product and the days.
+// ProductInput selects a product and the days.
 type ProductInput struct {
 	ProductID string `path:"product_id" minLength:"1" maxLength:"255"`
 	DaysInput
 }
 
-// VendorInput names a vendor and the days.
+// VendorInput selects a vendor and the days.
 type VendorInput struct {
 	VendorID string `path:"vendor_id" minLength:"1" maxLength:"255"`
 	DaysInput
 }
 
-// MarketplaceInput names the days.
+// MarketplaceInput selects the days.
 type MarketplaceInput struct{ DaysInput }
 
 // ProductDaysInput adds the paging.
@@ -84,8 +84,8 @@ func registerSubjects(api huma.API) {
 	const (
 		product     = "Impressions and clicks of all bids on a product, and all its purchases"
 		vendor      = "Impressions and clicks of a vendor's campaigns, and purchases of the products that no other vendor sells"
-		marketplace = "All events of the marketplace, of campaigns and of none"
-		perDay      = ", per day that has any, oldest first."
+		marketplace = "All events of the marketplace, with and without a campaign"
+		perDay      = ", by day, oldest first; days without any are left out."
 	)
 	add(api, "getProductReport", service+"/products/{product_id}", product+", summed over days.", total[ProductInput])
 	add(api, "getProductDailyReport", service+"/products/{product_id}/daily", product+perDay, totalDays[ProductDaysInput])
@@ -126,7 +126,7 @@ func (in *DaysInput) countsProducts() bool { return in.PurchaseCountByProduct }
 
 func (p *Paging) paging() Paging { return *p }
 
-// total serves a sum. The watermark is read before the numbers, so it never promises too much.
+// total serves a sum. It reads completeThrough before the numbers, so that it never promises too much.
 func total[I any, P interface {
 	*I
 	subject

@@ -9,15 +9,15 @@ import (
 	"github.com/gavel-ads/gavel/node/background"
 )
 
-// inBackground is serve when it is its turn among the long requests of its kind. When its work was not begun, the caller
-// reads why and when to repeat it: 429 for what the marketplace itself has running or has used up, 503 for what others have.
+// inBackground runs serve when it is its turn among the long requests of its kind. If the scheduler does not start it, the client
+// gets the reason and the time for a repeat: 429 when the marketplace's own work is the reason, 503 when the work of others is.
 func inBackground[I, O any](kind background.Kind, serve func(context.Context, *I) (*O, error)) func(context.Context, *I) (*O, error) {
 	if kind == background.None {
 		return serve
 	}
 	return func(ctx context.Context, in *I) (out *O, err error) {
 		caller := CallerOf(ctx)
-		defer background.Waiting(ctx)() // The work takes turns of its own, slice by slice.
+		defer background.Waiting(ctx)() // The work takes its own turns, slice by slice.
 		err = caller.Background.Run(ctx, caller.Marketplace, kind, func(ctx context.Context) error {
 			out, err = serve(ctx, in)
 			return err
@@ -26,8 +26,8 @@ func inBackground[I, O any](kind background.Kind, serve func(context.Context, *I
 	}
 }
 
-// tooLongRetry is when a request may be repeated that ran for too long. The same request would do so again; a smaller one
-// may come at once.
+// tooLongRetry is when a request that ran for too long may be repeated. The same request would run too long again; a smaller one
+// may be sent at once.
 const tooLongRetry = time.Second
 
 func ofBackground(err error) error {

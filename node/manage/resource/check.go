@@ -10,22 +10,22 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// checker walks a body beside the schema of its operation. It collects every violation, and it writes out the body anew
-// with only the members that the schema names.
+// checker walks a body together with the schema of its operation. It collects all violations, and writes a copy of the body with
+// only the members that the schema names.
 //
-// INVARIANT: what reaches the typed function was checked. The decoder after it matches names without case, so an
-// unchecked {"NAME":…} would land in the member name; here it is an unknown member and is not written out.
+// INVARIANT: everything that reaches the typed function was checked. The JSON decoder after it matches names without case, so it
+// would read an unchecked {"NAME":…} as the member name; for the checker that is an unknown member, which it does not copy.
 type checker struct {
-	kit   *kit
-	data  []byte
-	out   []byte
-	loc   []string
-	found []Violation
-	twice string // A known member that came twice in one object: the whole body is refused.
-	known map[*huma.Schema]map[string]string
+	kit      *kit
+	data     []byte
+	out      []byte
+	loc      []string
+	found    []Violation
+	repeated string // A known member that came twice in one object; the whole body is refused.
+	known    map[*huma.Schema]map[string]string
 }
 
-// body checks the whole text. Its answer is nil, one code for text that cannot be read, or the violations.
+// body checks the whole text. It returns nil, a problem with a code for text that cannot be read, or one with the violations.
 func (c *checker) body(s *huma.Schema) *Problem {
 	if code := wellFormed(c.data); code != apierr.OK {
 		message := ""
@@ -37,8 +37,8 @@ func (c *checker) body(s *huma.Schema) *Problem {
 	c.known = map[*huma.Schema]map[string]string{}
 	c.out = make([]byte, 0, len(c.data))
 	c.value(skipSpace(c.data, 0), s)
-	if c.twice != "" {
-		return &Problem{Code: apierr.BadRequest, Message: "the member " + c.twice + " comes twice in one object"}
+	if c.repeated != "" {
+		return &Problem{Code: apierr.BadRequest, Message: "the member " + c.repeated + " is repeated in one object"}
 	}
 	return invalid(c.found)
 }
@@ -49,7 +49,7 @@ func (c *checker) value(i int, s *huma.Schema) int {
 	end := skipValue(c.data, i)
 	text := c.data[i:end]
 	switch {
-	case text[0] == 'n' && s.Nullable: // Only a member that null clears comes this far.
+	case text[0] == 'n' && s.Nullable: // Null is allowed only for members that null clears.
 	case s.Type == huma.TypeObject && text[0] == '{' && len(s.Properties) > 0:
 		c.object(i, s)
 		return end
@@ -74,8 +74,8 @@ func (c *checker) resolve(s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// object checks the members that the schema names; members it does not name are left out, those it requires and the
-// object lacks are violations.
+// object checks the members that the schema names and leaves out all others. Members that the schema requires and the object
+// lacks are violations.
 func (c *checker) object(i int, s *huma.Schema) {
 	names := c.names(s)
 	seen := make(map[string]bool, len(names))
@@ -85,12 +85,12 @@ func (c *checker) object(i int, s *huma.Schema) {
 	for i = skipSpace(c.data, i+1); c.data[i] != '}'; {
 		nameEnd := skipString(c.data, i)
 		name := unquote(c.data[i:nameEnd])
-		i = skipSpace(c.data, skipSpace(c.data, nameEnd)+1) // Past the colon.
+		i = skipSpace(c.data, skipSpace(c.data, nameEnd)+1) // After the colon.
 		end := skipValue(c.data, i)
 
 		known, ok := names[fold(name)]
 		if ok && seen[known] {
-			c.twice = known
+			c.repeated = known
 			return
 		}
 		if ok {
@@ -120,8 +120,8 @@ func (c *checker) object(i int, s *huma.Schema) {
 	}
 }
 
-// absent is the interface's word for a member that is there but says nothing: null, unless null clears it, and blank text
-// where the member is optional.
+// absent reports whether a member that is present counts as absent by the rules of the interface: null, unless null clears the member,
+// and blank text where the member is optional.
 func (c *checker) absent(text []byte, object *huma.Schema, name string) bool {
 	s, required := c.resolve(object.Properties[name]), slices.Contains(object.Required, name)
 	if text[0] == 'n' {
@@ -130,7 +130,7 @@ func (c *checker) absent(text []byte, object *huma.Schema, name string) bool {
 	return !required && s.Type == huma.TypeString && text[0] == '"' && strings.TrimSpace(unquote(text)) == ""
 }
 
-// clears says whether null is a value of an optional member: see Optional.
+// clears reports whether null clears a member; see Optional.
 func clears(s *huma.Schema, required bool) bool { return s.Nullable && !required }
 
 // names maps the folded names of an object's members to the names themselves.
@@ -146,7 +146,7 @@ func (c *checker) names(s *huma.Schema) map[string]string {
 	return m
 }
 
-// fold makes names that a decoder would take for one another equal; upper case first, because ſ and K have two lower
+// fold makes names equal that a decoder would treat as the same. Upper case comes first, because ſ and K have two lower
 // case forms.
 func fold(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
@@ -164,7 +164,7 @@ func (c *checker) array(i int, s *huma.Schema) {
 		c.push(strconv.Itoa(count))
 		end := c.value(i, s.Items)
 		c.pop()
-		if c.twice != "" {
+		if c.repeated != "" {
 			return
 		}
 		if i = skipSpace(c.data, end); c.data[i] == ',' {

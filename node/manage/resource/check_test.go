@@ -47,7 +47,7 @@ type (
 	noteOutput struct{ Body Note }
 )
 
-// echo answers what the typed function was given.
+// echo answers the input of the typed function.
 func echo() http.Handler {
 	mux := http.NewServeMux()
 	api := resource.New(mux, resource.Config{Title: "t", Version: "1", PublicURL: "http://x.test", Logger: slog.New(slog.DiscardHandler)})
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 		`{"title":"x","title":"y"}`: "bad_request",
 		`{"title":"x","TITLE":"y"}`: "bad_request",
 		`{"title":"x","tıtle":1,"nested":{"inner":[],"Inner":1}}`: "bad_request",
-		`{"kind":"a","ſind":1,"\u212aind":2,"title":"x"}`:         "bad_request", // The Kelvin sign is a k to a decoder.
+		`{"kind":"a","ſind":1,"\u212aind":2,"title":"x"}`:         "bad_request", // Decoders treat the Kelvin sign as a k.
 	} {
 		status, got := post(h, body)
 		if summary := summarize(t, status, got); summary != want {
@@ -161,7 +161,7 @@ func summarize(t *testing.T, status int, body string) string {
 	return strings.Join(all, "; ")
 }
 
-// FuzzCheck: whatever is sent, the answer is one of the interface's; and what is accepted is, to a second reader that
+// FuzzCheck: whatever is sent, the answer is one that the interface defines; and accepted input is, for a second reader that
 // matches names exactly, what was sent without the members that the model does not name.
 func FuzzCheck(f *testing.F) {
 	h := echo()
@@ -190,7 +190,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// compare holds the bound members against what was sent. Times are written anew, so they are left out.
+// compare compares the decoded members with what was sent, except for times, which are formatted differently.
 func compare(t *testing.T, body string, sent map[string]any, got string) {
 	t.Helper()
 	var bound map[string]any

@@ -7,11 +7,11 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// DaysMax is the most days of one report. BOUND: of the interface.
+// DaysMax is the most days of one report. BOUND: the interface's.
 const DaysMax = 366
 
-// Days reads the inclusive days of a report, and checks what a schema cannot: their order and their distance. REQUIRES: the
-// kit has checked the form of both.
+// Days reads the inclusive days of a report, and checks what a schema cannot check: their order and their distance. REQUIRES: the
+// kit has checked the format of both.
 func Days(start, end string) (store.Dates, error) {
 	from, errFrom := time.Parse(time.DateOnly, start)
 	to, errTo := time.Parse(time.DateOnly, end)

@@ -36,7 +36,7 @@ func schemaName(t reflect.Type, hint string) string {
 func securitySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
 		ManagementKey: {Type: "http", Scheme: "bearer", Description: "A management key (gavel_mgt_…): Authorization: Bearer <key>."},
-		OperatorKey:   {Type: "http", Scheme: "bearer", Description: "A management key of the marketplace that the cluster was founded with."},
+		OperatorKey:   {Type: "http", Scheme: "bearer", Description: "A management key of the first marketplace, with which the cluster was created."},
 		ModalToken:    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "A token of the vendors' dialog (authorizeModalVendor), good for one vendor and an hour."},
 		"auction":     {Type: "http", Scheme: "bearer", Description: "An auction key (gavel_auc_…): Authorization: Bearer <key>."},
 	}
@@ -46,7 +46,7 @@ func errorSchema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[ErrorBody](), true, "")
 }
 
-// sharedResponses are the answers that every management operation may give beside its success, described once.
+// sharedResponses are the error answers of every management operation, described once.
 func sharedResponses(r huma.Registry) map[string]*huma.Response {
 	all := map[string]*huma.Response{"422": {
 		Description: "The request does not match the model; all violations are listed, at most 50.",
@@ -62,7 +62,7 @@ func sharedResponses(r huma.Registry) map[string]*huma.Response {
 		"413": "The body is over its limit.",
 		"415": "The content type or encoding is not accepted.",
 		"429": "The rate limit is used up.",
-		"500": "A defect.",
+		"500": "An internal error.",
 		"503": "Not available right now; repeat after Retry-After.",
 	} {
 		all[status] = &huma.Response{Description: text, Headers: rateHeaders(), Content: jsonOf(errorSchema(r))}
@@ -70,7 +70,7 @@ func sharedResponses(r huma.Registry) map[string]*huma.Response {
 	return all
 }
 
-// responses documents an operation: its success, and by reference what all may answer.
+// responses documents the answers of an operation: its success, and references to the shared responses.
 func responses(shared map[string]*huma.Response, success int) map[string]*huma.Response {
 	all := map[string]*huma.Response{strconv.Itoa(success): {Description: http.StatusText(success), Headers: rateHeaders()}}
 	for status := range shared {
@@ -97,12 +97,12 @@ func sharedHeaders() map[string]*huma.Param {
 	return map[string]*huma.Param{
 		"X-RateLimit-Limit":     {Description: "Requests allowed in a window.", Schema: integer},
 		"X-RateLimit-Remaining": {Description: "Requests left in this window.", Schema: integer},
-		"X-Gavel-Token":         {Description: "Only of requests that wrote something: stands for it in reads from other nodes.", Schema: &huma.Schema{Type: huma.TypeString}},
+		"X-Gavel-Token":         {Description: "Only if the request wrote something. Send it with a later request, to any node, to read what was written.", Schema: &huma.Schema{Type: huma.TypeString}},
 		"X-RateLimit-Reset":     {Description: "End of the window, Unix seconds.", Schema: integer},
 	}
 }
 
-// idempotencyKey documents the header that the door serves for every POST.
+// idempotencyKey documents the header that the listener accepts for every POST.
 func idempotencyKey() *huma.Param {
 	least, most := 1, 64
 	return &huma.Param{
@@ -119,7 +119,7 @@ const (
 	linearizable     = "linearizable"
 )
 
-// consistency documents the parameter, and the header that goes with it, that the door serves for every GET.
+// consistency documents the query parameter and the header that the listener accepts for every GET.
 func consistency() []*huma.Param {
 	return []*huma.Param{
 		{
@@ -135,7 +135,7 @@ func consistency() []*huma.Param {
 	}
 }
 
-// compilePatterns compiles the patterns of an operation once, when it is added. A bad pattern is a defect of ours.
+// compilePatterns compiles the patterns of an operation when it is added. It panics on an invalid pattern, which is a defect.
 func (k *kit) compilePatterns(_ *huma.OpenAPI, op *huma.Operation) {
 	seen := map[*huma.Schema]bool{}
 	for _, p := range op.Parameters {
@@ -169,5 +169,5 @@ func (k *kit) compile(s *huma.Schema, seen map[*huma.Schema]bool) {
 	}
 }
 
-// Trimmed returns a public URL without its final slash, as the kit wants it.
+// Trimmed returns a public URL without its final slash, as Config.PublicURL requires.
 func Trimmed(publicURL string) string { return strings.TrimRight(publicURL, "/") }

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// nullable completes the description of an answer. A member that is a pointer or a map and always there is null
-// sometimes; huma says so of plain scalars, but not of objects, which it describes by reference, nor of types that
+// nullable completes the description of an answer. A member that is a pointer or a map and is never left out is sometimes
+// null. huma describes that for plain scalars, but not for objects, which it describes by reference, nor for types that
 // describe themselves.
 func nullable(r huma.Registry, t reflect.Type, seen map[reflect.Type]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {

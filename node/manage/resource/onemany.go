@@ -7,16 +7,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// manyMax is how many items a request may name at once in place of one. BOUND: of the interface.
+// manyMax is how many items a request may contain in place of one. BOUND: the interface's.
 const manyMax = 50
 
 // OneOrMany is one item, or an array of 1 to 50 of them; the answer has the form of the request.
 type OneOrMany[T any] struct {
 	Items []T
-	Many  bool // An array was sent.
+	Many  bool // True if an array was sent.
 }
 
-// Schema says that the body is either.
+// Schema describes both forms.
 func (OneOrMany[T]) Schema(r huma.Registry) *huma.Schema {
 	least, most := 1, manyMax
 	item := r.Schema(reflect.TypeFor[T](), true, "")
@@ -48,7 +48,7 @@ func (o OneOrMany[T]) At(item int, member string) []any {
 	return []any{"body", member}
 }
 
-// form is the schema of what was sent, where the schema offers one item or an array of them.
+// form returns the schema of the form that was sent, where the schema allows one item or an array of items.
 func (c *checker) form(i int, s *huma.Schema) *huma.Schema {
 	if len(s.OneOf) == 0 {
 		return s

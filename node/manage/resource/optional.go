@@ -7,15 +7,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Optional is a member of a PATCH that null clears: absent, null and a value are three things. Everywhere else null means
-// absent, so only members whose operation says what null does have this type.
+// Optional is a member of a PATCH that null clears: absent, null and a value mean three different things. Everywhere else null means
+// absent, so only members for which the interface defines a meaning of null have this type.
 type Optional[T any] struct {
-	Set   bool // The member came, as null or with a value.
-	Null  bool // It came as null.
+	Set   bool // The member is present, as null or with a value.
+	Null  bool // The member is null.
 	Value T
 }
 
-// Schema is the schema of the value, or null. The kit lets null pass exactly where the schema does.
+// Schema is the schema of the value, or null. The kit allows null exactly where the schema does.
 func (Optional[T]) Schema(r huma.Registry) *huma.Schema {
 	s := *huma.SchemaFromType(r, reflect.TypeFor[T]())
 	s.Nullable = true
@@ -31,7 +31,7 @@ func (o *Optional[T]) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, &o.Value)
 }
 
-// Apply changes what is kept: absent leaves it, null makes it the zero value.
+// Apply changes a stored value: absent keeps it, null makes it the zero value.
 func (o *Optional[T]) Apply(to *T) {
 	if o.Set {
 		*to = o.Value

@@ -16,7 +16,7 @@ type Sheet struct {
 	Plain *string                   `json:"plain,omitempty" minLength:"2"`
 }
 
-// Said is what the typed function was given.
+// Said is the input of the typed function.
 type Said struct {
 	Text string `json:"text"`
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// cursorMax is the longest cursor in characters. BOUND: of the interface.
+// cursorMax is the longest cursor in characters. BOUND: the interface's.
 const cursorMax = 512
 
 const (
-	macLen     = 16 // Half of HMAC-SHA-256: a forgery is found once in 2^128 tries.
+	macLen     = 16 // Half of an HMAC-SHA-256: a forgery succeeds once in 2^128 tries.
 	positionIn = cursorMax/4*3 - macLen
 )
 
-// Cursors seals and opens page cursors. A cursor is a position in a list, authenticated with a key of the cluster and
-// bound to the operation, the filters and the marketplace: a cursor of another list, of other filters or of another
-// tenant does not open, and no cursor can be made by hand to look where a list would not lead.
+// Cursors encodes and decodes page cursors. A cursor is a position in a list, authenticated with a key of the cluster and bound to
+// the operation, the filters and the marketplace. A cursor of another list, of other filters or of another tenant is refused, and no
+// client can make one that leads to positions which the list would not lead to.
 type Cursors struct {
 	key   [32]byte
 	scope [32]byte
 }
 
-// CursorsFor binds cursors to an operation of the caller's marketplace and the filters of the request.
+// CursorsFor returns the cursors of an operation of the caller's marketplace with the filters of the request.
 func CursorsFor(ctx context.Context, key [32]byte, operation string, filters ...string) Cursors {
 	h := sha256.New()
 	var n [8]byte
@@ -44,24 +44,24 @@ func CursorsFor(ctx context.Context, key [32]byte, operation string, filters ...
 	return Cursors{key: key, scope: [32]byte(h.Sum(nil))}
 }
 
-// Seal returns the cursor of a position. REQUIRES: position has at most positionIn bytes.
+// Encode returns the cursor of a position. REQUIRES: position has at most positionIn bytes.
 func (c Cursors) Seal(position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.mac(position), position...))
 }
 
-// Open returns the position of a cursor; the empty cursor is the first page. A foreign or damaged cursor is a 422.
+// Decode returns the position of a cursor. The empty cursor is the first page. A cursor that is not of this list is a 422.
 func (c Cursors) Open(cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(raw) < macLen || len(cursor) > cursorMax || !hmac.Equal(raw[:macLen], c.mac(string(raw[macLen:]))) {
-		return "", Invalid(At("value_error", "is no cursor of this list", "query", "next_page"))
+		return "", Invalid(At("value_error", "is not a cursor of this list", "query", "next_page"))
 	}
 	return string(raw[macLen:]), nil
 }
 
-// Again returns a cursor for the place where a page that has just been opened with cursor started.
+// Restart returns a cursor of the position at which the page of a cursor starts.
 func (c Cursors) Again(cursor string) string {
 	if cursor == "" {
 		return c.Seal("")
@@ -69,7 +69,7 @@ func (c Cursors) Again(cursor string) string {
 	return cursor
 }
 
-// NewestFirst makes a list position out of a time and an id, such that later times come first.
+// NewestFirst makes a list position of a time and an id, so that later times come first.
 func NewestFirst(millis int64, id string) string {
 	return fmt.Sprintf("%016x", math.MaxInt64-millis) + id
 }
@@ -87,7 +87,7 @@ type Page struct {
 	NextPage string `json:"nextPage,omitempty" minLength:"1" maxLength:"512" doc:"Cursor of the next page, exactly when hasMore is true."`
 }
 
-// List fetches one page of a list that the store keeps in the order of its ids: all of it that comes after the cursor.
+// List fetches one page of a list that the store keeps in the order of its ids: the items after the cursor, at most limit.
 func List[T any](
 	cursors Cursors, cursor string, limit int, id func(T) string,
 	fetch func(store.Page) ([]T, bool, error),
@@ -107,8 +107,8 @@ func List[T any](
 	return all, Page{HasMore: true, NextPage: cursors.Seal(positionOf(id(all[len(all)-1])))}, nil
 }
 
-// ListOrPeek is List for operations with a limit of 0, which asks whether there is anything: an empty page, whose cursor
-// goes on where the page started.
+// ListOrPeek is List for operations that allow a limit of 0, which asks whether the list has items: it returns an empty page, whose
+// cursor continues at the start of that page.
 func ListOrPeek[T any](
 	cursors Cursors, cursor string, limit int, id func(T) string,
 	fetch func(store.Page) ([]T, bool, error),
@@ -136,8 +136,8 @@ func positionOf(id string) string {
 	return longMark + string(hash[:]) + id[:min(len(id), prefixIn)]
 }
 
-// resume returns the id after which a position continues. For a long id it looks through the ids that start alike, which
-// are few. If the id was deleted meanwhile, the page starts again at the first of them: items repeat, none is lost.
+// resume returns the id after which a position continues. For a long id it searches the ids with the same prefix, which
+// are few. If the id was deleted in between, the page starts again at the first of them: items repeat, but none is lost.
 func resume[T any](position string, id func(T) string, fetch func(store.Page) ([]T, bool, error)) (string, error) {
 	if !strings.HasPrefix(position, longMark) {
 		return position, nil
@@ -164,7 +164,7 @@ func resume[T any](position string, id func(T) string, fetch func(store.Page) ([
 	}
 }
 
-// Sorted serves List from items that are in memory, in the order of their ids.
+// Sorted returns a fetch function for List over items in memory. REQUIRES: they are sorted by id.
 func Sorted[T any](all []T, id func(T) string) func(store.Page) ([]T, bool, error) {
 	return func(p store.Page) ([]T, bool, error) {
 		from := sort.Search(len(all), func(i int) bool { return id(all[i]) > p.After || p.After == "" })

@@ -54,7 +54,7 @@ func TestListVisitsEverything(t *testing.T) {
 	}
 }
 
-// TestListWhileItChanges: an id that a cursor stands on may be deleted; nothing that stays is skipped.
+// TestListWhileItChanges: the id at which a cursor stands may be deleted; no remaining item is skipped.
 func TestListWhileItChanges(t *testing.T) {
 	long := strings.Repeat("𐍈", 250)
 	for _, ids := range [][]string{{"a", "b", "c"}, {long + "a", long + "b", long + "c"}} {

@@ -11,7 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Param is an optional query parameter of which it matters whether it was given.
+// Param is an optional query parameter that records whether it was given.
 type Param[T any] struct {
 	Value T
 	Given bool
@@ -22,17 +22,17 @@ func (p Param[T]) Schema(r huma.Registry) *huma.Schema {
 	return huma.SchemaFromType(r, reflect.TypeFor[T]())
 }
 
-// Receiver is where huma puts the value.
+// Receiver returns the field in which huma stores the value.
 func (p *Param[T]) Receiver() reflect.Value { return reflect.ValueOf(p).Elem().Field(0) }
 
-// OnParamSet is how huma says that the parameter was given.
+// OnParamSet is called by huma with whether the parameter was given.
 func (p *Param[T]) OnParamSet(given bool, _ any) { p.Given = given }
 
 // checkParams checks the path and query parameters of an operation. Empty query parameters count as absent; unknown ones
 // are ignored; of a parameter that comes several times the first counts, except for lists.
 //
-// INVARIANT: the query is rewritten to what was checked. The binder reads it with a parser of its own, to which a bare
-// "limit" is "true" and a semicolon is data.
+// INVARIANT: the query is rewritten to what was checked. huma reads it with its own parser, for which a bare
+// "limit" means "true" and a semicolon is data.
 func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
 	c := checker{kit: k}
 	query := r.URL.Query()
@@ -44,7 +44,7 @@ func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
 	r.URL.RawQuery = query.Encode()
 	for _, p := range op.Parameters {
 		if p.In == "header" {
-			continue // The door's business.
+			continue // The listener reads headers.
 		}
 		c.loc = []string{p.In, p.Name}
 		values := query[p.Name]

@@ -45,14 +45,14 @@ type ErrorBody struct {
 	Error   string `json:"error" doc:"The HTTP reason phrase."`
 }
 
-// Problem is a refusal on its way to the caller: a 422 when it has violations, else the single error object of its code.
+// Problem is an error for the client: a 422 if it has violations, else the error object of its code.
 type Problem struct {
 	Code       apierr.Code
-	Message    string // Empty stands for the code's own text.
+	Message    string // Empty means the default message of the code.
 	Violations []Violation
-	Cause      error // For the log only, never for the caller.
-	// RetryAfter is when the request may be repeated, rounded up to seconds. Zero stands for the code's own: 1 to 3 seconds of a
-	// 503, and nothing of any other.
+	Cause      error // For the log only, never for the client.
+	// RetryAfter is when the request may be repeated, rounded up to seconds. Zero means the default: 1 to 3 seconds for a
+	// 503, and no Retry-After for any other status.
 	RetryAfter time.Duration
 }
 
@@ -87,7 +87,7 @@ func (p *Problem) Error() string {
 // Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.Cause }
 
-// GetStatus returns the HTTP status; huma asks for it.
+// GetStatus returns the HTTP status. huma calls it.
 func (p *Problem) GetStatus() int {
 	if len(p.Violations) > 0 {
 		return http.StatusUnprocessableEntity
@@ -95,7 +95,7 @@ func (p *Problem) GetStatus() int {
 	return p.Code.Status()
 }
 
-// GetHeaders returns what the answer carries beside its body; huma asks for it.
+// GetHeaders returns the additional headers of the answer. huma calls it.
 func (p *Problem) GetHeaders() http.Header {
 	if p.RetryAfter > 0 {
 		return http.Header{"Retry-After": {strconv.FormatInt(int64((p.RetryAfter+time.Second-1)/time.Second), 10)}}
@@ -106,10 +106,10 @@ func (p *Problem) GetHeaders() http.Header {
 	return http.Header{"Retry-After": {strconv.Itoa(1 + rand.IntN(3))}} //nolint:gosec // jitter, no secret.
 }
 
-// Schema describes a Problem by the object it is written as.
+// Schema describes a Problem by the error object.
 func (*Problem) Schema(r huma.Registry) *huma.Schema { return errorSchema(r) }
 
-// newProblem is how huma makes the few errors that are left to it. It is also called at registration, with status 0.
+// newProblem makes the few errors that huma finds by itself. It is also called at registration, with status 0.
 func newProblem(status int, _ string, causes ...error) huma.StatusError {
 	code := apierr.InternalServerError
 	if status >= 400 && status < 500 {
@@ -118,7 +118,7 @@ func newProblem(status int, _ string, causes ...error) huma.StatusError {
 	return &Problem{Code: code, Cause: errors.Join(causes...)}
 }
 
-// Of turns an error of the store into the answer for it. Errors that are no refusal are answered 500 and logged.
+// ErrorOf turns an error of the store into the answer for it. An unknown error is answered 500 and logged.
 func Of(err error) error {
 	if _, ok := errors.AsType[*Problem](err); ok || err == nil {
 		return err
@@ -145,7 +145,7 @@ func Of(err error) error {
 	return &Problem{Code: code, Message: message, Cause: err}
 }
 
-// changedMessage is the text for a change that was started again and again because others were faster.
+// changedMessage is the message for a change that was given up because other writers were always faster.
 const changedMessage = "other requests changed the resource at the same time, so this change was not made; read the resource and repeat it"
 
 var storeErrors = []struct {
@@ -161,7 +161,7 @@ var storeErrors = []struct {
 	{store.ErrUnavailable, apierr.ServiceUnavailable},
 }
 
-// OfLimit is Of for an operation that may meet a limit, which the message names.
+// LimitErrorOf is ErrorOf for an operation that may exceed a limit, which the message names.
 func OfLimit(err error, message string) error {
 	if _, own := errors.AsType[*store.Limit](err); !own && errors.Is(err, store.ErrTooMany) {
 		return Refuse(apierr.InvalidOperation, message)
@@ -169,7 +169,7 @@ func OfLimit(err error, message string) error {
 	return Of(err)
 }
 
-// OfVendor is Of for errors about a vendor: an unknown one has a code of its own.
+// VendorErrorOf is ErrorOf for errors about a vendor; an unknown vendor has its own code.
 func OfVendor(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return &Problem{Code: apierr.InvalidVendor}
@@ -189,39 +189,39 @@ func (p *Problem) body(publicURL string) []byte {
 	return text
 }
 
-// writeProblem is the transformer that gives huma the body of a problem that a typed function returned.
+// writeProblem is the transformer that gives huma the body of a problem which a typed function returned.
 func (k *kit) writeProblem(ctx huma.Context, _ string, v any) (any, error) {
 	p, ok := v.(*Problem)
 	if !ok {
 		return v, nil
 	}
 	if p.GetStatus() == http.StatusInternalServerError {
-		k.logger.Error("a management operation failed",
+		k.logger.Error("management_operation_failed",
 			slog.String("operation", ctx.Operation().OperationID), slog.Any("error", p.Cause))
 	}
 	return json.RawMessage(p.body(k.publicURL)), nil
 }
 
-// refuse writes a problem that was found before huma took over.
+// refuse writes a problem that was found before huma handles the request.
 func (k *kit) refuse(w http.ResponseWriter, p *Problem) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.GetStatus())
-	_, _ = w.Write(p.body(k.publicURL)) // The caller may be gone; nobody is left to tell.
+	_, _ = w.Write(p.body(k.publicURL)) // The client may have disconnected.
 }
 
-// rebind gives huma the body with nothing in it but checked members.
+// replaceBody replaces the body by one with checked members only.
 func (k *kit) rebind(r *http.Request, body []byte) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Body = io.NopCloser(bytes.NewReader(body))
 }
 
-// IsProblem reports whether an error is a refusal for the caller.
+// IsProblem reports whether an error is a Problem.
 func IsProblem(err error) bool {
 	_, ok := errors.AsType[*Problem](err)
 	return ok
 }
 
-// WriteProblem answers an error of an operation that is served apart, with headers.
+// WriteProblem answers an error of an operation that is not registered with Add. It returns the cause to log, for a 500.
 func WriteProblem(w http.ResponseWriter, publicURL string, err error) (cause error) {
 	p, ok := errors.AsType[*Problem](err)
 	if !ok {
@@ -230,7 +230,7 @@ func WriteProblem(w http.ResponseWriter, publicURL string, err error) (cause err
 	maps.Copy(w.Header(), p.GetHeaders())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.GetStatus())
-	_, _ = w.Write(p.body(publicURL)) // The caller may be gone; nobody is left to tell.
+	_, _ = w.Write(p.body(publicURL)) // The client may have disconnected.
 	if p.GetStatus() == http.StatusInternalServerError {
 		return p.Cause
 	}

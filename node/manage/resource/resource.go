@@ -1,9 +1,9 @@
-// Package resource is the kit that every management resource is built with: one operation is one value (Op) and one typed
-// function, and what is common to all of them happens here, once.
+// Package resource is the kit that every management resource is built with. An operation is one value (Op) and one typed
+// function; everything that is common to all operations is here.
 //
 // The kit checks a request against the schema of its operation before the typed function runs, answers errors in the two
-// shapes of the interface, and documents both. DESIGN.md says why it checks by itself and leaves only the description and
-// the binding to huma.
+// shapes of the interface, and documents both. node/manage/DESIGN.md says why it checks requests itself and leaves only the
+// description and the binding to huma.
 package resource
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/gavel-ads/gavel/node/background"
 )
 
-// Caller is who sent a request, as the door found out from its key. Tenant is the store of the key's marketplace: nothing
-// of another marketplace can be named through it.
+// Caller is who sent a request, as the listener found out from its credential. Tenant is the store of the credential's marketplace:
+// nothing of another marketplace can be named through it.
 type Caller struct {
 	Marketplace uint16
 	KeyID       string
-	Vendor      string // Only of a token of the vendors' dialog, which KeyID asked for: whose it is.
+	Vendor      string // The vendor of a dialog's token, which KeyID requested; empty for a key.
 	Tenant      any
-	// Background runs operations that may take long; nil runs them at once.
+	// Background schedules operations that may take long; if nil, they run at once.
 	Background *background.Scheduler
 }
 
@@ -42,14 +42,14 @@ func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns who sent the request. REQUIRES: the door called WithCaller.
+// CallerOf returns who sent the request. REQUIRES: the context comes from WithCaller; otherwise it panics.
 func CallerOf(ctx context.Context) Caller { return ctx.Value(callerKey{}).(Caller) }
 
-// Tenant returns the caller's store as the small interface S that a resource declares. The list of resources guards at
-// compile time that the real store has all of them.
+// Tenant returns the caller's store as the small interface S that a resource declares. manage.Tenant ensures at compile time
+// that the real store implements all of them.
 func Tenant[S any](ctx context.Context) S { return CallerOf(ctx).Tenant.(S) }
 
-// Config is what the kit needs to know.
+// Config configures the kit.
 type Config struct {
 	Title     string
 	Version   string
@@ -65,18 +65,18 @@ type kit struct {
 	patterns  map[string]*regexp.Regexp // INVARIANT: filled while operations are added, only read afterwards.
 }
 
-// globals are the two settings that huma keeps in package variables.
+// globals guards the two settings that huma has as package variables.
 var globals sync.Once
 
 // New returns an API on mux. Operations are added with Add, each resource by its own Register function.
 func New(mux humago.Mux, c Config) huma.API {
 	globals.Do(func() {
 		huma.NewError = newProblem
-		huma.DefaultArrayNullable = false // Our arrays are never null, in either direction.
+		huma.DefaultArrayNullable = false // Arrays are never null, neither in requests nor in answers.
 	})
 	k := &kit{publicURL: c.PublicURL, logger: c.Logger, patterns: map[string]*regexp.Regexp{}}
 	k.registry = huma.NewMapRegistry("#/components/schemas/", schemaName)
-	k.registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[Decimal]()) // huma takes it for a string.
+	k.registry.RegisterTypeAlias(reflect.TypeFor[json.Number](), reflect.TypeFor[Decimal]()) // huma would describe it as a string.
 	format := huma.Format{Marshal: marshal, Unmarshal: json.Unmarshal}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
@@ -99,7 +99,7 @@ func New(mux humago.Mux, c Config) huma.API {
 	return api
 }
 
-// marshal writes compact JSON without a final line feed, so that Content-Length is what a reader counts.
+// marshal writes compact JSON without a final line feed.
 func marshal(w io.Writer, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -109,47 +109,47 @@ func marshal(w io.Writer, v any) error {
 	return err
 }
 
-// Op describes one operation; everything that is the same for all of them is added by Add.
+// Op describes one operation. Add adds everything that is the same for all operations.
 type Op struct {
-	ID     string // Operation id, unique; also the metric label and the scope of page cursors.
+	ID     string // Operation id, unique; also a metric label and the scope of page cursors.
 	Method string
 	Path   string
-	Status int // Of success; 200 when zero.
+	Status int // Status of success; 0 means 200.
 	Tag    string
 	Doc    string // One sentence for the reference.
-	Key    string // What the operation asks for; ManagementKey when empty.
-	// Vendor is set for operations that ask for a ModalToken, and for no others.
+	Key    string // The required credential; empty means ManagementKey.
+	// Vendor is set for operations that require a ModalToken, and for no others.
 	Vendor *VendorScope
-	// Background is set of an operation that may take long: it runs when it is its turn, beside auctions, and steps the
-	// background.Work of its context in its loops.
+	// Background is set for an operation that may take long: it waits for its turn, runs beside auctions, and has to call Step of
+	// the background.Work of its context in its loops.
 	Background background.Kind
 }
 
-// What operations ask for, by the names of the security schemes.
+// The credentials of operations, by the names of the security schemes.
 const (
 	ManagementKey = "management"
 	ModalToken    = "modal"    // A token of the vendors' dialog.
-	OperatorKey   = "operator" // A management key of the first marketplace: of whoever runs the cluster.
+	OperatorKey   = "operator" // A management key of the first marketplace, which the cluster's operator has.
 )
 
-// VendorScope says how the requests of an operation are bound to the vendor of the token they come with.
+// VendorScope says how the requests of an operation are bound to the vendor of their token.
 type VendorScope struct {
-	// Path is the name of the path value that must be the vendor's id. Empty: the request names no vendor, and the operation
+	// Path is the name of the path value that must be the vendor's id. If it is empty, the request names no vendor, and the operation
 	// reads and changes only what belongs to the vendor of the token (Caller.Vendor).
 	Path string
 }
 
-// vendorScope is where Add keeps the scope of an operation for VendorScopeOf.
+// vendorScope is the key under which Add stores the scope of an operation for VendorScopeOf.
 const vendorScope = "vendorScope"
 
-// VendorScopeOf returns how an operation is bound to the vendor of a token; nil: it takes no tokens.
+// VendorScopeOf returns how an operation is bound to the vendor of a token, or nil when it accepts no tokens.
 func VendorScopeOf(op *huma.Operation) *VendorScope {
 	scope, _ := op.Metadata[vendorScope].(*VendorScope)
 	return scope
 }
 
-// Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are
-// answered in the interface's shapes, and the OpenAPI document gets an entry.
+// Add mounts an operation: the input's path, query and body members are checked against its tags and bound, errors are answered in
+// the interface's shapes, and the OpenAPI document gets an entry.
 func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, error)) {
 	status := op.Status
 	if status == 0 {
@@ -157,8 +157,8 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 	}
 	h := huma.Operation{
 		OperationID: op.ID, Method: op.Method, Path: op.Path, DefaultStatus: status, Tags: []string{op.Tag}, Summary: op.Doc,
-		SkipValidateParams: true, SkipValidateBody: true, MaxBodyBytes: -1, // Checked before: see kit.check.
-		BodyReadTimeout: -1, // The body is in memory by now.
+		SkipValidateParams: true, SkipValidateBody: true, MaxBodyBytes: -1, // kit.check has checked them before.
+		BodyReadTimeout: -1, // The listener has read the body already.
 		Security:        []map[string][]string{{cmp.Or(op.Key, ManagementKey): {}}},
 		Responses:       responses(api.OpenAPI().Components.Responses, status),
 		Metadata:        map[string]any{vendorScope: op.Vendor},
@@ -176,10 +176,10 @@ func Add[I, O any](api huma.API, op Op, serve func(context.Context, *I) (*O, err
 // Empty is the answer of operations that answer {}.
 type Empty struct{}
 
-// Done is the output of such an operation.
+// Done is the output of an operation that answers {}.
 type Done struct{ Body Empty }
 
-// check is the middleware that stands between the door and every typed function.
+// check is the middleware in front of every typed function.
 func (k *kit) check(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
 	if p := k.checkRequest(r, ctx.Operation()); p != nil {
@@ -194,7 +194,7 @@ func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
 	if op.RequestBody == nil {
 		return invalid(found)
 	}
-	body, err := io.ReadAll(r.Body) // The door has read and bounded it.
+	body, err := io.ReadAll(r.Body) // The listener has read and bounded it.
 	if err != nil {
 		return &Problem{Code: apierr.RequestCanceled, Cause: err}
 	}
@@ -216,8 +216,8 @@ func invalid(found []Violation) *Problem {
 	return &Problem{Violations: found}
 }
 
-// Describe documents an operation that is served apart, because its request is no JSON. The answer is shown by example of
-// its type.
+// Describe documents an operation that is not registered with Add, because its request is not JSON. The schema of the answer
+// follows from the type of answer.
 func Describe(api huma.API, op Op, body *huma.RequestBody, params []*huma.Param, answer any) {
 	doc := api.OpenAPI()
 	h := huma.Operation{

@@ -16,7 +16,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// numberLen is the longest number in characters. BOUND: of the interface.
+// numberLen is the longest number in characters. BOUND: the interface's.
 const numberLen = 32
 
 // scalar checks a string, number or boolean, and lets free-form values pass.
@@ -68,7 +68,7 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	}
 }
 
-// enumText names the words that are served. The member's own description follows, because it says why others are not.
+// enumText names the allowed words. The member's description follows, because it says why others are not allowed.
 func enumText(s *huma.Schema) string {
 	names := make([]string, len(s.Enum))
 	for i, v := range s.Enum {
@@ -84,12 +84,12 @@ func enumText(s *huma.Schema) string {
 	return text
 }
 
-// counted writes a number of things.
-func counted(n int, thing string) string {
+// counted writes a number and a noun, in plural unless the number is 1.
+func counted(n int, noun string) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 " + noun
 	}
-	return strconv.Itoa(n) + " " + thing + "s"
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // format checks the formats that the management API uses.
@@ -118,7 +118,7 @@ func (c *checker) format(s, format string) {
 	}
 }
 
-// bounds checks a number that is known to be written as one.
+// bounds checks the value of a number whose form was checked.
 func (c *checker) bounds(text string, s *huma.Schema) {
 	n, ok := rational(text)
 	if !ok {
@@ -155,7 +155,7 @@ func rational(text string) (*big.Rat, bool) {
 func below(n *big.Rat, bound float64) bool { return n.Cmp(exact(bound)) < 0 }
 func above(n *big.Rat, bound float64) bool { return n.Cmp(exact(bound)) > 0 }
 
-// exact is a bound as its tag writes it: 0.1 itself, not the binary fraction beside it.
+// exact is a bound as its tag writes it: exactly 0.1, not the nearest binary fraction.
 func exact(bound float64) *big.Rat {
 	r, ok := new(big.Rat).SetString(plain(bound))
 	if !ok {

@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-ads/gavel/node/apierr"
 )
 
-// depthMax is the deepest nesting of arrays and objects in a body. BOUND: of the interface, for both listeners.
+// depthMax is the deepest nesting of arrays and objects in a body. BOUND: the interface's, for both listeners.
 const depthMax = 32
 
-// wellFormed says whether a body is one JSON value in UTF-8, nested at most depthMax deep. The functions below rely on
-// it and check nothing again.
+// wellFormed checks that a body is one JSON value in UTF-8, nested at most depthMax deep. The functions below rely on
+// it and do not check that again.
 func wellFormed(b []byte) apierr.Code {
 	if len(b) == skipSpace(b, 0) {
 		return apierr.EmptyRequest
@@ -26,7 +26,7 @@ func wellFormed(b []byte) apierr.Code {
 	return apierr.OK
 }
 
-// depth returns the deepest nesting, of broken text too: the decoder that finds the breakage must not be led deep first.
+// depth returns the deepest nesting, also of malformed text, because the decoder that finds the defect must not recurse deeply.
 func depth(b []byte) (deepest int) {
 	open := 0
 	for i := 0; i < len(b); i++ {
@@ -47,8 +47,8 @@ func depth(b []byte) (deepest int) {
 	return deepest
 }
 
-// halfSurrogate finds an escape such as \ud800 without its other half: decoders put U+FFFD in its place, which would
-// make one id out of two.
+// loneSurrogate reports an escape such as \ud800 without its other half. Decoders replace it with U+FFFD, which would
+// make two different ids equal.
 func halfSurrogate(b []byte) bool {
 	for i := 0; i+1 < len(b); i++ {
 		if b[i] != '\\' {

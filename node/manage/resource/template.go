@@ -2,7 +2,7 @@ package resource
 
 import "github.com/gavel-ads/gavel/node/store"
 
-// Template is a JSON template as it is answered: by itself, and inside of every placement that uses it.
+// Template is a JSON template in answers: by itself, and within every placement that uses it.
 type Template struct {
 	ID                string  `json:"id" format:"uuid"`
 	MarketplaceID     string  `json:"marketplaceId" format:"uuid"`
@@ -17,7 +17,7 @@ type Template struct {
 	UpdatedAt         Time    `json:"updatedAt"`
 }
 
-// TemplateOf answers a template. The marketplace is the text of its id.
+// TemplateOf converts a stored template. marketplace is the text of the marketplace's id.
 func TemplateOf(x *store.Template, marketplace string) Template {
 	return Template{
 		ID: x.ID.String(), MarketplaceID: marketplace, Name: x.Name, Description: x.Description,

@@ -18,19 +18,20 @@ type Decimal struct{ Text string }
 // Schema says that a decimal is a JSON number.
 func (Decimal) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-// UnmarshalJSON keeps the digits.
+// UnmarshalJSON stores the digits.
 func (d *Decimal) UnmarshalJSON(text []byte) error {
 	d.Text = string(text)
 	return nil
 }
 
-// MarshalJSON writes them again.
+// MarshalJSON writes the stored digits.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text), nil }
 
 // Micros reads the number as an amount in major units.
 func (d Decimal) Micros() (money.Micros, error) { return money.ParseDecimal(d.Text) }
 
-// Thousandths is the number times 1,000; false when that is no whole number. REQUIRES: the schema has bounded the number.
+// Thousandths is the number times 1,000. It reports false when that is not a whole number or exceeds 32 bits. REQUIRES: the schema
+// bounds the number.
 func (d Decimal) Thousandths() (uint32, bool) {
 	n, ok := new(big.Rat).SetString(d.Text)
 	if !ok || !n.Mul(n, big.NewRat(1000, 1)).IsInt() || !n.Num().IsUint64() || n.Num().Uint64() > math.MaxUint32 {
@@ -39,7 +40,7 @@ func (d Decimal) Thousandths() (uint32, bool) {
 	return uint32(n.Num().Uint64()), true //nolint:gosec // compared.
 }
 
-// Major is an amount that is answered as a decimal number of major units.
+// Major is an amount that answers write as a decimal number of major units.
 type Major money.Micros
 
 // Schema says that the amount is a JSON number.
@@ -48,24 +49,24 @@ func (Major) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma
 // MarshalJSON writes the exact amount.
 func (m Major) MarshalJSON() ([]byte, error) { return money.AppendDecimal(nil, money.Micros(m)), nil }
 
-// Object is a free-form JSON object: kept as it was sent, its names are the marketplace's own.
+// Object is a free-form JSON object, which is stored as it was sent. The marketplace chooses the names of its members.
 type Object json.RawMessage
 
-// Schema says that any object will do.
+// Schema allows any object.
 func (Object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON stores the text.
 func (o *Object) UnmarshalJSON(text []byte) error { return (*json.RawMessage)(o).UnmarshalJSON(text) }
 
-// MarshalJSON writes it again.
+// MarshalJSON writes the stored text.
 func (o Object) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
 
 // Time is a moment in Unix milliseconds, written as RFC 3339 in UTC with milliseconds.
 type Time int64
 
-// TimeOf returns nil for 0, the engine's word for no time.
+// TimeOf returns nil for 0, which means no time in the engine.
 func TimeOf(millis int64) *Time {
 	if millis == 0 {
 		return nil
@@ -85,23 +86,23 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return time.UnixMilli(int64(t)).UTC().AppendFormat(nil, `"`+timeLayout+`"`), nil
 }
 
-// UnmarshalJSON reads a date-time of any offset. REQUIRES: the kit has checked its form.
+// UnmarshalJSON reads a date-time with any offset. REQUIRES: the kit has checked its format.
 func (t *Time) UnmarshalJSON(text []byte) error {
 	at, err := time.Parse(`"`+time.RFC3339+`"`, string(text))
 	*t = Time(at.UnixMilli())
 	return err
 }
 
-// KnownZone reports whether a time zone has that name. Local is none: it is another one on every node.
+// KnownZone reports whether a time zone has that name. "Local" is refused, because it differs between nodes.
 func KnownZone(name string) bool {
 	_, err := time.LoadLocation(name)
 	return err == nil && name != "Local"
 }
 
-// UUID is an id of ours in the path.
+// UUID is an id that Gavel assigned.
 type UUID = ids.UUID
 
-// ParseUUID reads an id. REQUIRES: the kit has checked its form, so the parameter or member has format uuid.
+// ParseUUID reads an id. REQUIRES: the kit has checked it, because the parameter or member has the format uuid; otherwise it panics.
 func ParseUUID(text string) UUID {
 	id, err := ids.Parse(text)
 	if err != nil {

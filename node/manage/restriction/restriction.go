@@ -1,5 +1,5 @@
-// Package restriction serves the kinds of restrictions that campaigns and bids may have: a fixed table. Those that campaigns
-// have are part of the campaigns, and served there.
+// Package restriction serves the types of restrictions that campaigns and bids may have, which are a fixed table. The restrictions
+// themselves are a part of campaigns, and node/manage/campaign serves them.
 package restriction
 
 import (
@@ -46,7 +46,7 @@ func listTypes(context.Context, *nothing) (*typesOutput, error) {
 	return &typesOutput{Types{resource.RestrictionTypes}}, nil
 }
 
-// getType takes the id as text, because whatever is not in the table is unknown and not malformed.
+// getType reads the id as text, because everything that is not in the table is unknown (404) and not malformed (422).
 func getType(_ context.Context, in *typeInput) (*typeOutput, error) {
 	for _, t := range resource.RestrictionTypes {
 		if strconv.Itoa(t.ID) == in.ID {

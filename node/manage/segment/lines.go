@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	lineMax = 90 // Characters. BOUND: of an opaqueUserId, of the interface.
+	lineMax = 90 // BOUND: characters of an opaqueUserId. It is the interface's.
 	readMax = 4 << 10
 )
 
-// errTooMany means that a list has more distinct users than a segment may.
+// errTooMany means that a list has more distinct users than a segment may have.
 var errTooMany = errors.New("more than 1,000,000 distinct users")
 
-// users is a list of users on its way: one id a line. Only hashes are kept, and they are sorted whenever twice as many are
-// there as a segment may have, so that a list of 64 MiB costs 16 MB whatever is in it.
+// users reads a list of users, one id in each line. It stores only hashes, and sorts and deduplicates them whenever there are twice as
+// many as a segment may have. So a list of 64 MiB takes 16 MB, whatever it contains.
 type users struct {
 	hash     func(id []byte) uint64
 	hashes   []uint64
-	received int // Lines that are not blank; the header apart.
+	received int // Lines that are not blank, without the header.
 	rejected int
 }
 
-// read takes a list. Its error is that of the reader, or errTooMany.
+// read reads a whole list. Its error is that of the reader, or errTooMany.
 func (u *users) read(from io.Reader) error {
 	lines := bufio.NewReaderSize(from, readMax)
 	for first := true; ; first = false {
@@ -52,7 +52,7 @@ func (u *users) read(from io.Reader) error {
 	}
 }
 
-// line takes one line. Of a long one only the beginning is there.
+// line handles one line. If the line is longer than readMax, long is true and the content is not meaningful.
 func (u *users) line(line []byte, first, long bool) error {
 	line = bytes.TrimSpace(line)
 	switch {
@@ -73,7 +73,7 @@ func (u *users) line(line []byte, first, long bool) error {
 	return nil
 }
 
-// settle sorts what came and takes out repeats.
+// deduplicate sorts the hashes and removes repeats.
 func (u *users) settle() error {
 	slices.Sort(u.hashes)
 	u.hashes = slices.Compact(u.hashes)

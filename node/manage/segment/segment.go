@@ -1,7 +1,7 @@
-// Package segment serves user segments: their definitions, and the upload of who is in them.
+// Package segment serves user segments: their definitions, and the upload of their users.
 //
-// A definition is a record; the users lie in the engine as sorted keyed hashes, so that no id of a user is stored. Dynamic
-// segments are kept and answered as they are defined, but this build evaluates no behaviours: nobody is in them.
+// A definition is a record. The users are stored in the engine as sorted keyed hashes, so no id of a user is stored. Dynamic segments
+// are stored and answered as they are defined, but this build does not evaluate behaviors, so they have no users. DESIGN.md has more.
 package segment
 
 import (
@@ -36,7 +36,7 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// Register mounts the operations, but for the upload, which is no JSON.
+// Register mounts the operations except for the upload, which is not JSON.
 func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "putSegments", Method: http.MethodPut, Path: base, Tag: tag, Doc: "Create or replace segments by id, all or none; their users stay."}, put)
 	resource.Add(api, resource.Op{ID: "listSegments", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List segments, newest first."}, list)
@@ -46,7 +46,7 @@ func Register(api huma.API) {
 	}, remove)
 }
 
-// Body asks for segments.
+// Body is a list of segments.
 type Body struct {
 	Segments []Definition `json:"segments" minItems:"1" maxItems:"100"`
 }
@@ -61,8 +61,8 @@ type Definition struct {
 
 // Config says where the users of a segment come from.
 type Config struct {
-	Type       string   `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: they follow from a definition, which this build keeps but does not evaluate; nobody is in it."`
-	Definition *Dynamic `json:"definition,omitempty" doc:"Of a dynamic segment, required there."`
+	Type       string   `json:"type" enum:"static,dynamic" doc:"Static: users are uploaded. Dynamic: users follow from a definition, which is stored but not evaluated, so the segment is empty."`
+	Definition *Dynamic `json:"definition,omitempty" doc:"Required for a dynamic segment, and only there."`
 }
 
 // Dynamic defines who belongs to a segment by what they did.
@@ -70,9 +70,9 @@ type Dynamic struct {
 	Behaviors []Behavior `json:"behaviors" minItems:"1" maxItems:"5"`
 }
 
-// Behavior is one thing that users did, or not, in a span of time.
+// Behavior is a condition on what users did in a span of time.
 type Behavior struct {
-	Logic      string      `json:"logic" enum:"and,or" doc:"How it joins the one before."`
+	Logic      string      `json:"logic" enum:"and,or" doc:"How it is combined with the one before."`
 	ActionType string      `json:"action_type" enum:"impressions,clicks,purchases"`
 	TimeWindow Window      `json:"time_window"`
 	Frequency  Frequency   `json:"frequency"`
@@ -84,25 +84,25 @@ type Window struct {
 	Value int `json:"value" minimum:"1" maximum:"30" doc:"Days."`
 }
 
-// Frequency is how often.
+// Frequency is a condition on how often they did it.
 type Frequency struct {
 	Value    int    `json:"value" minimum:"0" maximum:"1000000"`
 	Operator string `json:"operator" enum:"gt,gte,lt,lte,eq"`
 }
 
-// Parameter is with what.
+// Parameter limits a behavior to some vendors, products or categories.
 type Parameter struct {
 	EntityType string   `json:"entity_type" enum:"vendor,product,category"`
 	EntityList []string `json:"entity_list" minItems:"1" maxItems:"100" minLength:"1" maxLength:"255"`
 }
 
-// Segment is a segment as it is answered.
+// Segment is a segment in answers.
 type Segment struct {
 	ID          string        `json:"id"`
 	Name        string        `json:"name"`
 	Description string        `json:"description"`
 	Config      Config        `json:"config"`
-	Size        int           `json:"size" doc:"Users that are in it."`
+	Size        int           `json:"size" doc:"Users in the segment."`
 	CreatedAt   resource.Time `json:"createdAt"`
 	UpdatedAt   resource.Time `json:"updatedAt"`
 }
@@ -154,13 +154,13 @@ func put(ctx context.Context, in *putInput) (*putOutput, error) {
 	return &putOutput{Stored{answered, total}}, nil
 }
 
-// crossed checks the rules that concern more than one member.
+// validateCrossField checks the rules that concern more than one member.
 func (b *Body) crossed() (found []resource.Violation) {
 	seen := map[string]bool{}
 	for i := range b.Segments {
 		d := &b.Segments[i]
 		if seen[d.ID] {
-			found = append(found, resource.At("value_error", "comes twice in the request", "body", "segments", i, "id"))
+			found = append(found, resource.At("value_error", "is repeated in the request", "body", "segments", i, "id"))
 		}
 		seen[d.ID] = true
 		switch c := d.Config; {
@@ -168,7 +168,7 @@ func (b *Body) crossed() (found []resource.Violation) {
 		case c.Type == "dynamic" && c.Definition == nil:
 			found = append(found, resource.At("missing", "required of a dynamic segment", "body", "segments", i, "config", "definition"))
 		case c.Type == "static" && c.Definition != nil:
-			found = append(found, resource.At("value_error", "a static segment has none", "body", "segments", i, "config", "definition"))
+			found = append(found, resource.At("value_error", "a static segment has no definition", "body", "segments", i, "config", "definition"))
 		}
 	}
 	return found
@@ -186,7 +186,7 @@ func (d *Definition) segment() store.Segment {
 	return x
 }
 
-// answers shows segments with their sizes, and how many the marketplace has.
+// answers converts segments to answers with their sizes, and counts the segments of the marketplace.
 func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
 	st := storeOf(ctx)
 	total, err := st.CountSegments(ctx)

@@ -26,7 +26,7 @@ type part struct {
 
 func text(name, body string) part { return part{name, strings.NewReader(body)} }
 
-// send posts a form, as it is made, to an address below the segments.
+// send posts a form to a path below the segments.
 func send(w *managetest.World, path string, parts ...part) *httptest.ResponseRecorder {
 	from, to := io.Pipe()
 	form := multipart.NewWriter(to)
@@ -52,7 +52,7 @@ func send(w *managetest.World, path string, parts ...part) *httptest.ResponseRec
 	return rec
 }
 
-// world has a static segment s and a dynamic one d.
+// world returns an environment with a static segment s and a dynamic one d.
 func world(t *testing.T) *managetest.World {
 	t.Helper()
 	w := managetest.New(t)
@@ -127,7 +127,7 @@ func TestUploadsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestAMillionUsers: the largest list is applied in one step, and reading it costs no more than its hashes.
+// TestAMillionUsers: the largest list is applied in one step, and reading it takes no more memory than its hashes.
 func TestAMillionUsers(t *testing.T) {
 	w := world(t)
 	var before, after runtime.MemStats
@@ -146,7 +146,7 @@ func TestAMillionUsers(t *testing.T) {
 	if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%d %s, want %+v", rec.Code, rec.Body, want)
 	}
-	// The hashes are 16 MB when they are sorted; a slice that grows is there twice, and garbage is not collected at once.
+	// The sorted hashes take 16 MB. A growing slice exists twice, and garbage is not collected at once.
 	if grown := int64(after.HeapInuse) - int64(before.HeapInuse); grown > 96<<20 {
 		t.Errorf("reading the list grew the heap by %d MB", grown>>20)
 	}
@@ -155,7 +155,7 @@ func TestAMillionUsers(t *testing.T) {
 	}
 }
 
-// zeros is a line without an end.
+// zeros is an endless line.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) {
@@ -191,7 +191,7 @@ func (n *numbers) Read(p []byte) (int, error) {
 	return n.rest.Read(p)
 }
 
-// idle is a body of which nothing comes. It reports that somebody waits for it.
+// idle is a body from which nothing arrives. It reports that a read waits for it.
 type idle struct {
 	waiting chan<- struct{}
 	end     <-chan struct{}
@@ -203,7 +203,7 @@ func (i idle) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestIdleUploads: uploads of one marketplace that do not go on leave slots to the others.
+// TestIdleUploads: stalled uploads of one marketplace leave uploads to the others.
 func TestIdleUploads(t *testing.T) {
 	w := world(t)
 	const many = 4

@@ -21,26 +21,26 @@ import (
 )
 
 const (
-	// UploadID is the upload's operation.
+	// UploadID is the operation id of the upload.
 	UploadID = "uploadSegment"
-	// UploadRoute is where users are posted to.
+	// UploadRoute is the route of the upload.
 	UploadRoute = http.MethodPost + " " + uploadPath
 	uploadPath  = base + "/{segment_id}/upload"
 
-	uploadMax   = 64 << 20 // BOUND: bytes of a list, of the interface.
+	uploadMax   = 64 << 20 // BOUND: bytes of a list. It is the interface's.
 	uploadSlack = 64 << 10 // BOUND: bytes of the form around it.
 	uploadsMax  = 4        // BOUND: uploads at the same moment on one node, 16 MB each.
-	uploadsEach = 2        // BOUND: those of one marketplace among them.
+	uploadsEach = 2        // BOUND: uploads of one marketplace at the same moment on one node.
 	fieldLen    = 64       // BOUND: bytes of a form field.
 )
 
-// actions are the words of the interface, in the order of the engine's constants.
+// actions are the interface's words for the engine's constants. The index of a word is the value of its constant.
 var actions = []string{"add", "remove", "replace"}
 
 // Uploads serves the upload of users.
 type Uploads struct {
 	Hash func(secret [32]byte, marketplace uint16) func(id []byte) uint64
-	// Refuse answers a problem.
+	// Refuse answers an error.
 	Refuse func(w http.ResponseWriter, err error)
 	slots  *upload.Slots
 }
@@ -50,18 +50,18 @@ func NewUploads(hash func([32]byte, uint16) func([]byte) uint64, refuse func(htt
 	return &Uploads{Hash: hash, Refuse: refuse, slots: upload.NewSlots(uploadsMax, uploadsEach)}
 }
 
-// Result is what an upload did.
+// Result is the result of an upload.
 type Result struct {
 	SegmentID string `json:"segmentId"`
 	Action    string `json:"action" enum:"add,remove,replace"`
 	Received  int    `json:"received" doc:"Lines that are not blank."`
 	Added     int    `json:"added"`
 	Removed   int    `json:"removed"`
-	Rejected  int    `json:"rejected" doc:"Lines that are no id of a user."`
-	Size      int    `json:"size" doc:"Users that are in the segment now."`
+	Rejected  int    `json:"rejected" doc:"Lines that are not an id of a user."`
+	Size      int    `json:"size" doc:"Users in the segment now."`
 }
 
-// Serve takes a list of users. It is read as it comes, and nothing changes unless all of it was read.
+// Serve receives a list of users. It reads the list as a stream, and changes the segment only after it has read all of it.
 func (u *Uploads) Serve(w http.ResponseWriter, r *http.Request) {
 	result, err := u.serve(r)
 	if err != nil {
@@ -73,7 +73,7 @@ func (u *Uploads) Serve(w http.ResponseWriter, r *http.Request) {
 		panic("a result is plain data: " + err.Error())
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // The caller may be gone; nobody is left to tell.
+	_, _ = w.Write(text) // The client may have disconnected.
 }
 
 func (u *Uploads) serve(r *http.Request) (Result, error) {
@@ -86,7 +86,7 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := fillable(ctx, st, id); err != nil { // Before the list, which is long.
+	if err := fillable(ctx, st, id); err != nil { // Checked before the list is read, because the list is long.
 		return Result{}, err
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -120,7 +120,7 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 	}, nil
 }
 
-// fillable looks for a segment that takes users.
+// requireStatic checks that a segment exists and accepts users.
 func fillable(ctx context.Context, st Store, id string) error {
 	x, err := st.Segment(ctx, id)
 	if err != nil {
@@ -142,7 +142,7 @@ func actionOf(word string) command.SegmentAction {
 			return command.SegmentAction(i) //nolint:gosec // three words.
 		}
 	}
-	return command.SegmentAdd // Absent.
+	return command.SegmentAdd // The default.
 }
 
 func queryAction(r *http.Request) (string, error) {
@@ -170,7 +170,7 @@ func readForm(parts *multipart.Reader, action string, list *users, body *bounded
 		}
 		switch {
 		case part.FormName() == "file" && files > 0:
-			return "", resource.Invalid(resource.At("value_error", "must come once", "body", "file"))
+			return "", resource.Invalid(resource.At("value_error", "must not be repeated", "body", "file"))
 		case part.FormName() == "file":
 			files++
 			err = list.read(part)
@@ -216,7 +216,7 @@ func field(part io.Reader, query string) (string, error) {
 	return action, nil
 }
 
-// bounded fails past its bound.
+// boundedReader fails beyond its bound.
 type bounded struct {
 	in   io.Reader
 	left int64
@@ -241,10 +241,10 @@ func (b *bounded) refusal() error {
 	if b.slow {
 		return resource.Refuse(apierr.BadRequest, upload.ErrSlow.Error())
 	}
-	return resource.Refuse(apierr.BadRequest, "the form did not come whole")
+	return resource.Refuse(apierr.BadRequest, "the form did not arrive completely")
 }
 
-// Document describes the upload, which is mounted apart.
+// Document describes the upload, which is not registered with the kit.
 func Document(api huma.API) {
 	resource.Describe(api, resource.Op{
 		ID: UploadID, Method: http.MethodPost, Path: uploadPath, Tag: tag,

@@ -9,7 +9,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// ReserveRule raises the reserve price of a charge type where it applies. Of all rules that apply to a bid, and the
+// ReserveRule sets a reserve price for a charge type where it applies. Of all rules that apply to a bid, and the
 // marketplace's own price, the highest counts.
 type ReserveRule struct {
 	ChargeType  string `json:"chargeType" enum:"CPC,CPM,CPA"`
@@ -19,13 +19,13 @@ type ReserveRule struct {
 	CategoryID  string `json:"categoryId,omitempty" maxLength:"255" doc:"Products in the category or below, and auctions that name it or one below. Absent: all."`
 }
 
-// The words of the interface in the order of the engine's constants.
+// The interface's words for constants of the engine. The index of a word is the value of its constant.
 var (
 	charges = []string{"", "CPC", "CPM", "CPA"}
 	formats = []string{"listing", "banner", "sponsored_brand"}
 )
 
-// crossed checks what concerns two members.
+// validateCrossField checks the rules that concern two members.
 func crossed(rules []ReserveRule) (found []resource.Violation) {
 	for i := range rules {
 		if x := &rules[i]; x.AdFormat == "listing" && x.PlacementID != "" {

@@ -1,4 +1,6 @@
-// Package settings serves the settings of the caller's marketplace.
+// Package settings serves the settings of the caller's marketplace. store.Tenant.ChangeSettings says how a change reaches every group.
+//
+// Limit: a change of geoMode leaves the locations of bids as they are. Those that are not valid in the new mode match nothing.
 package settings
 
 import (
@@ -35,33 +37,33 @@ func Register(api huma.API) {
 	}, patch)
 }
 
-// ReservePatch changes reserve prices; an absent one stays.
+// ReservePatch changes the reserve prices that it contains.
 type ReservePatch struct {
 	CPC *int64 `json:"CPC,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units; a bid must be above it."`
 	CPM *int64 `json:"CPM,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per 1,000 impressions."`
 	CPA *int64 `json:"CPA,omitempty" minimum:"0" maximum:"20000000000" doc:"Minor units per purchase."`
 }
 
-// DemandPatch changes the policy for external demand; an absent member stays.
+// DemandPatch changes the members of the policy for external demand that it contains.
 type DemandPatch struct {
 	Enabled  *bool    `json:"enabled,omitempty"`
 	Sources  []string `json:"sources,omitempty" maxItems:"100" pattern:"^[a-z0-9_-]{1,32}$" doc:"Replaces the list; an empty list allows any source."`
-	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of own winners."`
+	OwnValue *string  `json:"ownValue,omitempty" pattern:"^[A-Za-z0-9_.-]{1,64}$" doc:"The demandSource of winners that are not external demand."`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	CurrencyCode         *string       `json:"currencyCode,omitempty" pattern:"^[A-Z]{3}$" doc:"ISO 4217."`
-	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Fixed: another value than the present one is refused with 409."`
-	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end by the new zone."`
-	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, of which one matches all that lie in it. Bids keep their locations: those that are none of the mode match nothing."`
+	CurrencyExponent     *int64        `json:"currencyExponent,omitempty" minimum:"0" maximum:"4" doc:"Cannot change: any value but the present one is refused with 409."`
+	TimeZone             *string       `json:"timeZone,omitempty" minLength:"1" maxLength:"64" doc:"IANA name. Running budget periods end in the new zone."`
+	GeoMode              *string       `json:"geoMode,omitempty" enum:"label,h3" doc:"How locations are compared: as labels, or as H3 cells, where a cell matches all cells within it. Bids keep their locations; a location that is not valid in the new mode matches nothing."`
 	ReservePrice         *ReservePatch `json:"reservePrice,omitempty"`
 	ReserveRules         []ReserveRule `json:"reserveRules,omitempty" maxItems:"200" doc:"Replaces all rules; an empty list removes them."`
 	WinnersPerVendor     *int64        `json:"maxWinnersPerVendor,omitempty" minimum:"0" maximum:"40" doc:"Winners of one vendor in one auction; 0: no bound."`
-	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: an empty wallet loses; post: wallets may go below zero."`
+	BillingMode          *string       `json:"billingMode,omitempty" enum:"pre,post" doc:"pre: campaigns on an empty wallet lose auctions; post: wallets may go below zero."`
 	ExternalDemand       *DemandPatch  `json:"externalDemand,omitempty"`
 	AutoApproveAssets    *bool         `json:"autoApproveAssets,omitempty" doc:"New assets need no review."`
-	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Those made with a management key say their status themselves."`
+	AutoApproveCampaigns *bool         `json:"autoApproveCampaigns,omitempty" doc:"Campaigns that vendors make themselves need no review. Requests with a management key set the status themselves."`
 }
 
 // Reserve are the reserve prices in minor units.
@@ -122,7 +124,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	return &output{answer(&m)}, nil
 }
 
-// alone checks what needs no other member and no state.
+// validate checks what depends on the body alone.
 func (b *PatchBody) alone() error {
 	if found := crossed(b.ReserveRules); len(found) > 0 {
 		return resource.Invalid(found...)
@@ -133,7 +135,7 @@ func (b *PatchBody) alone() error {
 	return nil
 }
 
-// apply changes the settings, or refuses what they do not allow.
+// apply changes the settings, or refuses a change that they do not allow.
 func (b *PatchBody) apply(m *market.Marketplace) error {
 	if b.CurrencyExponent != nil && *b.CurrencyExponent != int64(m.CurrencyExponent) {
 		return resource.Refuse(apierr.InvalidOperation, "currencyExponent is fixed: every stored amount was read with it")
@@ -184,7 +186,7 @@ func (b *ReservePatch) apply(m *market.Marketplace) {
 	}
 }
 
-// apply changes the policy. The list is made anew: the old one belongs to the settings that auctions see.
+// apply changes the policy. OWNERSHIP: it replaces the list and does not modify it, because auctions read the old one.
 func (b *DemandPatch) apply(d *market.ExternalDemand) error {
 	if b.Enabled != nil {
 		d.Disabled = !*b.Enabled
@@ -198,7 +200,7 @@ func (b *DemandPatch) apply(d *market.ExternalDemand) error {
 		if b.Sources == nil {
 			member = "ownValue"
 		}
-		return resource.Invalid(resource.At("value_error", "own demand is no external source", "body", "externalDemand", member))
+		return resource.Invalid(resource.At("value_error", "must not be one of the external sources", "body", "externalDemand", member))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
-// Size is in pixels.
+// Size is a width and a height in pixels.
 type Size struct {
 	Width  int64 `json:"width" minimum:"1"`
 	Height int64 `json:"height" minimum:"1"`
@@ -35,13 +35,13 @@ type Body struct {
 	Page       *PageBody  `json:"page,omitempty"`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	IsActive   *bool       `json:"isActive,omitempty"`
 	Dimensions *Dimensions `json:"dimensions,omitempty" doc:"Replaces both devices."`
 }
 
-// Page is a page as it is answered.
+// Page is a page in answers.
 type Page struct {
 	ID       string `json:"id" format:"uuid" doc:"The same for all slots with this address."`
 	Name     string `json:"name"`
@@ -49,7 +49,7 @@ type Page struct {
 	ImageURL string `json:"imageUrl,omitempty"`
 }
 
-// Slot is a slot as it is answered.
+// Slot is a slot in answers.
 type Slot struct {
 	ID            string        `json:"id" format:"uuid"`
 	ExternalID    string        `json:"externalId"`
@@ -83,7 +83,7 @@ func (p *PageBody) stored() *store.SlotPage {
 	return s
 }
 
-// check finds addresses that a browser would not fetch but run.
+// check returns violations for URLs that are not http or https: a browser might run them.
 func (p *PageBody) check(at []any) (found []resource.Violation) {
 	if !web(p.URL) {
 		found = append(found, notWeb(append(at, "url")))
@@ -94,7 +94,7 @@ func (p *PageBody) check(at []any) (found []resource.Violation) {
 	return found
 }
 
-// web reports whether a text is an absolute address of the web.
+// isWebURL reports whether a text is an absolute http or https URL.
 func web(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""

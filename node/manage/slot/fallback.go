@@ -8,16 +8,16 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// entityIDMax is the longest id of a product, vendor, brand or category in characters. BOUND: of the interface.
+// entityIDMax is the longest id of a product, vendor, brand or category in characters. BOUND: the interface's.
 const entityIDMax = 255
 
-// Destination is where a click on a banner leads.
+// Destination is the target of a click on a banner.
 type Destination struct {
 	DestinationType string `json:"destinationType" enum:"product,vendor,brand,category,url"`
 	DestinationID   string `json:"destinationId" minLength:"1" maxLength:"2083" doc:"The id, at most 255 characters; for url the URL itself, http or https."`
 }
 
-// Fallback is a banner of the marketplace's own.
+// Fallback is a banner that belongs to the marketplace itself.
 type Fallback struct {
 	DeviceType  string      `json:"deviceType" enum:"desktop,mobile"`
 	URL         string      `json:"url" minLength:"1" maxLength:"2083" format:"uri" doc:"http or https."`
@@ -59,7 +59,7 @@ func putFallback(ctx context.Context, in *putFallbackInput) (*fallbackOutput, er
 	}))
 }
 
-// check finds what concerns more than one member.
+// check checks the rules that concern more than one member.
 func (f *Fallbacks) check() (found []resource.Violation) {
 	devices := map[string]bool{}
 	for i := range f.Results {

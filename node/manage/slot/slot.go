@@ -1,4 +1,6 @@
-// Package slot serves the places on a storefront that show banners, and what they show when nothing wins.
+// Package slot serves media slots, which are positions on a storefront that show banners, and what they show when no bid wins.
+//
+// Limits: the page of a slot has no operations; its id follows from its URL. URLs of fallbacks and pages are http or https.
 package slot
 
 import (
@@ -41,11 +43,11 @@ func Register(api huma.API) {
 	}, patch)
 	resource.Add(api, resource.Op{
 		ID: "getSlotFallback", Method: http.MethodGet, Path: base + "/{slot_id}/fallback", Tag: tag,
-		Doc: "Read what a slot shows when nothing wins.",
+		Doc: "Read what a slot shows when no bid wins.",
 	}, getFallback)
 	resource.Add(api, resource.Op{
 		ID: "putSlotFallback", Method: http.MethodPut, Path: base + "/{slot_id}/fallback", Tag: tag,
-		Doc: "Replace what a slot shows when nothing wins.",
+		Doc: "Replace what a slot shows when no bid wins.",
 	}, putFallback)
 }
 
@@ -54,7 +56,7 @@ type (
 	createOutput struct{ Body resource.OneOrMany[Slot] }
 	listInput    struct {
 		Position string `query:"position" enum:"category,search,category_search,landing"`
-		PageID   string `query:"page_id" format:"uuid" doc:"The id that a slot's page is answered with."`
+		PageID   string `query:"page_id" format:"uuid" doc:"The id of the page in the answers of slots."`
 		Limit    int    `query:"limit" minimum:"1" maximum:"50" default:"25"`
 		NextPage string `query:"next_page"`
 	}
@@ -138,7 +140,7 @@ func answers(st Store, all []store.Slot) []Slot {
 	return out
 }
 
-// pageID follows from the address, so that all slots of one page have the same.
+// pageID is the id of a page. It follows from the URL, so all slots of a page have the same.
 func pageID(m *market.Marketplace, p *store.SlotPage) ids.UUID {
 	return ids.Derive(sha256.Sum256([]byte("slot page\n"+m.ID.String()+"\n"+p.URL)), 0, 0)
 }

@@ -11,7 +11,7 @@ import (
 
 func TestScripts(t *testing.T) { managetest.RunScripts(t) }
 
-// TestManySlots: 50 slots are made at once, 51 are not; a list answers 1 to 50.
+// TestManySlots: 50 slots can be created at once, 51 cannot; a list returns 1 to 50.
 func TestManySlots(t *testing.T) {
 	w := managetest.New(t)
 	slots := func(n int, prefix string) string {
@@ -30,11 +30,11 @@ func TestManySlots(t *testing.T) {
 	call(t, w, "GET", path+"?limit=50", "", 200, `"hasMore":true`)
 	call(t, w, "GET", path+"?limit=0", "", 422, `greater_than_equal`)
 	call(t, w, "GET", path+"?limit=51", "", 422, `less_than_equal`)
-	// What holds for an item holds for one of many: a member that comes twice refuses the body.
+	// The rules of a single item hold in arrays: a repeated member refuses the body.
 	call(t, w, "POST", path, `[{"slotId":"d","position":"search","dimensions":{},"SLOTID":"e"}]`, 400, `bad_request`)
 }
 
-// TestLengths of what the general test of limits leaves to its resource: addresses, and ids that must not be any.
+// TestLengths tries lengths that the general test of limits does not cover: those of URLs, and of ids with further rules.
 func TestLengths(t *testing.T) {
 	w := managetest.New(t)
 	const path = "/public/v1/media-service/slots"

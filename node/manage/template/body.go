@@ -12,9 +12,9 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// Body asks for a template.
+// Body is a new template.
 type Body struct {
-	Name              string          `json:"name" minLength:"1" maxLength:"50" doc:"Unique, case aside, among the templates that are not archived."`
+	Name              string          `json:"name" minLength:"1" maxLength:"50" doc:"Unique among the templates that are not archived, compared without case."`
 	Description       string          `json:"description" minLength:"1" maxLength:"100"`
 	JSONSchema        resource.Object `json:"jsonSchema" doc:"Draft-07 or 2020-12, at most 64 KiB, 16 schemas deep, 500 in all; references only to itself."`
 	AdFormat          string          `json:"adFormat,omitempty" enum:"banner,sponsored_brand" default:"banner"`
@@ -22,7 +22,7 @@ type Body struct {
 	PreviewURL        string          `json:"previewUrl,omitempty" minLength:"1" maxLength:"2083" format:"uri"`
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	Name              *string                   `json:"name,omitempty" minLength:"1" maxLength:"50"`
 	Description       *string                   `json:"description,omitempty" minLength:"1" maxLength:"100"`
@@ -66,7 +66,7 @@ func (in *listInput) filter() func(*store.Template) bool {
 
 func boolText(b bool) string { return strconv.FormatBool(b) }
 
-// check checks what the kit does not: the schema, when there is one, and where the addresses lead. They become links, and a
+// check checks what the kit does not check: the JSON Schema, if there is one, and the schemes of the URLs. They become links, and a
 // javascript: link would run in the page that shows it.
 func check(schema resource.Object, screenshot, preview string) error {
 	var found []resource.Violation
@@ -88,7 +88,7 @@ func check(schema resource.Object, screenshot, preview string) error {
 
 func web(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") // Parse has made it lower case.
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") // Parse converts the scheme to lower case.
 }
 
 func (b *Body) template() store.Template {

@@ -1,4 +1,4 @@
-// Package template serves JSON templates: the forms that the content of banners and sponsored brands is filled into.
+// Package template serves JSON templates, which the content of banners and sponsored brands fills in.
 package template
 
 import (
@@ -40,11 +40,11 @@ func Register(api huma.API) {
 	resource.Add(api, resource.Op{ID: "getJsonTemplate", Method: http.MethodGet, Path: one, Tag: tag, Doc: "Get a JSON template, an archived one too."}, get)
 	resource.Add(api, resource.Op{
 		ID: "updateJsonTemplate", Method: http.MethodPatch, Path: one, Tag: tag,
-		Doc: "Change a JSON template; content that is filled in is not checked again.",
+		Doc: "Change a JSON template; existing content is not checked again.",
 	}, patch)
 	resource.Add(api, resource.Op{
 		ID: "archiveJsonTemplate", Method: http.MethodPost, Path: one + "/archive", Tag: tag,
-		Doc: "Archive a JSON template for good: it takes no new content, and its name is free again.",
+		Doc: "Archive a JSON template permanently: it accepts no new content, and its name is free again.",
 	}, archive)
 }
 
@@ -61,7 +61,7 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	return answer(ctx, &x), nil
 }
 
-// list pages over the templates. Limit 0 only says whether there is any.
+// list returns a page of the templates. A limit of 0 asks whether there are any.
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listJsonTemplates", in.Search, boolText(in.IncludeArchived))
@@ -98,7 +98,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	return answer(ctx, &x), nil
 }
 
-// archive may be repeated: an archived template stays as it is.
+// archive archives a template. It may be repeated; an archived template stays as it is.
 func archive(ctx context.Context, in *oneInput) (*output, error) {
 	x, err := storeOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
 	if err != nil {

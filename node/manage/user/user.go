@@ -54,7 +54,7 @@ type Body struct {
 	LanguagePreference string   `json:"languagePreference,omitempty" enum:"en,fr,es,pt,ru,ar-AE,de,ko" doc:"Default en."`
 }
 
-// PatchBody changes the members it has.
+// PatchBody changes the members that it contains.
 type PatchBody struct {
 	Email              *string  `json:"email,omitempty" maxLength:"255" format:"email"`
 	VendorIDs          []string `json:"vendorIds,omitempty" minItems:"1" maxItems:"1000" minLength:"1" maxLength:"255" doc:"Replaces the list."`
@@ -63,7 +63,7 @@ type PatchBody struct {
 	LanguagePreference *string  `json:"languagePreference,omitempty" enum:"en,fr,es,pt,ru,ar-AE,de,ko"`
 }
 
-// User is a user as it is answered.
+// User is a user in answers.
 type User struct {
 	UserID             string        `json:"userId" format:"uuid"`
 	Email              string        `json:"email"`
@@ -139,7 +139,7 @@ func remove(ctx context.Context, in *OneUser) (*struct{}, error) {
 	return nil, resource.Of(storeOf(ctx).DeleteUser(ctx, resource.ParseUUID(in.UserID)))
 }
 
-// vendorsOf drops repeats and refuses vendors that are not in the catalog, each at its position.
+// vendorsOf removes repeats. Vendors that are not in the catalog are violations, each at its position.
 func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 	if len(named) == 0 {
 		return nil, nil
@@ -153,21 +153,21 @@ func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 		exists[known[i].ID] = true
 	}
 	var found []resource.Violation
-	var once []string
-	taken := make(map[string]bool, len(named))
+	var unique []string
+	seen := make(map[string]bool, len(named))
 	for i, id := range named {
 		if !exists[id] {
-			found = append(found, resource.At("invalid_vendor", "is no vendor of the catalog", "body", "vendorIds", i))
+			found = append(found, resource.At("invalid_vendor", "is not a vendor of the catalog", "body", "vendorIds", i))
 		}
-		if !taken[id] {
-			taken[id] = true
-			once = append(once, id)
+		if !seen[id] {
+			seen[id] = true
+			unique = append(unique, id)
 		}
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	return once, nil
+	return unique, nil
 }
 
 func answer(u store.User, err error) (*output, error) {

@@ -10,7 +10,7 @@ import (
 
 func TestScripts(t *testing.T) { managetest.RunScripts(t) }
 
-// TestAddressLength: an address of 255 characters is taken, one of 256 is not.
+// TestAddressLength: an address of 255 characters is accepted, one of 256 is not.
 func TestAddressLength(t *testing.T) {
 	w := managetest.New(t)
 	call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"V"}]}`, 200)

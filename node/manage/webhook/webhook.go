@@ -1,4 +1,7 @@
-// Package webhook serves the addresses that are told of changes, and the log of what they were told.
+// Package webhook serves webhooks, which are URLs that are notified of changes, and the log of their notifications.
+//
+// The log shows the kind of a failure (outbound.Reason) and no address: the cause, with the addresses that a name resolved to, is only in
+// the node's log.
 package webhook
 
 import (
@@ -34,7 +37,7 @@ type Store interface {
 	CursorKey() [32]byte
 }
 
-// service is the resource. Development lets webhooks name this machine.
+// service is the resource. development allows webhooks to this machine.
 type service struct{ development bool }
 
 // Register mounts the operations.
@@ -42,7 +45,7 @@ func Register(api huma.API, development bool) {
 	s := service{development}
 	resource.Add(api, resource.Op{
 		ID: "createWebhook", Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
-		Doc: "Have an address told of a channel: POST {channel, timestamp, id, payload}, signed in X-TS-Signature-256, at least once; " +
+		Doc: "Send the events of a channel to a URL: POST {channel, timestamp, id, payload}, signed in X-TS-Signature-256, at least once; " +
 			"a channel has at most one.",
 	}, s.create)
 	resource.Add(api, resource.Op{ID: "listWebhooks", Method: http.MethodGet, Path: base, Tag: tag, Doc: "List the webhooks, newest first, without their secrets."}, list)
@@ -52,25 +55,25 @@ func Register(api huma.API, development bool) {
 	}, remove)
 	resource.Add(api, resource.Op{
 		ID: "listDeliveries", Method: http.MethodGet, Path: one + "/deliveries", Tag: tag,
-		Doc: "What a webhook was told within the last 24 hours, newest first, and what is under way.",
+		Doc: "List the notifications of a webhook of the last 24 hours, newest first, pending ones included.",
 	}, deliveries)
 }
 
-// Body asks for a webhook.
+// Body is a new webhook.
 type Body struct {
 	URL     string `json:"url" minLength:"1" maxLength:"2083" format:"uri" doc:"https, to a public address."`
-	Channel string `json:"channel" enum:"campaign:create,campaign:update,campaign:delete,bid:create,bid:update,bid:delete,asset:status,job:finish,wallet:empty,catalog:feed:download:finish,catalog:feed:upload:late,store:availability:download:finish,full:availability:upload:late,delta:availability:upload:late" doc:"The last five register but never fire, because there are no feeds."`
-	Secret  string `json:"secret,omitempty" maxLength:"32" doc:"Signs what is sent; absent: random."`
+	Channel string `json:"channel" enum:"campaign:create,campaign:update,campaign:delete,bid:create,bid:update,bid:delete,asset:status,job:finish,wallet:empty,catalog:feed:download:finish,catalog:feed:upload:late,store:availability:download:finish,full:availability:upload:late,delta:availability:upload:late" doc:"Webhooks can be registered for the last five channels, but nothing is ever sent, because there are no feeds."`
+	Secret  string `json:"secret,omitempty" maxLength:"32" doc:"The key that signs notifications. Default: random."`
 }
 
-// Patch changes the members it has.
+// Patch changes the members that it contains.
 type Patch struct {
 	URL     string `json:"url,omitempty" maxLength:"2083" format:"uri" doc:"https, to a public address."`
 	Channel string `json:"channel,omitempty" enum:"campaign:create,campaign:update,campaign:delete,bid:create,bid:update,bid:delete,asset:status,job:finish,wallet:empty,catalog:feed:download:finish,catalog:feed:upload:late,store:availability:download:finish,full:availability:upload:late,delta:availability:upload:late"`
 	Secret  string `json:"secret,omitempty" maxLength:"32"`
 }
 
-// Webhook is a webhook as it is answered.
+// Webhook is a webhook in answers.
 type Webhook struct {
 	ID            string        `json:"id" format:"uuid"`
 	MarketplaceID string        `json:"marketplaceId" format:"uuid"`
@@ -87,19 +90,19 @@ type List struct {
 	resource.Page
 }
 
-// Delivery is what became of one notification.
+// Delivery is one notification and its result.
 type Delivery struct {
 	ID        string          `json:"id" format:"uuid" doc:"The id in the notification."`
 	Channel   string          `json:"channel"`
 	Status    string          `json:"status" enum:"pending,delivered,failed"`
 	Attempts  int             `json:"attempts"`
-	Reason    string          `json:"reason,omitempty" doc:"What kind of failure the last one was; the operator's log has the whole cause."`
+	Reason    string          `json:"reason,omitempty" doc:"The kind of the last failure; the node's log has the whole cause."`
 	Body      resource.Object `json:"body" doc:"As it was sent."`
 	CreatedAt resource.Time   `json:"createdAt"`
 	UpdatedAt resource.Time   `json:"updatedAt"`
 }
 
-// Log is the end of the log.
+// Log is the latest part of the log.
 type Log struct {
 	Deliveries []Delivery `json:"deliveries"`
 }

@@ -38,7 +38,7 @@ func call(t *testing.T, w *managetest.World, method, path, body string, want int
 	return out
 }
 
-// receiver is somebody else's server. It answers with the statuses it was given, the last one for ever.
+// receiver is a client's server. It answers with the given statuses in order, and then always with the last one.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -77,7 +77,7 @@ func world(t *testing.T) *managetest.World {
 	return managetest.NewWith(t, manage.Config{Development: true})
 }
 
-// asset makes an external asset and approves it, which is worth a notice.
+// asset creates an external asset and approves it, which causes a notification.
 func asset(t *testing.T, w *managetest.World) {
 	t.Helper()
 	call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`, 200)
@@ -90,7 +90,7 @@ func log(t *testing.T, w *managetest.World, hook map[string]any) []any {
 	return call(t, w, "GET", base+"/"+hook["id"].(string)+"/deliveries", "", 200)["deliveries"].([]any)
 }
 
-// TestDelivery: a change is told once it is made, signed over the very bytes, and the log says so for a day.
+// TestDelivery: a change is notified after it is made, with a signature over the sent bytes, and the log contains it for a day.
 func TestDelivery(t *testing.T) {
 	w, r := world(t), newReceiver(t, 204)
 	hook := call(t, w, "POST", base, `{"url":"`+r.URL+`/hook","channel":"asset:status"}`, 201)
@@ -128,7 +128,7 @@ func TestDelivery(t *testing.T) {
 	}
 }
 
-// TestRetries: what may pass is tried again five times within a minute, waits doubling, always with the same body.
+// TestRetries: temporary failures are repeated five times within a minute, with doubling waits and always with the same body.
 func TestRetries(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -167,9 +167,9 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestNobodyListens: without a webhook nothing is queued; with one that goes, what is queued is dropped; what could not be
-// sent for ten minutes is given up.
-func TestNobodyListens(t *testing.T) {
+// TestWithoutWebhook: without a webhook nothing is queued; deleting a webhook drops its queued notifications; a notification that
+// could not be sent for ten minutes is given up.
+func TestWithoutWebhook(t *testing.T) {
 	w, r := world(t), newReceiver(t, 200)
 	asset(t, w)
 	hook := call(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"asset:status"}`, 201)
@@ -183,21 +183,21 @@ func TestNobodyListens(t *testing.T) {
 	call(t, w, "DELETE", base+"/"+hook["id"].(string), "", 204)
 	w.Work(t)
 	if bodies, _ := r.got(); len(bodies) > 0 {
-		t.Errorf("told: %v", bodies)
+		t.Errorf("notified: %v", bodies)
 	}
 	if text := w.Log(); text != "" {
 		t.Errorf("logged: %s", text)
 	}
 }
 
-// TestReasonsNameNoAddress: what is shown of a failed delivery is its kind. What a name resolved to, and which port refused,
-// is in the node's log alone.
+// TestReasonsNameNoAddress: the API shows only the kind of a failed delivery. The addresses that a name resolved to
+// are in the node's log alone.
 func TestReasonsNameNoAddress(t *testing.T) {
 	closed := newReceiver(t, 200)
 	closed.Close()
 	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	t.Cleanup(cut.Close)
-	secure := httptest.NewTLSServer(http.NotFoundHandler()) // With a certificate that nobody knows.
+	secure := httptest.NewTLSServer(http.NotFoundHandler()) // Its certificate is not trusted.
 	t.Cleanup(secure.Close)
 	secure.Config.ErrorLog = quiet
 	for _, c := range []struct{ url, want, cause string }{
@@ -221,5 +221,5 @@ func TestReasonsNameNoAddress(t *testing.T) {
 	}
 }
 
-// quiet drops what a server says of a failed handshake.
+// quiet discards the log of failed handshakes.
 var quiet = stdlog.New(io.Discard, "", 0)

@@ -16,8 +16,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// busy is a world in a zone of half hours, with campaigns of six vendors over all groups, impressions of theirs that named
-// them by external id and so lie anywhere, and purchases anywhere: every one in an hour of the last two days.
+// busy is an environment in a time zone with half hours. It has campaigns of six vendors over all groups, impressions that named
+// them by external id and so lie in any group, and purchases in any group, all within the last two days.
 func busy(t *testing.T) (*managetest.World, store.Tenant) {
 	t.Helper()
 	w := managetest.New(t)
@@ -100,7 +100,7 @@ func pages(t *testing.T, tenant store.Tenant, q store.Interactions, limit int) (
 	}
 }
 
-// TestNumbersAgree: days add up to sums, vendors and campaigns and lines to the marketplace, and nothing counts twice.
+// TestNumbersAgree: days add up to sums; vendors, campaigns and lines add up to the marketplace; nothing is counted twice.
 func TestNumbersAgree(t *testing.T) {
 	w, tenant := busy(t)
 	d := store.Dates{From: "2026-03-14", To: "2026-03-18"}

@@ -10,17 +10,17 @@ import (
 	"github.com/gavel-ads/gavel/node/httphead"
 )
 
-// notHTTP is what the other listener says too.
+// notHTTP is the same message as on the auction listener.
 const notHTTP = "the request is not well-formed HTTP"
 
-// Listener returns a listener for the server of HTTP. What net/http refuses by itself, before any handler, it says in
-// plain text or in no text at all; on connections of this listener such an answer becomes the error object that everything
-// else is refused with, and its status one that clients with a queue take for final.
+// Listener returns a listener for the HTTP server. Some requests are refused by net/http itself, before any handler, with plain text
+// or an empty body. On connections of this listener such an answer becomes the usual error object, with a status that clients do
+// not retry.
 func (s *Server) Listener(l net.Listener) net.Listener { return jsonListener{l, s} }
 
 type jsonListener struct {
 	net.Listener
-	door *Server
+	server *Server
 }
 
 // Accept returns the next connection.
@@ -29,21 +29,21 @@ func (l jsonListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jsonConn{Conn: c, door: l.door}, nil
+	return &jsonConn{Conn: c, server: l.server}, nil
 }
 
-// jsonConn replaces what net/http writes by itself. INVARIANT: it never takes an answer of a handler for one of those,
-// because handlers set Cache-Control and never 417, and net/http writes the fields in alphabetical order.
+// jsonConn replaces the answers that net/http makes by itself. INVARIANT: it never mistakes an answer of a handler for one of those,
+// because handlers set Cache-Control and never answer 417, and net/http writes the fields in alphabetical order.
 type jsonConn struct {
 	net.Conn
-	door    *Server
+	server  *Server
 	framing httphead.Checker
 }
 
-// Read reads what net/http may see: requests whose framing is plain, see httphead.
+// Read reads requests whose framing is unambiguous, see httphead; net/http sees no others.
 func (c *jsonConn) Read(p []byte) (int, error) { return c.framing.Read(c.Conn, p) }
 
-// CloseWrite is looked for by net/http, which ends a connection with it before it stops reading.
+// CloseWrite is called by net/http to end its side of a connection before it stops reading.
 func (c *jsonConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -51,14 +51,14 @@ func (c *jsonConn) CloseWrite() error {
 	return nil
 }
 
-// The marks of net/http's own answers: each is written at once, and is all that the connection still has to say.
+// The bytes by which net/http's own answers are recognized. Each such answer is one Write, and the last on its connection.
 var (
 	plainFields = []byte("\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n")
 	plain431    = []byte("HTTP/1.1 431 ")
-	plain417    = []byte("HTTP/1.1 417 ") // To an Expect other than 100-continue.
+	plain417    = []byte("HTTP/1.1 417 ") // The answer to an Expect header other than 100-continue.
 )
 
-// Write writes p, or what stands for it.
+// Write writes p, or the error object that replaces it.
 func (c *jsonConn) Write(p []byte) (int, error) {
 	end := bytes.IndexByte(p, '\r')
 	if end < 0 || !bytes.HasPrefix(p[end:], plainFields) && !bytes.HasPrefix(p, plain417) {
@@ -75,10 +75,10 @@ func (c *jsonConn) Write(p []byte) (int, error) {
 }
 
 func (c *jsonConn) refusal(code apierr.Code, message string) []byte {
-	core := c.door.deps.Core
+	core := c.server.deps.Core
 	sc := core.Acquire()
 	defer sc.Release(0)
-	sc.Request.Now = c.door.deps.Now()
+	sc.Request.Now = c.server.deps.Now()
 	core.Refuse(sc, code, message)
 	var b bytes.Buffer
 	b.WriteString("HTTP/1.1 " + strconv.Itoa(sc.Status) + " " + http.StatusText(sc.Status) + "\r\n")

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Slots bounds the uploads that run at the same moment: all together, and those of each marketplace, so that no marketplace can
-// have all of them. It is safe for concurrent use.
+// Limiter bounds the uploads that run at the same moment: all together, and those of each marketplace, so that no marketplace can
+// use the whole bound. It is safe for concurrent use.
 type Slots struct {
 	total, each int
 
@@ -15,11 +15,11 @@ type Slots struct {
 	of    map[uint16]int // By marketplace. BOUND: total entries.
 }
 
-// NewSlots makes slots for total uploads, at most each of them for one marketplace.
+// NewLimiter returns a limiter for total uploads, at most each of them for one marketplace.
 func NewSlots(total, each int) *Slots { return &Slots{total: total, each: each, of: map[uint16]int{}} }
 
-// Take takes a slot for a marketplace whose permission is proved. release gives it back; nil means that there is none, and
-// refusal says why.
+// Acquire begins an upload of a marketplace. REQUIRES: the client has proved its permission. release ends the upload. A nil release
+// means that a bound is reached, and refusal says which.
 func (s *Slots) Take(marketplace uint16) (release func(), refusal string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

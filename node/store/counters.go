@@ -12,24 +12,24 @@ import (
 	"github.com/gavel-ads/gavel/shard/rollup"
 )
 
-// Numbers are the counters of a product, a vendor or the marketplace, of one day or of all days.
+// CounterRow is the sum of the counters of a product, a vendor or the marketplace, over one day or all days.
 //
 // Impressions and clicks are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
-// product are all there were, whoever brought them. Counters do not say who sold what was bought, so a vendor has the
-// purchases of those products that no other vendor sells: too few perhaps, but none that is not its own, and none twice.
+// product are all of its purchases, whatever led to them. Counters do not say which vendor sold a product, so a vendor gets the
+// purchases of those products that no other vendor sells: perhaps too few, but none of another vendor, and none twice.
 type Numbers struct {
-	Date string // YYYY-MM-DD local; empty in a sum.
+	Date string // YYYY-MM-DD in the marketplace's time zone; empty in a sum.
 	rollup.Counters
 	Sold map[string]int64 // Purchases by product.
 }
 
-// tally adds up counters under a key made of their cell.
+// tally sums counters in rows. key names the row of a cell.
 type tally struct {
 	key  func(cell uint32) string
 	rows map[string]*Numbers
 }
 
-// tallyOf adds up by local day, or everything to one row.
+// newTally returns a tally by local day, or with one row for everything.
 func (t Tenant) tallyOf(daily bool) *tally {
 	y := &tally{key: func(uint32) string { return "" }, rows: map[string]*Numbers{}}
 	if daily {
@@ -39,7 +39,7 @@ func (t Tenant) tallyOf(daily bool) *tally {
 	return y
 }
 
-// timeOf is when a cell begins.
+// timeOf is the time at which a cell begins.
 func timeOf(cell uint32) time.Time { return time.Unix(int64(cell)*rollup.CellSeconds, 0) }
 
 func (y *tally) row(cell uint32) *Numbers {
@@ -54,7 +54,7 @@ func (y *tally) row(cell uint32) *Numbers {
 
 func (y *tally) add(cell uint32, c *rollup.Counters) { y.row(cell).Add(c) }
 
-// sold notes how often a product was bought, beside counters that have it already.
+// sold counts the purchases of a product by product; add has counted them in the sum already.
 func (y *tally) sold(product string, c *shard.CellCounters) {
 	y.row(c.Cell).Sold[product] += c.Purchases
 }
@@ -67,7 +67,7 @@ func (y *tally) sorted() []Numbers {
 	return rows
 }
 
-// shown are the counters of what was shown and clicked, without purchases.
+// withoutPurchases returns the counters of impressions and clicks alone.
 func shown(c *rollup.Counters) *rollup.Counters {
 	return &rollup.Counters{
 		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
@@ -75,7 +75,7 @@ func shown(c *rollup.Counters) *rollup.Counters {
 	}
 }
 
-// ProductNumbers are the numbers of a product, by day or as one row; days without any are left out. ErrNotFound for a
+// ProductCounters returns the counters of a product, by day or as one row. Days without counters are left out. ErrNotFound for a
 // product that is not in the catalog and has none.
 func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
 	span, err := t.cells(d)
@@ -99,7 +99,7 @@ func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bo
 	return y.sorted(), err
 }
 
-// VendorNumbers are the numbers of a vendor, as ProductNumbers. ErrNotFound for an unknown vendor that has none.
+// VendorCounters returns the counters of a vendor, as ProductCounters does. ErrNotFound for an unknown vendor that has none.
 func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
 	span, err := t.cells(d)
 	if err != nil {
@@ -124,8 +124,8 @@ func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily boo
 	return y.sorted(), err
 }
 
-// MarketplaceNumbers are the numbers of all campaigns and of all events that named none. Sold is filled if byProduct says so:
-// only then are the counters of products read, of which there may be very many.
+// MarketplaceCounters returns the counters of all campaigns and of all events that named none. Sold is filled only if byProduct is
+// true: that needs the counters of products, of which there may be very many.
 func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduct bool) ([]Numbers, error) {
 	span, err := t.cells(d)
 	if err != nil {
@@ -151,7 +151,7 @@ func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduc
 	return y.sorted(), err
 }
 
-// eachSale adds the purchases of products, which lie in any group.
+// addSales adds the purchases of products. They may lie in any group.
 func (t Tenant) eachSale(ctx context.Context, products []string, span cells, y *tally) error {
 	return t.allGroups(ctx, func(b *longBooks) {
 		for _, id := range products {
@@ -166,14 +166,14 @@ func (t Tenant) eachSale(ctx context.Context, products []string, span cells, y *
 	})
 }
 
-// campaignRef is a campaign as reports need it.
+// campaignRef is what reports need of a campaign.
 type campaignRef struct {
 	id     ids.UUID
 	vendor string
 }
 
-// eachCampaign calls fn in every group with all campaigns of a vendor, or of all vendors, terminated campaigns included. A
-// campaign's events lie in its own group, except for those that named it by its external id: they lie in any.
+// eachCampaign calls fn, in every group, for all campaigns of a vendor, or of all vendors when vendor is empty. Terminated campaigns
+// are included. Every group is read because events that named a campaign by its external id may lie in any.
 func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longBooks, *campaignRef)) error {
 	campaigns, err := t.campaignRefs(ctx, vendor)
 	if err != nil {
@@ -199,11 +199,11 @@ func (t Tenant) campaignRefs(ctx context.Context, vendor string) (refs []campaig
 			}
 		}
 	})
-	slices.SortFunc(refs, func(a, b campaignRef) int { return slices.Compare(a.id[:], b.id[:]) }) // As they lie in the state.
+	slices.SortFunc(refs, func(a, b campaignRef) int { return slices.Compare(a.id[:], b.id[:]) }) // The state stores them in this order.
 	return refs, err
 }
 
-// soldOnlyBy are the products of a vendor that no other vendor sells.
+// soldOnlyBy returns the products of a vendor that no other vendor sells.
 func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, err error) {
 	err = t.readLong(ctx, t.store.Groups.Meta(), func(b *longBooks) {
 		const step = 1_000
@@ -221,7 +221,7 @@ func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, er
 	return own, err
 }
 
-// sellerOf is who sells a product when it is only one, else empty.
+// sellerOf returns the vendor of a product that has exactly one, else the empty string.
 func sellerOf(p *market.Product) string {
 	if len(p.Vendors) == 0 || slices.ContainsFunc(p.Vendors, func(v string) bool { return v != p.Vendors[0] }) {
 		return ""

@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// stepped is a Reader whose reads are steps of background work: it pauses between them for auctions, and when the work is
-// stopped its scans end early. Then what was read is a part, and err says so.
+// pausingReader is a Reader for background work: before each read it pauses while auctions need the processor. When the work is
+// stopped its scans end early; then what was read is incomplete, and err is set.
 type stepped struct {
 	shard.Reader
-	ctx  context.Context //nolint:containedctx // Of one call of readLong.
+	ctx  context.Context //nolint:containedctx // The context of one call of readInSteps.
 	work *background.Work
 	err  error
 }
@@ -24,20 +24,20 @@ func (s *stepped) step() bool {
 	return s.err == nil
 }
 
-// Get reads a key. It succeeds also after the end: what a record names must be found.
+// Get reads a key. It succeeds even after the work was stopped, because callers rely on finding what a record names.
 func (s *stepped) Get(key []byte) (value []byte, found bool) {
 	s.step()
 	return s.Reader.Get(key)
 }
 
-// Scan reads a range as long as the work goes on.
+// Scan calls fn for the keys of a range until fn returns false or the work is stopped.
 func (s *stepped) Scan(from, to []byte, fn func(key, value []byte) bool) {
 	if s.step() {
 		s.Reader.Scan(from, to, func(key, value []byte) bool { return s.step() && fn(key, value) })
 	}
 }
 
-// longBooks are the books of a group for reads that take long. ended is asked in loops over what was read before.
+// longState is the state of a group for reads that take long. Loops over what was read before call stopped.
 type longBooks struct {
 	shard.Books
 	reader *stepped
@@ -45,7 +45,7 @@ type longBooks struct {
 
 func (b *longBooks) ended() bool { return !b.reader.step() }
 
-// readLong asks one group's books in slices. The answer counts only without an error.
+// readInSteps reads one group's state as background work. What ask has read counts only if there is no error.
 func (t Tenant) readLong(ctx context.Context, g ids.Group, ask func(*longBooks)) error {
 	stopped, err := read(t, g, func(b shard.Books) error {
 		s := &stepped{Reader: b.R, ctx: ctx, work: background.Of(ctx)}
@@ -58,7 +58,7 @@ func (t Tenant) readLong(ctx context.Context, g ids.Group, ask func(*longBooks))
 	return err
 }
 
-// allGroups asks every group, one after the other.
+// allGroups reads every group, one after the other.
 func (t Tenant) allGroups(ctx context.Context, ask func(*longBooks)) error {
 	for _, g := range t.store.Groups.Groups() {
 		if err := t.readLong(ctx, g, ask); err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-// admitted is who a request comes from.
+// authorized is who sent a request, and whether it may go on.
 type admitted struct {
 	auth.Verdict
-	vendor string // Of a token of the vendors' dialog; its key is the one that asked for it.
+	vendor string // The vendor of a dialog's token; ID is then the key that requested the token. Empty for a key.
 }
 
-// admit judges the key and the rate limit of a request, in this order, and sets the rate limit headers. A request
-// without a good key counts against its address, so that guessing is slowed down whatever it guesses.
+// authorize checks the key and the rate limit of a request, in this order, and sets the rate limit headers. A request without a
+// valid key counts against its address, so that guessing is slowed down whatever is guessed.
 func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 	now := s.deps.Now()
 	client := clientKey{address: s.proxies.client(r)}
@@ -44,9 +44,9 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 	return who, who.Code
 }
 
-// identify finds out who a request comes from. The code is not OK for who is known but has the wrong credential for the
-// matched route: a management key for the vendors' dialog, a token of the dialog for anything else or for another vendor, the
-// key of a tenant for what is the operator's.
+// identify finds out who sent a request. The code is not OK for a known caller with the wrong credential for the matched route: a
+// management key for the vendors' dialog, a token of the dialog for anything else or for another vendor, the key of a tenant for an
+// operation of the operator.
 func (s *Server) identify(r *http.Request, now time.Time) admitted {
 	var memo auth.Memo
 	text, rt := r.Header.Get("Authorization"), s.routes.of(r)

@@ -79,8 +79,8 @@ func TestAnAddressThatMovesLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestARepeatedCreationMeetsItself: the first answer was lost, the idempotency key is the same, so the slot is the same.
-func TestARepeatedCreationMeetsItself(t *testing.T) {
+// TestARepeatedCreationFindsItself: the first answer was lost and the idempotency key is the same, so the slot is the same.
+func TestARepeatedCreationFindsItself(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
 	create := func(externalID string) ([]store.Slot, error) {
@@ -102,7 +102,7 @@ func TestARepeatedCreationMeetsItself(t *testing.T) {
 	}
 }
 
-// TestAnExternalIDGoesBeforeAnID: a marketplace may use what looks like an id of ours.
+// TestAnExternalIDGoesBeforeAnID: a marketplace may choose an external id that looks like a Gavel id.
 func TestAnExternalIDGoesBeforeAnID(t *testing.T) {
 	tenant := managetest.New(t).Store.Tenant(managetest.Main)
 	made, err := tenant.CreateSlots(t.Context(), []store.Slot{{ExternalID: "a"}})
@@ -151,7 +151,7 @@ func TestListsSkipWhatIsFilteredOut(t *testing.T) {
 	}
 }
 
-// TestInvitesAtTheSameTimeMakeOneInvitation: whoever comes second renews what the first made.
+// TestInvitesAtTheSameTimeMakeOneInvitation: later invites renew the invitation of the first.
 func TestInvitesAtTheSameTimeMakeOneInvitation(t *testing.T) {
 	tenant := managetest.New(t).Store.Tenant(managetest.Main)
 	if err := errors.Join(together(8, func(int) error {

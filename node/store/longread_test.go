@@ -14,11 +14,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// counting counts the records that are read, and calls off after so many.
+// counting counts the records that are read, and stops the work after a number of them.
 type counting struct {
 	groups
 	records int
-	stop    int // 0: never.
+	stop    int // 0 means never.
 	cancel  context.CancelFunc
 }
 
@@ -49,7 +49,7 @@ func (r countingReader) Scan(from, to []byte, fn func(key, value []byte) bool) {
 	})
 }
 
-// invented is a world in which so many purchases were reported, each of another product that nobody sells.
+// invented is an environment with a number of reported purchases, each of another product that nobody sells.
 func invented(t *testing.T, products int) (*counting, store.Tenant) {
 	t.Helper()
 	w := managetest.New(t)
@@ -70,7 +70,7 @@ func invented(t *testing.T, products int) (*counting, store.Tenant) {
 
 var today = store.Dates{From: "2026-03-16", To: "2026-03-18"}
 
-// What a total costs does not depend on how many products were sold, and it counts all of them.
+// TestTotalsReadNoProducts: the cost of a total does not depend on how many products were sold, and it counts all of them.
 func TestTotalsReadNoProducts(t *testing.T) {
 	var cost [2]int
 	for i, products := range []int{10, 2_000} {
@@ -90,7 +90,7 @@ func TestTotalsReadNoProducts(t *testing.T) {
 	}
 }
 
-// A report whose caller is gone reads nothing more.
+// TestReportsStop: a report whose client has disconnected reads nothing more.
 func TestReportsStop(t *testing.T) {
 	const stop = 500
 	c, tenant := invented(t, 2_000)

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// Emptied lists wallets that were emptied and of which nobody was told yet, at most limit of each group.
+// Emptied lists emptied wallets whose notification is still to be queued, at most limit of each group.
 func (t Tenant) Emptied(_ context.Context, limit int) (all []shard.Emptied, err error) {
 	for _, g := range t.store.Groups.Groups() {
 		some, err := read(t, g, func(b shard.Books) []shard.Emptied { return b.Emptied(t.marketplace, limit) })
@@ -31,12 +31,12 @@ type emptiedNotice struct {
 	VendorID      string `json:"vendor_id"`
 	Name          string `json:"name"`
 	IsDefault     bool   `json:"is_default"`
-	Balance       int64  `json:"balance"` // As it is when it is told, in minor units.
+	Balance       int64  `json:"balance"` // At the time of the notification, in minor units.
 	EmptiedAt     string `json:"emptied_at"`
 }
 
-// TellEmptied queues the notice of an emptied wallet and forgets the reminder. The two are in different groups, so it may
-// stop between them; the notice's id follows from the emptying, so that it is queued once, however often this is called.
+// NotifyEmptied queues the notification of an emptied wallet and then removes the reminder. The two lie in different groups, so the
+// process may end between them. The notification's id follows from the emptying, so it is queued once, however often this is called.
 func (t Tenant) TellEmptied(ctx context.Context, e *shard.Emptied) error {
 	m, w := t.Settings(), &e.Wallet
 	seed := binary.BigEndian.AppendUint32(append([]byte("gavel/wallet:empty"), w.ID[:]...), e.Number)

@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// takesBody: the deletions take one or none, so an empty body is no refusal there.
+// takesBody reports whether the body is required. Deletions have an optional body, so an empty one is not refused there.
 func takesBody(o *operation) bool { return o.body() != nil && o.op.RequestBody.Value.Required }
 
 func refuse(t *testing.T, w *managetest.World, o *operation, c refusal) {
@@ -97,7 +97,7 @@ func refuse(t *testing.T, w *managetest.World, o *operation, c refusal) {
 	if rec.Code != c.status || errCode(t, rec) != c.errCode {
 		t.Errorf("%s, %s: %d %.300s; want %d %s", o.id, c.name, rec.Code, rec.Body, c.status, c.errCode)
 	}
-	manners(t, o, rec)
+	commonHeaders(t, o, rec)
 	if authenticate := rec.Header().Get("WWW-Authenticate"); (rec.Code == 401) != (authenticate == `Bearer realm="gavel"`) {
 		t.Errorf("%s, %s: %d with WWW-Authenticate %q", o.id, c.name, rec.Code, authenticate)
 	}
@@ -106,8 +106,8 @@ func refuse(t *testing.T, w *managetest.World, o *operation, c refusal) {
 	}
 }
 
-// manners are what every answer has.
-func manners(t *testing.T, o *operation, rec *httptest.ResponseRecorder) {
+// commonHeaders checks the headers of every answer.
+func commonHeaders(t *testing.T, o *operation, rec *httptest.ResponseRecorder) {
 	t.Helper()
 	h := rec.Header()
 	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"} {
@@ -131,8 +131,8 @@ func manners(t *testing.T, o *operation, rec *httptest.ResponseRecorder) {
 	}
 }
 
-// TestRepeatedMembers: a member that the operation knows and that comes twice is refused, the second time in other case
-// too; members it does not know may come as they like.
+// TestRepeatedMembers: a repeated member that the operation knows is refused, also when the second is in other
+// case. Unknown members may be repeated.
 func TestRepeatedMembers(t *testing.T) {
 	w := managetest.New(t)
 	for _, o := range operations(t, w) {
@@ -140,15 +140,15 @@ func TestRepeatedMembers(t *testing.T) {
 			continue
 		}
 		for name := range o.body().Properties {
-			for _, twin := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
-				body := fmt.Sprintf(`{"%s":null,"%s":null}`, name, twin)
+			for _, second := range []string{name, strings.ToUpper(name), strings.ToUpper(name[:1]) + name[1:]} {
+				body := fmt.Sprintf(`{"%s":null,"%s":null}`, name, second)
 				if rec := call(w, o.method, o.target(), o.key("management"), body); rec.Code != 400 || errCode(t, rec) != "bad_request" {
 					t.Errorf("%s accepts %s: %d %.200s", o.id, body, rec.Code, rec.Body)
 				}
 			}
 		}
 		if o.id == "explainAuctions" {
-			continue // It takes the bodies of /v2, which miss their auctions.
+			continue // It accepts bodies of /v2, and these lack their auctions.
 		}
 		if rec := call(w, o.method, o.target(), o.key("management"), `{"zzz":1,"zzz":2}`); rec.Code == 400 {
 			t.Errorf("%s refuses unknown members: %s", o.id, rec.Body)
@@ -156,7 +156,7 @@ func TestRepeatedMembers(t *testing.T) {
 	}
 }
 
-// TestOtherCase: a name in other case is an unknown member, so it sets nothing and satisfies nothing.
+// TestOtherCase: a name in another case is an unknown member, so it sets nothing and is not the required one.
 func TestOtherCase(t *testing.T) {
 	w := managetest.New(t)
 	rec := call(w, "POST", "/public/v1/key-service/keys", "management", `{"KIND":"auction","name":"x","ſource":1}`)
@@ -166,8 +166,8 @@ func TestOtherCase(t *testing.T) {
 	}
 }
 
-// TestUnknownResources: every operation on a resource that does not exist says so, and so it does for one that another
-// tenant has: the same answer to the letter.
+// TestUnknownResources: every operation on a resource that does not exist answers so, and gives the same answer, byte for byte, for
+// a resource of another tenant.
 func TestUnknownResources(t *testing.T) {
 	w := managetest.New(t)
 	put := func(path, body string) {

@@ -11,27 +11,27 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-// DueKind says what shall happen when an entry of the diary is due.
+// TaskKind says what has to happen when a scheduled task is due.
 type DueKind string
 
-// The kinds. They stand in stored records.
+// The kinds of tasks. Stored records contain these texts.
 const (
-	DueUpload   DueKind = "upload"   // An asset's file should have come by now.
-	DueJob      DueKind = "job"      // A job has something to do, or is old enough to be forgotten.
-	DueMail     DueKind = "mail"     // The letter of an invitation shall be sent.
-	DueDelivery DueKind = "delivery" // A notification shall be sent, or is old enough to be forgotten.
+	DueUpload   DueKind = "upload"   // The time to upload an asset's file ends.
+	DueJob      DueKind = "job"      // A job has its next step, or is old enough to be deleted.
+	DueMail     DueKind = "mail"     // The email of an invitation has to be sent.
+	DueDelivery DueKind = "delivery" // A notification has to be sent, or is old enough to be deleted.
 )
 
-// Due is an entry in a marketplace's diary: something that the leader looks at when its time has come. An entry is a
-// reminder and no order: whoever follows it looks at the thing it names, does what is then right, and removes the entry in
-// the command that does it. So an entry that is followed twice, or too late, does no harm.
+// ScheduledTask is an entry in a marketplace's task list: something that the leader looks at when its time has come. A task only
+// says where to look. Its worker reads the object that the task names, does what is right by then, and removes the task in the
+// command that does it. So a task that is worked on twice, or too late, does no harm.
 type Due struct {
 	Millis int64
 	Kind   DueKind
 	ID     ids.UUID
 }
 
-// key orders the entries of a kind by time.
+// key is the id of the task's record. It orders the tasks of a kind by time.
 func (d Due) key() string { return fmt.Sprintf("%s%016x%s", prefixOf(d.Kind), d.Millis, d.ID) }
 
 func prefixOf(kind DueKind) string { return string(kind) + ":" }
@@ -41,26 +41,26 @@ func readDue(kind DueKind, key string) Due {
 	rest := strings.TrimPrefix(key, prefixOf(kind))
 	millis, err := strconv.ParseInt(rest[:timeLen], 16, 64)
 	if err != nil {
-		panic("store: an entry of the diary has no time: " + err.Error())
+		panic("store: the record of a scheduled task has no time: " + err.Error())
 	}
 	id, err := ids.Parse(rest[timeLen:])
 	if err != nil {
-		panic("store: an entry of the diary names nothing: " + err.Error())
+		panic("store: the record of a scheduled task has no id: " + err.Error())
 	}
 	return Due{millis, kind, id}
 }
 
-// dueRecord enters something into the diary; entering it again changes nothing.
+// scheduleRecord adds a task. Adding it again changes nothing.
 func (t Tenant) dueRecord(d Due) command.Record {
 	return command.Record{Kind: command.RecordDue, Marketplace: t.marketplace, ID: d.key(), Value: []byte{}, Expect: command.Any}
 }
 
-// doneRecord takes an entry out.
+// unscheduleRecord removes a task, if it is still there.
 func (t Tenant) doneRecord(d Due) command.Record {
 	return command.Record{Kind: command.RecordDue, Marketplace: t.marketplace, ID: d.key(), Expect: command.Any}
 }
 
-// Due lists at most limit entries of a kind whose time has come, the oldest first.
+// DueTasks lists at most limit tasks of a kind whose time has come, the oldest first.
 func (t Tenant) Due(_ context.Context, kind DueKind, limit int) ([]Due, error) {
 	now := t.now()
 	return read(t, t.store.Groups.Meta(), func(b shard.Books) (all []Due) {
@@ -79,7 +79,7 @@ func (t Tenant) Due(_ context.Context, kind DueKind, limit int) ([]Due, error) {
 	})
 }
 
-// DropDue takes an entry out of the diary that leads to nothing.
+// DropTask removes a task whose object does not exist any more.
 func (t Tenant) DropDue(ctx context.Context, d Due) error {
 	return t.putRecords(ctx, []command.Record{t.doneRecord(d)})
 }

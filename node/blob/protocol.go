@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// What nodes say to each other about files. A connection carries one request:
+// The protocol by which nodes exchange files. A connection carries one request:
 //
 //	op u8 | length of name u8 | name          and after a put: file
 //	answer u8                                 and after a get that found something: file
-//	file = { length u32 | bytes } | 0 u32 | SHA-256 of all bytes
+//	file = { length u32 | bytes } | 0 u32 | SHA-256 of all bytes       (lengths are big-endian)
 const (
 	opPut  = 'P'
 	opGet  = 'G'
@@ -29,18 +29,18 @@ const (
 	answerFailed  = 'f'
 
 	pieceMax     = 64 << 10
-	pieceTimeout = 10 * time.Second // BOUND: of a piece of a file, or of an answer.
-	// BOUND: what a peer may send as one file. Lists have 64 MiB, videos 50 MiB.
+	pieceTimeout = 10 * time.Second // BOUND: time for a piece of a file, or for an answer.
+	// BOUND: bytes that a peer may send as one file. Lists have at most 64 MiB, videos 50 MiB.
 	fileMax = 80 << 20
 )
 
 var (
-	errFailed   = errors.New("the node could not do it")
-	errDamage   = errors.New("what arrived is not what was sent")
-	errProtocol = errors.New("not what a node says about files")
+	errFailed   = errors.New("the node could not carry out the request")
+	errDamage   = errors.New("the file was damaged on the way")
+	errProtocol = errors.New("the peer violated the file protocol")
 )
 
-// patient gives every read and write of a connection its own time.
+// deadlineConn gives every single read and write of a connection pieceTimeout.
 type patient struct{ net.Conn }
 
 func (c patient) Read(p []byte) (int, error) {
@@ -57,7 +57,7 @@ func (c patient) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// ask opens a connection to a node and says what is wanted. The connection ends with the context.
+// request opens a connection to a node and sends a request; then reads the answer. The connection closes with the context.
 func (s *Shared) ask(ctx context.Context, node string, op byte, name string, then func(net.Conn) error) error {
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -66,7 +66,7 @@ func (s *Shared) ask(ctx context.Context, node string, op byte, name string, the
 		return err
 	}
 	c := patient{raw}
-	defer func() { _ = c.Close() }() // Whatever came before decides.
+	defer func() { _ = c.Close() }() // An error before this one matters more.
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
 	if _, err := c.Write(append([]byte{op, byte(len(name))}, name...)); err != nil {
@@ -90,7 +90,7 @@ func readAnswer(c io.Reader) error {
 	}
 }
 
-// push gives a node a copy of a file of ours.
+// push sends a copy of this node's file to another node.
 func (s *Shared) push(ctx context.Context, node, name string) error {
 	f, err := s.own.Open(ctx, name)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Shared) push(ctx context.Context, node, name string) error {
 	})
 }
 
-// pull takes a copy of a node's file.
+// pull stores a copy of another node's file.
 func (s *Shared) pull(ctx context.Context, node, name string) error {
 	return s.ask(ctx, node, opGet, name, func(c net.Conn) error {
 		if err := readAnswer(c); err != nil {
@@ -119,14 +119,14 @@ func (s *Shared) drop(ctx context.Context, node, name string) error {
 	return s.ask(ctx, node, opDrop, name, func(c net.Conn) error { return readAnswer(c) })
 }
 
-// Serve answers one request of another node. The connection is closed by the caller, who has made sure that it comes from a
-// member of the cluster.
+// Serve answers one request of another node. REQUIRES: the caller closes the connection, and has verified that it comes from a member
+// of the cluster.
 func (s *Shared) Serve(raw net.Conn) {
 	select {
 	case s.serving <- struct{}{}:
 		defer func() { <-s.serving }()
 	default:
-		return // Who asked asks somebody else, or again.
+		return // The peer asks another node, or again.
 	}
 	c := patient{raw}
 	var head [2]byte
@@ -138,12 +138,12 @@ func (s *Shared) Serve(raw net.Conn) {
 		return
 	}
 	if err := s.answer(c, head[0], string(name)); err != nil {
-		s.log.Debug("blob_peer", slog.String("op", string(head[:1])), slog.Any("err", err))
+		s.log.Debug("blob_peer_request_failed", slog.String("op", string(head[:1])), slog.Any("err", err))
 	}
 }
 
 func (s *Shared) answer(c net.Conn, op byte, name string) error {
-	ctx := context.Background() // Every step has its own time.
+	ctx := context.Background() // Each read and write has its own deadline.
 	switch op {
 	case opPut:
 		return say(c, s.own.Put(ctx, name, newFileReader(c)))
@@ -161,16 +161,16 @@ func (s *Shared) answer(c net.Conn, op byte, name string) error {
 	}
 }
 
-// say answers with what became of a request.
+// writeAnswer writes the result of a request.
 func say(c io.Writer, err error) error {
-	word := byte(answerDone)
+	answer := byte(answerDone)
 	if errors.Is(err, ErrNotFound) {
-		word, err = answerUnknown, nil
+		answer, err = answerUnknown, nil
 	}
 	if err != nil {
-		word = answerFailed
+		answer = answerFailed
 	}
-	_, written := c.Write([]byte{word})
+	_, written := c.Write([]byte{answer})
 	return errors.Join(err, written)
 }
 
@@ -196,19 +196,19 @@ func writeFile(w io.Writer, r io.Reader) error {
 	}
 }
 
-// fileReader reads what writeFile sent. Its end is io.EOF only when the hash is right, so that a file that was cut off or
-// damaged on the way is an error of the reader, and never stored.
+// fileReader reads what writeFile sent. It returns io.EOF only when the hash is right. A file that was cut off or damaged on the way
+// is an error of the reader, so it is never stored.
 type fileReader struct {
 	r     io.Reader
 	sum   hash.Hash
-	piece int // Bytes left of the present piece.
+	piece int // Bytes left in the present piece.
 	total int64
 	err   error
 }
 
 func newFileReader(r io.Reader) *fileReader { return &fileReader{r: r, sum: sha256.New()} }
 
-// Read reads.
+// Read implements io.Reader.
 func (f *fileReader) Read(p []byte) (int, error) {
 	for f.err == nil && f.piece == 0 {
 		f.err = f.next()
@@ -248,7 +248,7 @@ func (f *fileReader) next() error {
 	return io.EOF
 }
 
-// unexpected is the end of a connection in the middle of a file.
+// unexpected turns io.EOF in the middle of a file into io.ErrUnexpectedEOF.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
