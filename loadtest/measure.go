@@ -27,12 +27,12 @@ func measureNode(ctx context.Context, cfg *config, progress io.Writer) (result *
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, nodes.Stop()) }()
-	cfg.take(nodes)
+	cfg.useFleet(nodes)
 	return measure(ctx, cfg, progress)
 }
 
 // useFleet directs the run to a fleet: to one of its nodes, or to all of them in turn.
-func (c *config) take(f *fleet.Fleet) {
+func (c *config) useFleet(f *fleet.Fleet) {
 	c.auctionKey, c.manageKey = f.AuctionKey, f.ManagementKey
 	c.auctionURLs, c.pids = nil, nil
 	for i, n := range f.Nodes {
@@ -89,7 +89,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 	if err != nil {
 		return nil, err
 	}
-	if result.Settled, err = settle(ctx, dial, result.total); err != nil {
+	if result.Settled, err = resolveUnknown(ctx, dial, result.total); err != nil {
 		return nil, err
 	}
 	if cfg.check {
@@ -100,7 +100,7 @@ func measure(ctx context.Context, cfg *config, progress io.Writer) (*outcome, er
 		}
 		result.compare(before, after)
 	}
-	result.judge(cfg)
+	result.checkTargets(cfg)
 	return result, nil
 }
 

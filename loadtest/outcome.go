@@ -68,7 +68,7 @@ func (o *outcome) compare(before, after verify.Totals) {
 const lagMax = time.Millisecond
 
 // judge checks the targets.
-func (o *outcome) judge(cfg *config) {
+func (o *outcome) checkTargets(cfg *config) {
 	for _, s := range cfg.slo {
 		if !s.Met(&o.total.latency) {
 			o.Missed = append(o.Missed, fmt.Sprintf("%s is %v, target %v", s.Name, o.total.latency.Quantile(s.Quantile), s.Limit))

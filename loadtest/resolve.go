@@ -10,11 +10,11 @@ import (
 )
 
 // resolveMax bounds how long one unknown outcome is repeated.
-const settleMax = time.Minute
+const resolveMax = time.Minute
 
 // resolveUnknown repeats every body of unknown outcome, unchanged and with the same event ids, until it is acknowledged. It returns how many
 // were. A refusal of a body that may have been applied is an error, because it breaks the promise that repeating is always safe.
-func settle(ctx context.Context, dial func() (scenarios.Poster, error), t *tally) (int, error) {
+func resolveUnknown(ctx context.Context, dial func() (scenarios.Poster, error), t *tally) (int, error) {
 	c, err := dial()
 	if err != nil {
 		return 0, err
@@ -22,7 +22,7 @@ func settle(ctx context.Context, dial func() (scenarios.Poster, error), t *tally
 	defer c.Close()
 	for i := range t.unknown {
 		req := &t.unknown[i]
-		deadline := time.Now().Add(settleMax)
+		deadline := time.Now().Add(resolveMax)
 		for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
 			status, answer, err := c.Post(req.Path, req.Body)
 			if err == nil && status == 200 {

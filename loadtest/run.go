@@ -74,7 +74,7 @@ func (r *runner) work(ctx context.Context, start time.Time, w scenarios.Worker, 
 		}
 		status, answer, err := c.Post(req.Path, req.Body)
 		t.latency.Record(time.Since(intended))
-		t.take(&req, status, answer, err)
+		t.recordOutcome(&req, status, answer, err)
 		if err == nil && status/100 == 2 {
 			w.Answer(&req, answer)
 		}
@@ -102,7 +102,7 @@ func (r *runner) await(start time.Time, t *tally) (time.Time, bool) {
 
 // recordOutcome counts the outcome of one request. Only 200 and 201 acknowledge. A 4xx applied nothing. Everything else, a missing answer
 // as well as a 5xx, is unknown: neither a failure nor a success, so the body is kept and repeated.
-func (t *tally) take(req *scenarios.Request, status int, answer []byte, err error) {
+func (t *tally) recordOutcome(req *scenarios.Request, status int, answer []byte, err error) {
 	t.sent++
 	if err != nil {
 		status = 0

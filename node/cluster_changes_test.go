@@ -13,7 +13,7 @@ import (
 )
 
 // memberChange is a member that one writer changes repeatedly through one node.
-type changed struct {
+type memberChange struct {
 	name, path string
 	node       int
 	body       func(i int) string
@@ -28,7 +28,7 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts three processes")
 	}
-	c := &cluster{T: t, client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
+	c := &cluster{T: t, client: &http.Client{Timeout: waitMax, Transport: &http.Transport{MaxIdleConnsPerHost: 32}}}
 	c.nodes = nodetest.StartCluster(t, 3, nodetest.Options{Args: []string{
 		"--ratelimit-management", "0", "--ratelimit-catalog", "0", "--disk-reserve", "1MiB",
 	}})
@@ -36,16 +36,16 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 	campaign, products := "/campaign-service/campaigns/"+c.campaign, "/catalog-search-service/catalogs/products"
 	bids := c.manage(0, 200, "GET", campaign+"/bids", "").body["bids"].([]any)
 	bid := fmt.Sprint(campaign, "/bids/", bids[0].(map[string]any)["bidId"])
-	restriction := c.levelled(products, campaign+"/restrictions")
+	restriction := c.waitForLevel(products, campaign+"/restrictions")
 
 	is := func(format string) func(int) string { return func(i int) string { return fmt.Sprintf(format, i) } }
-	product := func(node int, name, format, shows string) *changed {
-		return &changed{name, products, node, is(`{"products":[{"id":"p1",` + format + `}]}`), is(shows), 0}
+	product := func(node int, name, format, shows string) *memberChange {
+		return &memberChange{name, products, node, is(`{"products":[{"id":"p1",` + format + `}]}`), is(shows), 0}
 	}
 	on := func(format string) func(int) string { // The last change is a pause.
 		return func(i int) string { return fmt.Sprintf(format, i%2 == 1) }
 	}
-	all := []*changed{
+	all := []*memberChange{
 		{"name", campaign, 0, is(`{"name":"n%d"}`), is("name:n%d "), 0},
 		{"budget", campaign, 0, is(`{"budget":{"amount":1%05d,"type":"daily"}}`), is("amount:1%05d "), 0},
 		{"bid amount", bid, 0, is(`{"amount":%d}`), is("amount:%d "), 0},
@@ -97,9 +97,9 @@ func TestChangesThroughTwoNodes(t *testing.T) {
 	}
 }
 
-func (c *cluster) change(m *changed, i int) int {
+func (c *cluster) change(m *memberChange, i int) int {
 	n := c.nodes[m.node]
-	s, err := c.say("PATCH", n.ManageURL+"/public/v1"+m.path, n.Keys.ManagementKey, m.body(i))
+	s, err := c.send("PATCH", n.ManageURL+"/public/v1"+m.path, n.Keys.ManagementKey, m.body(i))
 	if err != nil {
 		c.Errorf("%s, change %d: %v", m.name, i, err)
 	}
@@ -108,11 +108,11 @@ func (c *cluster) change(m *changed, i int) int {
 
 // waitForLevel waits until the groups of the catalog and of the campaign have the newest feature level. A brand and a
 // restriction need a level, and a group reaches its newest level in one step. It returns the id of the restriction.
-func (c *cluster) levelled(products, restrictions string) (restriction any) {
+func (c *cluster) waitForLevel(products, restrictions string) (restriction any) {
 	n := c.nodes[0]
 	ask := func(method, path string, want int, body string) func() bool {
 		return func() bool {
-			s, err := c.say(method, n.ManageURL+"/public/v1"+path, n.Keys.ManagementKey, body)
+			s, err := c.send(method, n.ManageURL+"/public/v1"+path, n.Keys.ManagementKey, body)
 			restriction = s.body["id"]
 			return err == nil && s.status == want
 		}

@@ -15,9 +15,9 @@ import (
 
 // TestUploadsSurviveTheirNode uploads an image and a list of an audience to a node that is then killed. The other nodes
 // serve the image, and the job reads the whole list, although each node stores files in its own directory.
-func TestUploadsOutliveTheirNode(t *testing.T) {
+func TestUploadsSurviveTheirNode(t *testing.T) {
 	t.Parallel()
-	c := &cluster{T: t, nodes: nodetest.StartCluster(t, 3, nodetest.Options{}), client: &http.Client{Timeout: patience}}
+	c := &cluster{T: t, nodes: nodetest.StartCluster(t, 3, nodetest.Options{}), client: &http.Client{Timeout: waitMax}}
 	taker := c.leader()
 	next, last := (taker+1)%3, (taker+2)%3
 	c.manage(taker, 200, "PUT", "/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
@@ -49,7 +49,7 @@ func TestUploadsOutliveTheirNode(t *testing.T) {
 	}
 
 	took := c.eventually("another node leads", func() bool {
-		s, err := c.say("POST", c.nodes[next].ManageURL+"/public/v1/assets/asset/"+asset["id"].(string)+"/review", c.nodes[next].Keys.ManagementKey, `{"status":"approved"}`)
+		s, err := c.send("POST", c.nodes[next].ManageURL+"/public/v1/assets/asset/"+asset["id"].(string)+"/review", c.nodes[next].Keys.ManagementKey, `{"status":"approved"}`)
 		return err == nil && s.status == http.StatusOK
 	})
 	t.Logf("n%d took the files; without it the image was approved after %s", taker+1, took)
@@ -60,7 +60,7 @@ func TestUploadsOutliveTheirNode(t *testing.T) {
 	}
 	var status string
 	took = c.eventually("the job ends", func() bool {
-		job, err := c.say("GET", c.nodes[last].ManageURL+"/public/v1/offsite-ads/jobs/"+audience["jobId"].(string), c.nodes[last].Keys.ManagementKey, "")
+		job, err := c.send("GET", c.nodes[last].ManageURL+"/public/v1/offsite-ads/jobs/"+audience["jobId"].(string), c.nodes[last].Keys.ManagementKey, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,7 +37,7 @@ func (c *cluster) status(asked int) (s operator.Status) {
 
 // repeatCommand repeats a command until its purpose is reached: a refusal may be temporary, and a command that timed
 // out may have succeeded.
-func (c *cluster) operate(asked int, done func(operator.Status) bool, args func(attempt int) []string) {
+func (c *cluster) repeatCommand(asked int, done func(operator.Status) bool, args func(attempt int) []string) {
 	c.Helper()
 	attempt := 0
 	c.eventually(fmt.Sprint("gavel cluster ", args(0)), func() bool {
@@ -57,19 +57,19 @@ func member(s operator.Status, id string) *operator.Node {
 }
 
 // runOperatorCommands runs the commands of an operator and checks their effect.
-func (c *cluster) isOperated() {
+func (c *cluster) runOperatorCommands() {
 	c.eventually("gavel cluster status finds nothing wrong", func() bool { // The command fails when there are warnings.
 		_, err := c.gavel(0, "status")
 		return err == nil
 	})
 	before := c.status(0)
 	leader, moved := c.leader(), ""
-	c.operate(1, func(s operator.Status) bool { return s.Groups[0].Leader == moved }, func(attempt int) []string {
+	c.repeatCommand(1, func(s operator.Status) bool { return s.Groups[0].Leader == moved }, func(attempt int) []string {
 		moved = fmt.Sprintf("n%d", (leader+1+attempt%2)%3+1) // A node that missed one transfer is not selected again for a minute.
 		return []string{"transfer", strconv.Itoa(int(before.Groups[0].Group)), moved}
 	})
 
-	c.operate(0, func(s operator.Status) bool { return member(s, "n3") == nil }, func(int) []string { return []string{"remove", "n3"} })
+	c.repeatCommand(0, func(s operator.Status) bool { return member(s, "n3") == nil }, func(int) []string { return []string{"remove", "n3"} })
 	if err := c.nodes[2].Kill(); err != nil {
 		c.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (c *cluster) isOperated() {
 		c.Fatal(err)
 	}
 	for began := time.Now(); time.Since(began) < 6*time.Second; time.Sleep(100 * time.Millisecond) { // Nodes check their membership every 2 to 4 s.
-		if s, err := c.say("GET", c.nodes[2].ManageURL+"/readyz", "", ""); err == nil && s.status == http.StatusOK {
+		if s, err := c.send("GET", c.nodes[2].ManageURL+"/readyz", "", ""); err == nil && s.status == http.StatusOK {
 			c.Fatal("a node that was removed is ready")
 		}
 	}
@@ -86,7 +86,7 @@ func (c *cluster) isOperated() {
 	}
 
 	address := member(before, "n3").Address
-	c.operate(1, func(s operator.Status) bool { return member(s, "n3") != nil }, func(int) []string { return []string{"join", "n3", address} })
+	c.repeatCommand(1, func(s operator.Status) bool { return member(s, "n3") != nil }, func(int) []string { return []string{"join", "n3", address} })
 	c.eventually("n3 votes again", func() bool {
 		n := member(c.status(0), "n3")
 		return n != nil && n.Voter && n.Reachable

@@ -17,7 +17,7 @@ import (
 )
 
 // waitMax bounds waits for which there is no promise, because the machine may be busy with other work.
-const patience = 60 * time.Second
+const waitMax = 60 * time.Second
 
 // cluster is three nodes and a client that sends requests to each of them.
 type cluster struct {
@@ -28,17 +28,17 @@ type cluster struct {
 }
 
 // clusterAnswer is a decoded answer.
-type said struct {
+type clusterAnswer struct {
 	status int
 	header http.Header
 	body   map[string]any
 }
 
 // send sends a request; the error is that of a connection without an answer.
-func (c *cluster) say(method, url, key, body string, header ...string) (said, error) {
+func (c *cluster) send(method, url, key, body string, header ...string) (clusterAnswer, error) {
 	r, err := http.NewRequestWithContext(c.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		return said{}, err
+		return clusterAnswer{}, err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
 	r.Header.Set("Content-Type", "application/json")
@@ -47,24 +47,24 @@ func (c *cluster) say(method, url, key, body string, header ...string) (said, er
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
-		return said{}, err
+		return clusterAnswer{}, err
 	}
 	text, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close() // It was read completely.
 	if err != nil {
-		return said{}, err
+		return clusterAnswer{}, err
 	}
-	s := said{status: resp.StatusCode, header: resp.Header}
+	s := clusterAnswer{status: resp.StatusCode, header: resp.Header}
 	if bytes.HasPrefix(text, []byte("{")) {
 		err = json.Unmarshal(text, &s.body)
 	}
 	return s, err
 }
 
-func (c *cluster) manage(node int, want int, method, path, body string, header ...string) said {
+func (c *cluster) manage(node int, want int, method, path, body string, header ...string) clusterAnswer {
 	c.Helper()
 	n := c.nodes[node]
-	s, err := c.say(method, n.ManageURL+"/public/v1"+path, n.Keys.ManagementKey, body, header...)
+	s, err := c.send(method, n.ManageURL+"/public/v1"+path, n.Keys.ManagementKey, body, header...)
 	if err != nil || s.status != want {
 		c.Fatalf("n%d: %s %s: %v %v, want %d: %v", node+1, method, path, err, s.status, want, s.body)
 	}
@@ -76,8 +76,8 @@ func (c *cluster) eventually(what string, so func() bool) time.Duration {
 	c.Helper()
 	began := time.Now()
 	for !so() {
-		if time.Since(began) > patience {
-			c.Fatalf("not within %s: %s", patience, what)
+		if time.Since(began) > waitMax {
+			c.Fatalf("not within %s: %s", waitMax, what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -110,7 +110,7 @@ func (c *cluster) auction(node int) string {
 
 func (c *cluster) tryAuction(node int) (string, error) {
 	n := c.nodes[node]
-	s, err := c.say("POST", n.AuctionURL+"/v2/auctions", n.Keys.AuctionKey, oneAuction)
+	s, err := c.send("POST", n.AuctionURL+"/v2/auctions", n.Keys.AuctionKey, oneAuction)
 	if err != nil {
 		return "", err
 	}
@@ -129,7 +129,7 @@ func (c *cluster) click(node int, id, token string) int {
 	n := c.nodes[node]
 	body := fmt.Sprintf(`{"clicks":[{"id":%q,"occurredAt":%q,"opaqueUserId":"u","resolvedBidId":%q}]}`,
 		id, time.Now().UTC().Format(time.RFC3339Nano), token)
-	s, err := c.say("POST", n.AuctionURL+"/v2/events", n.Keys.AuctionKey, body)
+	s, err := c.send("POST", n.AuctionURL+"/v2/events", n.Keys.AuctionKey, body)
 	if err != nil {
 		return 0
 	}
@@ -151,7 +151,7 @@ func (c *cluster) leader() int {
 	found := -1
 	c.eventually("a leader that a node knows", func() bool {
 		for _, n := range c.nodes {
-			s, err := c.say("GET", n.ManageURL+"/operator/v1/cluster", n.Keys.ManagementKey, "")
+			s, err := c.send("GET", n.ManageURL+"/operator/v1/cluster", n.Keys.ManagementKey, "")
 			if err != nil || s.status != http.StatusOK {
 				continue
 			}
@@ -241,14 +241,14 @@ func TestCluster(t *testing.T) {
 		name string
 		run  func(*cluster)
 	}{
-		{"any node reads what another answered", (*cluster).readsWhatWasWritten},
-		{"any node accepts events, each counts once", (*cluster).takesEventsAnywhere},
-		{"an idempotency key holds on every node", (*cluster).keepsIdempotencyKeys},
-		{"the leader is killed", (*cluster).losesItsLeader},
-		{"all nodes restart one after the other", (*cluster).restartsRolling},
-		{"an operator moves a leader, removes a node and allows it to join again", (*cluster).isOperated},
-		{"a wiped node rejoins", (*cluster).wipesANode},
-		{"the majority is lost", (*cluster).losesItsMajority},
+		{"any node reads what another answered", (*cluster).testReadsAfterWrites},
+		{"any node accepts events, each counts once", (*cluster).testEventsOnEveryNode},
+		{"an idempotency key holds on every node", (*cluster).testIdempotencyKeys},
+		{"the leader is killed", (*cluster).testLeaderKilled},
+		{"all nodes restart one after the other", (*cluster).testRollingRestart},
+		{"an operator moves a leader, removes a node and allows it to join again", (*cluster).runOperatorCommands},
+		{"a wiped node rejoins", (*cluster).testWipedNode},
+		{"the majority is lost", (*cluster).testMajorityLost},
 	} {
 		ok := t.Run(step.name, func(t *testing.T) {
 			inner := &cluster{T: t, nodes: c.nodes, client: c.client, campaign: c.campaign}
@@ -261,7 +261,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-func (c *cluster) readsWhatWasWritten() {
+func (c *cluster) testReadsAfterWrites() {
 	token := c.market(0)
 	if token == "" {
 		c.Fatal("a write without a token")
@@ -279,7 +279,7 @@ func (c *cluster) readsWhatWasWritten() {
 	}
 }
 
-func (c *cluster) takesEventsAnywhere() {
+func (c *cluster) testEventsOnEveryNode() {
 	for node := range 3 {
 		c.eventually("a winner on every node", func() bool { return c.auction(node) != "" })
 	}
@@ -296,7 +296,7 @@ func (c *cluster) takesEventsAnywhere() {
 	}
 }
 
-func (c *cluster) keepsIdempotencyKeys() {
+func (c *cluster) testIdempotencyKeys() {
 	for node := range 3 {
 		c.manage(node, 200, "POST", "/billing-service/vendors/v1/balance", `{"balance":7}`, "Idempotency-Key", "deposit-1")
 	}
@@ -308,7 +308,7 @@ func (c *cluster) keepsIdempotencyKeys() {
 // The time until the next event is logged and not asserted: one failover beside all other tests proves nothing about a
 // promise of 5 s, and fails when the machine stalls. The nemesis (loadtest/nemesis, "writes go on", in every go test)
 // and TestFailover assert it for many failovers, less the stalls of the machine. The same holds for restarts.
-func (c *cluster) losesItsLeader() {
+func (c *cluster) testLeaderKilled() {
 	token, shop, leader := c.auction(0), c.shop(), c.leader()
 	shop.away[leader].Store(true)
 	if err := c.nodes[leader].Kill(); err != nil {
@@ -325,7 +325,7 @@ func (c *cluster) losesItsLeader() {
 	}
 }
 
-func (c *cluster) restartsRolling() {
+func (c *cluster) testRollingRestart() {
 	token, shop := c.auction(0), c.shop()
 	for node := range 3 {
 		shop.away[node].Store(true)
@@ -347,7 +347,7 @@ func (c *cluster) restartsRolling() {
 	}
 }
 
-func (c *cluster) wipesANode() {
+func (c *cluster) testWipedNode() {
 	if err := c.nodes[2].Kill(); err != nil {
 		c.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func (c *cluster) wipesANode() {
 	c.eventually("a winner on the wiped node", func() bool { return c.auction(2) != "" })
 }
 
-func (c *cluster) losesItsMajority() {
+func (c *cluster) testMajorityLost() {
 	for _, node := range []int{0, 1} {
 		if err := c.nodes[node].Kill(); err != nil {
 			c.Fatal(err)
@@ -369,7 +369,7 @@ func (c *cluster) losesItsMajority() {
 	}
 	c.eventually("no winner without a majority", func() bool { return c.auction(2) == "" }) // Each auction is answered nevertheless.
 	n := c.nodes[2]
-	s, err := c.say("POST", n.AuctionURL+"/v2/events", n.Keys.AuctionKey,
+	s, err := c.send("POST", n.AuctionURL+"/v2/events", n.Keys.AuctionKey,
 		fmt.Sprintf(`{"pageviews":[{"id":"lost","occurredAt":%q,"opaqueUserId":"u","page":{"type":"home","pageId":"home"}}]}`, time.Now().UTC().Format(time.RFC3339Nano)))
 	if err != nil || s.status != http.StatusServiceUnavailable || s.header.Get("Retry-After") == "" {
 		c.Errorf("an event without a majority: %v %d %v", err, s.status, s.body)
@@ -378,7 +378,7 @@ func (c *cluster) losesItsMajority() {
 	c.manage(2, 503, "GET", path, "")
 	c.manage(2, 200, "GET", path+"?consistency=local", "")
 	c.eventually("readyz says so", func() bool {
-		s, err := c.say("GET", n.ManageURL+"/readyz", "", "")
+		s, err := c.send("GET", n.ManageURL+"/readyz", "", "")
 		return err == nil && s.status == http.StatusServiceUnavailable
 	})
 	for _, node := range []int{0, 1} {

@@ -36,7 +36,7 @@ func TestCompat(t *testing.T) {
 		t.Errorf("the keys preset by the environment are not the first keys: %+v", node.Keys)
 	}
 	setUpShop(t, shop.New(node.ManageURL, management))
-	setUpBanner(&stranger{t, node})
+	setUpBanner(&testClient{t, node})
 
 	sources.File(t, filepath.Join(clients, "package-lock.json"))
 	script := func(name string, env ...string) func(*testing.T) {
@@ -109,7 +109,7 @@ func setUpShop(t *testing.T, operator *shop.Client) {
 }
 
 // setUpBanner creates a banner of v1 in slot home-top.
-func setUpBanner(s *stranger) {
+func setUpBanner(s *testClient) {
 	s.Helper()
 	s.manage(200, "POST", "media-service/slots", `{"slotId":"home-top","position":"landing","dimensions":{"desktop":{"width":1200,"height":300}}}`)
 	s.campaign("v1", `"adFormat":"banner"`, `{"target":{"type":"url","id":"https://shop.example/spring"},"amount":900,"formatProperties":`+

@@ -9,7 +9,7 @@ import (
 
 // The next auction sees a change of the catalog or of a bid.
 func TestConformanceChangesAreSeenAtOnce(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	const products, categories = "catalog-search-service/catalogs/products", "catalog-search-service/catalogs/categories"
 	product := func(id, category string) string {
@@ -69,7 +69,7 @@ func TestConformanceChangesAreSeenAtOnce(t *testing.T) {
 
 // A token with any changed character is refused.
 func TestConformanceAlteredTokens(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	campaign := s.shop()
 	token := s.token("p1")
 	for i := range len(token) {
@@ -88,7 +88,7 @@ func TestConformanceAlteredTokens(t *testing.T) {
 
 // Many browsers report the same click at the same time, on both listeners: it is charged once.
 func TestConformanceTheSameClickAtTheSameTime(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	s.product("p1", "v1", "", "")
 	campaign := s.campaign("v1", rich+","+first, bid("p1", 50))
@@ -113,5 +113,5 @@ func TestConformanceTheSameClickAtTheSameTime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	s.charged(campaign, "clicks", 33, 1, "50")
+	s.checkCharges(campaign, "clicks", 33, 1, "50")
 }

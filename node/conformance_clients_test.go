@@ -4,7 +4,7 @@ import "testing"
 
 // The bodies of the public clients are accepted, also those of clients that cannot be installed.
 func TestConformanceClientBodies(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.shop()
 	s.runTable("clients-auctions.txt", "/v2/auctions", nil)
 	s.runTable("clients-events.txt", "/v2/events", map[string]string{

@@ -29,7 +29,7 @@ var groups = map[string]string{
 }
 
 // raisedElsewhere names the tests that raise a code for which the kit has no file; reserved codes are raised by none.
-var besideTheKit = map[string]string{
+var raisedElsewhere = map[string]string{
 	"request_canceled":   "TestConformanceCallerGone",
 	"invalid_operation":  "TestConformanceIdempotencyKey",
 	"invalid_auction_id": "", // Reserved for bodies of an older version.
@@ -46,7 +46,7 @@ func TestConformanceRaisesTheGroups(t *testing.T) {
 	tests := testNames(t)
 	for group, codes := range groups {
 		for code := range strings.FieldsSeq(codes) {
-			beside, isBeside := besideTheKit[code]
+			beside, isBeside := raisedElsewhere[code]
 			switch {
 			case isBeside && beside != "" && !tests[beside]:
 				t.Errorf("%s: %s is raised by %s, which does not exist", group, code, beside)
@@ -121,7 +121,7 @@ func TestConformanceGroupsAreTheInterfaces(t *testing.T) {
 
 // A client that ends its request before the body is complete, and still reads, gets an error.
 func TestConformanceCallerGone(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	l := s.dial(s.node.ManageURL)
 	l.send("PUT /public/v1/catalog-search-service/catalogs/vendors HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer " +
 		s.node.Keys.ManagementKey + "\r\nContent-Length: 100\r\n\r\n{\"vendors\":[")

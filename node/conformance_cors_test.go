@@ -9,7 +9,7 @@ const defaultHeaders = "authorization, content-type, accept, x-ua, x-request-id"
 
 // A browser's preflight request, which has no key, gets the same answer on both listeners.
 func TestConformancePreflight(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	for asked, allowed := range map[string]string{
 		"":                                defaultHeaders,
 		"authorization,content-type,x-ua": "authorization,content-type,x-ua",
@@ -22,7 +22,7 @@ func TestConformancePreflight(t *testing.T) {
 		"a;b":                             defaultHeaders,
 		"<script>":                        defaultHeaders,
 	} {
-		for listener, url := range s.doors() {
+		for listener, url := range s.listeners() {
 			for _, path := range []string{"/v2/auctions", "//v2/events"} {
 				header := []string{"Origin", "https://shop.example", "Access-Control-Request-Method", "POST", "Authorization", "Bearer nonsense"}
 				if asked != "" {
@@ -48,7 +48,7 @@ func TestConformancePreflight(t *testing.T) {
 
 // Management keys do not belong into browsers: no origin may call /public/v1.
 func TestConformanceManagementHasNoCORS(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	for _, method := range []string{"GET", "OPTIONS"} {
 		r := s.do(method, s.node.ManageURL+"/public/v1/campaign-service/campaigns", s.node.Keys.ManagementKey, "", "Origin", "https://shop.example")
 		for name := range r.header {
@@ -61,8 +61,8 @@ func TestConformanceManagementHasNoCORS(t *testing.T) {
 
 // The setting cors.origins lists who may call /v2.
 func TestConformanceListedOrigins(t *testing.T) {
-	s := visit(t, "--cors-origins", "https://shop.example,https://m.shop.example")
-	for listener, url := range s.doors() {
+	s := startNode(t, "--cors-origins", "https://shop.example,https://m.shop.example")
+	for listener, url := range s.listeners() {
 		for origin, allowed := range map[string]string{
 			"https://shop.example": "https://shop.example", "https://m.shop.example": "https://m.shop.example",
 			"https://evil.example": "", "https://shop.example.evil.example": "", "null": "", "": "",

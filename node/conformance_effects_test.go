@@ -8,7 +8,7 @@ import (
 )
 
 // clicks reports clicks on tokens, each with a new id.
-func (s *stranger) clicks(tokens ...string) {
+func (s *testClient) clicks(tokens ...string) {
 	s.Helper()
 	var list []string
 	for _, token := range tokens {
@@ -19,7 +19,7 @@ func (s *stranger) clicks(tokens ...string) {
 
 // checkCharges checks how many clicks or impressions of a campaign were counted and charged, and the amount in minor
 // units.
-func (s *stranger) charged(campaign, kind string, total, charged int, spent string) {
+func (s *testClient) checkCharges(campaign, kind string, total, charged int, spent string) {
 	s.Helper()
 	f := s.report("campaigns/" + campaign)
 	got := f.Clicks
@@ -38,45 +38,45 @@ const (
 
 // CPC charges the first click of a token, once, whatever else is reported and however often.
 func TestConformanceClickCharge(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	s.product("p1", "v1", "", "")
 	campaign := s.campaign("v1", rich+","+first, bid("p1", 50))
 	token := s.token("p1")
 	s.events(200, `{"impressions":[`+touch("i", token)+`]}`)
-	s.charged(campaign, "impressions", 1, 0, "0")
-	s.charged(campaign, "clicks", 0, 0, "0")
+	s.checkCharges(campaign, "impressions", 1, 0, "0")
+	s.checkCharges(campaign, "clicks", 0, 0, "0")
 	one := touch("c", token)
 	for range 3 {
 		s.events(200, `{"clicks":[`+one+`,`+one+`]}`)
 	}
-	s.charged(campaign, "clicks", 1, 1, "50")
+	s.checkCharges(campaign, "clicks", 1, 1, "50")
 	s.clicks(token, token)
-	s.charged(campaign, "clicks", 3, 1, "50")
+	s.checkCharges(campaign, "clicks", 3, 1, "50")
 	s.do("POST", s.node.ManageURL+"/v2/events", s.node.Keys.AuctionKey, `{"clicks":[`+touch("c2", token)+`,`+one+`]}`)
-	s.charged(campaign, "clicks", 4, 1, "50")
+	s.checkCharges(campaign, "clicks", 4, 1, "50")
 	s.clicks(s.token("p1"))
-	s.charged(campaign, "clicks", 5, 2, "100")
+	s.checkCharges(campaign, "clicks", 5, 2, "100")
 }
 
 // CPM charges the first impression of a token, with a thousandth of the price.
 func TestConformanceImpressionCharge(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	s.product("p1", "v1", "", "")
 	campaign := s.campaign("v1", `"chargeType":"CPM",`+rich+","+first, bid("p1", 1234))
 	token := s.token("p1")
 	s.clicks(token)
-	s.charged(campaign, "clicks", 1, 0, "0")
+	s.checkCharges(campaign, "clicks", 1, 0, "0")
 	s.events(200, `{"impressions":[`+touch("i1", token)+`,`+touch("i2", token)+`,`+touch("i1", token)+`]}`)
 	s.events(200, `{"impressions":[`+touch("i3", token)+`]}`)
-	s.charged(campaign, "impressions", 3, 1, "1.234")
+	s.checkCharges(campaign, "impressions", 3, 1, "1.234")
 }
 
 // The second price is the lowest one that keeps the rank: the next bid's score divided by the winner's quality, plus a
 // micro-unit. Without a next bid it is the minimum price. The first price is the bid.
 func TestConformancePrices(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	for _, v := range []string{"a", "b", "c"} {
 		s.vendor(v, 100)
 		s.product("p"+v, v, "", "")
@@ -98,20 +98,20 @@ func TestConformancePrices(t *testing.T) {
 	}
 	r := s.win(1, `"products":{"ids":["pa","pb"],"qualityScores":[0.5,1]}`) // 25 against 30.
 	s.clicks(r.Winners[0].ResolvedBidID)
-	s.charged(campaigns["pb"], "clicks", 2, 2, "45.0002")
+	s.checkCharges(campaigns["pb"], "clicks", 2, 2, "45.0002")
 	s.clicks(s.token("pa"))
-	s.charged(campaigns["pa"], "clicks", 2, 2, "31.0001")
+	s.checkCharges(campaigns["pa"], "clicks", 2, 2, "31.0001")
 }
 
 // A charge is limited to what is left of budget and wallet; the event counts all the same.
 func TestConformanceClipping(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	for name, row := range map[string]struct {
 		wallet float64
 		budget int
 	}{"budget": {100, 120}, "wallet": {1.2, 10_000}} {
 		t.Run(name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.inSubtest(t)
 			s.vendor(name, row.wallet)
 			s.product(name, name, "", "")
 			campaign := s.campaign(name, fmt.Sprintf(`"budget":{"amount":%d,"type":"total"},%s`, row.budget, first), bid(name, 50))
@@ -121,7 +121,7 @@ func TestConformanceClipping(t *testing.T) {
 			}
 			for i, spent := range []string{"50", "100", "120", "120"} {
 				s.clicks(tokens[i])
-				s.charged(campaign, "clicks", i+1, min(i+1, 3), spent)
+				s.checkCharges(campaign, "clicks", i+1, min(i+1, 3), spent)
 			}
 			if r := s.win(1, `"products":{"ids":["`+name+`"]}`); len(r.Winners) > 0 {
 				t.Error("a campaign without money won")
@@ -130,9 +130,9 @@ func TestConformanceClipping(t *testing.T) {
 			s.vendor(name, 100)
 			s.manage(200, "PATCH", "campaign-service/campaigns/"+campaign, `{"budget":{"amount":100000}}`)
 			s.clicks(tokens[3])
-			s.charged(campaign, "clicks", 6, 3, "120")
+			s.checkCharges(campaign, "clicks", 6, 3, "120")
 			s.clicks(s.token(name))
-			s.charged(campaign, "clicks", 7, 4, "170")
+			s.checkCharges(campaign, "clicks", 7, 4, "170")
 		})
 	}
 }
@@ -140,7 +140,7 @@ func TestConformanceClipping(t *testing.T) {
 // A campaign that may not serve does not win from the next auction on. What it won before is charged after a pause, but
 // not after a deletion.
 func TestConformanceEligibility(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	s.vendor("poor", 0)
 	s.product("p1", "v1", "", "")
@@ -178,12 +178,12 @@ func TestConformanceEligibility(t *testing.T) {
 		t.Error("a campaign won after it was paused")
 	}
 	s.clicks(paused)
-	s.charged(campaign, "clicks", 1, 1, "50")
+	s.checkCharges(campaign, "clicks", 1, 1, "50")
 	s.manage(200, "PATCH", path, `{"isActive":true,"budget":{"amount":1}}`)
 	if wins("p1") {
 		t.Error("a campaign won with a budget that is below what it spent")
 	}
-	s.charged(campaign, "clicks", 1, 1, "50")
+	s.checkCharges(campaign, "clicks", 1, 1, "50")
 	s.manage(200, "PATCH", path, `{"budget":{"amount":1000}}`)
 	if !wins("p1") {
 		t.Error("a campaign with a larger budget lost")
@@ -203,7 +203,7 @@ func TestConformanceEligibility(t *testing.T) {
 
 // An externalCampaignId counts for its campaign and is never charged.
 func TestConformanceExternalCampaign(t *testing.T) {
-	s := visit(t, "--groups", "4")
+	s := startNode(t, "--groups", "4")
 	s.vendor("v1", 100)
 	s.product("p1", "v1", "", "")
 	campaign := s.campaign("v1", `"externalCampaignId":"offsite-7"`, bid("p1", 50))
@@ -215,6 +215,6 @@ func TestConformanceExternalCampaign(t *testing.T) {
 	for range 2 {
 		s.events(200, `{"clicks":[`+strings.Join(clicks, ",")+`],"impressions":[`+strings.Join(impressions, ",")+`]}`)
 	}
-	s.charged(campaign, "clicks", 20, 0, "0")
-	s.charged(campaign, "impressions", 0, 0, "0")
+	s.checkCharges(campaign, "clicks", 20, 0, "0")
+	s.checkCharges(campaign, "impressions", 0, 0, "0")
 }

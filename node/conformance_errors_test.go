@@ -11,7 +11,7 @@ import (
 
 // The docUrl of an error is a page of the same node that names the errCode, without a key and without the internet.
 func TestConformanceDocURLs(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	codes := map[string]bool{}
 	for _, file := range []string{"auctions.txt", "events.txt"} {
 		for _, row := range exchanges(t, file, func(text string) string { return "" }) {
@@ -49,7 +49,7 @@ func TestConformanceDocURLs(t *testing.T) {
 
 // An error message names the member by its path.
 func TestConformanceMessagesNameTheMember(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	const good = `{"type":"listings","slots":1,"products":{"ids":["p1"]}}`
 	const event = `"opaqueUserId":"u","occurredAt":"2026-01-01T00:00:00Z"`
 	for body, want := range map[string]string{
@@ -79,7 +79,7 @@ func TestConformanceMessagesNameTheMember(t *testing.T) {
 
 // Management requests are limited per key; those of /v2 are not.
 func TestConformanceRateLimits(t *testing.T) {
-	s := visit(t, "--ratelimit-management", "3", "--ratelimit-catalog", "2")
+	s := startNode(t, "--ratelimit-management", "3", "--ratelimit-catalog", "2")
 	limits := func(path, key string, limit string) {
 		t.Helper()
 		for range 40 { // The window may end between two requests.

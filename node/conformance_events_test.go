@@ -4,9 +4,9 @@ import "testing"
 
 // Every row of the tables of events holds, with valid and invalid tokens.
 func TestConformanceEventFields(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.shop()
-	foreign := visit(t)
+	foreign := startNode(t)
 	foreign.shop()
 	token := s.token("p1")
 	damaged := []byte(token)

@@ -19,7 +19,7 @@ type explained struct {
 // A live auction is recorded with its experiment and explained in terms on which an operator can act: campaign and bid
 // have the ids under which they are changed.
 func TestConformanceExplainedLiveAuctions(t *testing.T) {
-	s := visit(t, "--explain-sample", "1")
+	s := startNode(t, "--explain-sample", "1")
 	campaign := s.shop()
 	rival := s.campaign("v1", "", bid("p1", 20))
 	live := s.win(1, `"products":{"ids":["p1"]},"placementId":7,"experimentVariant":"blue-2"`)

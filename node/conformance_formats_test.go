@@ -7,7 +7,7 @@ import (
 
 // Campaigns of every format can be created, are listed by format, and have the creatives that they were given.
 func TestConformanceFormats(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.adShop()
 	filled := s.template("filled", "banner")
 	s.campaign("v1", `"adFormat":"banner"`, filledBannerBid("s1", "url", "https://shop.example/", 800, filled, `{"headline":"Sale"}`))

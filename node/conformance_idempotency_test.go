@@ -10,7 +10,7 @@ import (
 )
 
 // statuses reports events with detail=true and returns the status of each, by array.
-func (s *stranger) statuses(body string) map[string][]string {
+func (s *testClient) statuses(body string) map[string][]string {
 	s.Helper()
 	r := s.do("POST", s.node.AuctionURL+"/v2/events?detail=true", s.node.Keys.AuctionKey, body)
 	var detail map[string][]struct{ ID, Status string }
@@ -28,7 +28,7 @@ func (s *stranger) statuses(body string) map[string][]string {
 
 // An event counts once per marketplace, array and id; its first version is kept; a refused batch changes nothing.
 func TestConformanceIdempotency(t *testing.T) {
-	s := visit(t, "--groups", "4") // Events of one body go to several groups.
+	s := startNode(t, "--groups", "4") // Events of one body go to several groups.
 	campaign := s.shop()
 	event := func(id, more string) string {
 		return fmt.Sprintf(`{"id":%q,"occurredAt":%q,"opaqueUserId":"u"%s}`, id, "2026-01-02T03:04:05Z", more)
@@ -92,7 +92,7 @@ func TestConformanceIdempotency(t *testing.T) {
 
 // In one body the first version of an id is kept, also when the repeat has another token or time.
 func TestConformanceRepeatsInABody(t *testing.T) {
-	s := visit(t, "--groups", "4")
+	s := startNode(t, "--groups", "4")
 	var campaigns, tokens []string
 	for _, v := range []string{"a", "b", "c", "d"} { // Vendors of several groups.
 		s.vendor(v, 100)
@@ -116,10 +116,10 @@ func TestConformanceRepeatsInABody(t *testing.T) {
 			t.Errorf("round %d: clicks are %q", round, got["clicks"])
 		}
 	}
-	s.charged(campaigns[0], "clicks", 1, 1, "50")
+	s.checkCharges(campaigns[0], "clicks", 1, 1, "50")
 	for _, other := range campaigns[1:] {
-		s.charged(other, "clicks", 0, 0, "0")
+		s.checkCharges(other, "clicks", 0, 0, "0")
 	}
 	s.events(400, `{"clicks":[`+touch("new", tokens[0])+`,`+touch("new", "forged")+`]}`)
-	s.charged(campaigns[0], "clicks", 1, 1, "50")
+	s.checkCharges(campaigns[0], "clicks", 1, 1, "50")
 }

@@ -13,7 +13,7 @@ import (
 
 // Which key may call what, and in which order this is checked.
 func TestConformanceKeys(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	key, management := s.node.Keys.AuctionKey, s.node.Keys.ManagementKey
 	unknown, err := auth.Generate(auth.Auction, rand.Reader)
 	if err != nil {
@@ -57,7 +57,7 @@ func TestConformanceKeys(t *testing.T) {
 		{"management key renamed", "Bearer " + strings.Replace(management, "_mgt_", "_auc_", 1), 401},
 	}
 	for _, row := range rows {
-		for listener, url := range s.doors() {
+		for listener, url := range s.listeners() {
 			for _, path := range []string{"/v2/auctions", "/v2/events"} {
 				for _, body := range []string{goodAuction, `{"broken`} {
 					r := s.do("POST", url+path, "", body, "Authorization", row.header)
@@ -72,12 +72,12 @@ func TestConformanceKeys(t *testing.T) {
 					if (r.status == 401) != (challenge == `Bearer realm="gavel"`) {
 						t.Errorf("%s %s: %d with WWW-Authenticate %q", row.name, listener, r.status, challenge)
 					}
-					s.mannerly(r)
+					s.checkAnswer(r)
 				}
 			}
 		}
 	}
-	for _, url := range s.doors() { // A key is accepted in one header only.
+	for _, url := range s.listeners() { // A key is accepted in one header only.
 		if r := s.do("POST", url+"/v2/auctions?key="+key+"&authorization=Bearer+"+key, "", goodAuction); r.status != 401 {
 			t.Errorf("a key in the query: %d", r.status)
 		}
@@ -103,7 +103,7 @@ func TestConformanceKeys(t *testing.T) {
 
 // A key works from the answer that created it until the answer that revoked it, or until it expires.
 func TestConformanceKeyLife(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	try := func(key string) int { return s.do("POST", s.node.AuctionURL+"/v2/auctions", key, goodAuction).status }
 	mint := func(kind, more string) (id, key string) {
 		r := s.manage(201, "POST", "key-service/keys", fmt.Sprintf(`{"kind":%q,"name":"n"%s}`, kind, more))
@@ -149,7 +149,7 @@ func TestConformanceKeyLife(t *testing.T) {
 // There are at most 20 active keys of a kind, the last management key cannot be revoked, and the text of a key is
 // returned once.
 func TestConformanceKeyLimits(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	create := func(body string) reply {
 		return s.do("POST", s.node.ManageURL+"/public/v1/key-service/keys", s.node.Keys.ManagementKey, body)
 	}

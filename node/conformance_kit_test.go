@@ -40,7 +40,7 @@ func TestConformanceKit(t *testing.T) {
 			k.manage = k.bases[0] // The management listener serves every operation.
 		}
 	} else {
-		node := visit(t).node
+		node := startNode(t).node
 		k.bases = []string{node.AuctionURL, node.ManageURL}
 		k.key, k.manage, k.manageKey = node.Keys.AuctionKey, node.ManageURL, node.Keys.ManagementKey
 	}
@@ -296,7 +296,7 @@ func difference(path string, want, got any) string {
 }
 
 // notRaised are the codes that no auction request of this kit is answered with.
-var elsewhere = map[apierr.Code]string{
+var notRaised = map[apierr.Code]string{
 	apierr.RequestCanceled: "nobody is there to read it", apierr.HeadTooLarge: "hotpath/framing_test.go, conformance_transport_test.go",
 	apierr.InvalidMarketplace: "a marketplace cannot be suspended through the API: node/serving", apierr.ServiceUnavailable: "cluster_test.go",
 	apierr.InternalServerError: "node/serving", apierr.ForbiddenAPIKey: "conformance_keys_test.go",
@@ -333,7 +333,7 @@ func TestConformanceKitShowsEverything(t *testing.T) {
 	for c := range apierr.Codes {
 		code := apierr.Code(c) //nolint:gosec // Fewer than 256.
 		status, there := shown[code.String()]
-		_, absent := elsewhere[code]
+		_, absent := notRaised[code]
 		switch {
 		case code == apierr.OK || absent:
 		case !there:

@@ -11,7 +11,7 @@ import (
 
 // The rules that all management operations share, tested on two of them.
 func TestConformanceManagementBodies(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	const good = `{"vendors":[{"id":"v1","name":"V"}]}`
 	zipped := func(text string) string {
 		var b bytes.Buffer
@@ -55,7 +55,7 @@ func TestConformanceManagementBodies(t *testing.T) {
 		"all or nothing":         {422, 1, "", `{"vendors":[{"id":"nobody","name":"V"},{"id":"","name":"V"}]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.inSubtest(t)
 			header := slices.Concat([]string{"Content-Type", "application/json"}, row.header)
 			r := s.do("PUT", s.node.ManageURL+"/public/v1/catalog-search-service/catalogs/vendors", s.node.Keys.ManagementKey, row.body, header...)
 			var answer struct {
@@ -83,7 +83,7 @@ func TestConformanceManagementBodies(t *testing.T) {
 
 // A POST with an Idempotency-Key is applied once.
 func TestConformanceIdempotencyKey(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 10)
 	s.product("p1", "v1", "", "")
 	post := func(path, body, key string) reply {
@@ -116,7 +116,7 @@ func TestConformanceIdempotencyKey(t *testing.T) {
 
 // Pages follow each other without gap or repeat, and a cursor is valid only for its operation and filter.
 func TestConformancePages(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 0)
 	var products []string
 	for i := range 7 {

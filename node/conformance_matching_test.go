@@ -9,7 +9,7 @@ import (
 
 // Which bids an auction considers, and in which order they win.
 func TestConformanceMatching(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 1000)
 	s.manage(200, "PUT", "catalog-search-service/catalogs/categories",
 		`{"categories":[{"id":"all","name":"A"},{"id":"shoes","name":"S","parentId":"all"},{"id":"run","name":"R","parentId":"shoes"},{"id":"hats","name":"H","parentId":"all"}]}`)
@@ -54,7 +54,7 @@ func TestConformanceMatching(t *testing.T) {
 
 // The members of a result: its type, no error, ranks without gaps, a token for each winner and none twice.
 func TestConformanceResults(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	campaign := s.shop()
 	s.product("p2", "v1", `"c1"`, "")
 	s.campaign("v1", "", bid("p2", 40))
@@ -98,7 +98,7 @@ func TestConformanceResults(t *testing.T) {
 
 // The number of winners is limited by slots, products and the interface.
 func TestConformanceSlots(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	var products, bids, ids []string
 	for i := range 45 {
@@ -124,7 +124,7 @@ func TestConformanceSlots(t *testing.T) {
 
 // Among bids of equal worth the winner is chosen at random.
 func TestConformanceTies(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.shop()
 	s.product("p2", "v1", `"c1"`, "")
 	s.campaign("v1", "", bid("p2", 50))
@@ -139,7 +139,7 @@ func TestConformanceTies(t *testing.T) {
 
 // External bids compete with the marketplace's own, are returned as they were sent, and can be distinguished.
 func TestConformanceExternalDemand(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.shop() // p1 bids 0.50.
 	s.product("p2", "v1", "", "")
 	s.product("off", "v1", "", `,"active":false`)
@@ -187,7 +187,7 @@ func TestConformanceExternalDemand(t *testing.T) {
 
 // The settings of external demand: which sources are accepted, and how own winners are named.
 func TestConformanceExternalDemandSettings(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.shop()
 	demand := func(source string) string {
 		return `"products":{"ids":["p1"]},"demandSources":[{"source":"` + source + `","bids":[]}]`

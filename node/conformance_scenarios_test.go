@@ -15,7 +15,7 @@ import (
 
 // The scenarios of testdata/conformance/scenarios: what an operator changes, and who wins before and after it. Each
 // runs against a node of its own, over HTTP only.
-func TestConformanceStories(t *testing.T) {
+func TestConformanceScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/conformance/scenarios/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no stories: %v", err)
@@ -27,7 +27,7 @@ func TestConformanceStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := story{visit(t), map[string]string{}, 0}
+			st := scenario{startNode(t), map[string]string{}, 0}
 			for n, line := range strings.Split(string(text), "\n") {
 				if line == "" || strings.HasPrefix(line, "#") {
 					continue
@@ -61,14 +61,14 @@ func TestConformanceStories(t *testing.T) {
 //	WINNERS <- TYPE MEMBERS                   the ids of an auction's winners, - for none; TYPE is a type of auction
 //
 // and $NAME stands for the stored value.
-type story struct {
-	*stranger
+type scenario struct {
+	*testClient
 
 	names    map[string]string
 	auctions int
 }
 
-func (st *story) step(at, line string) {
+func (st *scenario) step(at, line string) {
 	st.Helper()
 	if winners, auction, ok := strings.Cut(line, " <- "); ok {
 		kind, members, _ := strings.Cut(auction, " ")
@@ -106,7 +106,7 @@ func (st *story) step(at, line string) {
 		st.product(f[0], f[1], strings.Trim(f[2], "-"), strings.Trim(f[3], "-"))
 	case "sees", "clicks":
 		f := strings.SplitN(rest, " ", 3)
-		st.tell(map[string]string{"sees": "impressions", "clicks": "clicks"}[verb], f[0], st.winners(f[1], f[2]))
+		st.reportEvents(map[string]string{"sees": "impressions", "clicks": "clicks"}[verb], f[0], st.winners(f[1], f[2]))
 	case "fill":
 		f := strings.Fields(rest)
 		st.upload(f[0], f[1], strings.Join(f[2:], "\n"))
@@ -116,7 +116,7 @@ func (st *story) step(at, line string) {
 }
 
 // restart kills the node and starts it again.
-func (st *story) restart() {
+func (st *scenario) restart() {
 	st.Helper()
 	if err := st.node.Kill(); err != nil {
 		st.Fatal(err)
@@ -131,7 +131,7 @@ func (st *story) restart() {
 }
 
 // call makes a management call and may store a value of its answer under a name.
-func (st *story) call(at, verb, rest string) {
+func (st *scenario) call(at, verb, rest string) {
 	st.Helper()
 	name, where, keeps := strings.Cut(verb, "=")
 	if keeps {
@@ -156,7 +156,7 @@ func (st *story) call(at, verb, rest string) {
 }
 
 // pick returns the text at a path of an answer.
-func (st *story) pick(at string, r reply, path string) string {
+func (st *scenario) pick(at string, r reply, path string) string {
 	st.Helper()
 	var v any
 	st.decode(r, &v)
@@ -180,7 +180,7 @@ func (st *story) pick(at string, r reply, path string) string {
 }
 
 // reportEvents reports an event of a user on every winner.
-func (st *story) tell(kind, user string, r result) {
+func (st *scenario) reportEvents(kind, user string, r result) {
 	st.Helper()
 	var events []string
 	for _, w := range r.Winners {
@@ -197,7 +197,7 @@ func (st *story) tell(kind, user string, r result) {
 func (r result) list() string { return cmp.Or(strings.Join(r.ids(), " "), "-") }
 
 // winners runs one auction on both listeners, which must agree, and returns its result.
-func (st *story) winners(kind, members string) (said result) {
+func (st *scenario) winners(kind, members string) (said result) {
 	st.Helper()
 	path, own := "/v2/auctions", `"type":"`+kind+`",`
 	switch kind {
@@ -221,7 +221,7 @@ func (st *story) winners(kind, members string) (said result) {
 }
 
 // upload sends users to a segment as a form.
-func (s *stranger) upload(segment, action, users string) {
+func (s *testClient) upload(segment, action, users string) {
 	s.Helper()
 	const boundary = "story"
 	form := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"users.txt\"\r\n\r\n" + users + "\r\n--" + boundary + "--\r\n"

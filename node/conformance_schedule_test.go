@@ -10,7 +10,7 @@ import (
 // A schedule raises, lowers and stops bids by the hour of the week in the marketplace's time zone.
 // node/manage/explain/testdata/schedule.txt tests changes of clocks, with virtual time.
 func TestConformanceSchedule(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	s.vendor("v1", 100)
 	s.vendor("v2", 100)
 	s.product("p1", "v1", "", "")

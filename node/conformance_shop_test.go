@@ -9,7 +9,7 @@ import (
 // This file creates what the conformance tests need of a market, through the management API.
 
 // vendor creates a vendor with money in its wallet, in major units.
-func (s *stranger) vendor(id string, major float64) {
+func (s *testClient) vendor(id string, major float64) {
 	s.Helper()
 	s.manage(200, "PUT", "catalog-search-service/catalogs/vendors", fmt.Sprintf(`{"vendors":[{"id":%q,"name":"Vendor"}]}`, id))
 	if major > 0 {
@@ -18,14 +18,14 @@ func (s *stranger) vendor(id string, major float64) {
 }
 
 // product creates or replaces a product; more are additional members, each after a comma.
-func (s *stranger) product(id, vendor, categories, more string) {
+func (s *testClient) product(id, vendor, categories, more string) {
 	s.Helper()
 	s.manage(200, "PUT", "catalog-search-service/catalogs/products",
 		fmt.Sprintf(`{"products":[{"id":%q,"name":"Product","vendors":[%q],"categories":[%s]%s}]}`, id, vendor, categories, more))
 }
 
 // campaign creates a campaign and returns its id; fields are members beside name, type and bids.
-func (s *stranger) campaign(vendor, fields string, bids string) string {
+func (s *testClient) campaign(vendor, fields string, bids string) string {
 	s.Helper()
 	if fields != "" {
 		fields = "," + fields
@@ -42,7 +42,7 @@ func bid(product string, amount int) string {
 }
 
 // shop creates a vendor with money, a product p1 and a campaign on it.
-func (s *stranger) shop() (campaign string) {
+func (s *testClient) shop() (campaign string) {
 	s.Helper()
 	s.vendor("v1", 1000)
 	s.product("p1", "v1", `"c1"`, `,"price":12.5`)
@@ -76,7 +76,7 @@ func (r result) ids() []string {
 }
 
 // auctions runs a request with these auctions on the auction listener.
-func (s *stranger) auctions(elements string) []result {
+func (s *testClient) auctions(elements string) []result {
 	s.Helper()
 	r := s.do("POST", s.node.AuctionURL+"/v2/auctions", s.node.Keys.AuctionKey, `{"auctions":[`+elements+`]}`)
 	var answer struct {
@@ -89,13 +89,13 @@ func (s *stranger) auctions(elements string) []result {
 }
 
 // win runs one listings auction with the given members and returns its result.
-func (s *stranger) win(slots int, members string) result {
+func (s *testClient) win(slots int, members string) result {
 	s.Helper()
 	return s.auctions(fmt.Sprintf(`{"type":"listings","slots":%d,%s}`, slots, members))[0]
 }
 
 // token returns the resolvedBidId of the winner of an auction on a product.
-func (s *stranger) token(product string) string {
+func (s *testClient) token(product string) string {
 	s.Helper()
 	r := s.win(1, fmt.Sprintf(`"products":{"ids":[%q]}`, product))
 	if len(r.Winners) != 1 {
@@ -105,7 +105,7 @@ func (s *stranger) token(product string) string {
 }
 
 // events reports events on the auction listener.
-func (s *stranger) events(want int, body string) reply {
+func (s *testClient) events(want int, body string) reply {
 	s.Helper()
 	r := s.do("POST", s.node.AuctionURL+"/v2/events", s.node.Keys.AuctionKey, body)
 	if r.status != want {
@@ -129,7 +129,7 @@ type figures struct {
 }
 
 // report returns the report from yesterday to tomorrow of what ("campaigns/ID", "products/ID", "marketplace").
-func (s *stranger) report(what string) (f figures) {
+func (s *testClient) report(what string) (f figures) {
 	s.Helper()
 	day := func(n int) string { return time.Now().UTC().AddDate(0, 0, n).Format(time.DateOnly) }
 	s.decode(s.manage(200, "GET", "reporting-service/"+what+"?start_date="+day(-1)+"&end_date="+day(1), ""), &f)
@@ -137,7 +137,7 @@ func (s *stranger) report(what string) (f figures) {
 }
 
 // made creates a resource by POST and returns the member of its answer that is its id.
-func (s *stranger) made(status int, path, body, member string) string {
+func (s *testClient) made(status int, path, body, member string) string {
 	s.Helper()
 	id, _ := s.manage(status, "POST", path, body).member(member).(string)
 	if id == "" {
@@ -147,7 +147,7 @@ func (s *stranger) made(status int, path, body, member string) string {
 }
 
 // slot creates a banner slot of the given size on both devices.
-func (s *stranger) slot(id string, width, height int) {
+func (s *testClient) slot(id string, width, height int) {
 	s.Helper()
 	size := fmt.Sprintf(`{"width":%d,"height":%d}`, width, height)
 	s.manage(200, "POST", "media-service/slots",
@@ -156,14 +156,14 @@ func (s *stranger) slot(id string, width, height int) {
 
 // template creates a JSON template of a format ("banner", "sponsored_brand") that accepts any object with a text
 // headline, and returns its id.
-func (s *stranger) template(name, format string) string {
+func (s *testClient) template(name, format string) string {
 	s.Helper()
 	return s.made(201, "campaign-service/json-templates", fmt.Sprintf(
 		`{"name":%q,"description":"Any text","adFormat":%q,"jsonSchema":{"type":"object","properties":{"headline":{"type":"string"}}}}`, name, format), "id")
 }
 
 // placement creates a placement of sponsored brands with a template of its own, whose id it returns.
-func (s *stranger) placement(externalID string) (template string) {
+func (s *testClient) placement(externalID string) (template string) {
 	s.Helper()
 	template = s.template(externalID, "sponsored_brand")
 	s.manage(201, "POST", "placement-service/placements",
@@ -199,7 +199,7 @@ func keywords(matchType string, words ...string) string {
 }
 
 // travel creates a hotel or flight ("hotels", "flights") of a site.
-func (s *stranger) travel(id, vendor, kind, site string) {
+func (s *testClient) travel(id, vendor, kind, site string) {
 	s.Helper()
 	s.product(id, vendor, `"c1"`, fmt.Sprintf(`,"metadata":{"travelType":%q,"site":%q}`, kind, site))
 }
@@ -207,7 +207,7 @@ func (s *stranger) travel(id, vendor, kind, site string) {
 // adShop creates a shop with every format: vendor v1 with the listing p1, a banner in the slot s1 that leads to p1, a
 // sponsored brand b1 in the placement b-row, a keyword on p2 ("running shoes", phrase), a hotel h1 and a flight f1 of
 // the site "site".
-func (s *stranger) adShop() {
+func (s *testClient) adShop() {
 	s.Helper()
 	s.shop()
 	s.product("p2", "v1", `"c1"`, `,"brand":{"id":"b1","name":"Brand"}`)

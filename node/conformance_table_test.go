@@ -183,11 +183,11 @@ func expand(text string, more map[string]string) string {
 }
 
 // runTable sends every row of a table to both listeners.
-func (s *stranger) runTable(file, path string, more map[string]string) {
+func (s *testClient) runTable(file, path string, more map[string]string) {
 	rows := exchanges(s.T, file, func(text string) string { return expand(text, more) })
 	for _, row := range rows {
 		s.Run(row.name, func(t *testing.T) {
-			s := s.in(t)
+			s := s.inSubtest(t)
 			for _, r := range s.v2(path, row.body) {
 				code := r.errCode()
 				if code == "" {

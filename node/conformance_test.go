@@ -17,26 +17,26 @@ import (
 // tables under testdata/conformance.
 
 // testClient is a client of a node with its first keys.
-type stranger struct {
+type testClient struct {
 	*testing.T
 	node *nodetest.Node
 }
 
 // startNode starts a node for a test and returns a client. Management requests are not limited.
-func visit(t *testing.T, args ...string) *stranger {
+func startNode(t *testing.T, args ...string) *testClient {
 	t.Helper()
-	return &stranger{t, nodetest.Start(t, nodetest.Options{
+	return &testClient{t, nodetest.Start(t, nodetest.Options{
 		Args: append([]string{"--ratelimit-management", "0", "--ratelimit-catalog", "0", "--log-level", "error"}, args...),
 	})}
 }
 
 // listeners returns the base URLs that serve /v2, by name.
-func (s *stranger) doors() map[string]string {
+func (s *testClient) listeners() map[string]string {
 	return map[string]string{"auction": s.node.AuctionURL, "management": s.node.ManageURL}
 }
 
 // inSubtest returns the same client for a subtest.
-func (s *stranger) in(t *testing.T) *stranger { return &stranger{t, s.node} }
+func (s *testClient) inSubtest(t *testing.T) *testClient { return &testClient{t, s.node} }
 
 // reply is a complete answer.
 type reply struct {
@@ -60,7 +60,7 @@ func (r reply) errCode() string {
 }
 
 // decode reads the body into v.
-func (s *stranger) decode(r reply, v any) {
+func (s *testClient) decode(r reply, v any) {
 	s.Helper()
 	if err := json.Unmarshal(r.body, v); err != nil {
 		s.Fatalf("%s: %v", r.body, err)
@@ -68,7 +68,7 @@ func (s *stranger) decode(r reply, v any) {
 }
 
 // do sends a request to an absolute URL.
-func (s *stranger) do(method, url, key, body string, header ...string) reply {
+func (s *testClient) do(method, url, key, body string, header ...string) reply {
 	s.Helper()
 	r, err := s.try(method, url, key, body, header...)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *stranger) do(method, url, key, body string, header ...string) reply {
 }
 
 // try is do for goroutines other than the test's.
-func (s *stranger) try(method, url, key, body string, header ...string) (reply, error) {
+func (s *testClient) try(method, url, key, body string, header ...string) (reply, error) {
 	req, err := http.NewRequestWithContext(s.Context(), method, url, strings.NewReader(body))
 	if err != nil {
 		return reply{}, err
@@ -99,7 +99,7 @@ func (s *stranger) try(method, url, key, body string, header ...string) (reply, 
 }
 
 // manage calls an operation below /public/v1, which must answer with a status.
-func (s *stranger) manage(want int, method, path, body string) reply {
+func (s *testClient) manage(want int, method, path, body string) reply {
 	s.Helper()
 	r := s.do(method, s.node.ManageURL+"/public/v1/"+path, s.node.Keys.ManagementKey, body)
 	if r.status != want {
@@ -109,11 +109,11 @@ func (s *stranger) manage(want int, method, path, body string) reply {
 }
 
 // v2 posts a body to both listeners and returns both answers, which must have the same status and errCode.
-func (s *stranger) v2(path, body string) (answers [2]reply) {
+func (s *testClient) v2(path, body string) (answers [2]reply) {
 	s.Helper()
 	for i, listener := range []string{s.node.AuctionURL, s.node.ManageURL} {
 		answers[i] = s.do("POST", listener+path, s.node.Keys.AuctionKey, body)
-		s.mannerly(answers[i])
+		s.checkAnswer(answers[i])
 	}
 	if a, b := answers[0], answers[1]; a.status != b.status || a.errCode() != b.errCode() {
 		s.Errorf("the listeners differ: %d %s, %d %s", a.status, a.body, b.status, b.body)
@@ -124,7 +124,7 @@ func (s *stranger) v2(path, body string) (answers [2]reply) {
 var requestIDForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
 // checkAnswer checks what every answer of /v2 must have, errors included.
-func (s *stranger) mannerly(r reply) {
+func (s *testClient) checkAnswer(r reply) {
 	s.Helper()
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
@@ -153,7 +153,7 @@ func (s *stranger) mannerly(r reply) {
 }
 
 // errorObject checks the common form of errors of /v2.
-func (s *stranger) errorObject(r reply) {
+func (s *testClient) errorObject(r reply) {
 	s.Helper()
 	var members map[string]string
 	if err := json.Unmarshal(r.body, &members); err != nil {

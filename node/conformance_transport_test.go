@@ -18,12 +18,12 @@ const goodAuction = `{"auctions":[{"type":"listings","slots":1,"products":{"ids"
 
 // wire is a TCP connection to a listener.
 type wire struct {
-	*stranger
+	*testClient
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-func (s *stranger) dial(url string) *wire {
+func (s *testClient) dial(url string) *wire {
 	s.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (l *wire) reply(method string) reply {
 }
 
 // request returns the head of a request with a valid auction key; more are header lines.
-func (s *stranger) request(method, target string, more ...string) string {
+func (s *testClient) request(method, target string, more ...string) string {
 	return method + " " + target + " HTTP/1.1\r\nHost: gavel.example\r\nAuthorization: Bearer " + s.node.Keys.AuctionKey + "\r\n" +
 		strings.Join(append(more, "\r\n"), "\r\n")
 }
@@ -70,7 +70,7 @@ func length(body string) string { return fmt.Sprintf("Content-Length: %d", len(b
 
 // The path rule, on the wire, because clients and libraries clean paths before they send them.
 func TestConformancePaths(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	text, err := os.ReadFile("testdata/conformance/paths.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -84,9 +84,9 @@ func TestConformancePaths(t *testing.T) {
 		if _, err := fmt.Sscan(row, &status, &code, &method, &target); err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}
-		for listener, url := range s.doors() {
+		for listener, url := range s.listeners() {
 			t.Run(listener+" "+method+" "+target, func(t *testing.T) {
-				l := s.in(t).dial(url)
+				l := s.inSubtest(t).dial(url)
 				if method == "GET" || method == "HEAD" || method == "OPTIONS" {
 					l.send(s.request(method, target))
 				} else {
@@ -128,7 +128,7 @@ func TestConformancePaths(t *testing.T) {
 // Bodies come whole, in chunks, after a 100 Continue, over HTTP/1.0, one after the other on a connection and in a
 // pipeline; the content type is anything.
 func TestConformanceFraming(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	chunked := func(body string, size int) string {
 		var b strings.Builder
 		for c := range slices.Chunk([]byte(body), size) {
@@ -152,21 +152,21 @@ func TestConformanceFraming(t *testing.T) {
 		"4 MiB":             s.request("POST", "/v2/auctions", length(big)) + big,
 		"4 MiB in chunks":   s.request("POST", "/v2/auctions", "Transfer-Encoding: chunked") + chunked(big, 60_000),
 	} {
-		for listener, url := range s.doors() {
+		for listener, url := range s.listeners() {
 			t.Run(name+" "+listener, func(t *testing.T) {
-				l := s.in(t).dial(url)
+				l := s.inSubtest(t).dial(url)
 				l.send(sent)
 				r := l.reply("POST")
 				if r.status != 201 {
 					t.Errorf("%d %s", r.status, r.body)
 				}
-				l.mannerly(r)
+				l.checkAnswer(r)
 			})
 		}
 	}
-	for listener, url := range s.doors() {
+	for listener, url := range s.listeners() {
 		t.Run("pipeline "+listener, func(t *testing.T) {
-			l := s.in(t).dial(url)
+			l := s.inSubtest(t).dial(url)
 			bad := `{"auctions":[]}`
 			l.send(s.request("POST", "/v2/auctions", length(goodAuction))+goodAuction,
 				s.request("POST", "/v2/auctions", length(bad))+bad,
@@ -179,7 +179,7 @@ func TestConformanceFraming(t *testing.T) {
 			}
 		})
 		t.Run("HTTP/1.0 keep-alive "+listener, func(t *testing.T) {
-			l := s.in(t).dial(url)
+			l := s.inSubtest(t).dial(url)
 			for range 2 {
 				l.send(strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction), "Connection: keep-alive"), "HTTP/1.1", "HTTP/1.0", 1) + goodAuction)
 				if r := l.reply("POST"); r.status != 201 {
@@ -193,7 +193,7 @@ func TestConformanceFraming(t *testing.T) {
 // What is too large, or no HTTP, is refused in JSON like everything else, and permanently, because clients that keep a
 // queue repeat what is not.
 func TestConformanceRefusals(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	ten := strings.Repeat("a", 10<<20)
 	event := `{"clicks":[],"x":"` + strings.Repeat("a", 1<<20) + `"}`
 	head := func(size int) string { // A request whose head has exactly so many bytes.
@@ -234,15 +234,15 @@ func TestConformanceRefusals(t *testing.T) {
 		"another version":               {400, "bad_request", strings.Replace(s.request("POST", "/v2/auctions", length(goodAuction)), "HTTP/1.1", "HTTP/3.0", 1) + goodAuction},
 		"no HTTP":                       {400, "bad_request", "\x16\x03\x01\x02\x00\x01\r\n\r\n"},
 	} {
-		for listener, url := range s.doors() {
+		for listener, url := range s.listeners() {
 			t.Run(name+" "+listener, func(t *testing.T) {
-				l := s.in(t).dial(url)
+				l := s.inSubtest(t).dial(url)
 				l.send(row.sent)
 				r := l.reply("POST")
 				if r.status != row.status || r.errCode() != row.code {
 					t.Errorf("%d %s, want %d %s", r.status, bytes.TrimSpace(r.body), row.status, row.code)
 				}
-				l.mannerly(r)
+				l.checkAnswer(r)
 			})
 		}
 	}
@@ -250,7 +250,7 @@ func TestConformanceRefusals(t *testing.T) {
 
 // A client that sends its whole body before it reads loses no answer that was given early.
 func TestConformanceLargeBodiesAreReadToTheirEnd(t *testing.T) {
-	s := visit(t)
+	s := startNode(t)
 	body := strings.Repeat(" ", 10<<20)
 	for name, row := range map[string]struct {
 		status                   int
@@ -264,7 +264,7 @@ func TestConformanceLargeBodiesAreReadToTheirEnd(t *testing.T) {
 		"nowhere, auctions":    {404, s.node.AuctionURL, "POST", "/nope", s.node.Keys.AuctionKey},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := s.in(t).dial(row.url)
+			l := s.inSubtest(t).dial(row.url)
 			_, err := io.WriteString(l.conn, row.method+" "+row.target+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer "+row.key+"\r\n"+
 				length(body)+"\r\n\r\n"+body)
 			if err != nil {
@@ -279,8 +279,8 @@ func TestConformanceLargeBodiesAreReadToTheirEnd(t *testing.T) {
 
 // A caller's request id comes back if it is one; otherwise there is a new one each time.
 func TestConformanceRequestIDs(t *testing.T) {
-	s := visit(t)
-	for listener, url := range s.doors() {
+	s := startNode(t)
+	for listener, url := range s.listeners() {
 		for sent, echoed := range map[string]bool{
 			"a": true, "A-Z.a_z-09": true, strings.Repeat("r", 64): true,
 			strings.Repeat("r", 65): false, "a b": false, "a/b": false, "é": false, "": false, "a,b": false,

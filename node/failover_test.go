@@ -30,7 +30,7 @@ func TestFailover(t *testing.T) {
 	c.market(0)
 	c.eventually("a winner", func() bool { return c.auction(0) != "" })
 	token := c.auction(0)
-	stalls := watchMachine(t)
+	stalls := newStallMonitor(t)
 	var took []time.Duration
 	for round := range rounds {
 		leader, shop := c.leader(), c.shop()
@@ -40,7 +40,7 @@ func TestFailover(t *testing.T) {
 		}
 		other, began := (leader+1)%3, time.Now()
 		gap := c.eventually("an event", func() bool { return c.click(other, fmt.Sprint("failover-", round), token) == http.StatusOK })
-		stalled := stalls.hung(began, began.Add(gap))
+		stalled := stalls.stalled(began, began.Add(gap))
 		took = append(took, gap-stalled)
 		t.Logf("n%d killed: the next event after %s, during which the machine stalled for %s", leader+1, gap.Round(time.Millisecond), stalled.Round(time.Millisecond))
 		shop.end()
@@ -56,23 +56,23 @@ func TestFailover(t *testing.T) {
 
 // stallMonitor measures the stalls of the machine under a test: it sleeps and syncs a file, and records what takes 200
 // ms longer than it should.
-type machine struct {
+type stallMonitor struct {
 	mu     sync.Mutex
 	stalls [][2]time.Time
 }
 
-func watchMachine(t *testing.T) *machine {
+func newStallMonitor(t *testing.T) *stallMonitor {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "synced"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{}
+	m := &stallMonitor{}
 	ctx, stop := context.WithCancel(t.Context())
 	var both sync.WaitGroup
-	both.Go(func() { m.watch(ctx, func() {}) })
+	both.Go(func() { m.measure(ctx, func() {}) })
 	both.Go(func() {
-		m.watch(ctx, func() {
+		m.measure(ctx, func() {
 			if _, err := f.WriteAt(make([]byte, 4<<10), 0); err != nil {
 				t.Error(err)
 			}
@@ -90,7 +90,7 @@ func watchMachine(t *testing.T) *machine {
 }
 
 // measure calls a function ten times a second and records when it was late.
-func (m *machine) watch(ctx context.Context, do func()) {
+func (m *stallMonitor) measure(ctx context.Context, do func()) {
 	const every, late = 100 * time.Millisecond, 200 * time.Millisecond
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -105,7 +105,7 @@ func (m *machine) watch(ctx context.Context, do func()) {
 }
 
 // stalled returns how long the machine stalled between two times. Overlapping stalls count once.
-func (m *machine) hung(from, until time.Time) (total time.Duration) {
+func (m *stallMonitor) stalled(from, until time.Time) (total time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	slices.SortFunc(m.stalls, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })

@@ -18,7 +18,7 @@ import (
 )
 
 // withFileLimit returns a program that runs gavel with a limit of open files.
-func limited(t *testing.T, files int) string {
+func withFileLimit(t *testing.T, files int) string {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "gavel-limited")
 	text := fmt.Sprintf("#!/bin/sh\nulimit -n %d\nexec '%s' \"$@\"\n", files, nodetest.Binary(t))
@@ -47,7 +47,7 @@ func connect(t *testing.T, base string, n int, text string) []net.Conn {
 // A node with 256 files and more silent connections than files on each listener continues to work: it answers requests
 // with keys on both, on existing connections and on new ones.
 func TestSilentConnectionsEndNothing(t *testing.T) {
-	n := nodetest.Start(t, nodetest.Options{Binary: limited(t, 256)})
+	n := nodetest.Start(t, nodetest.Options{Binary: withFileLimit(t, 256)})
 	ask := func(client *http.Client, when string) {
 		t.Helper()
 		for _, c := range []struct {
@@ -117,7 +117,7 @@ func TestKeysComeBeforeBodies(t *testing.T) {
 
 // A request with an invented X-Gavel-Token holds no body: the wait for the token comes before the body is requested,
 // and the number of waiting requests of a marketplace is bounded.
-func TestMadeUpTokensKeepNoBodies(t *testing.T) {
+func TestInventedTokensHoldNoBodies(t *testing.T) {
 	n := nodetest.Start(t, nodetest.Options{})
 	token := base64.RawURLEncoding.EncodeToString(binary.AppendUvarint([]byte{1, 1}, 1<<40)) // Version 1, group 1.
 	head := "POST /public/v1/campaign-service/campaigns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + n.Keys.ManagementKey +

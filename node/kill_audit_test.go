@@ -20,7 +20,7 @@ const faultsMax = 20
 // hides the loss in the reports. REQUIRES: no outcome is unknown.
 func (c *crash) audit(when string) {
 	c.t.Helper()
-	differences := c.compareBooks()
+	differences := c.compareMoney()
 	lost := c.resend(c.history.unaudited())
 	c.report(when, lost, differences)
 }
@@ -29,7 +29,7 @@ func (c *crash) audit(when string) {
 func (c *crash) finalAudit() {
 	c.t.Helper()
 	lost := c.resend(c.history.everything())
-	c.report("at the end, all bodies resent", lost, c.compareBooks())
+	c.report("at the end, all bodies resent", lost, c.compareMoney())
 }
 
 // report ends the test when events were lost or the reports differ. It prints the first faultsMax of each, because many faults of
@@ -101,7 +101,7 @@ func lostEvents(c *conn.Conn, b *body) ([]string, error) {
 }
 
 // compareMoney reads reports, campaigns and wallets and returns every difference to what follows from the history.
-func (c *crash) compareBooks() []string {
+func (c *crash) compareMoney() []string {
 	c.t.Helper()
 	operator := shop.New(c.node.ManageURL, c.node.Keys.ManagementKey)
 	accepted := c.history.last()
@@ -117,7 +117,7 @@ func (c *crash) compareBooks() []string {
 	}
 	var faults []string
 	for _, s := range c.stage.sellers {
-		b := sellerBooks{seller: s}
+		b := sellerMoney{seller: s}
 		if b.balance, err = operator.Balance(c.t.Context(), s.id); err != nil {
 			c.t.Fatal(err)
 		}

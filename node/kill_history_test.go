@@ -76,7 +76,7 @@ func (h *history) acknowledge(b *body) {
 }
 
 // addUnknown records a body without an answer, or with an answer that leaves the outcome open.
-func (h *history) doubt(b *body) {
+func (h *history) addUnknown(b *body) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.unknown = append(h.unknown, b)
@@ -93,7 +93,7 @@ func (h *history) takeUnknown() []*body {
 }
 
 // recordKill records the time before the signal, so that a loss can be reported with its distance to it.
-func (h *history) killed() {
+func (h *history) recordKill() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.killedAt = time.Now()
@@ -123,7 +123,7 @@ func (h *history) last() time.Time {
 }
 
 // log logs how much was tested.
-func (h *history) log(t testing.TB, s *stage) {
+func (h *history) log(t testing.TB, s *killMarket) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()

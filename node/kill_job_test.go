@@ -42,7 +42,7 @@ func TestKilledLeaderOfAJob(t *testing.T) {
 	second := c.manage(2, 202, "PUT", "/offsite-ads/audiences/"+first["audienceId"].(string), `{}`).body
 	c.upload(second["url"].(string), longList(rows))
 	killed, parts := 0, countFiles(t, files)
-	for begun := time.Now(); killed < 2 && time.Since(begun) < patience; time.Sleep(time.Millisecond) {
+	for begun := time.Now(); killed < 2 && time.Since(begun) < waitMax; time.Sleep(time.Millisecond) {
 		if now := countFiles(t, files); now <= parts {
 			if c.tryJob(second) == "completed" {
 				break
@@ -110,7 +110,7 @@ func (c *cluster) upload(url string, list []byte) {
 	}
 }
 
-func (c *cluster) job(node int, made map[string]any) said {
+func (c *cluster) job(node int, made map[string]any) clusterAnswer {
 	c.Helper()
 	return c.manage(node, 200, "GET", "/offsite-ads/jobs/"+made["jobId"].(string), "")
 }
@@ -118,7 +118,7 @@ func (c *cluster) job(node int, made map[string]any) said {
 // tryJob returns the status of a job from any node that answers.
 func (c *cluster) tryJob(made map[string]any) string {
 	for _, n := range c.nodes {
-		s, err := c.say("GET", n.ManageURL+"/public/v1/offsite-ads/jobs/"+made["jobId"].(string), n.Keys.ManagementKey, "")
+		s, err := c.send("GET", n.ManageURL+"/public/v1/offsite-ads/jobs/"+made["jobId"].(string), n.Keys.ManagementKey, "")
 		if err == nil && s.status == http.StatusOK {
 			return s.body["status"].(string)
 		}

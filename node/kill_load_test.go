@@ -20,7 +20,7 @@ const (
 	// exchangeMax is how long a worker waits for an answer before the outcome counts as unknown.
 	exchangeMax = 5 * time.Second
 	// resendMax is how long an unknown outcome may stay unknown on a node that is ready.
-	settleMax = 20 * time.Second
+	resendMax = 20 * time.Second
 	// failuresMax exchanges of a worker in a row without an answer, five seconds at least, mean that the node is gone.
 	failuresMax = 1_000
 )
@@ -28,7 +28,7 @@ const (
 // load is the storefront: workers that run auctions and report events, also repeated and inconsistent ones.
 type load struct {
 	node    *nodetest.Node
-	stage   *stage
+	stage   *killMarket
 	history *history
 	workers []*worker
 	struck  *sync.Once
@@ -41,7 +41,7 @@ type load struct {
 	}
 }
 
-func newLoad(node *nodetest.Node, s *stage, h *history, seed uint64) *load {
+func newLoad(node *nodetest.Node, s *killMarket, h *history, seed uint64) *load {
 	l := &load{node: node, stage: s, history: h}
 	for i := range workers {
 		l.workers = append(l.workers, &worker{load: l, number: i, r: rand.New(rand.NewPCG(seed, 100+uint64(i)))})
@@ -61,7 +61,7 @@ func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 		group.Go(func() {
 			if err := w.run(strikeAt, kill); err != nil {
 				t.Error(err)
-				l.strike(kill)
+				l.stopAndKill(kill)
 			}
 		})
 	}
@@ -72,7 +72,7 @@ func (l *load) run(t testing.TB, strikeAt int, kill func()) {
 }
 
 // stopAndKill kills the node, once per run. Workers stop after their current exchange.
-func (l *load) strike(kill func()) {
+func (l *load) stopAndKill(kill func()) {
 	l.struck.Do(func() {
 		l.stopped.Store(true)
 		kill()
@@ -80,10 +80,10 @@ func (l *load) strike(kill func()) {
 }
 
 // resendUnknown resends every body of unknown outcome until it is acknowledged.
-func (l *load) settle(t testing.TB) {
+func (l *load) resendUnknown(t testing.TB) {
 	t.Helper()
 	l.each(t, l.history.takeUnknown(), func(c *conn.Conn, b *body) error {
-		deadline := time.Now().Add(settleMax)
+		deadline := time.Now().Add(resendMax)
 		for {
 			status, answer, err := c.Post("/v2/events", b.text)
 			switch {
@@ -181,14 +181,14 @@ func (w *worker) step(c *conn.Conn, strikeAt int, kill func()) (ok bool, err err
 	case err == nil && status == http.StatusOK:
 		b.acked = time.Now()
 		if strikeAt > 0 && w.load.acks.Add(1) == int64(strikeAt) {
-			w.load.strike(kill)
+			w.load.stopAndKill(kill)
 		}
 		w.load.history.acknowledge(b)
 		return true, nil
 	case err == nil && status/100 == 4:
 		return false, fmt.Errorf("a well-formed body was refused: %d %s\n%s", status, answer, b.text)
 	default:
-		w.load.history.doubt(b)
+		w.load.history.addUnknown(b)
 		return false, nil
 	}
 }
@@ -251,7 +251,7 @@ func (w *worker) compose() *body {
 		case p == 0 && len(w.sent) > 0:
 			b.events = append(b.events, w.sent[w.r.IntN(len(w.sent))])
 		case p == 1:
-			if other := w.swap(w.fresh[0]); other != nil {
+			if other := w.exchangeToken(w.fresh[0]); other != nil {
 				b.events = append(b.events, w.event(click, other), w.event(impression, other))
 			}
 		default:
@@ -301,7 +301,7 @@ func (w *worker) remember(events []*event) {
 }
 
 // exchangeToken gives a token to other workers and returns one of theirs, or nil when there is none yet.
-func (w *worker) swap(own *token) *token {
+func (w *worker) exchangeToken(own *token) *token {
 	r := &w.load.recent
 	r.Lock()
 	defer r.Unlock()

@@ -34,7 +34,7 @@ type campaign struct {
 }
 
 // killMarket is the market of the crash test.
-type stage struct {
+type killMarket struct {
 	sellers  []*seller
 	byID     map[string]*campaign
 	products []string
@@ -44,9 +44,9 @@ const plenty = 1_000_000_00 // In minor units; no run spends that much.
 
 // newKillMarket creates a market in which every result of a charge occurs: full price, limited by the budget, limited
 // by a wallet that several campaigns share, and 0. Budgets are used up early, later, and in long runs only.
-func setStage(t testing.TB, node *nodetest.Node) *stage {
+func newKillMarket(t testing.TB, node *nodetest.Node) *killMarket {
 	t.Helper()
-	s := &stage{byID: map[string]*campaign{}}
+	s := &killMarket{byID: map[string]*campaign{}}
 	cpc := func(name string, price, budget int64) *campaign {
 		return &campaign{name: name, price: minor(price), exact: true, charge: click, budget: minor(budget)}
 	}
@@ -73,7 +73,7 @@ func setStage(t testing.TB, node *nodetest.Node) *stage {
 func minor(units int64) shop.Micros { return shop.Micros(units) * shop.MinorUnit }
 
 // add adds a seller with campaigns of four products each.
-func (s *stage) add(id string, depositMinor int64, campaigns ...*campaign) {
+func (s *killMarket) add(id string, depositMinor int64, campaigns ...*campaign) {
 	seller := &seller{id: id, deposit: minor(depositMinor), campaigns: campaigns}
 	for _, c := range campaigns {
 		c.seller = seller
@@ -84,7 +84,7 @@ func (s *stage) add(id string, depositMinor int64, campaigns ...*campaign) {
 	s.sellers = append(s.sellers, seller)
 }
 
-func (s *stage) create(t testing.TB, operator *shop.Client) {
+func (s *killMarket) create(t testing.TB, operator *shop.Client) {
 	t.Helper()
 	must := func(err error) {
 		t.Helper()
@@ -144,7 +144,7 @@ func (c *campaign) terms() shop.NewCampaign {
 	return n
 }
 
-func (s *stage) campaigns() []*campaign {
+func (s *killMarket) campaigns() []*campaign {
 	var all []*campaign
 	for _, v := range s.sellers {
 		all = append(all, v.campaigns...)
@@ -152,7 +152,7 @@ func (s *stage) campaigns() []*campaign {
 	return all
 }
 
-func (s *stage) someoneRanOut() bool {
+func (s *killMarket) anyRanOut() bool {
 	for _, c := range s.campaigns() {
 		if c.ranOut {
 			return true

@@ -45,14 +45,14 @@ func newLine(c *campaign, r *shop.Report) (line, error) {
 //     charged. So charged = spent/p, rounded up.
 //
 // For second-price campaigns p is an upper bound; their budgets are large, so charged = n holds as well.
-type sellerBooks struct {
+type sellerMoney struct {
 	seller  *seller
 	lines   []line
 	balance shop.Micros
 }
 
 // check returns the faults as texts and marks campaigns whose money is used up.
-func (b *sellerBooks) check() []string {
+func (b *sellerMoney) check() []string {
 	var faults []string
 	fault := func(format string, a ...any) { faults = append(faults, b.seller.id+": "+fmt.Sprintf(format, a...)) }
 	var spent, wanted shop.Micros
@@ -122,15 +122,15 @@ func (l *line) check(walletEmpty bool, fault func(string, ...any)) {
 }
 
 // The check must be right before it can be used: it accepts correct reports and finds every planted fault.
-func TestAuditorFindsPlantedFaults(t *testing.T) {
-	honest := func() *sellerBooks {
+func TestMoneyCheckFindsPlantedFaults(t *testing.T) {
+	honest := func() *sellerMoney {
 		s := &seller{id: "s", deposit: minor(1_000)}
 		full := &campaign{name: "full", seller: s, price: minor(30), exact: true, charge: click, charges: 7, events: [kinds]int64{9, 8}}
 		cut := &campaign{
 			name: "cut", seller: s, price: minor(40), exact: true, charge: impression, budget: minor(100), charges: 3,
 			events: [kinds]int64{4, 0},
 		}
-		return &sellerBooks{seller: s, balance: minor(1_000 - 210 - 100), lines: []line{
+		return &sellerMoney{seller: s, balance: minor(1_000 - 210 - 100), lines: []line{
 			{campaign: full, total: full.events, charged: [kinds]int64{0, 7}, billed: [kinds]shop.Micros{0, minor(210)}, spent: minor(210), used: minor(210)},
 			{campaign: cut, total: cut.events, charged: [kinds]int64{3, 0}, billed: [kinds]shop.Micros{minor(100), 0}, spent: minor(100), used: minor(100)},
 		}}
@@ -138,20 +138,20 @@ func TestAuditorFindsPlantedFaults(t *testing.T) {
 	if b := honest(); b.check() != nil || b.lines[0].campaign.ranOut || !b.lines[1].campaign.ranOut {
 		t.Fatalf("correct reports: %q", b.check())
 	}
-	for name, plant := range map[string]func(*sellerBooks){
-		"an event lost":          func(b *sellerBooks) { b.lines[0].total[impression]-- },
-		"an event twice":         func(b *sellerBooks) { b.lines[0].total[click]++ },
-		"a free event charged":   func(b *sellerBooks) { b.lines[0].charged[impression]++ },
-		"a token charged twice":  func(b *sellerBooks) { b.lines[0].charged[click]++ },
-		"a charge lost":          func(b *sellerBooks) { b.lines[0].charged[click]--; b.pay(0, -minor(30)) },
-		"a charge too much":      func(b *sellerBooks) { b.pay(0, minor(30)) },
-		"one unit too much":      func(b *sellerBooks) { b.pay(0, 1) },
-		"budget overspent":       func(b *sellerBooks) { b.pay(1, minor(20)) },
-		"budget not used":        func(b *sellerBooks) { b.pay(1, -minor(1)) },
-		"budget counter differs": func(b *sellerBooks) { b.lines[1].used -= minor(1) },
-		"wallet too full":        func(b *sellerBooks) { b.balance += minor(1) },
-		"wallet too empty":       func(b *sellerBooks) { b.balance -= minor(1) },
-		"wallet overdrawn": func(b *sellerBooks) {
+	for name, plant := range map[string]func(*sellerMoney){
+		"an event lost":          func(b *sellerMoney) { b.lines[0].total[impression]-- },
+		"an event twice":         func(b *sellerMoney) { b.lines[0].total[click]++ },
+		"a free event charged":   func(b *sellerMoney) { b.lines[0].charged[impression]++ },
+		"a token charged twice":  func(b *sellerMoney) { b.lines[0].charged[click]++ },
+		"a charge lost":          func(b *sellerMoney) { b.lines[0].charged[click]--; b.pay(0, -minor(30)) },
+		"a charge too much":      func(b *sellerMoney) { b.pay(0, minor(30)) },
+		"one unit too much":      func(b *sellerMoney) { b.pay(0, 1) },
+		"budget overspent":       func(b *sellerMoney) { b.pay(1, minor(20)) },
+		"budget not used":        func(b *sellerMoney) { b.pay(1, -minor(1)) },
+		"budget counter differs": func(b *sellerMoney) { b.lines[1].used -= minor(1) },
+		"wallet too full":        func(b *sellerMoney) { b.balance += minor(1) },
+		"wallet too empty":       func(b *sellerMoney) { b.balance -= minor(1) },
+		"wallet overdrawn": func(b *sellerMoney) {
 			b.seller.deposit = minor(300)
 			b.balance = -minor(10)
 		},
@@ -165,7 +165,7 @@ func TestAuditorFindsPlantedFaults(t *testing.T) {
 }
 
 // pay bills a campaign more or less, consistently through its budget and its wallet.
-func (b *sellerBooks) pay(i int, amount shop.Micros) {
+func (b *sellerMoney) pay(i int, amount shop.Micros) {
 	l := &b.lines[i]
 	l.billed[l.campaign.charge] += amount
 	l.spent += amount

@@ -32,10 +32,10 @@ func TestKillFindsPlantedFaults(t *testing.T) {
 		{"replays differently", "state digests"},
 	} {
 		t.Run(tc.fault, func(t *testing.T) {
-			e := &expecting{TB: t}
+			e := &failureRecorder{TB: t}
 			e.run(func() {
-				c := newCrash(e, 1, nodetest.Options{Binary: self, Env: []string{paperFault + "=" + tc.fault}})
-				c.replay = (*crash).startPaper
+				c := newCrash(e, 1, nodetest.Options{Binary: self, Env: []string{referenceFault + "=" + tc.fault}})
+				c.replay = (*crash).startReference
 				c.run(2)
 			})
 			text := e.text.String()
@@ -47,7 +47,7 @@ func TestKillFindsPlantedFaults(t *testing.T) {
 }
 
 // startReference starts a reference server, which has no data directory, and reads the digest that it reports.
-func (c *crash) startPaper() (digests map[uint16]string, replayed uint64) {
+func (c *crash) startReference() (digests map[uint16]string, replayed uint64) {
 	c.restart()
 	resp, err := http.Get(c.node.ManageURL + "/metrics")
 	if err != nil {
@@ -66,14 +66,14 @@ func (c *crash) startPaper() (digests map[uint16]string, replayed uint64) {
 }
 
 // failureRecorder is a testing.TB that records failures, so that another test can examine them.
-type expecting struct {
+type failureRecorder struct {
 	testing.TB
 	mu   sync.Mutex
 	text strings.Builder
 }
 
 // run calls a function that may end its goroutine, as FailNow does.
-func (e *expecting) run(f func()) {
+func (e *failureRecorder) run(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -82,19 +82,19 @@ func (e *expecting) run(f func()) {
 	<-done
 }
 
-func (e *expecting) Error(a ...any)                 { e.fail(fmt.Sprintln(a...)) }
-func (e *expecting) Errorf(format string, a ...any) { e.fail(fmt.Sprintf(format, a...)) }
-func (e *expecting) Fatal(a ...any)                 { e.Error(a...); e.FailNow() }
-func (e *expecting) Fatalf(format string, a ...any) { e.Errorf(format, a...); e.FailNow() }
-func (e *expecting) FailNow()                       { e.fail("\n"); runtime.Goexit() }
+func (e *failureRecorder) Error(a ...any)                 { e.fail(fmt.Sprintln(a...)) }
+func (e *failureRecorder) Errorf(format string, a ...any) { e.fail(fmt.Sprintf(format, a...)) }
+func (e *failureRecorder) Fatal(a ...any)                 { e.Error(a...); e.FailNow() }
+func (e *failureRecorder) Fatalf(format string, a ...any) { e.Errorf(format, a...); e.FailNow() }
+func (e *failureRecorder) FailNow()                       { e.fail("\n"); runtime.Goexit() }
 
-func (e *expecting) Failed() bool {
+func (e *failureRecorder) Failed() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.text.Len() > 0
 }
 
-func (e *expecting) fail(text string) {
+func (e *failureRecorder) fail(text string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.text.WriteString(text)

@@ -19,26 +19,26 @@ import (
 
 // referenceFault is the environment variable that makes this test binary a reference server; its value is the fault to
 // plant, or "none".
-const paperFault = "REFERENCE_SERVER_FAULT"
+const referenceFault = "REFERENCE_SERVER_FAULT"
 
 // referenceServer implements the rules that the crash test checks, in as few lines as possible, in a real process with
 // a real file. Its log has a line per request that changes something, and a start rebuilds its state from the log. With
 // a planted fault it shows that the crash test finds the fault.
-type paperNode struct {
+type referenceServer struct {
 	fault string
 
 	mu        sync.Mutex
 	log       *bufio.Writer
 	tokens    int
 	started   int64
-	campaigns []*paperCampaign
+	campaigns []*referenceCampaign
 	wallets   map[string]int64 // In ten-thousandths of a minor unit, like all amounts here.
 	deposits  map[string]bool
 	seen      map[string]bool // By array/id.
 	charged   map[string]bool // By token.
 }
 
-type paperCampaign struct {
+type referenceCampaign struct {
 	vendor       string
 	amount       int64 // Per charge.
 	second       bool
@@ -50,7 +50,7 @@ type paperCampaign struct {
 }
 
 // runReferenceServer serves until it is killed.
-func runPaperNode(fault string) {
+func runReferenceServer(fault string) {
 	flags := map[string]string{}
 	for i := 2; i+1 < len(os.Args); i += 2 {
 		flags[os.Args[i]] = os.Args[i+1]
@@ -65,7 +65,7 @@ func runPaperNode(fault string) {
 	must(err)
 	// SIGKILL may leave an incomplete line. The next line must not continue it.
 	must(file.Truncate(int64(bytes.LastIndexByte(old, '\n') + 1)))
-	n := &paperNode{
+	n := &referenceServer{
 		fault: fault, log: bufio.NewWriterSize(file, 1<<20), started: time.Now().UnixNano(), wallets: map[string]int64{},
 		deposits: map[string]bool{}, seen: map[string]bool{}, charged: map[string]bool{},
 	}
@@ -97,7 +97,7 @@ func must(err error) {
 	}
 }
 
-func (n *paperNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (n *referenceServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -124,7 +124,7 @@ func (n *paperNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-func (n *paperNode) auction(body []byte) []byte {
+func (n *referenceServer) auction(body []byte) []byte {
 	var req struct {
 		Auctions []struct{ Products struct{ IDs []string } }
 	}
@@ -148,7 +148,7 @@ func (n *paperNode) auction(body []byte) []byte {
 }
 
 // best returns the campaign that wins a product, -1 when none has money left, and its price.
-func (n *paperNode) best(product string) (index int, price int64) {
+func (n *referenceServer) best(product string) (index int, price int64) {
 	index = -1
 	var runnerUp int64
 	for i, c := range n.campaigns {
@@ -175,7 +175,7 @@ func (n *paperNode) best(product string) (index int, price int64) {
 }
 
 // apply makes one change. Replay runs only this.
-func (n *paperNode) apply(key string, body []byte) []byte {
+func (n *referenceServer) apply(key string, body []byte) []byte {
 	path, rest, _ := strings.Cut(key, "?")
 	switch {
 	case path == "POST /v2/events":
@@ -200,7 +200,7 @@ func (n *paperNode) apply(key string, body []byte) []byte {
 	return []byte("{}")
 }
 
-func (n *paperNode) create(vendor string, body []byte) []byte {
+func (n *referenceServer) create(vendor string, body []byte) []byte {
 	var req struct {
 		ChargeType, PriceRule string
 		Budget                struct{ Amount int64 }
@@ -212,7 +212,7 @@ func (n *paperNode) create(vendor string, body []byte) []byte {
 	if err := json.Unmarshal(body, &req); err != nil {
 		log.Fatal(err)
 	}
-	c := &paperCampaign{vendor: vendor, amount: req.Bids[0].Amount * 10_000, second: req.PriceRule == "second", budget: req.Budget.Amount * 10_000}
+	c := &referenceCampaign{vendor: vendor, amount: req.Bids[0].Amount * 10_000, second: req.PriceRule == "second", budget: req.Budget.Amount * 10_000}
 	if c.onImpression = req.ChargeType == "CPM"; c.onImpression {
 		c.amount /= 1_000
 	}
@@ -223,7 +223,7 @@ func (n *paperNode) create(vendor string, body []byte) []byte {
 	return fmt.Appendf(nil, `{"campaignId":"c%d"}`, len(n.campaigns)-1)
 }
 
-func (n *paperNode) events(body []byte) []byte {
+func (n *referenceServer) events(body []byte) []byte {
 	var req map[string][]struct{ ID, ResolvedBidID string }
 	if err := json.Unmarshal(body, &req); err != nil {
 		log.Fatal(err)
@@ -247,7 +247,7 @@ func (n *paperNode) events(body []byte) []byte {
 	return answer
 }
 
-func (n *paperNode) record(k kind, token string) {
+func (n *referenceServer) record(k kind, token string) {
 	var index int
 	var price int64
 	if _, err := fmt.Sscanf(token, "%d.%d.", &index, &price); err != nil {
@@ -270,7 +270,7 @@ func (n *paperNode) record(k kind, token string) {
 	}
 }
 
-func (n *paperNode) read(u *url.URL) []byte {
+func (n *referenceServer) read(u *url.URL) []byte {
 	path := strings.TrimPrefix(u.Path, "/public/v1")
 	switch {
 	case path == "/campaign-service/campaigns":
@@ -299,7 +299,7 @@ func (n *paperNode) read(u *url.URL) []byte {
 	return []byte(`{"status":"ok"}`)
 }
 
-func (c *paperCampaign) report() []byte {
+func (c *referenceCampaign) report() []byte {
 	var charged, spent [kinds]int64
 	k := click
 	if c.onImpression {

@@ -69,7 +69,7 @@ type crash struct {
 	r       *rand.Rand
 	node    *nodetest.Node
 	power   power // With nil only the process is killed.
-	stage   *stage
+	stage   *killMarket
 	history *history
 	load    *load
 	// replay starts the killed node's state without traffic and returns its digests by group, and how many commands
@@ -88,7 +88,7 @@ func newCrash(t testing.TB, seed uint64, o nodetest.Options) *crash {
 	t.Helper()
 	node := nodetest.Start(t, o)
 	c := &crash{t: t, r: rand.New(rand.NewPCG(seed, 1)), node: node, history: &history{}, replay: (*crash).openDirectory}
-	c.stage = setStage(t, node)
+	c.stage = newKillMarket(t, node)
 	c.load = newLoad(c.node, c.stage, c.history, seed)
 	return c
 }
@@ -101,13 +101,13 @@ func (c *crash) run(kills int) {
 		if c.r.IntN(4) == 0 {
 			c.killDuringRecovery()
 		}
-		c.load.settle(c.t)
+		c.load.resendUnknown(c.t)
 		c.audit(fmt.Sprintf("after kill %d of %d", cycle, kills))
 	}
 	c.finalAudit()
 	c.sameStateAfterReplay()
 	c.history.log(c.t, c.stage)
-	if !c.stage.someoneRanOut() {
+	if !c.stage.anyRanOut() {
 		c.t.Error("no campaign and no wallet was used up: clipping was not tested; raise KILLS or the load")
 	}
 }
@@ -117,14 +117,14 @@ func (c *crash) run(kills int) {
 func (c *crash) killUnderLoad() {
 	c.t.Helper()
 	kill := func() {
-		c.history.killed()
+		c.history.recordKill()
 		if err := c.kill(); err != nil {
 			c.t.Error(err)
 		}
 	}
 	if c.r.IntN(3) == 0 {
 		wait := time.Duration(20+c.r.IntN(500)) * time.Millisecond
-		timer := time.AfterFunc(wait, func() { c.load.strike(kill) })
+		timer := time.AfterFunc(wait, func() { c.load.stopAndKill(kill) })
 		defer timer.Stop()
 		c.load.run(c.t, 0, kill)
 		return

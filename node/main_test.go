@@ -8,8 +8,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if fault, ok := os.LookupEnv(paperFault); ok {
-		runPaperNode(fault)
+	if fault, ok := os.LookupEnv(referenceFault); ok {
+		runReferenceServer(fault)
 	}
 	os.Exit(nodetest.Main(m))
 }

@@ -28,14 +28,14 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("seed %d, %d power cuts", seed, cuts)
 	d := newLoopDisk(t)
 	args := append(crashArgs(1), "--disk-reserve=64MiB") // The disk is smaller than the default reserve of a node.
-	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args, Patience: powerCutPatience})
+	c := newCrash(t, seed, nodetest.Options{Dir: filepath.Join(d.mount, "data"), Args: args, ReadyTimeout: powerCutReadyMax})
 	c.power = d
 	c.run(cuts)
 }
 
 // powerCutReadyMax is how long a start may take: it reads a disk that has lost its cache, on a machine that does other
 // work.
-const powerCutPatience = 2 * time.Minute
+const powerCutReadyMax = 2 * time.Minute
 
 // loopDisk is an ext4 file system in a file.
 type loopDisk struct{ image, mount string }

@@ -17,7 +17,7 @@ import (
 )
 
 // withoutUmask returns a program that runs gavel with umask 0.
-func unmasked(t *testing.T) string {
+func withoutUmask(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "unmasked")
 	script := fmt.Sprintf("#!/bin/sh\numask 000\nexec %q \"$@\"\n", nodetest.Binary(t))
@@ -28,7 +28,7 @@ func unmasked(t *testing.T) string {
 }
 
 // checkModes fails for everything below a directory that another user can access.
-func private(t *testing.T, dir string) {
+func checkModes(t *testing.T, dir string) {
 	t.Helper()
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -57,8 +57,8 @@ func private(t *testing.T, dir string) {
 
 // TestFilesOfANodeArePrivate: whatever umask the process inherits, only its user can access the log, the state,
 // snapshots, uploads, keys and backups; wider modes are restricted at the next start, which logs it.
-func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
-	gavel, side := unmasked(t), t.TempDir()
+func TestFilesOfANodeArePrivate(t *testing.T) {
+	gavel, side := withoutUmask(t), t.TempDir()
 	blobs := filepath.Join(side, "blobs")
 	n := nodetest.Start(t, nodetest.Options{Binary: gavel, Args: []string{
 		"--raft-snapshot-interval", "1s", "--raft-snapshot-threshold", "8", "--raft-trailing-logs", "16", "--blob-dir", blobs,
@@ -91,12 +91,12 @@ func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
 		t.Errorf("the backup has mode %v, %v", info.Mode(), err)
 	}
-	private(t, n.Dir())
+	checkModes(t, n.Dir())
 
 	if err := n.Terminate(); err != nil {
 		t.Fatal(err)
 	}
-	private(t, n.Dir())
+	checkModes(t, n.Dir())
 	for _, dir := range []string{n.Dir(), blobs} {
 		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
@@ -114,7 +114,7 @@ func TestWhatANodeKeepsIsItsOwn(t *testing.T) {
 	if err := n.WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	private(t, n.Dir())
+	checkModes(t, n.Dir())
 	if log := n.LogTail(); strings.Count(log, "file_modes_restricted") != 2 {
 		t.Errorf("the log does not say that the modes of two directories were restricted:\n%s", log)
 	}

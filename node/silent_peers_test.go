@@ -43,17 +43,17 @@ func TestFailoverBesideSilentConnections(t *testing.T) {
 			}})
 			c.market(0)
 			c.eventually("a winner", func() bool { return c.auction(0) != "" })
-			c.failsOverBesideSilence(kills, c.auction(0), tc.first)
+			c.testFailoverBesideSilentConnections(kills, c.auction(0), tc.first)
 		})
 	}
 }
 
 // testFailoverBesideSilentConnections kills leaders. Half of the silent connections send the first byte of what a
 // member would send.
-func (c *cluster) failsOverBesideSilence(kills int, token string, first byte) {
+func (c *cluster) testFailoverBesideSilentConnections(kills int, token string, first byte) {
 	c.Helper()
 	keepSilentConnections(c.T, c.nodes, []byte{first})
-	stalls := watchMachine(c.T)
+	stalls := newStallMonitor(c.T)
 	var gaps, starts []time.Duration
 	for kill := range kills {
 		leader := c.leader()
@@ -62,7 +62,7 @@ func (c *cluster) failsOverBesideSilence(kills int, token string, first byte) {
 		}
 		other, began := (leader+1)%3, time.Now()
 		gap := c.eventually("an event", func() bool { return c.click(other, fmt.Sprint("silence-", kill), token) == http.StatusOK })
-		gap -= stalls.hung(began, began.Add(gap))
+		gap -= stalls.stalled(began, began.Add(gap))
 		began = time.Now()
 		c.restart(leader) // It fails when the node is not ready within nodetest.ReadyMax.
 		gaps, starts = append(gaps, gap), append(starts, time.Since(began))

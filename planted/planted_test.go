@@ -112,7 +112,7 @@ const (
 	// testLimit bounds one test on a planted bug, because a bug may also make the test wait forever.
 	testLimit = 2 * time.Minute
 	// simulationMinutes is how many minutes a simulation simulates to find a bug.
-	simulated = "30"
+	simulationMinutes = "30"
 	// rotation is how many days it takes until every patch was planted once. BOUND: make test-all has some minutes for them.
 	rotation = 6
 )
@@ -129,7 +129,7 @@ func TestPlanted(t *testing.T) {
 			began := time.Now()
 			for _, test := range p.tests {
 				if how, failed := fails(t, tree, test); failed {
-					sound(t, test)
+					runBaseline(t, test)
 					t.Logf("caught by %s %s, %.0f s: %s", test[0], test[1], time.Since(began).Seconds(), how)
 					return
 				}
@@ -140,35 +140,35 @@ func TestPlanted(t *testing.T) {
 }
 
 // baselineRuns holds the run of each test on the tree without a bug.
-var sounds sync.Map // Keys are [2]string (package and test), values *baselineRun.
+var baselineRuns sync.Map // Keys are [2]string (package and test), values *baselineRun.
 
 // baselineRun is the run of one test on the tree without a bug.
-type soundness struct {
-	once sync.Once
-	said map[string]bool // The places in the source (file:line) that wrote output in this run.
-	err  string          // How the test failed; empty when it passed.
+type baselineRun struct {
+	once   sync.Once
+	places map[string]bool // The places in the source (file:line) that wrote output in this run.
+	err    string          // How the test failed; empty when it passed.
 }
 
 // runBaseline runs a test on the tree without a bug, once for all callers, and fails t when it does not pass: a test that fails
 // anyway catches nothing. It returns the places in the source that write output in that run.
-func sound(t *testing.T, test [2]string) map[string]bool {
+func runBaseline(t *testing.T, test [2]string) map[string]bool {
 	t.Helper()
-	known, _ := sounds.LoadOrStore(test, &soundness{})
-	s := known.(*soundness)
+	known, _ := baselineRuns.LoadOrStore(test, &baselineRun{})
+	s := known.(*baselineRun)
 	s.once.Do(func() {
-		s.said = map[string]bool{}
+		s.places = map[string]bool{}
 		out, err := goTest(t, root(t), test)
 		if err != nil {
 			s.err = fmt.Sprintf("%v: %s", err, out[max(0, len(out)-2_000):])
 		}
-		for _, place := range complaint.FindAll(out, -1) {
-			s.said[string(place)] = true
+		for _, place := range outputLine.FindAll(out, -1) {
+			s.places[string(place)] = true
 		}
 	})
 	if s.err != "" {
 		t.Fatalf("%s %s does not pass without a bug either: %s", test[0], test[1], s.err)
 	}
-	return s.said
+	return s.places
 }
 
 // goTest runs one test in a tree, without vet. Paths are trimmed, so that all copies of the tree share compiled packages.
@@ -178,7 +178,7 @@ func goTest(t *testing.T, tree string, test [2]string) (out []byte, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-v", "-trimpath", "-vet=off", "-count=1", "-timeout", testLimit.String(), "-run", "^"+test[1]+"$", test[0])
 	cmd.Dir, cmd.WaitDelay = tree, 10*time.Second
-	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulated)
+	cmd.Env = append(os.Environ(), "GAVEL_SIM_MINUTES="+simulationMinutes)
 	out, err = cmd.CombinedOutput()
 	return out, errors.Join(err, ctx.Err())
 }
@@ -195,7 +195,7 @@ func run(t *testing.T, dir, name string, args ...string) {
 }
 
 // outputLine matches the beginning of a line that a test wrote, or of a panic.
-var complaint = regexp.MustCompile(`\w+_test\.go:\d+: |^panic: `)
+var outputLine = regexp.MustCompile(`\w+_test\.go:\d+: |^panic: `)
 
 // fails reports whether a test fails, and its first output that is not usual. A tree that does not build ends t, because it
 // catches nothing.
@@ -212,11 +212,11 @@ func fails(t *testing.T, tree string, test [2]string) (how string, failed bool) 
 	late = late || errors.Is(err, context.DeadlineExceeded)
 	usual := map[string]bool{}
 	if late {
-		usual = sound(t, test)
+		usual = runBaseline(t, test)
 	}
 	how = "nothing"
 	for line := range strings.Lines(said) {
-		if line = strings.TrimSpace(line); complaint.MatchString(line) && !usual[complaint.FindString(line)] {
+		if line = strings.TrimSpace(line); outputLine.MatchString(line) && !usual[outputLine.FindString(line)] {
 			how = line[:min(len(line), 160)]
 			if !late {
 				break

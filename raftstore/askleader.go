@@ -27,9 +27,9 @@ func (s *Store) askLeader(ctx context.Context, q question) error {
 
 func (s *Store) askLeaderOnce(ctx context.Context, q question) error {
 	g := s.groups[q.Group]
-	q.Node, q.Run = s.c.NodeID, s.run
+	q.Node, q.ProcessID = s.c.NodeID, s.processID
 	if g.Ready() {
-		_, err := s.change(ctx, q)
+		_, err := s.changeMembership(ctx, q)
 		return err
 	}
 	leader, _ := g.raft.LeaderWithID()
@@ -58,7 +58,7 @@ func (s *Store) memberAddresses(ctx context.Context, g *Group, first string) []s
 	for _, server := range g.servers().Servers {
 		addresses = append(addresses, string(server.Address))
 	}
-	addresses = s.others(addresses)
+	addresses = s.otherAddresses(addresses)
 	if first == "" || first == string(s.address) {
 		return addresses
 	}

@@ -71,10 +71,10 @@ type BackupInfo struct {
 // Errors are ErrClosed, ErrRestoring (a snapshot is replacing the state of a group), those of ReadBarrier unless
 // info.Local, ctx.Err, and those of w. After an error the bytes written so far are of no use.
 func (s *Store) Backup(ctx context.Context, w io.Writer, info BackupInfo) (m Manifest, err error) {
-	if !s.enter() {
+	if !s.acquire() {
 		return m, ErrClosed
 	}
-	defer s.leave()
+	defer s.release()
 	m = Manifest{
 		Format: backupFormat, Cluster: s.identity.Cluster, Node: s.c.NodeID, Epoch: s.epoch, TakenAt: info.TakenAt.UTC(), StateVersion: info.StateVersion,
 	}
@@ -91,7 +91,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer, info BackupInfo) (m Man
 				return m, fmt.Errorf("group %d: %w", id, err)
 			}
 		}
-		snap, err := g.machine.at()
+		snap, err := g.machine.stateSnapshot()
 		if err != nil {
 			return m, fmt.Errorf("group %d: %w", id, err)
 		}

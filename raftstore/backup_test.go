@@ -165,7 +165,7 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for i, p := range points {
 			for percent, disk := range p.Disks {
-				if (i+percent)%2 != 0 && !p.Promised { // Every second point, to bound the time of the test.
+				if (i+percent)%2 != 0 && !p.Acknowledged { // Every second point, to bound the time of the test.
 					continue
 				}
 				c := config(disk, 1, 2)
@@ -182,7 +182,7 @@ func TestPowerFailureDuringRestore(t *testing.T) {
 				}
 				tally[what]++
 				if what != "complete" {
-					if p.Promised {
+					if p.Acknowledged {
 						t.Errorf("crash before call %d (%s): %s after the restore returned", p.Op, p.What, what)
 					}
 					if _, err := raftstore.RestoreBackup(c, bytes.NewReader(b)); err != nil {

@@ -46,7 +46,7 @@ type applier interface {
 // collects. outstanding counts the sealed entries and those with Raft.
 // OWNERSHIP: an entry's bytes are never reused, because Raft and the log's cached tail keep them.
 type batcher struct {
-	answered func(error)
+	onAnswer func(error)
 	raft     applier
 
 	mu          sync.Mutex
@@ -59,12 +59,12 @@ type batcher struct {
 	closed      bool
 	senders     sync.WaitGroup
 
-	entries  atomic.Uint64
-	commands atomic.Uint64
-	bytes    atomic.Uint64
-	refused  atomic.Uint64
-	unknown  atomic.Uint64
-	took     latency // Time of an entry from the call of Raft until it is applied here.
+	entries        atomic.Uint64
+	commands       atomic.Uint64
+	bytes          atomic.Uint64
+	refused        atomic.Uint64
+	unknown        atomic.Uint64
+	proposeLatency latency // Time of an entry from the call of Raft until it is applied here.
 }
 
 type entry struct {
@@ -80,7 +80,7 @@ type outcome struct {
 
 // newBatcher starts the senders; close ends them. answered is called with what Raft answers to each entry.
 func newBatcher(r applier, answered func(error)) *batcher {
-	b := &batcher{raft: r, answered: answered}
+	b := &batcher{raft: r, onAnswer: answered}
 	b.wake.L = &b.mu
 	for range OutstandingEntriesMax {
 		b.senders.Go(b.send)
@@ -148,20 +148,20 @@ func (b *batcher) seal() {
 // send is the loop of a sender: it proposes sealed entries to Raft, one after the other, and answers their callers.
 func (b *batcher) send() {
 	for {
-		e := b.take()
+		e := b.nextEntry()
 		if e == nil {
 			return
 		}
 		began := time.Now()
 		f := b.raft.Apply(e.data, 0)
 		err := f.Error()
-		b.answered(err)
-		b.reply()
+		b.onAnswer(err)
+		b.entryDone()
 		if err != nil {
 			b.answerError(e, foldError(err))
 			continue
 		}
-		b.took.add(time.Since(began))
+		b.proposeLatency.add(time.Since(began))
 		results, _ := f.Response().([][]byte)
 		if len(results) != len(e.callers) {
 			b.answerError(e, ErrUnknown) // The state machine skipped the entry, which cannot happen to one of this process.
@@ -175,7 +175,7 @@ func (b *batcher) send() {
 }
 
 // nextEntry waits for a sealed entry. It returns nil when the batcher is closed.
-func (b *batcher) take() *entry {
+func (b *batcher) nextEntry() *entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for len(b.sealed) == 0 && !b.closed {
@@ -196,7 +196,7 @@ func (b *batcher) take() *entry {
 }
 
 // entryDone counts an answered entry and sends what was collected meanwhile.
-func (b *batcher) reply() {
+func (b *batcher) entryDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.outstanding--

@@ -183,7 +183,7 @@ func TestFullQueueRefuses(t *testing.T) {
 }
 
 // Each error of Raft becomes "not applied" or "unknown", and never the first when the second is possible.
-func TestErrorsAreFolded(t *testing.T) {
+func TestRaftErrorsAreMapped(t *testing.T) {
 	for err, want := range map[error]error{
 		raft.ErrNotLeader:                    ErrNotLeader,
 		raft.ErrLeadershipTransferInProgress: ErrNotLeader,

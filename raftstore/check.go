@@ -11,7 +11,7 @@ import (
 )
 
 // startupCheck is the result of the start-up check.
-type checked struct {
+type startupCheck struct {
 	servers   raft.Configuration // The newest configuration, as Raft will find it; empty for a new group.
 	keepState bool               // The state is at or past the newest snapshot, so Raft need not restore it.
 }
@@ -28,8 +28,8 @@ type checked struct {
 //	else                                       wipe the state; snapshot and log rebuild it; counted
 //
 // A state that is to be wiped needs the snapshot, so the snapshot is read to its end first.
-func (g *Group) check() (checked, error) {
-	var found checked
+func (g *Group) check() (startupCheck, error) {
+	var found startupCheck
 	metas, err := g.snaps.List()
 	if err != nil {
 		return found, err
@@ -79,7 +79,7 @@ func tooNew(err error) bool {
 	return says && newer.NewerState()
 }
 
-func (g *Group) checkLog(newest uint64, found *checked) error {
+func (g *Group) checkLog(newest uint64, found *startupCheck) error {
 	if err := g.log.Check(newest); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (g *Group) bootstrap(address transport.Address) (c raft.Configuration, err 
 }
 
 // isSoleVoter reports whether the node is the only voter.
-func alone(c raft.Configuration, node raft.ServerID) bool {
+func isSoleVoter(c raft.Configuration, node raft.ServerID) bool {
 	voters := 0
 	self := false
 	for _, s := range c.Servers {

@@ -19,7 +19,7 @@ const (
 	clockBound = 500 * time.Millisecond
 	// clockRoundTripMax is the longest round trip of a question whose answer counts: half of the round trip is the
 	// error of the measurement.
-	clockTripMax = clockBound / 2
+	clockRoundTripMax = clockBound / 2
 )
 
 // clocks compares this node's clock with those of the other members, and keeps it from leading while its clock is wrong
@@ -39,16 +39,16 @@ func (k *clocks) watch() {
 	s := k.store
 	for {
 		s.pause(clockPause + rand.N(clockPause/4)) //nolint:gosec // jitter, no secret.
-		if s.life.Err() != nil {
+		if s.ctx.Err() != nil {
 			return
 		}
-		k.judge(k.measure())
+		k.evaluate(k.measure())
 		if !k.wrong.Load() {
 			continue
 		}
 		for _, id := range s.c.Groups {
 			if g := s.groups[id]; g.raft.State() == raft.Leader {
-				_ = g.offer() // It is asked again at the next comparison.
+				_ = g.transferAway() // It is asked again at the next comparison.
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (k *clocks) watch() {
 // measure returns how far the clocks of the members that answer are ahead of this one, and 0 for this one.
 func (k *clocks) measure() []time.Duration {
 	s := k.store
-	ctx, cancel := context.WithTimeout(s.life, seedTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, seedTimeout)
 	defer cancel()
 	ahead := []time.Duration{0}
 	var mu sync.Mutex
@@ -70,7 +70,7 @@ func (k *clocks) measure() []time.Duration {
 			began := time.Now()
 			a, err := s.ask(ctx, n.Address, question{Op: "clock"})
 			trip := time.Since(began)
-			if err != nil || a.Clock == 0 || a.Node != n.ID || trip > clockTripMax {
+			if err != nil || a.Clock == 0 || a.Node != n.ID || trip > clockRoundTripMax {
 				return
 			}
 			mu.Lock()
@@ -83,7 +83,7 @@ func (k *clocks) measure() []time.Duration {
 }
 
 // evaluate decides whether this clock is wrong, and stores its offset from the median.
-func (k *clocks) judge(ahead []time.Duration) {
+func (k *clocks) evaluate(ahead []time.Duration) {
 	slices.Sort(ahead)
 	low, high := ahead[(len(ahead)-1)/2], ahead[len(ahead)/2]
 	offset := -min(high, max(low, 0)) // From the nearer of the two middle clocks; 0 between them.

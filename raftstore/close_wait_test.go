@@ -32,7 +32,7 @@ func lone(t *testing.T) *Store {
 func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
-		s.membership <- struct{}{} // Another change is under way and does not end.
+		s.changeSlot <- struct{}{} // Another change is under way and does not end.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
@@ -40,7 +40,7 @@ func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrRefused) || took != time.Second {
 			t.Errorf("%v after %s", err, took)
 		}
-		<-s.membership
+		<-s.changeSlot
 		if err := s.Promote(t.Context(), "n1"); err != nil {
 			t.Error(err)
 		}
@@ -54,8 +54,8 @@ func TestChangeWaitsNoLongerThanItsCaller(t *testing.T) {
 func TestUnknownAtTheEndOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
-		_, err := s.Group(1).persist(t.Context(), false, func(context.Context, string) ([]byte, string, error) {
-			s.die()
+		_, err := s.Group(1).retry(t.Context(), false, func(context.Context, string) ([]byte, string, error) {
+			s.cancel()
 			return nil, "", ErrUnknown
 		})
 		if !errors.Is(err, ErrUnknown) || strings.Contains(err.Error(), "%!") || !strings.Contains(err.Error(), "closes") {
@@ -77,7 +77,7 @@ func TestUnknownStaysUnknown(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				tries := 0
-				_, err := s.Group(1).persist(ctx, first, func(context.Context, string) ([]byte, string, error) {
+				_, err := s.Group(1).retry(ctx, first, func(context.Context, string) ([]byte, string, error) {
 					if tries++; tries == 1 && !first {
 						return nil, "", ErrUnknown
 					}
@@ -95,14 +95,14 @@ func TestUnknownStaysUnknown(t *testing.T) {
 }
 
 // A store that closes does not wait for a transfer of leadership, and does not call Raft for it again and again.
-func TestLeadBarrierEndsWithTheStore(t *testing.T) {
+func TestApplyBarrierEndsWithTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := lone(t)
 		asked := 0
-		err := s.Group(1).throughTransfer(func() error {
+		err := s.Group(1).retryDuringTransfer(func() error {
 			switch asked++; {
 			case asked == 3:
-				s.die()
+				s.cancel()
 			case asked > 100:
 				t.Error("raft is asked without a pause")
 				return ErrClosed

@@ -75,13 +75,13 @@ func (s *Store) Cluster() ClusterStatus {
 }
 
 // nodeInfo returns what Config.NodeInfo returns, or nil when that is too large.
-func (s *Store) about() []byte {
-	if s.c.About == nil {
+func (s *Store) nodeInfo() []byte {
+	if s.c.NodeInfo == nil {
 		return nil
 	}
-	b := s.c.About()
-	if len(b) > AboutBytesMax {
-		s.c.Logger.Error("node_info_too_large", slog.Bool("omitted", true), slog.Int("bytes", len(b)), slog.Int("bytes_max", AboutBytesMax))
+	b := s.c.NodeInfo()
+	if len(b) > NodeInfoBytesMax {
+		s.c.Logger.Error("node_info_too_large", slog.Bool("omitted", true), slog.Int("bytes", len(b)), slog.Int("bytes_max", NodeInfoBytesMax))
 		return nil
 	}
 	return b
@@ -89,14 +89,14 @@ func (s *Store) about() []byte {
 
 // NodeInfo asks a member for what its Config.NodeInfo returns now. It waits for 5 s at most. It returns an error when
 // the node is not a member, does not answer in time, or refuses; none of these is to be tested for.
-func (s *Store) About(ctx context.Context, node string) ([]byte, error) {
+func (s *Store) NodeInfo(ctx context.Context, node string) ([]byte, error) {
 	if node == s.c.NodeID {
-		return s.about(), nil
+		return s.nodeInfo(), nil
 	}
 	for _, n := range s.Cluster().Nodes {
 		if n.ID == node {
 			a, err := s.ask(ctx, n.Address, question{Op: "about"})
-			return a.About, err
+			return a.NodeInfo, err
 		}
 	}
 	return nil, fmt.Errorf("%s is no member", node)

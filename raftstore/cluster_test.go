@@ -95,7 +95,7 @@ func TestThreeNodesFoundACluster(t *testing.T) {
 }
 
 // A clean stop of the leader transfers its group: the others write again at once instead of after a timeout.
-func TestStopHandsOver(t *testing.T) {
+func TestStopTransfersLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 2, 3)
 		startAll(t, c, 3)
@@ -111,7 +111,7 @@ func TestStopHandsOver(t *testing.T) {
 }
 
 // A leader whose process ends is replaced; callers at other nodes only notice a delay.
-func TestLeaderDies(t *testing.T) {
+func TestFailedLeaderIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 3, 3)
 		startAll(t, c, 3)

@@ -28,9 +28,9 @@ type Config struct {
 	// of the founder, or of another founder that insists on its own. GroupsChosen is called with the result before any
 	// state machine is asked for. So machines that would choose the number of groups by their size come to the same
 	// one. Without AnyGroups, founders with different groups end with ErrForeign.
-	AnyGroups bool
-	Grouped   func(groups []uint16)
-	Machine   func(group uint16) StateMachine
+	AnyGroups    bool
+	GroupsChosen func(groups []uint16)
+	Machine      func(group uint16) StateMachine
 
 	// AcceptLoss starts a node whose log is behind its tail guard, or whose guard is missing, with what is left.
 	// Acknowledged commands may be lost. It must never be set on a member of a larger cluster: that node would vote
@@ -50,14 +50,14 @@ type Config struct {
 	Advertise string
 	// NodeInfo returns what Store.NodeInfo answers for this node to others: at most NodeInfoBytesMax bytes that
 	// raftstore does not interpret.
-	About func() []byte
+	NodeInfo func() []byte
 	// Stream serves a connection that a member opened with OpenStream, in a goroutine of its own. The connection is
 	// closed when Stream returns, and when the store closes. [such connections are refused]
 	Stream func(c net.Conn)
 	// CheckJoin is called before a node becomes a member, with the state of a group and the node's NodeInfo, which is
 	// empty when its version does not send any. An error keeps the node out and is sent to it, so that a version that
 	// could not apply the log does not join. [every node may join]
-	Admits func(state Reader, about []byte) error
+	CheckJoin func(state Reader, about []byte) error
 
 	// Learner makes the node join without a vote and stay without one.
 	Learner bool
@@ -128,7 +128,7 @@ const PeerConnectionsMin = transport.ConnectionsMin
 const nodeIDBytesMax = 238 // BOUND: with "~" and 16 hex digits it must fit the 255 bytes of a target in a connection's header.
 
 // NodeInfoBytesMax bounds what Config.NodeInfo returns, in bytes.
-const AboutBytesMax = 4 << 10
+const NodeInfoBytesMax = 4 << 10
 
 // withDefaults fills in the zero members.
 func (c Config) withDefaults() Config {

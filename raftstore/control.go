@@ -25,17 +25,17 @@ const (
 
 // question is what one node asks another. Each question has a connection of its own, because they are rare.
 type question struct {
-	Op     string   `json:"op"`   // One of the cases of Store.answer.
-	Node   string   `json:"node"` // The asking node, and its process.
-	Run    string   `json:"run,omitempty"`
-	Groups []uint16 `json:"groups,omitempty"`
+	Op        string   `json:"op"`   // One of the cases of Store.answer.
+	Node      string   `json:"node"` // The asking node, and its process.
+	ProcessID string   `json:"run,omitempty"`
+	Groups    []uint16 `json:"groups,omitempty"`
 
 	// For a change of members.
-	Subject string        `json:"subject,omitempty"` // The node that the change is about.
-	Server  raft.ServerID `json:"server,omitempty"`  // Its incarnation.
-	Address string        `json:"address,omitempty"`
-	Group   uint16        `json:"group,omitempty"`
-	About   []byte        `json:"about,omitempty"` // The subject's Config.NodeInfo, when it wants to be a member.
+	Subject  string        `json:"subject,omitempty"` // The node that the change is about.
+	Server   raft.ServerID `json:"server,omitempty"`  // Its incarnation.
+	Address  string        `json:"address,omitempty"`
+	Group    uint16        `json:"group,omitempty"`
+	NodeInfo []byte        `json:"about,omitempty"` // The subject's Config.NodeInfo, when it wants to be a member.
 
 	// For founding a cluster.
 	Cluster   string  `json:"cluster,omitempty"`
@@ -43,7 +43,7 @@ type question struct {
 	Voters    []voter `json:"voters,omitempty"`
 	AnyGroups bool    `json:"any_groups,omitempty"` // The asking node accepts other groups.
 
-	Digests []sighting `json:"digests,omitempty"` // Digests of the asking node's states.
+	Digests []digestReport `json:"digests,omitempty"` // Digests of the asking node's states.
 }
 
 // answer is the answer to a question. Refused is not empty when the node refuses.
@@ -51,7 +51,7 @@ type answer struct {
 	Node      string        `json:"node"`
 	Server    raft.ServerID `json:"server,omitempty"`
 	Address   string        `json:"address,omitempty"`
-	Run       string        `json:"run,omitempty"`
+	ProcessID string        `json:"run,omitempty"`
 	Groups    []uint16      `json:"groups,omitempty"`
 	Expect    int           `json:"expect,omitempty"`
 	Cluster   string        `json:"cluster,omitempty"` // Empty: the node has no cluster.
@@ -60,14 +60,14 @@ type answer struct {
 	AnyGroups bool          `json:"any_groups,omitempty"`
 	Draining  bool          `json:"draining,omitempty"`
 	Applied   uint64        `json:"applied,omitempty"` // Applied index of the group that was asked about.
-	About     []byte        `json:"about,omitempty"`
+	NodeInfo  []byte        `json:"about,omitempty"`
 	Clock     int64         `json:"clock,omitempty"`  // Unix microseconds.
 	Leader    string        `json:"leader,omitempty"` // Address of the group's leader, when this node is not it.
 	InUse     bool          `json:"in_use,omitempty"` // Refused, because another process runs with the node's id.
 	Final     bool          `json:"final,omitempty"`  // Asking again will be refused again: ErrRefused.
 	Refused   string        `json:"refused,omitempty"`
 
-	Digests []sighting `json:"digests,omitempty"` // Digests of the same states here, as far as they are known.
+	Digests []digestReport `json:"digests,omitempty"` // Digests of the same states here, as far as they are known.
 }
 
 func writeMessage(w io.Writer, m any) error {
@@ -104,7 +104,7 @@ func readMessage(r io.Reader, m any) error {
 func (s *Store) ask(ctx context.Context, address string, q question) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	q.Node, q.Run, q.Groups = s.c.NodeID, s.run, s.groupIDs()
+	q.Node, q.ProcessID, q.Groups = s.c.NodeID, s.processID, s.groupIDs()
 	c, err := s.mux.Dial(ctx, transport.Control, address)
 	if err != nil {
 		return a, err
@@ -131,16 +131,16 @@ func (s *Store) serveControl(c net.Conn) {
 		return
 	}
 	a := answer{Refused: "the certificate does not allow the question"}
-	if s.may(c, q) {
+	if s.isAuthorized(c, q) {
 		a = s.answer(q)
 	}
-	a.Node, a.Run, a.Address, a.Groups = s.c.NodeID, s.run, string(s.address), s.groupIDs()
+	a.Node, a.ProcessID, a.Address, a.Groups = s.c.NodeID, s.processID, string(s.address), s.groupIDs()
 	_ = writeMessage(c, a) // After an error the asking node asks again.
 }
 
 // isAuthorized reports whether the certificate of the asking node allows the question: a node asks only in its own
 // name, and only members change others. Without certificates every question is allowed.
-func (s *Store) may(c net.Conn, q question) bool {
+func (s *Store) isAuthorized(c net.Conn, q question) bool {
 	names, secured := transport.Names(c)
 	if !secured {
 		return true
@@ -152,9 +152,9 @@ func (s *Store) may(c net.Conn, q question) bool {
 	case "hello", "found":
 		return true
 	case "welcome", "join", "promote":
-		return q.Subject == q.Node || s.trusts(q.Node)
+		return q.Subject == q.Node || s.acceptsMember(q.Node)
 	default:
-		return s.trusts(q.Node)
+		return s.acceptsMember(q.Node)
 	}
 }
 
@@ -171,29 +171,29 @@ func (s *Store) answer(q question) (a answer) {
 			err = errBusy
 		}
 	case "digests":
-		if s.knows(q.Node) {
-			a.Digests = s.agreement.answer(q.Node, q.Digests)
+		if s.hasMember(q.Node) {
+			a.Digests = s.stateChecks.answer(q.Node, q.Digests)
 		}
 	case "welcome":
-		err = s.welcome(q)
+		err = s.checkJoin(q)
 	case "clock":
 		a.Clock = s.clock()
 	case "about":
-		a.About = s.about()
+		a.NodeInfo = s.nodeInfo()
 	case "progress":
 		if g := s.groups[q.Group]; g != nil {
 			a.Applied = g.raft.AppliedIndex()
 		}
 	case "join", "admit", "promote", "remove", "transfer":
-		ctx, cancel := context.WithTimeout(s.life, controlTimeout) // The asking node waits no longer.
+		ctx, cancel := context.WithTimeout(s.ctx, controlTimeout) // The asking node waits no longer.
 		defer cancel()
-		a.Leader, err = s.change(ctx, q)
+		a.Leader, err = s.changeMembership(ctx, q)
 	default:
 		err = fmt.Errorf("unknown question %q", q.Op)
 	}
 	if err != nil {
 		a.Refused, a.InUse, a.Final = err.Error(), errors.Is(err, ErrNodeInUse), errors.Is(err, ErrRefused)
 	}
-	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.shy()
+	a.Server, a.Cluster, a.Draining = s.identity.Server, s.identity.Cluster, s.avoidsLeadership()
 	return a
 }

@@ -69,13 +69,13 @@ func verifyAcked(t *testing.T, p raftstoretest.Point[int64], percent int) {
 		t.Fatal(err)
 	}
 	err = s.Group(1).Read(func(r raftstore.Reader) error {
-		for i := range p.Promised + 1 {
+		for i := range p.Acknowledged + 1 {
 			var n uint64
 			if v, found := r.Get(fmt.Append(nil, "k", i)); found {
 				n = binary.BigEndian.Uint64(v)
 			}
-			if n != 1 && !(n == 0 && i == p.Promised) {
-				t.Fatalf("crash before call %d (%s): command %d of %d acknowledged ones is applied %d times", p.Op, p.What, i, p.Promised, n)
+			if n != 1 && !(n == 0 && i == p.Acknowledged) {
+				t.Fatalf("crash before call %d (%s): command %d of %d acknowledged ones is applied %d times", p.Op, p.What, i, p.Acknowledged, n)
 			}
 		}
 		return nil

@@ -71,7 +71,7 @@ func (cl *client) run(c *raftstoretest.Cluster) {
 // in snapshots_test.go.
 func TestRottenNodesComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &rotting{T: t, c: raftstoretest.NewCluster(t, 44, 3)}
+		r := &damageRun{T: t, c: raftstoretest.NewCluster(t, 44, 3)}
 		r.c.Configure = func(_ int, config *raftstore.Config) {
 			config.SnapshotInterval, config.SnapshotThreshold, config.TrailingLogs = time.Second, 20, 10
 			config.JoinSettle = time.Second
@@ -100,7 +100,7 @@ func TestRottenNodesComeBack(t *testing.T) {
 	})
 }
 
-type rotting struct {
+type damageRun struct {
 	*testing.T
 	c       *raftstoretest.Cluster
 	client  client
@@ -109,7 +109,7 @@ type rotting struct {
 
 // choose waits for tables, snapshots and log files, and chooses the node to damage, whose log then has entries that no
 // snapshot has. The client uses another node.
-func (r *rotting) choose(leads bool) (damaged int) {
+func (r *damageRun) choose(leads bool) (damaged int) {
 	time.Sleep(5 * time.Second)
 	waitUntil(r.T, time.Minute, "a node leads", func() bool { return leader(r.c) >= 0 })
 	damaged = leader(r.c)
@@ -126,7 +126,7 @@ func (r *rotting) choose(leads bool) (damaged int) {
 }
 
 // whole waits until a node has everything that the others have acknowledged so far.
-func (r *rotting) whole(i int) {
+func (r *damageRun) whole(i int) {
 	r.Helper()
 	s, _ := r.c.Store(i)
 	if err := s.Group(1).ReadBarrier(r.Context()); err != nil {
@@ -135,7 +135,7 @@ func (r *rotting) whole(i int) {
 }
 
 // refuses starts a damaged node, which must not come up.
-func (r *rotting) refuses(what string, damaged int, want error) {
+func (r *damageRun) refuses(what string, damaged int, want error) {
 	r.Helper()
 	before := r.client.acked.Load()
 	started := r.c.Start(damaged, r.c.Seeds(3))
@@ -149,7 +149,7 @@ func (r *rotting) refuses(what string, damaged int, want error) {
 }
 
 // rejoins empties the directory of a node, starts it, and waits until it votes and has everything.
-func (r *rotting) rejoins(what string, i int) {
+func (r *damageRun) rejoins(what string, i int) {
 	r.Helper()
 	r.c.Nodes[i].Wipe()
 	startEach(r.c, r.c.Seeds(3), i)
@@ -160,7 +160,7 @@ func (r *rotting) rejoins(what string, i int) {
 // tenth returns what is left of a file.
 func tenth(b []byte) []byte { return b[:len(b)/10] }
 
-func (r *rotting) downAndRotten(leads bool, prefix string, suffixes ...string) {
+func (r *damageRun) downAndRotten(leads bool, prefix string, suffixes ...string) {
 	r.Helper()
 	damaged := r.choose(leads)
 	r.c.Crash(damaged)
@@ -169,7 +169,7 @@ func (r *rotting) downAndRotten(leads bool, prefix string, suffixes ...string) {
 	r.rejoins(prefix, damaged)
 }
 
-func (r *rotting) rottenState(leads bool) {
+func (r *damageRun) rottenState(leads bool) {
 	r.Helper()
 	damaged := r.choose(leads)
 	r.c.Crash(damaged)

@@ -12,18 +12,18 @@ import (
 )
 
 // evaluate compares the known digests of a check, and ends the process when this node is the one that differs.
-func (a *agreement) judge(group uint16, index uint64) {
+func (a *stateChecks) evaluate(group uint16, index uint64) {
 	servers := a.store.groups[group].servers()
 	a.mu.Lock()
-	c := a.at(group, index)
+	c := a.findOrAdd(group, index)
 	if !c.applied {
 		a.mu.Unlock()
 		return
 	}
-	v := c.count(servers, a.store.c.NodeID)
-	agreed := v.decided && v.majority == c.digest && !c.agreed
-	differs := v.different && (v.decided || v.complete) && !c.differs
-	c.agreed, c.differs = c.agreed || agreed, c.differs || differs
+	v := c.tally(servers, a.store.c.NodeID)
+	agreed := v.decided && v.majority == c.digest && !c.countedAgreed
+	differs := v.different && (v.decided || v.complete) && !c.countedDiffers
+	c.countedAgreed, c.countedDiffers = c.countedAgreed || agreed, c.countedDiffers || differs
 	a.mu.Unlock()
 	if agreed {
 		a.agreed.Add(1)
@@ -45,7 +45,7 @@ func (a *agreement) judge(group uint16, index uint64) {
 }
 
 // digestTally is the result of counting the digests of a check.
-type verdict struct {
+type digestTally struct {
 	votes     map[uint64]int // Voters by digest.
 	majority  uint64         // The digest of more than half of the voters, when decided.
 	decided   bool
@@ -54,15 +54,15 @@ type verdict struct {
 }
 
 // tally counts the digests of the voters. REQUIRES: this node has applied the check.
-func (c *check) count(servers raft.Configuration, self string) verdict {
-	v := verdict{votes: map[uint64]int{}}
+func (c *check) tally(servers raft.Configuration, self string) digestTally {
+	v := digestTally{votes: map[uint64]int{}}
 	counted, seen := 0, map[string]bool{}
 	for _, server := range servers.Servers {
 		if seen[nodeOf(server.ID)] { // Another incarnation: a node counts once.
 			continue
 		}
 		seen[nodeOf(server.ID)] = true
-		digest, known := c.others[nodeOf(server.ID)]
+		digest, known := c.peerDigests[nodeOf(server.ID)]
 		if nodeOf(server.ID) == self {
 			digest, known = c.digest, true
 		}
@@ -103,7 +103,7 @@ func (s *Store) halt(d divergence) {
 		s.c.Logger.Error("divergence_mark_failed", slog.Any("err", err))
 	}
 	const advice = "memory, disk or program made an error: check the machine, empty the directory, and the node joins again as a new one"
-	s.exit.NowWith("this node's state differs from that of the majority", advice, fmt.Errorf(
+	s.exit.NowWithAdvice("this node's state differs from that of the majority", advice, fmt.Errorf(
 		"%w: group %d at entry %d: digest %s, the majority has %s", ErrDiverged, d.Group, d.Index, d.Digest, d.Majority))
 }
 

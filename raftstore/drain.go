@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	handOverTries = 3
+	transferTries = 3
 	// drainCampaignDelay is how long after the last call of a leader a draining node leaves elections to others. Then
 	// it campaigns, because the only complete log may be here, when a leader has just died.
-	drainShyTime = 3 * time.Second
+	drainCampaignDelay = 3 * time.Second
 )
 
 // Drain transfers every leadership away, each with up to three attempts, and keeps this node from leading again until
@@ -24,7 +24,7 @@ const (
 // It returns an error when this node still leads a group that has another voter, or ctx.Err when ctx ended. The node
 // stays in the draining state also after an error, and Drain may be called again.
 func (s *Store) Drain(ctx context.Context) error {
-	s.abstain(ctx)
+	s.startDraining(ctx)
 	for _, id := range s.c.Groups {
 		if g := s.groups[id]; g.raft.State() == raft.Leader && voters(g.servers()) > 1 {
 			return fmt.Errorf("group %d: no other voter takes the leadership", id)
@@ -36,32 +36,32 @@ func (s *Store) Drain(ctx context.Context) error {
 // startDraining transfers every leadership away, until ctx ends, and keeps this node from leading. It goes on voting
 // and replicating. When no other node can be elected it leads until one can. See space.admission for how it is kept
 // from leading.
-func (s *Store) abstain(ctx context.Context) {
-	s.abstaining.Store(true)
+func (s *Store) startDraining(ctx context.Context) {
+	s.draining.Store(true)
 	for _, id := range s.c.Groups {
-		s.groups[id].handOver(ctx)
+		s.groups[id].transferAwayRetrying(ctx)
 	}
 }
 
 // transferAwayRetrying transfers the leadership of the group away if this node has it, so that no follower has to
 // notice its end by a timeout.
-func (g *Group) handOver(ctx context.Context) {
-	for range handOverTries {
+func (g *Group) transferAwayRetrying(ctx context.Context) {
+	for range transferTries {
 		servers := g.servers()
 		if g.raft.State() != raft.Leader || voters(servers) < 2 {
 			return
 		}
-		if g.offerWithin(ctx) == nil || ctx.Err() != nil {
+		if g.transferAwayWithin(ctx) == nil || ctx.Err() != nil {
 			return
 		}
 	}
 }
 
 // transferAway transfers the leadership to the first of the other voters that takes it.
-func (g *Group) offer() error {
+func (g *Group) transferAway() error {
 	err := errors.New("there is no other voter")
 	for _, v := range g.successors(g.servers()) {
-		if err = g.handTo(v); err == nil {
+		if err = g.transferTo(v); err == nil {
 			break
 		}
 	}
@@ -70,9 +70,9 @@ func (g *Group) offer() error {
 
 // transferAwayWithin is transferAway for callers that may have less time than Raft takes. The transfer goes on after
 // they left. BOUND: transferTries goroutines for each Drain.
-func (g *Group) offerWithin(ctx context.Context) error {
+func (g *Group) transferAwayWithin(ctx context.Context) error {
 	answer := make(chan error, 1)
-	go func() { answer <- g.whileOpen(g.offer) }()
+	go func() { answer <- g.askRaft(g.transferAway) }()
 	select {
 	case err := <-answer:
 		return err

@@ -21,15 +21,15 @@ import (
 
 // checkDuplicateProcess returns ErrNodeInUse when another process with this incarnation answers. It asks once, for the
 // first group that has other members, and takes at most seedTimeout when one of them is silent.
-func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
-	if s.twins || s.c.PeerListen == "" || len(c.Servers) == 0 {
+func (s *Store) checkDuplicateProcess(ctx context.Context, c raft.Configuration) error {
+	if s.duplicateChecked || s.c.PeerListen == "" || len(c.Servers) == 0 {
 		return nil
 	}
-	asked, about := map[string]question{}, s.about()
+	asked, about := map[string]question{}, s.nodeInfo()
 	for _, member := range c.Servers {
 		switch {
 		case member.ID != s.identity.Server:
-			asked[string(member.Address)] = question{Op: "welcome", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), About: about}
+			asked[string(member.Address)] = question{Op: "welcome", Subject: s.c.NodeID, Server: s.identity.Server, Address: string(s.address), NodeInfo: about}
 		case member.Address != raft.ServerAddress(s.address):
 			asked[string(member.Address)] = question{Op: "hello"}
 		}
@@ -37,8 +37,8 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 	if len(asked) == 0 {
 		return nil
 	}
-	s.twins = true
-	s.founding.belong(s.identity) // Members ask this node in turn, and it must not answer as a node without a cluster.
+	s.duplicateChecked = true
+	s.founding.setIdentity(s.identity) // Members ask this node in turn, and it must not answer as a node without a cluster.
 	s.mux.Start()
 	ctx, cancel := context.WithTimeout(ctx, seedTimeout)
 	defer cancel()
@@ -53,8 +53,8 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 			switch {
 			case a.InUse:
 				found = append(found, fmt.Errorf("%w: %s", ErrNodeInUse, a.Refused))
-			case err == nil && q.Op == "hello" && a.Server == s.identity.Server && a.Run != s.run:
-				found = append(found, inUse(s.c.NodeID, address))
+			case err == nil && q.Op == "hello" && a.Server == s.identity.Server && a.ProcessID != s.processID:
+				found = append(found, refuseDuplicate(s.c.NodeID, address))
 			}
 		})
 	}
@@ -66,6 +66,6 @@ func (s *Store) lookForTwin(ctx context.Context, c raft.Configuration) error {
 }
 
 // refuseDuplicate returns the refusal for a process whose node already runs at another address.
-func inUse(node, address string) error {
+func refuseDuplicate(node, address string) error {
 	return refuse("%w: %s answers at %s; two processes must not share a node id", ErrNodeInUse, node, address)
 }

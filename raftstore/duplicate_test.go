@@ -57,7 +57,7 @@ func TestSecondProcessOnACopyIsRefused(t *testing.T) {
 
 // A second process of a node that was cut off from everybody cannot be told from that node at a new address. When the
 // node is reachable again, one of the two processes ends itself.
-func TestTwinOfANodeThatWasCutOffEndsOneOfThem(t *testing.T) {
+func TestSecondProcessOfACutOffNodeEndsOneOfThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 42, 3)
 		startAll(t, c, 3)

@@ -16,9 +16,9 @@ const (
 	linkDialTimeout = 2 * time.Second // Bounds the dial of a forward connection.
 	// linkAnswerTimeout is how long a request waits while nothing arrives on its connection; then the connection is
 	// closed, and the next attempt dials a new one.
-	linkSilence = 2 * time.Second
+	linkAnswerTimeout = 2 * time.Second
 	// linkAnswerTimeoutMin is the shortest such wait, however near the deadline of the request is.
-	linkPatience = 250 * time.Millisecond
+	linkAnswerTimeoutMin = 250 * time.Millisecond
 )
 
 // Operations and answers of a forward connection:
@@ -70,16 +70,16 @@ func (l *links) request(ctx context.Context, g *Group, address string, op byte, 
 		return frame{}, err
 	}
 	l.forwarded.Add(1)
-	id, answer, err := k.expect()
+	id, answer, err := k.register()
 	if err != nil {
 		return frame{}, err
 	}
 	f, sent, waited := k.exchange(ctx, g, address, string(believed), encodeRequest(op, id, g.id, payload), answer)
 	if waited != 0 {
 		f.err = errLinkLost
-		k.forget(id)
-		if time.Since(k.heard.Time()) >= waited {
-			l.drop(address, k)
+		k.unregister(id)
+		if time.Since(k.lastAnswer.Time()) >= waited {
+			l.closeLink(address, k)
 		}
 	}
 	if f.err != nil && !sent {
@@ -121,7 +121,7 @@ func (l *links) get(ctx context.Context, address string) (*link, error) {
 }
 
 // closeLink closes a connection and ends everything that waits for it.
-func (l *links) drop(address string, k *link) {
+func (l *links) closeLink(address string, k *link) {
 	l.mu.Lock()
 	if l.byAddr[address] == k {
 		delete(l.byAddr, address)
@@ -129,7 +129,7 @@ func (l *links) drop(address string, k *link) {
 	l.mu.Unlock()
 	k.once.Do(func() {
 		l.lost.Add(1)
-		close(k.gone)
+		close(k.closed)
 		k.conn.Close()
 		k.mu.Lock()
 		for id, answer := range k.waiting {
@@ -147,7 +147,7 @@ func (l *links) close() {
 	all := maps.Clone(l.byAddr)
 	l.mu.Unlock()
 	for address, k := range all {
-		l.drop(address, k)
+		l.closeLink(address, k)
 	}
 	l.done.Wait()
 }

@@ -12,13 +12,13 @@ import (
 
 const (
 	// discoverPause is how long a node without a cluster waits before it asks again; the pause is up to twice as long.
-	meetPause = 200 * time.Millisecond
+	discoverPause = 200 * time.Millisecond
 	// unclusteredTTL is how long another node without a cluster is counted after its last message.
-	strangerLife = 5 * time.Second
+	unclusteredTTL = 5 * time.Second
 	// unclusteredMax bounds the nodes without a cluster that are remembered. BOUND: any process may send a hello.
-	strangersMax = 64
+	unclusteredMax = 64
 	// foundingLogPause is the least time between two log lines about the same trouble.
-	complainPause = 10 * time.Second
+	foundingLogPause = 10 * time.Second
 )
 
 // founding finds or founds the cluster of a node with an empty directory.
@@ -39,22 +39,22 @@ const (
 // INVARIANT: every decision (to offer, to agree, to join) is made under mu, under which hello is answered too: of two
 // nodes that want to found at the same time, at least one knows of the other.
 type founding struct {
-	s *Store
+	store *Store
 
-	mu        sync.Mutex
-	server    raft.ServerID       // The incarnation that this node will have.
-	strangers map[string]stranger // By node id: nodes with empty directories that sent a message lately.
-	rumours   []string            // Addresses in the last answers of other nodes. BOUND: askedMax of them are asked.
-	mine      identity            // What this node offers, agreed to, or became; its Cluster is empty before that.
-	settled   bool                // The cluster of the current identity exists.
-	groups    []uint16            // Sorted; Config.Groups, until those of others are adopted.
-	misfit    error               // Another node that wants to found has other groups; one of the two is configured wrongly.
-	misfitAt  time.Time
-	complain  time.Time
+	mu              sync.Mutex
+	server          raft.ServerID              // The incarnation that this node will have.
+	unclustered     map[string]unclusteredPeer // By node id: nodes with empty directories that sent a message lately.
+	learnedAddrs    []string                   // Addresses in the last answers of other nodes. BOUND: askedMax of them are asked.
+	current         identity                   // What this node offers, agreed to, or became; its Cluster is empty before that.
+	final           bool                       // The cluster of the current identity exists.
+	groups          []uint16                   // Sorted; Config.Groups, until those of others are adopted.
+	groupConflict   error                      // Another node that wants to found has other groups; one of the two is configured wrongly.
+	groupConflictAt time.Time
+	loggedAt        time.Time
 }
 
 func newFounding(s *Store) *founding {
-	return &founding{s: s, server: newIncarnation(s.c.NodeID), strangers: map[string]stranger{}, groups: sorted(s.c.Groups)}
+	return &founding{store: s, server: newIncarnation(s.c.NodeID), unclustered: map[string]unclusteredPeer{}, groups: sorted(s.c.Groups)}
 }
 
 // groupIDs returns the groups that this node has, or proposes.
@@ -66,19 +66,19 @@ func (s *Store) groupIDs() []uint16 {
 
 // discover finds or founds the cluster of a directory that is empty, or holds a pending identity. It returns when that
 // is done, when ctx ends, or with ErrForeign or ErrNodeInUse.
-func (f *founding) meet(ctx context.Context, pending identity) (identity, error) {
+func (f *founding) discover(ctx context.Context, pending identity) (identity, error) {
 	f.mu.Lock()
-	f.mine = pending
+	f.current = pending
 	if pending.Cluster != "" {
 		f.server, f.groups = pending.Server, pending.Groups
 	}
 	f.mu.Unlock()
-	f.s.mux.Start()
+	f.store.mux.Start()
 	for {
-		if i, done, err := f.step(ctx); done || err != nil {
+		if i, done, err := f.discoverOnce(ctx); done || err != nil {
 			return i, err
 		}
-		timer := time.NewTimer(meetPause + rand.N(meetPause)) //nolint:gosec // jitter, no secret.
+		timer := time.NewTimer(discoverPause + rand.N(discoverPause)) //nolint:gosec // jitter, no secret.
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -89,77 +89,77 @@ func (f *founding) meet(ctx context.Context, pending identity) (identity, error)
 }
 
 // discoverOnce asks every known node once and acts on the answers.
-func (f *founding) step(ctx context.Context) (i identity, done bool, err error) {
+func (f *founding) discoverOnce(ctx context.Context) (i identity, done bool, err error) {
 	f.mu.Lock()
-	mine, hello := f.mine, f.hello()
+	mine, hello := f.current, f.hello()
 	f.mu.Unlock()
 	if mine.Pending {
 		return f.confirm(ctx, mine)
 	}
 	asked := f.addresses(ctx)
-	answers := f.s.askAll(ctx, asked, hello)
+	answers := f.store.askAll(ctx, asked, hello)
 	for _, a := range answers {
 		if a.Cluster != "" && !a.Pending {
-			return f.enter(ctx, a)
+			return f.joinCluster(ctx, a)
 		}
 		if !a.Pending {
-			f.fit(a.Node, a.Address, stranger{expect: a.Expect, groups: a.Groups, any: a.AnyGroups})
+			f.checkGroups(a.Node, a.Address, unclusteredPeer{expect: a.Expect, groups: a.Groups, anyGroups: a.AnyGroups})
 		}
 	}
 	f.mu.Lock()
-	if f.misfit != nil { // It goes on asking for unclusteredTTL, so that nodes that start a little later see the conflict, too.
+	if f.groupConflict != nil { // It goes on asking for unclusteredTTL, so that nodes that start a little later see the conflict, too.
 		defer f.mu.Unlock()
-		if time.Since(f.misfitAt) < strangerLife {
+		if time.Since(f.groupConflictAt) < unclusteredTTL {
 			return i, false, nil
 		}
-		return i, false, f.misfit
+		return i, false, f.groupConflict
 	}
-	f.rumours = nil
+	f.learnedAddrs = nil
 	for _, a := range answers {
-		f.rumours = append(f.rumours, a.Others[:min(len(a.Others), strangersMax)]...)
+		f.learnedAddrs = append(f.learnedAddrs, a.Others[:min(len(a.Others), unclusteredMax)]...)
 	}
 	f.mu.Unlock()
 	for _, a := range answers {
-		f.note(a.Node, stranger{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, any: a.AnyGroups}, a.Pending)
+		f.recordPeer(a.Node, unclusteredPeer{voter: voter{a.Server, a.Address}, expect: a.Expect, groups: a.Groups, anyGroups: a.AnyGroups}, a.Pending)
 	}
-	offer, others := f.offer()
+	offer, others := f.makeOffer()
 	if offer.Cluster == "" {
 		return i, false, nil
 	}
-	return f.found(ctx, offer, others)
+	return f.sendOffer(ctx, offer, others)
 }
 
 // answer returns the answer of a node that does not serve yet.
 func (f *founding) answer(q question) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	a := answer{Expect: f.s.c.Expect, AnyGroups: f.s.c.AnyGroups}
+	a := answer{Expect: f.store.c.Expect, AnyGroups: f.store.c.AnyGroups}
 	var err error
 	switch q.Op {
 	case "hello":
-		if q.Node != "" && q.Run != f.s.run {
-			other := stranger{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, any: q.AnyGroups}
-			f.noteLocked(q.Node, other, q.Cluster != "")
-			if q.Cluster == "" && f.mine.Cluster == "" {
-				f.fitLocked(q.Node, q.Address, other)
+		if q.Node != "" && q.ProcessID != f.store.processID {
+			other := unclusteredPeer{voter: voter{q.Server, q.Address}, expect: q.Expect, groups: q.Groups, anyGroups: q.AnyGroups}
+			f.recordPeerLocked(q.Node, other, q.Cluster != "")
+			if q.Cluster == "" && f.current.Cluster == "" {
+				f.checkGroupsLocked(q.Node, q.Address, other)
 			}
 		}
 	case "found":
-		err = f.consider(q)
+		err = f.acceptOffer(q)
 	default:
 		err = errBusy
-		if f.mine.Cluster == "" {
+		if f.current.Cluster == "" {
 			err = ErrNoCluster
 		}
 	}
 	if err != nil {
 		a.Refused = err.Error()
 	}
-	for _, s := range f.strangers {
-		if time.Since(s.heard) < strangerLife {
+	for _, s := range f.unclustered {
+		if time.Since(s.lastSeen) < unclusteredTTL {
 			a.Others = append(a.Others, s.Address)
 		}
 	}
-	a.Server, a.Cluster, a.Pending = f.server, f.mine.Cluster, f.mine.Cluster != "" && !f.settled
+	a.Server, a.Cluster, a.Pending = f.server, f.current.Cluster, f.current.Cluster != "" && !f.final
 	return a
 }

@@ -13,18 +13,18 @@ import (
 
 // makeOffer decides whether this node founds a cluster now. If so it returns the identity to offer, and the other
 // voters.
-func (f *founding) offer() (i identity, others []voter) {
+func (f *founding) makeOffer() (i identity, others []voter) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := &f.s.c
-	if c.Expect == 0 || f.mine.Cluster != "" {
+	c := &f.store.c
+	if c.Expect == 0 || f.current.Cluster != "" {
 		return i, nil
 	}
-	maps.DeleteFunc(f.strangers, func(_ string, s stranger) bool { return time.Since(s.heard) > strangerLife })
-	f.yield()
-	voters := []voter{{f.server, string(f.s.address)}}
-	for _, s := range f.strangers {
-		if s.expect == c.Expect && (s.any || slices.Equal(sorted(s.groups), f.groups)) {
+	maps.DeleteFunc(f.unclustered, func(_ string, s unclusteredPeer) bool { return time.Since(s.lastSeen) > unclusteredTTL })
+	f.adoptGroups()
+	voters := []voter{{f.server, string(f.store.address)}}
+	for _, s := range f.unclustered {
+		if s.expect == c.Expect && (s.anyGroups || slices.Equal(sorted(s.groups), f.groups)) {
 			voters = append(voters, s.voter)
 		}
 	}
@@ -33,20 +33,20 @@ func (f *founding) offer() (i identity, others []voter) {
 		return i, nil
 	}
 	voters = voters[:c.Expect]
-	f.mine = f.identity(clusterText(newCluster()), voters)
-	f.mine.Pending = true
-	return f.mine, voters[1:]
+	f.current = f.identity(clusterText(newCluster()), voters)
+	f.current.Pending = true
+	return f.current, voters[1:]
 }
 
 // adoptGroups adopts the groups of a founder that insists on its own, unless this node insists on its own too.
 // REQUIRES: mu is held.
-func (f *founding) yield() {
-	if !f.s.c.AnyGroups {
+func (f *founding) adoptGroups() {
+	if !f.store.c.AnyGroups {
 		return
 	}
-	f.groups = sorted(f.s.c.Groups)
-	for _, node := range slices.Sorted(maps.Keys(f.strangers)) {
-		if s := f.strangers[node]; !s.any && s.expect == f.s.c.Expect {
+	f.groups = sorted(f.store.c.Groups)
+	for _, node := range slices.Sorted(maps.Keys(f.unclustered)) {
+		if s := f.unclustered[node]; !s.anyGroups && s.expect == f.store.c.Expect {
 			f.groups = sorted(s.groups)
 			return
 		}
@@ -55,40 +55,40 @@ func (f *founding) yield() {
 
 // identity returns the identity of a first voter of a cluster. REQUIRES: mu is held.
 func (f *founding) identity(cluster string, voters []voter) identity {
-	return identity{Cluster: cluster, Node: f.s.c.NodeID, Server: f.server, Groups: f.groups, Voters: voters}
+	return identity{Cluster: cluster, Node: f.store.c.NodeID, Server: f.server, Groups: f.groups, Voters: voters}
 }
 
 func sorted(groups []uint16) []uint16 { return slices.Sorted(slices.Values(groups)) }
 
 // sendOffer sends an offer to the other voters. If not all agree it is withdrawn; those that agreed see that when they
 // ask.
-func (f *founding) found(ctx context.Context, i identity, others []voter) (identity, bool, error) {
+func (f *founding) sendOffer(ctx context.Context, i identity, others []voter) (identity, bool, error) {
 	f.mu.Lock()
 	q := f.hello()
 	f.mu.Unlock()
 	q.Op, q.Cluster, q.Voters = "found", i.Cluster, i.Voters
 	for _, v := range others {
-		if _, err := f.s.ask(ctx, v.Address, q); err != nil {
-			f.s.c.Logger.Warn("founding_refused", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
+		if _, err := f.store.ask(ctx, v.Address, q); err != nil {
+			f.store.c.Logger.Warn("founding_refused", slog.String("node", nodeOf(v.Server)), slog.Any("err", err))
 			f.mu.Lock()
-			f.mine = identity{}
-			delete(f.strangers, nodeOf(v.Server)) // It sends a hello when it is ready.
+			f.current = identity{}
+			delete(f.unclustered, nodeOf(v.Server)) // It sends a hello when it is ready.
 			f.mu.Unlock()
 			return i, false, nil
 		}
 	}
 	i.Pending = false
-	return i, true, f.settle(i)
+	return i, true, f.finalize(i)
 }
 
 // finalize writes the identity of a cluster that exists.
-func (f *founding) settle(i identity) error {
+func (f *founding) finalize(i identity) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := writeIdentity(&f.s.c, i); err != nil {
+	if err := writeIdentity(&f.store.c, i); err != nil {
 		return err
 	}
-	f.mine, f.settled = i, true
+	f.current, f.final = i, true
 	return nil
 }
 
@@ -103,39 +103,39 @@ func (f *founding) confirm(ctx context.Context, i identity) (identity, bool, err
 	hello := f.hello()
 	f.mu.Unlock()
 	dead := false
-	for _, a := range f.s.askAll(ctx, f.s.others(addresses), hello) {
+	for _, a := range f.store.askAll(ctx, f.store.otherAddresses(addresses), hello) {
 		if a.Cluster == i.Cluster && !a.Pending {
 			i.Pending = false
-			return i, true, f.settle(i)
+			return i, true, f.finalize(i)
 		}
 		dead = dead || a.Address == founder.Address && (a.Cluster != i.Cluster || a.Server != founder.Server)
 	}
 	if !dead {
 		return i, false, nil
 	}
-	f.s.c.Logger.Warn("founding_withdrawn", slog.String("founder", nodeOf(founder.Server)))
+	f.store.c.Logger.Warn("founding_withdrawn", slog.String("founder", nodeOf(founder.Server)))
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := dropIdentity(&f.s.c); err != nil {
+	if err := dropIdentity(&f.store.c); err != nil {
 		return i, false, err
 	}
-	f.mine, f.server = identity{}, newIncarnation(f.s.c.NodeID)
+	f.current, f.server = identity{}, newIncarnation(f.store.c.NodeID)
 	return identity{}, false, nil
 }
 
 // acceptOffer writes an offer and agrees to it, or returns why it does not. REQUIRES: mu is held.
-func (f *founding) consider(q question) error {
-	me := voter{f.server, string(f.s.address)}
+func (f *founding) acceptOffer(q question) error {
+	me := voter{f.server, string(f.store.address)}
 	switch {
-	case f.mine.Cluster == q.Cluster && f.mine.Cluster != "":
+	case f.current.Cluster == q.Cluster && f.current.Cluster != "":
 		return nil
-	case f.mine.Cluster != "":
+	case f.current.Cluster != "":
 		return errBusy
-	case q.Cluster == "" || len(q.Voters) != f.s.c.Expect || q.Expect != f.s.c.Expect:
-		return fmt.Errorf("this node expects %d nodes", f.s.c.Expect)
-	case f.misfit != nil:
-		return f.misfit
-	case !f.s.c.AnyGroups && !slices.Equal(sorted(q.Groups), f.groups):
+	case q.Cluster == "" || len(q.Voters) != f.store.c.Expect || q.Expect != f.store.c.Expect:
+		return fmt.Errorf("this node expects %d nodes", f.store.c.Expect)
+	case f.groupConflict != nil:
+		return f.groupConflict
+	case !f.store.c.AnyGroups && !slices.Equal(sorted(q.Groups), f.groups):
 		return fmt.Errorf("this node has groups %v", f.groups)
 	case !slices.Contains(q.Voters, me) || q.Voters[0].Server != q.Server:
 		return errors.New("the offer names another incarnation of this node, or another founder")
@@ -143,10 +143,10 @@ func (f *founding) consider(q question) error {
 	f.groups = sorted(q.Groups)
 	i := f.identity(q.Cluster, q.Voters)
 	i.Pending = true
-	if err := writeIdentity(&f.s.c, i); err != nil {
+	if err := writeIdentity(&f.store.c, i); err != nil {
 		return err
 	}
-	f.mine = i
+	f.current = i
 	return nil
 }
 

@@ -28,7 +28,7 @@ func found(t *testing.T, c *raftstoretest.Cluster, groups [][]uint16) (stores []
 		config.Groups = groups[i]
 		if groups[i][0] == 0 {
 			config.AnyGroups, config.Groups = true, groups[i][1:]
-			config.Grouped = func(groups []uint16) { chosen[i] = groups }
+			config.GroupsChosen = func(groups []uint16) { chosen[i] = groups }
 		}
 		config.Machine = func(uint16) raftstore.StateMachine { return raftstoretest.NewLedger() }
 		go func() {
@@ -71,7 +71,7 @@ func TestFoundersWithOtherGroupsAllEnd(t *testing.T) {
 
 // Founders that only propose a number adopt the founder's, or that of one that insists; so does a node that joins
 // later. After a restart all go on with it, whatever they would propose then.
-func TestGroupsAreTaken(t *testing.T) {
+func TestGroupsAreAdopted(t *testing.T) {
 	for _, test := range []struct {
 		groups [][]uint16
 		want   []uint16

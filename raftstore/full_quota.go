@@ -7,13 +7,13 @@ import (
 )
 
 // chargeQuota charges bytes to the quota of a Full node, and returns false without a charge when they do not fit.
-func (p *space) takes(bytes int64) bool {
+func (p *space) chargeQuota(bytes int64) bool {
 	for {
-		taken := p.taken.Load()
-		if bytes > fullTakes-taken {
+		taken := p.quotaUsed.Load()
+		if bytes > fullQuotaBytes-taken {
 			return false
 		}
-		if p.taken.CompareAndSwap(taken, taken+bytes) {
+		if p.quotaUsed.CompareAndSwap(taken, taken+bytes) {
 			return true
 		}
 	}
@@ -24,7 +24,7 @@ func (p *space) takes(bytes int64) bool {
 // are new.
 //
 // INVARIANT: within a term an index names one entry, because a term has one leader.
-type intake struct {
+type fullQuota struct {
 	mu       sync.Mutex
 	period   uint64 // The value of space.fullPeriod for which the entries were charged.
 	term     uint64 // The leader's term.
@@ -32,13 +32,13 @@ type intake struct {
 }
 
 // admit charges consecutive entries to the quota, and reports whether the node stores them.
-func (i *intake) take(p *space, term uint64, entries []*raft.Log) bool {
+func (i *fullQuota) admit(p *space, term uint64, entries []*raft.Log) bool {
 	if len(entries) == 0 {
 		return true
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if period := p.period.Load(); period != i.period || term != i.term {
+	if period := p.fullPeriod.Load(); period != i.period || term != i.term {
 		i.period, i.term, i.from, i.to = period, term, 1, 0
 	}
 	bytes := int64(0)
@@ -47,7 +47,7 @@ func (i *intake) take(p *space, term uint64, entries []*raft.Log) bool {
 			bytes += int64(len(l.Data) + len(l.Extensions))
 		}
 	}
-	if bytes > 0 && !p.takes(bytes) {
+	if bytes > 0 && !p.chargeQuota(bytes) {
 		return false
 	}
 	first, last := entries[0].Index, entries[len(entries)-1].Index
@@ -61,7 +61,7 @@ func (i *intake) take(p *space, term uint64, entries []*raft.Log) bool {
 
 // entriesToAppend returns the entries of a call that Raft would append: those from the first one on that the log does
 // not have. Raft skips those that it has. A call that begins before the log does appends nothing.
-func fresh(log raft.LogStore, entries []*raft.Log) []*raft.Log {
+func entriesToAppend(log raft.LogStore, entries []*raft.Log) []*raft.Log {
 	last, err := log.LastIndex()
 	for i, l := range entries {
 		var have raft.Log

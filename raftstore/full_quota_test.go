@@ -8,23 +8,23 @@ import (
 )
 
 // What a Full node refuses, a snapshot or a large batch, is not charged to its quota.
-func TestFullNodeCountsOnlyWhatItTakes(t *testing.T) {
+func TestFullNodeChargesOnlyWhatItStores(t *testing.T) {
 	var p space
 	for i, step := range []struct {
 		bytes int64
 		takes bool
 	}{
-		{fullTakes + 1, false},
+		{fullQuotaBytes + 1, false},
 		{math.MaxInt64, false},
-		{fullTakes - 100, true},
+		{fullQuotaBytes - 100, true},
 		{101, false},
 		{60, true},
 		{41, false},
 		{40, true},
 		{1, false},
 	} {
-		if got := p.takes(step.bytes); got != step.takes {
-			t.Errorf("step %d: %d bytes: %v with %d taken", i, step.bytes, got, p.taken.Load())
+		if got := p.chargeQuota(step.bytes); got != step.takes {
+			t.Errorf("step %d: %d bytes: %v with %d taken", i, step.bytes, got, p.quotaUsed.Load())
 		}
 	}
 }
@@ -43,7 +43,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 	const commands = 1_000
 	for _, appended := range []bool{true, false} {
 		var p space
-		var i intake
+		var i fullQuota
 		log := raft.NewInmemStore()
 		if err := log.StoreLogs(run(1, 10, 20)); err != nil { // Entries before 10 are compacted.
 			t.Fatal(err)
@@ -66,11 +66,11 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 			{"in another time of being full", 3, run(3, 42, 43), 2 * commands, true, true},
 		} {
 			if step.next {
-				p.taken.Store(0)
-				p.period.Add(1)
+				p.quotaUsed.Store(0)
+				p.fullPeriod.Add(1)
 			}
 			for range 10 {
-				if !i.take(&p, step.leader, fresh(log, step.entries)) {
+				if !i.admit(&p, step.leader, entriesToAppend(log, step.entries)) {
 					t.Errorf("%s: not taken", step.what)
 				}
 				if appended && step.append {
@@ -80,14 +80,14 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 			if !appended && step.append {
 				appendAsRaft(t, log, step.entries)
 			}
-			if got := p.taken.Load(); got != step.taken {
+			if got := p.quotaUsed.Load(); got != step.taken {
 				t.Errorf("%s, appended at once %v: %d bytes taken, want %d", step.what, appended, got, step.taken)
 			}
 		}
-		if i.take(&p, 3, run(3, 44, 44+fullTakes/commands)) {
+		if i.admit(&p, 3, run(3, 44, 44+fullQuotaBytes/commands)) {
 			t.Error("more than all is taken")
 		}
-		if got := p.taken.Load(); got != 2*commands {
+		if got := p.quotaUsed.Load(); got != 2*commands {
 			t.Errorf("what was refused counts: %d", got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestFullNodeCountsAnEntryOnce(t *testing.T) {
 // appendAsRaft appends entries as Raft's follower does.
 func appendAsRaft(t *testing.T, log *raft.InmemStore, entries []*raft.Log) {
 	t.Helper()
-	entries = fresh(log, entries)
+	entries = entriesToAppend(log, entries)
 	if len(entries) == 0 {
 		return
 	}

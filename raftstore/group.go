@@ -47,26 +47,26 @@ type Group struct {
 	safe    transport.Safe
 	batcher *batcher
 
-	transfers transfers
-	intake    intake
+	transfers transferGuard
+	fullQuota fullQuota
 
-	leads  chan bool
-	done   sync.WaitGroup
-	asking sync.WaitGroup // Calls of Raft that askRaft waits for.
+	leadership chan bool
+	done       sync.WaitGroup
+	raftCalls  sync.WaitGroup // Calls of Raft that askRaft waits for.
 
-	heartbeat time.Duration // Raft's heartbeat timeout and election timeout.
-	opened    time.Time
-	leaders   chan raft.Observation // Raft's observations of a new leader, here or on another node.
-	observer  *raft.Observer
+	heartbeat          time.Duration // Raft's heartbeat timeout and election timeout.
+	opened             time.Time
+	leaderObservations chan raft.Observation // Raft's observations of a new leader, here or on another node.
+	observer           *raft.Observer
 
 	leaderTerms atomic.Uint64 // Number of terms in which this node knew a leader.
-	oldestEntry atomic.Pointer[dated]
+	oldestEntry atomic.Pointer[datedEntry]
 
-	mu     sync.Mutex
-	term   uint64        // The term in which this node is ready as leader; 0: it is not ready.
-	since  time.Time     // When term last changed.
-	change chan struct{} // Closed and replaced when term or the leader changes.
-	closed bool
+	mu             sync.Mutex
+	term           uint64        // The term in which this node is ready as leader; 0: it is not ready.
+	readyChangedAt time.Time     // When term last changed.
+	leaderChange   chan struct{} // Closed and replaced when term or the leader changes.
+	closed         bool
 }
 
 // raftConfig returns hashicorp/raft's configuration of a group.
@@ -95,16 +95,16 @@ func (s *Store) raftConfig(id uint16, heartbeat time.Duration, keepState bool, l
 // for this goroutine (TestUnreadNoticesStillBlockTheLibrary). So a node whose state machine stands still while it gains
 // and loses a group five times does not vote until the machine goes on; the other nodes go on without it
 // (TestManyNoticesWhileTheirReaderWaits).
-func (g *Group) follow() {
-	for leads := range g.leads {
+func (g *Group) watchLeadership() {
+	for leads := range g.leadership {
 		if !leads {
 			g.setReady(0)
-			g.transfers.lost()
+			g.transfers.leadershipLost()
 			continue
 		}
 		term := g.raft.CurrentTerm()
 		// A leader serves when everything committed before its term is applied.
-		if err := g.leadBarrier(); errors.Is(err, ErrClosed) {
+		if err := g.applyBarrier(); errors.Is(err, ErrClosed) {
 			continue
 		} else if err != nil {
 			g.store.c.Logger.Warn("leadership_lost_early", slog.Int("group", int(g.id)), slog.Any("err", err))
@@ -113,8 +113,8 @@ func (g *Group) follow() {
 		if g.raft.State() == raft.Leader && g.raft.CurrentTerm() == term {
 			g.setReady(term)
 		}
-		if g.store.abstaining.Load() {
-			g.handOver(g.store.life)
+		if g.store.draining.Load() {
+			g.transferAwayRetrying(g.store.ctx)
 		}
 	}
 }
@@ -123,47 +123,47 @@ func (g *Group) follow() {
 // leader.
 func (g *Group) watchLeaders() {
 	var last uint64
-	for o := range g.leaders {
+	for o := range g.leaderObservations {
 		if seen, ok := o.Data.(raft.LeaderObservation); ok && seen.LeaderID != "" {
 			if term := g.raft.CurrentTerm(); term != last {
 				last = term
 				g.leaderTerms.Add(1)
 			}
 			g.mu.Lock()
-			g.wake()
+			g.notifyLeaderChange()
 			g.mu.Unlock()
 		}
 	}
 }
 
 // notifyLeaderChange wakes everybody who waits for leaderChanged. REQUIRES: mu is held.
-func (g *Group) wake() {
-	close(g.change)
-	g.change = make(chan struct{})
+func (g *Group) notifyLeaderChange() {
+	close(g.leaderChange)
+	g.leaderChange = make(chan struct{})
 }
 
 // leaderChanged returns a channel that is closed when this node learns of a leader, or gains or loses the leadership.
-func (g *Group) moved() <-chan struct{} {
+func (g *Group) leaderChanged() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.change
+	return g.leaderChange
 }
 
 // leaderSince is the time at which this node became ready as leader, or lost that.
-func (g *Group) ledSince() time.Time {
+func (g *Group) leaderSince() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.since
+	return g.readyChangedAt
 }
 
 // askRaft calls ask unless the group is closed, in which case it returns ErrClosed. Raft never answers a call that was
 // made just before its shutdown, so close waits for these calls first. REQUIRES: ask returns as long as Raft runs.
-func (g *Group) whileOpen(ask func() error) error {
+func (g *Group) askRaft(ask func() error) error {
 	g.mu.Lock()
 	closed := g.closed
 	if !closed {
-		g.asking.Add(1)
-		defer g.asking.Done()
+		g.raftCalls.Add(1)
+		defer g.raftCalls.Done()
 	}
 	g.mu.Unlock()
 	if closed {
@@ -175,8 +175,8 @@ func (g *Group) whileOpen(ask func() error) error {
 func (g *Group) setReady(term uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.term, g.since = term, time.Now()
-	g.wake()
+	g.term, g.readyChangedAt = term, time.Now()
+	g.notifyLeaderChange()
 }
 
 // Ready reports whether this node leads the group and has applied everything from before its term, so that it takes
@@ -192,7 +192,7 @@ func (g *Group) Ready() bool {
 func (g *Group) WaitReady(ctx context.Context) error {
 	for {
 		g.mu.Lock()
-		ready, closed, change := g.term != 0, g.closed, g.change
+		ready, closed, change := g.term != 0, g.closed, g.leaderChange
 		g.mu.Unlock()
 		if closed {
 			return ErrClosed
@@ -223,11 +223,11 @@ func (g *Group) replicates(term uint64, id raft.ServerID) bool {
 // It returns fn's error, ErrClosed when the store is closed, or ErrRestoring while a snapshot replaces the state of
 // this node.
 func (g *Group) Read(fn func(Reader) error) error {
-	if !g.store.enter() {
+	if !g.store.acquire() {
 		return ErrClosed
 	}
-	defer g.store.leave()
-	snap, err := g.machine.at()
+	defer g.store.release()
+	snap, err := g.machine.stateSnapshot()
 	if err != nil {
 		return err
 	}
@@ -242,16 +242,16 @@ func (g *Group) Read(fn func(Reader) error) error {
 func (g *Group) close() error {
 	g.mu.Lock()
 	g.closed = true
-	g.wake()
+	g.notifyLeaderChange()
 	g.mu.Unlock()
 	g.batcher.close()
 	g.raft.DeregisterObserver(g.observer)
-	g.asking.Wait()
+	g.raftCalls.Wait()
 	down := g.raft.Shutdown()
-	g.safe.HangUp()
+	g.safe.Disconnect()
 	err := down.Error()
-	close(g.leads)
-	close(g.leaders)
+	close(g.leadership)
+	close(g.leaderObservations)
 	g.done.Wait()
 	return err
 }

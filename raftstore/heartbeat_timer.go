@@ -8,7 +8,7 @@ import (
 )
 
 // heartbeatCheckPause is the time between two checks of a follower's last contact with its leader; up to twice as long.
-const silencePause = 50 * time.Millisecond
+const heartbeatCheckPause = 50 * time.Millisecond
 
 // watchHeartbeats makes Raft check its heartbeat timer as soon as a leader has been silent for the timeout.
 //
@@ -21,10 +21,10 @@ const silencePause = 50 * time.Millisecond
 // for the rest. Here the silence begins when a call arrives, not when Raft processes it, so a follower whose own disk
 // stalls does not treat its leader as silent. But it does not begin before Raft has processed the last call either,
 // where Raft's own measure begins: Raft would find that silence too short, and nothing would make it check again.
-func (g *Group) noticeSilence() {
+func (g *Group) watchHeartbeats() {
 	noticed := time.Time{}
-	for g.store.life.Err() == nil {
-		g.store.pause(silencePause + rand.N(silencePause)) //nolint:gosec // jitter, no secret.
+	for g.store.ctx.Err() == nil {
+		g.store.pause(heartbeatCheckPause + rand.N(heartbeatCheckPause)) //nolint:gosec // jitter, no secret.
 		contact, _ := g.safe.LeaderContact()
 		if dealt := g.raft.LastContact(); dealt.After(contact) {
 			contact = dealt
@@ -37,13 +37,13 @@ func (g *Group) noticeSilence() {
 		}
 		noticed = contact
 		if me, found := g.self(); found && me.Suffrage == raft.Voter {
-			g.lookAtTimer()
+			g.checkHeartbeatTimer()
 		}
 	}
 }
 
 // checkHeartbeatTimer makes Raft check its heartbeat timer now. Raft does that after the timeout was shortened.
-func (g *Group) lookAtTimer() {
+func (g *Group) checkHeartbeatTimer() {
 	rc := g.raft.ReloadableConfig()
 	rc.HeartbeatTimeout, rc.ElectionTimeout = g.heartbeat+time.Millisecond, g.heartbeat+time.Millisecond
 	_ = g.raft.ReloadConfig(rc) // Both are valid.

@@ -148,9 +148,9 @@ func openA(t *testing.T, fs vfs.FS, exit func(int)) *Store {
 }
 
 // diverged makes the disk of a node A whose log, up to some entry, is not that of its leader B, and returns B.
-func diverged(t *testing.T, fs vfs.FS, last uint64) *speaker {
+func diverged(t *testing.T, fs vfs.FS, last uint64) *scriptedLeader {
 	t.Helper()
-	b := &speaker{scripted: peer(t), end: 15}
+	b := &scriptedLeader{scripted: peer(t), end: 15}
 	s := openA(t, fs, nil)
 	if err := s.Group(1).WaitReady(t.Context()); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func diverged(t *testing.T, fs vfs.FS, last uint64) *speaker {
 }
 
 // speaker sends the calls of B as a leader.
-type speaker struct {
+type scriptedLeader struct {
 	*scripted
 	end    uint64 // The last entry of its snapshot.
 	trans  transport.Safe
@@ -174,7 +174,7 @@ type speaker struct {
 }
 
 // install sends B's snapshot, of term 1, in a term.
-func (b *speaker) install(s *Store, term uint64) error {
+func (b *scriptedLeader) install(s *Store, term uint64) error {
 	var stream bytes.Buffer
 	w, err := snapshot.NewWriter(&stream, snapshot.Header{Cluster: b.cluster, Group: 1, Index: b.end, Term: 1, Digest: uint64(len("of B"))})
 	if err := errors.Join(err, w.Add([]byte("v"), []byte("of B")), w.End()); err != nil {
@@ -193,7 +193,7 @@ func (b *speaker) install(s *Store, term uint64) error {
 
 // entry sends one entry of a term after another one, with a commit index that covers all, and reports whether A stored
 // it.
-func (b *speaker) entry(t *testing.T, s *Store, term, prev, prevTerm uint64) bool {
+func (b *scriptedLeader) entry(t *testing.T, s *Store, term, prev, prevTerm uint64) bool {
 	t.Helper()
 	var answer raft.AppendEntriesResponse
 	err := b.trans.AppendEntries(s.identity.Server, raft.ServerAddress(s.Group(1).streams.Addr().String()), &raft.AppendEntriesRequest{
@@ -223,7 +223,7 @@ func TestLateSnapshotChangesNothing(t *testing.T) {
 	if err := b.install(s, 29); err != nil {
 		t.Errorf("a late snapshot is answered %v", err)
 	}
-	if err := b.install(s, 30); err == nil || !strings.Contains(err.Error(), errLate.Error()) {
+	if err := b.install(s, 30); err == nil || !strings.Contains(err.Error(), errStaleSnapshot.Error()) {
 		t.Errorf("a late snapshot in a new term is answered %v", err)
 	}
 	for range 2 * installsMax { // However often it comes.
@@ -324,7 +324,7 @@ func (p *scripted) transport(t *testing.T) transport.Safe {
 }
 
 // A single node may listen on loopback, and refuses connections of another cluster there.
-func TestPeerPortRefusesStrangers(t *testing.T) {
+func TestPeerPortRefusesOtherClusters(t *testing.T) {
 	s, err := Open(Config{
 		Dir: "node", FS: vfs.NewMem(), NodeID: "A", Groups: []uint16{1}, Expect: 1, PeerListen: "127.0.0.1:0", Insecure: true,
 		Machine: func(uint16) StateMachine { return &counting{} },

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	balancePause  = 10 * time.Second // BOUND: one transfer in this time per node.
-	balanceSettle = 60 * time.Second // A leadership younger than this is not transferred.
-	balanceLag    = 100              // Entries that the preferred leader may be behind.
-	balanceSilent = time.Second      // Largest age of its last answer.
+	spreadPause      = 10 * time.Second // BOUND: one transfer in this time per node.
+	spreadAgeMin     = 60 * time.Second // A leadership younger than this is not transferred.
+	spreadLagMax     = 100              // Entries that the preferred leader may be behind.
+	spreadContactMax = time.Second      // Largest age of its last answer.
 )
 
 // leaderOrder returns the voters of a group, the preferred leader first: all voters in the order of their node ids,
 // beginning with another one in each group. All nodes compute the same order, and groups with neighbouring ids have
 // different leaders.
-func candidates(c raft.Configuration, group uint16) []raft.Server {
+func leaderOrder(c raft.Configuration, group uint16) []raft.Server {
 	all := slices.DeleteFunc(slices.Clone(c.Servers), func(s raft.Server) bool { return s.Suffrage != raft.Voter })
 	if len(all) == 0 {
 		return nil
@@ -31,8 +31,8 @@ func candidates(c raft.Configuration, group uint16) []raft.Server {
 }
 
 // preferredLeader returns the voter that should lead a group.
-func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
-	all := candidates(c, group)
+func preferredLeader(c raft.Configuration, group uint16) (raft.Server, bool) {
+	all := leaderOrder(c, group)
 	if len(all) == 0 {
 		return raft.Server{}, false
 	}
@@ -41,20 +41,20 @@ func preferred(c raft.Configuration, group uint16) (raft.Server, bool) {
 
 // leaderRank is the number of voters that should lead the group before this node does; 0 for a node that is not a
 // voter.
-func rank(c raft.Configuration, group uint16, me raft.ServerID) int {
-	return max(slices.IndexFunc(candidates(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
+func leaderRank(c raft.Configuration, group uint16, me raft.ServerID) int {
+	return max(slices.IndexFunc(leaderOrder(c, group), func(s raft.Server) bool { return s.ID == me }), 0)
 }
 
 // spreadLeaders transfers leaderships to the nodes that should have them. Otherwise they gather on the node that
 // started first, and leave every node that was restarted.
-func (s *Store) balance() {
+func (s *Store) spreadLeaders() {
 	for {
-		s.pause(balancePause + rand.N(balancePause/10)) //nolint:gosec // jitter, no secret.
-		if s.life.Err() != nil {
+		s.pause(spreadPause + rand.N(spreadPause/10)) //nolint:gosec // jitter, no secret.
+		if s.ctx.Err() != nil {
 			return
 		}
 		for _, id := range s.c.Groups {
-			if s.groups[id].balance() {
+			if s.groups[id].transferToPreferred() {
 				break
 			}
 		}
@@ -63,20 +63,20 @@ func (s *Store) balance() {
 
 // transferToPreferred transfers the group to its preferred leader if that node is ready for it. It returns true when a
 // transfer was attempted.
-func (g *Group) balance() bool {
+func (g *Group) transferToPreferred() bool {
 	s := g.store
-	to, found := preferred(g.servers(), g.id)
-	if !g.Ready() || !found || to.ID == s.identity.Server || time.Since(g.ledSince()) < balanceSettle {
+	to, found := preferredLeader(g.servers(), g.id)
+	if !g.Ready() || !found || to.ID == s.identity.Server || time.Since(g.leaderSince()) < spreadAgeMin {
 		return false
 	}
-	if time.Since(g.safe.PeerContact(to.ID)) > balanceSilent {
+	if time.Since(g.safe.PeerContact(to.ID)) > spreadContactMax {
 		return false
 	}
-	a, err := s.ask(s.life, string(to.Address), question{Op: "progress", Group: g.id})
-	if err != nil || a.Server != to.ID || a.Draining || a.Applied+balanceLag < g.raft.AppliedIndex() {
+	a, err := s.ask(s.ctx, string(to.Address), question{Op: "progress", Group: g.id})
+	if err != nil || a.Server != to.ID || a.Draining || a.Applied+spreadLagMax < g.raft.AppliedIndex() {
 		return false
 	}
-	err = g.handTo(to)
+	err = g.transferTo(to)
 	s.c.Logger.Info("leadership_transferred", slog.Int("group", int(g.id)), slog.String("node", nodeOf(to.ID)), slog.Any("err", err))
 	return true
 }

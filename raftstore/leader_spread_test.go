@@ -11,7 +11,7 @@ import (
 
 // Neighbouring groups have different preferred leaders, and leaderRank counts on from there, in the order of nodes and
 // not of incarnations.
-func TestCandidatesRotate(t *testing.T) {
+func TestLeaderOrderRotates(t *testing.T) {
 	c := raft.Configuration{Servers: []raft.Server{
 		{ID: "n3~1"}, {ID: "n1~9"}, {ID: "n4~0", Suffrage: raft.Nonvoter}, {ID: "n2~5"},
 	}}
@@ -22,18 +22,18 @@ func TestCandidatesRotate(t *testing.T) {
 		{"n1~9", "n2~5", "n3~1"},
 	} {
 		for i, id := range want {
-			if got := rank(c, uint16(group), id); got != i {
+			if got := leaderRank(c, uint16(group), id); got != i {
 				t.Errorf("group %d: %s has rank %d, want %d", group, id, got, i)
 			}
 		}
-		if got, found := preferred(c, uint16(group)); !found || got.ID != want[0] {
+		if got, found := preferredLeader(c, uint16(group)); !found || got.ID != want[0] {
 			t.Errorf("group %d: %s should lead, want %s", group, got.ID, want[0])
 		}
-		if got := rank(c, uint16(group), "n4~0"); got != 0 {
+		if got := leaderRank(c, uint16(group), "n4~0"); got != 0 {
 			t.Errorf("group %d: one without a vote has rank %d", group, got)
 		}
 	}
-	if _, found := preferred(raft.Configuration{}, 1); found || rank(raft.Configuration{}, 1, "n1~9") != 0 {
+	if _, found := preferredLeader(raft.Configuration{}, 1); found || leaderRank(raft.Configuration{}, 1, "n1~9") != 0 {
 		t.Error("a group without voters has a leader")
 	}
 }
@@ -41,8 +41,8 @@ func TestCandidatesRotate(t *testing.T) {
 // A node delays its campaign by its leaderRank, in Raft and in watchHeartbeats. The step is no shorter than the
 // difference with which two nodes may notice (heartbeat_timer.go), else they would campaign at once all the same.
 func TestElectionsAreStaggered(t *testing.T) {
-	if clusterStagger < 2*silencePause {
-		t.Errorf("nodes stand %s apart, and may notice %s late", clusterStagger, 2*silencePause)
+	if clusterStagger < 2*heartbeatCheckPause {
+		t.Errorf("nodes stand %s apart, and may notice %s late", clusterStagger, 2*heartbeatCheckPause)
 	}
 	shut := func(s *Store) {
 		if err := s.Close(); err != nil {
@@ -65,7 +65,7 @@ func TestElectionsAreStaggered(t *testing.T) {
 	s = openA(t, fs, nil)
 	defer shut(s)
 	g := s.Group(1) // It prefers the second of two voters.
-	if to, _ := preferred(g.servers(), 1); to.ID != second.ID {
+	if to, _ := preferredLeader(g.servers(), 1); to.ID != second.ID {
 		t.Fatalf("%v of %v is preferred: the test tests nothing", to, g.servers())
 	}
 	want := clusterTimeout + clusterStagger

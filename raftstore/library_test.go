@@ -223,7 +223,7 @@ func TestUnreadNoticesStillBlockTheLibrary(t *testing.T) {
 	})
 }
 
-func TestAlone(t *testing.T) {
+func TestIsSoleVoter(t *testing.T) {
 	voter := func(id string) raft.Server { return raft.Server{ID: raft.ServerID(id)} }
 	learner := raft.Server{ID: "n3", Suffrage: raft.Nonvoter}
 	for _, tc := range []struct {
@@ -236,7 +236,7 @@ func TestAlone(t *testing.T) {
 		{[]raft.Server{voter("n2")}, false},
 		{nil, false},
 	} {
-		if got := alone(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
+		if got := isSoleVoter(raft.Configuration{Servers: tc.servers}, "n1"); got != tc.want {
 			t.Errorf("%v: %v", tc.servers, got)
 		}
 	}

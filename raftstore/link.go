@@ -19,12 +19,12 @@ import (
 //
 // INVARIANT: every request in waiting gets exactly one answer: the peer's, or errLinkLost when the link is closed.
 type link struct {
-	conn net.Conn
-	out  chan []byte
-	gone chan struct{}
-	once sync.Once
+	conn   net.Conn
+	out    chan []byte
+	closed chan struct{}
+	once   sync.Once
 
-	heard moment.Last // When the last answer arrived, or when the connection was opened.
+	lastAnswer moment.Last // When the last answer arrived, or when the connection was opened.
 
 	mu      sync.Mutex
 	next    uint64
@@ -47,17 +47,17 @@ type frame struct {
 // the queue may be those of callers that left, so room in the queue does not show that the peer is alive, and the
 // caller that waits for room is the one that finds out that the peer is gone.
 func (k *link) exchange(ctx context.Context, g *Group, address, believed string, request []byte, answer <-chan frame) (f frame, sent bool, waited time.Duration) {
-	silence := linkSilence
+	silence := linkAnswerTimeout
 	if end, bounded := ctx.Deadline(); bounded { // The last attempt has to use a new connection.
-		silence = min(silence, max(time.Until(end)/2, linkPatience))
+		silence = min(silence, max(time.Until(end)/2, linkAnswerTimeoutMin))
 	}
 	timer := time.NewTimer(silence)
 	defer timer.Stop()
 	out := k.out
 	for {
-		moved := g.moved()
+		moved := g.leaderChanged()
 		if l, _ := g.raft.LeaderWithID(); l != "" && string(l) != address && string(l) != believed {
-			return f, out == nil, linkSilence
+			return f, out == nil, linkAnswerTimeout
 		}
 		select {
 		case out <- request:
@@ -67,7 +67,7 @@ func (k *link) exchange(ctx context.Context, g *Group, address, believed string,
 		case <-timer.C:
 			return f, out == nil, silence
 		case <-ctx.Done():
-			return f, out == nil, linkSilence
+			return f, out == nil, linkAnswerTimeout
 		case <-moved:
 		}
 	}
@@ -94,22 +94,22 @@ func (l *links) dial(ctx context.Context, address string) (*link, error) {
 
 // add starts the reader and the writer of a connection. REQUIRES: mu is held.
 func (l *links) add(address string, c net.Conn) *link {
-	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), gone: make(chan struct{}), waiting: map[uint64]chan frame{}}
-	k.heard.Mark()
+	k := &link{conn: c, out: make(chan []byte, LinkRequestsMax), closed: make(chan struct{}), waiting: map[uint64]chan frame{}}
+	k.lastAnswer.Mark()
 	l.byAddr[address] = k
 	l.done.Go(func() {
-		writeFrames(c, k.out, k.gone)
-		l.drop(address, k)
+		writeFrames(c, k.out, k.closed)
+		l.closeLink(address, k)
 	})
 	l.done.Go(func() {
 		k.read()
-		l.drop(address, k)
+		l.closeLink(address, k)
 	})
 	return k
 }
 
 // register registers a request and returns its id and the channel of its answer.
-func (k *link) expect() (id uint64, answer <-chan frame, err error) {
+func (k *link) register() (id uint64, answer <-chan frame, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -125,7 +125,7 @@ func (k *link) expect() (id uint64, answer <-chan frame, err error) {
 }
 
 // unregister removes a request whose answer nobody waits for.
-func (k *link) forget(id uint64) {
+func (k *link) unregister(id uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.waiting, id)
@@ -147,7 +147,7 @@ func (k *link) read() {
 		if err != nil || len(b) < frameHead-4 {
 			return
 		}
-		k.heard.Mark()
+		k.lastAnswer.Mark()
 		id := binary.BigEndian.Uint64(b[1:])
 		k.mu.Lock()
 		answer := k.waiting[id]
@@ -176,19 +176,19 @@ func readFrame(r io.Reader) ([]byte, error) {
 
 // writeTimeout bounds a write to a peer that does not read while its connection stays open. The callers of that write
 // have left by then.
-const writePatience = 10 * time.Second
+const writeTimeout = 10 * time.Second
 
 // deadlineConn is a connection on which a write fails after writeTimeout, or up to half of it earlier: the deadline is
 // renewed when half of the last one is over, not for each write.
-type patient struct {
+type deadlineConn struct {
 	net.Conn
-	until time.Time
+	deadline time.Time
 }
 
-func (p *patient) Write(b []byte) (int, error) {
-	if now := time.Now(); p.until.Sub(now) < writePatience/2 {
-		p.until = now.Add(writePatience)
-		if err := p.SetWriteDeadline(p.until); err != nil {
+func (p *deadlineConn) Write(b []byte) (int, error) {
+	if now := time.Now(); p.deadline.Sub(now) < writeTimeout/2 {
+		p.deadline = now.Add(writeTimeout)
+		if err := p.SetWriteDeadline(p.deadline); err != nil {
 			return 0, err
 		}
 	}
@@ -198,7 +198,7 @@ func (p *patient) Write(b []byte) (int, error) {
 // writeFrames writes the frames of a queue and flushes when the queue is empty. It ends when gone is closed, or with a
 // write that fails.
 func writeFrames(c net.Conn, out <-chan []byte, gone <-chan struct{}) {
-	w := bufio.NewWriterSize(&patient{Conn: c}, 64<<10)
+	w := bufio.NewWriterSize(&deadlineConn{Conn: c}, 64<<10)
 	for {
 		select {
 		case b := <-out:

@@ -155,7 +155,7 @@ func TestServeForwardGivesUpAPeerThatNeverReads(t *testing.T) {
 		case <-time.After(time.Minute):
 		}
 		return time.Since(began)
-	}, writePatience)
+	}, writeTimeout)
 }
 
 // served floods a node with requests until both sides are blocked, runs a function, and checks how long the node then

@@ -59,33 +59,33 @@ type StateMachine interface {
 // INVARIANT: changes, applied index and digest are one write. Entries up to the applied index are skipped, because Raft
 // replays everything after its last snapshot and does not know this index.
 type machine struct {
-	store     *Store
-	id        uint16
-	user      StateMachine
-	state     *statedb.Group
-	batch     *statedb.Batch
-	cmds      [][]byte // Reused by applyEntry.
-	applied   atomic.Pointer[statedb.Applied]
-	onApply   func(index uint64)
-	snaps     *snapshot.Store
-	restoring atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
-	running   atomic.Bool // NewRaft returned; from then on a failed restore must end the process.
-	install   []time.Time // When the newest snapshots of leaders were installed.
+	store        *Store
+	id           uint16
+	stateMachine StateMachine
+	state        *statedb.Group
+	batch        *statedb.Batch
+	cmds         [][]byte // Reused by applyEntry.
+	applied      atomic.Pointer[statedb.Applied]
+	onApply      func(index uint64)
+	snaps        *snapshot.Store
+	restoring    atomic.Bool // The state is wiped, and the snapshot that replaces it is not complete.
+	running      atomic.Bool // NewRaft returned; from then on a failed restore must end the process.
+	installTimes []time.Time // When the newest snapshots of leaders were installed.
 
-	checked   atomic.Uint64 // Index of the newest state check.
-	checkedAt moment.Last   // When it was applied, or when this leader last proposed one.
+	lastCheck   atomic.Uint64 // Index of the newest state check.
+	lastCheckAt moment.Last   // When it was applied, or when this leader last proposed one.
 
-	batches   atomic.Uint64
-	entries   atomic.Uint64
-	commands  atomic.Uint64
-	nanos     atomic.Int64
-	appliedAt moment.Last // When entries were last applied.
-	restores  atomic.Uint64
-	snapshots atomic.Uint64
-	putOff    atomic.Uint64 // Snapshots that were not taken for lack of room.
-	reached   atomic.Uint64 // Bytes that the last snapshot had when it stopped for lack of room; 0: it was complete.
-	snapBytes atomic.Uint64
-	snapNanos atomic.Int64
+	batches      atomic.Uint64
+	entries      atomic.Uint64
+	commands     atomic.Uint64
+	nanos        atomic.Int64
+	appliedAt    moment.Last // When entries were last applied.
+	restores     atomic.Uint64
+	snapshots    atomic.Uint64
+	postponed    atomic.Uint64 // Snapshots that were not taken for lack of room.
+	partialBytes atomic.Uint64 // Bytes that the last snapshot had when it stopped for lack of room; 0: it was complete.
+	snapBytes    atomic.Uint64
+	snapNanos    atomic.Int64
 }
 
 var _ raft.BatchingFSM = (*machine)(nil)
@@ -116,9 +116,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		if isCheck(l) {
 			last = m.commit(last)
 			open = false
-			m.checked.Store(last.Index)
-			m.checkedAt.Mark()
-			m.store.agreement.fix(m.id, last)
+			m.lastCheck.Store(last.Index)
+			m.lastCheckAt.Mark()
+			m.store.stateChecks.recordLocal(m.id, last)
 		}
 	}
 	if open {
@@ -130,11 +130,11 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 
 // commit writes the changes so far in one write with the index they lead to.
 func (m *machine) commit(last statedb.Applied) statedb.Applied {
-	m.user.Flush(m.batch)
-	last.Digest = m.user.Digest()
+	m.stateMachine.Flush(m.batch)
+	last.Digest = m.stateMachine.Digest()
 	m.batch.Commit(last)
 	m.applied.Store(&last)
-	m.user.Committed()
+	m.stateMachine.Committed()
 	m.onApply(last.Index)
 	m.batches.Add(1)
 	m.appliedAt.Mark()
@@ -153,7 +153,7 @@ func (m *machine) applyEntry(l *raft.Log) [][]byte {
 	}
 	results := make([][]byte, len(cmds))
 	for i, cmd := range cmds {
-		results[i] = m.user.Apply(m.batch, cmd)
+		results[i] = m.stateMachine.Apply(m.batch, cmd)
 	}
 	m.entries.Add(1)
 	m.commands.Add(uint64(len(cmds)))
@@ -174,10 +174,10 @@ func (m *machine) load() error {
 		}
 	}
 	m.applied.Store(&a)
-	if err := m.user.Load(m.state.Reader()); err != nil {
+	if err := m.stateMachine.Load(m.state.Reader()); err != nil {
 		return fmt.Errorf("group %d: the state cannot be loaded: %w", m.id, err)
 	}
-	if digest := m.user.Digest(); found && digest != a.Digest {
+	if digest := m.stateMachine.Digest(); found && digest != a.Digest {
 		return fmt.Errorf("group %d: the state at entry %d has digest %016x instead of %016x", m.id, a.Index, digest, a.Digest)
 	}
 	return nil
@@ -189,7 +189,7 @@ func (m *machine) wipe() error {
 		return err
 	}
 	m.applied.Store(&statedb.Applied{})
-	return m.user.Load(m.state.Reader())
+	return m.stateMachine.Load(m.state.Reader())
 }
 
 // Bounds of the snapshots that a follower installs before its process ends.
@@ -201,9 +201,9 @@ const (
 // noteInstall ends the process when leaders send one snapshot after the other: whatever keeps this node from following,
 // a new process begins with what is on the disk. Only the applying goroutine calls it.
 func (m *machine) noteInstall(now time.Time) {
-	m.install = slices.DeleteFunc(append(m.install, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
-	if len(m.install) > installsMax {
-		m.store.exit.NowWith("snapshots are installed again and again", "restart it; if that repeats, it does not keep up with its leader",
-			fmt.Errorf("group %d: %d within %s", m.id, len(m.install), installWindow))
+	m.installTimes = slices.DeleteFunc(append(m.installTimes, now), func(t time.Time) bool { return now.Sub(t) > installWindow })
+	if len(m.installTimes) > installsMax {
+		m.store.exit.NowWithAdvice("snapshots are installed again and again", "restart it; if that repeats, it does not keep up with its leader",
+			fmt.Errorf("group %d: %d within %s", m.id, len(m.installTimes), installWindow))
 	}
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // incarnations returns the incarnations of a node in a configuration, most often one.
-func find(c raft.Configuration, node string) (found []raft.Server) {
+func incarnations(c raft.Configuration, node string) (found []raft.Server) {
 	for _, s := range c.Servers {
 		if nodeOf(s.ID) == node {
 			found = append(found, s)
@@ -27,9 +27,9 @@ func (g *Group) self() (raft.Server, bool) {
 }
 
 // hasMember reports whether a node is in the configuration of a group.
-func (s *Store) knows(node string) bool {
+func (s *Store) hasMember(node string) bool {
 	for _, g := range s.groups {
-		if len(find(g.servers(), node)) > 0 {
+		if len(incarnations(g.servers(), node)) > 0 {
 			return true
 		}
 	}
@@ -38,7 +38,7 @@ func (s *Store) knows(node string) bool {
 
 // acceptsMember reports whether a node with a valid certificate may open Raft and forward connections. A node that is
 // joining knows no members yet, so the certificate alone decides there.
-func (s *Store) trusts(node string) bool {
+func (s *Store) acceptsMember(node string) bool {
 	if !s.serving.Load() {
 		return true
 	}
@@ -47,7 +47,7 @@ func (s *Store) trusts(node string) bool {
 			return true
 		}
 	}
-	return s.knows(node)
+	return s.hasMember(node)
 }
 
 // nameOf returns the id of the node at an address, as far as the configurations say, or "".
@@ -66,12 +66,12 @@ func (s *Store) nameOf(address string) string {
 
 // disconnectFormerMembers closes the connections of nodes that are no longer members, whenever members changed. Nodes
 // are recognized by their certificates, so on plain TCP nothing is closed.
-func (s *Store) cutStrangers() {
+func (s *Store) disconnectFormerMembers() {
 	for {
 		select {
-		case <-s.members:
-			s.mux.Cut(s.trusts)
-		case <-s.life.Done():
+		case <-s.memberChanges:
+			s.mux.CloseNonMembers(s.acceptsMember)
+		case <-s.ctx.Done():
 			return
 		}
 	}
@@ -80,7 +80,7 @@ func (s *Store) cutStrangers() {
 // membersChanged wakes disconnectFormerMembers.
 func (s *Store) membersChanged() {
 	select {
-	case s.members <- struct{}{}:
+	case s.memberChanges <- struct{}{}:
 	default: // It is already woken.
 	}
 }

@@ -24,7 +24,7 @@ var errVotersFull = errors.New("the group has all the voters it may have")
 
 // changeMembership makes a change of members of a group if this node leads it; otherwise it returns the leader's
 // address and ErrNotLeader. ctx bounds the wait for other changes; a change that has begun is finished.
-func (s *Store) change(ctx context.Context, q question) (leader string, err error) {
+func (s *Store) changeMembership(ctx context.Context, q question) (leader string, err error) {
 	g := s.groups[q.Group]
 	if g == nil {
 		return "", refuse("there is no group %d", q.Group)
@@ -34,19 +34,19 @@ func (s *Store) change(ctx context.Context, q question) (leader string, err erro
 		return string(address), ErrNotLeader
 	}
 	select {
-	case s.membership <- struct{}{}:
+	case s.changeSlot <- struct{}{}:
 	case <-ctx.Done():
 		return "", fmt.Errorf("another change of members is under way: %w", ctx.Err())
 	}
-	defer func() { <-s.membership }()
-	return "", g.whileOpen(func() error { return g.changeMembers(q) })
+	defer func() { <-s.changeSlot }()
+	return "", g.askRaft(func() error { return g.changeMembers(q) })
 }
 
 // changeMembers makes one change of members or leader. REQUIRES: this node leads, and changeSlot is held.
 func (g *Group) changeMembers(q question) error {
 	switch q.Op {
 	case "join":
-		return g.admit(q)
+		return g.addLearner(q)
 	case "admit":
 		return g.setRemoved(q.Subject, false)
 	case "promote":
@@ -54,7 +54,7 @@ func (g *Group) changeMembers(q question) error {
 	case "remove":
 		return g.remove(q.Subject)
 	case "transfer":
-		return g.transfer(q.Subject)
+		return g.transferToNode(q.Subject)
 	}
 	return refuse("unknown operation %q", q.Op)
 }
@@ -62,26 +62,26 @@ func (g *Group) changeMembers(q question) error {
 // addLearner makes an incarnation of a node a learner, or changes the node's address in the configuration. Another
 // incarnation of it, whose directory is lost, is removed first: it will never vote again, and would count as a voter
 // for ever.
-func (g *Group) admit(q question) error {
+func (g *Group) addLearner(q question) error {
 	if q.Server == "" || nodeOf(q.Server) != q.Subject || q.Address == "" {
 		return refuse("%q at %q is no incarnation of %q", q.Server, q.Address, q.Subject)
 	}
 	if err := g.mayJoin(q); err != nil {
 		return err
 	}
-	for _, known := range find(g.servers(), q.Subject) {
+	for _, known := range incarnations(g.servers(), q.Subject) {
 		switch {
 		case known.ID != q.Server:
-			if err := g.drop(known); err != nil {
+			if err := g.removeServer(known); err != nil {
 				return err
 			}
 		case known.Address == raft.ServerAddress(q.Address):
 			return nil
 		case known.Suffrage == raft.Voter:
-			return g.changed(g.raft.AddVoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
+			return g.finishChange(g.raft.AddVoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
 		}
 	}
-	return g.changed(g.raft.AddNonvoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
+	return g.finishChange(g.raft.AddNonvoter(q.Server, raft.ServerAddress(q.Address), 0, changeTimeout))
 }
 
 // mayJoin returns why a node may not join: it was removed, it runs at another address (ErrNodeInUse), or
@@ -91,19 +91,19 @@ func (g *Group) mayJoin(q question) error {
 	if g.isRemoved(q.Subject) {
 		return refuse("%s was removed from the cluster; admit it first", q.Subject)
 	}
-	for _, known := range find(g.servers(), q.Subject) {
+	for _, known := range incarnations(g.servers(), q.Subject) {
 		if known.ID == q.Server && known.Address == raft.ServerAddress(q.Address) && q.Op == "join" {
 			continue // The address was asked when the node started.
 		}
-		ctx, cancel := context.WithTimeout(g.store.life, seedTimeout)
+		ctx, cancel := context.WithTimeout(g.store.ctx, seedTimeout)
 		a, err := g.store.ask(ctx, string(known.Address), question{Op: "hello"})
 		cancel()
-		if err == nil && a.Server == known.ID && a.Run != q.Run {
-			return inUse(q.Subject, string(known.Address))
+		if err == nil && a.Server == known.ID && a.ProcessID != q.ProcessID {
+			return refuseDuplicate(q.Subject, string(known.Address))
 		}
 	}
-	if admits := g.store.c.Admits; admits != nil {
-		if err := g.Read(func(r Reader) error { return admits(r, q.About) }); err != nil {
+	if admits := g.store.c.CheckJoin; admits != nil {
+		if err := g.Read(func(r Reader) error { return admits(r, q.NodeInfo) }); err != nil {
 			return fmt.Errorf("%s cannot be a member: %w", q.Subject, err)
 		}
 	}
@@ -111,7 +111,7 @@ func (g *Group) mayJoin(q question) error {
 }
 
 // checkJoin returns why a node that is starting could not join, as far as this member knows.
-func (s *Store) welcome(q question) error {
+func (s *Store) checkJoin(q question) error {
 	for _, id := range s.c.Groups {
 		if err := s.groups[id].mayJoin(q); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (s *Store) welcome(q question) error {
 // promote makes a learner a voter.
 func (g *Group) promote(q question) error {
 	servers := g.servers()
-	found := find(servers, q.Subject)
+	found := incarnations(servers, q.Subject)
 	switch {
 	case len(found) == 0:
 		return refuse("%s is no member", q.Subject)
@@ -132,26 +132,26 @@ func (g *Group) promote(q question) error {
 	case voters(servers) >= VotersMax:
 		return refuse("%w: %d", errVotersFull, VotersMax)
 	}
-	return g.changed(g.raft.AddVoter(found[0].ID, found[0].Address, 0, changeTimeout))
+	return g.finishChange(g.raft.AddVoter(found[0].ID, found[0].Address, 0, changeTimeout))
 }
 
 // remove removes a node from the group and records in the replicated state that it must stay away. A leader that is
 // asked to remove itself transfers the leadership first, and its successor does it.
 func (g *Group) remove(node string) error {
-	found := find(g.servers(), node)
+	found := incarnations(g.servers(), node)
 	for _, s := range found {
 		if s.Suffrage == raft.Voter && voters(g.servers()) == 1 {
 			return refuse("the only voter cannot be removed")
 		}
 		if s.ID == g.store.identity.Server {
-			return errors.Join(g.offer(), ErrNotLeader)
+			return errors.Join(g.transferAway(), ErrNotLeader)
 		}
 	}
 	if err := g.setRemoved(node, true); err != nil {
 		return err
 	}
 	for _, s := range found {
-		if err := g.drop(s); err != nil {
+		if err := g.removeServer(s); err != nil {
 			return err
 		}
 	}
@@ -159,43 +159,43 @@ func (g *Group) remove(node string) error {
 }
 
 // removeServer removes a server from the configuration, a voter in two steps.
-func (g *Group) drop(s raft.Server) error {
+func (g *Group) removeServer(s raft.Server) error {
 	if s.Suffrage == raft.Voter {
 		if voters(g.servers()) == 1 {
 			return refuse("the only voter cannot be removed")
 		}
-		if err := g.changed(g.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
+		if err := g.finishChange(g.raft.DemoteVoter(s.ID, 0, changeTimeout)); err != nil {
 			return err
 		}
 	}
-	return g.changed(g.raft.RemoveServer(s.ID, 0, changeTimeout))
+	return g.finishChange(g.raft.RemoveServer(s.ID, 0, changeTimeout))
 }
 
 // transferToNode gives the leadership of the group to a voter.
-func (g *Group) transfer(node string) error {
-	found := find(g.servers(), node)
+func (g *Group) transferToNode(node string) error {
+	found := incarnations(g.servers(), node)
 	if len(found) == 0 || found[0].Suffrage != raft.Voter {
 		return refuse("%s is no voter", node)
 	}
 	if found[0].ID == g.store.identity.Server {
 		return nil // This node leads.
 	}
-	return g.handTo(found[0])
+	return g.transferTo(found[0])
 }
 
 // finishChange waits for a change of members and appends a no-op; see Config.Noop.
-func (g *Group) changed(f raft.IndexFuture) error {
+func (g *Group) finishChange(f raft.IndexFuture) error {
 	if err := f.Error(); err != nil {
 		return err
 	}
-	return g.noop()
+	return g.appendNoop()
 }
 
-func (g *Group) noop() error {
+func (g *Group) appendNoop() error {
 	if g.store.c.Noop == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(g.store.life, changeTimeout)
+	ctx, cancel := context.WithTimeout(g.store.ctx, changeTimeout)
 	defer cancel()
 	_, _, err := g.batcher.propose(ctx, g.store.c.Noop)
 	return err

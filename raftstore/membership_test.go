@@ -286,7 +286,7 @@ func TestDrain(t *testing.T) {
 }
 
 // The leadership of group 1 goes to the second node by itself, but not at once, and not to a node that is down.
-func TestLeadershipIsBalanced(t *testing.T) {
+func TestLeadershipReturnsToThePreferredNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 18, 3)
 		startAll(t, c, 3)
@@ -343,11 +343,11 @@ func TestSeedsByName(t *testing.T) {
 }
 
 // Members answer each other's NodeInfo, and report what they know of the cluster.
-func TestAboutAndStatus(t *testing.T) {
+func TestNodeInfoAndStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 20, 3)
 		c.Configure = func(i int, config *raftstore.Config) {
-			config.About = func() []byte { return fmt.Appendf(nil, "about %d", i) }
+			config.NodeInfo = func() []byte { return fmt.Appendf(nil, "about %d", i) }
 		}
 		startAll(t, c, 3)
 		s, _ := c.Store(leader(c))
@@ -356,7 +356,7 @@ func TestAboutAndStatus(t *testing.T) {
 		status := s.Cluster()
 		reachable := 0
 		for i, n := range status.Nodes {
-			got, err := s.About(t.Context(), n.ID)
+			got, err := s.NodeInfo(t.Context(), n.ID)
 			down, _ := c.Store(i)
 			if n.Reachable {
 				reachable++
@@ -371,7 +371,7 @@ func TestAboutAndStatus(t *testing.T) {
 		if reachable != 2 || status.Groups[0].Leader != status.Node {
 			t.Errorf("%+v", status)
 		}
-		if _, err := s.About(t.Context(), "n9"); err == nil {
+		if _, err := s.NodeInfo(t.Context(), "n9"); err == nil {
 			t.Error("the NodeInfo of a node that is not a member was answered")
 		}
 		stopAll(c)

@@ -82,28 +82,28 @@ func (g *Group) peers() (all []PeerStatus) {
 }
 
 // datedEntry is the time at which the first entry of the log was created.
-type dated struct {
+type datedEntry struct {
 	first uint64 // The first index of the log when this was read.
 	at    time.Time
 }
 
 // undatedMax bounds the entries at the front of a log that no leader created: those of founding and of recovery have no
 // time.
-const undated = 4
+const undatedMax = 4
 
 // oldestEntryTime is when a leader created the oldest entry of the log; zero: not known. The log is read only when it
 // was truncated since the last call.
-func (g *Group) oldest() time.Time {
+func (g *Group) oldestEntryTime() time.Time {
 	first, _ := g.log.FirstIndex() // Never fails.
 	if known := g.oldestEntry.Load(); known != nil && known.first == first && !known.at.IsZero() {
 		return known.at
 	}
-	if first == 0 || !g.store.enter() {
+	if first == 0 || !g.store.acquire() {
 		return time.Time{}
 	}
-	defer g.store.leave()
-	found := dated{first: first}
-	for i := first; i < first+undated && found.at.IsZero(); i++ {
+	defer g.store.release()
+	found := datedEntry{first: first}
+	for i := first; i < first+undatedMax && found.at.IsZero(); i++ {
 		var l raft.Log
 		if g.log.GetLog(i, &l) == nil {
 			found.at = l.AppendedAt

@@ -14,7 +14,7 @@ import (
 )
 
 // A leader reports its followers, its own writes and the age of its log; without pipelining too.
-func TestFiguresOfALeader(t *testing.T) {
+func TestMetricsOfALeader(t *testing.T) {
 	for _, rpcs := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			c := raftstoretest.NewCluster(t, 61, 3)

@@ -61,14 +61,14 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.serving.Store(true)
 	s.mux.CheckConnectionsMax()
 	s.mux.Start()
-	s.background.Go(s.stayMember)
-	s.background.Go(s.balance)
-	s.background.Go(s.cutStrangers)
+	s.background.Go(s.maintainMembership)
+	s.background.Go(s.spreadLeaders)
+	s.background.Go(s.disconnectFormerMembers)
 	s.background.Go(s.space.watch)
 	if c.Now != nil && c.PeerListen != "" {
 		s.background.Go(s.clocks.watch)
 	}
-	s.background.Go(s.agreement.run)
+	s.background.Go(s.stateChecks.run)
 	return nil
 }
 
@@ -80,15 +80,15 @@ func (s *Store) openIdentity(ctx context.Context) (err error) {
 	}
 	s.identity, err = loadIdentity(&s.c)
 	if errors.Is(err, ErrNoCluster) && len(s.c.Seeds) > 0 || err == nil && s.identity.Pending {
-		s.identity, err = s.founding.meet(ctx, s.identity)
+		s.identity, err = s.founding.discover(ctx, s.identity)
 	}
 	if err != nil {
 		return err
 	}
 	if s.c.AnyGroups {
 		s.c.Groups = s.identity.Groups
-		if s.c.Grouped != nil {
-			s.c.Grouped(s.c.Groups)
+		if s.c.GroupsChosen != nil {
+			s.c.GroupsChosen(s.c.Groups)
 		}
 	}
 	s.cluster, err = s.identity.clusterID()
@@ -130,7 +130,7 @@ func makeDirs(c *Config) error {
 // openPort opens the peer port, if the configuration names one, and sets this node's address. Nothing is accepted yet.
 func (s *Store) openPort() error {
 	c := transport.Config{
-		Logger: s.c.Logger, Member: s.trusts, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,
+		Logger: s.c.Logger, Member: s.acceptsMember, Name: s.nameOf, Node: nodeOfText, ConnectionsMax: s.c.PeerConnectionsMax,
 	}
 	if s.c.TLS != nil && s.c.PeerListen != "" {
 		var err error

@@ -19,19 +19,19 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 	if err != nil {
 		return err
 	}
-	snaps.Rename(s.cluster, s.identity.formerIDs())
-	s.reaped += snaps.Reaped()
+	snaps.SetClusterIDs(s.cluster, s.identity.formerIDs())
+	s.tmpDeleted += snaps.TmpDeleted()
 	g := &Group{
-		id: id, store: s, log: s.log.Group(id), snaps: snaps, leads: make(chan bool, 8), change: make(chan struct{}),
-		streams: s.mux.Streams(id, address), leaders: make(chan raft.Observation, 8), opened: time.Now(),
+		id: id, store: s, log: s.log.Group(id), snaps: snaps, leadership: make(chan bool, 8), leaderChange: make(chan struct{}),
+		streams: s.mux.Streams(id, address), leaderObservations: make(chan raft.Observation, 8), opened: time.Now(),
 	}
 	state := s.state.Group(id)
-	g.machine = &machine{store: s, id: id, user: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps}
+	g.machine = &machine{store: s, id: id, stateMachine: s.c.Machine(id), state: state, batch: state.NewBatch(), onApply: g.log.SetCommit, snaps: snaps}
 	found, err := g.check()
 	if err != nil {
 		return err
 	}
-	if err := s.lookForTwin(ctx, found.servers); err != nil {
+	if err := s.checkDuplicateProcess(ctx, found.servers); err != nil {
 		return err
 	}
 	servers := found.servers
@@ -42,24 +42,24 @@ func (s *Store) openGroup(ctx context.Context, id uint16, address transport.Addr
 		}
 	}
 	g.safe = transport.New(g.streams, s.c.RPCsInFlight, newHCLog(s.c.Logger.With(slog.Int("group", int(id)))).Named("net"))
-	g.safe.SetBrakes(s.space.brakes(g))
-	g.heartbeat = clusterTimeout + time.Duration(rank(servers, id, s.identity.Server))*clusterStagger
-	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leads)
-	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit, g.late}, g.safe)
+	g.safe.SetAdmission(s.space.admission(g))
+	g.heartbeat = clusterTimeout + time.Duration(leaderRank(servers, id, s.identity.Server))*clusterStagger
+	config := s.raftConfig(id, g.heartbeat, found.keepState, g.leadership)
+	g.raft, err = raft.NewRaft(config, g.machine, g.log, g.log, snapshots{snaps, s.exit, g.installIsStale}, g.safe)
 	if err != nil {
 		return errors.Join(err, g.safe.Close())
 	}
-	g.safe.WhileWanted(g.replicates)
-	g.safe.SetHas(g.has)
+	g.safe.SetReplicationWanted(g.replicates)
+	g.safe.SetHasApplied(g.hasApplied)
 	g.machine.running.Store(true)
-	g.batcher = newBatcher(g.raft, g.answered)
-	g.observer = raft.NewObserver(g.leaders, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
+	g.batcher = newBatcher(g.raft, g.noteRaftAnswer)
+	g.observer = raft.NewObserver(g.leaderObservations, false, func(o *raft.Observation) bool { _, is := o.Data.(raft.LeaderObservation); return is })
 	g.raft.RegisterObserver(g.observer)
-	g.done.Go(g.follow)
+	g.done.Go(g.watchLeadership)
 	g.done.Go(g.watchLeaders)
-	g.done.Go(g.noticeSilence)
+	g.done.Go(g.watchHeartbeats)
 	s.groups[id] = g
-	if alone(servers, s.identity.Server) {
+	if isSoleVoter(servers, s.identity.Server) {
 		g.safe.Campaign()
 	}
 	return nil

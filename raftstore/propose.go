@@ -25,7 +25,7 @@ type attempt func(ctx context.Context, address string) (result []byte, hint stri
 //
 // INVARIANT: an outcome that was unknown once stays unknown until the same bytes succeed: the error is then ErrUnknown
 // and none that says that nothing was applied, whatever later attempts returned.
-func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte, error) {
+func (g *Group) retry(ctx context.Context, unknown bool, try attempt) ([]byte, error) {
 	hint, followed, began := "", false, time.Now()
 	for pause := retryPauseMin; ; pause = min(2*pause, retryPauseMax) {
 		address := hint
@@ -40,7 +40,7 @@ func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte,
 		case !unknown && (errors.Is(err, ErrTooLarge) || errors.Is(err, ErrClosed) || errors.Is(err, ErrOverloaded)):
 			return nil, err
 		case errors.Is(err, ErrNoSpace): // The leader transfers its leadership, or no node has space.
-			if !unknown && time.Since(began) > noSpacePatience {
+			if !unknown && time.Since(began) > noSpaceRetryMax {
 				return nil, ErrNoSpace
 			}
 		case errors.Is(err, ErrUnknown):
@@ -51,7 +51,7 @@ func (g *Group) persist(ctx context.Context, unknown bool, try attempt) ([]byte,
 			hint, followed = next, true
 			continue
 		}
-		moved := g.moved()
+		moved := g.leaderChanged()
 		if !g.waitRetry(ctx, rand.N(pause)+pause/2) { //nolint:gosec // jitter, no secret.
 			why := ctx.Err()
 			switch {
@@ -91,10 +91,10 @@ func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-g.moved():
+	case <-g.leaderChanged():
 	case <-ctx.Done():
 		return false
-	case <-g.store.life.Done():
+	case <-g.store.ctx.Done():
 		return false
 	}
 	return ctx.Err() == nil
@@ -102,7 +102,7 @@ func (g *Group) waitRetry(ctx context.Context, d time.Duration) bool {
 
 // forward sends one request to the node at address over the forward connection and maps the answer to the errors of
 // Propose.
-func (g *Group) ask(ctx context.Context, address string, op byte, payload []byte) (result []byte, hint string, err error) {
+func (g *Group) forward(ctx context.Context, address string, op byte, payload []byte) (result []byte, hint string, err error) {
 	f, err := g.store.links.request(ctx, g, address, op, payload)
 	switch {
 	case errors.Is(err, ErrOverloaded):
@@ -153,7 +153,7 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 		return nil, 0, ErrClosed
 	}
 	if ready {
-		result, index, err = g.proposeHere(ctx, cmd)
+		result, index, err = g.proposeLocal(ctx, cmd)
 		if err == nil || !(errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknown) || errors.Is(err, ErrNoSpace)) {
 			return result, index, err
 		}
@@ -166,12 +166,12 @@ func (g *Group) ProposeAt(ctx context.Context, cmd []byte) (result []byte, index
 	if len(cmd) > CommandBytesMax {
 		return nil, 0, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(cmd), CommandBytesMax)
 	}
-	result, err = g.persist(ctx, errors.Is(err, ErrUnknown), func(ctx context.Context, address string) (result []byte, hint string, err error) {
+	result, err = g.retry(ctx, errors.Is(err, ErrUnknown), func(ctx context.Context, address string) (result []byte, hint string, err error) {
 		if address == "" {
-			result, index, err = g.proposeHere(ctx, cmd)
+			result, index, err = g.proposeLocal(ctx, cmd)
 			return result, "", err
 		}
-		result, hint, err = g.ask(ctx, address, opPropose, cmd)
+		result, hint, err = g.forward(ctx, address, opPropose, cmd)
 		if err == nil && len(result) < indexBytes { // The answer cannot be decoded, and the command may be applied.
 			return nil, "", fmt.Errorf("%w: an answer of %d bytes", ErrUnknown, len(result))
 		}

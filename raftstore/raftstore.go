@@ -33,21 +33,21 @@ const (
 // Store is the replicated storage of one node: several Raft groups over one log database, one state database and one
 // peer port. Its methods are safe for concurrent use.
 type Store struct {
-	c          Config
-	identity   identity
-	cluster    uint64            // The cluster id of identity.
-	address    transport.Address // Where peers dial this node.
-	run        string            // A random id of this process.
-	twins      bool              // Members were asked for a second process on a copy of the directory.
-	abstaining atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
-	members    chan struct{}     // Holds one element when the members of a group changed.
-	founding   *founding         // Used while this node has no cluster.
+	c                Config
+	identity         identity
+	cluster          uint64            // The cluster id of identity.
+	address          transport.Address // Where peers dial this node.
+	processID        string            // A random id of this process.
+	duplicateChecked bool              // Members were asked for a second process on a copy of the directory.
+	draining         atomic.Bool       // The node transfers its leaderships and does not campaign; see startDraining.
+	memberChanges    chan struct{}     // Holds one element when the members of a group changed.
+	founding         *founding         // Used while this node has no cluster.
 	// changeSlot admits one change of members at a time. It is a channel and not a mutex, because simulated time goes
 	// on while a goroutine waits for a channel. BOUND: one.
-	membership   chan struct{}
+	changeSlot   chan struct{}
 	links        links
-	life         context.Context // Ends with Close.
-	die          context.CancelFunc
+	ctx          context.Context // Ends with Close.
+	cancel       context.CancelFunc
 	background   sync.WaitGroup
 	epoch        uint32
 	exit         *fatal.Exit
@@ -62,8 +62,8 @@ type Store struct {
 	snapshotting chan struct{} // BOUND: one snapshot at a time.
 	space        space
 	clocks       clocks
-	agreement    agreement
-	reaped       int
+	stateChecks  stateChecks
+	tmpDeleted   int
 	rebuilt      int
 
 	mu      sync.Mutex
@@ -105,13 +105,13 @@ func newStore(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), membership: make(chan struct{}, 1), run: randomHex(), members: make(chan struct{}, 1),
+		c: c, groups: map[uint16]*Group{}, snapshotting: make(chan struct{}, 1), changeSlot: make(chan struct{}, 1), processID: randomHex(), memberChanges: make(chan struct{}, 1),
 	}
 	s.space.store, s.clocks.store = s, s
-	s.agreement.init(s)
+	s.stateChecks.init(s)
 	s.exit = fatal.NewExit(c.Logger, c.Exit)
 	s.watchdog = fatal.NewWatchdog(s.exit, c.CallLimit)
-	s.life, s.die = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.links.store, s.links.byAddr, s.links.dialing = s, map[string]*link{}, map[string]chan struct{}{}
 	s.cache = pebble.NewCache(c.CacheBytes)
 	return s, nil
@@ -125,7 +125,7 @@ func (s *Store) Group(id uint16) *Group { return s.groups[id] }
 func (s *Store) Epoch() uint32 { return s.epoch }
 
 // acquire registers a reader and returns true, or returns false when the store is closed. release must follow a true.
-func (s *Store) enter() bool {
+func (s *Store) acquire() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -134,21 +134,21 @@ func (s *Store) enter() bool {
 	return !s.closed
 }
 
-func (s *Store) leave() { s.readers.Done() }
+func (s *Store) release() { s.readers.Done() }
 
 // closeWaitMax bounds two waits of Close: for the transfer of leaderships, and for Raft to finish what it has.
-const closePatience = 2 * time.Second
+const closeWaitMax = 2 * time.Second
 
 // disconnectPeers ends all calls to peers and of peers, so that Close ends. A leader that cannot commit although its
 // followers answer heartbeats, for example because their disks are full, would otherwise wait for ever: without
 // heartbeats its lease ends, and it answers every caller. A follower would otherwise read a snapshot to its end,
 // however slowly it arrives; its leader sends it again.
-func (s *Store) hangUp() {
+func (s *Store) disconnectPeers() {
 	for _, g := range s.groups {
-		g.safe.HangUp()
+		g.safe.Disconnect()
 	}
 	if s.mux != nil {
-		_ = s.mux.HangUp() // The listener closes once, and nothing depends on its error.
+		_ = s.mux.Disconnect() // The listener closes once, and nothing depends on its error.
 	}
 }
 
@@ -165,14 +165,14 @@ func (s *Store) Close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.readers.Wait()
-	hangUp := time.AfterFunc(closePatience, s.hangUp)
+	hangUp := time.AfterFunc(closeWaitMax, s.disconnectPeers)
 	defer hangUp.Stop()
-	if s.serving.Load() && !s.exit.Over() {
-		patience, cancel := context.WithTimeout(context.Background(), closePatience)
-		s.abstain(patience)
+	if s.serving.Load() && !s.exit.Ended() {
+		patience, cancel := context.WithTimeout(context.Background(), closeWaitMax)
+		s.startDraining(patience)
 		cancel()
 	}
-	s.die()
+	s.cancel()
 	s.background.Wait()
 
 	if s.state != nil {
@@ -192,7 +192,7 @@ func (s *Store) Close() error {
 	}
 	switch {
 	case s.state == nil:
-	case s.space.full.Load(), s.space.room(s.state.MemoryBytes()) != nil:
+	case s.space.full.Load(), s.space.checkFree(s.state.MemoryBytes()) != nil:
 		errs = append(errs, s.state.CloseUnflushed())
 	default:
 		errs = append(errs, s.state.Close())

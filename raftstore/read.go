@@ -74,7 +74,7 @@ func (g *Group) answeredSince(term uint64, began time.Time) bool {
 // process.
 func (g *Group) verifyLeader(ctx context.Context) error {
 	answer := make(chan error, 1)
-	go func() { answer <- g.whileOpen(func() error { return g.raft.VerifyLeader().Error() }) }()
+	go func() { answer <- g.askRaft(func() error { return g.raft.VerifyLeader().Error() }) }()
 	select {
 	case err := <-answer:
 		return err
@@ -91,12 +91,12 @@ func (g *Group) verifyLeader(ctx context.Context) error {
 // when too many requests wait, ErrClosed when the store closes, or ctx.Err. It changes nothing, so any call may be
 // repeated.
 func (g *Group) ReadBarrier(ctx context.Context) error {
-	result, err := g.persist(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
+	result, err := g.retry(ctx, false, func(ctx context.Context, address string) ([]byte, string, error) {
 		if address == "" {
 			index, err := g.readIndex(ctx)
 			return binary.BigEndian.AppendUint64(nil, index), "", err
 		}
-		return g.ask(ctx, address, opReadIndex, nil)
+		return g.forward(ctx, address, opReadIndex, nil)
 	})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (g *Group) WaitApplied(ctx context.Context, index uint64) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return ctx.Err()
-		case <-g.store.life.Done():
+		case <-g.store.ctx.Done():
 			timer.Stop()
 			return ErrClosed
 		}

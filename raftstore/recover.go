@@ -27,7 +27,7 @@ type RecoveredGroup struct {
 	// never acknowledged; all of them are applied now.
 	Committed uint64
 
-	alone bool // This node was the only voter before.
+	soleVoter bool // This node was the only voter before.
 }
 
 // RecoverQuorum makes a node that survived the permanent loss of a majority the only voter of every group, with the
@@ -126,7 +126,7 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 	if g.snaps, err = snapshot.Open(s.c.FS, dir, s.c.Logger); err != nil {
 		return r, err
 	}
-	var found checked
+	var found startupCheck
 	metas, err := g.snaps.List()
 	if err != nil {
 		return r, err
@@ -139,7 +139,7 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 		return r, err
 	}
 	last, _ := g.log.LastIndex()
-	r = RecoveredGroup{Group: id, Last: max(last, newest), Committed: max(g.log.Guarded(), newest)}
+	r = RecoveredGroup{Group: id, Last: max(last, newest), Committed: max(g.log.GuardedCommit(), newest)}
 	member := false
 	for _, server := range found.servers.Servers {
 		member = member || server.ID == s.identity.Server
@@ -147,7 +147,7 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 			r.Voters = append(r.Voters, nodeOf(server.ID))
 		}
 	}
-	r.alone = alone(found.servers, s.identity.Server)
+	r.soleVoter = isSoleVoter(found.servers, s.identity.Server)
 	if !member {
 		return r, fmt.Errorf("this node, %s, is no member: %v", s.c.NodeID, r.Voters)
 	}
@@ -159,7 +159,7 @@ func (s *Store) surveyGroup(id uint16) (r RecoveredGroup, err error) {
 // recoverGroup appends a configuration with this node only, in a new term. Raft uses the newest configuration in its
 // log, committed or not; as the only voter the node elects itself and commits all entries.
 func (s *Store) recoverGroup(r RecoveredGroup) error {
-	if r.alone {
+	if r.soleVoter {
 		return nil
 	}
 	l := s.log.Group(r.Group)

@@ -147,7 +147,7 @@ func TestPowerFailureDuringRecovery(t *testing.T) {
 		phase = after
 		s = open(t, config(fs, 1, 2))
 		closeStore(t, s)
-		points = slices.DeleteFunc(fs.Points(), func(p raftstoretest.Point[int]) bool { return p.Promised == before })
+		points = slices.DeleteFunc(fs.Points(), func(p raftstoretest.Point[int]) bool { return p.Acknowledged == before })
 	})
 	refused := 0
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestPowerFailureDuringRecovery(t *testing.T) {
 				c := config(disk, 1, 2)
 				c.Expect = 0
 				s, err := raftstore.Open(c)
-				if errors.Is(err, raftstore.ErrUnfinished) && p.Promised == during {
+				if errors.Is(err, raftstore.ErrUnfinished) && p.Acknowledged == during {
 					refused++
 					if _, err := raftstore.RecoverQuorum(c); err != nil {
 						t.Fatalf("crash before call %d (%s): again: %v", p.Op, p.What, err)

@@ -182,7 +182,7 @@ func (s *Store) soleVoter() raft.Configuration {
 
 // verifyRestored opens the restored directory as a lone node without a peer port and compares the digests.
 func verifyRestored(c Config, m Manifest) error {
-	s, err := openAlone(c)
+	s, err := openWithoutPeers(c)
 	if err != nil {
 		return fmt.Errorf("the restored directory does not open: %w", err)
 	}
@@ -201,7 +201,7 @@ func verifyRestored(c Config, m Manifest) error {
 }
 
 // openWithoutPeers opens a directory with unfinished work, without peers.
-func openAlone(c Config) (*Store, error) {
+func openWithoutPeers(c Config) (*Store, error) {
 	c.PeerListen, c.TLS, c.Insecure = "", nil, false
 	c.Seeds, c.Expect, c.Learner, c.Advertise = nil, 0, false, ""
 	c.unfinished = true

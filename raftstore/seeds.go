@@ -43,11 +43,11 @@ func (s *Store) seeds(ctx context.Context) (addresses []string) {
 			addresses = append(addresses, net.JoinHostPort(h, port))
 		}
 	}
-	return s.others(addresses)
+	return s.otherAddresses(addresses)
 }
 
 // otherAddresses returns the first askedMax of the sorted addresses, each once, without this node's own.
-func (s *Store) others(addresses []string) []string {
+func (s *Store) otherAddresses(addresses []string) []string {
 	slices.Sort(addresses)
 	addresses = slices.DeleteFunc(slices.Compact(addresses), func(a string) bool { return a == "" || a == string(s.address) })
 	return addresses[:min(len(addresses), askedMax)]
@@ -63,7 +63,7 @@ func (s *Store) askAll(ctx context.Context, addresses []string, q question) (ans
 	for _, address := range addresses {
 		all.Go(func() {
 			a, err := s.ask(ctx, address, q)
-			if err != nil || a.Run == s.run { // This process, by another of its addresses.
+			if err != nil || a.ProcessID == s.processID { // This process, by another of its addresses.
 				return
 			}
 			mu.Lock()

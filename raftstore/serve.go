@@ -20,7 +20,7 @@ func (s *Store) serveForward(c net.Conn) {
 	gone := make(chan struct{})
 	out := make(chan []byte, LinkRequestsMax)
 	slots := make(chan struct{}, LinkRequestsMax)
-	ctx, cancel := context.WithCancel(s.life)
+	ctx, cancel := context.WithCancel(s.ctx)
 	end := sync.OnceFunc(func() {
 		cancel()
 		close(gone)
@@ -74,7 +74,7 @@ func (s *Store) serveRequest(ctx context.Context, op byte, group uint16, payload
 	case op == opPropose:
 		var result []byte
 		var index uint64
-		result, index, err = g.proposeHere(ctx, payload)
+		result, index, err = g.proposeLocal(ctx, payload)
 		reply = append(binary.BigEndian.AppendUint64(make([]byte, 0, indexBytes+len(result)), index), result...)
 	case op == opReadIndex:
 		var index uint64

@@ -130,7 +130,7 @@ func (s *simulation) propose(node int, id uint64) uint64 {
 	result, err := store.Group(1).Propose(ctx, raftstoretest.LedgerCommand(id))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || !s.c.Same(node, generation) {
+	if err != nil || !s.c.SameGeneration(node, generation) {
 		s.unknown++
 		return 0
 	}

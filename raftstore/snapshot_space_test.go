@@ -54,21 +54,21 @@ func TestSnapshotWithoutRoomIsPutOff(t *testing.T) {
 			d.FillUpTo(free)
 			time.Sleep(10 * time.Second)
 			if free > 16*mib { // A Low leader still takes reserved proposals.
-				storeBlobs(t, g.ProposeVital, r, 2)
+				storeBlobs(t, g.ProposeReserved, r, 2)
 			}
 			if err := g.ReadBarrier(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if got := g.Status(); got.Snapshots != before || got.SnapshotsPutOff == 0 {
-				t.Errorf("%d MiB free: %d snapshots, %d before, %d put off", free/mib, got.Snapshots, before, got.SnapshotsPutOff)
+			if got := g.Status(); got.Snapshots != before || got.SnapshotsPostponed == 0 {
+				t.Errorf("%d MiB free: %d snapshots, %d before, %d put off", free/mib, got.Snapshots, before, got.SnapshotsPostponed)
 			}
 			closesInTime(t, s, func() { d.Fill(0) })
 			s = open(t, c)
 			g = s.Group(1)
 			d.FillUpTo(free) // A start deletes old files of the log.
 			time.Sleep(10 * time.Second)
-			if got := g.Status(); got.Snapshots != 0 || got.SnapshotsPutOff == 0 {
-				t.Errorf("%d MiB free, started anew: %d snapshots, %d put off", free/mib, got.Snapshots, got.SnapshotsPutOff)
+			if got := g.Status(); got.Snapshots != 0 || got.SnapshotsPostponed == 0 {
+				t.Errorf("%d MiB free, started anew: %d snapshots, %d put off", free/mib, got.Snapshots, got.SnapshotsPostponed)
 			}
 			if d.Failures() != 0 || exits != 0 {
 				t.Errorf("%d MiB free: %d writes met a full disk, %d exits", free/mib, d.Failures(), exits)

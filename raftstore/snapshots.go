@@ -24,20 +24,20 @@ import (
 // a good one is elected.
 type snapshots struct {
 	*snapshot.Store
-	exit *fatal.Exit
-	late func(index, term uint64) bool // Reports whether a snapshot comes from a leader, and ends with an entry that is applied.
+	exit           *fatal.Exit
+	installIsStale func(index, term uint64) bool // Reports whether a snapshot comes from a leader, and ends with an entry that is applied.
 }
 
 // errStaleSnapshot refuses a snapshot whose last entry was applied after its call was checked. A snapshot that is sent
 // twice, because the sender gave up the first call, may arrive when its follower has gone on. Raft would install it:
 // the state would go back, acknowledged entries be deleted, and the next ones appended behind the gap, because Raft
 // still believes in the old end of its log (hashicorp/raft#697).
-var errLate = errors.New("the snapshot is stale: this node has applied its last entry")
+var errStaleSnapshot = errors.New("the snapshot is stale: this node has applied its last entry")
 
 var _ raft.SnapshotStore = snapshots{}
 
 // exitOnDiskError returns an error with which the process may go on, and ends the process with any other.
-func (s snapshots) survive(what string, err error) error {
+func (s snapshots) exitOnDiskError(what string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, io.EOF), vfs.IsNoSpaceError(err), errors.Is(err, os.ErrNotExist):
 	default:
@@ -49,16 +49,16 @@ func (s snapshots) survive(what string, err error) error {
 // List returns the readable snapshots, newest first.
 func (s snapshots) List() ([]*raft.SnapshotMeta, error) {
 	metas, err := s.Store.List()
-	return metas, s.survive("snapshots cannot be listed", err)
+	return metas, s.exitOnDiskError("snapshots cannot be listed", err)
 }
 
 // Create begins a snapshot.
 func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, cIndex uint64, t raft.Transport) (raft.SnapshotSink, error) {
-	if s.late(index, term) {
-		return nil, errLate
+	if s.installIsStale(index, term) {
+		return nil, errStaleSnapshot
 	}
 	k, err := s.Store.Create(v, index, term, c, cIndex, t)
-	if s.survive("snapshot cannot be begun", err) != nil {
+	if s.exitOnDiskError("snapshot cannot be begun", err) != nil {
 		return nil, err
 	}
 	return &snapshotSink{k, s, snapshot.NewVerifier()}, nil
@@ -67,7 +67,7 @@ func (s snapshots) Create(v raft.SnapshotVersion, index, term uint64, c raft.Con
 // Open returns the stream of a snapshot.
 func (s snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	m, r, err := s.Store.Open(id)
-	if s.survive("snapshot cannot be opened", err) != nil {
+	if s.exitOnDiskError("snapshot cannot be opened", err) != nil {
 		return nil, nil, err
 	}
 	return m, &snapshotSource{r, s, id, snapshot.NewVerifier()}, nil
@@ -89,7 +89,7 @@ func (k *snapshotSink) Write(p []byte) (int, error) {
 	if err != nil {
 		k.verifier.Stop()
 	}
-	return n, k.snapshots.survive("snapshot cannot be written", err)
+	return n, k.snapshots.exitOnDiskError("snapshot cannot be written", err)
 }
 
 // Close makes a complete and verified stream visible and drops any other.
@@ -97,13 +97,13 @@ func (k *snapshotSink) Close() error {
 	if err := k.verifier.End(); err != nil {
 		return errors.Join(err, k.SnapshotSink.Cancel())
 	}
-	return k.snapshots.survive("snapshot cannot be written", k.SnapshotSink.Close())
+	return k.snapshots.exitOnDiskError("snapshot cannot be written", k.SnapshotSink.Close())
 }
 
 // Cancel drops the snapshot.
 func (k *snapshotSink) Cancel() error {
 	k.verifier.Stop()
-	return k.snapshots.survive("snapshot cannot be dropped", k.SnapshotSink.Cancel())
+	return k.snapshots.exitOnDiskError("snapshot cannot be dropped", k.SnapshotSink.Cancel())
 }
 
 // snapshotSource is a snapshot that is being read.
@@ -128,7 +128,7 @@ func (r *snapshotSource) Read(p []byte) (int, error) {
 	if bad != nil {
 		r.snapshots.exit.Now("snapshot is corrupt, rebuild the node if it does not get another", fmt.Errorf("%s: %w", r.id, bad))
 	}
-	return n, r.snapshots.survive("snapshot cannot be read", err)
+	return n, r.snapshots.exitOnDiskError("snapshot cannot be read", err)
 }
 
 // Close closes the stream.

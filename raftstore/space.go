@@ -24,18 +24,18 @@ const (
 	// The default reserve is the largest of a twentieth of the disk, 1 GiB, and two of the newest snapshot. A snapshot
 	// that is not larger than the last one then always has room above the reserve: its size is at most half of the
 	// reserve, and the other half is more than 192 MiB. So the log is truncated as long as commands are taken.
-	reserveShare    = 20
-	reserveBytesMin = 1 << 30
-	reserveSnaps    = 2
+	reserveShare     = 20
+	reserveBytesMin  = 1 << 30
+	reserveSnapshots = 2
 
-	hysteresisShare = 10               // Low ends when a tenth more than the reserve is free.
-	ballastBytes    = 64 << 20         // BOUND: default size of the ballast file.
-	criticalMax     = 256 << 20        // BOUND: largest free space at which the ballast file is deleted.
-	fullMax         = 128 << 20        // BOUND: largest free space at which a node is Full: the size of all memtables at once.
-	fullTakes       = 1 << 20          // BOUND: bytes of commands that a Full node stores.
-	shyTime         = 10 * time.Second // How long a Low node leaves elections to others.
-	handOverPause   = 2 * time.Second  // Between two attempts to transfer leaderships away.
-	noSpacePatience = 2 * time.Second  // How long a caller waits for a leader with space.
+	hysteresisShare  = 10               // Low ends when a tenth more than the reserve is free.
+	ballastBytes     = 64 << 20         // BOUND: default size of the ballast file.
+	criticalMax      = 256 << 20        // BOUND: largest free space at which the ballast file is deleted.
+	fullMax          = 128 << 20        // BOUND: largest free space at which a node is Full: the size of all memtables at once.
+	fullQuotaBytes   = 1 << 20          // BOUND: bytes of commands that a Full node stores.
+	lowCampaignDelay = 10 * time.Second // How long a Low node leaves elections to others.
+	transferPause    = 2 * time.Second  // Between two attempts to transfer leaderships away.
+	noSpaceRetryMax  = 2 * time.Second  // How long a caller waits for a leader with space.
 )
 
 // Space is what a node knows about its disk. Of two disks (Config.WALDir) it is about the one with less free space.
@@ -50,15 +50,15 @@ const (
 // and the ballast file is back. Pebble must never meet a full disk: it would repeat a flush for ever, and end the
 // process on a commit.
 type Space struct {
-	Watched bool   // False: the file system reports no free space, or Config.Reserve is ReserveOff. Then the rest is zero.
-	Free    uint64 // Bytes that an ordinary user may still write.
-	Total   uint64 // Size of the disk in bytes.
-	Reserve uint64 // Free bytes below which the node is Low.
-	Ballast uint64 // Bytes of the ballast file.
-	Low     bool
-	Full    bool
-	Since   time.Time // When Low last changed; zero: never.
-	Lows    uint64    // How often the node became low since it started.
+	Watched  bool   // False: the file system reports no free space, or Config.Reserve is ReserveOff. Then the rest is zero.
+	Free     uint64 // Bytes that an ordinary user may still write.
+	Total    uint64 // Size of the disk in bytes.
+	Reserve  uint64 // Free bytes below which the node is Low.
+	Ballast  uint64 // Bytes of the ballast file.
+	Low      bool
+	Full     bool
+	Since    time.Time // When Low last changed; zero: never.
+	LowCount uint64    // How often the node became low since it started.
 }
 
 // space watches the free space of the disk.
@@ -68,10 +68,10 @@ type space struct {
 	full  atomic.Bool
 	since moment.Last // When low last changed.
 
-	mark   atomic.Uint64 // Free bytes below which the node is Full; 0: free space is not watched.
-	taken  atomic.Int64  // Bytes of commands stored while Full.
-	period atomic.Uint64 // Changes with each measurement at which the node is not Full.
-	giving atomic.Bool   // BOUND: one round of transfers at a time.
+	mark         atomic.Uint64 // Free bytes below which the node is Full; 0: free space is not watched.
+	quotaUsed    atomic.Int64  // Bytes of commands stored while Full.
+	fullPeriod   atomic.Uint64 // Changes with each measurement at which the node is not Full.
+	transferring atomic.Bool   // BOUND: one round of transfers at a time.
 
 	mu   sync.Mutex // One measurement at a time.
 	last Space
@@ -89,11 +89,11 @@ func (p *space) watch() {
 	if !p.store.Space().Watched {
 		return
 	}
-	for p.store.life.Err() == nil {
+	for p.store.ctx.Err() == nil {
 		p.store.pause(p.store.c.SpaceInterval)
 		p.measure()
-		if p.low.Load() && p.giving.CompareAndSwap(false, true) {
-			p.store.background.Go(p.giveAway)
+		if p.low.Load() && p.transferring.CompareAndSwap(false, true) {
+			p.store.background.Go(p.transferAll)
 		}
 	}
 }
@@ -135,23 +135,23 @@ func (p *space) measure() {
 	p.mark.Store(mark)
 	p.full.Store(now.Free+now.Ballast < mark)
 	if now.Full = p.full.Load(); !now.Full {
-		p.taken.Store(0)
-		p.period.Add(1)
+		p.quotaUsed.Store(0)
+		p.fullPeriod.Add(1)
 	}
 	if low != now.Low {
-		p.turn(low)
+		p.setLow(low)
 	}
 }
 
 // setLow enters or leaves the state Low. LOCKS: mu is held.
-func (p *space) turn(low bool) {
+func (p *space) setLow(low bool) {
 	now := &p.last
 	now.Low, now.Since = low, time.Now()
 	p.since.Mark()
 	p.low.Store(low)
 	attrs := []any{slog.Uint64("free_bytes", now.Free), slog.Uint64("reserve_bytes", now.Reserve)}
 	if low {
-		now.Lows++
+		now.LowCount++
 		p.store.c.Logger.Error("disk_space_low", append(attrs, slog.String("action", "free space on the disk; until then this node takes no writes"))...)
 		return
 	}
@@ -180,50 +180,50 @@ func (p *space) reserve(total uint64) uint64 {
 	for _, g := range p.store.groups {
 		newest = max(newest, g.snaps.NewestBytes())
 	}
-	return max(total/reserveShare, reserveBytesMin, reserveSnaps*uint64(newest))
+	return max(total/reserveShare, reserveBytesMin, reserveSnapshots*uint64(newest))
 }
 
 // avoidsLeadership reports whether this node leaves leadership to others: it drains, or its clock is wrong.
-func (s *Store) shy() bool { return s.abstaining.Load() || s.clocks.wrong.Load() }
+func (s *Store) avoidsLeadership() bool { return s.draining.Load() || s.clocks.wrong.Load() }
 
 // admission limits what Raft of a group may do while the disk is nearly full, and while this node avoids leadership.
-func (p *space) brakes(g *Group) transport.Brakes {
-	return transport.Brakes{
+func (p *space) admission(g *Group) transport.Admission {
+	return transport.Admission{
 		// Other nodes go first. But when no node is elected for a while, because all voters are low or the only
 		// complete log is here, a leader that refuses writes is better than none: followers catch up with it, and reads
 		// have an answer.
-		Stand: func() bool {
+		MayCampaign: func() bool {
 			contact, _ := g.safe.LeaderContact()
-			if p.store.shy() && time.Since(contact) < drainShyTime {
+			if p.store.avoidsLeadership() && time.Since(contact) < drainCampaignDelay {
 				return false // After that time it campaigns, and transfers the leadership when the others have its log.
 			}
 			if !p.low.Load() {
 				return true
 			}
-			return time.Since(contact) > shyTime && time.Since(p.since.Time()) > shyTime
+			return time.Since(contact) > lowCampaignDelay && time.Since(p.since.Time()) > lowCampaignDelay
 		},
-		Lead: func() bool { return !p.low.Load() && !p.store.shy() },
-		Store: func(term uint64, entries []*raft.Log) bool {
-			return !p.full.Load() || g.intake.take(p, term, fresh(g.log, entries))
+		MayLead: func() bool { return !p.low.Load() && !p.store.avoidsLeadership() },
+		MayStore: func(term uint64, entries []*raft.Log) bool {
+			return !p.full.Load() || g.fullQuota.admit(p, term, entriesToAppend(g.log, entries))
 		},
-		Install: p.roomToInstall,
+		MayInstall: p.mayInstall,
 	}
 }
 
 // transferAll transfers the leaderships of this node to voters that take them. A group that no voter takes stays here
 // and refuses writes.
-func (p *space) giveAway() {
-	defer p.giving.Store(false)
+func (p *space) transferAll() {
+	defer p.transferring.Store(false)
 	for _, g := range p.store.groups {
 		if g.raft.State() == raft.Leader {
-			_ = g.offer() // The next round tries again.
+			_ = g.transferAway() // The next round tries again.
 		}
 	}
-	p.store.pause(handOverPause)
+	p.store.pause(transferPause)
 }
 
 // proposeLocal commits a command as the leader, or returns ErrNoSpace while this node is Low.
-func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
+func (g *Group) proposeLocal(ctx context.Context, cmd []byte) (result []byte, index uint64, err error) {
 	if g.store.space.low.Load() {
 		return nil, 0, ErrNoSpace
 	}
@@ -238,7 +238,7 @@ func (g *Group) proposeHere(ctx context.Context, cmd []byte) (result []byte, ind
 // Errors are those of Propose: ErrNotLeader when this node is not ready as leader, and ErrNoSpace when it is Full,
 // among those that mean that nothing was applied.
 // REQUIRES: such commands are small and few, because each one is written where space is short.
-func (g *Group) ProposeVital(ctx context.Context, cmd []byte) (result []byte, err error) {
+func (g *Group) ProposeReserved(ctx context.Context, cmd []byte) (result []byte, err error) {
 	switch {
 	case !g.Ready():
 		return nil, ErrNotLeader

@@ -67,7 +67,7 @@ func TestLoneNodeOnAFullDisk(t *testing.T) {
 		d.FillUpTo(63 * mib)
 		time.Sleep(1100 * time.Millisecond)
 		refuses("below the reserve")
-		if got := s.Space(); !got.Low || got.Full || got.Ballast != 8*mib || got.Lows != 1 {
+		if got := s.Space(); !got.Low || got.Full || got.Ballast != 8*mib || got.LowCount != 1 {
 			t.Errorf("below the reserve: %+v", got)
 		}
 		d.FillUpTo(66 * mib)
@@ -167,7 +167,7 @@ func smallCluster(t *testing.T, seed uint64) (c *raftstoretest.Cluster, disks []
 
 // A leader that runs out of space transfers its leadership and does not lead again, while it goes on following; callers
 // at every node notice nothing. With space it may lead again.
-func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
+func TestLeaderWithoutSpaceTransfersLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, disks := smallCluster(t, 11)
 		place(t, c, 0, 1)

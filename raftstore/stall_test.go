@@ -38,7 +38,7 @@ func TestFollowerVotesWhileASnapshotStalls(t *testing.T) {
 // follower is node A, whose log diverged from that of B, its leader.
 type follower struct {
 	*Store
-	*speaker
+	*scriptedLeader
 	address raft.ServerAddress // The follower's address.
 }
 

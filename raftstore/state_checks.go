@@ -41,7 +41,7 @@ var checkMark = []byte("GV check 1")
 // INVARIANT: two replicas compare when the later one has applied the check: a question carries the digest of the asking
 // node, and the answer that of the asked one if it has come as far. A replica that was down compares at the next check,
 // or when it replays this one.
-type agreement struct {
+type stateChecks struct {
 	store *Store
 
 	mu     sync.Mutex
@@ -54,23 +54,23 @@ type agreement struct {
 
 // check is one state check of a group and the digests that are known of it.
 type check struct {
-	index   uint64
-	digest  uint64 // This node's digest, valid when applied.
-	applied bool
-	told    bool              // The digest was sent to the other members.
-	others  map[string]uint64 // Digests of other nodes, by node id.
-	agreed  bool              // The check is counted in stateChecks.agreed.
-	differs bool              // The check is counted in stateChecks.mismatches.
+	index          uint64
+	digest         uint64 // This node's digest, valid when applied.
+	applied        bool
+	sent           bool              // The digest was sent to the other members.
+	peerDigests    map[string]uint64 // Digests of other nodes, by node id.
+	countedAgreed  bool              // The check is counted in stateChecks.agreed.
+	countedDiffers bool              // The check is counted in stateChecks.mismatches.
 }
 
 // digestReport is the digest of one node at one check, as nodes send it to each other.
-type sighting struct {
+type digestReport struct {
 	Group  uint16 `json:"group"`
 	Index  uint64 `json:"index"`
 	Digest uint64 `json:"digest"`
 }
 
-func (a *agreement) init(s *Store) {
+func (a *stateChecks) init(s *Store) {
 	a.store, a.checks, a.wake = s, map[uint16][]*check{}, make(chan struct{}, 1)
 }
 
@@ -78,16 +78,16 @@ func (a *agreement) init(s *Store) {
 func isCheck(l *raft.Log) bool { return bytes.Equal(l.Extensions, checkMark) }
 
 // recordLocal records this node's digest at a check that it has just applied.
-func (a *agreement) fix(group uint16, applied statedb.Applied) {
+func (a *stateChecks) recordLocal(group uint16, applied statedb.Applied) {
 	a.mu.Lock()
-	c := a.at(group, applied.Index)
+	c := a.findOrAdd(group, applied.Index)
 	c.digest, c.applied = applied.Digest, true
 	a.mu.Unlock()
-	a.rouse()
+	a.signal()
 }
 
 // signal wakes run.
-func (a *agreement) rouse() {
+func (a *stateChecks) signal() {
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -95,7 +95,7 @@ func (a *agreement) rouse() {
 }
 
 // findOrAdd returns the check at an index, a new one if need be. LOCKS: mu is held.
-func (a *agreement) at(group uint16, index uint64) *check {
+func (a *stateChecks) findOrAdd(group uint16, index uint64) *check {
 	all := a.checks[group]
 	i, found := slices.BinarySearchFunc(all, index, func(c *check, index uint64) int {
 		switch {
@@ -109,14 +109,14 @@ func (a *agreement) at(group uint16, index uint64) *check {
 	if found {
 		return all[i]
 	}
-	c := &check{index: index, others: map[string]uint64{}}
+	c := &check{index: index, peerDigests: map[string]uint64{}}
 	all = slices.Insert(all, i, c)
 	a.checks[group] = all[max(0, len(all)-checksKept):]
 	return c
 }
 
 // run proposes checks where this node leads, and sends digests to the other members after each check that it applied.
-func (a *agreement) run() {
+func (a *stateChecks) run() {
 	s := a.store
 	ticker := time.NewTicker(min(checkPoll, s.c.CheckInterval))
 	defer ticker.Stop()
@@ -127,8 +127,8 @@ func (a *agreement) run() {
 				s.groups[id].proposeCheck()
 			}
 		case <-a.wake:
-			a.tell()
-		case <-s.life.Done():
+			a.sendDigests()
+		case <-s.ctx.Done():
 			return
 		}
 	}
@@ -137,66 +137,66 @@ func (a *agreement) run() {
 // proposeCheck appends a check when this node leads, the group has another member, and a check is due.
 func (g *Group) proposeCheck() {
 	m := g.machine
-	applied, last := m.applied.Load().Index, m.checked.Load()
-	since := time.Since(m.checkedAt.Time())
+	applied, last := m.applied.Load().Index, m.lastCheck.Load()
+	since := time.Since(m.lastCheckAt.Time())
 	due := applied >= last+g.store.c.CheckEntries || applied > last && since >= g.store.c.CheckInterval
 	if !due || !g.Ready() || len(g.servers().Servers) < 2 || g.store.space.low.Load() {
 		return
 	}
 	entry := appendEntryHead(nil)
 	sealEntry(entry, 0)
-	m.checkedAt.Mark() // One attempt in an interval, whether it succeeds or not.
+	m.lastCheckAt.Mark() // One attempt in an interval, whether it succeeds or not.
 	f := g.raft.ApplyLog(raft.Log{Data: entry, Extensions: checkMark}, checkTimeout)
 	g.store.background.Go(func() { _ = f.Error() }) // The next one is due anyway.
 }
 
 // sendDigests sends this node's new digests to all members, and records the digests in their answers.
-func (a *agreement) tell() {
-	var unsent []sighting
+func (a *stateChecks) sendDigests() {
+	var unsent []digestReport
 	a.mu.Lock()
 	for group, all := range a.checks {
 		for _, c := range all {
-			if c.applied && !c.told && len(unsent) < checkBatch {
-				c.told = true
-				unsent = append(unsent, sighting{group, c.index, c.digest})
+			if c.applied && !c.sent && len(unsent) < checkBatch {
+				c.sent = true
+				unsent = append(unsent, digestReport{group, c.index, c.digest})
 			}
 		}
 	}
 	a.mu.Unlock()
 	if len(unsent) == checkBatch {
-		a.rouse()
+		a.signal()
 	}
 	peers := map[string]string{}
 	for _, f := range unsent {
 		for _, server := range a.store.groups[f.Group].servers().Servers {
 			peers[nodeOf(server.ID)] = string(server.Address)
 		}
-		a.judge(f.Group, f.Index)
+		a.evaluate(f.Group, f.Index)
 	}
 	delete(peers, a.store.c.NodeID)
 	for node, address := range peers {
-		a.store.background.Go(func() { a.ask(node, address, unsent) })
+		a.store.background.Go(func() { a.exchange(node, address, unsent) })
 	}
 }
 
-func (a *agreement) ask(node, address string, unsent []sighting) {
-	ctx, cancel := context.WithTimeout(a.store.life, checkTimeout)
+func (a *stateChecks) exchange(node, address string, unsent []digestReport) {
+	ctx, cancel := context.WithTimeout(a.store.ctx, checkTimeout)
 	defer cancel()
 	reply, err := a.store.ask(ctx, address, question{Op: "digests", Digests: unsent})
 	if err == nil {
-		a.hear(node, reply.Digests)
+		a.recordPeerDigests(node, reply.Digests)
 	}
 }
 
 // answer records the digests of another node and returns those of this one at the same checks.
-func (a *agreement) answer(node string, received []sighting) (local []sighting) {
-	a.hear(node, received)
+func (a *stateChecks) answer(node string, received []digestReport) (local []digestReport) {
+	a.recordPeerDigests(node, received)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, t := range received {
 		for _, c := range a.checks[t.Group] {
 			if c.index == t.Index && c.applied {
-				local = append(local, sighting{t.Group, t.Index, c.digest})
+				local = append(local, digestReport{t.Group, t.Index, c.digest})
 			}
 		}
 	}
@@ -204,17 +204,17 @@ func (a *agreement) answer(node string, received []sighting) (local []sighting) 
 }
 
 // recordPeerDigests records the digests of another node. The first digest of a node for a check counts.
-func (a *agreement) hear(node string, received []sighting) {
+func (a *stateChecks) recordPeerDigests(node string, received []digestReport) {
 	for _, t := range received {
 		if a.store.groups[t.Group] == nil {
 			continue
 		}
 		a.mu.Lock()
-		c := a.at(t.Group, t.Index)
-		if _, known := c.others[node]; !known && len(c.others) < checkPeers {
-			c.others[node] = t.Digest
+		c := a.findOrAdd(t.Group, t.Index)
+		if _, known := c.peerDigests[node]; !known && len(c.peerDigests) < checkPeers {
+			c.peerDigests[node] = t.Digest
 		}
 		a.mu.Unlock()
-		a.judge(t.Group, t.Index)
+		a.evaluate(t.Group, t.Index)
 	}
 }

@@ -17,14 +17,14 @@ import (
 // for which there is no room is not begun: it would take the last blocks of the disk from the log, whose next write
 // would end the process.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
-	if err := m.roomToBegin(); err != nil {
+	if err := m.checkFreeToBegin(); err != nil {
 		return nil, err
 	}
-	return &persist{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
+	return &pendingSnapshot{machine: m, snap: m.state.Snapshot(), applied: *m.applied.Load()}, nil
 }
 
 // pendingSnapshot is a snapshot that is being written while further batches are applied.
-type persist struct {
+type pendingSnapshot struct {
 	machine *machine
 	snap    *statedb.Snapshot
 	applied statedb.Applied
@@ -34,16 +34,16 @@ type persist struct {
 // Persist writes the state as a stream. It begins with a flush: Raft deletes log entries right after it, and the state
 // those entries made must not be in memory only. A store that closes does not wait for the rest: Raft drops the
 // snapshot, and the log has everything.
-func (p *persist) Persist(sink raft.SnapshotSink) error {
+func (p *pendingSnapshot) Persist(sink raft.SnapshotSink) error {
 	m := p.machine
-	ctx := m.store.life
+	ctx := m.store.ctx
 	select {
 	case m.store.snapshotting <- struct{}{}: // BOUND: one snapshot at a time per node.
 	case <-ctx.Done():
 		return ErrClosed
 	}
 	defer func() { <-m.store.snapshotting }()
-	if err := m.roomToPersist(); err != nil {
+	if err := m.checkFreeToWrite(); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -57,16 +57,16 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 	if err != nil {
 		return err
 	}
-	look := uint64(roomLook)
+	look := uint64(freeCheckBytes)
 	err = p.snap.Each(func(key, value []byte) error {
 		if ctx.Err() != nil {
 			return ErrClosed
 		}
 		if c.n >= look { // Other files grow too, and this state may be larger than the last one.
-			look = c.n + roomLook
-			if err := m.store.space.room(0); err != nil {
-				m.reached.Store(c.n)
-				return m.count(err)
+			look = c.n + freeCheckBytes
+			if err := m.store.space.checkFree(0); err != nil {
+				m.partialBytes.Store(c.n)
+				return m.countPostponed(err)
 			}
 		}
 		return w.Add(key, value)
@@ -75,14 +75,14 @@ func (p *persist) Persist(sink raft.SnapshotSink) error {
 		return err
 	}
 	m.snapshots.Add(1)
-	m.reached.Store(0)
+	m.partialBytes.Store(0)
 	m.snapBytes.Store(c.n)
 	m.snapNanos.Store(int64(time.Since(start)))
 	return sink.Close()
 }
 
 // Release frees the state that the snapshot holds. A second call does nothing.
-func (p *persist) Release() {
+func (p *pendingSnapshot) Release() {
 	p.once.Do(func() {
 		if err := p.snap.Close(); err != nil {
 			p.machine.store.exit.Now("state snapshot cannot be closed", err)
@@ -116,7 +116,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	}
 	m.noteInstall(time.Now())
 	end := m.applied.Load()
-	m.store.log.Group(m.id).Replaced(end.Index, end.Term)
+	m.store.log.Group(m.id).SnapshotInstalled(end.Index, end.Term)
 	return nil
 }
 
@@ -154,7 +154,7 @@ func (m *machine) restore(r io.Reader) error {
 // INVARIANT: it never returns part of a state. Wipe deletes the applied record together with all the rest, and the last
 // write of a restore brings it back; a state without one is complete only if no restore ran or ended while it was
 // examined.
-func (m *machine) at() (*statedb.Snapshot, error) {
+func (m *machine) stateSnapshot() (*statedb.Snapshot, error) {
 	for {
 		before := m.restores.Load()
 		snap := m.state.Snapshot()
@@ -175,11 +175,11 @@ func (m *machine) at() (*statedb.Snapshot, error) {
 // installIsStale reports whether a snapshot that Raft begins to write comes from a leader and ends with an entry that
 // Raft has applied. Raft asks from its main loop, so nothing is applied meanwhile. Most such snapshots are answered
 // before they reach Raft (see hasApplied); this covers what is applied, and a term that begins, between the two.
-func (g *Group) late(index, term uint64) bool {
-	return g.machine.running.Load() && g.safe.Installs(index, term) && g.raft.AppliedIndex() >= index
+func (g *Group) installIsStale(index, term uint64) bool {
+	return g.machine.running.Load() && g.safe.IsInstalling(index, term) && g.raft.AppliedIndex() >= index
 }
 
 // hasApplied reports whether this node is in the term and has applied the entry at index.
-func (g *Group) has(term, index uint64) bool {
+func (g *Group) hasApplied(term, index uint64) bool {
 	return g.raft.CurrentTerm() == term && g.raft.AppliedIndex() >= index
 }

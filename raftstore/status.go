@@ -25,16 +25,16 @@ type GroupStatus struct {
 	OldestEntry time.Time    // When a leader created the oldest entry of the log; zero: not known.
 	Peers       []PeerStatus // The followers, at a leader; otherwise nil.
 
-	Batches  uint64 // Applied since the start: writes to the state database, and the entries and commands in them.
-	Entries  uint64
-	Commands uint64
-	Applying time.Duration // Total time spent applying.
+	Batches   uint64 // Applied since the start: writes to the state database, and the entries and commands in them.
+	Entries   uint64
+	Commands  uint64
+	ApplyTime time.Duration // Total time spent applying.
 
-	Snapshots       uint64        // Snapshots taken since the start.
-	SnapshotsPutOff uint64        // Snapshots that were not taken because the disk had no room.
-	Restores        uint64        // Snapshots of leaders, or of this node at the start, that replaced the state.
-	SnapshotBytes   uint64        // Size of the last snapshot taken.
-	SnapshotTime    time.Duration // Time to write it.
+	Snapshots          uint64        // Snapshots taken since the start.
+	SnapshotsPostponed uint64        // Snapshots that were not taken because the disk had no room.
+	Restores           uint64        // Snapshots of leaders, or of this node at the start, that replaced the state.
+	SnapshotBytes      uint64        // Size of the last snapshot taken.
+	SnapshotTime       time.Duration // Time to write it.
 
 	ProposedEntries  uint64
 	ProposedCommands uint64
@@ -68,12 +68,12 @@ func (g *Group) Status() GroupStatus {
 	return GroupStatus{
 		Group: g.id, State: g.raft.State().String(), Ready: g.Ready(), Term: g.raft.CurrentTerm(), LeaderID: nodeOf(leader),
 		FirstIndex: first, LastIndex: last, CommitIndex: g.raft.CommitIndex(), Applied: applied.Index, Digest: applied.Digest,
-		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldest(), Peers: g.peers(),
-		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), Applying: time.Duration(m.nanos.Load()),
-		Snapshots: m.snapshots.Load(), SnapshotsPutOff: m.putOff.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
+		LastContact: g.raft.LastContact(), LeaderTerms: g.leaderTerms.Load(), OldestEntry: g.oldestEntryTime(), Peers: g.peers(),
+		Batches: m.batches.Load(), Entries: m.entries.Load(), Commands: m.commands.Load(), ApplyTime: time.Duration(m.nanos.Load()),
+		Snapshots: m.snapshots.Load(), SnapshotsPostponed: m.postponed.Load(), Restores: m.restores.Load(), SnapshotBytes: m.snapBytes.Load(),
 		SnapshotTime:    time.Duration(m.snapNanos.Load()),
 		ProposedEntries: b.entries.Load(), ProposedCommands: b.commands.Load(), ProposedBytes: b.bytes.Load(),
-		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(), Propose: b.took.read(),
+		Queued: queued, Outstanding: outstanding, Refused: b.refused.Load(), Unknown: b.unknown.Load(), Propose: b.proposeLatency.read(),
 	}
 }
 
@@ -81,7 +81,7 @@ func (g *Group) Status() GroupStatus {
 type Stats struct {
 	Epoch           uint32
 	StatesRebuilt   int           // States that this start rebuilt from snapshot and log.
-	TmpReaped       int           // Unfinished snapshots that this start deleted.
+	TmpDeleted      int           // Unfinished snapshots that this start deleted.
 	StateChecks     uint64        // Comparisons in which a majority had this node's state.
 	StateMismatches uint64        // Comparisons in which some replica differed.
 	OldestCall      time.Duration // Age of the oldest storage call that has not returned.
@@ -138,15 +138,15 @@ func dbStats(m *pebble.Metrics, e *fatal.Events) DBStats {
 
 // Stats reads the figures. It takes some microseconds, so it fits a scrape but not a request. After Close it is zero.
 func (s *Store) Stats() Stats {
-	if !s.enter() {
+	if !s.acquire() {
 		return Stats{}
 	}
-	defer s.leave()
+	defer s.release()
 	r := s.mux.Rejects()
 	return Stats{
 		Epoch: s.epoch, ClockOffset: time.Duration(s.clocks.offset.Load()), ClockWrong: s.clocks.wrong.Load(),
-		StatesRebuilt: s.rebuilt, TmpReaped: s.reaped, OldestCall: s.watchdog.Oldest(),
-		StateChecks: s.agreement.agreed.Load(), StateMismatches: s.agreement.mismatches.Load(), GuardSyncs: s.log.GuardSyncs(),
+		StatesRebuilt: s.rebuilt, TmpDeleted: s.tmpDeleted, OldestCall: s.watchdog.Oldest(),
+		StateChecks: s.stateChecks.agreed.Load(), StateMismatches: s.stateChecks.mismatches.Load(), GuardSyncs: s.log.GuardSyncs(),
 		Log: dbStats(s.log.Metrics(), s.log.Events()), State: dbStats(s.state.Metrics(), s.state.Events()),
 		PeerConns: s.mux.Conns(), PeerRejectFull: r.Full.Load(), PeerRejectHeader: r.Header.Load(),
 		PeerRejectCluster: r.Cluster.Load(), PeerRejectStream: r.Stream.Load(),

@@ -14,17 +14,17 @@ import (
 const (
 	// transferRetryAfter is how long a follower that did not take a leadership in time is not tried again in the same
 	// term: much longer than the library waits for the follower's answer (10 s) and before it asks again (10 s).
-	transferRest = time.Minute
+	transferRetryAfter = time.Minute
 	// transferStuck is the time of nothing but refusals after which a transfer counts as stuck. A transfer lasts two
 	// election timeouts at most.
 	transferStuck = 10 * time.Second
 	// refusalResetAfter is the time without an answer of Raft after which refusals are counted anew: they may belong to
 	// two transfers.
-	refusalGap   = 2 * time.Second
-	barrierPause = 100 * time.Millisecond // Between two attempts of a call that Raft refuses during a transfer.
+	refusalResetAfter = 2 * time.Second
+	barrierPause      = 100 * time.Millisecond // Between two attempts of a call that Raft refuses during a transfer.
 )
 
-var errTransferRests = errors.New("the last transfer to it in this term did not end, so it is not tried again yet")
+var errTransferPending = errors.New("the last transfer to it in this term did not end, so it is not tried again yet")
 
 // transferGuard keeps transfers of leadership from blocking a group for ever.
 //
@@ -37,7 +37,7 @@ var errTransferRests = errors.New("the last transfer to it in this term did not 
 //
 // So the same follower is not tried twice in a term before the request must have been taken, and a leader that refuses
 // for transferStuck because of a transfer ends its process.
-type transfers struct {
+type transferGuard struct {
 	mu       sync.Mutex
 	tried    map[raft.ServerID]time.Time // BOUND: the voters of one term.
 	term     uint64                      // The term of the transfers in tried.
@@ -46,14 +46,14 @@ type transfers struct {
 }
 
 // begin records a transfer, or returns an error when it must not be tried yet.
-func (t *transfers) begin(term uint64, to raft.ServerID) error {
+func (t *transferGuard) begin(term uint64, to raft.ServerID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.term != term || t.tried == nil {
 		t.term, t.tried = term, map[raft.ServerID]time.Time{}
 	}
-	if at, found := t.tried[to]; found && time.Since(at) < transferRest {
-		return errTransferRests
+	if at, found := t.tried[to]; found && time.Since(at) < transferRetryAfter {
+		return errTransferPending
 	}
 	t.tried[to] = time.Now()
 	return nil
@@ -61,7 +61,7 @@ func (t *transfers) begin(term uint64, to raft.ServerID) error {
 
 // end records the outcome of a transfer. It leaves no request behind when Raft got as far as calling the follower, or
 // did not begin.
-func (t *transfers) end(term uint64, to raft.ServerID, err error) {
+func (t *transferGuard) end(term uint64, to raft.ServerID, err error) {
 	clean := err == nil || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		strings.HasPrefix(err.Error(), "failed to make TimeoutNow RPC")
 	t.mu.Lock()
@@ -72,7 +72,7 @@ func (t *transfers) end(term uint64, to raft.ServerID, err error) {
 }
 
 // noteAnswer records Raft's answer to a command. It returns true when Raft has refused for so long that it always will.
-func (t *transfers) answered(err error) (stuck bool) {
+func (t *transferGuard) noteAnswer(err error) (stuck bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !errors.Is(err, raft.ErrLeadershipTransferInProgress) {
@@ -80,7 +80,7 @@ func (t *transfers) answered(err error) (stuck bool) {
 		return false
 	}
 	now := time.Now()
-	if t.refusing.IsZero() || now.Sub(t.refused) > refusalGap {
+	if t.refusing.IsZero() || now.Sub(t.refused) > refusalResetAfter {
 		t.refusing = now
 	}
 	t.refused = now
@@ -88,14 +88,14 @@ func (t *transfers) answered(err error) (stuck bool) {
 }
 
 // leadershipLost forgets the refusals of a leadership that is gone.
-func (t *transfers) lost() {
+func (t *transferGuard) leadershipLost() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refusing = time.Time{}
 }
 
 // transferTo gives the leadership to a voter.
-func (g *Group) handTo(to raft.Server) error {
+func (g *Group) transferTo(to raft.Server) error {
 	term := g.raft.CurrentTerm()
 	if err := g.transfers.begin(term, to.ID); err != nil {
 		return fmt.Errorf("%s: %w", nodeOf(to.ID), err)
@@ -106,32 +106,32 @@ func (g *Group) handTo(to raft.Server) error {
 }
 
 // noteRaftAnswer ends the process when Raft refuses commands because of a transfer that never ends.
-func (g *Group) answered(err error) {
-	if g.transfers.answered(err) {
-		g.store.exit.NowWith("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
+func (g *Group) noteRaftAnswer(err error) {
+	if g.transfers.noteAnswer(err) {
+		g.store.exit.NowWithAdvice("raft is stuck in a transfer of leadership", "restart the process; its storage is in order",
 			fmt.Errorf("group %d: %w", g.id, err))
 	}
 }
 
 // applyBarrier waits until everything from before this node's term is applied, also while a transfer is under way.
-func (g *Group) leadBarrier() error {
-	return g.throughTransfer(func() error {
+func (g *Group) applyBarrier() error {
+	return g.retryDuringTransfer(func() error {
 		err := g.raft.Barrier(0).Error()
-		g.answered(err)
+		g.noteRaftAnswer(err)
 		return err
 	})
 }
 
 // retryDuringTransfer repeats a call of Raft while Raft refuses it because of a transfer, until the store closes.
-func (g *Group) throughTransfer(ask func() error) error {
+func (g *Group) retryDuringTransfer(ask func() error) error {
 	for {
-		err := g.whileOpen(ask)
+		err := g.askRaft(ask)
 		if !errors.Is(err, raft.ErrLeadershipTransferInProgress) || g.raft.State() != raft.Leader {
 			return err
 		}
 		g.store.c.Logger.Debug("leadership_transfer_pending", slog.Int("group", int(g.id)))
 		g.store.pause(barrierPause)
-		if g.store.life.Err() != nil { // pause returns at once from here on.
+		if g.store.ctx.Err() != nil { // pause returns at once from here on.
 			return ErrClosed
 		}
 	}

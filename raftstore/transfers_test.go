@@ -13,7 +13,7 @@ import (
 // tried at once.
 func TestTransfersRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var x transfers
+		var x transferGuard
 		late := errors.New("leadership transfer timeout")
 		for i, step := range []struct {
 			term    uint64
@@ -28,8 +28,8 @@ func TestTransfersRest(t *testing.T) {
 			{term: 2, to: "b", err: raft.ErrLeadershipTransferInProgress},
 			{term: 2, to: "b", err: raft.ErrNotLeader},
 			{term: 2, to: "b", err: late},
-			{term: 2, to: "b", pending: true, wait: transferRest / 2},
-			{term: 2, to: "b", err: late, wait: transferRest / 2},
+			{term: 2, to: "b", pending: true, wait: transferRetryAfter / 2},
+			{term: 2, to: "b", err: late, wait: transferRetryAfter / 2},
 			{term: 3, to: "b", err: late},
 		} {
 			time.Sleep(step.wait)
@@ -55,18 +55,18 @@ func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 	}
 	for name, steps := range map[string][]step{
 		"stuck":            {{1, 0, goesOn, false}, {10, time.Second, goesOn, false}, {1, time.Second, goesOn, true}},
-		"asked seldom":     {{1, 0, goesOn, false}, {5, refusalGap, goesOn, false}, {1, refusalGap, goesOn, true}},
+		"asked seldom":     {{1, 0, goesOn, false}, {5, refusalResetAfter, goesOn, false}, {1, refusalResetAfter, goesOn, true}},
 		"answered between": {{8, time.Second, goesOn, false}, {1, time.Second, nil, false}, {8, time.Second, goesOn, false}},
 		"lost between":     {{8, time.Second, goesOn, false}, {1, time.Second, raft.ErrLeadershipLost, false}, {8, time.Second, goesOn, false}},
 		"long ago":         {{8, time.Second, goesOn, false}, {1, time.Minute, goesOn, false}, {8, time.Second, goesOn, false}},
-		"little ago":       {{8, time.Second, goesOn, false}, {1, refusalGap + 1, goesOn, false}, {8, time.Second, goesOn, false}},
+		"little ago":       {{8, time.Second, goesOn, false}, {1, refusalResetAfter + 1, goesOn, false}, {8, time.Second, goesOn, false}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var x transfers
+			var x transferGuard
 			for i, s := range steps {
 				for n := range s.times {
 					time.Sleep(s.wait)
-					if stuck := x.answered(s.err); stuck != (s.stuck && n == s.times-1) {
+					if stuck := x.noteAnswer(s.err); stuck != (s.stuck && n == s.times-1) {
 						t.Errorf("%s, step %d: %v", name, i, stuck)
 					}
 				}
@@ -78,13 +78,13 @@ func TestTransferThatNeverEndsIsNoticed(t *testing.T) {
 // Refusals in a leadership that is lost do not count in the next one.
 func TestLostLeadershipForgetsRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var x transfers
+		var x transferGuard
 		for i := range 24 {
 			if i%8 == 0 {
-				x.lost()
+				x.leadershipLost()
 			}
-			time.Sleep(refusalGap - 1)
-			if i%8 < 5 && x.answered(raft.ErrLeadershipTransferInProgress) {
+			time.Sleep(refusalResetAfter - 1)
+			if i%8 < 5 && x.noteAnswer(raft.ErrLeadershipTransferInProgress) {
 				t.Errorf("refusal %d", i)
 			}
 		}

@@ -22,7 +22,7 @@ type candidate struct {
 }
 
 // votes asks A for its vote.
-func (b *speaker) votes(t *testing.T, s *Store, c candidate) bool {
+func (b *scriptedLeader) votes(t *testing.T, s *Store, c candidate) bool {
 	t.Helper()
 	var answer raft.RequestVoteResponse
 	err := b.trans.RequestVote(s.identity.Server, raft.ServerAddress(s.Group(1).streams.Addr().String()), &raft.RequestVoteRequest{

@@ -14,7 +14,7 @@ const (
 )
 
 // accountHolder is the holder whose accounts are counted: a vendor, or, with an empty vendor, a marketplace.
-type owner struct {
+type accountHolder struct {
 	marketplace uint16
 	vendor      string
 }
@@ -23,7 +23,7 @@ type owner struct {
 // whether it is stored already or not.
 func (m *Machine) countAccount(w *ledger.Wallet) {
 	if !w.Default {
-		m.opened[owner{w.Marketplace, w.VendorID}]++
+		m.accountCounts[accountHolder{w.Marketplace, w.VendorID}]++
 	}
 }
 
@@ -39,7 +39,7 @@ func (m *Machine) openAccount(a *command.OpenAccount) command.Result {
 	if a.Account == ids.DefaultWalletOf(a.Marketplace, a.VendorID) {
 		w, why := m.walletFor(a.Marketplace, a.VendorID, a.Account)
 		if why == command.Done && m.wallets[a.Account] == nil {
-			m.keepWallet(w)
+			m.saveWallet(w)
 		}
 		return command.Result{Refusal: why}
 	}
@@ -72,10 +72,10 @@ func (m *Machine) openLedgerAccount(a *command.OpenAccount) command.Result {
 }
 
 func (m *Machine) addAccount(a *command.OpenAccount, limit int) command.Result {
-	if m.opened[owner{a.Marketplace, a.VendorID}] >= limit {
+	if m.accountCounts[accountHolder{a.Marketplace, a.VendorID}] >= limit {
 		return refused(command.TooMany, 0)
 	}
-	m.keepWallet(&wallet{Wallet: ledger.Wallet{
+	m.saveWallet(&wallet{Wallet: ledger.Wallet{
 		ID: a.Account, Marketplace: a.Marketplace, VendorID: a.VendorID, Name: a.Name, Currency: a.Currency,
 		CreatedMillis: m.state.now,
 	}})
@@ -92,7 +92,7 @@ func (m *Machine) accountOf(marketplace uint16, id ids.UUID) *wallet {
 
 // addEntry lists the last journal line under an account, with the other account and the description, which the line
 // does not store.
-func (m *Machine) enter(w *wallet, other ids.UUID, description string) {
+func (m *Machine) addEntry(w *wallet, other ids.UUID, description string) {
 	if m.state.level >= command.LevelWallets {
 		m.put(keyEntry(nil, w.ID, m.state.lastLine), appendEntry(nil, other, description))
 	}
@@ -105,13 +105,13 @@ func appendEntry(dst []byte, other ids.UUID, description string) []byte {
 // recordEmptied stores a reminder when a change has brought a wallet to zero or below and thereby stops its campaigns.
 // before is the balance before the change. The reminder stays until ForgetEmptied, so that a node which fails while it
 // stores the notice to the vendor can start again.
-func (m *Machine) noteEmptied(w *wallet, before money.Micros) {
+func (m *Machine) recordEmptied(w *wallet, before money.Micros) {
 	if before <= 0 || w.Balance > 0 || m.state.level < command.LevelWallets || w.VendorID == "" || m.tenant(w.Marketplace).postPaid {
 		return
 	}
-	w.Emptied++
-	m.soilWallet(w)
-	m.put(keyEmptied(nil, w.Marketplace, w.ID, w.Emptied), command.AppendMillis(nil, m.state.now))
+	w.EmptiedCount++
+	m.markWalletDirty(w)
+	m.put(keyEmptied(nil, w.Marketplace, w.ID, w.EmptiedCount), command.AppendMillis(nil, m.state.now))
 }
 
 // forgetEmptied deletes a reminder. It succeeds when the reminder is already deleted, because the command may be a

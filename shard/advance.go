@@ -12,7 +12,7 @@ func (m *Machine) advance(a *command.Advance) command.Result {
 		m.roll(p)
 	}
 	m.purge()
-	m.pass(turnsOfTick)
+	m.advanceTurn(turnsOfTick)
 	return command.Result{}
 }
 
@@ -26,10 +26,10 @@ func (m *Machine) roll(p command.Periods) {
 		Week:        max(p.Week, t.periods.Week),
 		Month:       max(p.Month, t.periods.Month),
 	}
-	if t.clocked && now == t.periods {
+	if t.periodsKnown && now == t.periods {
 		return
 	}
-	t.periods, t.clocked = now, true
+	t.periods, t.periodsKnown = now, true
 	m.put(keyPeriods(nil, p.Marketplace), command.AppendPeriods(nil, now))
 	if !m.data() {
 		return
@@ -39,10 +39,10 @@ func (m *Machine) roll(p command.Periods) {
 		if c.Marketplace != p.Marketplace || !c.budget.Roll(periodNumber(&now, c.Period)) {
 			continue
 		}
-		m.soil(c)
-		m.show(c)
+		m.markDirty(c)
+		m.publishBalances(c)
 		if spent != 0 {
-			m.tellBudget(c)
+			m.journalBudget(c)
 		}
 	}
 }

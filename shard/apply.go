@@ -31,7 +31,7 @@ func (m *Machine) Apply(b Batch, cmd []byte) []byte {
 	}
 	managed := c // The generic calls below make their command escape to the heap; the copy keeps an Events command on the stack.
 	if managed.Attempted {
-		return m.once(&managed)
+		return m.applyIdempotent(&managed)
 	}
 	return m.applyManaged(&managed)
 }
@@ -57,56 +57,56 @@ func (m *Machine) manage(c *command.Command) command.Result {
 	case command.OpNoop:
 		return command.Result{}
 	case command.OpAdvance:
-		return decoded(c, command.ReadAdvance, m.advance)
+		return applyDecoded(c, command.ReadAdvance, m.advance)
 	case command.OpBootstrap:
-		return only(m.meta, c, command.ReadBootstrap, m.bootstrap)
+		return applyIfCarried(m.meta, c, command.ReadBootstrap, m.bootstrap)
 	case command.OpPutMarketplace:
-		return decoded(c, command.ReadPutMarketplace, m.replaceMarketplace)
+		return applyDecoded(c, command.ReadPutMarketplace, m.replaceMarketplace)
 	case command.OpPutRecords:
-		return only(m.meta, c, command.ReadPutRecords, m.putRecords)
+		return applyIfCarried(m.meta, c, command.ReadPutRecords, m.putRecords)
 	case command.OpPutCategories:
-		return only(m.meta, c, command.ReadPutCategories, m.putCategories)
+		return applyIfCarried(m.meta, c, command.ReadPutCategories, m.putCategories)
 	case command.OpPutProducts:
-		return only(m.meta, c, command.ReadPutProducts, m.putProducts)
+		return applyIfCarried(m.meta, c, command.ReadPutProducts, m.putProducts)
 	case command.OpDeleteCatalog:
-		return only(m.meta, c, command.ReadDeleteCatalog, m.deleteCatalog)
+		return applyIfCarried(m.meta, c, command.ReadDeleteCatalog, m.deleteCatalog)
 	case command.OpAdjustWallet:
-		return only(m.data(), c, command.ReadAdjustWallet, m.adjustWallet)
+		return applyIfCarried(m.data(), c, command.ReadAdjustWallet, m.adjustWallet)
 	case command.OpCreateCampaign:
-		return only(m.data(), c, command.ReadCreateCampaign, m.createCampaign)
+		return applyIfCarried(m.data(), c, command.ReadCreateCampaign, m.createCampaign)
 	case command.OpPatchCampaign:
-		return only(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
+		return applyIfCarried(m.data(), c, command.ReadPatchCampaign, m.patchCampaign)
 	case command.OpPutBids:
-		return only(m.data(), c, command.ReadPutBids, m.putBids)
+		return applyIfCarried(m.data(), c, command.ReadPutBids, m.putBids)
 	case command.OpPatchBid:
-		return only(m.data(), c, command.ReadPatchBid, m.patchBid)
+		return applyIfCarried(m.data(), c, command.ReadPatchBid, m.patchBid)
 	case command.OpPatchProducts:
-		return only(m.meta, c, command.ReadPatchProducts, m.patchProducts)
+		return applyIfCarried(m.meta, c, command.ReadPatchProducts, m.patchProducts)
 	case command.OpStageSegment:
-		return only(m.meta, c, command.ReadStageSegment, m.stageSegment)
+		return applyIfCarried(m.meta, c, command.ReadStageSegment, m.stageSegment)
 	case command.OpOpenAccount:
-		return only(m.data(), c, command.ReadOpenAccount, m.openAccount)
+		return applyIfCarried(m.data(), c, command.ReadOpenAccount, m.openAccount)
 	case command.OpTransfer:
-		return only(m.data(), c, command.ReadTransfer, m.transfer)
+		return applyIfCarried(m.data(), c, command.ReadTransfer, m.transfer)
 	case command.OpForgetEmptied:
-		return only(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
+		return applyIfCarried(m.data(), c, command.ReadForgetEmptied, m.forgetEmptied)
 	case command.OpSetFeature:
-		return decoded(c, command.ReadSetFeature, m.setFeature)
+		return applyDecoded(c, command.ReadSetFeature, m.setFeature)
 	default:
 		return refused(command.Invalid, 0)
 	}
 }
 
 // applyIfCarried is applyDecoded for a command on data that only some groups carry; it refuses it as Invalid elsewhere.
-func only[T any](carried bool, c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
+func applyIfCarried[T any](carried bool, c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
 	if !carried {
 		return refused(command.Invalid, 0)
 	}
-	return decoded(c, read, do)
+	return applyDecoded(c, read, do)
 }
 
 // applyDecoded decodes a command and applies it; it refuses one that cannot be decoded as Invalid.
-func decoded[T any](c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
+func applyDecoded[T any](c *command.Command, read func(*command.Command) (T, error), do func(*T) command.Result) command.Result {
 	x, err := read(c)
 	if err != nil {
 		return refused(command.Invalid, 0)

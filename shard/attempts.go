@@ -57,7 +57,7 @@ func (a *attempts) remember(turn uint64, id [16]byte, answer string, hash uint64
 
 // applyIdempotent applies an attempt. It returns the first answer to a repeat, and refuses as Expired an attempt that
 // is so old that it may have been applied and dropped from memory.
-func (m *Machine) once(c *command.Command) []byte {
+func (m *Machine) applyIdempotent(c *command.Command) []byte {
 	if first, repeated := m.attempts.answers[c.Attempt.ID]; repeated {
 		return []byte(first)
 	}
@@ -68,7 +68,7 @@ func (m *Machine) once(c *command.Command) []byte {
 		return answer(refused(command.Expired, 0))
 	}
 	got := m.applyManaged(c)
-	m.pass(1)
+	m.advanceTurn(1)
 	key := appendU64([]byte{tableAttempt}, m.state.turn)
 	hash := m.add(key, append(c.Attempt.ID[:], got...))
 	m.attempts.remember(m.state.turn, c.Attempt.ID, string(got), hash)
@@ -76,7 +76,7 @@ func (m *Machine) once(c *command.Command) []byte {
 }
 
 // advanceTurn adds turns and drops the attempts whose repeats are refused as Expired from now on.
-func (m *Machine) pass(turns uint64) {
+func (m *Machine) advanceTurn(turns uint64) {
 	if m.state.level < command.LevelAttempts {
 		return
 	}

@@ -36,7 +36,7 @@ func (m *managed) patch(budget int64) []byte {
 }
 
 func (m *managed) turn() uint64 {
-	turn, attempts := m.Books().Turn()
+	turn, attempts := m.Queries().Turn()
 	if !attempts {
 		m.Fatal("the group knows no attempts")
 	}
@@ -47,7 +47,7 @@ func (m *managed) turn() uint64 {
 func (m *managed) want(when string, cmd []byte, why command.Refusal, budget int64) {
 	m.Helper()
 	expect(m.T, when, result(m.T, m.Do(cmd)), command.Result{Refusal: why})
-	c, _ := m.Books().Campaign(m.campaign.ID)
+	c, _ := m.Queries().Campaign(m.campaign.ID)
 	expect(m.T, when+", budget", c.Money.Amount, micros(budget))
 }
 
@@ -152,7 +152,7 @@ func TestAttemptsNeedTheirLevel(t *testing.T) {
 	attempt := command.AppendAttempt(append([]byte{}, patch...), command.Attempt{ID: [16]byte{1}})
 	expect(t, "an attempt", result(t, r.Do(attempt)).Refusal, command.TooEarly)
 	r.Do(command.AppendAdvance(nil, benchNow, &command.Advance{}))
-	turn, attempts := r.Books().Turn()
+	turn, attempts := r.Queries().Turn()
 	if state, _ := r.KV.Get([]byte{0x02}); attempts || turn != 0 || len(state) != 8+4+4+8+8+16+2 {
 		t.Errorf("turn %d, %t, a state of %d bytes", turn, attempts, len(state))
 	}

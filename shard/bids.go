@@ -62,7 +62,7 @@ func (m *Machine) putBids(p *command.PutBids) command.Result {
 		}
 	}
 	if c.bids != before {
-		m.keepCampaign(c)
+		m.storeCampaign(c)
 	}
 	return command.Result{FirstOrdinal: first}
 }
@@ -155,7 +155,7 @@ func (m *Machine) patchBid(p *command.PatchBid) command.Result {
 	b.UpdatedMillis = m.state.now
 	m.storeBid(c, &b)
 	if b.Deleted {
-		m.keepCampaign(c)
+		m.storeCampaign(c)
 	}
 	return command.Result{}
 }

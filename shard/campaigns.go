@@ -42,7 +42,7 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	c.budget = ledger.Budget{Amount: c.Budget, Period: periodNumber(&m.tenant(c.Marketplace).periods, c.Period)}
 	c.firstBid = m.state.lastBid + 1
 	if m.wallets[w.ID] == nil {
-		m.keepWallet(w)
+		m.saveWallet(w)
 	}
 	ordinal := appendU32(nil, c.Ordinal)
 	m.put(keyCampaignID(nil, c.ID), ordinal)
@@ -51,28 +51,28 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 	if c.ExternalID != "" {
 		m.put(external, ordinal)
 	}
-	m.admit(c)
-	m.soil(c)
-	m.tellBudget(c)
+	m.addCampaign(c)
+	m.markDirty(c)
+	m.journalBudget(c)
 	for i := range x.Bids {
 		m.addBid(c, &x.Bids[i])
 	}
-	m.keepCampaign(c)
+	m.storeCampaign(c)
 	return command.Result{FirstOrdinal: c.firstBid}
 }
 
 // addCampaign adds a campaign to memory and to the auctions. REQUIRES: its ordinal is the next one, and its wallet is
 // set.
-func (m *Machine) admit(c *campaign) {
+func (m *Machine) addCampaign(c *campaign) {
 	m.campaigns = append(m.campaigns, c)
 	m.byID[c.ID] = c
 	c.wallet.campaigns = append(c.wallet.campaigns, c)
-	c.slot = m.feed.PutCampaign(&c.Campaign)
+	c.balances = m.feed.PutCampaign(&c.Campaign)
 	m.changed = true
-	m.show(c)
+	m.publishBalances(c)
 }
 
-func (m *Machine) keepCampaign(c *campaign) {
+func (m *Machine) storeCampaign(c *campaign) {
 	m.put(keyCampaign(nil, c.Ordinal), appendCampaign(nil, c))
 }
 
@@ -95,7 +95,7 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	}
 	before, wallet := c.budget, c.wallet
 	if p.Wallet != nil {
-		if why := m.repoint(c, *p.Wallet); why != command.Done {
+		if why := m.changeWallet(c, *p.Wallet); why != command.Done {
 			return refused(why, 0)
 		}
 	}
@@ -116,18 +116,18 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 		c.Document = p.Document
 	}
 	if p.Period != nil && *p.Period != c.Period {
-		m.rebase(c, *p.Period)
+		m.changePeriod(c, *p.Period)
 	}
 	c.budget.Amount = c.Budget
 	c.UpdatedMillis = m.state.now
-	m.soil(c)
+	m.markDirty(c)
 	if c.budget != before || c.wallet != wallet {
-		m.tellBudget(c)
+		m.journalBudget(c)
 	}
-	m.keepCampaign(c)
-	c.slot = m.feed.PutCampaign(&c.Campaign)
+	m.storeCampaign(c)
+	c.balances = m.feed.PutCampaign(&c.Campaign)
 	m.changed = true
-	m.show(c)
+	m.publishBalances(c)
 	return command.Result{}
 }
 
@@ -138,13 +138,13 @@ func assign[T any](dst, src *T) {
 }
 
 // changeWallet makes another wallet of the vendor pay for a campaign. Past charges stay with the old wallet.
-func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
+func (m *Machine) changeWallet(c *campaign, id ids.UUID) command.Refusal {
 	w, why := m.walletFor(c.Marketplace, c.VendorID, id)
 	if why != command.Done || w == c.wallet {
 		return why
 	}
 	if m.wallets[w.ID] == nil {
-		m.keepWallet(w)
+		m.saveWallet(w)
 	}
 	at := slices.Index(c.wallet.campaigns, c)
 	c.wallet.campaigns = slices.Delete(c.wallet.campaigns, at, at+1)
@@ -156,7 +156,7 @@ func (m *Machine) repoint(c *campaign, id ids.UUID) command.Refusal {
 // changePeriod changes the length of a budget period. What was spent in the old period counts as spent in the new one,
 // and a total budget counts everything that was ever spent, so a change of the period never makes a budget available
 // twice.
-func (m *Machine) rebase(c *campaign, kind market.Period) {
+func (m *Machine) changePeriod(c *campaign, kind market.Period) {
 	c.Period = kind
 	c.budget.Period = periodNumber(&m.tenant(c.Marketplace).periods, kind)
 	if kind == market.Total {

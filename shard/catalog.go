@@ -27,7 +27,7 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 	}
 	deep := command.Result{}
 	for i := range p.Categories {
-		why := t.ascends(p.Marketplace, &p.Categories[i])
+		why := t.checkAncestors(p.Marketplace, &p.Categories[i])
 		if why == command.Cycle {
 			return refused(why, i)
 		}
@@ -48,7 +48,7 @@ func (m *Machine) putCategories(p *command.PutCategories) command.Result {
 
 // checkAncestors walks from a category to its root. It returns Cycle when the walk comes back to the category, and
 // TooMany when the root is further than categoryDepthMax.
-func (t *txn) ascends(marketplace uint16, c *market.Category) command.Refusal {
+func (t *txn) checkAncestors(marketplace uint16, c *market.Category) command.Refusal {
 	key := keyCatalog(nil, tableCategory, marketplace, c.ID)
 	stored, found := t.get(key) // A later element of the command may have replaced c.
 	for range categoryDepthMax {

@@ -59,7 +59,7 @@ func (m *Machine) flushCells() {
 }
 
 // evict drops all cells from memory when there are more than cellsMax. REQUIRES: none is dirty.
-func (c *cells) settle() {
+func (c *cells) evict() {
 	if len(c.all) > cellsMax {
 		clear(c.index)
 		clear(c.all)

@@ -46,8 +46,8 @@ type dedup struct {
 	hot     int // Number of keys in memory.
 	// purgedHour is the hour of the last purge, so that the scan for old buckets runs once an hour. It is not part of the
 	// state, because a purge that is repeated finds nothing and changes nothing.
-	purged uint32
-	cooled uint32 // The hour in which evict last looked for old buckets.
+	purgedHour  uint32
+	evictedHour uint32 // The hour in which evict last looked for old buckets.
 }
 
 type dedupKey struct {
@@ -56,13 +56,13 @@ type dedupKey struct {
 }
 
 type bucket struct {
-	id    bucketID
-	count uint64
-	xor   uint64 // Xor of the hashes of its keys' records.
-	hash  uint64 // Hash of the stored bucket record; 0 when there is none.
-	dirty bool
-	gone  bool                  // This batch has dropped it.
-	keys  map[[16]byte]struct{} // Nil: keys are looked up in the durable state.
+	id     bucketID
+	count  uint64
+	xor    uint64 // Xor of the hashes of its keys' records.
+	hash   uint64 // Hash of the stored bucket record; 0 when there is none.
+	dirty  bool
+	purged bool                  // This batch has dropped it.
+	keys   map[[16]byte]struct{} // Nil: keys are looked up in the durable state.
 }
 
 func newDedup() dedup {
@@ -124,10 +124,10 @@ func (m *Machine) remember(k *bucket, key *[16]byte, outcome command.Outcome, ch
 // purge drops the buckets whose events and charges the state clock refuses from now on.
 func (m *Machine) purge() {
 	hour := event.BucketOf(m.state.now)
-	if hour == m.dedup.purged {
+	if hour == m.dedup.purgedHour {
 		return
 	}
-	m.dedup.purged = hour
+	m.dedup.purgedHour = hour
 	horizons := [...]uint32{
 		classEvent:      event.CountHorizon(m.state.now),
 		classClick:      event.ChargeHorizon(event.Click, m.state.now),
@@ -135,7 +135,7 @@ func (m *Machine) purge() {
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(m.dedup.buckets), compareBuckets) {
 		if id.hour < horizons[id.class] {
-			m.drop(m.dedup.buckets[id])
+			m.dropBucket(m.dedup.buckets[id])
 		}
 	}
 	m.purgeAdjusts()
@@ -144,13 +144,13 @@ func (m *Machine) purge() {
 }
 
 // dropBucket deletes a bucket and all its keys.
-func (m *Machine) drop(k *bucket) {
+func (m *Machine) dropBucket(k *bucket) {
 	m.digest ^= k.xor ^ k.hash
 	m.written = true
 	from := keyDedup(nil, k.id)
-	m.b.DeleteRange(from, after(from))
+	m.b.DeleteRange(from, prefixEnd(from))
 	m.b.Delete(keyBucket(nil, k.id))
-	k.gone = true // The dirty list may still contain it.
+	k.purged = true // The dirty list may still contain it.
 	delete(m.dedup.buckets, k.id)
 	m.dedup.hot -= len(k.keys)
 }
@@ -158,7 +158,7 @@ func (m *Machine) drop(k *bucket) {
 func (m *Machine) flushBuckets() {
 	for _, k := range m.dedup.dirty {
 		k.dirty = false
-		if k.gone {
+		if k.purged {
 			continue
 		}
 		m.key = keyBucket(m.key[:0], k.id)
@@ -171,13 +171,13 @@ func (m *Machine) flushBuckets() {
 
 // evict removes keys from memory after a commit: those of buckets that are no longer recent, and those of the oldest
 // buckets when there are more than hotKeysMax. They stay in the durable state.
-func (d *dedup) settle(now int64) {
-	d.fresh = emptied(d.fresh)
+func (d *dedup) evict(now int64) {
+	d.fresh = cleared(d.fresh)
 	hour := event.BucketOf(now)
-	if hour == d.cooled && d.hot <= hotKeysMax {
+	if hour == d.evictedHour && d.hot <= hotKeysMax {
 		return
 	}
-	d.cooled = hour
+	d.evictedHour = hour
 	for _, id := range slices.SortedFunc(maps.Keys(d.buckets), compareHours) {
 		k := d.buckets[id]
 		if k.keys != nil && (!isHot(id.hour, now) || d.hot > hotKeysMax) {

@@ -20,7 +20,7 @@ func depositOf(now int64, request int) []byte {
 // A leader whose clock is ten days ahead moves the state clock ahead by ten days. A deposit that was applied just
 // before, and whose answer was lost, is repeated: it must not be applied again, and the memory of requests must stay
 // bounded.
-func TestClockJumpBooksNothingTwice(t *testing.T) {
+func TestClockJumpAppliesNoDepositTwice(t *testing.T) {
 	const day = int64(24 * time.Hour / time.Millisecond)
 	r := open(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelRequests))

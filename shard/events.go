@@ -12,7 +12,7 @@ import (
 
 // applyEvents counts and charges the records of one command in order.
 func (m *Machine) applyEvents(c *command.Command) []byte {
-	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !fits(&m.events) {
+	if err := command.ReadEvents(c, &m.events); err != nil || !m.data() || !productIDsFit(&m.events) {
 		return answer(refused(command.Invalid, 0))
 	}
 	m.results = m.results[:0]
@@ -23,7 +23,7 @@ func (m *Machine) applyEvents(c *command.Command) []byte {
 }
 
 // productIDsFit reports whether the product ids of all purchases are short enough to become part of keys (textMax).
-func fits(e *command.Events) bool {
+func productIDsFit(e *command.Events) bool {
 	for i := range e.Records {
 		for j := range e.Records[i].Items {
 			if len(e.Records[i].Items[j].ProductID) > textMax {
@@ -48,10 +48,10 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 	m.remember(k, &r.Key, result.Outcome, uint64(result.Charged)) //nolint:gosec // not negative.
 	m.count(marketplace, c, r, result.Charged)
 	if c != nil {
-		m.learn(c, r)
+		m.updateClickRate(c, r)
 	}
 	if c != nil && len(c.Caps) > 0 && r.UserHash != 0 {
-		m.met(c, r)
+		m.recordExposure(c, r)
 	}
 	return result
 }
@@ -60,9 +60,9 @@ func (m *Machine) applyEvent(marketplace uint16, r *command.EventRecord) command
 // current periods. The counts are kept only in the memory of each node: a lost count does little harm, while a counter
 // for every user would make the replicated state large. Conversions are not counted, because purchases are not
 // attributed yet.
-func (m *Machine) met(c *campaign, r *command.EventRecord) {
+func (m *Machine) recordExposure(c *campaign, r *command.EventRecord) {
 	p := &m.tenant(c.Marketplace).periods
-	x := market.Meeting{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
+	x := market.Exposure{User: r.UserHash, Bid: r.Bid, Day: p.Day, Week: p.Week, Month: p.Month}
 	switch r.Kind {
 	case event.Impression:
 		x.Interaction = market.CapImpressions
@@ -71,7 +71,7 @@ func (m *Machine) met(c *campaign, r *command.EventRecord) {
 	default:
 		return
 	}
-	m.feed.Met(&c.Campaign, &x)
+	m.feed.RecordExposure(&c.Campaign, &x)
 }
 
 // campaignOfToken returns the campaign that the event's token names, or nil.
@@ -92,7 +92,7 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 	if r.Campaign != 0 && (c == nil || c.Status == market.Terminated) {
 		return command.EventResult{Outcome: command.UnknownBid}
 	}
-	if c == nil || !charges(r) {
+	if c == nil || !isChargeable(r) {
 		return command.EventResult{Outcome: command.Counted}
 	}
 	if r.Bucket < event.ChargeHorizon(r.Kind, m.state.now) {
@@ -112,17 +112,17 @@ func (m *Machine) charge(c *campaign, r *command.EventRecord) command.EventResul
 		Price: r.Price, Amount: charged,
 	})
 	if charged > 0 {
-		m.soil(c)
-		m.soilWallet(c.wallet)
-		m.noteEmptied(c.wallet, before)
-		m.show(c)
+		m.markDirty(c)
+		m.markWalletDirty(c.wallet)
+		m.recordEmptied(c.wallet, before)
+		m.publishBalances(c)
 	}
 	return result
 }
 
 // isChargeable reports whether the event is the interaction that its token pays for. A CPA token is paid by an
 // attributed purchase, never by an event itself.
-func charges(r *command.EventRecord) bool {
+func isChargeable(r *command.EventRecord) bool {
 	if r.Price == 0 || ids.UUID(r.ChargeKey).IsZero() {
 		return false
 	}
@@ -167,13 +167,13 @@ func (m *Machine) count(marketplace uint16, c *campaign, r *command.EventRecord,
 	case !r.ExternalCampaign.IsZero():
 		key = keyCampaignCell(m.key[:0], r.ExternalCampaign, r.Cell, 0)
 	default:
-		key = keyFreeCell(m.key[:0], marketplace, r.Cell)
+		key = keyNoCampaignCell(m.key[:0], marketplace, r.Cell)
 	}
 	m.key = key
 	countEvent(m.cell(key), r, charged)
 	for i := range r.Items {
 		item := &r.Items[i]
-		product := m.countedAs(marketplace, r, item)
+		product := m.reportedProduct(marketplace, r, item)
 		m.key = keyProductCell(m.key[:0], marketplace, product, r.Cell)
 		counters := m.cell(m.key)
 		counters.Purchases++

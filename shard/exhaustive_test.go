@@ -23,39 +23,39 @@ const (
 
 // explorer is a set of clients, each with commands that it sends one after the other, when the previous one was
 // answered.
-type play struct {
+type explorer struct {
 	commands [][]byte
 	clients  [][]int // Indexes of commands.
 	start    func(*testing.T) *shardtest.Replica
 	// checkLog checks the state after a log, given the commands in their order and the answers.
-	books func(r *shardtest.Replica, log string, answers [][]byte) error
+	checkLog func(r *shardtest.Replica, log string, answers [][]byte) error
 	// checkAnswered checks the state when the marked commands were answered.
-	settled func(r *shardtest.Replica, answered []bool) error
+	checkAnswered func(r *shardtest.Replica, answered []bool) error
 }
 
 // searchState is a state of clients, network and log. It is used as a key of a map.
-type scene struct {
+type searchState struct {
 	log, tail string // Commands: one byte each.
-	flying    [4]byte
+	inFlight  [4]byte
 	sent      [4]byte
 	at        [3]byte // For each client, how many of its commands were answered.
 	crashes   byte
 }
 
 // next returns all states that can follow.
-func (p *play) next(s scene) (all []scene) {
+func (p *explorer) next(s searchState) (all []searchState) {
 	for client, asks := range p.clients {
 		if at := int(s.at[client]); at < len(asks) && s.sent[asks[at]] < sendsMax {
 			n := s
 			n.sent[asks[at]]++
-			n.flying[asks[at]]++
+			n.inFlight[asks[at]]++
 			all = append(all, n)
 		}
 	}
 	for c := range p.commands {
-		if s.flying[c] > 0 && len(s.tail) < tailMax {
+		if s.inFlight[c] > 0 && len(s.tail) < tailMax {
 			n := s
-			n.flying[c]--
+			n.inFlight[c]--
 			n.tail += string(rune(c))
 			all = append(all, n)
 		}
@@ -89,13 +89,13 @@ type outcome struct {
 }
 
 // explore visits all reachable states.
-func (p *play) explore(t *testing.T) {
+func (p *explorer) explore(t *testing.T) {
 	logs := map[string]outcome{"": {replica: p.start(t)}}
-	seen, queue := map[scene]bool{{}: true}, []scene{{}}
+	seen, queue := map[searchState]bool{{}: true}, []searchState{{}}
 	for ; len(queue) > 0; queue = queue[1:] {
 		s := queue[0]
-		at := p.lead(t, logs, s.log)
-		if err := p.settled(at.replica, p.answered(s)); err != nil {
+		at := p.outcomeOf(t, logs, s.log)
+		if err := p.checkAnswered(at.replica, p.answered(s)); err != nil {
 			t.Fatalf("log %q, answered %v: %v", s.log, p.answered(s), err)
 		}
 		for _, n := range p.next(s) {
@@ -113,7 +113,7 @@ func (p *play) explore(t *testing.T) {
 
 // outcomeOf returns the result of a log. The last command is applied by a machine that was never restarted, and by one
 // that was restarted just before.
-func (p *play) lead(t *testing.T, logs map[string]outcome, log string) outcome {
+func (p *explorer) outcomeOf(t *testing.T, logs map[string]outcome, log string) outcome {
 	if o, known := logs[log]; known {
 		return o
 	}
@@ -130,15 +130,15 @@ func (p *play) lead(t *testing.T, logs map[string]outcome, log string) outcome {
 		t.Fatalf("log %q: a machine that was restarted answers %x, not %x", log, again, answer)
 	}
 	o := outcome{replica, append(slices.Clip(before.answers), answer)}
-	if err := p.books(replica, log, o.answers); err != nil {
+	if err := p.checkLog(replica, log, o.answers); err != nil {
 		t.Fatalf("log %q: %v", log, err)
 	}
-	check(t, replica.Books().Audit())
+	check(t, replica.Queries().Verify())
 	logs[log] = o
 	return o
 }
 
-func (p *play) answered(s scene) []bool {
+func (p *explorer) answered(s searchState) []bool {
 	all := make([]bool, len(p.commands))
 	for client, asks := range p.clients {
 		for _, c := range asks[:s.at[client]] {
@@ -159,7 +159,7 @@ func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 		reports[i].Campaign, reports[i].Price = uint32(1+i/2), price //nolint:gosec // few.
 		commands = append(commands, command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: reports[i : i+1]}))
 	}
-	p := &play{
+	p := &explorer{
 		commands: commands, clients: [][]int{{0}, {1}, {2}},
 		start: func(t *testing.T) *shardtest.Replica {
 			r := open(t, shardtest.NewKV())
@@ -169,13 +169,13 @@ func TestEveryInterleavingOfThreeEvents(t *testing.T) {
 			r.Do(create(1, "v", 2, 0))
 			return r
 		},
-		books: func(r *shardtest.Replica, log string, answers [][]byte) error {
+		checkLog: func(r *shardtest.Replica, log string, answers [][]byte) error {
 			return charged(r, log, answers, price, budget, funds)
 		},
 	}
-	p.settled = func(r *shardtest.Replica, answered []bool) error {
+	p.checkAnswered = func(r *shardtest.Replica, answered []bool) error {
 		for i, was := range answered {
-			c, _ := r.Books().Campaign(campaign(1, "v", byte(1+i/2)).ID)
+			c, _ := r.Queries().Campaign(campaign(1, "v", byte(1+i/2)).ID)
 			if was && c.Money.SpentTotal == 0 {
 				return fmt.Errorf("report %d was answered, and its token was never charged", i)
 			}
@@ -212,7 +212,7 @@ func charged(r *shardtest.Replica, log string, answers [][]byte, price, budget, 
 		}
 	}
 	for i, want := range spent {
-		c, _ := r.Books().Campaign(campaign(1, "v", byte(1+i)).ID)
+		c, _ := r.Queries().Campaign(campaign(1, "v", byte(1+i)).ID)
 		if c.Money.SpentTotal != micros(want) {
 			return fmt.Errorf("campaign %d spent %d, want %d", i, c.Money.SpentTotal, want)
 		}
@@ -228,7 +228,7 @@ func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 		p.Campaign, p.Marketplace = id, 1
 		return command.AppendAttempt(command.AppendPatchCampaign(nil, benchNow, &p), command.Attempt{ID: [16]byte{n}})
 	}
-	p := &play{
+	p := &explorer{
 		commands: [][]byte{
 			patch(1, command.PatchCampaign{Budget: new(micros(200))}), patch(2, command.PatchCampaign{Budget: new(micros(300))}),
 			patch(3, command.PatchCampaign{Active: new(false)}), patch(4, command.PatchCampaign{Active: new(true), Period: new(market.Total)}),
@@ -240,7 +240,7 @@ func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 			r.Do(create(1, "v", 1, 100))
 			return r
 		},
-		books: func(_ *shardtest.Replica, log string, answers [][]byte) error {
+		checkLog: func(_ *shardtest.Replica, log string, answers [][]byte) error {
 			for i, a := range answers {
 				if command.Refusal(a[0]) != command.Done {
 					return fmt.Errorf("command %d is answered %x", i, a)
@@ -248,8 +248,8 @@ func TestEveryInterleavingOfTwoChanges(t *testing.T) {
 			}
 			return nil
 		},
-		settled: func(r *shardtest.Replica, answered []bool) error {
-			c, _ := r.Books().Campaign(id)
+		checkAnswered: func(r *shardtest.Replica, answered []bool) error {
+			c, _ := r.Queries().Campaign(id)
 			switch {
 			case answered[1] && c.Budget != 300, answered[0] && c.Budget < 200:
 				return fmt.Errorf("the budget is %d", c.Budget)

@@ -12,14 +12,14 @@ type expiry struct {
 }
 
 // expiryChange is a staged change of a record's expiry time; millis 0 removes the time.
-type timing struct {
-	class  countKey
-	id     string
-	millis int64
-	swept  bool // The record was deleted because it had expired and its class was full; the feed must be informed.
+type expiryChange struct {
+	class   countKey
+	id      string
+	millis  int64
+	evicted bool // The record was deleted because it had expired and its class was full; the feed must be informed.
 }
 
-func (e expiring) apply(x *timing) {
+func (e expiring) apply(x *expiryChange) {
 	e[x.class] = slices.DeleteFunc(e[x.class], func(y expiry) bool { return y.id == x.id })
 	if x.millis != 0 {
 		e[x.class] = append(e[x.class], expiry{x.id, x.millis})
@@ -49,14 +49,14 @@ func (t *txn) expired(k countKey, except string) (all []string) {
 
 // ensureCapacity reports whether one more record of a class fits within most. When it does not, expired records of the
 // class are deleted first, so that a class never exceeds its bound and expired records need no other clean-up.
-func (t *txn) room(k countKey, most int) bool {
+func (t *txn) ensureCapacity(k countKey, most int) bool {
 	if t.count(k) < most {
 		return true
 	}
 	for _, id := range t.expired(k, "") {
 		t.put(keyRecord(nil, k.kind, k.marketplace, id), nil)
 		t.delta(k).n--
-		t.times = append(t.times, timing{class: k, id: id, swept: true})
+		t.expiryChanges = append(t.expiryChanges, expiryChange{class: k, id: id, evicted: true})
 	}
 	return t.count(k) < most
 }

@@ -12,7 +12,7 @@ import (
 
 // The feed receives an exposure for each counted impression and click of a known user with a campaign that has caps,
 // and no other exposure.
-func TestCappedCampaignsAreTold(t *testing.T) {
+func TestCountedEventsAreExposures(t *testing.T) {
 	r := segmentReplica(t)
 	account := ids.AccountOf(1, "v")
 	for n := range byte(2) {
@@ -40,7 +40,7 @@ func TestCappedCampaignsAreTold(t *testing.T) {
 		"campaign 1 {User:5 Bid:4 Interaction:0 Day:7 Week:1 Month:9}",
 		"campaign 1 {User:6 Bid:0 Interaction:1 Day:7 Week:1 Month:9}",
 	}
-	if !slices.Equal(r.Feed.Meetings, want) {
-		t.Errorf("told %q, want %q", r.Feed.Meetings, want)
+	if !slices.Equal(r.Feed.Exposures, want) {
+		t.Errorf("told %q, want %q", r.Feed.Exposures, want)
 	}
 }

@@ -16,27 +16,27 @@ func (m *Machine) setFeature(s *command.SetFeature) command.Result {
 	}
 	m.state.level = s.Level
 	if before < command.LevelBudgetLines {
-		m.tellAll()
+		m.journalLimits()
 	}
 	return command.Result{}
 }
 
 // journalLimits writes the billing modes and budgets in force. From here on the journal alone proves that no charge
 // exceeded its limit.
-func (m *Machine) tellAll() {
+func (m *Machine) journalLimits() {
 	for _, marketplace := range slices.Sorted(maps.Keys(m.marketplaces)) {
 		if m.marketplaces[marketplace].postPaid {
-			m.tellMode(marketplace)
+			m.journalBillingMode(marketplace)
 		}
 	}
 	for _, c := range m.campaigns {
-		m.tellBudget(c)
+		m.journalBudget(c)
 	}
 }
 
 // journalBudget writes the budget of a campaign into the journal. It is called whenever something other than a charge
 // has changed what is left of the budget. A period that ends with nothing spent changes nothing and needs no line.
-func (m *Machine) tellBudget(c *campaign) {
+func (m *Machine) journalBudget(c *campaign) {
 	if m.state.level < command.LevelBudgetLines {
 		return
 	}
@@ -47,7 +47,7 @@ func (m *Machine) tellBudget(c *campaign) {
 }
 
 // journalBillingMode writes the billing mode of a marketplace into the journal.
-func (m *Machine) tellMode(marketplace uint16) {
+func (m *Machine) journalBillingMode(marketplace uint16) {
 	if m.state.level < command.LevelBudgetLines || !m.data() {
 		return
 	}

@@ -16,12 +16,12 @@ func setFeature(level command.Level) []byte {
 
 func TestFeatureLevelNeverGoesBack(t *testing.T) {
 	r := open(t, shardtest.NewKV())
-	expect(t, "level at first", r.Books().FeatureLevel(), command.LevelNone)
+	expect(t, "level at first", r.Queries().FeatureLevel(), command.LevelNone)
 	for _, level := range []command.Level{command.LevelNewest, command.LevelNone} {
 		expect(t, "set", result(t, r.Do(setFeature(level))), command.Result{})
-		expect(t, "level", r.Books().FeatureLevel(), command.LevelNewest)
+		expect(t, "level", r.Queries().FeatureLevel(), command.LevelNewest)
 	}
-	expect(t, "level after a restart", open(t, r.KV).Books().FeatureLevel(), command.LevelNewest)
+	expect(t, "level after a restart", open(t, r.KV).Queries().FeatureLevel(), command.LevelNewest)
 }
 
 // A state with a level that this binary does not know is refused with ErrLevel, whatever else a newer binary stored in

@@ -29,7 +29,7 @@ func (m *Machine) Flush(b Batch) {
 		w.hash = m.replace(m.key, m.value, w.hash)
 		w.dirty = false
 		for _, c := range w.campaigns {
-			m.showWallet(c)
+			m.publishWallet(c)
 		}
 	}
 	m.dirtyWallets = m.dirtyWallets[:0]
@@ -41,15 +41,15 @@ func (m *Machine) Flush(b Batch) {
 	if m.written {
 		b.Set(appendHeader(m.digest))
 	}
-	m.published.Store(m.digest) // Package raftstore stores it with the batch.
+	m.publishedDigest.Store(m.digest) // Package raftstore stores it with the batch.
 }
 
 // Committed ends a batch and makes its changes visible to auctions. REQUIRES: the batch is committed.
 func (m *Machine) Committed() {
 	m.b, m.written = nil, false
-	m.overlay = emptied(m.overlay)
-	m.dedup.settle(m.state.now)
-	m.cells.settle()
+	m.overlay = cleared(m.overlay)
+	m.dedup.evict(m.state.now)
+	m.cells.evict()
 	if m.changed {
 		m.changed = false
 		m.feed.Publish()
@@ -58,7 +58,7 @@ func (m *Machine) Committed() {
 
 // cleared returns an empty map: the same one, or a new one after a large batch. Clearing takes time in proportion to
 // the largest size that a map ever had, which every later batch would pay.
-func emptied[K comparable, V any](all map[K]V) map[K]V {
+func cleared[K comparable, V any](all map[K]V) map[K]V {
 	const keepMax = 1_024
 	if len(all) > keepMax {
 		return make(map[K]V)
@@ -68,7 +68,7 @@ func emptied[K comparable, V any](all map[K]V) map[K]V {
 }
 
 // markDirty makes Flush write the campaign's budget.
-func (m *Machine) soil(c *campaign) {
+func (m *Machine) markDirty(c *campaign) {
 	if !c.dirty {
 		c.dirty = true
 		m.dirtyCampaigns = append(m.dirtyCampaigns, c)
@@ -76,7 +76,7 @@ func (m *Machine) soil(c *campaign) {
 }
 
 // markWalletDirty makes Flush write the wallet.
-func (m *Machine) soilWallet(w *wallet) {
+func (m *Machine) markWalletDirty(w *wallet) {
 	if !w.dirty {
 		w.dirty = true
 		m.dirtyWallets = append(m.dirtyWallets, w)
@@ -86,23 +86,23 @@ func (m *Machine) soilWallet(w *wallet) {
 // publishBalances stores the balances of a campaign where auctions read them. Flush does it for the other campaigns of
 // the same wallet, once for the whole batch, because a vendor may have thousands of campaigns and a batch takes only
 // milliseconds.
-func (m *Machine) show(c *campaign) {
+func (m *Machine) publishBalances(c *campaign) {
 	left, limited := c.budget.Left()
 	if !limited {
 		left = math.MaxInt64
 	}
-	c.slot.Left.Store(int64(left))
-	m.expect(c)
-	m.showWallet(c)
+	c.balances.BudgetLeft.Store(int64(left))
+	m.publishFormatRate(c)
+	m.publishWallet(c)
 }
 
 // publishWallet stores the wallet balance of a campaign where auctions read it.
-func (m *Machine) showWallet(c *campaign) {
+func (m *Machine) publishWallet(c *campaign) {
 	if m.tenant(c.Marketplace).postPaid {
-		c.slot.Wallet.Store(math.MaxInt64)
+		c.balances.WalletBalance.Store(math.MaxInt64)
 		return
 	}
-	c.slot.Wallet.Store(int64(c.wallet.Balance))
+	c.balances.WalletBalance.Store(int64(c.wallet.Balance))
 }
 
 func appendHeader(digest uint64) (key, value []byte) {
@@ -171,7 +171,7 @@ func appendWallet(dst []byte, w *ledger.Wallet) []byte {
 	}
 	dst = command.AppendMoney(dst, w.Transferred)
 	dst = command.AppendText(dst, w.Currency)
-	return binary.LittleEndian.AppendUint32(dst, w.Emptied)
+	return binary.LittleEndian.AppendUint32(dst, w.EmptiedCount)
 }
 
 // Flags of a stored wallet.
@@ -184,7 +184,7 @@ func walletMarks(w *ledger.Wallet) (marks byte) {
 	if w.Default {
 		marks |= walletDefault
 	}
-	if w.Transferred != 0 || w.Currency != "" || w.Emptied != 0 {
+	if w.Transferred != 0 || w.Currency != "" || w.EmptiedCount != 0 {
 		marks |= walletMore
 	}
 	return marks
@@ -199,7 +199,7 @@ func readWallet(id ids.UUID, b []byte) (ledger.Wallet, error) {
 	w.Default = marks&walletDefault != 0
 	w.Balance, w.Deposited, w.Spent, w.CreatedMillis = d.Money(), d.Money(), d.Price(), d.I64()
 	if marks&walletMore != 0 {
-		w.Transferred, w.Currency, w.Emptied = d.Money(), d.Text(), d.U32()
+		w.Transferred, w.Currency, w.EmptiedCount = d.Money(), d.Text(), d.U32()
 	}
 	return w, d.Err()
 }

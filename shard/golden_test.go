@@ -66,11 +66,11 @@ func TestGoldenLogs(t *testing.T) {
 				t.Error("the state of the replay is not the one that was stored")
 			}
 			old := open(t, load(stored))
-			if old.Machine.Digest() != r.Machine.Digest() || old.Books().FeatureLevel() != level {
-				t.Errorf("the stored state loads as level %d with digest %016x, replayed %016x", old.Books().FeatureLevel(),
+			if old.Machine.Digest() != r.Machine.Digest() || old.Queries().FeatureLevel() != level {
+				t.Errorf("the stored state loads as level %d with digest %016x, replayed %016x", old.Queries().FeatureLevel(),
 					old.Machine.Digest(), r.Machine.Digest())
 			}
-			check(t, old.Books().Audit())
+			check(t, old.Queries().Verify())
 		})
 	}
 }

@@ -16,42 +16,42 @@ import (
 //
 // The table numbers are part of the stored form and are append only.
 const (
-	tableHeader       = 0x01 // -> format version, digest. The only record that is not part of the digest.
-	tableState        = 0x02 // -> state.
-	tablePeriods      = 0x03 // marketplace u16 -> command.Periods.
-	tableMarketplace  = 0x04 // marketplace u16 -> market.Marketplace.
-	tableSecrets      = 0x05 // -> command.Secrets.
-	tableRecord       = 0x06 // kind u8, marketplace u16, id -> version, class, value.
-	tableCategory     = 0x07 // marketplace u16, id -> market.Category.
-	tableProduct      = 0x08 // marketplace u16, id -> market.Product.
-	tableVendorItem   = 0x09 // marketplace u16, vendor, product id -> nothing.
-	tableWallet       = 0x0a // wallet id -> ledger.Wallet.
-	tableVendorWallet = 0x0b // marketplace u16, vendor, wallet id -> nothing.
-	tableAdjust       = 0x0c // hour u32, request id -> balance after the adjustment.
-	tableBudget       = 0x0d // campaign u32 -> ledger.Budget.
-	tableCampaign     = 0x0e // campaign u32 -> market.Campaign, first bid, bids.
-	tableCampaignID   = 0x0f // campaign id -> campaign u32.
-	tableNewest       = 0x10 // marketplace u16, created descending, campaign u32 descending -> nothing.
-	tableVendorNewest = 0x11 // marketplace u16, vendor, created descending, campaign u32 descending -> nothing.
-	tableExternalID   = 0x12 // marketplace u16, format u8, external id -> campaign u32.
-	tableBid          = 0x13 // campaign u32, bid u32 -> market.Bid.
-	tableBidID        = 0x14 // bid id -> campaign u32, bid u32.
-	tableBucket       = 0x15 // class u8, bucket u32 -> number of keys, xor of the hashes of their records.
-	tableDedup        = 0x16 // class u8, bucket u32, key -> outcome, charged.
-	tableCampaignCell = 0x17 // campaign id, cell u32, bid u32 -> rollup.Counters.
-	tableProductCell  = 0x18 // marketplace u16, product, cell u32 -> rollup.Counters.
-	tableFreeCell     = 0x19 // marketplace u16, cell u32 -> rollup.Counters of events of no campaign.
-	tableJournal      = 0x1a // line u64 -> ledger.Line.
-	tableSegment      = 0x1b // marketplace u16, segment, 0 -> head of the segment; from 1 on -> pieces of its users, ascending.
-	tableStaged       = 0x1c // marketplace u16, segment, upload, piece u32 -> time of staging, users.
-	tableAttempt      = 0x1d // turn u64 -> attempt id, answer.
-	tableTransfer     = 0x1e // transfer id -> ledger.Transfer.
-	tableNewTransfer  = 0x1f // marketplace u16, time of request descending, transfer id -> nothing; in the sender's group.
-	tableTransit      = 0x20 // marketplace u16, transfer id -> nothing; in the sender's group while the transfer is in transit.
-	tableEntry        = 0x21 // account id, line descending -> the other account, description.
-	tableEmptied      = 0x22 // marketplace u16, wallet id, number u32 -> time; until the notice to the vendor is stored (ForgetEmptied).
-	tableUnknown      = 0x23 // marketplace u16, day u32, product -> nothing.
-	tableEnd          = 0x24
+	tableHeader         = 0x01 // -> format version, digest. The only record that is not part of the digest.
+	tableState          = 0x02 // -> state.
+	tablePeriods        = 0x03 // marketplace u16 -> command.Periods.
+	tableMarketplace    = 0x04 // marketplace u16 -> market.Marketplace.
+	tableSecrets        = 0x05 // -> command.Secrets.
+	tableRecord         = 0x06 // kind u8, marketplace u16, id -> version, class, value.
+	tableCategory       = 0x07 // marketplace u16, id -> market.Category.
+	tableProduct        = 0x08 // marketplace u16, id -> market.Product.
+	tableVendorItem     = 0x09 // marketplace u16, vendor, product id -> nothing.
+	tableWallet         = 0x0a // wallet id -> ledger.Wallet.
+	tableVendorWallet   = 0x0b // marketplace u16, vendor, wallet id -> nothing.
+	tableAdjust         = 0x0c // hour u32, request id -> balance after the adjustment.
+	tableBudget         = 0x0d // campaign u32 -> ledger.Budget.
+	tableCampaign       = 0x0e // campaign u32 -> market.Campaign, first bid, bids.
+	tableCampaignID     = 0x0f // campaign id -> campaign u32.
+	tableNewest         = 0x10 // marketplace u16, created descending, campaign u32 descending -> nothing.
+	tableVendorNewest   = 0x11 // marketplace u16, vendor, created descending, campaign u32 descending -> nothing.
+	tableExternalID     = 0x12 // marketplace u16, format u8, external id -> campaign u32.
+	tableBid            = 0x13 // campaign u32, bid u32 -> market.Bid.
+	tableBidID          = 0x14 // bid id -> campaign u32, bid u32.
+	tableBucket         = 0x15 // class u8, bucket u32 -> number of keys, xor of the hashes of their records.
+	tableDedup          = 0x16 // class u8, bucket u32, key -> outcome, charged.
+	tableCampaignCell   = 0x17 // campaign id, cell u32, bid u32 -> rollup.Counters.
+	tableProductCell    = 0x18 // marketplace u16, product, cell u32 -> rollup.Counters.
+	tableNoCampaignCell = 0x19 // marketplace u16, cell u32 -> rollup.Counters of events of no campaign.
+	tableJournal        = 0x1a // line u64 -> ledger.Line.
+	tableSegment        = 0x1b // marketplace u16, segment, 0 -> head of the segment; from 1 on -> pieces of its users, ascending.
+	tableStaged         = 0x1c // marketplace u16, segment, upload, piece u32 -> time of staging, users.
+	tableAttempt        = 0x1d // turn u64 -> attempt id, answer.
+	tableTransfer       = 0x1e // transfer id -> ledger.Transfer.
+	tableNewTransfer    = 0x1f // marketplace u16, time of request descending, transfer id -> nothing; in the sender's group.
+	tableTransit        = 0x20 // marketplace u16, transfer id -> nothing; in the sender's group while the transfer is in transit.
+	tableEntry          = 0x21 // account id, line descending -> the other account, description.
+	tableEmptied        = 0x22 // marketplace u16, wallet id, number u32 -> time; until the notice to the vendor is stored (ForgetEmptied).
+	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
+	tableEnd            = 0x24
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }
@@ -136,8 +136,8 @@ func keyProductCell(dst []byte, marketplace uint16, product []byte, cell uint32)
 	return appendU32(dst, cell)
 }
 
-func keyFreeCell(dst []byte, marketplace uint16, cell uint32) []byte {
-	return appendU32(appendU16(append(dst, tableFreeCell), marketplace), cell)
+func keyNoCampaignCell(dst []byte, marketplace uint16, cell uint32) []byte {
+	return appendU32(appendU16(append(dst, tableNoCampaignCell), marketplace), cell)
 }
 
 // prefixUnknown starts the keys of the unknown products that count for themselves on a day.
@@ -194,7 +194,7 @@ func chargeClass(k event.Kind) class {
 
 // prefixEnd returns the smallest key that sorts after all keys with the prefix. REQUIRES: prefix starts with a table
 // number.
-func after(prefix []byte) []byte {
+func prefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; ; i-- {
 		if end[i]++; end[i] != 0 {

@@ -48,13 +48,13 @@ func TestCampaignWithLaterMembers(t *testing.T) {
 	if !slices.Equal(again.Feed.Lines(), told) {
 		t.Errorf("after a restart auctions are told %q, before %q", again.Feed.Lines(), told)
 	}
-	stored, _ := again.Books().Campaign(c.ID)
+	stored, _ := again.Queries().Campaign(c.ID)
 	got := market.Campaign{Products: stored.Products, Segments: stored.Segments, Schedule: stored.Schedule, Caps: stored.Caps}
 	want := market.Campaign{Products: c.Products, Segments: c.Segments, Schedule: c.Schedule, Caps: c.Caps}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the campaign has %+v, want %+v", got, want)
 	}
-	bids, _ := again.Books().Bids(stored.Ordinal, 0, 10)
+	bids, _ := again.Queries().Bids(stored.Ordinal, 0, 10)
 	if len(bids) != 1 || bids[0].TargetType != market.TargetBrand || !reflect.DeepEqual(bids[0].Creative, bid.Creative) || len(bids[0].Triggers) != 0 {
 		t.Errorf("the bids are %+v", bids)
 	}

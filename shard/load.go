@@ -36,19 +36,19 @@ func (newerError) NewerState() bool { return true }
 //
 // The error wraps ErrCorrupt, ErrFormat or ErrLevel. After an error the machine must not be used.
 func (m *Machine) Load(r Reader) error {
-	m.forget()
+	m.reset()
 	m.feed.Reset(m.group, m.meta)
 	l := loader{m: m, budgets: make(map[uint32]loadedBudget)}
 	digest, err := m.loadHeader(r)
 	if err != nil {
 		return err
 	}
-	r.Scan([]byte{tableHeader + 1}, []byte{tableEnd}, l.record)
+	r.Scan([]byte{tableHeader + 1}, []byte{tableEnd}, l.scanRecord)
 	if l.refused != nil {
 		return l.refused
 	}
 	if l.err == nil {
-		l.err = l.endSegment()
+		l.err = l.finishSegment()
 	}
 	if l.err != nil {
 		return l.err
@@ -57,7 +57,7 @@ func (m *Machine) Load(r Reader) error {
 		return fmt.Errorf("%w: digest is %016x, stored %016x", ErrCorrupt, l.digest, digest)
 	}
 	m.digest = digest
-	m.published.Store(digest)
+	m.publishedDigest.Store(digest)
 	m.changed = false
 	m.feed.Publish()
 	return nil
@@ -93,11 +93,11 @@ type loadedBudget struct {
 }
 
 // scanRecord adds one record of the scan to the digest and loads it. It returns false on an error.
-func (l *loader) record(key, value []byte) bool {
+func (l *loader) scanRecord(key, value []byte) bool {
 	var hash uint64
 	hash, l.scratch = recordHash(l.scratch, key, value)
 	l.digest ^= hash
-	if err := l.take(key, value, hash); err != nil {
+	if err := l.loadRecord(key, value, hash); err != nil {
 		l.err = fmt.Errorf("%w: record %x: %w", ErrCorrupt, key, err)
 		return false
 	}
@@ -115,7 +115,7 @@ var keyLens = [tableEnd]int{
 }
 
 // loadRecord decodes a record and puts it into the machine's memory or the feed, as its table requires.
-func (l *loader) take(key, value []byte, hash uint64) error {
+func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 	m := l.m
 	table, rest := key[0], key[1:]
 	if want := keyLens[table]; want != 0 && len(key) != want || want == 0 && len(key) < 3 {
@@ -135,7 +135,7 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		return err
 	case tablePeriods:
 		t := m.tenant(binary.BigEndian.Uint16(rest))
-		t.periods, t.clocked = d.Periods(), true
+		t.periods, t.periodsKnown = d.Periods(), true
 		return d.Err()
 	case tableMarketplace:
 		x := d.Marketplace()
@@ -149,7 +149,7 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		m.feed.PutSecrets(&s)
 		return d.Err()
 	case tableRecord:
-		return l.takeRecord(rest, value)
+		return l.loadManagementRecord(rest, value)
 	case tableCategory:
 		c := d.Category()
 		m.feed.PutCategory(binary.BigEndian.Uint16(rest), &c)
@@ -175,21 +175,21 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 		l.budgets[binary.BigEndian.Uint32(rest)] = loadedBudget{b, hash}
 		return err
 	case tableCampaign:
-		return l.takeCampaign(value)
+		return l.loadCampaign(value)
 	case tableBid:
-		return l.takeBid(binary.BigEndian.Uint32(rest), value)
+		return l.loadBid(binary.BigEndian.Uint32(rest), value)
 	case tableBucket:
 		k := m.dedup.bucket(bucketID{class(rest[0]), binary.BigEndian.Uint32(rest[1:])}, m.state.now)
 		k.count, k.xor, k.hash = d.U64(), d.U64(), hash
 		return d.Err()
 	case tableDedup:
-		return l.takeDedup(rest)
+		return l.loadDedupKey(rest)
 	case tableSegment:
-		return l.takeSegment(key, value)
+		return l.loadSegmentPiece(key, value)
 	case tableStaged:
-		return l.takeStaged(key, value)
+		return l.loadStaged(key, value)
 	case tableUnknown:
-		return l.takeUnknown(rest, hash)
+		return l.loadUnknown(rest, hash)
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)
@@ -198,7 +198,7 @@ func (l *loader) take(key, value []byte, hash uint64) error {
 	return nil // Indexes, counters and the journal are not kept in memory.
 }
 
-func (l *loader) takeRecord(key, value []byte) error {
+func (l *loader) loadManagementRecord(key, value []byte) error {
 	if len(key) < 4 {
 		return errKey
 	}
@@ -209,12 +209,12 @@ func (l *loader) takeRecord(key, value []byte) error {
 	}
 	class := countKey{kind, marketplace, r.class}
 	l.m.counts[class]++
-	l.m.expiring.apply(&timing{class: class, id: string(key[3:]), millis: r.expires})
+	l.m.expiring.apply(&expiryChange{class: class, id: string(key[3:]), millis: r.expires})
 	l.m.feed.PutRecord(kind, marketplace, string(key[3:]), r.value)
 	return nil
 }
 
-func (l *loader) takeCampaign(value []byte) error {
+func (l *loader) loadCampaign(value []byte) error {
 	c, err := readCampaign(value)
 	if err != nil {
 		return err
@@ -226,11 +226,11 @@ func (l *loader) takeCampaign(value []byte) error {
 	}
 	c.budget, c.hash = budget.Budget, budget.hash
 	delete(l.budgets, c.Ordinal)
-	l.m.admit(c)
+	l.m.addCampaign(c)
 	return nil
 }
 
-func (l *loader) takeBid(campaign uint32, value []byte) error {
+func (l *loader) loadBid(campaign uint32, value []byte) error {
 	d := command.NewDecoder(value)
 	b := d.Bid()
 	if err := d.Err(); err != nil {
@@ -243,7 +243,7 @@ func (l *loader) takeBid(campaign uint32, value []byte) error {
 	return nil
 }
 
-func (l *loader) takeDedup(key []byte) error {
+func (l *loader) loadDedupKey(key []byte) error {
 	k := l.m.dedup.buckets[bucketID{class(key[0]), binary.BigEndian.Uint32(key[1:])}]
 	if k == nil {
 		return errors.New("dedup key without bucket")
@@ -252,7 +252,7 @@ func (l *loader) takeDedup(key []byte) error {
 		k.keys[[16]byte(key[5:])] = struct{}{}
 		l.m.dedup.hot++
 		if l.m.dedup.hot > hotKeysMax {
-			l.m.dedup.settle(l.m.state.now)
+			l.m.dedup.evict(l.m.state.now)
 		}
 	}
 	return nil

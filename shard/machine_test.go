@@ -49,7 +49,7 @@ func report(t *testing.T, r *shardtest.Replica, now int64, records ...command.Ev
 	t.Helper()
 	all, err := command.ReadEventResults(nil, r.Do(command.AppendEvents(nil, now, &command.Events{Marketplace: 1, Records: records})))
 	check(t, err)
-	check(t, r.Books().Audit())
+	check(t, r.Queries().Verify())
 	return all
 }
 
@@ -82,8 +82,8 @@ func TestOneChargePerToken(t *testing.T) {
 	got := report(t, r, benchNow, click(1, 1), click(2, 1), click(1, 1), click(3, 2))
 	expect(t, "two ids for one token, a repeat, another token", outcomes(got),
 		"charged:100 already_charged:0 duplicate:0 charged:100 ")
-	c, _ := r.Books().CampaignByOrdinal(1)
-	counted := r.Books().CampaignCounters(c.ID, 0, math.MaxUint32)
+	c, _ := r.Queries().CampaignByOrdinal(1)
+	counted := r.Queries().CampaignCounters(c.ID, 0, math.MaxUint32)
 	expect(t, "clicks and charged", [2]int64{counted.Clicks, counted.ChargedClicks}, "[3 2]")
 }
 
@@ -101,17 +101,17 @@ func TestChargeIsClippedToBudgetAndWallet(t *testing.T) {
 	got = report(t, r, benchNow, click(4, 3), click(5, 5), click(6, 6))
 	expect(t, "wallet of 80 left; token 3 was decided when nothing was left", outcomes(got),
 		"already_charged:0 clipped:80 nothing_left:0 ")
-	w, _ := r.Books().Wallet(ids.DefaultWalletOf(1, "v"))
+	w, _ := r.Queries().Wallet(ids.DefaultWalletOf(1, "v"))
 	expect(t, "wallet", []micros{w.Balance, w.Deposited, w.Spent}, "[0 230 230]")
-	slot := r.Feed.Slots[campaign(1, "v", 1).ID]
-	expect(t, "auctions see", []int64{slot.Left.Load(), slot.Wallet.Load()}, "[9770 0]")
+	slot := r.Feed.Balances[campaign(1, "v", 1).ID]
+	expect(t, "auctions see", []int64{slot.BudgetLeft.Load(), slot.WalletBalance.Load()}, "[9770 0]")
 
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
 		Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Budget: new(micros(5)),
 	}))
-	c, _ := r.Books().CampaignByOrdinal(1)
+	c, _ := r.Queries().CampaignByOrdinal(1)
 	expect(t, "a budget cut below what is spent changes no charge", c.Money.Spent, 230)
-	expect(t, "and stops the campaign", slot.Left.Load(), 0)
+	expect(t, "and stops the campaign", slot.BudgetLeft.Load(), 0)
 }
 
 func TestPostPaidWalletGoesBelowZero(t *testing.T) {
@@ -119,12 +119,12 @@ func TestPostPaidWalletGoesBelowZero(t *testing.T) {
 	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1, PostPaid: true}))
 	r.Do(create(1, "v", 1, 0))
 	expect(t, "charge", outcomes(report(t, r, benchNow, click(1, 1))), "charged:100 ")
-	w, _ := r.Books().Wallet(ids.DefaultWalletOf(1, "v"))
+	w, _ := r.Queries().Wallet(ids.DefaultWalletOf(1, "v"))
 	expect(t, "balance", w.Balance, -100)
-	slot := r.Feed.Slots[campaign(1, "v", 1).ID]
-	expect(t, "auctions see no limit", slot.Wallet.Load() == math.MaxInt64 && slot.Left.Load() == math.MaxInt64, true)
+	slot := r.Feed.Balances[campaign(1, "v", 1).ID]
+	expect(t, "auctions see no limit", slot.WalletBalance.Load() == math.MaxInt64 && slot.BudgetLeft.Load() == math.MaxInt64, true)
 	r.Do(command.AppendPutMarketplace(nil, benchNow, &market.Marketplace{Ordinal: 1}))
-	expect(t, "and the debt, back in prepaid mode", slot.Wallet.Load(), -100)
+	expect(t, "and the debt, back in prepaid mode", slot.WalletBalance.Load(), -100)
 }
 
 func TestBudgetPeriodRolls(t *testing.T) {
@@ -139,8 +139,8 @@ func TestBudgetPeriodRolls(t *testing.T) {
 	at(9)
 	expect(t, "a day that goes back gives nothing", outcomes(report(t, r, benchNow, click(3, 3))), "nothing_left:0 ")
 	at(11)
-	slot := r.Feed.Slots[campaign(1, "v", 1).ID]
-	expect(t, "auctions see a fresh budget", slot.Left.Load(), 100)
+	slot := r.Feed.Balances[campaign(1, "v", 1).ID]
+	expect(t, "auctions see a fresh budget", slot.BudgetLeft.Load(), 100)
 	expect(t, "second day", outcomes(report(t, r, benchNow, click(4, 4))), "charged:100 ")
 
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
@@ -163,7 +163,7 @@ func TestPausedIsChargedTerminatedIsNot(t *testing.T) {
 	expect(t, "terminate", result(t, r.Do(terminate)), command.Result{})
 	expect(t, "terminate again", result(t, r.Do(terminate)), command.Result{})
 	expect(t, "terminated", outcomes(report(t, r, benchNow, click(2, 2))), "unknown_bid:0 ")
-	counted := r.Books().CampaignCounters(id, 0, math.MaxUint32)
+	counted := r.Queries().CampaignCounters(id, 0, math.MaxUint32)
 	expect(t, "both are counted", counted.Clicks, 2)
 	revive := command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{Campaign: id, Marketplace: 1, Status: new(market.Approved)})
 	expect(t, "revive", result(t, r.Do(revive)).Refusal, command.WrongState)
@@ -242,7 +242,7 @@ func TestRepeatsChangeNothing(t *testing.T) {
 		expect(t, "the repeat answers alike", result(t, r.Do(cmd)), first)
 		expect(t, "the repeat changes nothing", r.Machine.Digest(), before)
 	}
-	check(t, r.Books().Audit())
+	check(t, r.Queries().Verify())
 
 	r.Do(command.AppendAdvance(nil, benchNow+26*hour, &command.Advance{}))
 	expect(t, "a request id is forgotten after a day", result(t, r.Do(deposit(1, "v", 1_000))).Balance, 2_000)
@@ -284,7 +284,7 @@ func TestBidsAreBounded(t *testing.T) {
 	gone := command.PutBids{Campaign: campaign(1, "v", 1).ID, Marketplace: 1, Bids: []market.Bid{{ID: ids.UUID{'b', 1}, Deleted: true}}}
 	expect(t, "one less", result(t, r.Do(command.AppendPutBids(nil, benchNow, &gone))).Refusal, command.Done)
 	expect(t, "again one more", put(1).Refusal, command.Done)
-	bids, more := r.Books().Bids(1, 4_998, 1)
+	bids, more := r.Queries().Bids(1, 4_998, 1)
 	expect(t, "page", fmt.Sprint(len(bids), more), "1 true")
 }
 
@@ -316,7 +316,7 @@ func TestGroupsCarryOnlyTheirOwn(t *testing.T) {
 	expect(t, "a product in a data group", result(t, data.Do(product)).Refusal, command.Invalid)
 	expect(t, "a campaign in the meta group", result(t, meta.Do(create(1, "v", 1, 0))).Refusal, command.Invalid)
 	expect(t, "a campaign in a data group", result(t, data.Do(create(1, "v", 1, 0))).Refusal, command.Done)
-	c, _ := data.Books().CampaignByOrdinal(1)
+	c, _ := data.Queries().CampaignByOrdinal(1)
 	expect(t, "its group", c.Group, 3)
 }
 
@@ -333,7 +333,7 @@ func TestUnknownVersionPanics(t *testing.T) {
 }
 
 // TestLoadFindsCorruption changes, removes and adds every single record of a state in turn.
-func TestLoadFindsRot(t *testing.T) {
+func TestLoadFindsCorruption(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
 	r.Do(create(1, "v", 1, 500))
@@ -365,7 +365,7 @@ func TestLoadFindsRot(t *testing.T) {
 }
 
 // TestVerifyFindsForgery changes stored records without the machine.
-func TestAuditFindsForgery(t *testing.T) {
+func TestVerifyFindsForgery(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	r.Do(deposit(1, "v", 1_000))
 	r.Do(create(1, "v", 1, 500))
@@ -379,7 +379,7 @@ func TestAuditFindsForgery(t *testing.T) {
 		changed := append([]byte{}, value...)
 		changed[len(changed)-9] ^= 1 // A bit of an amount or of the chain.
 		kv.Put(key, changed)
-		if err := (shard.Books{R: kv}).Audit(); !errors.Is(err, shard.ErrBooks) {
+		if err := (shard.Queries{R: kv}).Verify(); !errors.Is(err, shard.ErrUnbalanced) {
 			t.Errorf("record %x changed: %v", key, err)
 		}
 		forged++
@@ -387,7 +387,7 @@ func TestAuditFindsForgery(t *testing.T) {
 	})
 	expect(t, "records forged", forged, 5)
 	var lines []ledger.Line
-	r.Books().Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
+	r.Queries().Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
 	expect(t, "lines", len(lines), 3)
 }
 

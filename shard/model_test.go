@@ -86,26 +86,26 @@ func testModel(t *testing.T, newest bool, next func(*shardtest.Generator) shardt
 const unknownMax = 2
 
 // openFew is open with unknownMax.
-func openFew(t fataler, kv *shardtest.KV) *shardtest.Replica {
+func openFew(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r := open(t, kv)
 	r.Machine.LimitUnknownProducts(unknownMax)
 	return r
 }
 
-type fataler interface {
+type testingFataler interface {
 	Helper()
 	Fatal(...any)
 }
 
-func open(t fataler, kv *shardtest.KV) *shardtest.Replica {
+func open(t testingFataler, kv *shardtest.KV) *shardtest.Replica {
 	t.Helper()
 	r, err := shardtest.NewReplica(1, true, kv)
 	check(t, err)
 	return r
 }
 
-func check(t fataler, err error) {
+func check(t testingFataler, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

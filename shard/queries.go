@@ -11,7 +11,7 @@ import (
 // Lists are returned in pages: the items after an id, at most limit of them, and whether more follow. Everything
 // returned is a copy. A query panics on a stored value that cannot be decoded, because Load has decoded and checked all
 // of them.
-type Books struct{ R Reader }
+type Queries struct{ R Reader }
 
 // StoredRecord is a management record.
 type StoredRecord struct {
@@ -22,19 +22,19 @@ type StoredRecord struct {
 }
 
 // Clock returns the state clock in Unix milliseconds, 0 before the first command.
-func (b Books) Clock() int64 { return b.state().now }
+func (b Queries) Clock() int64 { return b.state().now }
 
 // FeatureLevel returns the feature level that the group has reached.
-func (b Books) FeatureLevel() command.Level { return b.state().level }
+func (b Queries) FeatureLevel() command.Level { return b.state().level }
 
 // Turn returns the turn of the state (type attempts), which a proposer puts into command.Attempt.Seen. attempts is
 // false while the group's feature level is below command.LevelAttempts.
-func (b Books) Turn() (turn uint64, attempts bool) {
+func (b Queries) Turn() (turn uint64, attempts bool) {
 	s := b.state()
 	return s.turn, s.level >= command.LevelAttempts
 }
 
-func (b Books) state() state {
+func (b Queries) state() state {
 	stored, found := b.R.Get([]byte{tableState})
 	if !found {
 		return state{}
@@ -43,7 +43,7 @@ func (b Books) state() state {
 }
 
 // Marketplaces lists all marketplaces in the order of their ordinals.
-func (b Books) Marketplaces() (all []market.Marketplace) {
+func (b Queries) Marketplaces() (all []market.Marketplace) {
 	b.R.Scan([]byte{tableMarketplace}, []byte{tableMarketplace + 1}, func(_, value []byte) bool {
 		d := command.NewDecoder(value)
 		x := d.Marketplace()
@@ -54,7 +54,7 @@ func (b Books) Marketplaces() (all []market.Marketplace) {
 }
 
 // Marketplace returns one marketplace.
-func (b Books) Marketplace(ordinal uint16) (x market.Marketplace, found bool) {
+func (b Queries) Marketplace(ordinal uint16) (x market.Marketplace, found bool) {
 	stored, found := b.R.Get(keyMarketplace(nil, ordinal))
 	if !found {
 		return x, false
@@ -63,7 +63,7 @@ func (b Books) Marketplace(ordinal uint16) (x market.Marketplace, found bool) {
 }
 
 // Secrets returns the cluster's keys.
-func (b Books) Secrets() (s command.Secrets, found bool) {
+func (b Queries) Secrets() (s command.Secrets, found bool) {
 	stored, found := b.R.Get([]byte{tableSecrets})
 	if !found {
 		return s, false
@@ -74,7 +74,7 @@ func (b Books) Secrets() (s command.Secrets, found bool) {
 }
 
 // Record returns one record.
-func (b Books) Record(kind command.RecordKind, marketplace uint16, id string) (StoredRecord, bool) {
+func (b Queries) Record(kind command.RecordKind, marketplace uint16, id string) (StoredRecord, bool) {
 	stored, found := b.R.Get(keyRecord(nil, kind, marketplace, id))
 	if !found {
 		return StoredRecord{}, false
@@ -88,7 +88,7 @@ func loadRecord(id string, stored []byte) StoredRecord {
 }
 
 // Records lists the records of a kind in the order of their ids.
-func (b Books) Records(kind command.RecordKind, marketplace uint16, afterID string, limit int) ([]StoredRecord, bool) {
+func (b Queries) Records(kind command.RecordKind, marketplace uint16, afterID string, limit int) ([]StoredRecord, bool) {
 	return page(b.R, keyRecord(nil, kind, marketplace, ""), afterID, limit, loadRecord)
 }
 
@@ -98,7 +98,7 @@ func page[T any](r Reader, prefix []byte, afterID string, limit int, read func(i
 	if afterID != "" {
 		from = append(append([]byte(nil), prefix...), afterID+"\x00"...)
 	}
-	r.Scan(from, after(prefix), func(key, value []byte) bool {
+	r.Scan(from, prefixEnd(prefix), func(key, value []byte) bool {
 		if len(all) == limit {
 			more = true
 			return false
@@ -110,7 +110,7 @@ func page[T any](r Reader, prefix []byte, afterID string, limit int, read func(i
 }
 
 // Category returns one category.
-func (b Books) Category(marketplace uint16, id string) (market.Category, bool) {
+func (b Queries) Category(marketplace uint16, id string) (market.Category, bool) {
 	stored, found := b.R.Get(keyCatalog(nil, tableCategory, marketplace, id))
 	if !found {
 		return market.Category{}, false
@@ -119,20 +119,20 @@ func (b Books) Category(marketplace uint16, id string) (market.Category, bool) {
 }
 
 // Categories lists categories in the order of their ids.
-func (b Books) Categories(marketplace uint16, afterID string, limit int) ([]market.Category, bool) {
+func (b Queries) Categories(marketplace uint16, afterID string, limit int) ([]market.Category, bool) {
 	return page(b.R, keyCatalog(nil, tableCategory, marketplace, ""), afterID, limit,
 		func(_ string, value []byte) market.Category { return mustCategory(value) })
 }
 
 // CategoryCount counts the categories of a marketplace; it scans all of them.
-func (b Books) CategoryCount(marketplace uint16) (n int) {
+func (b Queries) CategoryCount(marketplace uint16) (n int) {
 	prefix := keyCatalog(nil, tableCategory, marketplace, "")
-	b.R.Scan(prefix, after(prefix), func(_, _ []byte) bool { n++; return true })
+	b.R.Scan(prefix, prefixEnd(prefix), func(_, _ []byte) bool { n++; return true })
 	return n
 }
 
 // Product returns one product.
-func (b Books) Product(marketplace uint16, id string) (market.Product, bool) {
+func (b Queries) Product(marketplace uint16, id string) (market.Product, bool) {
 	stored, found := b.R.Get(keyCatalog(nil, tableProduct, marketplace, id))
 	if !found {
 		return market.Product{}, false
@@ -141,13 +141,13 @@ func (b Books) Product(marketplace uint16, id string) (market.Product, bool) {
 }
 
 // Products lists products in the order of their ids.
-func (b Books) Products(marketplace uint16, afterID string, limit int) ([]market.Product, bool) {
+func (b Queries) Products(marketplace uint16, afterID string, limit int) ([]market.Product, bool) {
 	return page(b.R, keyCatalog(nil, tableProduct, marketplace, ""), afterID, limit,
 		func(_ string, value []byte) market.Product { return mustProduct(value) })
 }
 
 // ProductsOf lists the products of one vendor in the order of their ids.
-func (b Books) ProductsOf(marketplace uint16, vendor, afterID string, limit int) ([]market.Product, bool) {
+func (b Queries) ProductsOf(marketplace uint16, vendor, afterID string, limit int) ([]market.Product, bool) {
 	names, more := page(b.R, keyOfVendor(nil, tableVendorItem, marketplace, vendor), afterID, limit,
 		func(id string, _ []byte) string { return id })
 	all := make([]market.Product, 0, len(names))

@@ -24,7 +24,7 @@ const entriesStep = 100
 
 // Entries lists the entries of an account within span, newest first, starting below line number before (0: at the
 // newest).
-func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (all []Entry, more bool) {
+func (b Queries) Entries(account ids.UUID, before uint64, span Span, limit int) (all []Entry, more bool) {
 	for {
 		step := b.entries(account, before)
 		for i := range step {
@@ -47,10 +47,10 @@ func (b Books) Entries(account ids.UUID, before uint64, span Span, limit int) (a
 }
 
 // entries reads up to entriesStep entries below a line number, with their journal lines.
-func (b Books) entries(account ids.UUID, before uint64) (all []Entry) {
+func (b Queries) entries(account ids.UUID, before uint64) (all []Entry) {
 	from := keyEntry(nil, account, before-1) // For 0 this wraps to the largest number, whose key is the first.
 	prefix := from[:len(from)-8]
-	b.R.Scan(from, after(prefix), func(key, value []byte) bool {
+	b.R.Scan(from, prefixEnd(prefix), func(key, value []byte) bool {
 		d := command.NewDecoder(value)
 		e := Entry{Line: ledger.Line{Seq: ^binary.BigEndian.Uint64(key[len(prefix):])}, Other: d.UUID(), Description: d.Text()}
 		all = append(all, must(e, d.Err()))
@@ -64,7 +64,7 @@ func (b Books) entries(account ids.UUID, before uint64) (all []Entry) {
 }
 
 // Transfer returns a transfer that this group sent or received, or made between two of its own accounts.
-func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
+func (b Queries) Transfer(id ids.UUID) (ledger.Transfer, bool) {
 	stored, found := b.R.Get(keyTransfer(nil, id))
 	if !found {
 		return ledger.Transfer{}, false
@@ -74,7 +74,7 @@ func (b Books) Transfer(id ids.UUID) (ledger.Transfer, bool) {
 
 // Transfers lists the transfers that accounts of this group paid within span, newest first, after the given one (nil:
 // from the newest).
-func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span, limit int) (all []ledger.Transfer, more bool) {
+func (b Queries) Transfers(marketplace uint16, before *ledger.Transfer, span Span, limit int) (all []ledger.Transfer, more bool) {
 	prefix := appendU16([]byte{tableNewTransfer}, marketplace)
 	from := prefix
 	if span.To != 0 {
@@ -86,7 +86,7 @@ func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span,
 		}
 	}
 	var names []ids.UUID
-	b.R.Scan(from, after(prefix), func(key, _ []byte) bool {
+	b.R.Scan(from, prefixEnd(prefix), func(key, _ []byte) bool {
 		if millis := int64(^binary.BigEndian.Uint64(key[len(prefix):])); millis < span.From { //nolint:gosec // as it was written.
 			return false
 		}
@@ -104,7 +104,7 @@ func (b Books) Transfers(marketplace uint16, before *ledger.Transfer, span Span,
 }
 
 // InTransit lists transfers of a marketplace that this group sent and whose result is not recorded here yet.
-func (b Books) Transit(marketplace uint16, limit int) (all []ledger.Transfer) {
+func (b Queries) InTransit(marketplace uint16, limit int) (all []ledger.Transfer) {
 	prefix := appendU16([]byte{tableTransit}, marketplace)
 	names, _ := page(b.R, prefix, "", limit, func(id string, _ []byte) ids.UUID { return ids.UUID([]byte(id)) })
 	for _, id := range names {
@@ -122,7 +122,7 @@ type Emptied struct {
 }
 
 // Emptied lists the reminders of a marketplace about wallets that were emptied.
-func (b Books) Emptied(marketplace uint16, limit int) []Emptied {
+func (b Queries) Emptied(marketplace uint16, limit int) []Emptied {
 	prefix := appendU16([]byte{tableEmptied}, marketplace)
 	all, _ := page(b.R, prefix, "", limit, func(key string, value []byte) Emptied {
 		d := command.NewDecoder(value)

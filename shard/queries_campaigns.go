@@ -25,7 +25,7 @@ type CampaignFilter struct {
 }
 
 // Wallet returns one wallet.
-func (b Books) Wallet(id ids.UUID) (ledger.Wallet, bool) {
+func (b Queries) Wallet(id ids.UUID) (ledger.Wallet, bool) {
 	stored, found := b.R.Get(keyWallet(nil, id))
 	if !found {
 		return ledger.Wallet{}, false
@@ -34,10 +34,10 @@ func (b Books) Wallet(id ids.UUID) (ledger.Wallet, bool) {
 }
 
 // Wallets lists the wallets of a vendor in the order of their ids.
-func (b Books) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) {
+func (b Queries) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) {
 	prefix := keyOfVendor(nil, tableVendorWallet, marketplace, vendor)
 	var names []ids.UUID
-	b.R.Scan(prefix, after(prefix), func(key, _ []byte) bool {
+	b.R.Scan(prefix, prefixEnd(prefix), func(key, _ []byte) bool {
 		names = append(names, ids.UUID(key[len(prefix):]))
 		return true
 	})
@@ -50,7 +50,7 @@ func (b Books) Wallets(marketplace uint16, vendor string) (all []ledger.Wallet) 
 }
 
 // Campaign returns a campaign of any marketplace. REQUIRES: the caller compares its Marketplace with the expected one.
-func (b Books) Campaign(id ids.UUID) (CampaignState, bool) {
+func (b Queries) Campaign(id ids.UUID) (CampaignState, bool) {
 	at, found := b.R.Get(keyCampaignID(nil, id))
 	if !found {
 		return CampaignState{}, false
@@ -59,7 +59,7 @@ func (b Books) Campaign(id ids.UUID) (CampaignState, bool) {
 }
 
 // CampaignByOrdinal returns the campaign with an ordinal of this group.
-func (b Books) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
+func (b Queries) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
 	stored, found := b.R.Get(keyCampaign(nil, ordinal))
 	if !found {
 		return CampaignState{}, false
@@ -73,7 +73,7 @@ func (b Books) CampaignByOrdinal(ordinal uint32) (CampaignState, bool) {
 }
 
 // CampaignByExternalID returns the campaign with an external id, unique per marketplace and format in this group.
-func (b Books) CampaignByExternalID(marketplace uint16, format market.AdFormat, external string) (CampaignState, bool) {
+func (b Queries) CampaignByExternalID(marketplace uint16, format market.AdFormat, external string) (CampaignState, bool) {
 	at, found := b.R.Get(keyExternalID(nil, marketplace, format, external))
 	if !found {
 		return CampaignState{}, false
@@ -83,13 +83,13 @@ func (b Books) CampaignByExternalID(marketplace uint16, format market.AdFormat, 
 
 // Campaigns lists the campaigns of a marketplace that pass the filter, newest first, without the first offset of them.
 // It scans all campaigns of the marketplace or vendor until the page is full.
-func (b Books) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit int) (all []CampaignState, more bool) {
+func (b Queries) Campaigns(marketplace uint16, f *CampaignFilter, offset, limit int) (all []CampaignState, more bool) {
 	prefix := appendU16([]byte{tableNewest}, marketplace)
 	if f.VendorID != "" {
 		prefix = keyOfVendor(nil, tableVendorNewest, marketplace, f.VendorID)
 	}
 	var ordinals []uint32
-	b.R.Scan(prefix, after(prefix), func(key, _ []byte) bool {
+	b.R.Scan(prefix, prefixEnd(prefix), func(key, _ []byte) bool {
 		ordinals = append(ordinals, ^binary.BigEndian.Uint32(key[len(key)-4:]))
 		return true
 	})
@@ -116,7 +116,7 @@ func (f *CampaignFilter) passes(c *market.Campaign) bool {
 }
 
 // Bid returns a bid of any campaign by id, with the ordinal of its campaign. It also finds deleted bids.
-func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
+func (b Queries) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
 	at, found := b.R.Get(keyBidID(nil, id))
 	if !found {
 		return 0, bid, false
@@ -127,7 +127,7 @@ func (b Books) Bid(id ids.UUID) (campaign uint32, bid market.Bid, found bool) {
 }
 
 // BidByOrdinal returns a bid by its ordinal and that of its campaign in this group. It also finds deleted bids.
-func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
+func (b Queries) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 	stored, found := b.R.Get(keyBid(nil, campaign, ordinal))
 	if !found {
 		return market.Bid{}, false
@@ -137,9 +137,9 @@ func (b Books) BidByOrdinal(campaign, ordinal uint32) (market.Bid, bool) {
 
 // Bids lists the bids of a campaign that are not deleted, in the order of their creation, without the first offset of
 // them.
-func (b Books) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
+func (b Queries) Bids(campaign uint32, offset, limit int) (all []market.Bid, more bool) {
 	prefix := appendU32([]byte{tableBid}, campaign)
-	b.R.Scan(prefix, after(prefix), func(_, value []byte) bool {
+	b.R.Scan(prefix, prefixEnd(prefix), func(_, value []byte) bool {
 		switch bid := mustBid(value); {
 		case bid.Deleted:
 		case offset > 0:

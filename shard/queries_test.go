@@ -35,7 +35,7 @@ func TestCampaignsAreListedNewestFirst(t *testing.T) {
 	r.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
 		Campaign: campaign(1, "v1", 2).ID, Marketplace: 1, Active: new(false),
 	}))
-	b := r.Books()
+	b := r.Queries()
 	f := func(what string, filter shard.CampaignFilter, offset, limit int, want string) {
 		t.Helper()
 		expect(t, what, names(b.Campaigns(1, &filter, offset, limit)), want)
@@ -67,7 +67,7 @@ func TestCatalogIsListedById(t *testing.T) {
 		}
 		return string(fmt.Append(text, more))
 	}
-	b := r.Books()
+	b := r.Queries()
 	expect(t, "all", listed(b.Products(1, "", 10)), "a b c d false")
 	expect(t, "a page", listed(b.Products(1, "a", 2)), "b c true")
 	expect(t, "of v1", listed(b.ProductsOf(1, "v1", "", 10)), "a false")
@@ -119,7 +119,7 @@ func TestProductsMoveBetweenVendors(t *testing.T) {
 			}
 			slices.Sort(want)
 			var got []string
-			all, _ := r.Books().ProductsOf(1, vendor, "", 100)
+			all, _ := r.Queries().ProductsOf(1, vendor, "", 100)
 			for i := range all {
 				got = append(got, all[i].ID)
 			}
@@ -148,7 +148,7 @@ func TestReportsByCellAndBid(t *testing.T) {
 	}
 	report(t, r, benchNow, at(click(1, 1), 4, 1), at(click(2, 2), 4, 7), at(click(3, 3), 8, 1), at(external, 8, 0), at(purchase, 8, 0))
 
-	b := r.Books()
+	b := r.Queries()
 	expect(t, "cells 4 to 8", b.CampaignCounters(id, 4, 8).Clicks, 2)
 	all := b.CampaignCounters(id, 0, math.MaxUint32)
 	expect(t, "all", []int64{all.Clicks, all.ChargedClicks, int64(all.SpentClicks)}, "[4 3 300]")
@@ -161,7 +161,7 @@ func TestReportsByCellAndBid(t *testing.T) {
 	expect(t, "per bid", string(text), "0():1 7():1 1(p1):2 ")
 	sold := b.ProductCounters(1, "p1", 8, 9)
 	expect(t, "sold", []int64{sold.Purchases, sold.PurchaseQuantity, int64(sold.PurchaseAmount)}, "[1 2 600]")
-	expect(t, "of no campaign", b.FreeCounters(1, 0, math.MaxUint32).Purchases, 1)
+	expect(t, "of no campaign", b.NoCampaignCounters(1, 0, math.MaxUint32).Purchases, 1)
 	decided, found := b.Decision(event.BucketOf(benchNow), [16]byte{1})
 	expect(t, "decision", fmt.Sprint(decided, found), "{charged 100 0} true")
 }
@@ -186,9 +186,9 @@ func TestExpiredRecordsDoNotCount(t *testing.T) {
 		expect(t, "the last that works", do(benchNow+10, command.Record{ID: "for ever", NotLast: true, Expect: command.Any}), command.WrongState)
 		expect(t, "room again", do(benchNow+10, command.Record{ID: "third", Value: value}), command.Done)
 		expect(t, "full again", do(benchNow+11, command.Record{ID: "fourth", Value: value}), command.TooMany)
-		_, found := r.Books().Record(command.RecordAPIKey, 1, "short")
+		_, found := r.Queries().Record(command.RecordAPIKey, 1, "short")
 		expect(t, "the expired one is gone", found, false)
-		_, told := r.Feed.Told["record 1 1 short"]
+		_, told := r.Feed.Current["record 1 1 short"]
 		expect(t, "auctions' side", told, false)
 		expect(t, "no longer the last", do(benchNow+12, command.Record{ID: "for ever", NotLast: true, Expect: command.Any}), command.Done)
 	}
@@ -201,7 +201,7 @@ func TestRecordsAndSecretsAreKept(t *testing.T) {
 		Marketplace: market.Marketplace{Ordinal: 1, ID: ids.UUID{4}, Name: "shop"},
 		Secrets:     command.Secrets{Cursor: [32]byte{5}}, Keys: []command.Record{key},
 	}))
-	b := r.Books()
+	b := r.Queries()
 	s, found := b.Secrets()
 	expect(t, "secrets", fmt.Sprint(s.Cursor[0], found), "5 true")
 	m, found := b.Marketplace(1)
@@ -224,5 +224,5 @@ func TestRecordsAndSecretsAreKept(t *testing.T) {
 	expect(t, "no longer the last", put(func(x *command.Record) { x.Value, x.NotLast, x.Expect = nil, true, command.Any }), command.Done)
 	left, more := b.Records(command.RecordAPIKey, 1, "", 10)
 	expect(t, "left", fmt.Sprint(left[0].ID, " ", len(left), more), "k2 1 false")
-	expect(t, "auctions' side", r.Feed.Told["record 1 1 k2"], "one")
+	expect(t, "auctions' side", r.Feed.Current["record 1 1 k2"], "one")
 }

@@ -25,18 +25,18 @@ type rate struct {
 }
 
 const (
-	rateOne   = 1 << 16             // One impression or click.
-	rateDaily = 62_370              // The daily decay 2^(-1/14), in units of 1/2^16.
-	rateSeen  = 27 * rateOne / 10   // m*p, the number of clicks that the parent's prediction counts for.
-	ratePrior = 3 << 32 / 100       // Clicks per impression when nothing is known, in units of 1/2^32; as in shard/auction.
-	rateMin   = 1 << 32 / 1_000_000 // Predictions lie between rateMin and rateMax.
-	rateMax   = 1<<31 - 1
-	rateDays  = 400 // After this many days without an event the counters are reset.
+	rateOne         = 1 << 16             // One impression or click.
+	rateDaily       = 62_370              // The daily decay 2^(-1/14), in units of 1/2^16.
+	ratePriorClicks = 27 * rateOne / 10   // m*p, the number of clicks that the parent's prediction counts for.
+	ratePrior       = 3 << 32 / 100       // Clicks per impression when nothing is known, in units of 1/2^32; as in shard/auction.
+	rateMin         = 1 << 32 / 1_000_000 // Predictions lie between rateMin and rateMax.
+	rateMax         = 1<<31 - 1
+	rateDays        = 400 // After this many days without an event the counters are reset.
 )
 
 // count adds an impression or click of a day.
-func (r *rate) see(kind event.Kind, day uint32) {
-	r.age(day)
+func (r *rate) count(kind event.Kind, day uint32) {
+	r.decay(day)
 	if kind == event.Click {
 		r.clicks += rateOne
 	} else {
@@ -45,7 +45,7 @@ func (r *rate) see(kind event.Kind, day uint32) {
 }
 
 // decay reduces the counters to what they count for on a day. A day before r.day changes nothing.
-func (r *rate) age(day uint32) {
+func (r *rate) decay(day uint32) {
 	if day <= r.day {
 		return
 	}
@@ -59,8 +59,8 @@ func (r *rate) age(day uint32) {
 
 // predict returns the rate in units of 1/2^32. REQUIRES: parent lies between rateMin and rateMax.
 func (r *rate) predict(parent uint32) uint32 {
-	m := uint64(rateSeen) << 32 / uint64(parent)
-	hi, lo := bits.Mul64(r.clicks+rateSeen, 1<<32)
+	m := uint64(ratePriorClicks) << 32 / uint64(parent)
+	hi, lo := bits.Mul64(r.clicks+ratePriorClicks, 1<<32)
 	of := r.impressions + m
 	if hi >= of {
 		return rateMax // More clicks than impressions: the shop does not report all impressions.
@@ -71,20 +71,20 @@ func (r *rate) predict(parent uint32) uint32 {
 
 // updateClickRate adds a counted impression or click to the rates of its campaign and format, and publishes the
 // campaign's prediction to auctions.
-func (m *Machine) learn(c *campaign, r *command.EventRecord) {
+func (m *Machine) updateClickRate(c *campaign, r *command.EventRecord) {
 	if r.Kind != event.Impression && r.Kind != event.Click {
 		return
 	}
 	t := m.tenant(c.Marketplace)
-	format := &t.learned[c.Format]
-	format.see(r.Kind, t.periods.Day)
-	c.learned.see(r.Kind, t.periods.Day)
-	c.slot.Click.Store(c.learned.predict(format.predict(ratePrior)))
+	format := &t.clickRates[c.Format]
+	format.count(r.Kind, t.periods.Day)
+	c.clickRate.count(r.Kind, t.periods.Day)
+	c.balances.ClickRate.Store(c.clickRate.predict(format.predict(ratePrior)))
 }
 
 // publishFormatRate publishes the prediction of the format for a campaign that has no counted interaction yet.
-func (m *Machine) expect(c *campaign) {
-	if format := &m.tenant(c.Marketplace).learned[c.Format]; c.learned == (rate{}) && *format != (rate{}) {
-		c.slot.Click.Store(format.predict(ratePrior))
+func (m *Machine) publishFormatRate(c *campaign) {
+	if format := &m.tenant(c.Marketplace).clickRates[c.Format]; c.clickRate == (rate{}) && *format != (rate{}) {
+		c.balances.ClickRate.Store(format.predict(ratePrior))
 	}
 }

@@ -33,27 +33,27 @@ func TestRate(t *testing.T) {
 		t.Errorf("nothing seen: %d, want the parent's %d", got, uint32(ratePrior))
 	}
 	for range 50 {
-		r.see(event.Click, 7)
+		r.count(event.Click, 7)
 	}
 	if got := r.predict(ratePrior); got < 1<<30 || got > rateMax {
 		t.Errorf("50 clicks and no impression: %d", got)
 	}
 	for range 100_000 {
-		r.see(event.Impression, 7)
+		r.count(event.Impression, 7)
 	}
 	if got := float64(r.predict(ratePrior)) / (1 << 32); math.Abs(got-52.7/100_090) > 1e-6 {
 		t.Errorf("50 clicks of 100,000 impressions: %g", got)
 	}
 	before := r
-	r.age(3)
+	r.decay(3)
 	if r != before {
 		t.Error("a day that has passed changed something")
 	}
-	r.age(7 + 14)
+	r.decay(7 + 14)
 	if half := float64(r.impressions) / float64(before.impressions); math.Abs(half-0.5) > 1e-3 {
 		t.Errorf("after 14 days %g are left", half)
 	}
-	r.age(math.MaxUint32)
+	r.decay(math.MaxUint32)
 	if r.impressions != 0 || r.clicks != 0 || r.day != math.MaxUint32 {
 		t.Errorf("long after: %+v", r)
 	}

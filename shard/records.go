@@ -52,10 +52,10 @@ func (m *Machine) putMarketplace(x *market.Marketplace) command.Result {
 	modeChanged := t.postPaid != x.PostPaid
 	t.postPaid = x.PostPaid
 	if modeChanged {
-		m.tellMode(x.Ordinal)
+		m.journalBillingMode(x.Ordinal)
 		for _, c := range m.campaigns {
 			if c.Marketplace == x.Ordinal {
-				m.show(c)
+				m.publishBalances(c)
 			}
 		}
 	}
@@ -78,8 +78,8 @@ func (m *Machine) putRecords(p *command.PutRecords) command.Result {
 	}
 	t.commit()
 	m.state.lastVersion = version
-	for _, x := range t.times {
-		if x.swept {
+	for _, x := range t.expiryChanges {
+		if x.evicted {
 			m.feed.PutRecord(x.class.kind, x.class.marketplace, x.id, nil)
 		}
 	}
@@ -112,21 +112,21 @@ func (t *txn) putRecord(r *command.Record, version uint64) command.Refusal {
 			return command.WrongState
 		}
 		t.delta(class).n--
-		t.times = append(t.times, timing{class: class, id: r.ID})
+		t.expiryChanges = append(t.expiryChanges, expiryChange{class: class, id: r.ID})
 		t.put(key, nil)
 		return command.Done
 	}
 	class := countKey{r.Kind, r.Marketplace, r.Class}
-	if r.Max > 0 && (!found || old.class != r.Class) && !t.room(class, r.Max) {
+	if r.Max > 0 && (!found || old.class != r.Class) && !t.ensureCapacity(class, r.Max) {
 		return command.TooMany
 	}
 	if found {
 		before := countKey{r.Kind, r.Marketplace, old.class}
 		t.delta(before).n--
-		t.times = append(t.times, timing{class: before, id: r.ID})
+		t.expiryChanges = append(t.expiryChanges, expiryChange{class: before, id: r.ID})
 	}
 	t.delta(class).n++
-	t.times = append(t.times, timing{class: class, id: r.ID, millis: r.ExpiresMillis})
+	t.expiryChanges = append(t.expiryChanges, expiryChange{class: class, id: r.ID, millis: r.ExpiresMillis})
 	t.put(key, appendRecord(nil, version, r))
 	return command.Done
 }

@@ -25,13 +25,13 @@ type CellCounters struct {
 }
 
 // CampaignCounters sums the counters of a campaign over cells [from, to).
-func (b Books) CampaignCounters(campaign ids.UUID, from, to uint32) (sum rollup.Counters) {
+func (b Queries) CampaignCounters(campaign ids.UUID, from, to uint32) (sum rollup.Counters) {
 	b.scanCampaignCells(campaign, from, to, func(_, _ uint32, c *rollup.Counters) { sum.Add(c) })
 	return sum
 }
 
 // CampaignCells returns the counters of a campaign for each cell in [from, to) that has any, oldest first.
-func (b Books) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCounters) {
+func (b Queries) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCounters) {
 	b.scanCampaignCells(campaign, from, to, func(cell, _ uint32, c *rollup.Counters) {
 		if len(all) == 0 || all[len(all)-1].Cell != cell {
 			all = append(all, CellCounters{Cell: cell})
@@ -43,7 +43,7 @@ func (b Books) CampaignCells(campaign ids.UUID, from, to uint32) (all []CellCoun
 
 // CampaignBids returns the counters of a campaign for each bid, summed over cells [from, to), ordered by target and
 // ordinal.
-func (b Books) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters {
+func (b Queries) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters {
 	var all []BidCounters
 	at := make(map[uint32]int)
 	b.scanCampaignCells(campaign, from, to, func(_, bid uint32, c *rollup.Counters) {
@@ -68,7 +68,7 @@ func (b Books) CampaignBids(campaign ids.UUID, from, to uint32) []BidCounters {
 	return all
 }
 
-func (b Books) scanCampaignCells(campaign ids.UUID, from, to uint32, fn func(cell, bid uint32, c *rollup.Counters)) {
+func (b Queries) scanCampaignCells(campaign ids.UUID, from, to uint32, fn func(cell, bid uint32, c *rollup.Counters)) {
 	b.scanCells(keyCampaignCell(nil, campaign, from, 0), keyCampaignCell(nil, campaign, to, 0), func(key []byte, c *rollup.Counters) {
 		fn(binary.BigEndian.Uint32(key[17:]), binary.BigEndian.Uint32(key[21:]), c)
 	})
@@ -84,7 +84,7 @@ type BidCell struct {
 
 // CampaignBidCells calls fn with the counters of a campaign for each cell in [from, to) and bid, oldest first.
 // OWNERSHIP: a BidCell is valid until fn returns.
-func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*BidCell)) {
+func (b Queries) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*BidCell)) {
 	var ordinal uint32 // Of the campaign; 0 when it belongs to another group.
 	targets := map[uint32]string{}
 	b.scanCampaignCells(campaign, from, to, func(cell, bid uint32, c *rollup.Counters) {
@@ -104,7 +104,7 @@ func (b Books) CampaignBidCells(campaign ids.UUID, from, to uint32, fn func(*Bid
 	})
 }
 
-func (b Books) targetOf(campaign, bid uint32) string {
+func (b Queries) targetOf(campaign, bid uint32) string {
 	stored, found := b.R.Get(keyBid(nil, campaign, bid))
 	if !found {
 		return ""
@@ -114,8 +114,8 @@ func (b Books) targetOf(campaign, bid uint32) string {
 
 // NoCampaignCells returns the counters of a marketplace's events without a campaign, for each cell in [from, to) that
 // has any, oldest first.
-func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounters) {
-	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(key []byte, c *rollup.Counters) {
+func (b Queries) NoCampaignCells(marketplace uint16, from, to uint32) (all []CellCounters) {
+	b.scanCells(keyNoCampaignCell(nil, marketplace, from), keyNoCampaignCell(nil, marketplace, to), func(key []byte, c *rollup.Counters) {
 		all = append(all, CellCounters{binary.BigEndian.Uint32(key[len(key)-4:]), *c})
 	})
 	return all
@@ -123,16 +123,16 @@ func (b Books) FreeCells(marketplace uint16, from, to uint32) (all []CellCounter
 
 // skipMax is how many consecutive records outside of the requested cells ProductsSold reads before it seeks. A seek
 // costs about as much as reading that many records.
-const besideMax = 16
+const skipMax = 16
 
 // ProductsSold calls fn with the purchases of every product of a marketplace that has any in cells [from, to); for each
 // product the oldest cell comes first. It reads all products in one pass and seeks only past many records outside of
 // the cells.
-func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
+func (b Queries) ProductsSold(marketplace uint16, from, to uint32, fn func(product string, c *CellCounters)) {
 	const head, tail = 1 + 2 + 2, 4 // Table, marketplace and length; the cell.
 	at := appendU16([]byte{tableProductCell}, marketplace)
 	product := ""
-	for end := after(at); at != nil; {
+	for end := prefixEnd(at); at != nil; {
 		start, skipped := at, 0
 		at = nil
 		b.R.Scan(start, end, func(key, value []byte) bool {
@@ -146,11 +146,11 @@ func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product
 				fn(product, &c)
 				return true
 			}
-			if skipped++; skipped < besideMax {
+			if skipped++; skipped < skipMax {
 				return true
 			}
 			if at = keyProductCell(nil, marketplace, id, from); cell >= to {
-				at = after(at[:len(at)-tail])
+				at = prefixEnd(at[:len(at)-tail])
 			}
 			return false
 		})
@@ -158,7 +158,7 @@ func (b Books) ProductsSold(marketplace uint16, from, to uint32, fn func(product
 }
 
 // ProductCells returns the purchases of a product for each cell in [from, to) that has any, oldest first.
-func (b Books) ProductCells(marketplace uint16, product string, from, to uint32) (all []CellCounters) {
+func (b Queries) ProductCells(marketplace uint16, product string, from, to uint32) (all []CellCounters) {
 	id := []byte(product)
 	b.scanCells(keyProductCell(nil, marketplace, id, from), keyProductCell(nil, marketplace, id, to), func(key []byte, c *rollup.Counters) {
 		all = append(all, CellCounters{binary.BigEndian.Uint32(key[len(key)-4:]), *c})
@@ -167,7 +167,7 @@ func (b Books) ProductCells(marketplace uint16, product string, from, to uint32)
 }
 
 // ProductCounters sums the purchases of a product over cells [from, to).
-func (b Books) ProductCounters(marketplace uint16, product string, from, to uint32) (sum rollup.Counters) {
+func (b Queries) ProductCounters(marketplace uint16, product string, from, to uint32) (sum rollup.Counters) {
 	for _, c := range b.ProductCells(marketplace, product, from, to) {
 		sum.Add(&c.Counters)
 	}
@@ -176,14 +176,14 @@ func (b Books) ProductCounters(marketplace uint16, product string, from, to uint
 
 // NoCampaignCounters sums the counters of a marketplace's events without a campaign of this group over cells [from,
 // to).
-func (b Books) FreeCounters(marketplace uint16, from, to uint32) (sum rollup.Counters) {
-	b.scanCells(keyFreeCell(nil, marketplace, from), keyFreeCell(nil, marketplace, to), func(_ []byte, c *rollup.Counters) {
+func (b Queries) NoCampaignCounters(marketplace uint16, from, to uint32) (sum rollup.Counters) {
+	b.scanCells(keyNoCampaignCell(nil, marketplace, from), keyNoCampaignCell(nil, marketplace, to), func(_ []byte, c *rollup.Counters) {
 		sum.Add(c)
 	})
 	return sum
 }
 
-func (b Books) scanCells(from, to []byte, fn func(key []byte, c *rollup.Counters)) {
+func (b Queries) scanCells(from, to []byte, fn func(key []byte, c *rollup.Counters)) {
 	var c rollup.Counters
 	b.R.Scan(from, to, func(key, value []byte) bool {
 		mustCounters(&c, value)
@@ -199,7 +199,7 @@ func mustCounters(c *rollup.Counters, stored []byte) {
 }
 
 // Journal calls fn for every journal line from number seq on, in order, until fn returns false.
-func (b Books) Journal(seq uint64, fn func(l *ledger.Line) bool) {
+func (b Queries) Journal(seq uint64, fn func(l *ledger.Line) bool) {
 	b.R.Scan(keyLine(nil, seq), []byte{tableJournal + 1}, func(key, value []byte) bool {
 		l := must(ledger.ReadLine(binary.BigEndian.Uint64(key[1:]), value))
 		return fn(&l)
@@ -207,7 +207,7 @@ func (b Books) Journal(seq uint64, fn func(l *ledger.Line) bool) {
 }
 
 // Decision returns the result of an event by its bucket and dedup key, as long as the key is remembered.
-func (b Books) Decision(bucket uint32, key [16]byte) (command.EventResult, bool) {
+func (b Queries) Decision(bucket uint32, key [16]byte) (command.EventResult, bool) {
 	stored, found := b.R.Get(append(keyDedup(nil, bucketID{classEvent, bucket}), key[:]...))
 	if !found {
 		return command.EventResult{}, false

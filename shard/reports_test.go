@@ -32,7 +32,7 @@ func TestReportsByCellBidAndProduct(t *testing.T) {
 	}
 	report(t, r, benchNow, at(click(1, 1), 4, 1), at(click(2, 2), 4, 7), at(click(3, 3), 8, 1), at(click(4, 4), 12, 1),
 		bought(5, 4, "p1", "p2"), bought(6, 8, "p1"), bought(7, 8, "p10"), bought(8, 12, "p1"), bought(9, 3, "p0"))
-	b := r.Books()
+	b := r.Queries()
 
 	text := ""
 	cells := func(x *shard.BidCell) { text += fmt.Sprintf("%d %d(%s):%d ", x.Cell, x.Bid, x.Target, x.Clicks) }
@@ -43,7 +43,7 @@ func TestReportsByCellBidAndProduct(t *testing.T) {
 	expect(t, "of an unknown campaign", text, "")
 
 	text = ""
-	for _, x := range b.FreeCells(1, 4, 12) {
+	for _, x := range b.NoCampaignCells(1, 4, 12) {
 		text += fmt.Sprintf("%d:%d ", x.Cell, x.Purchases)
 	}
 	expect(t, "of no campaign", text, "4:1 8:2 ")

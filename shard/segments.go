@@ -78,7 +78,7 @@ func (m *Machine) commitSegment(x *command.CommitSegment) command.SegmentResult 
 		return command.SegmentResult{Refusal: command.TooMany}
 	}
 	m.dropStaged(prefixStaged(nil, x.Marketplace, x.Segment, x.Upload))
-	m.keepSegment(prefix, head.pieces, after, segmentHead{upload: x.Upload, result: r})
+	m.storeSegment(prefix, head.pieces, after, segmentHead{upload: x.Upload, result: r})
 	if x.Action == command.SegmentDrop {
 		m.put(pieceKey(prefix, 0), nil)
 		m.feed.DeleteSegment(x.Marketplace, x.Segment)
@@ -121,7 +121,7 @@ func (m *Machine) segmentUsers(prefix []byte, pieces uint32) (users []uint64) {
 
 // storeSegment writes a segment in pieces and deletes those beyond its end; pieces is their former number. A piece that
 // did not change is not written.
-func (m *Machine) keepSegment(prefix []byte, pieces uint32, users []uint64, head segmentHead) {
+func (m *Machine) storeSegment(prefix []byte, pieces uint32, users []uint64, head segmentHead) {
 	for some := range slices.Chunk(users, market.SegmentChunkMax) {
 		head.pieces++
 		key, value := pieceKey(prefix, head.pieces), command.AppendUsers(nil, some)
@@ -192,7 +192,7 @@ func (m *Machine) purgeStaged(hour uint32) {
 }
 
 // SegmentSize returns the number of users of a segment, 0 when it does not exist.
-func (b Books) SegmentSize(marketplace uint16, id string) int {
+func (b Queries) SegmentSize(marketplace uint16, id string) int {
 	stored, found := b.R.Get(pieceKey(prefixSegment(nil, marketplace, id), 0))
 	if !found {
 		return 0
@@ -234,13 +234,13 @@ type loadedSegment struct {
 	users  []uint64
 }
 
-func (l *loader) takeSegment(key, value []byte) error {
+func (l *loader) loadSegmentPiece(key, value []byte) error {
 	if len(key) < 9 {
 		return errKey
 	}
 	piece := binary.BigEndian.Uint32(key[len(key)-4:])
 	if piece == 0 {
-		if err := l.endSegment(); err != nil {
+		if err := l.finishSegment(); err != nil {
 			return err
 		}
 		h, err := readSegmentHead(value)
@@ -258,7 +258,7 @@ func (l *loader) takeSegment(key, value []byte) error {
 }
 
 // finishSegment reports a segment to the auctions when all of its pieces are read.
-func (l *loader) endSegment() error {
+func (l *loader) finishSegment() error {
 	s := l.segment
 	l.segment = loadedSegment{}
 	if s.prefix == nil {
@@ -271,7 +271,7 @@ func (l *loader) endSegment() error {
 	return nil
 }
 
-func (l *loader) takeStaged(key, value []byte) error {
+func (l *loader) loadStaged(key, value []byte) error {
 	if len(key) < 1+2+2+16+4 {
 		return errKey
 	}

@@ -42,7 +42,7 @@ func TestSegmentsAgreeWithSets(t *testing.T) {
 			r = open(t, r.KV)
 		}
 		for name, users := range sets {
-			if got, want := r.Feed.Told["segment 1 "+name], fmt.Sprint(slices.Sorted(maps.Keys(users))); got != want {
+			if got, want := r.Feed.Current["segment 1 "+name], fmt.Sprint(slices.Sorted(maps.Keys(users))); got != want {
 				t.Fatalf("upload %d: auctions were told %s of %s, want %s", n, got, name, want)
 			}
 		}
@@ -128,7 +128,7 @@ func TestSegmentUploadIsWholeOrNothing(t *testing.T) {
 	expect(t, "pieces overlap", apply(1), command.SegmentResult{Refusal: command.Invalid})
 	stage(1, 0, 4)
 	expect(t, "applied", apply(1), command.SegmentResult{Added: 3, Size: 3})
-	expect(t, "told", r.Feed.Told["segment 1 s"], "[4 5 6]")
+	expect(t, "told", r.Feed.Current["segment 1 s"], "[4 5 6]")
 
 	// An upload that is not committed is dropped after the next hour, also after another restart.
 	stage(2, 0, 7)
@@ -162,7 +162,7 @@ func TestSegmentIsBounded(t *testing.T) {
 	expect(t, "the largest", send(1, all[1:]), command.SegmentResult{Added: market.SegmentUsersMax, Size: market.SegmentUsersMax})
 	expect(t, "one more", send(2, all[:1]), command.SegmentResult{Refusal: command.TooMany})
 	r = open(t, r.KV)
-	if err := r.Books().Audit(); err != nil {
+	if err := r.Queries().Verify(); err != nil {
 		t.Error(err)
 	}
 }

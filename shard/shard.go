@@ -67,30 +67,30 @@ type Machine struct {
 	meta  bool // The group carries marketplaces, records and the catalog.
 	feed  Feed
 
-	b         Batch // The current batch.
-	state     state
-	stateHash uint64 // Hash of the stored form of state.
-	digest    uint64 // Digest of everything this batch has stored so far, without the hot records that Flush will write.
-	published atomic.Uint64
-	written   bool // The batch changed something.
-	changed   bool // The feed received something that is not yet published to auctions.
+	b               Batch // The current batch.
+	state           state
+	stateHash       uint64 // Hash of the stored form of state.
+	digest          uint64 // Digest of everything this batch has stored so far, without the hot records that Flush will write.
+	publishedDigest atomic.Uint64
+	written         bool // The batch changed something.
+	changed         bool // The feed received something that is not yet published to auctions.
 
 	overlay  map[string][]byte // Cold records written by the batch; nil means deleted.
 	counts   map[countKey]int  // Number of records by kind, marketplace and class.
 	expiring expiring          // The records among them that expire.
 	staged   map[string]upload // Segment uploads by the prefix of their keys.
 
-	marketplaces map[uint16]*tenant
-	campaigns    []*campaign // The campaign with ordinal n is at index n-1.
-	byID         map[ids.UUID]*campaign
-	wallets      map[ids.UUID]*wallet
-	opened       map[owner]int // Number of accounts by holder, default wallets not counted.
-	adjusts      adjusts
-	attempts     attempts
-	dedup        dedup
-	cells        cells
-	unknown      map[unknownDay]unknowns
-	unknownMax   int // UnknownProductsMax; tests set a smaller one.
+	marketplaces  map[uint16]*tenant
+	campaigns     []*campaign // The campaign with ordinal n is at index n-1.
+	byID          map[ids.UUID]*campaign
+	wallets       map[ids.UUID]*wallet
+	accountCounts map[accountHolder]int // Number of accounts by holder, default wallets not counted.
+	adjusts       adjusts
+	attempts      attempts
+	dedup         dedup
+	cells         cells
+	unknown       map[unknownDay]unknowns
+	unknownMax    int // UnknownProductsMax; tests set a smaller one.
 
 	dirtyCampaigns []*campaign
 	dirtyWallets   []*wallet
@@ -116,24 +116,24 @@ type state struct {
 
 // tenant is what the machine keeps in memory of a marketplace.
 type tenant struct {
-	postPaid bool
-	periods  command.Periods
-	clocked  bool // An Advance has set periods.
+	postPaid     bool
+	periods      command.Periods
+	periodsKnown bool // An Advance has set periods.
 	// clickRates holds the click rate of each ad format. It is not part of the state (type rate).
-	learned [market.SponsoredBrand + 1]rate
+	clickRates [market.SponsoredBrand + 1]rate
 }
 
 // campaign is a campaign with its money.
 type campaign struct {
 	market.Campaign
-	firstBid uint32
-	bids     uint32 // Number of bids that are not deleted.
-	budget   ledger.Budget
-	wallet   *wallet
-	slot     *market.Slot
-	learned  rate   // The click rate of its ads. It is not part of the state.
-	hash     uint64 // Hash of the stored budget record.
-	dirty    bool
+	firstBid  uint32
+	bids      uint32 // Number of bids that are not deleted.
+	budget    ledger.Budget
+	wallet    *wallet
+	balances  *market.Balances
+	clickRate rate   // The click rate of its ads. It is not part of the state.
+	hash      uint64 // Hash of the stored budget record.
+	dirty     bool
 }
 
 // wallet is a wallet and the campaigns that it pays for.
@@ -148,15 +148,15 @@ type wallet struct {
 // group 0 carries nothing else. REQUIRES: Load is called before the first Apply.
 func New(group ids.Group, meta bool, feed Feed) *Machine {
 	m := &Machine{group: group, meta: meta, feed: feed, unknownMax: UnknownProductsMax}
-	m.forget()
+	m.reset()
 	return m
 }
 
 // reset discards everything that Load builds.
-func (m *Machine) forget() {
+func (m *Machine) reset() {
 	m.b = nil
 	m.state, m.stateHash, m.digest = state{}, 0, 0
-	m.published.Store(0)
+	m.publishedDigest.Store(0)
 	m.written, m.changed = false, false
 	m.overlay = make(map[string][]byte)
 	m.counts = make(map[countKey]int)
@@ -164,7 +164,7 @@ func (m *Machine) forget() {
 	m.staged = make(map[string]upload)
 	m.marketplaces = make(map[uint16]*tenant)
 	m.campaigns, m.byID = nil, make(map[ids.UUID]*campaign)
-	m.wallets, m.opened = make(map[ids.UUID]*wallet), make(map[owner]int)
+	m.wallets, m.accountCounts = make(map[ids.UUID]*wallet), make(map[accountHolder]int)
 	m.adjusts = newAdjusts()
 	m.attempts = newAttempts()
 	m.dedup = newDedup()
@@ -175,7 +175,7 @@ func (m *Machine) forget() {
 
 // Digest returns the hash of the state after the last Flush: equal for two replicas that applied the same commands. It
 // may be called at any time from any goroutine.
-func (m *Machine) Digest() uint64 { return m.published.Load() }
+func (m *Machine) Digest() uint64 { return m.publishedDigest.Load() }
 
 // data reports whether the group carries campaigns, wallets and events.
 func (m *Machine) data() bool { return m.group != 0 }

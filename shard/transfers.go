@@ -23,7 +23,7 @@ func (m *Machine) transfer(x *command.Transfer) command.Result {
 	if !t.Same(x.Marketplace, x.From, x.To, x.Amount) {
 		return refused(command.AlreadyExists, 0)
 	}
-	if x.Step == command.TransferSettle || x.Step == command.TransferReturn {
+	if x.Step == command.TransferComplete || x.Step == command.TransferReturn {
 		return m.endTransfer(x, &t)
 	}
 	if x.Step == command.TransferReceive && t.State == ledger.Refused {
@@ -69,11 +69,11 @@ func (m *Machine) moveWithin(t *ledger.Transfer) command.Result {
 		return refused(command.TooMany, 1)
 	}
 	t.State = ledger.Completed
-	m.keepTransfer(t)
+	m.storeTransfer(t)
 	m.put(keyNewTransfer(nil, t.Marketplace, t.Millis, t.ID), []byte{})
-	m.leg(t, from, t.To, ledger.TransferLeg, -t.Amount)
-	m.leg(t, to, t.From, ledger.TransferLeg, t.Amount)
-	m.noteEmptied(from, from.Balance+t.Amount)
+	m.writeLeg(t, from, t.To, ledger.TransferLeg, -t.Amount)
+	m.writeLeg(t, to, t.From, ledger.TransferLeg, t.Amount)
+	m.recordEmptied(from, from.Balance+t.Amount)
 	return command.Result{Balance: from.Balance}
 }
 
@@ -89,11 +89,11 @@ func (m *Machine) send(t *ledger.Transfer) command.Result {
 		return refused(command.TooMany, 0)
 	}
 	t.State = ledger.InTransit
-	m.keepTransfer(t)
+	m.storeTransfer(t)
 	m.put(keyNewTransfer(nil, t.Marketplace, t.Millis, t.ID), []byte{})
 	m.put(keyTransit(nil, t.Marketplace, t.ID), []byte{})
-	m.leg(t, from, t.To, ledger.TransferSent, -t.Amount)
-	m.noteEmptied(from, from.Balance+t.Amount)
+	m.writeLeg(t, from, t.To, ledger.TransferSent, -t.Amount)
+	m.recordEmptied(from, from.Balance+t.Amount)
 	return command.Result{Balance: from.Balance}
 }
 
@@ -115,12 +115,12 @@ func (m *Machine) receive(t *ledger.Transfer) command.Result {
 	to := m.accountOf(t.Marketplace, t.To)
 	if to == nil || !to.Move(t.Amount) {
 		t.State = ledger.Refused
-		m.keepTransfer(t)
+		m.storeTransfer(t)
 		return refused(command.TooMany, 0)
 	}
 	t.State = ledger.Received
-	m.keepTransfer(t)
-	m.leg(t, to, t.From, ledger.TransferReceived, t.Amount)
+	m.storeTransfer(t)
+	m.writeLeg(t, to, t.From, ledger.TransferReceived, t.Amount)
 	return command.Result{Balance: to.Balance}
 }
 
@@ -142,22 +142,22 @@ func (m *Machine) endTransfer(x *command.Transfer, t *ledger.Transfer) command.R
 		if !from.Move(t.Amount) {
 			return refused(command.TooMany, 0)
 		}
-		m.leg(t, from, t.To, ledger.TransferReturned, t.Amount)
+		m.writeLeg(t, from, t.To, ledger.TransferReturned, t.Amount)
 	}
 	t.State = after
-	m.keepTransfer(t)
+	m.storeTransfer(t)
 	m.put(keyTransit(nil, t.Marketplace, t.ID), nil)
 	return command.Result{Balance: from.Balance}
 }
 
 // writeLeg writes one side of a transfer into the journal and lists it under its account.
-func (m *Machine) leg(t *ledger.Transfer, w *wallet, other ids.UUID, kind ledger.LineKind, amount money.Micros) {
-	m.soilWallet(w)
+func (m *Machine) writeLeg(t *ledger.Transfer, w *wallet, other ids.UUID, kind ledger.LineKind, amount money.Micros) {
+	m.markWalletDirty(w)
 	m.journal(ledger.Line{Kind: kind, Key: t.ID, Wallet: w.ID, Price: t.Amount, Amount: amount})
-	m.enter(w, other, t.Description)
+	m.addEntry(w, other, t.Description)
 }
 
-func (m *Machine) keepTransfer(t *ledger.Transfer) {
+func (m *Machine) storeTransfer(t *ledger.Transfer) {
 	t.Since = m.state.now
 	m.put(keyTransfer(nil, t.ID), appendTransfer(nil, t))
 }

@@ -5,11 +5,11 @@ import "github.com/gavel-ads/gavel/shard/command"
 // txn stages the writes of a command that must change all or nothing. Its reads include the staged writes. A command
 // that is refused does not commit its txn.
 type txn struct {
-	m      *Machine
-	index  map[string]int
-	writes []write
-	counts []countDelta
-	times  []timing
+	m             *Machine
+	index         map[string]int
+	writes        []write
+	counts        []countDelta
+	expiryChanges []expiryChange
 }
 
 type write struct{ key, value []byte }
@@ -72,7 +72,7 @@ func (t *txn) commit() {
 	for _, d := range t.counts {
 		t.m.counts[d.key] += d.n
 	}
-	for i := range t.times {
-		t.m.expiring.apply(&t.times[i])
+	for i := range t.expiryChanges {
+		t.m.expiring.apply(&t.expiryChanges[i])
 	}
 }

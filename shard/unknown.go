@@ -35,7 +35,7 @@ type unknowns struct {
 }
 
 // reportedProduct returns the product id under which an item is counted: its own, or OtherProduct.
-func (m *Machine) countedAs(marketplace uint16, r *command.EventRecord, item *command.PurchaseItem) []byte {
+func (m *Machine) reportedProduct(marketplace uint16, r *command.EventRecord, item *command.PurchaseItem) []byte {
 	if !item.Unknown {
 		return item.ProductID
 	}
@@ -69,13 +69,13 @@ func (m *Machine) purgeUnknown() {
 		m.digest ^= m.unknown[at].xor
 		m.written = true
 		prefix := prefixUnknown(nil, at.marketplace, at.day)
-		m.b.DeleteRange(prefix, after(prefix))
+		m.b.DeleteRange(prefix, prefixEnd(prefix))
 		delete(m.unknown, at)
 	}
 }
 
 // loadUnknown counts a record of an unknown product. key is without its table.
-func (l *loader) takeUnknown(key []byte, hash uint64) error {
+func (l *loader) loadUnknown(key []byte, hash uint64) error {
 	if len(key) < 7 {
 		return errKey
 	}

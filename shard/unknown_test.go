@@ -29,7 +29,7 @@ func TestUnknownProductsAreBounded(t *testing.T) {
 	r := openFew(t, shardtest.NewKV())
 	r.Do(setFeature(command.LevelNewest))
 	sold := func(marketplace uint16) (text string) {
-		r.Books().ProductsSold(marketplace, 0, math.MaxUint32, func(product string, c *shard.CellCounters) {
+		r.Queries().ProductsSold(marketplace, 0, math.MaxUint32, func(product string, c *shard.CellCounters) {
 			text += fmt.Sprintf("%s:%d ", product, c.Purchases)
 		})
 		return text
@@ -40,10 +40,10 @@ func TestUnknownProductsAreBounded(t *testing.T) {
 	report(t, r, benchNow, invented(3, benchNow, "b", "d", "e"))
 	expect(t, "after a restart", sold(1), "a:1 b:2 more:1 known:1 other:3 ")
 	report(t, r, benchNow, invented(4, benchNow-day, "d", "a"))
-	expect(t, "of the day before", r.Books().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
-	expect(t, "purchases of no campaign", r.Books().FreeCounters(1, 0, math.MaxUint32).Purchases, int64(4))
+	expect(t, "of the day before", r.Queries().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
+	expect(t, "purchases of no campaign", r.Queries().NoCampaignCounters(1, 0, math.MaxUint32).Purchases, int64(4))
 	total := int64(0)
-	r.Books().ProductsSold(1, 0, math.MaxUint32, func(_ string, c *shard.CellCounters) { total += c.Purchases })
+	r.Queries().ProductsSold(1, 0, math.MaxUint32, func(_ string, c *shard.CellCounters) { total += c.Purchases })
 	expect(t, "items", total, int64(3+2+3+2))
 
 	// The memory of a day is dropped when its events are no longer counted; the counters stay.
@@ -55,7 +55,7 @@ func TestUnknownProductsAreBounded(t *testing.T) {
 	if gone := before - r.KV.Len(); gone < 4 {
 		t.Errorf("%d records were dropped, of 4 unknown products and their events", gone)
 	}
-	expect(t, "still counted", r.Books().ProductCounters(1, "b", 0, math.MaxUint32).Purchases, int64(2))
+	expect(t, "still counted", r.Queries().ProductCounters(1, "b", 0, math.MaxUint32).Purchases, int64(2))
 }
 
 // Below the level a command with unknown products is refused, and the old encoding counts all of them.
@@ -67,5 +67,5 @@ func TestUnknownProductsNeedTheirLevel(t *testing.T) {
 	}
 	expect(t, "refused", result(t, r.Do(cmd)).Refusal, command.TooEarly)
 	report(t, r, benchNow, bought(2, uint32(benchNow/900_000), "a", "b", "c", "d"))
-	expect(t, "the fourth", r.Books().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
+	expect(t, "the fourth", r.Queries().ProductCounters(1, "d", 0, math.MaxUint32).Purchases, int64(1))
 }

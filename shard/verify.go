@@ -12,33 +12,33 @@ import (
 )
 
 // ErrUnbalanced is wrapped by every error of Queries.Verify.
-var ErrBooks = errors.New("shard: the ledger does not balance")
+var ErrUnbalanced = errors.New("shard: the ledger does not balance")
 
 // Verify recomputes every balance from the journal and compares it with the stored one: the hash chain of the lines,
 // the budgets and counters of campaigns, the wallets, and the dedup keys of charges that are still remembered. It reads
 // the whole state, so its duration grows with the state. It returns the first difference, wrapped in ErrUnbalanced.
-func (b Books) Audit() error {
-	a := auditor{
+func (b Queries) Verify() error {
+	a := verifier{
 		b: b, spent: make(map[uint32]money.Micros), walletSpent: make(map[ids.UUID]money.Micros),
 		deposited: make(map[ids.UUID]money.Micros), decided: make(map[[16]byte]ledger.Line),
 		budgets: make(map[uint32]ledger.Budget), moved: make(map[ids.UUID]money.Micros), legs: make(map[leg]bool),
 	}
-	for _, check := range []func() error{a.journal, a.campaigns, a.wallets, a.decisions} {
+	for _, check := range []func() error{a.verifyJournal, a.verifyCampaigns, a.verifyWallets, a.verifyDecisions} {
 		if err := check(); err != nil {
-			return fmt.Errorf("%w: %w", ErrBooks, err)
+			return fmt.Errorf("%w: %w", ErrUnbalanced, err)
 		}
 	}
 	return nil
 }
 
-type auditor struct {
-	b           Books
+type verifier struct {
+	b           Queries
 	spent       map[uint32]money.Micros // Charged, by campaign.
 	walletSpent map[ids.UUID]money.Micros
 	deposited   map[ids.UUID]money.Micros
 	moved       map[ids.UUID]money.Micros // Transferred, by account.
 	legs        map[leg]bool
-	half        ledger.Line              // The first leg of a transfer whose second leg must be the next line; zero otherwise.
+	pendingLeg  ledger.Line              // The first leg of a transfer whose second leg must be the next line; zero otherwise.
 	decided     map[[16]byte]ledger.Line // The charge decisions, by charge key.
 	budgets     map[uint32]ledger.Budget // The budgets in force, by campaign, as far as the journal records them.
 }
@@ -50,7 +50,7 @@ type leg struct {
 	pays     bool
 }
 
-func (a *auditor) journal() (err error) {
+func (a *verifier) verifyJournal() (err error) {
 	var seq uint64
 	var chain ledger.Chain
 	a.b.Journal(0, func(l *ledger.Line) bool {
@@ -61,13 +61,13 @@ func (a *auditor) journal() (err error) {
 		case ledger.Next(chain, l) != l.Chain:
 			err = fmt.Errorf("line %d does not continue the hash chain", seq)
 		default:
-			err = a.line(l)
+			err = a.verifyLine(l)
 		}
 		chain = l.Chain
 		return err == nil
 	})
-	if err == nil && a.half.Seq != 0 {
-		err = fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
+	if err == nil && a.pendingLeg.Seq != 0 {
+		err = fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.pendingLeg.Seq)
 	}
 	if s := a.b.state(); err == nil && (s.lastLine != seq || s.chain != chain) {
 		err = fmt.Errorf("the last journal line is %d, the state record says %d", seq, s.lastLine)
@@ -75,13 +75,13 @@ func (a *auditor) journal() (err error) {
 	return err
 }
 
-func (a *auditor) line(l *ledger.Line) error {
-	if a.half.Seq != 0 && (l.Kind != ledger.TransferLeg || l.Key != a.half.Key || l.Amount != -a.half.Amount) {
-		return fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.half.Seq)
+func (a *verifier) verifyLine(l *ledger.Line) error {
+	if a.pendingLeg.Seq != 0 && (l.Kind != ledger.TransferLeg || l.Key != a.pendingLeg.Key || l.Amount != -a.pendingLeg.Amount) {
+		return fmt.Errorf("line %d is one side of a transfer, and the next line is not its other side", a.pendingLeg.Seq)
 	}
 	switch l.Kind {
 	case ledger.TransferLeg, ledger.TransferSent, ledger.TransferReceived, ledger.TransferReturned:
-		return a.move(l)
+		return a.verifyMove(l)
 	case ledger.Adjustment:
 		a.deposited[l.Wallet] += l.Amount
 		return nil
@@ -113,7 +113,7 @@ func (a *auditor) line(l *ledger.Line) error {
 
 // verifyMove checks and adds one side of a transfer. For a transfer between two groups this journal holds one side
 // only; the other side is in the journal of the other group.
-func (a *auditor) move(l *ledger.Line) error {
+func (a *verifier) verifyMove(l *ledger.Line) error {
 	side := leg{l.Key, l.Kind, l.Amount < 0}
 	switch {
 	case a.legs[side]:
@@ -125,15 +125,15 @@ func (a *auditor) move(l *ledger.Line) error {
 	}
 	a.legs[side] = true
 	a.moved[l.Wallet] += l.Amount
-	if l.Kind == ledger.TransferLeg && a.half.Seq == 0 {
-		a.half = *l
+	if l.Kind == ledger.TransferLeg && a.pendingLeg.Seq == 0 {
+		a.pendingLeg = *l
 	} else {
-		a.half = ledger.Line{}
+		a.pendingLeg = ledger.Line{}
 	}
 	return nil
 }
 
-func (a *auditor) campaigns() (err error) {
+func (a *verifier) verifyCampaigns() (err error) {
 	var last uint32
 	for ordinal := uint32(1); err == nil; ordinal++ {
 		c, found := a.b.CampaignByOrdinal(ordinal)
@@ -157,7 +157,7 @@ func (a *auditor) campaigns() (err error) {
 	return err
 }
 
-func (a *auditor) wallets() (err error) {
+func (a *verifier) verifyWallets() (err error) {
 	a.b.R.Scan([]byte{tableWallet}, []byte{tableWallet + 1}, func(key, value []byte) bool {
 		w := must(readWallet(ids.UUID(key[1:]), value))
 		switch {
@@ -177,7 +177,7 @@ func (a *auditor) wallets() (err error) {
 
 // verifyDecisions compares the remembered charge keys with the journal. The opposite comparison is impossible: the key
 // of a journal line may have been dropped after its charge window.
-func (a *auditor) decisions() (err error) {
+func (a *verifier) verifyDecisions() (err error) {
 	from, to := []byte{tableDedup, byte(classClick)}, []byte{tableDedup, byte(classImpression) + 1}
 	a.b.R.Scan(from, to, func(key, value []byte) bool {
 		l, found := a.decided[[16]byte(key[6:])]

@@ -14,7 +14,7 @@ import (
 // nothing. After reading the current values again, it is applied.
 func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 	m := newManaged(t)
-	read := func() *market.Campaign { c, _ := m.Books().Campaign(m.campaign.ID); return &c.Campaign }
+	read := func() *market.Campaign { c, _ := m.Queries().Campaign(m.campaign.ID); return &c.Campaign }
 	patch := func(seen *market.Campaign, p command.PatchCampaign) command.Refusal {
 		p.Campaign, p.Marketplace, p.Expect = m.campaign.ID, 1, command.ExpectCampaign(seen, command.MembersDates)
 		return result(t, m.Do(command.AppendPatchCampaign(nil, benchNow, &p))).Refusal
@@ -36,12 +36,12 @@ func TestAChangeBuiltOnOldValuesIsRefused(t *testing.T) {
 // A charge changes a campaign too, and does not make a concurrent change of members a conflict.
 func TestAChargeIsNoConflict(t *testing.T) {
 	m := newManaged(t)
-	seen, _ := m.Books().Campaign(m.campaign.ID)
+	seen, _ := m.Queries().Campaign(m.campaign.ID)
 	m.Do(deposit(1, "v", 100))
 	r := click(1, 1)
 	r.Campaign, r.Price = 1, 60
 	m.Do(command.AppendEvents(nil, benchNow, &command.Events{Marketplace: 1, Records: []command.EventRecord{r}}))
-	now, _ := m.Books().Campaign(m.campaign.ID)
+	now, _ := m.Queries().Campaign(m.campaign.ID)
 	expect(t, "spent", now.Money.Spent, micros(60))
 	expect(t, "a change", result(t, m.Do(command.AppendPatchCampaign(nil, benchNow, &command.PatchCampaign{
 		Campaign: m.campaign.ID, Marketplace: 1, Active: new(false), Expect: command.ExpectCampaign(&seen.Campaign, 0x7fff),
@@ -61,7 +61,7 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 	}
 	expect(t, "pause", bid(command.PatchBid{Active: new(false)}), command.Done)
 	expect(t, "amount", bid(command.PatchBid{Amount: new(micros(9))}), command.Done)
-	_, b, _ := m.Books().Bid(id)
+	_, b, _ := m.Queries().Bid(id)
 	if b.Active || b.Amount != 9 || b.Target != "p" || b.UpdatedMillis != benchNow {
 		t.Errorf("the bid is %+v", b)
 	}
@@ -84,12 +84,12 @@ func TestChangesOfMembersAreMerged(t *testing.T) {
 	expect(t, "one that is not there", product(name, command.ProductPatch{ID: "q"}), command.Result{Refusal: command.NotFound, Index: 1})
 	expect(t, "one that cannot be read", product(name, command.ProductPatch{ID: "broken"}), command.Result{Refusal: command.Invalid, Index: 1})
 	expect(t, "digest after refusals", r.Machine.Digest(), digest)
-	x, _ := r.Books().Product(1, "p")
+	x, _ := r.Queries().Product(1, "p")
 	if x.Name != "m" || x.Price != 3 || string(x.Document) != `{"name":"m","ean":"1","price":3}` || x.Vendors[0] != "w" {
 		t.Errorf("the product is %+v, %s", x, x.Document)
 	}
 	for vendor, want := range map[string]int{"v": 0, "w": 1} {
-		of, _ := r.Books().ProductsOf(1, vendor, "", 10)
+		of, _ := r.Queries().ProductsOf(1, vendor, "", 10)
 		expect(t, "products of "+vendor, len(of), want)
 	}
 	expect(t, "after a restart", open(t, r.KV).Machine.Digest(), r.Machine.Digest())
@@ -109,6 +109,6 @@ func TestSettingsBuiltOnOldOnesAreRefused(t *testing.T) {
 	r.Do(command.AppendPutMarketplace(nil, benchNow, &first))
 	expect(t, "one writer", replace(first, "second"), command.Done)
 	expect(t, "the other writer", replace(first, "third"), command.Conflict)
-	got, _ := r.Books().Marketplace(1)
+	got, _ := r.Queries().Marketplace(1)
 	expect(t, "name", got.Name, "second")
 }

@@ -83,11 +83,11 @@ func (m *Machine) adjustWallet(a *command.AdjustWallet) command.Result {
 	if !w.Adjust(a.Amount) {
 		return refused(command.TooMany, 0)
 	}
-	m.keepWallet(w)
+	m.saveWallet(w)
 	m.rememberRequest(a.Request, w.Balance)
 	m.journal(ledger.Line{Kind: ledger.Adjustment, Key: a.Request, Wallet: w.ID, Price: a.Amount, Amount: a.Amount})
-	m.enter(w, ids.UUID{}, a.Description)
-	m.noteEmptied(w, before)
+	m.addEntry(w, ids.UUID{}, a.Description)
+	m.recordEmptied(w, before)
 	return command.Result{Balance: w.Balance}
 }
 
@@ -121,7 +121,7 @@ func (m *Machine) walletFor(marketplace uint16, vendor string, id ids.UUID) (*wa
 }
 
 // saveWallet marks a wallet as changed, and adds it to memory when it is new.
-func (m *Machine) keepWallet(w *wallet) {
+func (m *Machine) saveWallet(w *wallet) {
 	if m.wallets[w.ID] == nil {
 		m.wallets[w.ID] = w
 		m.countAccount(&w.Wallet)
@@ -130,5 +130,5 @@ func (m *Machine) keepWallet(w *wallet) {
 			m.put(append(key, w.ID[:]...), []byte{})
 		}
 	}
-	m.soilWallet(w)
+	m.markWalletDirty(w)
 }

@@ -47,7 +47,7 @@ func serve(o options, out io.Writer) (err error) {
 		key = node.AuctionKey
 		node.Deps.ExplainEvery = o.explain
 		server := hotpath.New(hotpath.Options{
-			Core: serving.New(node.Deps), Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: o.withoutLane,
+			Core: serving.New(node.Deps), Metrics: node.Metrics, Log: node.Deps.Log, WithoutFastPath: o.withoutFastPath,
 		})
 		go func() { _ = server.Serve(l) }()
 	} else {

@@ -22,7 +22,7 @@ import (
 )
 
 // builtPackage is what go list reports about a package.
-type built struct {
+type builtPackage struct {
 	Dir                                   string
 	Module                                *module
 	GoFiles, CgoFiles, SFiles, EmbedFiles []string
@@ -45,7 +45,7 @@ func Build(t testing.TB, packages ...string) {
 		t.Fatalf("go list: %v: %s", err, complaint.String())
 	}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p built
+		var p builtPackage
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {

@@ -118,9 +118,9 @@ func (f *Fleet) await(ctx context.Context) error {
 			select {
 			case err := <-n.exited:
 				n.exited <- err
-				return fmt.Errorf("a node ended before it was ready: %w\n%s", err, n.lastWords())
+				return fmt.Errorf("a node ended before it was ready: %w\n%s", err, n.logEnd())
 			case <-ctx.Done():
-				return fmt.Errorf("a node is not ready: %w\n%s", ctx.Err(), n.lastWords())
+				return fmt.Errorf("a node is not ready: %w\n%s", ctx.Err(), n.logEnd())
 			case <-time.After(20 * time.Millisecond):
 			}
 		}
@@ -129,7 +129,7 @@ func (f *Fleet) await(ctx context.Context) error {
 }
 
 // logEnd returns the end of the log of a node, or nothing when it cannot be read.
-func (n *Node) lastWords() []byte {
+func (n *Node) logEnd() []byte {
 	text, _ := os.ReadFile(n.log)
 	return text[max(0, len(text)-2_000):]
 }

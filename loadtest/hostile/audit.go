@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	auditPatience = 30 * time.Second // BOUND: how long after its change an entry may appear.
+	auditWaitMax  = 30 * time.Second // BOUND: how long after its change an entry may appear.
 	auditPage     = "50"             // An entry of the attackers has up to 100 KB, and at most 8 MiB of an answer are read.
 	auditPagesMax = 4_000            // BOUND: twice the entries that a marketplace keeps.
 )
@@ -23,7 +23,7 @@ const (
 func audited(ctx context.Context, n *node, t attack.Tenant, marks []string) (missing []string, unanswered int, err error) {
 	api := attack.NewClient(n.manage, t.ManagementKey, attack.NewSources(0))
 	defer api.Close()
-	for deadline := time.Now().Add(auditPatience); ; {
+	for deadline := time.Now().Add(auditWaitMax); ; {
 		found, err := auditEntries(ctx, api)
 		if err != nil {
 			return nil, 0, err

@@ -19,7 +19,7 @@ import (
 
 const (
 	bystanderEvery = 3 * time.Second
-	throughMax     = 10 * time.Second // BOUND: an upload or a change that has not succeeded within this time has failed.
+	attemptMax     = 10 * time.Second // BOUND: an upload or a change that has not succeeded within this time has failed.
 	publicPath     = "/public/v1"
 )
 
@@ -34,21 +34,21 @@ type bystander struct {
 	campaign string
 	count    int
 	marks    []string
-	done     map[string]*through
+	done     map[string]*attempts
 	changes  latency.Histogram
 }
 
 // attempts counts the operations of one kind. Those counted as Attacked were made in windows with attackers.
-type through struct {
+type attempts struct {
 	Tried, Attacked, Failed, Repeated int
 	First                             string `json:",omitempty"` // How the first failed one failed.
 }
 
 func newBystander(n *node, t attack.Tenant) *bystander {
-	b := &bystander{tenant: t, manage: n.manage, done: map[string]*through{}, http: &http.Client{Timeout: throughMax}}
+	b := &bystander{tenant: t, manage: n.manage, done: map[string]*attempts{}, http: &http.Client{Timeout: attemptMax}}
 	b.api = attack.NewClient(n.manage, t.ManagementKey, attack.NewSources(0))
 	for _, kind := range []string{"change", "file", "segment"} {
-		b.done[kind] = &through{}
+		b.done[kind] = &attempts{}
 	}
 	return b
 }
@@ -91,7 +91,7 @@ func (b *bystander) run(ctx context.Context, start time.Time, windows []window) 
 func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func(context.Context) (int, error)) {
 	d := b.done[kind]
 	begin := time.Now()
-	limited, cancel := context.WithTimeout(ctx, throughMax)
+	limited, cancel := context.WithTimeout(ctx, attemptMax)
 	defer cancel()
 	for {
 		status, err := do(limited)
@@ -102,7 +102,7 @@ func (b *bystander) try(ctx context.Context, kind string, attacked bool, do func
 			return // The run has ended, so this operation is not counted.
 		}
 		repeatable := err != nil || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests
-		if !repeatable || time.Since(begin) > throughMax-time.Second {
+		if !repeatable || time.Since(begin) > attemptMax-time.Second {
 			d.Failed++
 			if d.First == "" {
 				d.First = fmt.Sprintf("status %d after %v, %v", status, time.Since(begin).Round(time.Millisecond), err)

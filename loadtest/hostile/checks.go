@@ -21,7 +21,7 @@ type check struct {
 }
 
 // evaluate makes every check of the report and counts the violations.
-func (rep *report) judge(o options, kinds []attack.Kind) {
+func (rep *report) evaluate(o options, kinds []attack.Kind) {
 	rep.Checks = []check{
 		rep.checkProcess(), rep.checkMemory(o), rep.checkFiles(o), rep.checkAuctions(), rep.checkEvents(), rep.checkAudit(kinds),
 		rep.checkUploads(), rep.checkChanges(),

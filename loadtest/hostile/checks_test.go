@@ -25,7 +25,7 @@ func goodReport() *report {
 		Samples: 100, PeakRSS: 500 << 20, PeakFiles: 900, Auctions: map[int]int64{201: 10}, EventBodies: map[int]int64{200: 2},
 		First: q(time.Millisecond), Calm: q(time.Millisecond), Attacked: q(2 * time.Millisecond), Events: 10, EventsRead: true,
 		Audits:    []auditLine{{Marketplace: "changes", Changes: 5, Read: true}, {Marketplace: bystanderName, Changes: 5, Read: true}},
-		Bystander: map[string]*through{"change": {Tried: 2, Attacked: 1}, "file": {Tried: 2, Attacked: 1}, "segment": {Tried: 2, Attacked: 1}},
+		Bystander: map[string]*attempts{"change": {Tried: 2, Attacked: 1}, "file": {Tried: 2, Attacked: 1}, "segment": {Tried: 2, Attacked: 1}},
 	}
 	for range 3 {
 		rep.Pairs = append(rep.Pairs, pair{Calm: rep.Calm, Attacked: rep.Attacked, Ratio: 1.9, BareRatio: 1})
@@ -44,7 +44,7 @@ var checked = options{memory: 1 << 30, files: 1_024, ratioMax: 2}
 
 func TestAGoodRunHasNoViolation(t *testing.T) {
 	rep := goodReport()
-	rep.judge(checked, attack.Kinds())
+	rep.evaluate(checked, attack.Kinds())
 	if rep.Violations != 0 || len(rep.Checks) != 11 {
 		t.Errorf("%+v", rep.Checks)
 	}
@@ -96,7 +96,7 @@ func TestEachViolationIsFound(t *testing.T) {
 	} {
 		rep := goodReport()
 		c.plant(rep)
-		rep.judge(checked, attack.Kinds())
+		rep.evaluate(checked, attack.Kinds())
 		var found []string
 		for _, got := range rep.Checks {
 			if got.Violation != "" {
@@ -112,7 +112,7 @@ func TestEachViolationIsFound(t *testing.T) {
 func TestNoSampleIsAViolation(t *testing.T) {
 	rep := goodReport()
 	rep.Samples = 0
-	rep.judge(checked, attack.Kinds())
+	rep.evaluate(checked, attack.Kinds())
 	if rep.Violations != 3 { // The checks of the process, its memory and its files.
 		t.Errorf("%+v", rep.Checks)
 	}

@@ -49,7 +49,7 @@ type report struct {
 	EventsDiffer []string
 	Audits       []auditLine
 
-	Bystander       map[string]*through
+	Bystander       map[string]*attempts
 	BystanderChange time.Duration // The slowest change of the bystander.
 	Attackers       []attack.Result
 

@@ -175,7 +175,7 @@ func (r *run) measure(ctx context.Context) error {
 	r.rep.Ended = r.node.ended()
 	r.finish(ctx, total, before)
 	r.rep.LoadAfter = loadAverage()
-	r.rep.judge(r.o, r.kinds)
+	r.rep.evaluate(r.o, r.kinds)
 	return nil
 }
 
@@ -273,7 +273,7 @@ func (r *run) finish(ctx context.Context, total *tally, before verify.Totals) {
 		return
 	}
 	var err error
-	if rep.Settled, err = total.settle(ctx, r.store.dial); err != nil {
+	if rep.Settled, err = total.resolveUnknown(ctx, r.store.dial); err != nil {
 		rep.EventsNote = err.Error()
 		return
 	}

@@ -46,7 +46,7 @@ func (s *sampler) run(ctx context.Context) {
 		if err != nil {
 			return // The process has ended, which another check finds.
 		}
-		s.take(u)
+		s.record(u)
 		if u.RSS > killAt*s.limit {
 			s.mu.Lock()
 			s.killed = fmt.Sprintf("killed by this run at %d MiB, %d times its limit", u.RSS>>20, killAt)
@@ -64,7 +64,7 @@ func (s *sampler) run(ctx context.Context) {
 	}
 }
 
-func (s *sampler) take(u usage) {
+func (s *sampler) record(u usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples++

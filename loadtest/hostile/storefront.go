@@ -66,7 +66,7 @@ func (s *storefront) run(ctx context.Context, workers int) (*tally, error) {
 		senders = append(senders, func(c scenarios.Poster, t *tally) { s.work(ctx, s.scenario.Worker(i), c, t) })
 	}
 	for range workers * reporters {
-		senders = append(senders, s.report)
+		senders = append(senders, s.sendEvents)
 	}
 	all := make([]*tally, len(senders))
 	failures := make([]error, len(senders))
@@ -116,7 +116,7 @@ func (s *storefront) work(ctx context.Context, w scenarios.Worker, c scenarios.P
 			return
 		}
 		if r.Path == scenarios.EventsPath {
-			s.hand(&r, t)
+			s.enqueueEvents(&r, t)
 			continue
 		}
 		status, answer := s.post(c, &r, t)
@@ -137,12 +137,12 @@ func (s *storefront) post(c scenarios.Poster, r *scenarios.Request, t *tally) (s
 	if status/100 != 2 {
 		s.failed.Add(1)
 	}
-	t.take(r, status, answer)
+	t.recordOutcome(r, status, answer)
 	return status, answer
 }
 
 // enqueueEvents passes a body of events to the connections for events. A body for which there is no room is never sent and counted as unsent.
-func (s *storefront) hand(r *scenarios.Request, t *tally) {
+func (s *storefront) enqueueEvents(r *scenarios.Request, t *tally) {
 	kept := *r
 	kept.Body = append([]byte(nil), r.Body...)
 	select {
@@ -153,7 +153,7 @@ func (s *storefront) hand(r *scenarios.Request, t *tally) {
 }
 
 // sendEvents sends bodies of events until all are sent.
-func (s *storefront) report(c scenarios.Poster, t *tally) {
+func (s *storefront) sendEvents(c scenarios.Poster, t *tally) {
 	for r := range s.events {
 		s.post(c, &r, t)
 	}
@@ -180,7 +180,7 @@ const checkEvery = 512
 
 // recordOutcome counts the outcome of a request. Only 200 and 201 acknowledge, a 4xx applied nothing, everything else is unknown, and a body of
 // events of unknown outcome is kept.
-func (t *tally) take(r *scenarios.Request, status int, answer []byte) {
+func (t *tally) recordOutcome(r *scenarios.Request, status int, answer []byte) {
 	by := t.events
 	if r.Path == scenarios.AuctionsPath {
 		by = t.auctions
@@ -252,16 +252,16 @@ func (t *tally) add(o *tally) {
 }
 
 // resolveMax bounds how long all unknown outcomes together are repeated.
-const settleMax = 2 * time.Minute
+const resolveMax = 2 * time.Minute
 
 // resolveUnknown repeats every body of unknown outcome, unchanged, until it is acknowledged. It returns how many were.
-func (t *tally) settle(ctx context.Context, dial func() (scenarios.Poster, error)) (int, error) {
+func (t *tally) resolveUnknown(ctx context.Context, dial func() (scenarios.Poster, error)) (int, error) {
 	c, err := dial()
 	if err != nil {
 		return 0, err
 	}
 	defer c.Close()
-	deadline := time.Now().Add(settleMax)
+	deadline := time.Now().Add(resolveMax)
 	for i := range t.unknown {
 		for {
 			status, answer, err := c.Post(t.unknown[i].Path, t.unknown[i].Body)

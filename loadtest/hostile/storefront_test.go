@@ -61,7 +61,7 @@ func TestStorefrontCountsEachRequestOnce(t *testing.T) {
 		t.Errorf("auctions %v, events %v, %d latencies, %+v", got.auctions, got.events, got.latency[0].Count(), got.acked)
 	}
 	a.take.Store(true)
-	if n, err := got.settle(t.Context(), s.dial); err != nil || n != 50 || got.acked.Clicks != 100 {
+	if n, err := got.resolveUnknown(t.Context(), s.dial); err != nil || n != 50 || got.acked.Clicks != 100 {
 		t.Errorf("%d settled, %v, %+v", n, err, got.acked)
 	}
 }

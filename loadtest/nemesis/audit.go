@@ -19,8 +19,8 @@ import (
 
 // audit runs gavel check on the data directory of every stopped node, which recomputes everything from the journal, and compares the
 // result with what the cluster reported while it ran.
-func (r *run) audit(ctx context.Context, final *check.Books) check.Verdict {
-	v := check.Verdict{Check: "offline audit of every node equals the report"}
+func (r *run) audit(ctx context.Context, final *check.FinalState) check.Result {
+	v := check.Result{Check: "offline audit of every node equals the report"}
 	for _, n := range r.w.Nodes {
 		var complaint strings.Builder
 		cmd := exec.CommandContext(ctx, r.o.binary, "check", "--data-dir", n.Disk.Data(), "--json")
@@ -30,13 +30,13 @@ func (r *run) audit(ctx context.Context, final *check.Books) check.Verdict {
 			err = errors.Join(err, keep)
 		}
 		if err != nil {
-			v.Fault("%s: %v: %.500s\n%.2000s", n.ID, err, complaint.String(), text)
+			v.AddViolation("%s: %v: %.500s\n%.2000s", n.ID, err, complaint.String(), text)
 			continue
 		}
 		compared, faults := compareAudit(text, r.h, final)
 		v.Checked += compared
 		for _, f := range faults {
-			v.Fault("%s: %s", n.ID, f)
+			v.AddViolation("%s: %s", n.ID, f)
 		}
 	}
 	return v
@@ -57,7 +57,7 @@ type audited struct {
 }
 
 // compareAudit compares the audit of one node with the last reports of the cluster.
-func compareAudit(text []byte, h *history.History, final *check.Books) (compared int, faults []string) {
+func compareAudit(text []byte, h *history.History, final *check.FinalState) (compared int, faults []string) {
 	var a audited
 	if err := json.Unmarshal(text, &a); err != nil {
 		return 0, []string{fmt.Sprintf("%v in %.300s", err, text)}

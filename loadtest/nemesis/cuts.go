@@ -7,15 +7,15 @@ import (
 )
 
 // cutSpan draws how long links are cut. In a gentle run too it is so long that a node that is cut off has to stop offering campaigns.
-func (f *force) cutSpan() time.Duration {
+func (f *activeFault) cutSpan() time.Duration {
 	if f.o.gentle {
-		return f.span(6, 9)
+		return f.randomDuration(6, 9)
 	}
-	return f.span(2, 20)
+	return f.randomDuration(2, 20)
 }
 
 // isolate cuts a node off from all others. The node must soon offer no campaign, because it does not know what is left of the budgets.
-func (f *force) isolate(node int) error {
+func (f *activeFault) isolate(node int) error {
 	var links [][2]int
 	for other := range f.w.Nodes {
 		if other != node {
@@ -26,12 +26,12 @@ func (f *force) isolate(node int) error {
 }
 
 // halves separates a random minority of the nodes from the majority.
-func (f *force) halves() error {
+func (f *activeFault) halves() error {
 	order := f.r.Perm(len(f.w.Nodes))
-	small := f.hitting(order[:f.minority()], " cut off together")
+	small := f.setTarget(order[:f.minoritySize()], " cut off together")
 	var links [][2]int
 	for _, a := range small {
-		for _, b := range order[f.minority():] {
+		for _, b := range order[f.minoritySize():] {
 			links = append(links, [2]int{a, b}, [2]int{b, a})
 		}
 	}
@@ -40,7 +40,7 @@ func (f *force) halves() error {
 
 // ring cuts the links of each node to the one opposite, so that every node reaches a majority and no two reach the same one. Of three
 // nodes it cuts one link.
-func (f *force) ring() error {
+func (f *activeFault) ring() error {
 	order := f.r.Perm(len(f.w.Nodes))
 	var links [][2]int
 	for i, a := range order {
@@ -59,8 +59,8 @@ func (f *force) ring() error {
 }
 
 // oneWay drops all that the leader of a group sends to other nodes, or all that they send to it.
-func (f *force) oneWay() error {
-	node := f.leader()[0]
+func (f *activeFault) oneWay() error {
+	node := f.groupLeader()[0]
 	out := f.r.IntN(2) == 0
 	var links [][2]int
 	for other := range f.w.Nodes {
@@ -77,13 +77,13 @@ func (f *force) oneWay() error {
 }
 
 // cut cuts links for a time, and records which nodes were cut off from all others meanwhile.
-func (f *force) cut(links [][2]int, length time.Duration) error {
+func (f *activeFault) cut(links [][2]int, length time.Duration) error {
 	var all []error
 	for _, l := range links {
 		all = append(all, f.w.Net.Cut(l[0], l[1]))
 	}
-	end := f.isolated()
-	f.last(length)
+	end := f.recordIsolated()
+	f.sustain(length)
 	end()
 	for _, l := range links {
 		all = append(all, f.w.Net.Heal(l[0], l[1]))
@@ -92,13 +92,13 @@ func (f *force) cut(links [][2]int, length time.Duration) error {
 }
 
 // loss drops 5 to 30 % of all packets between nodes, at random. It returns errSkip where iptables is missing.
-func (f *force) loss() error {
+func (f *activeFault) loss() error {
 	if !f.w.Net.CanLose() {
 		return errSkip
 	}
 	share := 0.05 + 0.25*f.r.Float64()
 	f.target = fmt.Sprintf("%.0f %%", 100*share)
 	err := f.w.Net.Lose(share)
-	f.last(f.span(5, 20))
+	f.sustain(f.randomDuration(5, 20))
 	return errors.Join(err, f.w.Net.Lose(0))
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	witnessEvery = 100 * time.Millisecond
+	probeInterval = 100 * time.Millisecond
 	// hungAfter is the duration of a sync of the spare disk from which on a storage call of a node may well take the 5 s of its
 	// watchdog: such a call waits for the syncs of others before its own, and writes more.
 	hungAfter = 2 * time.Second
@@ -30,19 +30,19 @@ const (
 // diskProbe measures when the machine itself hangs: it syncs a small file on a spare disk that is like the nodes', and beside that sleeps
 // for short times. When a node ends itself because its disk hung and no fault was injected there, the probe says whether the machine's
 // disk hung. The time in which the machine hung is subtracted from every write gap before the gap is compared with its bound.
-type witness struct {
-	h       *history.History
-	mu      sync.Mutex
-	under   time.Time // When the running sync began; zero: none runs.
-	hung    []stretch
-	slowest time.Duration
+type diskProbe struct {
+	h         *history.History
+	mu        sync.Mutex
+	syncBegan time.Time // When the running sync began; zero: none runs.
+	hung      []interval
+	slowest   time.Duration
 }
 
 // interval is an interval in which a sync ran.
-type stretch struct{ from, until time.Time }
+type interval struct{ from, until time.Time }
 
 // run syncs a file in a directory until the context ends. Its error is that of the file.
-func (p *witness) run(ctx context.Context, dir string) error {
+func (p *diskProbe) run(ctx context.Context, dir string) error {
 	f, err := os.Create(filepath.Join(dir, "probe"))
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *witness) run(ctx context.Context, dir string) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	group.Go(func() { p.sleep(ctx) })
-	for wait(ctx, witnessEvery) {
+	for wait(ctx, probeInterval) {
 		p.begin(time.Now())
 		_, err := f.WriteAt(make([]byte, 4<<10), 0)
 		if err == nil {
@@ -66,18 +66,18 @@ func (p *witness) run(ctx context.Context, dir string) error {
 }
 
 // sleep records when a sleep ends late: the processors had no time for this process then, nor for the nodes.
-func (p *witness) sleep(ctx context.Context) {
-	for begun := p.h.Now(); wait(ctx, witnessEvery); {
+func (p *diskProbe) sleep(ctx context.Context) {
+	for begun := p.h.Now(); wait(ctx, probeInterval); {
 		now := p.h.Now()
-		if now-begun >= witnessEvery+lateAfter {
-			p.stalled(history.Stall{From: begun + witnessEvery, Until: now, What: "processors"})
+		if now-begun >= probeInterval+lateAfter {
+			p.recordStall(history.Stall{From: begun + probeInterval, Until: now, What: "processors"})
 		}
 		begun = now
 	}
 }
 
 // recordStall records an interval in which the machine hung.
-func (p *witness) stalled(s history.Stall) {
+func (p *diskProbe) recordStall(s history.Stall) {
 	p.h.With(func(h *history.History) {
 		if len(h.Stalls) < stallsMax {
 			h.Stalls = append(h.Stalls, s)
@@ -85,32 +85,32 @@ func (p *witness) stalled(s history.Stall) {
 	})
 }
 
-func (p *witness) begin(now time.Time) {
+func (p *diskProbe) begin(now time.Time) {
 	p.mu.Lock()
-	p.under = now
+	p.syncBegan = now
 	p.mu.Unlock()
 }
 
-func (p *witness) end(now time.Time) {
+func (p *diskProbe) end(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	took := now.Sub(p.under)
+	took := now.Sub(p.syncBegan)
 	p.slowest = max(p.slowest, took)
 	if took >= hungAfter && len(p.hung) < hungMax {
-		p.hung = append(p.hung, stretch{p.under, now})
+		p.hung = append(p.hung, interval{p.syncBegan, now})
 	}
-	p.under = time.Time{}
+	p.syncBegan = time.Time{}
 	if took >= stallAfter {
 		until := p.h.Now()
-		p.stalled(history.Stall{From: until - took, Until: until, What: "disk"})
+		p.recordStall(history.Stall{From: until - took, Until: until, What: "disk"})
 	}
 }
 
 // hungRecently reports whether this machine's disk hangs now or hung within hungBefore before now.
-func (p *witness) saw(now time.Time) bool {
+func (p *diskProbe) hungRecently(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.under.IsZero() && now.Sub(p.under) >= hungAfter {
+	if !p.syncBegan.IsZero() && now.Sub(p.syncBegan) >= hungAfter {
 		return true
 	}
 	for _, s := range p.hung {
@@ -122,7 +122,7 @@ func (p *witness) saw(now time.Time) bool {
 }
 
 // slowestSync is the duration of the slowest sync.
-func (p *witness) worst() time.Duration {
+func (p *diskProbe) slowestSync() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slowest

@@ -18,7 +18,7 @@ type ending struct {
 	code   int    // The exit code; -1: a signal ended it.
 	status string // The exit status in words.
 	reason string // The reason that it logged when it ended itself; empty: none.
-	said   string // The end of its log, with shortened lines.
+	logEnd string // The end of its log, with shortened lines.
 }
 
 // storageFailed is the exit code of a node that ended itself because its storage failed or hung.
@@ -29,9 +29,9 @@ const storageFailed = 70
 var (
 	// restartReasons are allowed without a fault: raft forgets the end of its log after it installs a snapshot that ends before it, so the
 	// process has to start anew.
-	anew  = []string{"a snapshot replaced more of the log than it holds"}
-	hangs = []string{"disk is slow", "storage call does not return"}
-	fails = []string{"pebble", "background write failed", "state cannot be written", "raft log cannot be written"}
+	restartReasons = []string{"a snapshot replaced more of the log than it holds"}
+	hangReasons    = []string{"disk is slow", "storage call does not return"}
+	failureReasons = []string{"pebble", "background write failed", "state cannot be written", "raft log cannot be written"}
 )
 
 // byDesign reports whether the node ended itself for one of these reasons.
@@ -41,11 +41,11 @@ func (e ending) byDesign(reasons []string) bool {
 
 // panicked reports whether the Go runtime ended the process.
 func (e ending) panicked() bool {
-	return strings.Contains(e.said, "    panic: ") || strings.Contains(e.said, "    fatal error: ")
+	return strings.Contains(e.logEnd, "    panic: ") || strings.Contains(e.logEnd, "    fatal error: ")
 }
 
 func (e ending) String() string {
-	return fmt.Sprintf("%s; the end of its log:\n%s", e.status, e.said)
+	return fmt.Sprintf("%s; the end of its log:\n%s", e.status, e.logEnd)
 }
 
 // readEnding makes an ending from the state of a process, nil when it never ran, and the file of its log.
@@ -54,17 +54,17 @@ func readEnding(state *os.ProcessState, path string) ending {
 	if state != nil {
 		e.code, e.status = state.ExitCode(), state.String()
 	}
-	text, err := lastLife(path)
+	text, err := lastRunLog(path)
 	if err != nil {
-		e.said = err.Error()
+		e.logEnd = err.Error()
 		return e
 	}
-	e.reason, e.said = lastWords(text)
+	e.reason, e.logEnd = lastLines(text)
 	return e
 }
 
 // lastRunLog is what a process wrote since its start. BOUND: the last 16 MiB; a dump of stacks has up to 4.
-func lastLife(path string) ([]byte, error) {
+func lastRunLog(path string) ([]byte, error) {
 	const most = 16 << 20
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,13 +82,13 @@ func lastLife(path string) ([]byte, error) {
 }
 
 const (
-	wordsMax = 12  // BOUND: lines of an ending.
-	wordMax  = 400 // BOUND: bytes of each line; its message comes first, its stacks last.
+	logLinesMax = 12  // BOUND: lines of an ending.
+	logLineMax  = 400 // BOUND: bytes of each line; its message comes first, its stacks last.
 )
 
 // lastLines returns the last lines of a log, or the first lines of a panic in it, and the reason that the process logged when it ended
 // itself.
-func lastWords(text []byte) (reason, said string) {
+func lastLines(text []byte) (reason, said string) {
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	for _, line := range slices.Backward(lines) {
 		var l struct{ Msg, Reason string }
@@ -97,15 +97,15 @@ func lastWords(text []byte) (reason, said string) {
 			break
 		}
 	}
-	first := max(len(lines)-wordsMax, 0)
+	first := max(len(lines)-logLinesMax, 0)
 	if panicked := slices.IndexFunc(lines, func(line string) bool {
 		return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 	}); panicked >= 0 {
 		first = min(first, panicked)
 	}
-	lines = lines[first:min(first+wordsMax, len(lines))]
+	lines = lines[first:min(first+logLinesMax, len(lines))]
 	for i, line := range lines {
-		lines[i] = "    " + line[:min(len(line), wordMax)]
+		lines[i] = "    " + line[:min(len(line), logLineMax)]
 	}
 	return reason, strings.Join(lines, "\n")
 }

@@ -14,30 +14,30 @@ import (
 
 // A fault that owned a process caused its end, also when the supervisor learns of the end after the fault has released the process.
 func TestOwnerCausesTheEndOfItsProcess(t *testing.T) {
-	var c custody
+	var c ownership
 	first, second := make(chan struct{}), make(chan struct{})
-	if c.explains(first) {
+	if c.caused(first) {
 		t.Error("an end without an owner is explained")
 	}
-	c.hold()
+	c.acquire()
 	close(first) // SIGTERM, and the process ends.
-	if !c.letGo(first) || !c.explains(first) {
+	if !c.release(first) || !c.caused(first) {
 		t.Error("the end of a process that was owned is a finding")
 	}
-	if c.explains(second) {
+	if c.caused(second) {
 		t.Error("the end of the next process is explained as well")
 	}
-	c.hold() // This fault ends no process.
-	if !c.explains(second) || !c.letGo(second) {
+	c.acquire() // This fault ends no process.
+	if !c.caused(second) || !c.release(second) {
 		t.Error("there was one owner, and its release was not the last")
 	}
 	close(second)
-	if c.explains(second) {
+	if c.caused(second) {
 		t.Error("the end of a process after its release is explained")
 	}
-	c.hold()
-	c.hold()
-	if c.letGo(second) || !c.letGo(second) {
+	c.acquire()
+	c.acquire()
+	if c.release(second) || !c.release(second) {
 		t.Error("of two owners the second release is not the last")
 	}
 }
@@ -54,7 +54,7 @@ func TestEndings(t *testing.T) {
 		{"a copy", duplicate + "\n", "another process runs with this node's id", "stop one"},
 		{"of the start before", "---- nemesis: start at 1\n" + failed + "\n---- nemesis: start at 2\nbye\n", "", "bye"},
 		{"a panic", "---- nemesis: start at 1\npanic: oh\n" + strings.Repeat("goroutine\n", 50), "", "panic: oh"},
-		{"a long line", long, "", long[:wordMax]},
+		{"a long line", long, "", long[:logLineMax]},
 		{"nothing", "", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "log")
@@ -62,11 +62,11 @@ func TestEndings(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := readEnding(nil, path)
-		if e.reason != c.reason || !strings.Contains(e.String(), c.said) || strings.Contains(e.said, long) {
+		if e.reason != c.reason || !strings.Contains(e.String(), c.said) || strings.Contains(e.logEnd, long) {
 			t.Errorf("%s: %q in\n%s", c.name, e.reason, e)
 		}
 	}
-	if e := readEnding(nil, filepath.Join(t.TempDir(), "none")); !strings.Contains(e.said, "no such file") {
+	if e := readEnding(nil, filepath.Join(t.TempDir(), "none")); !strings.Contains(e.logEnd, "no such file") {
 		t.Error(e)
 	}
 }
@@ -78,15 +78,15 @@ func TestEndsByDesign(t *testing.T) {
 		kind []string
 		want bool
 	}{
-		{ending{code: 70, reason: "disk is slow"}, hangs, true},
-		{ending{code: 70, reason: "storage call does not return"}, hangs, true},
-		{ending{code: 70, reason: "pebble"}, fails, true},
-		{ending{code: 70, reason: "pebble"}, hangs, false},
-		{ending{code: 70, reason: "disk is slow"}, fails, false},
-		{ending{code: 70, reason: "data is corrupt"}, fails, false},
-		{ending{code: 70}, hangs, false},
-		{ending{code: 2, reason: "disk is slow"}, hangs, false},
-		{ending{code: 0}, hangs, false},
+		{ending{code: 70, reason: "disk is slow"}, hangReasons, true},
+		{ending{code: 70, reason: "storage call does not return"}, hangReasons, true},
+		{ending{code: 70, reason: "pebble"}, failureReasons, true},
+		{ending{code: 70, reason: "pebble"}, hangReasons, false},
+		{ending{code: 70, reason: "disk is slow"}, failureReasons, false},
+		{ending{code: 70, reason: "data is corrupt"}, failureReasons, false},
+		{ending{code: 70}, hangReasons, false},
+		{ending{code: 2, reason: "disk is slow"}, hangReasons, false},
+		{ending{code: 0}, hangReasons, false},
 	} {
 		if got := c.e.byDesign(c.kind); got != c.want {
 			t.Errorf("%+v for %v: %v", c.e, c.kind, got)
@@ -98,16 +98,16 @@ func TestDiskProbeRecordsThatTheDiskHung(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Unix(1_000, 0).Add(time.Duration(seconds * float64(time.Second)))
 	}
-	w := witness{h: history.New()}
+	w := diskProbe{h: history.New()}
 	w.begin(at(0))
 	w.end(at(1))
 	w.begin(at(2))
-	if w.saw(at(3)) || !w.saw(at(4)) {
+	if w.hungRecently(at(3)) || !w.hungRecently(at(4)) {
 		t.Error("a sync of one second counts as hung, or one of two does not")
 	}
 	w.end(at(5))
-	if !w.saw(at(15)) || w.saw(at(15.1)) || w.worst() != 3*time.Second {
-		t.Errorf("the slowest took %v", w.worst())
+	if !w.hungRecently(at(15)) || w.hungRecently(at(15.1)) || w.slowestSync() != 3*time.Second {
+		t.Errorf("the slowest took %v", w.slowestSync())
 	}
 	w.begin(at(6))
 	w.end(at(6.2))

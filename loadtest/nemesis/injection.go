@@ -13,7 +13,7 @@ import (
 )
 
 // injectFaults injects faults until the context ends. The schedule is a function of the seed; which node leads is not.
-func (r *run) rage(ctx context.Context) {
+func (r *run) injectFaults(ctx context.Context) {
 	schedule := rand.New(rand.NewPCG(r.o.seed, 7_000))
 	names := r.o.kinds
 	if len(names) == 0 {
@@ -28,19 +28,19 @@ func (r *run) rage(ctx context.Context) {
 		if !wait(ctx, gap) {
 			return
 		}
-		first := pick(schedule, names, r.o.nodes, "")
-		second := pick(schedule, names, r.o.nodes, first)
+		first := pickKind(schedule, names, r.o.nodes, "")
+		second := pickKind(schedule, names, r.o.nodes, first)
 		both := schedule.IntN(4) == 0 && second != ""
 		if i < uint64(len(r.o.first)) {
 			first, both = r.o.first[i], false
 		}
 		delay := time.Duration(schedule.IntN(4_000)) * time.Millisecond
 		var group sync.WaitGroup
-		group.Go(func() { r.inject(ctx, first, 2*i, skipped) })
+		group.Go(func() { r.injectFault(ctx, first, 2*i, skipped) })
 		if both {
 			group.Go(func() {
 				if wait(ctx, delay) {
-					r.inject(ctx, second, 2*i+1, skipped)
+					r.injectFault(ctx, second, 2*i+1, skipped)
 				}
 			})
 		}
@@ -50,7 +50,7 @@ func (r *run) rage(ctx context.Context) {
 
 // pickKind draws a kind of fault by weight. With beside, the name of another kind, it draws one that may be in force together with
 // that; it returns "" when there is none.
-func pick(schedule *rand.Rand, names []string, nodes int, beside string) string {
+func pickKind(schedule *rand.Rand, names []string, nodes int, beside string) string {
 	total := 0
 	fits := func(name string) bool {
 		k := kinds[name]
@@ -76,11 +76,11 @@ func pick(schedule *rand.Rand, names []string, nodes int, beside string) string 
 }
 
 // injectFault injects one fault, waits until all nodes are ready again, and records the fault.
-func (r *run) inject(ctx context.Context, name string, number uint64, skipped map[string]bool) {
+func (r *run) injectFault(ctx context.Context, name string, number uint64, skipped map[string]bool) {
 	if name == "" {
 		return
 	}
-	f := &force{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number)), kind: name, begin: r.h.Now()}
+	f := &activeFault{run: r, ctx: ctx, r: rand.New(rand.NewPCG(r.o.seed, 10_000+number)), kind: name, begin: r.h.Now()}
 	err := kinds[name].do(f)
 	if errors.Is(err, errSkip) {
 		r.mu.Lock()
@@ -88,31 +88,31 @@ func (r *run) inject(ctx context.Context, name string, number uint64, skipped ma
 		skipped[name] = true
 		r.mu.Unlock()
 		if first {
-			r.say("SKIPPED: faults of kind %s are not possible here", name)
+			r.progress("SKIPPED: faults of kind %s are not possible here", name)
 		}
 		return
 	}
-	if errors.Is(err, errNothing) {
+	if errors.Is(err, errNotInjected) {
 		return
 	}
 	note := history.Fault{Kind: f.kind, Begin: f.begin, Healed: r.h.Now(), Target: f.target, Nodes: f.nodes}
 	if err != nil {
 		r.h.Finding(fmt.Sprintf("%s of %s: %v", name, f.target, err))
 	}
-	_ = r.recovered(context.WithoutCancel(ctx), name) // An error is recorded as a finding.
+	_ = r.awaitRecovery(context.WithoutCancel(ctx), name) // An error is recorded as a finding.
 	note.Settled = r.h.Now()
 	r.h.With(func(h *history.History) { h.Faults = append(h.Faults, note) })
-	r.say("%-15s %-22s lasted %6.1fs, all nodes ready after %5.1fs", note.Kind, f.target,
+	r.progress("%-15s %-22s lasted %6.1fs, all nodes ready after %5.1fs", note.Kind, f.target,
 		(note.Healed - note.Begin).Seconds(), (note.Settled - note.Healed).Seconds())
 }
 
 // awaitRecovery waits until all nodes are ready. It is a finding when they are not ready within recoverMax; the time in which the
 // machine itself hung is added to that.
-func (r *run) recovered(ctx context.Context, after string) error {
+func (r *run) awaitRecovery(ctx context.Context, after string) error {
 	from := r.h.Now()
 	for limit := recoverMax; ; {
 		inTime, cancel := context.WithTimeout(ctx, from+limit-r.h.Now())
-		err := r.keeper.allReady(inTime)
+		err := r.supervisor.allReady(inTime)
 		cancel()
 		if err == nil {
 			return nil
@@ -129,7 +129,7 @@ func (r *run) recovered(ctx context.Context, after string) error {
 }
 
 // recordIsolated returns a function that records which nodes are cut off now, from now until it is called.
-func (r *run) isolated() func() {
+func (r *run) recordIsolated() func() {
 	from := r.h.Now()
 	var cutOff []int
 	for i := range r.w.Nodes {

@@ -45,7 +45,7 @@ func TestNemesis(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")
 	code := command(t.Context(), []string{
 		"--minutes", minutes, "--nodes", nodes, "--seed", seed, "--gentle", "--rate", "80", "--install=false", "--json", file,
-		"--first", strings.Join(always, ","),
+		"--first", strings.Join(requiredFaults, ","),
 	}, &out, &progress)
 	t.Logf("%s\n%s", progress.String(), out.String())
 	if code != exitOK {
@@ -59,7 +59,7 @@ func TestNemesis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range always {
+	for _, name := range requiredFaults {
 		if rep.Faults[name].Count == 0 {
 			t.Errorf("the run had no fault of kind %s", name)
 		}
@@ -75,7 +75,7 @@ func TestNemesis(t *testing.T) {
 }
 
 // requiredFaults are the kinds of faults that every short run has first, whatever its seed draws after them.
-var always = []string{"kill-leader", "cut-leader", "rolling", "wipe"}
+var requiredFaults = []string{"kill-leader", "cut-leader", "rolling", "wipe"}
 
 func TestFlags(t *testing.T) {
 	for _, c := range []struct {
@@ -112,8 +112,8 @@ func TestSchedule(t *testing.T) {
 	draw := func(seed uint64, nodes int) (all []string) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 2_000 {
-			first := pick(r, kindNames(), nodes, "")
-			second := pick(r, kindNames(), nodes, first)
+			first := pickKind(r, kindNames(), nodes, "")
+			second := pickKind(r, kindNames(), nodes, first)
 			a, b := kinds[first], kinds[second]
 			if nodes < a.least || second != "" && (nodes < b.least || a.domain == b.domain || a.domain == alone || b.domain == alone) {
 				t.Fatalf("%s with %s on %d nodes", first, second, nodes)
@@ -135,7 +135,7 @@ func TestSchedule(t *testing.T) {
 		t.Error("the schedule does not follow from the seed")
 	}
 	draw(1, 1)
-	if got := pick(rand.New(rand.NewPCG(1, 1)), []string{"wipe"}, 3, "kill-one"); got != "" {
+	if got := pickKind(rand.New(rand.NewPCG(1, 1)), []string{"wipe"}, 3, "kill-one"); got != "" {
 		t.Errorf("%s beside a kill", got)
 	}
 }
@@ -155,7 +155,7 @@ func TestReport(t *testing.T) {
 	if l := lines["loss"]; l.Count != 1 || l.Alone != 0 {
 		t.Errorf("%+v", l)
 	}
-	rep := &report{Seed: 7, Faults: lines, Operations: operations(h), Checks: []check.Verdict{{Check: "nothing is lost", Faults: []string{"LOST an event"}, Count: 1}}}
+	rep := &report{Seed: 7, Faults: lines, Operations: operations(h), Checks: []check.Result{{Check: "nothing is lost", Violations: []string{"LOST an event"}, Count: 1}}}
 	var text bytes.Buffer
 	rep.write(&text)
 	for _, want := range []string{"seed 7", "kill-leader", "LOST an event"} {
@@ -191,7 +191,7 @@ func TestAuditIsComparedWithTheReport(t *testing.T) {
 	vendor.Campaigns = []*history.Campaign{c}
 	h := history.New()
 	h.Vendors = []*history.Vendor{vendor}
-	final := &check.Books{
+	final := &check.FinalState{
 		Reports:  map[*history.Campaign]history.ReportRead{c: {Total: [2]int64{5, 3}, Charged: [2]int64{0, 2}, Spent: [2]shop.Micros{0, 70}}},
 		Balances: map[*history.Vendor]shop.Micros{vendor: 30},
 	}

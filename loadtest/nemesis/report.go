@@ -19,27 +19,27 @@ import (
 )
 
 // searchMax bounds the search for a linearization of one part of the history.
-const patience = 20 * time.Second
+const searchMax = 20 * time.Second
 
 // report is the result of a run. Durations are milliseconds in JSON.
 type report struct {
-	Seed       uint64                    `json:"seed"`
-	Nodes      int                       `json:"nodes"`
-	Minutes    float64                   `json:"minutes"`
-	Operations map[string]map[string]int `json:"operations"` // Kind, then outcome, then how many.
-	Events     int                       `json:"events"`     // Acknowledged, repeats included.
-	Charged    int64                     `json:"charged"`
-	Clipped    int64                     `json:"uncharged"` // Reported tokens for which no money was left.
-	Faults     map[string]faultLine      `json:"faults"`
-	Exits      int                       `json:"expectedExits"`
-	Stalls     int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, by the disk probe.
-	Slowest    float64                   `json:"slowestSyncMillis"`   // Of the disk probe, whose disk no fault is injected into.
-	Hung       float64                   `json:"machineHungMillis"`   // All stalls that the disk probe saw, of the disk and of the processors.
-	Doubts     int                       `json:"unknownBodies"`
-	Resolved   int                       `json:"unknownBodiesResolved"`
-	Checks     []check.Verdict           `json:"checks"`
-	Violations int                       `json:"violations"`
-	Kept       string                    `json:"kept,omitempty"` // The directory of logs and history.
+	Seed          uint64                    `json:"seed"`
+	Nodes         int                       `json:"nodes"`
+	Minutes       float64                   `json:"minutes"`
+	Operations    map[string]map[string]int `json:"operations"` // Kind, then outcome, then how many.
+	Events        int                       `json:"events"`     // Acknowledged, repeats included.
+	Charged       int64                     `json:"charged"`
+	Uncharged     int64                     `json:"uncharged"` // Reported tokens for which no money was left.
+	Faults        map[string]faultLine      `json:"faults"`
+	Exits         int                       `json:"expectedExits"`
+	StallExits    int                       `json:"exitsOfAHungMachine"` // The disk of this machine hung, by the disk probe.
+	SlowestSync   float64                   `json:"slowestSyncMillis"`   // Of the disk probe, whose disk no fault is injected into.
+	MachineHung   float64                   `json:"machineHungMillis"`   // All stalls that the disk probe saw, of the disk and of the processors.
+	UnknownBodies int                       `json:"unknownBodies"`
+	Resolved      int                       `json:"unknownBodiesResolved"`
+	Checks        []check.Result            `json:"checks"`
+	Violations    int                       `json:"violations"`
+	KeptIn        string                    `json:"kept,omitempty"` // The directory of logs and history.
 }
 
 // faultLine sums up the faults of one kind: how many, and how long the slowest small write took that began while one was in force.
@@ -55,24 +55,24 @@ type faultLine struct {
 }
 
 // evaluate runs every check on the history and sums up the run. Without a final state the checks that need one are left out.
-func (r *run) judge(final *check.Books) *report {
+func (r *run) evaluate(final *check.FinalState) *report {
 	h := r.h
 	check.Measure(h)
 	rep := &report{Seed: r.o.seed, Nodes: r.o.nodes, Minutes: r.o.length.Minutes(), Operations: operations(h), Faults: faultLines(h)}
-	rep.Checks = []check.Verdict{
+	rep.Checks = []check.Result{
 		check.Findings(h), check.Unknown(h), check.Serving(h), check.Full(h), check.Digests(h), check.Reads(h),
-		check.Linearizable(h, patience), check.Stale(h, r.o.staleness, r.o.slack),
+		check.Linearizable(h, searchMax), check.Stale(h, r.o.staleness, r.o.slack),
 	}
 	rep.Checks = append(rep.Checks, check.Writable(h, r.o.nodes, bounds())...)
 	if final != nil {
 		rep.Checks = append(rep.Checks, check.Events(h, final), check.Charges(h, final), check.Balances(h, final))
-		rep.money(h, final)
+		rep.countCharges(h, final)
 	}
 	if r.audits != nil {
 		rep.Checks = append(rep.Checks, *r.audits)
 	}
 	for i := range rep.Checks {
-		rep.Checks[i].Want()
+		rep.Checks[i].RequireCompared()
 		rep.Violations += rep.Checks[i].Count
 	}
 	for _, b := range h.Bodies {
@@ -80,25 +80,25 @@ func (r *run) judge(final *check.Books) *report {
 			rep.Events += len(b.Events)
 		}
 		if b.Unknown > 0 {
-			rep.Doubts++
+			rep.UnknownBodies++
 			if b.Acked != history.Never {
 				rep.Resolved++
 			}
 		}
 	}
-	for _, n := range r.keeper.nodes {
-		rep.Exits += n.exits
-		rep.Stalls += n.stalls
+	for _, n := range r.supervisor.nodes {
+		rep.Exits += n.faultExits
+		rep.StallExits += n.stallExits
 	}
-	rep.Slowest = millisOf(r.keeper.witness.worst())
+	rep.SlowestSync = millisOf(r.supervisor.diskProbe.slowestSync())
 	for _, s := range h.Stalls {
-		rep.Hung += millisOf(s.Until - s.From)
+		rep.MachineHung += millisOf(s.Until - s.From)
 	}
 	return rep
 }
 
 // countCharges counts how many reported tokens were charged and how many were not.
-func (rep *report) money(h *history.History, final *check.Books) {
+func (rep *report) countCharges(h *history.History, final *check.FinalState) {
 	reported := map[*history.Token]bool{}
 	for _, b := range h.Bodies {
 		for _, e := range b.Events {
@@ -110,7 +110,7 @@ func (rep *report) money(h *history.History, final *check.Books) {
 	for _, r := range final.Reports {
 		rep.Charged += r.Charged[0] + r.Charged[1]
 	}
-	rep.Clipped = int64(len(reported)) - rep.Charged
+	rep.Uncharged = int64(len(reported)) - rep.Charged
 }
 
 // operations counts the operations of each kind by outcome.
@@ -197,11 +197,11 @@ func (rep *report) write(w io.Writer) {
 		of := rep.Operations[kind]
 		line("%s\t%d\t%d\t%d", kind, of["ok"], of["refused"], of["unknown"])
 	}
-	line("\n%d events acknowledged, %d tokens charged, %d reported with nothing left to charge", rep.Events, rep.Charged, rep.Clipped)
-	line("%d bodies had an unknown outcome for a time, %d of them were resolved by retry", rep.Doubts, rep.Resolved)
+	line("\n%d events acknowledged, %d tokens charged, %d reported with nothing left to charge", rep.Events, rep.Charged, rep.Uncharged)
+	line("%d bodies had an unknown outcome for a time, %d of them were resolved by retry", rep.UnknownBodies, rep.Resolved)
 	line("%d times a process ended itself as a fault of its disk requires, %d times because this machine's disk hung, whose slowest sync took %.0f ms",
-		rep.Exits, rep.Stalls, rep.Slowest)
-	line("the machine itself hung for %.0f ms: syncs of %v and more, sleeps that ended %v or more late", rep.Hung, stallAfter, lateAfter)
+		rep.Exits, rep.StallExits, rep.SlowestSync)
+	line("the machine itself hung for %.0f ms: syncs of %v and more, sleeps that ended %v or more late", rep.MachineHung, stallAfter, lateAfter)
 	line("\nfault\tcount\talone\twrite gap p50 ms\tp99\tmax\tauctions on live nodes\tfailed\tthe longest gap")
 	for _, kind := range slices.Sorted(maps.Keys(rep.Faults)) {
 		f := rep.Faults[kind]
@@ -213,12 +213,12 @@ func (rep *report) write(w io.Writer) {
 	}
 	_ = t.Flush() // As above.
 	for _, v := range rep.Checks {
-		for _, f := range v.Faults {
+		for _, f := range v.Violations {
 			_, _ = fmt.Fprintf(w, "\nVIOLATION: %s\n  %s\n", v.Check, f)
 		}
 	}
-	if rep.Kept != "" {
-		_, _ = fmt.Fprintf(w, "\nlogs and history: %s\n", rep.Kept)
+	if rep.KeptIn != "" {
+		_, _ = fmt.Fprintf(w, "\nlogs and history: %s\n", rep.KeptIn)
 	}
 }
 
@@ -243,7 +243,7 @@ func (r *run) archive(rep *report) error {
 		}
 		return nil
 	}
-	rep.Kept = r.dir
+	rep.KeptIn = r.dir
 	f, err := os.OpenFile(filepath.Join(r.dir, "history.jsonl"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

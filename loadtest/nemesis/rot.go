@@ -16,33 +16,33 @@ import (
 )
 
 // corruptedBytes is how many bytes of a file rot at once.
-const rotPlaces = 8
+const corruptedBytes = 8
 
 // rot kills a node, flips bits in one of its files and starts it. The node may refuse to start, end itself when it reads the file, or go
 // on when nothing depends on the file. It must not panic, and must not answer wrongly, which all other checks are about. Then its disk is
 // replaced, because damage that nobody has read yet would be a second loss beside the next fault. The fault ends when all nodes are
 // voters again.
-func (f *force) rot() error {
-	node := f.some(1)[0]
+func (f *activeFault) rot() error {
+	node := f.randomNodes(1)[0]
 	n := f.w.Nodes[node]
-	f.keeper.hold(node, "corrupt file")
-	name, err := f.spoil(node)
+	f.supervisor.acquire(node, "corrupt file")
+	name, err := f.corruptFile(node)
 	if err == nil {
 		err = n.Start()
 	}
 	outcome := "went on"
 	if err == nil {
-		outcome = f.observe(node)
+		outcome = f.observeStart(node)
 	}
 	f.target += fmt.Sprintf(" %s, %s", name, outcome)
 	err = errors.Join(err, n.Kill(), n.Disk.Wipe())
-	err = errors.Join(err, f.keeper.letGo(node), f.recovered(context.WithoutCancel(f.ctx), "rot"))
-	return errors.Join(err, f.allVote(f.ctx))
+	err = errors.Join(err, f.supervisor.release(node), f.awaitRecovery(context.WithoutCancel(f.ctx), "rot"))
+	return errors.Join(err, f.awaitAllVoters(f.ctx))
 }
 
 // corruptFile kills the node and flips bits in one of its files. Each kind of file is drawn as often as any other. It returns the path
 // of the file below the data directory.
-func (f *force) spoil(node int) (name string, err error) {
+func (f *activeFault) corruptFile(node int) (name string, err error) {
 	n := f.w.Nodes[node]
 	if err := n.Kill(); err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (f *force) spoil(node int) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for range rotPlaces {
+	for range corruptedBytes {
 		text[f.r.IntN(len(text))] ^= 1 << f.r.IntN(8)
 	}
 	name, err = filepath.Rel(n.Disk.Data(), path)
@@ -89,7 +89,7 @@ func filesByKind(data string) (map[string][]string, error) {
 }
 
 // observeStart waits until the node has ended, or has been ready for some seconds, and says which.
-func (f *force) observe(node int) string {
+func (f *activeFault) observeStart(node int) string {
 	n := f.w.Nodes[node]
 	exited := n.Exited()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(f.ctx), recoverMax)
@@ -97,23 +97,23 @@ func (f *force) observe(node int) string {
 	for !n.Ready(ctx) {
 		select {
 		case <-exited:
-			return f.refused(node, "refused")
+			return f.describeExit(node, "refused")
 		case <-ctx.Done():
 			f.h.Finding(fmt.Sprintf("%s has a corrupt file and was neither ready nor ended within %v", n.ID, recoverMax))
 			return "hung"
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 	select {
 	case <-exited:
-		return f.refused(node, "ended")
-	case <-time.After(f.span(3, 10)):
+		return f.describeExit(node, "ended")
+	case <-time.After(f.randomDuration(3, 10)):
 		return "went on"
 	}
 }
 
 // describeExit says how the node ended. A panic or a signal is a finding: a node has to report a corrupt file as an error.
-func (f *force) refused(node int, how string) string {
+func (f *activeFault) describeExit(node int, how string) string {
 	end := readEnding(f.w.Nodes[node].End(), f.w.Nodes[node].Log)
 	if end.code < 1 || end.panicked() {
 		f.h.Finding(fmt.Sprintf("%s has a corrupt file and ended: %v", f.w.Nodes[node].ID, end))

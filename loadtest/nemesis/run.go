@@ -35,20 +35,20 @@ const (
 
 // run is one run: its settings, the environment, the clients and the history.
 type run struct {
-	o       options
-	out     io.Writer // Progress lines for a person.
-	dir     string
-	w       *world.World
-	h       *history.History
-	keeper  *keeper
-	clients *clients.Clients
-	keys    struct{ auction, management string }
-	audits  *check.Verdict
-	mu      sync.Mutex // LOCKS: out.
+	o          options
+	out        io.Writer // Progress lines for a person.
+	dir        string
+	w          *world.Environment
+	h          *history.History
+	supervisor *supervisor
+	clients    *clients.Clients
+	keys       struct{ auction, management string }
+	audits     *check.Result
+	mu         sync.Mutex // LOCKS: out.
 }
 
 // progress writes a progress line with the time since the beginning of the run.
-func (r *run) say(format string, a ...any) {
+func (r *run) progress(format string, a ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = fmt.Fprintf(r.out, "%8s  %s\n", r.h.Now().Round(time.Millisecond), fmt.Sprintf(format, a...))
@@ -67,7 +67,7 @@ func perform(ctx context.Context, o options, out io.Writer) (_ *report, err erro
 	if r.dir, err = filepath.Abs(r.dir); err != nil {
 		return nil, err
 	}
-	r.say("seed %d, %d nodes, %v, logs and history in %s", o.seed, o.nodes, o.length, r.dir)
+	r.progress("seed %d, %d nodes, %v, logs and history in %s", o.seed, o.nodes, o.length, r.dir)
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func perform(ctx context.Context, o options, out io.Writer) (_ *report, err erro
 		stop()
 		err = errors.Join(err, r.w.Close())
 	}()
-	final, err := r.play(ctx, live, stop)
+	final, err := r.execute(ctx, live, stop)
 	if err != nil {
 		return nil, fmt.Errorf("%w; logs in %s", err, r.dir)
 	}
-	report := r.judge(final)
+	report := r.evaluate(final)
 	return report, r.archive(report)
 }
 
@@ -132,7 +132,7 @@ func (r *run) build(ctx context.Context) error {
 }
 
 // arguments returns the command line of node i. It is the same on each node but for its id and addresses.
-func (r *run) arguments(w *world.World, i int) []string {
+func (r *run) arguments(w *world.Environment, i int) []string {
 	n := w.Nodes[i]
 	args := []string{
 		"serve", "--data-dir", n.Disk.Data(), "--node-id", n.ID,
@@ -157,9 +157,9 @@ func (r *run) arguments(w *world.World, i int) []string {
 // execute starts the cluster, runs clients and faults, removes the faults, resolves unknown outcomes and makes the final reads. It
 // returns nil without an error when the final state could not be read; the history then has a finding. The nodes run until the
 // context live ends, and stop ends it.
-func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check.Books, err error) {
-	probe := &witness{h: r.h}
-	r.keeper = newKeeper(r.w, r.h, probe, r.say)
+func (r *run) execute(ctx, live context.Context, stop context.CancelFunc) (_ *check.FinalState, err error) {
+	probe := &diskProbe{h: r.h}
+	r.supervisor = newSupervisor(r.w, r.h, probe, r.progress)
 	probed := make(chan error, 1)
 	probing, stopProbe := context.WithCancel(live)
 	go func() { probed <- probe.run(probing, r.w.Spare.Data()) }()
@@ -167,17 +167,17 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 		stopProbe()
 		err = errors.Join(err, <-probed)
 	}()
-	if err := r.keeper.run(live); err != nil {
+	if err := r.supervisor.run(live); err != nil {
 		return nil, err
 	}
 	starting, cancel := context.WithTimeout(ctx, startMax)
 	defer cancel()
-	if err := r.keeper.allReady(starting); err != nil {
+	if err := r.supervisor.allReady(starting); err != nil {
 		return nil, fmt.Errorf("the cluster does not start: %w; n1: %v", err, readEnding(nil, r.w.Nodes[0].Log))
 	}
 	options := clients.Options{
 		AuctionKey: r.keys.auction, ManagementKey: r.keys.management, EventsPerSecond: r.o.rate, Storefronts: 6, Seed: r.o.seed,
-		Ready: r.keeper.isReady,
+		Ready: r.supervisor.isReady,
 	}
 	for _, n := range r.w.Nodes {
 		options.Nodes = append(options.Nodes, clients.Node{AuctionURL: n.AuctionURL, ManageURL: n.ManageURL})
@@ -186,35 +186,35 @@ func (r *run) play(ctx, live context.Context, stop context.CancelFunc) (_ *check
 	if err := r.clients.SetUp(starting); err != nil {
 		return nil, fmt.Errorf("set up the market: %w", err)
 	}
-	r.say("the market is set up, faults begin")
+	r.progress("the market is set up, faults begin")
 	faults, cancel := context.WithTimeout(ctx, r.o.length)
 	defer cancel()
 	traffic, stopTraffic := context.WithCancel(live)
 	var group sync.WaitGroup
 	group.Go(func() { r.clients.Run(traffic) })
 	group.Go(func() { r.sample(traffic) })
-	r.rage(faults)
-	healed := r.recovered(live, "the last fault")
+	r.injectFaults(faults)
+	healed := r.awaitRecovery(live, "the last fault")
 	wait(live, 2*time.Second)
 	stopTraffic()
 	group.Wait()
 	if healed != nil { // A cluster that has not recovered cannot be read; that is a finding already.
 		return nil, nil
 	}
-	r.say("resolving unknown outcomes, reading the final state")
+	r.progress("resolving unknown outcomes, reading the final state")
 	settling, cancel := context.WithTimeout(ctx, settleMax)
 	defer cancel()
-	final, err := r.clients.Settle(settling)
+	final, err := r.clients.Finish(settling)
 	if err != nil { // That the final state cannot be read is a finding; all other checks are made without it.
 		r.h.Finding(fmt.Sprintf("reports, budgets and balances cannot be read at the end: %.2000s", err.Error()))
 		return nil, ctx.Err()
 	}
 	comparing, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if err := r.meet(comparing); err != nil {
+	if err := r.awaitEqualIndex(comparing); err != nil {
 		r.h.Finding(err.Error())
 	}
-	r.keeper.stop()
+	r.supervisor.stop()
 	stop()
 	result := r.audit(ctx, final)
 	r.audits = &result

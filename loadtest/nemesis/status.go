@@ -22,7 +22,7 @@ var (
 	// errSkip says that this machine cannot inject the fault.
 	errSkip = errors.New("not possible here")
 	// errNotInjected says that the fault was not injected after all, so it is not recorded.
-	errNothing = errors.New("the fault was not injected")
+	errNotInjected = errors.New("the fault was not injected")
 )
 
 var scraper = &http.Client{Timeout: 2 * time.Second}
@@ -36,7 +36,7 @@ type groupState struct {
 
 // scrape reads the state of all groups from the metrics of a node.
 func (r *run) scrape(ctx context.Context, node int) (map[string]groupState, error) {
-	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+"/metrics", nil)
+	text, status, err := r.request(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+"/metrics", nil)
 	if err != nil || status != http.StatusOK {
 		return nil, fmt.Errorf("metrics: %d %w", status, err)
 	}
@@ -67,7 +67,7 @@ func (r *run) scrape(ctx context.Context, node int) (map[string]groupState, erro
 }
 
 // request makes one request to a management listener and returns body and status.
-func (r *run) ask(ctx context.Context, method, url string, body []byte) ([]byte, int, error) {
+func (r *run) request(ctx context.Context, method, url string, body []byte) ([]byte, int, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, 0, err
@@ -85,7 +85,7 @@ func (r *run) ask(ctx context.Context, method, url string, body []byte) ([]byte,
 
 // sampleGroups scrapes all nodes at the same moment and records their digests. It returns the groups of each node, nil for a node that
 // did not answer.
-func (r *run) look(ctx context.Context) []map[string]groupState {
+func (r *run) sampleGroups(ctx context.Context) []map[string]groupState {
 	all := make([]map[string]groupState, len(r.w.Nodes))
 	var group sync.WaitGroup
 	for i := range r.w.Nodes {
@@ -111,15 +111,15 @@ func (r *run) look(ctx context.Context) []map[string]groupState {
 // sample samples all groups every 2 s until the context ends.
 func (r *run) sample(ctx context.Context) {
 	for wait(ctx, 2*time.Second) {
-		r.look(ctx)
+		r.sampleGroups(ctx)
 	}
 }
 
 // awaitEqualIndex samples until all nodes were seen at the same index of every group, so that their digests were compared.
-func (r *run) meet(ctx context.Context) error {
+func (r *run) awaitEqualIndex(ctx context.Context) error {
 	equal := map[string]bool{}
 	for {
-		all := r.look(ctx)
+		all := r.sampleGroups(ctx)
 		missing := false
 		for name, first := range all[0] {
 			together := true
@@ -139,8 +139,8 @@ func (r *run) meet(ctx context.Context) error {
 }
 
 // leaderOf returns the ready node that leads a group. The number is taken modulo the number of groups.
-func (r *run) leads(ctx context.Context, number int) (node int, ok bool) {
-	all := r.look(ctx)
+func (r *run) leaderOf(ctx context.Context, number int) (node int, ok bool) {
+	all := r.sampleGroups(ctx)
 	names := map[string]bool{}
 	for _, states := range all {
 		for name := range states {
@@ -152,7 +152,7 @@ func (r *run) leads(ctx context.Context, number int) (node int, ok bool) {
 	}
 	name := groupNames(names)[number%len(names)]
 	for i, states := range all {
-		if states[name].leads && r.keeper.isReady(i) {
+		if states[name].leads && r.supervisor.isReady(i) {
 			return i, true
 		}
 	}
@@ -174,31 +174,31 @@ const operatorBase = "/operator/v1/cluster"
 // or no node is ready.
 func (r *run) transferTo(ctx context.Context, number, to int) error {
 	names := map[string]bool{}
-	for _, states := range r.look(ctx) {
+	for _, states := range r.sampleGroups(ctx) {
 		for name := range states {
 			names[name] = true
 		}
 	}
 	if len(names) == 0 {
-		return errNothing
+		return errNotInjected
 	}
 	for i, n := range r.w.Nodes {
-		if !r.keeper.isReady(i) {
+		if !r.supervisor.isReady(i) {
 			continue
 		}
-		_, status, err := r.ask(ctx, http.MethodPost, n.ManageURL+operatorBase+"/transfer",
+		_, status, err := r.request(ctx, http.MethodPost, n.ManageURL+operatorBase+"/transfer",
 			fmt.Appendf(nil, `{"group":%s,"node":%q}`, groupNames(names)[number%len(names)], r.w.Nodes[to].ID))
 		if err != nil || status >= http.StatusBadRequest {
-			return errNothing
+			return errNotInjected
 		}
 		return nil
 	}
-	return errNothing
+	return errNotInjected
 }
 
 // awaitAllVoters waits until every node says that every node is a voter of every group and less than 1,000 entries behind. All nodes are
 // asked: a node that was down may still list members that are none any more, and only the leader of a group knows for sure.
-func (r *run) allVote(ctx context.Context) error {
+func (r *run) awaitAllVoters(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recoverMax)
 	defer cancel()
 	for {
@@ -219,7 +219,7 @@ func (r *run) allVote(ctx context.Context) error {
 
 // votersAt reports whether a node says that all nodes vote, and returns its answer as text.
 func (r *run) votersAt(ctx context.Context, node int) (all bool, said string) {
-	text, status, err := r.ask(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+operatorBase, nil)
+	text, status, err := r.request(ctx, http.MethodGet, r.w.Nodes[node].ManageURL+operatorBase, nil)
 	said = fmt.Sprintf("%d %.1000s %v", status, text, err)
 	var cluster struct {
 		Nodes []struct {

@@ -17,10 +17,10 @@ import (
 
 const (
 	// restartDelay is how long the supervisor waits before it starts a process again that ended by itself.
-	restartAfter = 500 * time.Millisecond
-	lookEvery    = 50 * time.Millisecond
+	restartDelay = 500 * time.Millisecond
+	pollInterval = 50 * time.Millisecond
 	// exitAllowedAfter is how long after a fault of the disk an exit still counts as its consequence.
-	graceAfter = 15 * time.Second
+	exitAllowedAfter = 15 * time.Second
 )
 
 // supervisor starts processes again that have ended, knows which node is ready, and tells an exit by design from a finding.
@@ -31,31 +31,31 @@ const (
 // An exit that no owner caused is by design in three cases, each with exit code 70 and a reason: the node must start anew whatever is
 // done to it; an injected fault of its disk allows this reason (a node whose storage hangs or fails has to end itself); or the disk
 // probe saw this machine's own disk hang just before. Every other exit is a finding.
-type keeper struct {
-	w       *world.World
-	h       *history.History
-	witness *witness
-	note    func(format string, a ...any) // Prints progress for a person.
-	nodes   []*kept
+type supervisor struct {
+	w         *world.Environment
+	h         *history.History
+	diskProbe *diskProbe
+	note      func(format string, a ...any) // Prints progress for a person.
+	nodes     []*supervisedNode
 }
 
 // supervisedNode is a node with what the supervisor knows of it.
-type kept struct {
+type supervisedNode struct {
 	number int
 	node   *world.Node
 	ready  atomic.Bool
 
-	mu      sync.Mutex // LOCKS: everything below.
-	custody custody
-	hits    int // How many faults disturb the node now.
-	excuses []excuse
-	down    *history.Span
-	exits   int // How often it ended itself as an injected fault allows.
-	stalls  int // How often it ended itself because this machine's disk hung.
+	mu           sync.Mutex // LOCKS: everything below.
+	ownership    ownership
+	disturbances int // How many faults disturb the node now.
+	allowedExits []allowedExit
+	down         *history.Span
+	faultExits   int // How often it ended itself as an injected fault allows.
+	stallExits   int // How often it ended itself because this machine's disk hung.
 }
 
 // allowedExit allows the process to end itself for one of these reasons, until some time.
-type excuse struct {
+type allowedExit struct {
 	until   time.Time
 	reasons []string
 }
@@ -63,38 +63,40 @@ type excuse struct {
 // ownership counts the faults that keep a process from being started, and records which process ended while it was owned. The
 // supervisor learns of an exit later than the fault that waited for it, which may have released the node by then; without the
 // record the end of a rolling restart would look like an exit of the node's own.
-type custody struct {
-	holds int
-	ended <-chan struct{} // The exit channel of the last process that ended while it was owned.
+type ownership struct {
+	owners          int
+	endedWhileOwned <-chan struct{} // The exit channel of the last process that ended while it was owned.
 }
 
 // acquire adds an owner.
-func (c *custody) hold() { c.holds++ }
+func (c *ownership) acquire() { c.owners++ }
 
 // release removes an owner and reports whether it was the last one; exited is closed when the process has ended.
-func (c *custody) letGo(exited <-chan struct{}) (last bool) {
-	c.holds--
+func (c *ownership) release(exited <-chan struct{}) (last bool) {
+	c.owners--
 	select {
 	case <-exited:
-		c.ended = exited
+		c.endedWhileOwned = exited
 	default: // The process runs, or the release of another fault has started it.
 	}
-	return c.holds == 0
+	return c.owners == 0
 }
 
 // caused reports whether an owner caused the end of a process.
-func (c *custody) explains(exited <-chan struct{}) bool { return c.holds > 0 || c.ended == exited }
+func (c *ownership) caused(exited <-chan struct{}) bool {
+	return c.owners > 0 || c.endedWhileOwned == exited
+}
 
-func newKeeper(w *world.World, h *history.History, probe *witness, note func(format string, a ...any)) *keeper {
-	s := &keeper{w: w, h: h, witness: probe, note: note}
+func newSupervisor(w *world.Environment, h *history.History, probe *diskProbe, note func(format string, a ...any)) *supervisor {
+	s := &supervisor{w: w, h: h, diskProbe: probe, note: note}
 	for i, n := range w.Nodes {
-		s.nodes = append(s.nodes, &kept{number: i, node: n})
+		s.nodes = append(s.nodes, &supervisedNode{number: i, node: n})
 	}
 	return s
 }
 
 // run starts every node and supervises all of them until the context ends. It returns at once.
-func (s *keeper) run(ctx context.Context) error {
+func (s *supervisor) run(ctx context.Context) error {
 	for _, n := range s.nodes {
 		if err := n.node.Start(); err != nil {
 			return err
@@ -105,29 +107,29 @@ func (s *keeper) run(ctx context.Context) error {
 	return nil
 }
 
-func (s *keeper) isReady(node int) bool { return s.nodes[node].ready.Load() }
+func (s *supervisor) isReady(node int) bool { return s.nodes[node].ready.Load() }
 
 // watch polls the readiness of a node, and ends its down time when it is ready and no fault disturbs it.
-func (s *keeper) watch(ctx context.Context, n *kept) {
+func (s *supervisor) watch(ctx context.Context, n *supervisedNode) {
 	for ctx.Err() == nil {
 		asked := s.h.Now()
 		ready := n.node.Ready(ctx)
 		n.ready.Store(ready)
 		n.mu.Lock()
 		// The request must have been sent after the last fault ended: that a node was ready before says nothing about after.
-		if ready && n.down != nil && n.hits == 0 && asked > n.down.Until {
+		if ready && n.down != nil && n.disturbances == 0 && asked > n.down.Until {
 			span := *n.down
 			span.Until = s.h.Now()
 			n.down = nil
 			s.h.With(func(h *history.History) { h.Down = append(h.Down, span) })
 		}
 		n.mu.Unlock()
-		wait(ctx, lookEvery)
+		wait(ctx, pollInterval)
 	}
 }
 
 // supervise starts the process again when it has ended and no fault owns it.
-func (s *keeper) supervise(ctx context.Context, n *kept) {
+func (s *supervisor) supervise(ctx context.Context, n *supervisedNode) {
 	for ctx.Err() == nil {
 		exited := n.node.Exited()
 		select {
@@ -135,49 +137,49 @@ func (s *keeper) supervise(ctx context.Context, n *kept) {
 			return
 		case <-exited:
 		}
-		s.ended(n, exited)
-		wait(ctx, restartAfter)
+		s.handleExit(n, exited)
+		wait(ctx, restartDelay)
 		n.mu.Lock()
-		if n.custody.holds == 0 && n.node.Exited() == exited && ctx.Err() == nil {
+		if n.ownership.owners == 0 && n.node.Exited() == exited && ctx.Err() == nil {
 			if err := n.node.Start(); err != nil {
 				s.h.Finding(fmt.Sprintf("%s cannot be started: %v", n.node.ID, err))
 			}
 		}
 		held := n.node.Exited() == exited
 		n.mu.Unlock()
-		for held && wait(ctx, lookEvery) {
+		for held && wait(ctx, pollInterval) {
 			n.mu.Lock()
-			held = n.node.Exited() == exited && n.custody.holds > 0
+			held = n.node.Exited() == exited && n.ownership.owners > 0
 			n.mu.Unlock()
 		}
 	}
 }
 
 // exitNoticeDelay is how long before the supervisor notices an exit the node may have stopped answering: it writes its stacks first.
-const noticeLag = time.Second
+const exitNoticeDelay = time.Second
 
 // handleExit decides whether an exit that the supervisor saw is by design or a finding.
-func (s *keeper) ended(n *kept, exited <-chan struct{}) {
+func (s *supervisor) handleExit(n *supervisedNode, exited <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.ready.Store(false)
-	if n.custody.explains(exited) {
+	if n.ownership.caused(exited) {
 		return
 	}
 	s.disturb(n, "exit")
-	n.hits--
-	n.down.From = min(n.down.From, s.h.Now()-noticeLag)
+	n.disturbances--
+	n.down.From = min(n.down.From, s.h.Now()-exitNoticeDelay)
 	n.down.Until = s.h.Now()
 	now, end := time.Now(), readEnding(n.node.End(), n.node.Log)
 	switch {
-	case end.byDesign(anew):
-		n.exits++
+	case end.byDesign(restartReasons):
+		n.faultExits++
 		s.note("%s ended itself to start anew: %s", n.node.ID, end.reason)
-	case slices.ContainsFunc(n.excuses, func(x excuse) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
-		n.exits++
+	case slices.ContainsFunc(n.allowedExits, func(x allowedExit) bool { return now.Before(x.until) && end.byDesign(x.reasons) }):
+		n.faultExits++
 		s.note("%s ended itself, as the fault of its disk requires: %s", n.node.ID, end.reason)
-	case end.byDesign(hangs) && s.witness.saw(now):
-		n.stalls++
+	case end.byDesign(hangReasons) && s.diskProbe.hungRecently(now):
+		n.stallExits++
 		s.note("%s ended itself, and this machine's disk hung: %s", n.node.ID, end.reason)
 	default:
 		s.h.Finding(fmt.Sprintf("%s ended by itself at %v: %v", n.node.ID, s.h.Now(), end))
@@ -186,8 +188,8 @@ func (s *keeper) ended(n *kept, exited <-chan struct{}) {
 }
 
 // disturb begins the down time of a node, or adds a disturbance to it. REQUIRES: n.mu is held.
-func (s *keeper) disturb(n *kept, why string) {
-	n.hits++
+func (s *supervisor) disturb(n *supervisedNode, why string) {
+	n.disturbances++
 	if n.down == nil {
 		n.down = &history.Span{Node: n.number, From: s.h.Now(), Why: why}
 	}
@@ -195,7 +197,7 @@ func (s *keeper) disturb(n *kept, why string) {
 
 // beginDisturbance records that a fault disturbs a node, and endDisturbance that it does no longer. From the first call until it is ready
 // after the last one the node is down.
-func (s *keeper) hit(node int, why string) {
+func (s *supervisor) beginDisturbance(node int, why string) {
 	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -203,62 +205,62 @@ func (s *keeper) hit(node int, why string) {
 }
 
 // endDisturbance is the counterpart of beginDisturbance.
-func (s *keeper) over(node int) {
+func (s *supervisor) endDisturbance(node int) {
 	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hits--
+	n.disturbances--
 	n.down.Until = s.h.Now()
 }
 
 // allowExit allows the process to end itself for one of these reasons, for so long from now on.
-func (s *keeper) excuse(node int, length time.Duration, reasons []string) {
+func (s *supervisor) allowExit(node int, length time.Duration, reasons []string) {
 	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
-	n.excuses = slices.DeleteFunc(n.excuses, func(x excuse) bool { return now.After(x.until) })
-	n.excuses = append(n.excuses, excuse{now.Add(length), reasons})
+	n.allowedExits = slices.DeleteFunc(n.allowedExits, func(x allowedExit) bool { return now.After(x.until) })
+	n.allowedExits = append(n.allowedExits, allowedExit{now.Add(length), reasons})
 }
 
 // acquire keeps the supervisor from starting the process. The last release ends that, and starts the process if it ended meanwhile.
-func (s *keeper) hold(node int, why string) {
+func (s *supervisor) acquire(node int, why string) {
 	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.custody.hold()
+	n.ownership.acquire()
 	s.disturb(n, why)
 }
 
 // release is the counterpart of acquire. It returns the error of starting the process.
-func (s *keeper) letGo(node int) error {
+func (s *supervisor) release(node int) error {
 	n := s.nodes[node]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.hits--
+	n.disturbances--
 	n.down.Until = s.h.Now()
 	exited := n.node.Exited()
-	if last := n.custody.letGo(exited); !last || n.custody.ended != exited {
+	if last := n.ownership.release(exited); !last || n.ownership.endedWhileOwned != exited {
 		return nil
 	}
 	return n.node.Start()
 }
 
 // allReady waits until every node is ready and none is down. Its error names the others when the context ends.
-func (s *keeper) allReady(ctx context.Context) error {
+func (s *supervisor) allReady(ctx context.Context) error {
 	for {
-		missing := s.missing()
+		missing := s.notReady()
 		if missing == "" {
 			return nil
 		}
-		if !wait(ctx, lookEvery) {
+		if !wait(ctx, pollInterval) {
 			return fmt.Errorf("not ready: %s", missing)
 		}
 	}
 }
 
 // notReady names the nodes that are down or not ready.
-func (s *keeper) missing() string {
+func (s *supervisor) notReady() string {
 	var all []string
 	for _, n := range s.nodes {
 		n.mu.Lock()
@@ -271,9 +273,9 @@ func (s *keeper) missing() string {
 }
 
 // stop acquires every node for good and ends its process with SIGTERM.
-func (s *keeper) stop() {
+func (s *supervisor) stop() {
 	for i := range s.nodes {
-		s.hold(i, "end of the run")
+		s.acquire(i, "end of the run")
 	}
 	var group sync.WaitGroup
 	for _, n := range s.nodes {

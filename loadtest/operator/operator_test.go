@@ -45,13 +45,13 @@ func TestWatcher(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"results":[{"winners":[{"id":%q}]}]}`, *winner.Load())
 	}))
 	defer node.Close()
-	w := &watcher{saw: make(chan time.Time, 1)}
-	w.want.Store(&turn{winner: "mine"})
+	w := &observer{saw: make(chan time.Time, 1)}
+	w.want.Store(&expectation{winner: "mine"})
 	ended := make(chan error, 1)
 	go func() { ended <- w.watch(t.Context(), node.URL, "key") }()
 	<-w.saw
 	for _, next := range []string{"other", "mine", "other"} {
-		w.want.Store(&turn{winner: next})
+		w.want.Store(&expectation{winner: next})
 		select {
 		case <-w.saw:
 			t.Fatalf("%s was seen before it was there", next)

@@ -39,10 +39,10 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watchers := make([]*watcher, len(f.Nodes))
+	watchers := make([]*observer, len(f.Nodes))
 	for i, n := range f.Nodes {
-		w := &watcher{saw: make(chan time.Time, 1)}
-		w.want.Store(&turn{winner: "mine"})
+		w := &observer{saw: make(chan time.Time, 1)}
+		w.want.Store(&expectation{winner: "mine"})
 		watchers[i] = w
 		watching.Go(func() {
 			if err := w.watch(ctx, n.Auction, f.AuctionKey); err != nil {
@@ -67,7 +67,7 @@ func visibility(ctx context.Context, c *config, f *fleet.Fleet, out io.Writer) e
 	for i := range c.changes {
 		t := turns[i%len(turns)]
 		for _, w := range watchers {
-			w.want.Store(&turn{winner: t.winner})
+			w.want.Store(&expectation{winner: t.winner})
 		}
 		sent := time.Now()
 		if err := apis[i/len(turns)%len(apis)].call(ctx, "PATCH", t.path, []byte(t.body), nil); err != nil {
@@ -105,7 +105,7 @@ func record(all map[string]*latency.Histogram, name string, d time.Duration) {
 }
 
 // seen waits until every observer has seen the change that it waits for, and returns when the last one did.
-func seen(ctx context.Context, watchers []*watcher, since time.Time) (last time.Time, err error) {
+func seen(ctx context.Context, watchers []*observer, since time.Time) (last time.Time, err error) {
 	ctx, cancel := context.WithDeadlineCause(ctx, since.Add(visibleMax), fmt.Errorf("not seen on every node within %v", visibleMax))
 	defer cancel()
 	for _, w := range watchers {
@@ -122,18 +122,18 @@ func seen(ctx context.Context, watchers []*watcher, since time.Time) (last time.
 }
 
 // expectation is the winner that an observer waits for.
-type turn struct {
+type expectation struct {
 	winner string
 	done   bool // OWNERSHIP: only the observer reads and writes it.
 }
 
 // observer runs the same auction at one node again and again.
-type watcher struct {
-	want atomic.Pointer[turn]
+type observer struct {
+	want atomic.Pointer[expectation]
 	saw  chan time.Time // When an expected winner was seen, once for each expectation.
 }
 
-func (w *watcher) watch(ctx context.Context, url, key string) error {
+func (w *observer) watch(ctx context.Context, url, key string) error {
 	c, err := conn.New(url, key, visibleMax)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func (w *browseWorker) Next(r *Request) bool {
 		w.showOne(r)
 	case look:
 		w.lookOrBuy(r)
-		w.leave()
+		w.nextListing()
 	}
 	return true
 }
@@ -99,7 +99,7 @@ func (w *browseWorker) showOne(r *Request) {
 		w.writer.finish(r)
 		w.step = look
 	default:
-		w.leave()
+		w.nextListing()
 		w.Next(r)
 	}
 }
@@ -117,7 +117,7 @@ func (w *browseWorker) lookOrBuy(r *Request) {
 }
 
 // nextListing goes to the next listing of the visit, or ends the visit.
-func (w *browseWorker) leave() {
+func (w *browseWorker) nextListing() {
 	w.step = listing
 	if w.listings == 0 {
 		w.step = home

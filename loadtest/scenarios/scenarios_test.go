@@ -11,11 +11,11 @@ import (
 )
 
 // tokenServer answers every auction with as many new tokens as slots.
-type vending struct{ sold int }
+type tokenServer struct{ sold int }
 
-func (v *vending) Close() {}
+func (v *tokenServer) Close() {}
 
-func (v *vending) Post(_ string, body []byte) (int, []byte, error) {
+func (v *tokenServer) Post(_ string, body []byte) (int, []byte, error) {
 	var req struct{ Auctions []struct{ Slots int } }
 	if err := json.Unmarshal(body, &req); err != nil {
 		return 400, nil, err
@@ -39,7 +39,7 @@ func environment() *Env {
 	var machines atomic.Int64
 	return &Env{
 		Seed: 1, Run: "run", Products: products, Auctions: 2, IDs: 20, Slots: 4, Events: 10, Tokens: 1_000,
-		Dial: func() (Poster, error) { return &vending{int(machines.Add(1)) * 1_000_000}, nil },
+		Dial: func() (Poster, error) { return &tokenServer{int(machines.Add(1)) * 1_000_000}, nil },
 		Now:  func() time.Time { return now },
 	}
 }

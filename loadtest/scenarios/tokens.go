@@ -73,7 +73,7 @@ func eachToken(answer []byte, yield func(token []byte)) {
 const (
 	fetchers = 4
 	// emptyAnswersMax is how many requests in a row without any winner end the fetching with an error: no campaign competes then.
-	fruitlessMax = 200
+	emptyAnswersMax = 200
 )
 
 // fetchTokens runs auctions of the largest shape, 5 auctions of up to 40 winners, until there are n tokens, and returns exactly those.
@@ -101,7 +101,7 @@ func (t *Tokens) fetch(ctx context.Context, env *Env, stream uint64, n int) erro
 	defer c.Close()
 	gen := traffic.NewAuctions(env.Products, env.Seed, 1_000+stream)
 	var body []byte
-	for fruitless, had := 0, -1; fruitless < fruitlessMax; {
+	for fruitless, had := 0, -1; fruitless < emptyAnswersMax; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -122,5 +122,5 @@ func (t *Tokens) fetch(ctx context.Context, env *Env, stream uint64, n int) erro
 		}
 		had = have
 	}
-	return fmt.Errorf("fetching tokens: %d auctions in a row without a winner; %d tokens of %d", fruitlessMax*5, t.Len(), n)
+	return fmt.Errorf("fetching tokens: %d auctions in a row without a winner; %d tokens of %d", emptyAnswersMax*5, t.Len(), n)
 }

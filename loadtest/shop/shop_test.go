@@ -36,13 +36,13 @@ func TestAmounts(t *testing.T) {
 }
 
 // recordingServer answers from a table of "METHOD path" and keeps the requests that it got.
-type recorder struct {
+type recordingServer struct {
 	answers map[string]string
 	sent    []string
 	limited int // How many requests it answers 429 first.
 }
 
-func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *recordingServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	if r.limited > 0 {
 		r.limited--
@@ -60,7 +60,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, answer)
 }
 
-func serve(t *testing.T, r *recorder) *shop.Client {
+func serve(t *testing.T, r *recordingServer) *shop.Client {
 	t.Helper()
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
@@ -69,7 +69,7 @@ func serve(t *testing.T, r *recorder) *shop.Client {
 
 func TestFillSendsTheWholeMarket(t *testing.T) {
 	m := traffic.NewMarket(traffic.MarketSpec{Products: 1_200, Vendors: 2, Categories: 3, Campaigns: 3, BidsPerCampaign: 4}, 1)
-	r := &recorder{answers: map[string]string{
+	r := &recordingServer{answers: map[string]string{
 		"PUT /catalog-search-service/catalogs/categories":   "{}",
 		"PUT /catalog-search-service/catalogs/vendors":      "{}",
 		"PUT /catalog-search-service/catalogs/products":     "{}",
@@ -110,7 +110,7 @@ func TestFillSendsTheWholeMarket(t *testing.T) {
 }
 
 func TestRateLimitIsWaitedFor(t *testing.T) {
-	r := &recorder{limited: 1, answers: map[string]string{"GET /billing-service/vendors/v/balance": `{"balance":12.34,"currencyCode":"EUR"}`}}
+	r := &recordingServer{limited: 1, answers: map[string]string{"GET /billing-service/vendors/v/balance": `{"balance":12.34,"currencyCode":"EUR"}`}}
 	begin := time.Now()
 	balance, err := serve(t, r).Balance(t.Context(), "v")
 	if err != nil || balance != 12_340_000 {
@@ -122,7 +122,7 @@ func TestRateLimitIsWaitedFor(t *testing.T) {
 }
 
 func TestRefusalIsAnErrorWithItsStatus(t *testing.T) {
-	_, err := serve(t, &recorder{}).Balance(t.Context(), "nobody")
+	_, err := serve(t, &recordingServer{}).Balance(t.Context(), "nobody")
 	if status, ok := errors.AsType[*shop.StatusError](err); !ok || status.Status != http.StatusNotFound {
 		t.Fatalf("%v", err)
 	}

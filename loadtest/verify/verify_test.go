@@ -67,9 +67,9 @@ func TestEventsIsAnEmptyObject(t *testing.T) {
 }
 
 // twoCampaigns is a Reader of two campaigns, the second of which is billed a given amount.
-type books struct{ second string }
+type twoCampaigns struct{ second string }
 
-func (b books) Campaigns(context.Context) ([]shop.Campaign, error) {
+func (b twoCampaigns) Campaigns(context.Context) ([]shop.Campaign, error) {
 	campaigns := []shop.Campaign{{ID: "c1"}, {ID: "c2"}}
 	campaigns[1].Budget = &struct {
 		Amount          int64 `json:"amount"`
@@ -79,7 +79,7 @@ func (b books) Campaigns(context.Context) ([]shop.Campaign, error) {
 	return campaigns, nil
 }
 
-func (b books) CompleteReport(_ context.Context, campaign string, _ time.Time) (*shop.Report, error) {
+func (b twoCampaigns) CompleteReport(_ context.Context, campaign string, _ time.Time) (*shop.Report, error) {
 	r := &shop.Report{
 		Impressions: shop.Interactions{Total: 5, Decimal: "0"},
 		Clicks:      shop.Interactions{Total: 4, Charged: 3, Decimal: "1.5"},
@@ -93,7 +93,7 @@ func (b books) CompleteReport(_ context.Context, campaign string, _ time.Time) (
 func TestBooksAreComparedExactly(t *testing.T) {
 	read := func(second string) verify.Totals {
 		t.Helper()
-		totals, err := verify.Read(t.Context(), books{second}, time.Now())
+		totals, err := verify.Read(t.Context(), twoCampaigns{second}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ type Report struct {
 	InTransit       int        `json:"transfersInTransit"` // Sent by a group and not received by the other yet.
 	InTransitMicros int64      `json:"inTransitMicros"`
 
-	crossings map[[16]byte]*crossing // Transfers between groups.
+	crossGroup map[[16]byte]*crossGroupTransfer // Transfers between groups.
 }
 
 // Problem is one thing that is wrong, and its place.
@@ -126,13 +126,13 @@ func Directory(fs vfs.FS, dir string) (*Report, error) {
 	}
 	r := &Report{
 		Cluster: d.identity.Cluster, Node: d.identity.Node, Groups: []Group{}, Campaigns: []Campaign{}, Wallets: []Wallet{},
-		Notes: []string{}, Problems: []Problem{}, crossings: map[[16]byte]*crossing{},
+		Notes: []string{}, Problems: []Problem{}, crossGroup: map[[16]byte]*crossGroupTransfer{},
 	}
 	for _, id := range d.identity.Groups {
 		d.group(r, id)
 	}
-	d.strangers(r)
-	r.compareCrossings()
+	d.unknownKeys(r)
+	r.compareCrossGroup()
 	slices.SortFunc(r.Campaigns, func(a, b Campaign) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.ID, b.ID)) })
 	slices.SortFunc(r.Wallets, func(a, b Wallet) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.ID, b.ID)) })
 	if err := d.close(); err != nil {
@@ -170,8 +170,8 @@ func (d *directory) group(r *Report, id uint16) {
 	} else if log.lastCommand > applied.index {
 		r.note("group %d: the log has entries up to %d that are not in the state yet; a start applies the committed ones", id, log.lastCommand)
 	}
-	d.guardBehind(r, id, max(log.last, newest))
+	d.checkGuard(r, id, max(log.last, newest))
 	g.Applied, g.Term = applied.index, applied.term
-	auditBooks(r, &g, place, from, applied)
+	checkGroup(r, &g, place, from, applied)
 	r.Groups = append(r.Groups, g)
 }

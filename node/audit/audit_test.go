@@ -34,7 +34,7 @@ func config(fs vfs.FS) raftstore.Config {
 }
 
 // newNode runs random commands of a seed and stops the node. With late the group has no feature level at first.
-func written(t *testing.T, seed uint64, commands int, late bool) *node {
+func newNode(t *testing.T, seed uint64, commands int, late bool) *node {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
 	n := &node{fs: vfs.NewMem(), model: shardtest.NewGenerator(func(k int, _ string) int { return random.IntN(k) })}
@@ -76,7 +76,7 @@ func (n *node) audit(t *testing.T) *audit.Report {
 func TestAgreesWithTheModel(t *testing.T) {
 	transfers := 0
 	for seed := range uint64(6) {
-		n := written(t, seed, 600, seed%2 == 1)
+		n := newNode(t, seed, 600, seed%2 == 1)
 		r := n.audit(t)
 		if !r.Clean() {
 			t.Fatalf("seed %d: %v", seed, r.Problems)
@@ -123,8 +123,8 @@ func TestAgreesWithTheModel(t *testing.T) {
 	}
 }
 
-func TestRefusesWhatIsInUseOrNoNodes(t *testing.T) {
-	n := written(t, 1, 10, false)
+func TestRefusesDirectoriesInUseOrOfNoNode(t *testing.T) {
+	n := newNode(t, 1, 10, false)
 	s, err := raftstore.Open(config(n.fs))
 	check(t, err)
 	check(t, s.Group(1).WaitReady(t.Context()))
@@ -141,11 +141,11 @@ func TestRefusesWhatIsInUseOrNoNodes(t *testing.T) {
 }
 
 // silentLogger discards what Pebble logs.
-type silent struct{}
+type silentLogger struct{}
 
-func (silent) Infof(string, ...any)           {}
-func (silent) Errorf(string, ...any)          {}
-func (silent) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
+func (silentLogger) Infof(string, ...any)           {}
+func (silentLogger) Errorf(string, ...any)          {}
+func (silentLogger) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
 
 // forge changes the state with knowledge of the format: it corrects hashes and digests, so that only the check of the
 // balances can find the change.
@@ -228,7 +228,7 @@ const (
 // edit opens the state of a stopped node and changes it; with seal it corrects the digest.
 func (n *node) edit(t *testing.T, seal bool, change func(f *forge)) {
 	t.Helper()
-	db, err := pebble.Open("node/state", &pebble.Options{FS: n.fs, FormatMajorVersion: pebble.FormatNewest, Logger: silent{}, DisableWAL: true})
+	db, err := pebble.Open("node/state", &pebble.Options{FS: n.fs, FormatMajorVersion: pebble.FormatNewest, Logger: silentLogger{}, DisableWAL: true})
 	check(t, err)
 	f := &forge{t: t, db: db}
 	header := f.get("\x01")
@@ -381,7 +381,7 @@ func TestFindsForgeries(t *testing.T) {
 		}, "is stored with"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := written(t, 2, 1200, false) // Long enough to contain every kind of record, whatever the generator chooses.
+			n := newNode(t, 2, 1200, false) // Long enough to contain every kind of record, whatever the generator chooses.
 			n.edit(t, true, x.change)
 			r := n.audit(t)
 			found := false
@@ -400,8 +400,8 @@ func TestFindsForgeries(t *testing.T) {
 func chargeKeyOf(key string) bool { return len(key) == 22 && (key[1] == 1 || key[1] == 2) }
 
 // TestFindsCorruption flips one bit of every third record in turn; the digest finds each change.
-func TestFindsRot(t *testing.T) {
-	n := written(t, 3, 60, false)
+func TestFindsCorruption(t *testing.T) {
+	n := newNode(t, 3, 60, false)
 	var keys []string
 	n.edit(t, false, func(f *forge) {
 		it, err := f.db.NewIter(nil)
@@ -469,7 +469,7 @@ func TestFindsDamagedFiles(t *testing.T) {
 		}, "cannot be decoded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := written(t, 4, 60, false)
+			n := newNode(t, 4, 60, false)
 			x.change(t, n)
 			if text := fmt.Sprint(n.audit(t).Problems); !strings.Contains(text, x.want) {
 				t.Errorf("want %q in %s", x.want, text)
@@ -482,7 +482,7 @@ func entryKey(index uint64) []byte { return binary.BigEndian.AppendUint64([]byte
 
 func (n *node) log(t *testing.T, change func(db *pebble.DB)) {
 	t.Helper()
-	db, err := pebble.Open("node/raftlog", &pebble.Options{FS: n.fs, FormatMajorVersion: pebble.FormatNewest, Logger: silent{}})
+	db, err := pebble.Open("node/raftlog", &pebble.Options{FS: n.fs, FormatMajorVersion: pebble.FormatNewest, Logger: silentLogger{}})
 	check(t, err)
 	change(db)
 	check(t, db.Close())

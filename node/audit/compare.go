@@ -7,7 +7,7 @@ import (
 )
 
 // compareHeads compares the digest, the end of the journal and the counters of the group.
-func (b *books) compareHeads(a applied) {
+func (b *groupCheck) compareHeads(a applied) {
 	g := b.g
 	g.Digest, g.Clock, g.Level = fmt.Sprintf("%016x", b.digest), b.head.clock, b.head.level
 	switch {
@@ -37,7 +37,7 @@ func (b *books) compareHeads(a applied) {
 }
 
 // compareCampaigns compares what the lines of a campaign say with its stored budget.
-func (b *books) compareCampaigns() {
+func (b *groupCheck) compareCampaigns() {
 	if n := uint32(len(b.campaigns)); b.hasHead && n != b.head.lastCampaign { //nolint:gosec // ordinals have 32 bits.
 		b.problem("campaigns", "there are %d, the state says %d", n, b.head.lastCampaign)
 	}
@@ -62,7 +62,7 @@ func (b *books) compareCampaigns() {
 	}
 }
 
-func (b *books) compareBudget(c *campaign) {
+func (b *groupCheck) compareBudget(c *campaign) {
 	s := &c.stored
 	if !equal(s.total, c.total) {
 		b.problem(c.place(), "spent %d, its lines say %s", s.total, c.total)
@@ -73,7 +73,7 @@ func (b *books) compareBudget(c *campaign) {
 	if s.spent < 0 || s.spent > s.total {
 		b.problem(c.place(), "spent %d in this period and %d in total", s.spent, s.total)
 	}
-	if !c.told {
+	if !c.budgetKnown {
 		return
 	}
 	if c.payer != c.wallet {
@@ -94,7 +94,7 @@ func equal(stored int64, counted *big.Int) bool {
 }
 
 // compareWallets compares the stored balances with the lines: balance = deposits + transfers - charges.
-func (b *books) compareWallets() {
+func (b *groupCheck) compareWallets() {
 	charged, deposited := new(big.Int), new(big.Int)
 	for id, w := range b.wallets {
 		place := "wallet " + uuid(id)
@@ -126,7 +126,7 @@ func (b *books) compareWallets() {
 
 // compareCells compares the charges in the reports with the lines, bid by bid. Events without a charge have no line, so
 // the lines only give a lower bound of the totals.
-func (b *books) compareCells() {
+func (b *groupCheck) compareCells() {
 	for id, t := range b.bids {
 		place := fmt.Sprintf("reports of campaign %s, bid %d", uuid(id.campaign), id.ordinal)
 		c := &t.cells
@@ -146,7 +146,7 @@ func (b *books) compareCells() {
 
 // compareBuckets compares the dedup keys of every hour with the stored count and hash of the hour. A missing key is not
 // found in any other way, and its event would count again.
-func (b *books) compareBuckets() {
+func (b *groupCheck) compareBuckets() {
 	for id, k := range b.buckets {
 		if k.stored != k.found || k.storedXor != k.foundXor {
 			b.problem(fmt.Sprintf("dedup keys of class %d, hour %d", id.class, id.hour), "%d with hash %016x, the hour says %d with %016x",

@@ -59,7 +59,7 @@ func openDirectory(fs vfs.FS, dir string) (*directory, error) {
 }
 
 func openDB(fs vfs.FS, dir string) (*pebble.DB, error) {
-	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ReadOnly: true, Logger: quiet{}})
+	db, err := pebble.Open(dir, &pebble.Options{FS: fs, ReadOnly: true, Logger: silentLogger{}})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", fs.PathBase(dir), err)
 	}
@@ -68,11 +68,11 @@ func openDB(fs vfs.FS, dir string) (*pebble.DB, error) {
 
 // silentLogger keeps Pebble from writing to standard error. Every error is also returned by the call that caused it.
 // Fatalf panics, which loses nothing, because the database is read-only.
-type quiet struct{}
+type silentLogger struct{}
 
-func (quiet) Infof(string, ...any)  {}
-func (quiet) Errorf(string, ...any) {}
-func (quiet) Fatalf(format string, args ...any) {
+func (silentLogger) Infof(string, ...any)  {}
+func (silentLogger) Errorf(string, ...any) {}
+func (silentLogger) Fatalf(format string, args ...any) {
 	panic("audit: " + fmt.Sprintf(format, args...))
 }
 
@@ -172,7 +172,7 @@ func decodeApplied(b []byte) (a applied, ok bool) {
 }
 
 // unknownKeys reports keys that belong to no group of this node. It seeks from one part of the database to the next.
-func (d *directory) strangers(r *Report) {
+func (d *directory) unknownKeys(r *Report) {
 	for from := []byte{0}; from != nil; {
 		var at []byte
 		err := scan(d.state, from, []byte{0xff, 0xff, 0xff}, func(key, _ []byte) bool {

@@ -1,4 +1,4 @@
 package audit
 
 // Linked lets a test write a forged chain.
-var Linked = linked
+var Linked = nextChain

@@ -38,31 +38,31 @@ var keyBytes = map[byte]int{
 
 // groupCheck compares the stored values of a group with what follows from its journal. One pass over the records fills
 // both; the journal is the last table, so the records that a line refers to have been read before it.
-type books struct {
+type groupCheck struct {
 	r      *Report
 	g      *Group
 	place  string
 	digest uint64
 	hash   []byte // Scratch.
 
-	header    []byte
-	head      head
-	hasHead   bool
-	campaigns map[uint32]*campaign // By ordinal.
-	byID      map[[16]byte]uint32
-	wallets   map[[16]byte]*wallet
-	cells     map[[16]byte]*Counts // Sums by campaign.
-	bids      map[bid]*tally       // Charges by bid, from cells and from lines.
-	buckets   map[bucket]*keys
-	postPaid  map[uint16]bool    // Billing mode by marketplace, from the journal.
-	requests  map[[16]byte]int64 // Time of the last day's adjustments by request.
-	transfers map[[16]byte]*transfer
-	half      *line               // The first leg of a transfer; the next line must be the other one.
-	listed    map[uint64][16]byte // Accounts by the number of the line, for lines that are no charges.
-	newer     map[byte]int64      // Number of records of unknown tables.
-	chain     [16]byte
-	seq       uint64
-	millis    int64
+	header        []byte
+	head          head
+	hasHead       bool
+	campaigns     map[uint32]*campaign // By ordinal.
+	byID          map[[16]byte]uint32
+	wallets       map[[16]byte]*wallet
+	cells         map[[16]byte]*Counts // Sums by campaign.
+	bids          map[bid]*tally       // Charges by bid, from cells and from lines.
+	buckets       map[bucket]*keys
+	postPaid      map[uint16]bool    // Billing mode by marketplace, from the journal.
+	requests      map[[16]byte]int64 // Time of the last day's adjustments by request.
+	transfers     map[[16]byte]*transfer
+	openLeg       *line               // The first leg of a transfer; the next line must be the other one.
+	entryAccounts map[uint64][16]byte // Accounts by the number of the line, for lines that are no charges.
+	newer         map[byte]int64      // Number of records of unknown tables.
+	chain         [16]byte
+	seq           uint64
+	millis        int64
 }
 
 type campaign struct {
@@ -71,12 +71,12 @@ type campaign struct {
 	hasRecord bool
 	hasBudget bool
 
-	total  *big.Int // Sum of its lines.
-	period *big.Int // Sum of its lines after the last line with a budget.
-	told   bool     // The journal contains its budget.
-	budget *big.Int
-	number uint32   // Number of the period.
-	payer  [16]byte // The wallet that the journal names.
+	total       *big.Int // Sum of its lines.
+	period      *big.Int // Sum of its lines after the last line with a budget.
+	budgetKnown bool     // The journal contains its budget.
+	budget      *big.Int
+	number      uint32   // Number of the period.
+	payer       [16]byte // The wallet that the journal names.
 }
 
 type wallet struct {
@@ -111,17 +111,17 @@ type keys struct {
 	foundXor      uint64
 }
 
-func newBooks(r *Report, g *Group, place string) *books {
-	return &books{
+func newGroupCheck(r *Report, g *Group, place string) *groupCheck {
+	return &groupCheck{
 		r: r, g: g, place: place, campaigns: map[uint32]*campaign{}, byID: map[[16]byte]uint32{}, wallets: map[[16]byte]*wallet{},
 		cells: map[[16]byte]*Counts{}, bids: map[bid]*tally{}, buckets: map[bucket]*keys{}, postPaid: map[uint16]bool{},
-		requests: map[[16]byte]int64{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, listed: map[uint64][16]byte{},
+		requests: map[[16]byte]int64{}, newer: map[byte]int64{}, transfers: map[[16]byte]*transfer{}, entryAccounts: map[uint64][16]byte{},
 	}
 }
 
 // checkGroup reads the records of a group and compares them with each other.
-func auditBooks(r *Report, g *Group, place string, from source, a applied) {
-	b := newBooks(r, g, place)
+func checkGroup(r *Report, g *Group, place string, from source, a applied) {
+	b := newGroupCheck(r, g, place)
 	if err := from([]byte{0}, []byte{0xff}, b.record); err != nil {
 		b.problem("", "the records cannot be read to the end: %v", err)
 	}
@@ -141,7 +141,7 @@ func auditBooks(r *Report, g *Group, place string, from source, a applied) {
 }
 
 // problem reports a problem at a place inside the group; an empty place is the group itself.
-func (b *books) problem(at, format string, args ...any) {
+func (b *groupCheck) problem(at, format string, args ...any) {
 	place := b.place
 	if at != "" {
 		place += ", " + at
@@ -155,13 +155,13 @@ func appendRecord(dst, key, value []byte) []byte {
 	return append(append(dst, key...), value...)
 }
 
-func (b *books) hashOf(key, value []byte) uint64 {
+func (b *groupCheck) hashOf(key, value []byte) uint64 {
 	b.hash = appendRecord(b.hash[:0], key, value)
 	return xxhash.Sum64(b.hash)
 }
 
 // record reads one record of the pass.
-func (b *books) record(key, value []byte) {
+func (b *groupCheck) record(key, value []byte) {
 	b.g.Records++
 	table := key[0]
 	if table == tableReplication {
@@ -184,19 +184,19 @@ func (b *books) record(key, value []byte) {
 		b.head, ok = readHead(value)
 		b.hasHead = true
 	case tableWallet:
-		ok = b.takeWallet([16]byte(rest), value)
+		ok = b.addWallet([16]byte(rest), value)
 	case tableBudget:
 		c := b.campaign(binary.BigEndian.Uint32(rest))
 		c.stored, ok = readBudget(value)
 		c.hasBudget = true
 	case tableCampaign:
-		ok = b.takeCampaign(binary.BigEndian.Uint32(rest), value)
+		ok = b.addCampaign(binary.BigEndian.Uint32(rest), value)
 	case tableCampaignID:
 		if ok = len(value) == 4; ok && b.byID[[16]byte(rest)] != binary.BigEndian.Uint32(value) {
 			b.problem("index of campaign ids", "%s is not campaign %d", uuid([16]byte(rest)), binary.BigEndian.Uint32(value))
 		}
 	case tableBid:
-		b.takeBid(binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]))
+		b.checkBid(binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:]))
 	case tableBucket:
 		r := reader{rest: value}
 		k := b.bucket(rest)
@@ -208,13 +208,13 @@ func (b *books) record(key, value []byte) {
 		k.foundXor ^= hash
 		b.countKey(rest[0])
 	case tableCampaignCell:
-		ok = b.takeCell(rest, value)
+		ok = b.addCell(rest, value)
 	case tableJournal:
-		b.takeLine(binary.BigEndian.Uint64(rest), value)
+		b.checkLine(binary.BigEndian.Uint64(rest), value)
 	case tableTransfer:
-		ok = b.takeTransfer([16]byte(rest), value)
+		ok = b.addTransfer([16]byte(rest), value)
 	case tableEntry:
-		b.takeEntry([16]byte(rest), ^binary.BigEndian.Uint64(rest[16:]))
+		b.checkEntry([16]byte(rest), ^binary.BigEndian.Uint64(rest[16:]))
 	default:
 		if table > tableLast {
 			b.newer[table]++

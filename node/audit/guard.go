@@ -14,7 +14,7 @@ const guardSector = 512
 //
 // Record 1+g of the file is that of group g: two sectors, written alternately, each with its number and a checksum; the
 // valid one with the higher number counts.
-func (d *directory) guardBehind(r *Report, id uint16, end uint64) {
+func (d *directory) checkGuard(r *Report, id uint16, end uint64) {
 	place := fmt.Sprintf("group %d, tail guard", id)
 	file, err := readFile(d.fs, d.fs.PathJoin(d.dir, "guard"))
 	if err != nil {

@@ -10,7 +10,7 @@ const dayMillis = 24 * 3_600_000
 
 // checkLine checks one line of the journal. After a problem it continues with what is stored, so that one change causes
 // one problem.
-func (b *books) takeLine(seq uint64, value []byte) {
+func (b *groupCheck) checkLine(seq uint64, value []byte) {
 	place := fmt.Sprintf("line %d", seq)
 	if b.seq+1 != seq {
 		b.problem(place, "lines %d to %d before it are missing", b.seq+1, seq-1)
@@ -22,28 +22,28 @@ func (b *books) takeLine(seq uint64, value []byte) {
 		b.seq = seq
 		return
 	}
-	if b.seq+1 == seq && linked(b.chain, seq, value) != l.chain {
+	if b.seq+1 == seq && nextChain(b.chain, seq, value) != l.chain {
 		b.problem(place, "breaks the chain: it or the line before was changed")
 	}
 	if l.millis < b.millis {
 		b.problem(place, "is older than the line before it")
 	}
 	b.seq, b.chain, b.millis = seq, l.chain, max(b.millis, l.millis)
-	closes := b.closeHalf(&l)
+	closes := b.closeLeg(&l)
 	switch l.kind {
 	case lineClick, lineImpression:
-		b.decide(place, &l)
+		b.followCharge(place, &l)
 	case lineAdjustment:
-		b.listed[seq] = l.wallet
-		b.adjust(place, &l)
+		b.entryAccounts[seq] = l.wallet
+		b.followAdjustment(place, &l)
 	case lineLeg, lineSent, lineReceived, lineReturned:
-		b.listed[seq] = l.wallet
-		b.move(place, &l)
+		b.entryAccounts[seq] = l.wallet
+		b.followTransfer(place, &l)
 		if l.kind == lineLeg && !closes {
-			b.half = &l
+			b.openLeg = &l
 		}
 	case lineBudget:
-		b.tellBudget(place, &l)
+		b.followBudget(place, &l)
 	case lineMode:
 		b.postPaid[uint16(l.bid)] = l.price != 0 //nolint:gosec // an ordinal has 16 bits.
 	default:
@@ -53,14 +53,14 @@ func (b *books) takeLine(seq uint64, value []byte) {
 
 // followCharge checks the decision of a charge: it is at most its price, at most what is left of the budget in force,
 // and, for a prepaid wallet, at most the balance.
-func (b *books) decide(place string, l *line) {
+func (b *groupCheck) followCharge(place string, l *line) {
 	b.g.Charges++
 	c, w := b.campaigns[l.campaign], b.wallets[l.wallet]
 	switch {
 	case c == nil || !c.hasRecord:
 		b.problem(place, "charges campaign %d, which does not exist", l.campaign)
 		return
-	case w == nil || c.told && l.wallet != c.payer || !c.told && w.vendor != c.vendor:
+	case w == nil || c.budgetKnown && l.wallet != c.payer || !c.budgetKnown && w.vendor != c.vendor:
 		b.problem(place, "charges wallet %s, which is not the campaign's", uuid(l.wallet))
 		return
 	case l.amount < 0 || l.amount > l.price:
@@ -72,7 +72,7 @@ func (b *books) decide(place string, l *line) {
 	w.spent.Add(w.spent, amount)
 	w.balance.Sub(w.balance, amount)
 	b.tally(c.id, l.bid).decide(l, amount)
-	if !c.told {
+	if !c.budgetKnown {
 		b.g.Unchecked++
 		return
 	}
@@ -101,7 +101,7 @@ func (t *tally) decide(l *line, amount *big.Int) {
 }
 
 // followAdjustment checks a deposit or a correction. The same request within a day must be one adjustment.
-func (b *books) adjust(place string, l *line) {
+func (b *groupCheck) followAdjustment(place string, l *line) {
 	w := b.wallets[l.wallet]
 	if w == nil {
 		b.problem(place, "adjusts wallet %s, which does not exist", uuid(l.wallet))
@@ -113,7 +113,7 @@ func (b *books) adjust(place string, l *line) {
 	if before, again := b.requests[l.key]; again && l.millis-before < dayMillis {
 		b.problem(place, "DOUBLE ADJUSTMENT: request %s was applied %d ms before", uuid(l.key), l.millis-before)
 	}
-	b.remember(l)
+	b.addRequest(l)
 	amount := big.NewInt(l.amount)
 	w.deposited.Add(w.deposited, amount)
 	w.balance.Add(w.balance, amount)
@@ -122,7 +122,7 @@ func (b *books) adjust(place string, l *line) {
 // requestsMax is the number of requests from which those older than a day are deleted.
 const requestsMax = 1 << 20
 
-func (b *books) remember(l *line) {
+func (b *groupCheck) addRequest(l *line) {
 	if len(b.requests) >= requestsMax {
 		for key, millis := range b.requests {
 			if l.millis-millis >= dayMillis {
@@ -135,17 +135,17 @@ func (b *books) remember(l *line) {
 
 // followBudget checks a line that says which budget is in force from there on. The amount spent stays, is 0 in a later
 // period, or is the total: anything else would create or destroy money.
-func (b *books) tellBudget(place string, l *line) {
+func (b *groupCheck) followBudget(place string, l *line) {
 	c := b.campaigns[l.campaign]
 	if c == nil || !c.hasRecord || l.key != c.id {
 		b.problem(place, "sets the budget of campaign %d, %s, which does not exist", l.campaign, uuid(l.key))
 		return
 	}
 	spent := big.NewInt(l.amount)
-	continued := c.told && spent.Cmp(c.period) == 0
-	newPeriod := c.told && l.amount == 0 && l.bid > c.number
+	continued := c.budgetKnown && spent.Cmp(c.period) == 0
+	newPeriod := c.budgetKnown && l.amount == 0 && l.bid > c.number
 	total := spent.Cmp(c.total) == 0
-	first := !c.told && spent.Sign() >= 0 && spent.Cmp(c.total) <= 0
+	first := !c.budgetKnown && spent.Sign() >= 0 && spent.Cmp(c.total) <= 0
 	if !continued && !newPeriod && !total && !first || l.price < 0 {
 		b.problem(place, "a budget of %d in period %d with %d spent does not follow from %s spent in period %d and %s in total",
 			l.price, l.bid, l.amount, c.period, c.number, c.total)
@@ -153,7 +153,7 @@ func (b *books) tellBudget(place string, l *line) {
 	if w := b.wallets[l.wallet]; w == nil || w.vendor != c.vendor || w.marketplace != c.marketplace {
 		b.problem(place, "names %[2]s as payer of campaign %[1]s, which is not a wallet of its vendor", uuid(c.id), uuid(l.wallet))
 	}
-	c.told, c.number, c.payer = true, l.bid, l.wallet
+	c.budgetKnown, c.number, c.payer = true, l.bid, l.wallet
 	c.budget.SetInt64(l.price)
 	c.period.SetInt64(l.amount)
 }

@@ -29,14 +29,14 @@ type decision struct {
 // checkKeys finds charge keys that were decided twice in the journal, and compares the stored decisions with their
 // lines. It reads the journal once for every keysMax decisions; each time it considers the keys of one residue class,
 // which works because keys are hashes.
-func (b *books) checkKeys(from source) {
+func (b *groupCheck) checkKeys(from source) {
 	parts := uint32(b.g.Charges/keysMax) + 1 //nolint:gosec // lines are fewer than 2^54.
 	for part := range parts {
 		b.checkPart(from, part, parts)
 	}
 }
 
-func (b *books) checkPart(from source, part, parts uint32) {
+func (b *groupCheck) checkPart(from source, part, parts uint32) {
 	inPart := func(key []byte) bool { return parts == 1 || binary.LittleEndian.Uint32(key)%parts == part }
 	decided := make(map[chargeKey]decision)
 	err := from([]byte{tableJournal}, []byte{tableJournal + 1}, func(key, value []byte) {

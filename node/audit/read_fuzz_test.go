@@ -43,13 +43,13 @@ func FuzzDecoders(f *testing.F) {
 			t.Errorf("%d bytes of records in %d", seen, len(b))
 		}
 		for table := range byte(tableLast + 2) {
-			check := emptyBooks()
+			check := emptyGroupCheck()
 			check.record(append([]byte{table}, b[:min(len(b), 24)]...), b)
 		}
 	})
 }
 
-func emptyBooks() *books { return newBooks(&Report{}, &Group{}, "group") }
+func emptyGroupCheck() *groupCheck { return newGroupCheck(&Report{}, &Group{}, "group") }
 
 func seal(head, body []byte) []byte {
 	b := slices.Concat(head, body)

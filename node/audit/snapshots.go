@@ -17,7 +17,7 @@ import (
 )
 
 // snapshotFile is a snapshot that passed all checks.
-type shot struct {
+type snapshotFile struct {
 	name, path string
 	raftIndex  uint64 // Index of the snapshot; its state may be some entries older.
 	header     streamHeader
@@ -31,7 +31,7 @@ type streamHeader struct {
 func (h *streamHeader) applied() applied { return applied{h.index, h.term, h.digest} }
 
 // readSnapshots verifies every snapshot of a group completely and returns the good ones, oldest first.
-func (d *directory) readSnapshots(r *Report, id uint16) (all []shot) {
+func (d *directory) readSnapshots(r *Report, id uint16) (all []snapshotFile) {
 	dir := d.fs.PathJoin(d.dir, "snapshots", strconv.Itoa(int(id)))
 	names, err := d.fs.List(dir)
 	if err != nil {
@@ -53,9 +53,9 @@ func (d *directory) readSnapshots(r *Report, id uint16) (all []shot) {
 	return all
 }
 
-func (d *directory) readSnapshot(id uint16, name string) (s shot, err error) {
+func (d *directory) readSnapshot(id uint16, name string) (s snapshotFile, err error) {
 	path := d.fs.PathJoin(d.dir, "snapshots", strconv.Itoa(int(id)), name)
-	s = shot{name: name, path: d.fs.PathJoin(path, "state")}
+	s = snapshotFile{name: name, path: d.fs.PathJoin(path, "state")}
 	meta, err := readFile(d.fs, d.fs.PathJoin(path, "meta.json"))
 	if err != nil {
 		return s, err
@@ -119,7 +119,7 @@ func readMeta(b []byte, name string) (size int64, index uint64, err error) {
 }
 
 // source reads the records of a snapshot like those of a state.
-func (s *shot) source(d *directory) source {
+func (s *snapshotFile) source(d *directory) source {
 	return func(from, to []byte, fn func(key, value []byte)) error {
 		_, err := d.readStream(s.path, func(key, value []byte) {
 			if bytes.Compare(key, from) >= 0 && bytes.Compare(key, to) < 0 {

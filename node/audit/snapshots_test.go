@@ -16,7 +16,7 @@ import (
 )
 
 // takeSnapshot takes a snapshot of a stopped node and stops it again. It returns the directory of the snapshot.
-func withSnapshot(t *testing.T, n *node) (dir string) {
+func takeSnapshot(t *testing.T, n *node) (dir string) {
 	t.Helper()
 	c := config(n.fs)
 	c.SnapshotInterval, c.SnapshotThreshold, c.TrailingLogs = 5*time.Millisecond, 1, 1_000
@@ -42,8 +42,8 @@ func withSnapshot(t *testing.T, n *node) (dir string) {
 // TestReadsSnapshots flips bytes all over a snapshot: each change is found and the snapshot named. When the state is
 // missing, as in a restored node, the records of the snapshot are checked.
 func TestReadsSnapshots(t *testing.T) {
-	n := written(t, 5, 200, false)
-	dir := withSnapshot(t, n)
+	n := newNode(t, 5, 200, false)
+	dir := takeSnapshot(t, n)
 	whole := n.audit(t)
 	if !whole.Clean() || whole.Groups[0].Snapshots == 0 {
 		t.Fatalf("%+v: %v", whole.Groups, whole.Problems)

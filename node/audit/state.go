@@ -6,7 +6,7 @@ import (
 	"math/big"
 )
 
-func (b *books) takeWallet(id [16]byte, value []byte) bool {
+func (b *groupCheck) addWallet(id [16]byte, value []byte) bool {
 	w := &wallet{deposited: new(big.Int), spent: new(big.Int), balance: new(big.Int), transferred: new(big.Int)}
 	var ok bool
 	w.storedWallet, ok = readWallet(value)
@@ -14,7 +14,7 @@ func (b *books) takeWallet(id [16]byte, value []byte) bool {
 	return ok
 }
 
-func (b *books) takeCampaign(ordinal uint32, value []byte) bool {
+func (b *groupCheck) addCampaign(ordinal uint32, value []byte) bool {
 	c := b.campaign(ordinal)
 	var ok bool
 	c.storedCampaign, ok = readCampaign(value)
@@ -31,7 +31,7 @@ func (b *books) takeCampaign(ordinal uint32, value []byte) bool {
 	return true
 }
 
-func (b *books) takeBid(campaign, ordinal uint32) {
+func (b *groupCheck) checkBid(campaign, ordinal uint32) {
 	if c := b.campaigns[campaign]; c == nil || !c.hasRecord {
 		b.problem(fmt.Sprintf("bid %d", ordinal), "its campaign %d does not exist", campaign)
 	}
@@ -41,7 +41,7 @@ func (b *books) takeBid(campaign, ordinal uint32) {
 }
 
 // addCell adds the counters of a campaign, cell and bid.
-func (b *books) takeCell(rest, value []byte) bool {
+func (b *groupCheck) addCell(rest, value []byte) bool {
 	c, ok := readCounts(value)
 	if !ok {
 		return false
@@ -57,7 +57,7 @@ func (b *books) takeCell(rest, value []byte) bool {
 	return true
 }
 
-func (b *books) tally(campaign [16]byte, ordinal uint32) *tally {
+func (b *groupCheck) tally(campaign [16]byte, ordinal uint32) *tally {
 	k := bid{campaign, ordinal}
 	t := b.bids[k]
 	if t == nil {
@@ -67,7 +67,7 @@ func (b *books) tally(campaign [16]byte, ordinal uint32) *tally {
 	return t
 }
 
-func (b *books) campaign(ordinal uint32) *campaign {
+func (b *groupCheck) campaign(ordinal uint32) *campaign {
 	c := b.campaigns[ordinal]
 	if c == nil {
 		c = &campaign{total: new(big.Int), period: new(big.Int), budget: new(big.Int)}
@@ -76,7 +76,7 @@ func (b *books) campaign(ordinal uint32) *campaign {
 	return c
 }
 
-func (b *books) bucket(key []byte) *keys {
+func (b *groupCheck) bucket(key []byte) *keys {
 	id := bucket{key[0], binary.BigEndian.Uint32(key[1:])}
 	k := b.buckets[id]
 	if k == nil {
@@ -86,7 +86,7 @@ func (b *books) bucket(key []byte) *keys {
 	return k
 }
 
-func (b *books) countKey(class uint8) {
+func (b *groupCheck) countKey(class uint8) {
 	if class == classEvent {
 		b.g.EventKeys++
 	} else {

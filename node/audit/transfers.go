@@ -45,7 +45,7 @@ func readStoredTransfer(b []byte) (t storedTransfer, ok bool) {
 	return t, r.ended()
 }
 
-func (b *books) transfer(id [16]byte) *transfer {
+func (b *groupCheck) transfer(id [16]byte) *transfer {
 	t := b.transfers[id]
 	if t == nil {
 		t = &transfer{}
@@ -54,7 +54,7 @@ func (b *books) transfer(id [16]byte) *transfer {
 	return t
 }
 
-func (b *books) takeTransfer(id [16]byte, value []byte) (ok bool) {
+func (b *groupCheck) addTransfer(id [16]byte, value []byte) (ok bool) {
 	t := b.transfer(id)
 	t.stored = true
 	t.record, ok = readStoredTransfer(value)
@@ -62,17 +62,17 @@ func (b *books) takeTransfer(id [16]byte, value []byte) (ok bool) {
 }
 
 // checkEntry checks that a line that is listed under an account is a line of that account.
-func (b *books) takeEntry(account [16]byte, line uint64) {
-	if of, found := b.listed[line]; !found || of != account {
+func (b *groupCheck) checkEntry(account [16]byte, line uint64) {
+	if of, found := b.entryAccounts[line]; !found || of != account {
 		b.problem("account "+uuid(account), "lists line %d, which is not a line of the account", line)
 	}
 }
 
 // closeLeg reports whether a line is the other leg of the line before it. The two legs of a transfer must be
 // consecutive lines.
-func (b *books) closeHalf(l *line) bool {
-	h := b.half
-	b.half = nil
+func (b *groupCheck) closeLeg(l *line) bool {
+	h := b.openLeg
+	b.openLeg = nil
 	if h == nil {
 		return false
 	}
@@ -84,7 +84,7 @@ func (b *books) closeHalf(l *line) bool {
 }
 
 // followTransfer checks one side of a transfer.
-func (b *books) move(place string, l *line) {
+func (b *groupCheck) followTransfer(place string, l *line) {
 	w := b.wallets[l.wallet]
 	if w == nil {
 		b.problem(place, "transfers money of account %s, which does not exist", uuid(l.wallet))
@@ -126,8 +126,8 @@ func (m *moves) side(l *line) (side *int64, sign int64) {
 }
 
 // compareTransfers compares the records of transfers with their lines.
-func (b *books) compareTransfers() {
-	b.closeHalf(nil)
+func (b *groupCheck) compareTransfers() {
+	b.closeLeg(nil)
 	for id, t := range b.transfers {
 		place := "transfer " + uuid(id)
 		if !t.stored {
@@ -145,7 +145,7 @@ func (b *books) compareTransfers() {
 			b.problem(place, "its lines moved %+v, its record of state %d says %+v", t.moves, x.state, want)
 		}
 		if t.moves.sent != 0 || x.state >= transferReceived {
-			b.cross(id, t)
+			b.addCrossGroup(id, t)
 		}
 	}
 }
@@ -171,16 +171,16 @@ func (x *storedTransfer) moves(sent bool) (want moves, known bool) {
 }
 
 // crossGroupTransfer is a transfer between two groups, as both store it.
-type crossing struct {
+type crossGroupTransfer struct {
 	sender, receiver *transfer
 	from, to         uint16
 }
 
-func (b *books) cross(id [16]byte, t *transfer) {
-	c := b.r.crossings[id]
+func (b *groupCheck) addCrossGroup(id [16]byte, t *transfer) {
+	c := b.r.crossGroup[id]
 	if c == nil {
-		c = &crossing{}
-		b.r.crossings[id] = c
+		c = &crossGroupTransfer{}
+		b.r.crossGroup[id] = c
 	}
 	if t.record.state >= transferReceived {
 		c.receiver, c.to = t, b.g.Group
@@ -196,14 +196,14 @@ const skewMillis = 1_000
 // compareCrossGroup compares the journals of the groups with each other: what one group sent was received, returned, or
 // is in transit. The groups of a node stop at different times, so a group may not contain its side yet; the clocks of
 // the groups say whether it must.
-func (r *Report) compareCrossings() {
+func (r *Report) compareCrossGroup() {
 	var clock int64 // Clock of the group that is furthest behind.
 	for i := range r.Groups {
 		if g := &r.Groups[i]; g.Group != 0 && (clock == 0 || g.Clock < clock) {
 			clock = g.Clock
 		}
 	}
-	for id, c := range r.crossings {
+	for id, c := range r.crossGroup {
 		place := "transfer " + uuid(id)
 		switch {
 		case c.sender != nil && c.receiver != nil:
@@ -220,7 +220,7 @@ func (r *Report) compareCrossings() {
 	}
 }
 
-func (r *Report) compareSides(place string, c *crossing) {
+func (r *Report) compareSides(place string, c *crossGroupTransfer) {
 	s, t := &c.sender.record, &c.receiver.record
 	if s.marketplace != t.marketplace || s.from != t.from || s.to != t.to || s.amount != t.amount || s.millis != t.millis {
 		r.problem(place, "groups %d and %d store different accounts, amounts or times for it", c.from, c.to)

@@ -84,7 +84,7 @@ func TestBalancesTheGroups(t *testing.T) {
 	x := newTwoGroups(t)
 	x.step(1, 1, command.TransferSend)
 	x.step(2, 1, command.TransferReceive)
-	x.step(1, 1, command.TransferSettle)
+	x.step(1, 1, command.TransferComplete)
 	x.step(1, 2, command.TransferSend)
 	x.step(2, 2, command.TransferReceive) // Received; the sender's group has not recorded it.
 	x.step(1, 3, command.TransferSend)    // In transit.
@@ -124,7 +124,7 @@ func TestFindsOneSidedTransfers(t *testing.T) {
 		"received, never sent": {func(x *twoGroups) { x.step(2, 1, command.TransferReceive) }, "CREDIT WITHOUT DEBIT"},
 		"settled, never received": {func(x *twoGroups) {
 			x.step(1, 1, command.TransferSend)
-			x.step(1, 1, command.TransferSettle)
+			x.step(1, 1, command.TransferComplete)
 		}, "DEBIT WITHOUT CREDIT"},
 		"received and returned": {func(x *twoGroups) {
 			x.step(1, 1, command.TransferSend)
@@ -144,7 +144,7 @@ func TestFindsOneSidedTransfers(t *testing.T) {
 }
 
 // A group that is behind may lack its side of a transfer; that is not a problem.
-func TestGroupsAtDifferentMoments(t *testing.T) {
+func TestGroupsAtDifferentTimes(t *testing.T) {
 	x := newTwoGroups(t)
 	x.step(2, 1, command.TransferReceive)
 	x.now += 60_000

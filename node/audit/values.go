@@ -168,7 +168,7 @@ func (l *line) decides() bool { return l.kind == lineClick || l.kind == lineImpr
 
 // nextChain returns the chain value after a line: SHA-256 over the chain value before it, its number and its stored
 // body, cut to 128 bits.
-func linked(before [16]byte, seq uint64, stored []byte) [16]byte {
+func nextChain(before [16]byte, seq uint64, stored []byte) [16]byte {
 	b := binary.LittleEndian.AppendUint64(before[:], seq)
 	sum := sha256.Sum256(append(b, stored[:lineBody]...))
 	return [16]byte(sum[:16])

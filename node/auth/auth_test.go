@@ -227,7 +227,7 @@ func FuzzParse(f *testing.F) {
 // end with the key that they were issued for.
 func TestATableThatIsNotCurrentJudgesNothing(t *testing.T) {
 	table, current := auth.NewTable(), true
-	table.Fence(func(at time.Time) bool { return current && at.UnixMilli() == now })
+	table.RequireCurrent(func(at time.Time) bool { return current && at.UnixMilli() == now })
 	good, unknown := generate(t, auth.Auction), generate(t, auth.Auction)
 	put(t, table, good, 1, 0)
 	var memo auth.Memo
@@ -241,7 +241,7 @@ func TestATableThatIsNotCurrentJudgesNothing(t *testing.T) {
 		want := map[bool][2]apierr.Code{true: {apierr.OK, apierr.InvalidAPIKey}, false: {apierr.ServiceUnavailable, apierr.ServiceUnavailable}}[current]
 		check(good, want[0])
 		check(unknown, want[1])
-		if lives := table.Lives(good.ID, auth.Auction, 1, time.UnixMilli(now)); lives != current {
+		if lives := table.Valid(good.ID, auth.Auction, 1, time.UnixMilli(now)); lives != current {
 			t.Errorf("current %t: a key lives %t", current, lives)
 		}
 	}

@@ -40,7 +40,7 @@ func (m *Memo) find(header []byte, generation uint64) (grant, bool) {
 	return grant{}, false
 }
 
-func (m *Memo) keep(header []byte, generation uint64, g grant) {
+func (m *Memo) store(header []byte, generation uint64, g grant) {
 	if len(header) > memoHeaderMax {
 		return
 	}

@@ -87,10 +87,10 @@ func (t *Table) publish(byID map[ID]Record) {
 
 // RequireCurrent makes the table refuse every key with ServiceUnavailable while current returns false; unknown keys too, because
 // they may have been created in between. REQUIRES: it is called before the first check.
-func (t *Table) Fence(current func(at time.Time) bool) { t.current = current }
+func (t *Table) RequireCurrent(current func(at time.Time) bool) { t.current = current }
 
 // Result is the result of a check. With any code but OK the other members are zero.
-type Verdict struct {
+type Result struct {
 	// Code is OK, InvalidAPIKey (401), ForbiddenAPIKey (403: a valid key of the other kind) or ServiceUnavailable (503: the
 	// table is not current).
 	Code        apierr.Code
@@ -103,37 +103,37 @@ type Verdict struct {
 //
 // Whatever is wrong with a key, the answer is the same and takes the same steps: an unknown id is compared with a record whose
 // secret nobody has.
-func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Verdict {
+func (t *Table) Check(header []byte, want Kind, at time.Time, memo *Memo) Result {
 	if t.current != nil && !t.current(at) {
-		return Verdict{Code: apierr.ServiceUnavailable}
+		return Result{Code: apierr.ServiceUnavailable}
 	}
 	k := t.keys.Load()
 	r, known := memo.find(header, k.generation)
 	if !known {
 		if r, known = k.verify(header); !known {
-			return Verdict{Code: apierr.InvalidAPIKey}
+			return Result{Code: apierr.InvalidAPIKey}
 		}
-		memo.keep(header, k.generation, r)
+		memo.store(header, k.generation, r)
 	}
 	switch {
 	case r.expires != 0 && at.UnixMilli() >= r.expires:
-		return Verdict{Code: apierr.InvalidAPIKey}
+		return Result{Code: apierr.InvalidAPIKey}
 	case r.kind != want:
-		return Verdict{Code: apierr.ForbiddenAPIKey}
+		return Result{Code: apierr.ForbiddenAPIKey}
 	}
-	return Verdict{Marketplace: r.marketplace, ID: r.id}
+	return Result{Marketplace: r.marketplace, ID: r.id}
 }
 
 // Valid reports whether a key exists, has the kind and the marketplace, and has not expired. It is for tokens, which were issued for
 // a key and have to end with it.
-func (t *Table) Lives(id ID, want Kind, marketplace uint16, at time.Time) bool {
+func (t *Table) Valid(id ID, want Kind, marketplace uint16, at time.Time) bool {
 	r, known := t.keys.Load().byID[id]
 	return known && r.Kind == want && r.Marketplace == marketplace && (r.ExpiresMillis == 0 || at.UnixMilli() < r.ExpiresMillis) &&
 		(t.current == nil || t.current(at))
 }
 
 // unknownRecord is compared with the keys of unknown ids. No secret is known whose hash is all zeros.
-var nobody Record
+var unknownRecord Record
 
 func (k *keys) verify(header []byte) (grant, bool) {
 	text, ok := bearer(header)
@@ -146,7 +146,7 @@ func (k *keys) verify(header []byte) (grant, bool) {
 	}
 	r, found := k.byID[key.ID]
 	if !found {
-		r = nobody
+		r = unknownRecord
 	}
 	hash := key.hash()
 	same := subtle.ConstantTimeCompare(hash[:], r.Hash[:]) == 1

@@ -51,7 +51,7 @@ func SignVendorToken(secret [32]byte, t VendorToken, now time.Time) string {
 		panic("auth: the claims of a token cannot be encoded as JSON: " + err.Error())
 	}
 	signed := header + "." + base64.RawURLEncoding.EncodeToString(text)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(seal(secret, signed))
+	return signed + "." + base64.RawURLEncoding.EncodeToString(sign(secret, signed))
 }
 
 // VerifyVendorToken reads the value of an Authorization header. It reports false for everything but an unexpired token that was signed
@@ -64,7 +64,7 @@ func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (Ve
 		return VendorToken{}, false
 	}
 	mac, err := base64.RawURLEncoding.Strict().DecodeString(text[at+1:])
-	if err != nil || !hmac.Equal(mac, seal(secret, text[:at])) {
+	if err != nil || !hmac.Equal(mac, sign(secret, text[:at])) {
 		return VendorToken{}, false
 	}
 	// The signature is valid, so SignVendorToken made the text.
@@ -79,7 +79,7 @@ func VerifyVendorToken(secret [32]byte, authorization string, now time.Time) (Ve
 
 // sign authenticates a text with a key that is derived for tokens alone, so that nothing else that is signed with the secret can
 // pass for a token.
-func seal(secret [32]byte, text string) []byte {
+func sign(secret [32]byte, text string) []byte {
 	key := hmac.New(sha256.New, secret[:])
 	key.Write([]byte("gavel modal token"))
 	mac := hmac.New(sha256.New, key.Sum(nil))

@@ -80,12 +80,12 @@ func TestLives(t *testing.T) {
 		{k.ID, auth.Auction, 3, now, false},
 		{auth.ID{}, auth.Management, 3, now, false},
 	} {
-		if got := table.Lives(c.id, c.kind, c.marketplace, time.UnixMilli(c.at)); got != c.want {
+		if got := table.Valid(c.id, c.kind, c.marketplace, time.UnixMilli(c.at)); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 	table.Delete(k.ID.String())
-	if table.Lives(k.ID, auth.Management, 3, time.UnixMilli(now)) {
+	if table.Valid(k.ID, auth.Management, 3, time.UnixMilli(now)) {
 		t.Error("a revoked key lives")
 	}
 }

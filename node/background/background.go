@@ -88,13 +88,13 @@ type Scheduler struct {
 
 	mu           sync.Mutex
 	running      int
-	marketplaces map[uint16]*share // BOUND: 65,536 marketplaces of 100 bytes.
+	marketplaces map[uint16]*usage // BOUND: 65,536 marketplaces of 100 bytes.
 	waiting      []uint16          // The marketplaces with waiting requests; the first gets the next permit.
 	stats        [Kinds]Stats
 }
 
 // usage is the running and waiting work of a marketplace and the CPU time that it has used.
-type share struct {
+type usage struct {
 	marketplace uint16
 
 	running int
@@ -125,7 +125,7 @@ func New(c Config) *Scheduler {
 	if c.Traffic == nil {
 		c.Traffic = func() uint64 { return 0 }
 	}
-	return &Scheduler{config: c, turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), c.Traffic, c.Now), marketplaces: make(map[uint16]*share)}
+	return &Scheduler{config: c, turns: newTurns(cmp.Or(c.CPUs, runtime.GOMAXPROCS(0)), c.Traffic, c.Now), marketplaces: make(map[uint16]*usage)}
 }
 
 // Run waits for a permit and runs work for a marketplace. work gets a context with a Work that it must step in its loops. Run
@@ -134,18 +134,18 @@ func (s *Scheduler) Run(ctx context.Context, marketplace uint16, kind Kind, work
 	if s == nil || kind == None {
 		return work(ctx)
 	}
-	m, err := s.admit(ctx, marketplace, kind)
+	m, err := s.acquire(ctx, marketplace, kind)
 	if err != nil {
 		return err
 	}
-	defer s.leave(m, kind)
+	defer s.release(m, kind)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.config.Run, ErrTooLong)
 	defer cancel()
-	w := &Work{scheduler: s, share: m, kind: kind}
-	if err := w.begin(ctx); err != nil {
+	w := &Work{scheduler: s, usage: m, kind: kind}
+	if err := w.beginSlice(ctx); err != nil {
 		return err
 	}
-	defer w.end()
+	defer w.endSlice()
 	return work(context.WithValue(ctx, workKey{}, w))
 }
 
@@ -157,11 +157,11 @@ func (s *Scheduler) Stats(kind Kind) Stats {
 }
 
 // acquire waits for a permit.
-func (s *Scheduler) admit(ctx context.Context, marketplace uint16, kind Kind) (*share, error) {
+func (s *Scheduler) acquire(ctx context.Context, marketplace uint16, kind Kind) (*usage, error) {
 	s.mu.Lock()
 	m := s.marketplaces[marketplace]
 	if m == nil {
-		m = &share{marketplace: marketplace, at: s.config.Now()}
+		m = &usage{marketplace: marketplace, at: s.config.Now()}
 		s.marketplaces[marketplace] = m
 	}
 	r := &request{kind: kind, decided: make(chan struct{})}
@@ -184,7 +184,7 @@ func (s *Scheduler) admit(ctx context.Context, marketplace uint16, kind Kind) (*
 	select {
 	case <-r.decided:
 	case <-timer.C:
-		s.withdraw(m, marketplace, r, s.late(m))
+		s.withdraw(m, marketplace, r, s.timedOut(m))
 	case <-ctx.Done():
 		if s.withdraw(m, marketplace, r, nil) {
 			return nil, context.Cause(ctx)

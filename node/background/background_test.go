@@ -13,7 +13,7 @@ import (
 )
 
 // testScheduler is a Scheduler in a synctest bubble with one turn. Its CPU time advances only by worked.
-type bench struct {
+type testScheduler struct {
 	*Scheduler
 	worked  atomic.Int64 // In nanoseconds.
 	traffic atomic.Uint64
@@ -25,8 +25,8 @@ type bench struct {
 	order   []string
 }
 
-func newBench(l Limits) *bench {
-	b := &bench{running: map[uint16]int{}, most: map[uint16]int{}}
+func newTestScheduler(l Limits) *testScheduler {
+	b := &testScheduler{running: map[uint16]int{}, most: map[uint16]int{}}
 	b.Scheduler = New(Config{
 		Limits: l, Traffic: b.traffic.Load,
 		Now: func() time.Time { return time.Now().Add(time.Duration(b.worked.Load())) },
@@ -40,7 +40,7 @@ var small = Limits{
 }
 
 // start runs work of so many steps of 100 µs. Before each step it blocks for a time, as if it read from a disk.
-func (b *bench) start(t *testing.T, marketplace uint16, name string, steps int, block time.Duration) {
+func (b *testScheduler) start(t *testing.T, marketplace uint16, name string, steps int, block time.Duration) {
 	b.wait.Go(func() {
 		err := b.Run(t.Context(), marketplace, Report, func(ctx context.Context) error {
 			b.enter(marketplace, name, 1)
@@ -61,7 +61,7 @@ func (b *bench) start(t *testing.T, marketplace uint16, name string, steps int, 
 	})
 }
 
-func (b *bench) enter(marketplace uint16, name string, delta int) {
+func (b *testScheduler) enter(marketplace uint16, name string, delta int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range []uint16{0, marketplace} {
@@ -74,7 +74,7 @@ func (b *bench) enter(marketplace uint16, name string, delta int) {
 }
 
 // step is 100 µs of work.
-func (b *bench) step(ctx context.Context) error {
+func (b *testScheduler) step(ctx context.Context) error {
 	b.worked.Add(int64(100 * time.Microsecond))
 	return Of(ctx).Step(ctx)
 }
@@ -83,7 +83,7 @@ func TestAtMostSoManyRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := small
 		l.Waiting = 5
-		b := newBench(l)
+		b := newTestScheduler(l)
 		for i := range 5 {
 			for marketplace := range uint16(3) {
 				b.start(t, marketplace+1, fmt.Sprint(marketplace+1), 3+i, time.Millisecond)
@@ -100,11 +100,11 @@ func TestAtMostSoManyRun(t *testing.T) {
 }
 
 // TestPermitsRotateByMarketplace checks that a marketplace with many requests delays another one by at most one of them.
-func TestPlacesGoRoundByMarketplace(t *testing.T) {
+func TestPermitsRotateByMarketplace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := small
 		l.PerNode, l.PerMarketplace = 1, 1
-		b := newBench(l)
+		b := newTestScheduler(l)
 		for i := range 5 {
 			b.start(t, 1, fmt.Sprint("a", i), 20, time.Millisecond)
 			synctest.Wait()
@@ -122,7 +122,7 @@ func TestPlacesGoRoundByMarketplace(t *testing.T) {
 // TestTurnsAreShared checks that two marketplaces that compute without end get the same CPU time.
 func TestTurnsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(small)
+		b := newTestScheduler(small)
 		var steps [3]atomic.Int64
 		var begun atomic.Int64
 		ctx, cancel := context.WithCancel(t.Context())
@@ -153,7 +153,7 @@ func TestTurnsAreShared(t *testing.T) {
 // TestStoppedWithinASlice checks that work ends within a slice when its context is cancelled or it has run for too long.
 func TestStoppedWithinASlice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(small)
+		b := newTestScheduler(small)
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0
 		work := func(ctx context.Context) error {
@@ -194,7 +194,7 @@ func TestStoppedWithinASlice(t *testing.T) {
 // budget is refilled, and that another marketplace is not affected.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(small)
+		b := newTestScheduler(small)
 		heavy := func(ctx context.Context) error {
 			for range 200 {
 				b.worked.Add(int64(100 * time.Millisecond))
@@ -235,7 +235,7 @@ func TestBudget(t *testing.T) {
 // TestWaitingIsBounded checks that waiting is bounded in number and time, and that a refusal says whose work is the reason.
 func TestWaitingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(small)
+		b := newTestScheduler(small)
 		for i := range 3 { // Two requests of marketplace 1 and one of 2 have all permits.
 			b.start(t, uint16(1+i/2), "", 1, 12*time.Second)
 		}
@@ -266,7 +266,7 @@ func TestWaitingIsBounded(t *testing.T) {
 func TestPausesWhileThereIsTraffic(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(small)
+			b := newTestScheduler(small)
 			began := time.Now()
 			if err := b.Run(t.Context(), 1, Report, func(ctx context.Context) error {
 				for range 1_000 {
@@ -283,7 +283,7 @@ func TestPausesWhileThereIsTraffic(t *testing.T) {
 			}
 			want := time.Duration(0)
 			if busy {
-				want = rests * 100 * time.Millisecond
+				want = pauseFactor * 100 * time.Millisecond
 			}
 			if paused := time.Since(began); paused != want {
 				t.Errorf("traffic %t: paused for %v, want %v", busy, paused, want)

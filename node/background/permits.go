@@ -33,7 +33,7 @@ func (s *Scheduler) grant() {
 }
 
 // dequeue removes the request at position at from the queue of a marketplace. LOCKS: mu is held.
-func (s *Scheduler) dequeue(m *share, marketplace uint16, at int) {
+func (s *Scheduler) dequeue(m *usage, marketplace uint16, at int) {
 	s.stats[m.queue[at].kind].Waiting--
 	m.queue = slices.Delete(m.queue, at, at+1)
 	if len(m.queue) == 0 {
@@ -43,7 +43,7 @@ func (s *Scheduler) dequeue(m *share, marketplace uint16, at int) {
 
 // withdraw removes a request that no longer waits, and refuses it if why is not nil. It returns false if the request was
 // decided meanwhile.
-func (s *Scheduler) withdraw(m *share, marketplace uint16, r *request, why *Refused) bool {
+func (s *Scheduler) withdraw(m *usage, marketplace uint16, r *request, why *Refused) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := slices.Index(m.queue, r)
@@ -58,7 +58,7 @@ func (s *Scheduler) withdraw(m *share, marketplace uint16, r *request, why *Refu
 }
 
 // timedOut returns the refusal of a request that got no permit in time.
-func (s *Scheduler) late(m *share) *Refused {
+func (s *Scheduler) timedOut(m *usage) *Refused {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.running >= s.config.PerMarketplace {
@@ -69,7 +69,7 @@ func (s *Scheduler) late(m *share) *Refused {
 }
 
 // overdrawn returns a refusal if the budget of a marketplace is used up, or else nil. LOCKS: mu is held.
-func (s *Scheduler) overdrawn(m *share) *Refused {
+func (s *Scheduler) overdrawn(m *usage) *Refused {
 	s.refill(m)
 	over := m.spent - s.config.Budget
 	if over < 0 {
@@ -82,7 +82,7 @@ func (s *Scheduler) overdrawn(m *share) *Refused {
 }
 
 // refill reduces the spent CPU time by what has been refilled since the last call. LOCKS: mu is held.
-func (s *Scheduler) refill(m *share) {
+func (s *Scheduler) refill(m *usage) {
 	now := s.config.Now()
 	back := float64(now.Sub(m.at)) * float64(s.config.Budget) / float64(s.config.Window)
 	m.spent = max(0, m.spent-time.Duration(back))
@@ -96,7 +96,7 @@ func (s *Scheduler) refuse(r *request, why *Refused) *Refused {
 }
 
 // spend charges a marketplace for a slice.
-func (s *Scheduler) spend(m *share, kind Kind, took time.Duration) {
+func (s *Scheduler) spend(m *usage, kind Kind, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refill(m)
@@ -105,7 +105,7 @@ func (s *Scheduler) spend(m *share, kind Kind, took time.Duration) {
 }
 
 // release returns a permit and gives free permits to waiting requests.
-func (s *Scheduler) leave(m *share, kind Kind) {
+func (s *Scheduler) release(m *usage, kind Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.running--

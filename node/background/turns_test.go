@@ -43,7 +43,7 @@ func (f *fixture) ask(ctx context.Context, marketplace uint16, name string, keep
 
 // TestTurnsRotateByMarketplace checks that one request computes at a time, and that a marketplace with many requests delays
 // another by one of them.
-func TestTurnsGoRoundByMarketplace(t *testing.T) {
+func TestTurnsRotateByMarketplace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture()
 		for _, r := range []struct {

@@ -12,7 +12,7 @@ const (
 	slice = time.Millisecond
 	// pauseFactor is the length of the pause after a slice, as a multiple of the slice, while there is traffic. So work uses a
 	// third of one CPU, and a slice that took longer is followed by a longer pause.
-	rests = 2
+	pauseFactor = 2
 )
 
 type workKey struct{}
@@ -20,7 +20,7 @@ type workKey struct{}
 // Work is running work. It must be used by one goroutine. A nil Work has no slices; its Step only checks the context.
 type Work struct {
 	scheduler *Scheduler
-	share     *share
+	usage     *usage
 	kind      Kind
 	turn      bool          // The work has a turn.
 	began     time.Time     // The begin of the slice.
@@ -49,13 +49,13 @@ func (w *Work) Step(ctx context.Context) error {
 		return nil
 	}
 	moved := w.scheduler.config.Traffic() != w.traffic
-	w.end()
+	w.endSlice()
 	if moved {
-		if err := pause(ctx, rests*took); err != nil {
+		if err := pause(ctx, pauseFactor*took); err != nil {
 			return err
 		}
 	}
-	return w.begin(ctx)
+	return w.beginSlice(ctx)
 }
 
 // Busy returns the CPU time that the work has used without the current slice.
@@ -67,11 +67,11 @@ func (w *Work) Busy() time.Duration {
 }
 
 // beginSlice waits for a turn.
-func (w *Work) begin(ctx context.Context) error {
+func (w *Work) beginSlice(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := w.scheduler.turns.take(ctx, w.share.marketplace, false); err != nil {
+	if err := w.scheduler.turns.take(ctx, w.usage.marketplace, false); err != nil {
 		return err
 	}
 	w.turn = true
@@ -81,7 +81,7 @@ func (w *Work) begin(ctx context.Context) error {
 }
 
 // endSlice gives the turn back and charges the slice to the marketplace.
-func (w *Work) end() {
+func (w *Work) endSlice() {
 	if !w.turn {
 		return
 	}
@@ -89,7 +89,7 @@ func (w *Work) end() {
 	w.scheduler.turns.give()
 	took := w.scheduler.config.Now().Sub(w.began)
 	w.busy += took
-	w.scheduler.spend(w.share, w.kind, took)
+	w.scheduler.spend(w.usage, w.kind, took)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

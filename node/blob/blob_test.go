@@ -270,43 +270,43 @@ func TestForms(t *testing.T) {
 		Method: "POST", Path: "/uploads/assets/x", Marketplace: 1, Subject: "x", Object: "a0001-x", Type: "image/png",
 		MaxBytes: 10, Expires: now.Add(blob.FormTTL).UnixMilli(), Nonce: "n",
 	}
-	policy, signature := key.Seal(p)
-	if got, err := key.Open(policy, signature, p.Method, p.Path, now); err != nil || got != p {
+	policy, signature := key.Sign(p)
+	if got, err := key.Verify(policy, signature, p.Method, p.Path, now); err != nil || got != p {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	last := now.Add(blob.FormTTL - time.Millisecond)
-	if _, err := key.Open(policy, signature, p.Method, p.Path, last); err != nil {
+	if _, err := key.Verify(policy, signature, p.Method, p.Path, last); err != nil {
 		t.Errorf("in the last millisecond: %v", err)
 	}
 	for name, try := range map[string]func() error{
 		"late": func() error {
-			_, err := key.Open(policy, signature, p.Method, p.Path, now.Add(blob.FormTTL))
+			_, err := key.Verify(policy, signature, p.Method, p.Path, now.Add(blob.FormTTL))
 			return err
 		},
-		"other method": func() error { _, err := key.Open(policy, signature, "PUT", p.Path, now); return err },
-		"other path":   func() error { _, err := key.Open(policy, signature, p.Method, p.Path+"y", now); return err },
+		"other method": func() error { _, err := key.Verify(policy, signature, "PUT", p.Path, now); return err },
+		"other path":   func() error { _, err := key.Verify(policy, signature, p.Method, p.Path+"y", now); return err },
 		"other purpose": func() error {
-			_, err := blob.KeyOf([32]byte{1}, "lists").Open(policy, signature, p.Method, p.Path, now)
+			_, err := blob.KeyOf([32]byte{1}, "lists").Verify(policy, signature, p.Method, p.Path, now)
 			return err
 		},
 		"other cluster": func() error {
-			_, err := blob.KeyOf([32]byte{2}, "assets").Open(policy, signature, p.Method, p.Path, now)
+			_, err := blob.KeyOf([32]byte{2}, "assets").Verify(policy, signature, p.Method, p.Path, now)
 			return err
 		},
-		"no signature":     func() error { _, err := key.Open(policy, "", p.Method, p.Path, now); return err },
-		"signature of all": func() error { _, err := key.Open("", signature, p.Method, p.Path, now); return err },
+		"no signature":     func() error { _, err := key.Verify(policy, "", p.Method, p.Path, now); return err },
+		"signature of all": func() error { _, err := key.Verify("", signature, p.Method, p.Path, now); return err },
 	} {
 		if err := try(); !errors.Is(err, blob.ErrForged) && !errors.Is(err, blob.ErrExpired) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for i := range policy { // Every character of both matters.
-		if _, err := key.Open(flip(policy, i), signature, p.Method, p.Path, now); !errors.Is(err, blob.ErrForged) {
+		if _, err := key.Verify(flip(policy, i), signature, p.Method, p.Path, now); !errors.Is(err, blob.ErrForged) {
 			t.Errorf("letter %d of the policy does not count: %v", i, err)
 		}
 	}
 	for i := range signature {
-		if _, err := key.Open(policy, flip(signature, i), p.Method, p.Path, now); !errors.Is(err, blob.ErrForged) {
+		if _, err := key.Verify(policy, flip(signature, i), p.Method, p.Path, now); !errors.Is(err, blob.ErrForged) {
 			t.Errorf("letter %d of the signature does not count: %v", i, err)
 		}
 	}

@@ -43,7 +43,7 @@ var (
 )
 
 // Sign returns a policy as text, and its signature.
-func (k Key) Seal(p Policy) (policy, signature string) {
+func (k Key) Sign(p Policy) (policy, signature string) {
 	text, err := json.Marshal(p)
 	if err != nil {
 		panic("blob: a policy cannot be encoded as JSON: " + err.Error())
@@ -54,7 +54,7 @@ func (k Key) Seal(p Policy) (policy, signature string) {
 
 // Verify returns the policy of a request. ErrForged when it is not signed, or not for this method and path; ErrExpired when its
 // time is over.
-func (k Key) Open(policy, signature, method, path string, now time.Time) (Policy, error) {
+func (k Key) Verify(policy, signature, method, path string, now time.Time) (Policy, error) {
 	sum, err := hex.DecodeString(signature)
 	if err != nil || !hmac.Equal(sum, k.mac(policy)) {
 		return Policy{}, ErrForged

@@ -59,7 +59,7 @@ func (l *Local) removeTemporary() error {
 	return nil
 }
 
-func placeOf(name string) (dir, file string) {
+func pathOf(name string) (dir, file string) {
 	dir = name[len(name)-2:]
 	return dir, path.Join(dir, name)
 }
@@ -73,7 +73,7 @@ func (l *Local) Put(_ context.Context, name string, r io.Reader) error {
 	if err := l.write(temp, r); err != nil {
 		return errors.Join(err, l.root.Remove(temp))
 	}
-	dir, file := placeOf(name)
+	dir, file := pathOf(name)
 	if err := l.makeDir(dir); err != nil {
 		return errors.Join(err, l.root.Remove(temp))
 	}
@@ -132,7 +132,7 @@ func (l *Local) Open(_ context.Context, name string) (File, error) {
 	if !valid(name) {
 		return nil, ErrNotFound
 	}
-	_, file := placeOf(name)
+	_, file := pathOf(name)
 	f, err := l.root.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNotFound
@@ -152,7 +152,7 @@ func (l *Local) Remove(_ context.Context, name string) error {
 	if !valid(name) {
 		return nil
 	}
-	_, file := placeOf(name)
+	_, file := pathOf(name)
 	if err := l.root.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

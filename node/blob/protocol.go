@@ -36,21 +36,21 @@ const (
 
 var (
 	errFailed   = errors.New("the node could not carry out the request")
-	errDamage   = errors.New("the file was damaged on the way")
+	errDamaged  = errors.New("the file was damaged on the way")
 	errProtocol = errors.New("the peer violated the file protocol")
 )
 
 // deadlineConn gives every single read and write of a connection pieceTimeout.
-type patient struct{ net.Conn }
+type deadlineConn struct{ net.Conn }
 
-func (c patient) Read(p []byte) (int, error) {
+func (c deadlineConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(pieceTimeout)); err != nil {
 		return 0, err
 	}
 	return c.Conn.Read(p)
 }
 
-func (c patient) Write(p []byte) (int, error) {
+func (c deadlineConn) Write(p []byte) (int, error) {
 	if err := c.SetWriteDeadline(time.Now().Add(pieceTimeout)); err != nil {
 		return 0, err
 	}
@@ -58,14 +58,14 @@ func (c patient) Write(p []byte) (int, error) {
 }
 
 // request opens a connection to a node and sends a request; then reads the answer. The connection closes with the context.
-func (s *Shared) ask(ctx context.Context, node string, op byte, name string, then func(net.Conn) error) error {
+func (s *Shared) request(ctx context.Context, node string, op byte, name string, then func(net.Conn) error) error {
 	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	raw, err := s.nodes.Dial(dialing, node)
 	if err != nil {
 		return err
 	}
-	c := patient{raw}
+	c := deadlineConn{raw}
 	defer func() { _ = c.Close() }() // An error before this one matters more.
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
@@ -92,12 +92,12 @@ func readAnswer(c io.Reader) error {
 
 // push sends a copy of this node's file to another node.
 func (s *Shared) push(ctx context.Context, node, name string) error {
-	f, err := s.own.Open(ctx, name)
+	f, err := s.local.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // It was only read.
-	return s.ask(ctx, node, opPut, name, func(c net.Conn) error {
+	return s.request(ctx, node, opPut, name, func(c net.Conn) error {
 		if err := writeFile(c, f); err != nil {
 			return err
 		}
@@ -107,28 +107,28 @@ func (s *Shared) push(ctx context.Context, node, name string) error {
 
 // pull stores a copy of another node's file.
 func (s *Shared) pull(ctx context.Context, node, name string) error {
-	return s.ask(ctx, node, opGet, name, func(c net.Conn) error {
+	return s.request(ctx, node, opGet, name, func(c net.Conn) error {
 		if err := readAnswer(c); err != nil {
 			return err
 		}
-		return s.own.Put(ctx, name, newFileReader(c))
+		return s.local.Put(ctx, name, newFileReader(c))
 	})
 }
 
-func (s *Shared) drop(ctx context.Context, node, name string) error {
-	return s.ask(ctx, node, opDrop, name, func(c net.Conn) error { return readAnswer(c) })
+func (s *Shared) removeFrom(ctx context.Context, node, name string) error {
+	return s.request(ctx, node, opDrop, name, func(c net.Conn) error { return readAnswer(c) })
 }
 
 // Serve answers one request of another node. REQUIRES: the caller closes the connection, and has verified that it comes from a member
 // of the cluster.
 func (s *Shared) Serve(raw net.Conn) {
 	select {
-	case s.serving <- struct{}{}:
-		defer func() { <-s.serving }()
+	case s.requests <- struct{}{}:
+		defer func() { <-s.requests }()
 	default:
 		return // The peer asks another node, or again.
 	}
-	c := patient{raw}
+	c := deadlineConn{raw}
 	var head [2]byte
 	if _, err := io.ReadFull(c, head[:]); err != nil {
 		return
@@ -146,23 +146,23 @@ func (s *Shared) answer(c net.Conn, op byte, name string) error {
 	ctx := context.Background() // Each read and write has its own deadline.
 	switch op {
 	case opPut:
-		return say(c, s.own.Put(ctx, name, newFileReader(c)))
+		return writeAnswer(c, s.local.Put(ctx, name, newFileReader(c)))
 	case opDrop:
-		return say(c, s.own.Remove(ctx, name))
+		return writeAnswer(c, s.local.Remove(ctx, name))
 	case opGet:
-		f, err := s.own.Open(ctx, name)
+		f, err := s.local.Open(ctx, name)
 		if err != nil {
-			return say(c, err)
+			return writeAnswer(c, err)
 		}
 		defer func() { _ = f.Close() }() // It was only read.
-		return errors.Join(say(c, nil), writeFile(c, f))
+		return errors.Join(writeAnswer(c, nil), writeFile(c, f))
 	default:
 		return errProtocol
 	}
 }
 
 // writeAnswer writes the result of a request.
-func say(c io.Writer, err error) error {
+func writeAnswer(c io.Writer, err error) error {
 	answer := byte(answerDone)
 	if errors.Is(err, ErrNotFound) {
 		answer, err = answerUnknown, nil
@@ -243,7 +243,7 @@ func (f *fileReader) next() error {
 		return unexpected(err)
 	}
 	if !bytes.Equal(sum[:], f.sum.Sum(nil)) {
-		return errDamage
+		return errDamaged
 	}
 	return io.EOF
 }

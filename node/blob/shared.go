@@ -20,15 +20,15 @@ import (
 // Files never change, so copies need no versions and no leader. A node that was down when a file was stored fetches it when
 // it is read there. Each node's own sweep removes files that are not needed any more.
 type Shared struct {
-	own   *Local
+	local *Local
 	nodes Nodes
 	log   *slog.Logger
 
-	fetching sync.Mutex // LOCKS: it guards waiting.
+	mu       sync.Mutex // LOCKS: it guards waiting.
 	waiting  map[string]*fetch
-	asking   chan struct{} // BOUND: fetches at the same moment.
-	serving  chan struct{} // BOUND: connections of peers at the same moment.
-	copying  chan struct{} // BOUND: copies to peers that go on after their Put returned, and removals.
+	fetches  chan struct{} // BOUND: fetches at the same moment.
+	requests chan struct{} // BOUND: connections of peers at the same moment.
+	copies   chan struct{} // BOUND: copies to peers that go on after their Put returned, and removals.
 }
 
 // Nodes are the other nodes of the cluster.
@@ -53,15 +53,15 @@ var ErrTooFew = errors.New("too few nodes stored the file")
 // NewShared returns a store on top of this node's directory.
 func NewShared(own *Local, nodes Nodes, log *slog.Logger) *Shared {
 	return &Shared{
-		own: own, nodes: nodes, log: log, waiting: map[string]*fetch{}, asking: make(chan struct{}, fetchesMax),
-		serving: make(chan struct{}, servedMax), copying: make(chan struct{}, copiesMax),
+		local: own, nodes: nodes, log: log, waiting: map[string]*fetch{}, fetches: make(chan struct{}, fetchesMax),
+		requests: make(chan struct{}, servedMax), copies: make(chan struct{}, copiesMax),
 	}
 }
 
 // Put stores a file here and on as many other nodes as make a majority. Otherwise it returns ErrTooFew or the context's error, and
 // removes the file.
 func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
-	if err := s.own.Put(ctx, name, r); err != nil {
+	if err := s.local.Put(ctx, name, r); err != nil {
 		return err
 	}
 	count, self, others := s.nodes.Voters()
@@ -69,7 +69,7 @@ func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
 	if self {
 		need--
 	}
-	err := s.spread(ctx, name, need, others)
+	err := s.replicate(ctx, name, need, others)
 	if err != nil {
 		return errors.Join(err, s.Remove(ctx, name))
 	}
@@ -77,19 +77,19 @@ func (s *Shared) Put(ctx context.Context, name string, r io.Reader) error {
 }
 
 // replicate copies a file to other nodes until enough have it. Copies to slower nodes continue in the background.
-func (s *Shared) spread(ctx context.Context, name string, need int, others []string) error {
+func (s *Shared) replicate(ctx context.Context, name string, need int, others []string) error {
 	if need > len(others) {
 		return fmt.Errorf("%w: %d more are needed, %d are known", ErrTooFew, need, len(others))
 	}
 	outcome := make(chan error, len(others))
 	for _, node := range others {
 		select {
-		case s.copying <- struct{}{}:
+		case s.copies <- struct{}{}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 		go func() {
-			defer func() { <-s.copying }()
+			defer func() { <-s.copies }()
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
 			defer cancel()
 			err := s.push(bounded, node, name)
@@ -126,18 +126,18 @@ type fetch struct {
 
 // Open opens a file. If this node lacks it, Open fetches it first, and returns ErrNotFound when every other voter lacks it too.
 func (s *Shared) Open(ctx context.Context, name string) (File, error) {
-	f, err := s.own.Open(ctx, name)
+	f, err := s.local.Open(ctx, name)
 	if !errors.Is(err, ErrNotFound) || !valid(name) {
 		return f, err
 	}
 	if err := s.fetch(ctx, name); err != nil {
 		return nil, err
 	}
-	return s.own.Open(ctx, name)
+	return s.local.Open(ctx, name)
 }
 
 func (s *Shared) fetch(ctx context.Context, name string) error {
-	s.fetching.Lock()
+	s.mu.Lock()
 	f := s.waiting[name]
 	if f == nil {
 		f = &fetch{done: make(chan struct{})}
@@ -147,13 +147,13 @@ func (s *Shared) fetch(ctx context.Context, name string) error {
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
 			defer cancel()
 			f.err = s.fetchFromAny(bounded, name)
-			s.fetching.Lock()
+			s.mu.Lock()
 			delete(s.waiting, name)
-			s.fetching.Unlock()
+			s.mu.Unlock()
 			close(f.done)
 		}()
 	}
-	s.fetching.Unlock()
+	s.mu.Unlock()
 	select {
 	case <-f.done:
 		return f.err
@@ -165,8 +165,8 @@ func (s *Shared) fetch(ctx context.Context, name string) error {
 // fetchFromAny asks one node after the other. ErrNotFound means that every node answered that it lacks the file.
 func (s *Shared) fetchFromAny(ctx context.Context, name string) error {
 	select {
-	case s.asking <- struct{}{}:
-		defer func() { <-s.asking }()
+	case s.fetches <- struct{}{}:
+		defer func() { <-s.fetches }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -193,28 +193,28 @@ func (s *Shared) Remove(ctx context.Context, name string) error {
 	_, _, others := s.nodes.Voters()
 	for _, node := range others {
 		select {
-		case s.copying <- struct{}{}:
+		case s.copies <- struct{}{}:
 		default:
 			continue
 		}
 		go func() {
-			defer func() { <-s.copying }()
+			defer func() { <-s.copies }()
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), copyTimeout)
 			defer cancel()
-			_ = s.drop(bounded, node, name) // The node's sweep removes it.
+			_ = s.removeFrom(bounded, node, name) // The node's sweep removes it.
 		}()
 	}
-	return s.own.Remove(ctx, name)
+	return s.local.Remove(ctx, name)
 }
 
 // Local returns this node's directory alone. The sweep uses it, because it must not remove files of other nodes that this node does
 // not yet know the use of.
-func (s *Shared) Own() *Local { return s.own }
+func (s *Shared) Local() *Local { return s.local }
 
 // Walk lists the files of this node.
 func (s *Shared) Walk(ctx context.Context, fn func(string, time.Time) error) error {
-	return s.own.Walk(ctx, fn)
+	return s.local.Walk(ctx, fn)
 }
 
 // Check returns an error when this node's directory cannot be used.
-func (s *Shared) Check(ctx context.Context) error { return s.own.Check(ctx) }
+func (s *Shared) Check(ctx context.Context) error { return s.local.Check(ctx) }

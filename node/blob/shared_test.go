@@ -145,7 +145,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func TestFetch(t *testing.T) {
 	n := newNetwork(t, "a", "b", "c")
 	name, want := Name("a", 1), random(t, 200_000)
-	if err := n.nodes["a"].own.Put(t.Context(), name, strings.NewReader(want)); err != nil {
+	if err := n.nodes["a"].local.Put(t.Context(), name, strings.NewReader(want)); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -181,8 +181,8 @@ func TestRemoveReachesOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for { // The copy that Put did not wait for.
-		_, b := n.nodes["b"].own.Open(t.Context(), name)
-		_, c := n.nodes["c"].own.Open(t.Context(), name)
+		_, b := n.nodes["b"].local.Open(t.Context(), name)
+		_, c := n.nodes["c"].local.Open(t.Context(), name)
 		if b == nil && c == nil {
 			break
 		}
@@ -193,7 +193,7 @@ func TestRemoveReachesOthers(t *testing.T) {
 	}
 	for _, node := range []string{"a", "c"} {
 		for {
-			if _, err := n.nodes[node].own.Open(t.Context(), name); errors.Is(err, ErrNotFound) {
+			if _, err := n.nodes[node].local.Open(t.Context(), name); errors.Is(err, ErrNotFound) {
 				break
 			}
 			time.Sleep(time.Millisecond)

@@ -14,7 +14,7 @@ import (
 
 // backupCommand writes the state of a running cluster to a file.
 type backupCommand struct {
-	asked
+	target
 
 	Out   string `required:"" help:"File to write; it is created when the backup is complete, synced and verified." placeholder:"FILE"`
 	Force bool   `help:"Replace an existing file."`
@@ -42,7 +42,7 @@ func (c *backupCommand) Run(p *process) error {
 	ctx, stop := untilSignal(context.Background(), p.err)
 	defer stop()
 	size := int64(0)
-	err = writeWhole(c.Out, func(f *os.File) error {
+	err = writeAtomically(c.Out, func(f *os.File) error {
 		out := &progress{w: f, to: p.err, shown: p.terminal}
 		err := client.Backup(ctx, out, c.Local)
 		out.end()
@@ -64,7 +64,7 @@ func (c *backupCommand) Run(p *process) error {
 
 // writeAtomically creates a file that is either complete or absent: it writes under another name, syncs, reads back and
 // verifies, and renames.
-func writeWhole(path string, write, verify func(*os.File) error) error {
+func writeAtomically(path string, write, verify func(*os.File) error) error {
 	temporary := path + ".partial"
 	// An existing file keeps its mode and may be open elsewhere, so it is removed and not overwritten.
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -19,18 +19,18 @@ import (
 )
 
 // screen collects what a running node prints.
-type screen struct {
+type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *screen) Write(b []byte) (int, error) {
+func (s *output) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(b)
 }
 
-func (s *screen) String() string {
+func (s *output) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
@@ -39,7 +39,7 @@ func (s *screen) String() string {
 // runNode runs a real node with a command line and returns its management address and a function that stops it.
 func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	t.Helper()
-	out := &screen{}
+	out := &output{}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &process{out: out, err: out, start: func(_ context.Context, cfg config.Config, o daemon.Options) error {
 		return daemon.Run(ctx, cfg, o)
@@ -50,7 +50,7 @@ func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		if code := <-ended; code != exitDone {
+		if code := <-ended; code != exitSuccess {
 			t.Errorf("%q: code %d\n%s", args, code, out)
 		}
 	})
@@ -65,10 +65,10 @@ func runNode(t *testing.T, args ...string) (manage string, stop func()) {
 	return "", nil
 }
 
-func checked(t *testing.T, dir string) (r audit.Report) {
+func checkedDirectory(t *testing.T, dir string) (r audit.Report) {
 	t.Helper()
 	ran := gavel(nil, "check", "--json", "--data-dir", dir)
-	if ran.code != exitDone {
+	if ran.code != exitSuccess {
 		t.Fatalf("check %s: code %d: %s%s", dir, ran.code, ran.out, ran.err)
 	}
 	if err := json.Unmarshal([]byte(ran.out), &r); err != nil {
@@ -86,7 +86,7 @@ func charges(r *audit.Report) (n int64) {
 
 // TestBackupOfARunningMarket backs up a node while shoppers click, restores the backup into a new directory and starts
 // it: every balance is that of the backup, to the micro-unit.
-func TestBackupOfALivingMarket(t *testing.T) {
+func TestBackupOfARunningMarket(t *testing.T) {
 	dir := t.TempDir()
 	keys, first := filepath.Join(dir, "keys.json"), filepath.Join(dir, "first")
 	manage, stop := runNode(t, "demo", "--products=200", "--vendors=10", "--campaigns=20", "--shoppers=20", "--groups=2",
@@ -106,14 +106,14 @@ func TestBackupOfALivingMarket(t *testing.T) {
 			t.Fatal("the shoppers caused no charge")
 		}
 		time.Sleep(50 * time.Millisecond)
-		if r := gavel(environ, "backup", "--force", "--out", file); r.code != exitDone || !strings.Contains(r.out, "verified") {
+		if r := gavel(environ, "backup", "--force", "--out", file); r.code != exitSuccess || !strings.Contains(r.out, "verified") {
 			t.Fatalf("backup: code %d: %s%s", r.code, r.out, r.err)
 		}
 		second = filepath.Join(dir, fmt.Sprint("second-", try))
-		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitDone || !strings.Contains(r.out, "every balance matches the journal") {
+		if r := gavel(nil, "restore", "--data-dir", second, "--in", file); r.code != exitSuccess || !strings.Contains(r.out, "every balance matches the journal") {
 			t.Fatalf("restore: code %d: %s%s", r.code, r.out, r.err)
 		}
-		saved = checked(t, second)
+		saved = checkedDirectory(t, second)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup's mode: %v, %v", info.Mode(), err)
@@ -123,13 +123,13 @@ func TestBackupOfALivingMarket(t *testing.T) {
 	}
 	stop()
 	tryRestores(t, dir, file, &saved)
-	if r := gavel(nil, "recover", "--data-dir", second, "--i-accept-loss"); r.code != exitDone || !strings.Contains(r.out, "only voter") {
+	if r := gavel(nil, "recover", "--data-dir", second, "--i-accept-loss"); r.code != exitSuccess || !strings.Contains(r.out, "only voter") {
 		t.Errorf("recover: code %d: %s%s", r.code, r.out, r.err)
 	}
 
 	_, stop = runNode(t, "serve", "--data-dir="+second)
 	stop()
-	now, last := checked(t, second), checked(t, first)
+	now, last := checkedDirectory(t, second), checkedDirectory(t, first)
 	later := map[string]audit.Campaign{}
 	for _, c := range last.Campaigns {
 		later[c.ID] = c
@@ -159,7 +159,7 @@ func tryRestores(t *testing.T, dir, file string, saved *audit.Report) {
 		t.Fatal(err)
 	}
 	r := gavel(nil, "restore", "--dry-run", "--data-dir", filepath.Join(dir, "new"), "--in", file)
-	if r.code != exitDone || !strings.Contains(r.out, "nothing was kept") || !strings.Contains(r.out, saved.Groups[1].Digest) {
+	if r.code != exitSuccess || !strings.Contains(r.out, "nothing was kept") || !strings.Contains(r.out, saved.Groups[1].Digest) {
 		t.Errorf("dry run: code %d: %s%s", r.code, r.out, r.err)
 	}
 	good, err := os.ReadFile(file)

@@ -25,9 +25,9 @@ func TestCheckNeedsANodesDirectory(t *testing.T) {
 	}
 }
 
-func TestCheckHelpTellsExitCodes(t *testing.T) {
+func TestCheckHelpListsExitCodes(t *testing.T) {
 	r := gavel(nil, "check", "--help")
-	if r.code != exitDone || !strings.Contains(r.out, "Exit code 0") {
+	if r.code != exitSuccess || !strings.Contains(r.out, "Exit code 0") {
 		t.Errorf("code %d: %s", r.code, r.out)
 	}
 }

@@ -27,9 +27,9 @@ import (
 
 // The exit codes of the package comment.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitSuccess = 0
+	exitFailed  = 1
+	exitUsage   = 2
 )
 
 // Main runs the command line of this process and returns its exit code.
@@ -126,7 +126,7 @@ func withCommand(args []string) []string {
 // finish prints an error once and returns the exit code.
 func (p *process) finish(err error) int {
 	if err == nil {
-		return exitDone
+		return exitSuccess
 	}
 	if _, wrong := errors.AsType[usageError](err); wrong {
 		fmt.Fprintf(p.err, "%v\n", err)

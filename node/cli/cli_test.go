@@ -18,7 +18,7 @@ import (
 )
 
 // commandResult is the result of a command line.
-type ran struct {
+type commandResult struct {
 	code     int
 	out, err string
 	started  bool
@@ -27,9 +27,9 @@ type ran struct {
 }
 
 // gavel runs a command line with a node that does nothing.
-func gavel(environ []string, args ...string) *ran {
+func gavel(environ []string, args ...string) *commandResult {
 	var out, errs bytes.Buffer
-	r := &ran{}
+	r := &commandResult{}
 	p := &process{out: &out, err: &errs, environ: environ, start: func(_ context.Context, cfg config.Config, o daemon.Options) error {
 		r.started, r.cfg, r.options = true, cfg, o
 		return nil
@@ -42,7 +42,7 @@ func gavel(environ []string, args ...string) *ran {
 func TestBareGavelIsServe(t *testing.T) {
 	for _, args := range [][]string{nil, {"serve"}, {"--groups=4"}, {"serve", "--groups", "4"}} {
 		r := gavel(nil, args...)
-		if r.code != exitDone || !r.started || r.options.Demo != nil {
+		if r.code != exitSuccess || !r.started || r.options.Demo != nil {
 			t.Errorf("%q: code %d, started %t\n%s", args, r.code, r.started, r.err)
 		}
 		if want := len(args) > 0 && strings.Contains(strings.Join(args, " "), "groups"); (r.cfg.Groups == 4) != want {
@@ -53,7 +53,7 @@ func TestBareGavelIsServe(t *testing.T) {
 
 func TestEverySettingIsAFlag(t *testing.T) {
 	help := gavel(nil, "serve", "--help")
-	if help.code != exitDone || help.started {
+	if help.code != exitSuccess || help.started {
 		t.Fatalf("code %d, started %t", help.code, help.started)
 	}
 	for _, s := range config.Settings() {
@@ -95,7 +95,7 @@ func TestMistakesStartNothing(t *testing.T) {
 	}
 }
 
-func TestDemoKeepsApartFromServe(t *testing.T) {
+func TestDemoUsesItsOwnDirectory(t *testing.T) {
 	r := gavel(nil, "demo", "--seed=7", "--shoppers=0")
 	if r.cfg.DataDir != demoDataDir || r.cfg.DataDir == config.Default().DataDir {
 		t.Errorf("data directory %s", r.cfg.DataDir)
@@ -131,7 +131,7 @@ func TestSignalDrains(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}}
-	if code := p.run(nil); code != exitDone {
+	if code := p.run(nil); code != exitSuccess {
 		t.Errorf("code %d: %s", code, errs.String())
 	}
 }
@@ -140,7 +140,7 @@ func TestKeysGenerate(t *testing.T) {
 	for kind, want := range map[string]auth.Kind{"auction": auth.Auction, "management": auth.Management} {
 		r := gavel(nil, "keys", "generate", "--kind", kind)
 		key, ok := auth.Parse([]byte(strings.TrimSuffix(r.out, "\n")))
-		if r.code != exitDone || !ok || key.Kind != want {
+		if r.code != exitSuccess || !ok || key.Kind != want {
 			t.Errorf("%s: code %d, %q", kind, r.code, r.out)
 		}
 	}
@@ -154,7 +154,7 @@ func TestConfigCheck(t *testing.T) {
 		}
 	}
 	write("groups: 4\njoin: [\"127.0.0.1:1\"]\npeer_insecure: true\n")
-	if r := gavel(nil, "config", "check", name); r.code != exitDone || r.out != "configuration ok\n" {
+	if r := gavel(nil, "config", "check", name); r.code != exitSuccess || r.out != "configuration ok\n" {
 		t.Errorf("a good file: code %d\n%s%s", r.code, r.out, r.err)
 	}
 	write("groupz: 4\nlog: {level: loud}\n")
@@ -186,7 +186,7 @@ func TestPresetKeysAreChecked(t *testing.T) {
 	} {
 		for _, command := range [][]string{{"serve"}, {"config", "check"}} {
 			r := gavel(c.environ, append(command, c.args...)...)
-			if (r.code == exitDone) != (c.want == "") || !strings.Contains(r.err, c.want) || r.started && c.want != "" {
+			if (r.code == exitSuccess) != (c.want == "") || !strings.Contains(r.err, c.want) || r.started && c.want != "" {
 				t.Errorf("%q: code %d, started %t, want %q in:\n%s", command, r.code, r.started, c.want, r.err)
 			}
 			if strings.Contains(r.err, "gavel_auc_") || strings.Contains(r.err, "gavel_mgt_") {
@@ -199,11 +199,11 @@ func TestPresetKeysAreChecked(t *testing.T) {
 func TestConfigPrint(t *testing.T) {
 	r := gavel([]string{"GAVEL_NODE_ID=n7"}, "config", "print", "--sources", "--groups=2")
 	for _, want := range []string{"node_id", "n7", "env GAVEL_NODE_ID", "flag --groups", "default"} {
-		if r.code != exitDone || !strings.Contains(r.out, want) {
+		if r.code != exitSuccess || !strings.Contains(r.out, want) {
 			t.Errorf("code %d, want %q in:\n%s", r.code, want, r.out)
 		}
 	}
-	if r := gavel(nil, "config", "print"); r.code != exitDone || !strings.Contains(r.out, "ratelimit:\n") {
+	if r := gavel(nil, "config", "print"); r.code != exitSuccess || !strings.Contains(r.out, "ratelimit:\n") {
 		t.Errorf("code %d:\n%s", r.code, r.out)
 	}
 }
@@ -222,12 +222,12 @@ func TestHealth(t *testing.T) {
 	if r := gavel(listen, "health"); r.code != exitFailed || !strings.Contains(r.err, "503") {
 		t.Errorf("not ready: code %d, %s", r.code, r.err)
 	}
-	if r := gavel(listen, "health", "--live"); r.code != exitDone || r.out != "/healthz\n" {
+	if r := gavel(listen, "health", "--live"); r.code != exitSuccess || r.out != "/healthz\n" {
 		t.Errorf("alive: code %d, %q", r.code, r.out)
 	}
 	ready = true
 	for _, address := range []string{node.URL + "/", strings.TrimPrefix(node.URL, "http://")} {
-		if r := gavel(nil, "health", address); r.code != exitDone || r.out != "/readyz\n" {
+		if r := gavel(nil, "health", address); r.code != exitSuccess || r.out != "/readyz\n" {
 			t.Errorf("%s is ready: code %d, %q %s", address, r.code, r.out, r.err)
 		}
 	}
@@ -239,7 +239,7 @@ func TestHealth(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	r := gavel(nil, "version")
-	if r.code != exitDone || !strings.HasPrefix(r.out, "gavel "+version+"\ncommit ") || !strings.Contains(r.out, "go1.") {
+	if r.code != exitSuccess || !strings.HasPrefix(r.out, "gavel "+version+"\ncommit ") || !strings.Contains(r.out, "go1.") {
 		t.Errorf("code %d: %q", r.code, r.out)
 	}
 }

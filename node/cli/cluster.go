@@ -23,7 +23,7 @@ type clusterCommand struct {
 }
 
 // target is the node that a command calls.
-type asked struct {
+type target struct {
 	Manage string `help:"Management listener of any node of the cluster. [GAVEL_MANAGE]" placeholder:"URL"`
 	Key    string `help:"Management key of the first marketplace. Prefer the variable: the process list shows flags. [GAVEL_MANAGE_KEY]" placeholder:"KEY"`
 }
@@ -32,7 +32,7 @@ type asked struct {
 const manageDefault = "http://127.0.0.1:8081"
 
 // client returns a client of the node; the environment supplies what the flags do not set.
-func (a *asked) client(p *process) (operator.Client, error) {
+func (a *target) client(p *process) (operator.Client, error) {
 	c := operator.Client{URL: a.Manage, Key: a.Key}
 	for _, v := range []struct {
 		name string
@@ -62,7 +62,7 @@ func (p *process) variable(name string) string {
 }
 
 // ask calls do and prints done when it succeeded.
-func (a *asked) ask(p *process, done string, do func(context.Context, operator.Client) error) error {
+func (a *target) ask(p *process, done string, do func(context.Context, operator.Client) error) error {
 	c, err := a.client(p)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (a *asked) ask(p *process, done string, do func(context.Context, operator.C
 }
 
 type clusterStatus struct {
-	asked
+	target
 	JSON bool `help:"Print the answer of the node as JSON." name:"json"`
 }
 
@@ -108,7 +108,7 @@ func (c *clusterStatus) Run(p *process) error {
 type clusterJoin struct {
 	Node    string `arg:"" help:"Id of the node."`
 	Address string `arg:"" help:"HOST:PORT of its peer listener."`
-	asked
+	target
 }
 
 // Run allows a node to join.
@@ -120,7 +120,7 @@ func (c *clusterJoin) Run(p *process) error {
 
 type clusterRemove struct {
 	Node string `arg:"" help:"Id of the node."`
-	asked
+	target
 }
 
 // Run removes a node.
@@ -130,7 +130,7 @@ func (c *clusterRemove) Run(p *process) error {
 
 type clusterPromote struct {
 	Node string `arg:"" help:"Id of the node."`
-	asked
+	target
 }
 
 // Run makes a non-voter a voter.
@@ -143,7 +143,7 @@ func (c *clusterPromote) Run(p *process) error {
 type clusterTransfer struct {
 	Group uint16 `arg:"" help:"Number of the group."`
 	Node  string `arg:"" help:"Id of the voter that becomes its leader."`
-	asked
+	target
 }
 
 // Run transfers a leadership.

@@ -21,12 +21,12 @@ type configCheck struct {
 
 // Run prints the faults.
 func (c *configCheck) Run(p *process) error {
-	flags := c.given()
+	flags := c.flags()
 	if c.File != "" {
 		flags["config"] = c.File
 	}
 	l, err := config.Load(config.Input{Defaults: config.Default(), Environ: p.environ, Flags: flags, Check: presetFaults})
-	for _, warning := range l.Notes {
+	for _, warning := range l.Warnings {
 		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
 	}
 	if err != nil {

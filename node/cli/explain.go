@@ -127,7 +127,7 @@ func printExplained(w io.Writer, i int, a *serving.ExplainedAuction) {
 			target += " / " + c.VariationID
 		}
 		fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\t%.4g\t%.4g\t%.6g\t%s\t%s\n",
-			outcome, shown(target), shown(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Competing,
+			outcome, printable(target), printable(cmp.Or(c.VendorID, c.DemandSource)), cmp.Or(c.CampaignID, "external"), bidOf(c), c.ChargeType, c.Bid, c.Worth, c.Competing,
 			c.Reserve, dash(c.Remaining), dash(c.Wallet), c.Pacing, c.Quality, c.Score, dash(c.Price), dash(c.Needed))
 	}
 	_ = t.Flush() // Writing to the command's output failed; there is nowhere else to report that.
@@ -145,7 +145,7 @@ func bidOf(c *serving.Candidate) string {
 }
 
 // printable replaces control characters in names that clients chose, which could move the cursor of a terminal.
-func shown(text string) string {
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'

@@ -40,7 +40,7 @@ func TestExplain(t *testing.T) {
 		return p.run(append([]string{"explain"}, args...)), out.String()
 	}
 	code, out := run("--operation", "travel", file)
-	if want := `POST /public/v1/auctions/explain?operation=travel Bearer secret {"auctions":[]}`; got != want || code != exitDone {
+	if want := `POST /public/v1/auctions/explain?operation=travel Bearer secret {"auctions":[]}`; got != want || code != exitSuccess {
 		t.Errorf("%d, sent %s, want %s", code, got, want)
 	}
 	const table = `auction 0: flights, 1 of 2 slots filled, 3 bids lost

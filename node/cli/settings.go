@@ -53,7 +53,7 @@ func tag(s config.Setting) reflect.StructTag {
 }
 
 // flags returns the flags that are set on the command line.
-func (s settings) given() map[string]string {
+func (s settings) flags() map[string]string {
 	flags := map[string]string{}
 	for i, setting := range config.Settings() {
 		var t text
@@ -75,8 +75,8 @@ func (s settings) given() map[string]string {
 // load reads file, environment and flags over the defaults. It prints warnings to standard error. Faults are a
 // usageError, which says that nothing was started.
 func (s settings) load(p *process, defaults config.Config) (*config.Loaded, error) {
-	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.given(), Check: presetFaults})
-	for _, warning := range l.Notes {
+	l, err := config.Load(config.Input{Defaults: defaults, Environ: p.environ, Flags: s.flags(), Check: presetFaults})
+	for _, warning := range l.Warnings {
 		fmt.Fprintf(p.err, "gavel: warning: %s\n", warning)
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ var (
 )
 
 // mainDependencies are the dependencies whose versions matter for a support request.
-var builtWith = []string{
+var mainDependencies = []string{
 	"github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft", "github.com/valyala/fasthttp",
 }
 
@@ -40,7 +40,7 @@ func (versionCommand) Run(p *process) error {
 		return nil
 	}
 	for _, d := range info.Deps {
-		if slices.Contains(builtWith, d.Path) {
+		if slices.Contains(mainDependencies, d.Path) {
 			fmt.Fprintf(p.out, "%s %s\n", d.Path, d.Version)
 		}
 	}

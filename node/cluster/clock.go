@@ -12,10 +12,10 @@ import (
 const (
 	// tickInterval is how often a leader commits its time. All other nodes measure the age of their replicas by these
 	// ticks, so it is a small part of the smallest staleness that can be configured.
-	tickEvery = 250 * time.Millisecond
+	tickInterval = 250 * time.Millisecond
 	// tickIntervalSoleVoter is enough for the only voter of a group, whose replica cannot be old. Reports promise to be
 	// complete after 2 s, which needs a clock that is younger.
-	tickAloneEvery = time.Second
+	tickIntervalSoleVoter = time.Second
 	// tickTimeout bounds the wait for a tick; the next one replaces it.
 	tickTimeout = time.Second
 	// contactMax is how long ago a leader may have contacted this node to count as reachable.
@@ -25,18 +25,18 @@ const (
 // tick commits the time of a group while this node leads it. Budget periods, the duplicate horizon and the age of
 // replicas (ReplicaAges) depend on it.
 func (c *Cluster) tick(ctx context.Context, g ids.Group) {
-	ticker := time.NewTicker(tickEvery)
+	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	leads, last := false, c.now()
 	for {
-		soleVoter := c.alone(g)
-		c.freshness.setAlone(g, soleVoter)
+		soleVoter := c.soleVoter(g)
+		c.ages.setSoleVoter(g, soleVoter)
 		led := leads
-		leads = c.look(g)
+		leads = c.updateInOrder(g)
 		if leads && !led && c.onLead != nil {
 			c.tickers.Go(func() { c.onLead(ctx, g) })
 		}
-		if now := c.now(); leads && (!soleVoter || now.Sub(last) >= tickAloneEvery-tickEvery/2) {
+		if now := c.now(); leads && (!soleVoter || now.Sub(last) >= tickIntervalSoleVoter-tickInterval/2) {
 			c.tickOnce(ctx, g, now)
 			last = now
 		}
@@ -50,12 +50,12 @@ func (c *Cluster) tick(ctx context.Context, g ids.Group) {
 
 // updateInOrder records the time when the group has a reachable leader and this node keeps up with it. It returns
 // whether this node leads the group.
-func (c *Cluster) look(g ids.Group) (leads bool) {
+func (c *Cluster) updateInOrder(g ids.Group) (leads bool) {
 	group := c.group(g)
 	f := group.Freshness()
 	known := f.Leads || group.Leader() != "" && time.Since(f.Contact) < contactMax
-	if known && !c.freshness.stale(g) {
-		c.led[g].Mark()
+	if known && !c.ages.stale(g) {
+		c.inOrder[g].Mark()
 	}
 	return f.Leads
 }
@@ -76,7 +76,7 @@ func (c *Cluster) tickOnce(ctx context.Context, g ids.Group, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
 	advance := command.Advance{Periods: c.periods(now)}
-	_, err := c.group(g).ProposeVital(ctx, command.AppendAdvance(nil, now.UnixMilli(), &advance))
+	_, err := c.group(g).ProposeReserved(ctx, command.AppendAdvance(nil, now.UnixMilli(), &advance))
 	if err != nil {
 		c.log.Debug("clock_tick_failed", slog.Int("group", int(g)), slog.Any("err", err))
 	}

@@ -32,26 +32,26 @@ var ErrUnavailable = errors.New("the group cannot commit the command now")
 // Cluster is this node's set of raft groups. It is safe for concurrent use.
 type Cluster struct {
 	ids.Topology
-	store     *raftstore.Store
-	node      string
-	freshness *Freshness
-	now       func() time.Time
-	periods   func(time.Time) []command.Periods
-	onLead    func(context.Context, ids.Group)
-	log       *slog.Logger
-	levels    levels
-	current   current
-	led       map[ids.Group]*moment.Last // When the group was last in order; see updateInOrder. New fills the map.
-	stop      context.CancelFunc
-	tickers   sync.WaitGroup
+	store        *raftstore.Store
+	node         string
+	ages         *ReplicaAges
+	now          func() time.Time
+	periods      func(time.Time) []command.Periods
+	onLead       func(context.Context, ids.Group)
+	log          *slog.Logger
+	levels       levels
+	confirmation confirmation
+	inOrder      map[ids.Group]*moment.Last // When the group was last in order; see updateInOrder. New fills the map.
+	stop         context.CancelFunc
+	tickers      sync.WaitGroup
 }
 
 // Options are what a Cluster needs besides its store.
 type Options struct {
-	Topology  ids.Topology
-	Node      string // Id of this node, as raft has it.
-	Freshness *Freshness
-	Now       func() time.Time
+	Topology    ids.Topology
+	Node        string // Id of this node, as raft has it.
+	ReplicaAges *ReplicaAges
+	Now         func() time.Time
 	// Periods returns the budget periods of every marketplace at a time.
 	Periods func(time.Time) []command.Periods
 	// OnLead is called in its own goroutine when this node becomes the leader of a group; it may be nil.
@@ -63,14 +63,14 @@ type Options struct {
 // New returns a Cluster on an open store. The Cluster must be closed before the store.
 func New(store *raftstore.Store, o Options) *Cluster {
 	c := &Cluster{
-		Topology: o.Topology, store: store, node: o.Node, freshness: o.Freshness, now: o.Now, periods: o.Periods,
-		onLead: o.OnLead, log: o.Log, led: map[ids.Group]*moment.Last{}, stop: func() {},
+		Topology: o.Topology, store: store, node: o.Node, ages: o.ReplicaAges, now: o.Now, periods: o.Periods,
+		onLead: o.OnLead, log: o.Log, inOrder: map[ids.Group]*moment.Last{}, stop: func() {},
 	}
 	for _, g := range c.Groups() {
-		c.led[g] = new(moment.Last)
+		c.inOrder[g] = new(moment.Last)
 	}
 	c.levels = newLevels(o.Levels, c.Groups())
-	c.current.began = o.Now()
+	c.confirmation.start = o.Now()
 	return c
 }
 
@@ -79,11 +79,11 @@ func New(store *raftstore.Store, o Options) *Cluster {
 func (c *Cluster) Start(ctx context.Context) {
 	ctx, c.stop = context.WithCancel(ctx)
 	for _, g := range c.Groups() {
-		c.led[g].Mark()
+		c.inOrder[g].Mark()
 		c.tickers.Go(func() { c.tick(ctx, g) })
-		c.tickers.Go(func() { c.keepLevel(ctx, g) })
+		c.tickers.Go(func() { c.maintainLevel(ctx, g) })
 	}
-	c.tickers.Go(func() { c.keepCurrent(ctx) })
+	c.tickers.Go(func() { c.confirmPeriodically(ctx) })
 }
 
 // Close stops what Start started.
@@ -113,7 +113,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 // which this node's replica has been stale.
 func (c *Cluster) Leaderless() (ids.Group, bool) {
 	for _, g := range c.Groups() {
-		if time.Since(c.led[g].Time()) > leaderlessMax {
+		if time.Since(c.inOrder[g].Time()) > leaderlessMax {
 			return g, true
 		}
 	}
@@ -128,7 +128,7 @@ func (c *Cluster) group(g ids.Group) *raftstore.Group { return c.store.Group(uin
 // Propose commits a command in a group, whichever node leads it, and returns the machine's answer. Every error is
 // ErrUnavailable: callers need not distinguish "not applied" from "unknown", because every command is idempotent.
 func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
-	if err := c.levels.allows(g, cmd); err != nil {
+	if err := c.levels.check(g, cmd); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
@@ -143,7 +143,7 @@ func (c *Cluster) Propose(ctx context.Context, g ids.Group, cmd []byte) ([]byte,
 // ProposeAt is Propose for callers who read afterwards: it returns when this node has applied the command, with the log
 // index by which other nodes can wait for the same.
 func (c *Cluster) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (result []byte, index uint64, err error) {
-	if err := c.levels.allows(g, cmd); err != nil {
+	if err := c.levels.check(g, cmd); err != nil {
 		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
@@ -161,7 +161,7 @@ func (c *Cluster) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) (resul
 // Barrier returns when this node has applied every command that any node answered before the call; a Read after it is
 // linearizable. It returns ErrUnavailable when that takes longer than ProposeTimeout.
 func (c *Cluster) Barrier(ctx context.Context, g ids.Group) error {
-	if c.Leads(g) && c.alone(g) {
+	if c.Leads(g) && c.soleVoter(g) {
 		return nil // No other node can have answered one.
 	}
 	ctx, cancel := context.WithTimeout(ctx, ProposeTimeout)
@@ -193,7 +193,7 @@ func (c *Cluster) Read(g ids.Group, fn func(raftstore.Reader) error) error {
 func (c *Cluster) Now() time.Time { return c.now() }
 
 // soleVoter reports whether this node is the only voter of a group.
-func (c *Cluster) alone(g ids.Group) bool {
+func (c *Cluster) soleVoter(g ids.Group) bool {
 	voters, self := 0, false
 	for _, m := range c.group(g).Members() {
 		if m.Voter {

@@ -16,7 +16,7 @@ import (
 // A node that received the state by a snapshot answers like the node that sent it: it has what was reported, charged,
 // transferred and attempted. The generator often repeats commands, so whatever a snapshot leaves out shows in the
 // answers.
-func TestANewcomerKnowsWhatTheOthersDo(t *testing.T) {
+func TestAJoiningNodeAnswersLikeTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := raftstoretest.NewCluster(t, 1, 2)
 		c.Configure = func(i int, config *raftstore.Config) {

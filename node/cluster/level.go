@@ -14,7 +14,7 @@ import (
 
 const (
 	// levelCheckInterval is how often the leader of a group checks whether all members support a higher feature level.
-	levelEvery = 2 * time.Second
+	levelCheckInterval = 2 * time.Second
 	// levelTimeout bounds the wait for a member's answer. A member that does not answer may run an old binary.
 	levelTimeout = time.Second
 )
@@ -24,7 +24,7 @@ const (
 type Levels struct {
 	// Supported asks a node, which may be this one, for the newest level that its binary supports; 0: a binary from
 	// before there were levels.
-	Known func(ctx context.Context, node string) (command.Level, error)
+	Supported func(ctx context.Context, node string) (command.Level, error)
 	// Reached reads the level of a group from this node's replica.
 	Reached func(ids.Group) (command.Level, error)
 }
@@ -44,7 +44,7 @@ func newLevels(l Levels, groups []ids.Group) levels {
 }
 
 // level returns the level of a group as far as this node's replica has applied it.
-func (l *levels) reached(g ids.Group) command.Level {
+func (l *levels) level(g ids.Group) command.Level {
 	seen := l.seen[g]
 	if level := command.Level(seen.Load()); level == command.LevelNewest || l.Reached == nil { //nolint:gosec // stored from a Level.
 		return level
@@ -63,23 +63,23 @@ func (l *levels) reached(g ids.Group) command.Level {
 
 // check returns ErrUnavailable for a command whose level the group has not reached. A replica that is behind refuses
 // too many commands, never too few.
-func (l *levels) allows(g ids.Group, cmd []byte) error {
+func (l *levels) check(g ids.Group, cmd []byte) error {
 	needs, known := command.Needs(cmd)
 	if needs == command.LevelNone && known {
 		return nil
 	}
-	if reached := l.reached(g); needs > reached || !known {
+	if reached := l.level(g); needs > reached || !known {
 		return fmt.Errorf("%w: it needs feature level %d and group %d has reached %d", ErrUnavailable, needs, g, reached)
 	}
 	return nil
 }
 
 // Level returns the feature level of a group on this node. Writers of newer encodings check it.
-func (c *Cluster) Level(g ids.Group) command.Level { return c.levels.reached(g) }
+func (c *Cluster) Level(g ids.Group) command.Level { return c.levels.level(g) }
 
 // CheckJoin returns an error for a node whose binary does not support the level that the cluster has reached: the node
 // would stop at the first command, or snapshot, that it cannot read.
-func Admits(reached command.Level, version string, knows command.Level) error {
+func CheckJoin(reached command.Level, version string, knows command.Level) error {
 	if knows >= reached {
 		return nil
 	}
@@ -89,13 +89,13 @@ func Admits(reached command.Level, version string, knows command.Level) error {
 }
 
 // maintainLevel raises the level of a group until it is the newest that this binary supports.
-func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
-	ticker := time.NewTicker(tickEvery)
+func (c *Cluster) maintainLevel(ctx context.Context, g ids.Group) {
+	ticker := time.NewTicker(tickInterval)
 	defer ticker.Stop()
 	var last time.Time
-	for c.levels.Known != nil && c.levels.reached(g) < command.LevelNewest {
-		if now := c.now(); c.Leads(g) && now.Sub(last) >= levelEvery {
-			c.raise(ctx, g)
+	for c.levels.Supported != nil && c.levels.level(g) < command.LevelNewest {
+		if now := c.now(); c.Leads(g) && now.Sub(last) >= levelCheckInterval {
+			c.raiseLevel(ctx, g)
 			last = now
 		}
 		select {
@@ -109,13 +109,13 @@ func (c *Cluster) keepLevel(ctx context.Context, g ids.Group) {
 // raiseLevel proposes the highest level that every member of the group supports, if it is higher than the group's.
 // Non-voters count, because they apply what the voters apply. A member that is lost for good has to be removed before
 // the level can rise.
-func (c *Cluster) raise(ctx context.Context, g ids.Group) {
+func (c *Cluster) raiseLevel(ctx context.Context, g ids.Group) {
 	var members []string
 	for _, m := range c.group(g).Members() {
 		members = append(members, m.ID)
 	}
 	level := c.levels.common(ctx, members)
-	reached := c.levels.reached(g)
+	reached := c.levels.level(g)
 	if level <= reached {
 		return
 	}
@@ -138,7 +138,7 @@ func (l *levels) common(ctx context.Context, nodes []string) command.Level {
 	var requests sync.WaitGroup
 	for i, node := range nodes {
 		requests.Go(func() {
-			if level, err := l.Known(ctx, node); err == nil {
+			if level, err := l.Supported(ctx, node); err == nil {
 				all[i] = level
 			}
 		})

@@ -11,7 +11,7 @@ import (
 
 func TestCommonLevelIsTheLowest(t *testing.T) {
 	known := map[string]command.Level{"new": command.LevelNewest, "newer": command.LevelNewest + 5, "old": command.LevelNone}
-	l := newLevels(Levels{Known: func(_ context.Context, node string) (command.Level, error) {
+	l := newLevels(Levels{Supported: func(_ context.Context, node string) (command.Level, error) {
 		if level, there := known[node]; there {
 			return level, nil
 		}
@@ -44,22 +44,22 @@ func TestCommandsWaitForTheirLevel(t *testing.T) {
 	}}, []ids.Group{1})
 	old := command.AppendNoop(nil, 1)
 	future := append([]byte{command.Version + 1}, old[1:]...)
-	if err := l.allows(1, old); err != nil || reads != 0 {
+	if err := l.check(1, old); err != nil || reads != 0 {
 		t.Errorf("a command of the first level: %v after %d reads", err, reads)
 	}
-	if err := l.allows(1, future); !errors.Is(err, ErrUnavailable) {
+	if err := l.check(1, future); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a command that this binary cannot read: %v", err)
 	}
-	if l.reached(1) != command.LevelNone {
+	if l.level(1) != command.LevelNone {
 		t.Error("a level that was not reached")
 	}
 	level = command.LevelNewest
-	if l.reached(1) != command.LevelNewest {
+	if l.level(1) != command.LevelNewest {
 		t.Error("the level was reached")
 	}
 	fails, level = true, command.LevelNone
 	before := reads
-	if l.reached(1) != command.LevelNewest || reads != before {
+	if l.level(1) != command.LevelNewest || reads != before {
 		t.Error("a level never goes back, and the newest is not read again")
 	}
 }

@@ -25,11 +25,11 @@ import (
 // stopped for a minute, because no goroutine has to run for it.
 //
 // A group of which this node is the only voter is never stale: no other node can have changed it.
-type Freshness struct {
-	limit time.Duration
-	now   func() time.Time
-	began time.Time    // Start of the times below.
-	due   atomic.Int64 // When the first group turns stale; until then no group has to be checked.
+type ReplicaAges struct {
+	limit    time.Duration
+	now      func() time.Time
+	start    time.Time    // Start of the times below.
+	firstDue atomic.Int64 // When the first group turns stale; until then no group has to be checked.
 
 	mu     sync.Mutex // Serializes writers.
 	groups []groupAge
@@ -37,37 +37,37 @@ type Freshness struct {
 
 // groupAge is the age of one group. Times are nanoseconds since start.
 type groupAge struct {
-	id     ids.Group
-	counts bool // The group holds campaigns.
-	due    atomic.Int64
-	heard  atomic.Int64 // When the newest tick was applied; 0: none since the state was loaded.
-	behind atomic.Int64 // How far the tick's time was behind the local clock then, at least 0.
-	alone  atomic.Bool
-	fenced atomic.Uint64 // Requests that found the group stale.
+	id           ids.Group
+	hasCampaigns bool // The group holds campaigns.
+	due          atomic.Int64
+	tickedAt     atomic.Int64 // When the newest tick was applied; 0: none since the state was loaded.
+	behind       atomic.Int64 // How far the tick's time was behind the local clock then, at least 0.
+	soleVoter    atomic.Bool
+	fenced       atomic.Uint64 // Requests that found the group stale.
 }
 
 // NewReplicaAges returns ReplicaAges in which every group is stale until its first tick. A replica turns stale when it
 // is older than limit.
-func NewFreshness(t ids.Topology, limit time.Duration, now func() time.Time) *Freshness {
-	f := &Freshness{limit: limit, now: now, began: now()}
+func NewReplicaAges(t ids.Topology, limit time.Duration, now func() time.Time) *ReplicaAges {
+	f := &ReplicaAges{limit: limit, now: now, start: now()}
 	all := t.Groups()
 	f.groups = make([]groupAge, len(all))
 	for i, g := range all {
-		f.groups[i].id, f.groups[i].counts = g, g != 0
+		f.groups[i].id, f.groups[i].hasCampaigns = g, g != 0
 	}
 	return f
 }
 
 // Stale adds the groups that are stale at a time to a set and reports whether there are any.
-func (f *Freshness) Stale(at time.Time, into *auction.Groups) bool {
-	since := int64(at.Sub(f.began))
-	if since < f.due.Load() {
+func (f *ReplicaAges) Stale(at time.Time, into *auction.Groups) bool {
+	since := int64(at.Sub(f.start))
+	if since < f.firstDue.Load() {
 		return false
 	}
 	found := false
 	for i := range f.groups {
 		g := &f.groups[i]
-		if g.counts && since >= g.due.Load() {
+		if g.hasCampaigns && since >= g.due.Load() {
 			into.Add(uint16(g.id))
 			g.fenced.Add(1)
 			found = true
@@ -77,8 +77,8 @@ func (f *Freshness) Stale(at time.Time, into *auction.Groups) bool {
 }
 
 // Fresh reports whether no group is stale now, the groups without campaigns included.
-func (f *Freshness) Fresh() bool {
-	since := int64(f.now().Sub(f.began))
+func (f *ReplicaAges) Fresh() bool {
+	since := int64(f.now().Sub(f.start))
 	for i := range f.groups {
 		if since >= f.groups[i].due.Load() {
 			return false
@@ -88,8 +88,8 @@ func (f *Freshness) Fresh() bool {
 }
 
 // stale reports whether a group is stale now.
-func (f *Freshness) stale(id ids.Group) bool {
-	return int64(f.now().Sub(f.began)) >= f.group(id).due.Load()
+func (f *ReplicaAges) stale(id ids.Group) bool {
+	return int64(f.now().Sub(f.start)) >= f.group(id).due.Load()
 }
 
 // Age describes the replica of a group.
@@ -99,16 +99,16 @@ type Age struct {
 }
 
 // Age returns the age of a group's replica. REQUIRES: the topology has the group.
-func (f *Freshness) Age(id ids.Group) Age {
+func (f *ReplicaAges) Age(id ids.Group) Age {
 	g := f.group(id)
-	if g.alone.Load() {
+	if g.soleVoter.Load() {
 		return Age{Fenced: g.fenced.Load()}
 	}
-	since := int64(f.now().Sub(f.began))
-	return Age{Staleness: time.Duration(since - g.heard.Load() + g.behind.Load()), Fenced: g.fenced.Load()}
+	since := int64(f.now().Sub(f.start))
+	return Age{Staleness: time.Duration(since - g.tickedAt.Load() + g.behind.Load()), Fenced: g.fenced.Load()}
 }
 
-func (f *Freshness) group(id ids.Group) *groupAge {
+func (f *ReplicaAges) group(id ids.Group) *groupAge {
 	for i := range f.groups {
 		if f.groups[i].id == id {
 			return &f.groups[i]
@@ -118,35 +118,35 @@ func (f *Freshness) group(id ids.Group) *groupAge {
 }
 
 // record stores that a tick with the leader's time was applied; 0 deletes the last one.
-func (f *Freshness) tell(id ids.Group, leaderMillis int64) {
+func (f *ReplicaAges) record(id ids.Group, leaderMillis int64) {
 	g, now := f.group(id), f.now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	g.heard.Store(0)
+	g.tickedAt.Store(0)
 	g.behind.Store(0)
 	if leaderMillis != 0 {
-		g.heard.Store(int64(now.Sub(f.began)))
+		g.tickedAt.Store(int64(now.Sub(f.start)))
 		g.behind.Store(int64(max(0, time.Duration(now.UnixMilli()-leaderMillis)*time.Millisecond)))
 	}
 	f.update(g)
 }
 
 // setSoleVoter sets whether this node is the only voter of a group.
-func (f *Freshness) setAlone(id ids.Group, sole bool) {
+func (f *ReplicaAges) setSoleVoter(id ids.Group, sole bool) {
 	g := f.group(id)
-	if g.alone.Load() == sole {
+	if g.soleVoter.Load() == sole {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	g.alone.Store(sole)
+	g.soleVoter.Store(sole)
 	f.update(g)
 }
 
 // update computes when a group turns stale, and when the first of all does. LOCKS: mu is held.
-func (f *Freshness) update(g *groupAge) {
-	switch ticked := g.heard.Load(); {
-	case g.alone.Load():
+func (f *ReplicaAges) update(g *groupAge) {
+	switch ticked := g.tickedAt.Load(); {
+	case g.soleVoter.Load():
 		g.due.Store(math.MaxInt64)
 	case ticked == 0:
 		g.due.Store(0)
@@ -155,48 +155,48 @@ func (f *Freshness) update(g *groupAge) {
 	}
 	first := int64(math.MaxInt64)
 	for i := range f.groups {
-		if f.groups[i].counts {
+		if f.groups[i].hasCampaigns {
 			first = min(first, f.groups[i].due.Load())
 		}
 	}
-	f.due.Store(first)
+	f.firstDue.Store(first)
 }
 
 // Machine returns a state machine that calls m and records the ticks that it applies in these ReplicaAges.
-func (f *Freshness) Machine(g ids.Group, m raftstore.StateMachine) raftstore.StateMachine {
-	return &listener{StateMachine: m, freshness: f, group: g}
+func (f *ReplicaAges) Machine(g ids.Group, m raftstore.StateMachine) raftstore.StateMachine {
+	return &tickRecorder{StateMachine: m, ages: f, group: g}
 }
 
 // tickRecorder is a state machine that records ticks. A tick counts when auctions can see what was applied with it.
-type listener struct {
+type tickRecorder struct {
 	raftstore.StateMachine
-	freshness *Freshness
-	group     ids.Group
-	told      int64 // The leader's time in the last tick of the batch; 0: none.
+	ages         *ReplicaAges
+	group        ids.Group
+	leaderMillis int64 // The leader's time in the last tick of the batch; 0: none.
 }
 
 // Load deletes the recorded tick, because the age of a state from disk or from a snapshot is unknown.
-func (l *listener) Load(r raftstore.Reader) error {
-	l.told = 0
-	l.freshness.tell(l.group, 0)
+func (l *tickRecorder) Load(r raftstore.Reader) error {
+	l.leaderMillis = 0
+	l.ages.record(l.group, 0)
 	return l.StateMachine.Load(r)
 }
 
 // Apply looks for ticks. Only leaders propose them; other commands carry the time of whichever node received them.
-func (l *listener) Apply(b raftstore.Batch, cmd []byte) []byte {
+func (l *tickRecorder) Apply(b raftstore.Batch, cmd []byte) []byte {
 	if len(cmd) >= command.HeaderLen && command.Op(cmd[1]) == command.OpAdvance {
 		if c, err := command.Open(cmd); err == nil {
-			l.told = c.NowMillis
+			l.leaderMillis = c.NowMillis
 		}
 	}
 	return l.StateMachine.Apply(b, cmd)
 }
 
 // Committed records the last tick of the batch.
-func (l *listener) Committed() {
+func (l *tickRecorder) Committed() {
 	l.StateMachine.Committed()
-	if l.told != 0 {
-		l.freshness.tell(l.group, l.told)
-		l.told = 0
+	if l.leaderMillis != 0 {
+		l.ages.record(l.group, l.leaderMillis)
+		l.leaderMillis = 0
 	}
 }

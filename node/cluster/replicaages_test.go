@@ -13,7 +13,7 @@ import (
 // ages is a ReplicaAges with a clock that the test moves.
 type ages struct {
 	*testing.T
-	*Freshness
+	*ReplicaAges
 	at time.Time
 }
 
@@ -21,7 +21,7 @@ const limit = 3 * time.Second
 
 func newAges(t *testing.T, dataGroups int) *ages {
 	a := &ages{T: t, at: time.Now()}
-	a.Freshness = NewFreshness(ids.Topology{DataGroups: dataGroups}, limit, func() time.Time { return a.at })
+	a.ReplicaAges = NewReplicaAges(ids.Topology{DataGroups: dataGroups}, limit, func() time.Time { return a.at })
 	a.at = a.at.Add(time.Hour)
 	return a
 }
@@ -39,9 +39,9 @@ func (a *ages) want(when string, stale ...ids.Group) {
 }
 
 // tick records a tick of a leader whose time is behind the local clock.
-func (a *ages) tick(g ids.Group, behind time.Duration) { a.tell(g, a.at.Add(-behind).UnixMilli()) }
+func (a *ages) tick(g ids.Group, behind time.Duration) { a.record(g, a.at.Add(-behind).UnixMilli()) }
 
-func TestAGroupIsStaleUntilItIsHeardOfAndAgainAfterTheLimit(t *testing.T) {
+func TestAGroupIsStaleBeforeItsFirstTickAndAgainAfterTheLimit(t *testing.T) {
 	a := newAges(t, 2)
 	a.want("at the start", 1, 2)
 	a.tick(1, 0)
@@ -77,13 +77,13 @@ func TestATickIsAsOldAsItsLeaderSays(t *testing.T) {
 
 func TestALoneVoterIsNeverStale(t *testing.T) {
 	a := newAges(t, 1)
-	a.setAlone(1, true)
+	a.setSoleVoter(1, true)
 	a.at = a.at.Add(time.Hour)
 	a.want("alone")
 	if !a.Fresh() || a.Age(1).Staleness != 0 {
 		t.Error("a lone voter is not fresh")
 	}
-	a.setAlone(1, false)
+	a.setSoleVoter(1, false)
 	a.want("with a second voter", 1)
 }
 
@@ -109,7 +109,7 @@ func (machine) Load(raftstore.Reader) error          { return nil }
 func (machine) Apply(raftstore.Batch, []byte) []byte { return nil }
 func (machine) Committed()                           {}
 
-func TestTicksAreHeardWhenTheyAreVisible(t *testing.T) {
+func TestTicksCountWhenTheyAreVisible(t *testing.T) {
 	a := newAges(t, 1)
 	m := a.Machine(1, machine{})
 	now := a.at.UnixMilli()
@@ -141,10 +141,10 @@ func TestStaleDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkStale(b *testing.B) {
-	f := NewFreshness(ids.Topology{DataGroups: 8}, limit, time.Now)
+	f := NewReplicaAges(ids.Topology{DataGroups: 8}, limit, time.Now)
 	for _, g := range (ids.Topology{DataGroups: 8}).Groups() {
-		f.tell(g, time.Now().Add(time.Hour).UnixMilli())
-		f.setAlone(g, true)
+		f.record(g, time.Now().Add(time.Hour).UnixMilli())
+		f.setSoleVoter(g, true)
 	}
 	now := time.Now()
 	var set auction.Groups

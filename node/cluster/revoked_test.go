@@ -18,12 +18,12 @@ import (
 )
 
 // keyFeed receives what state machines publish, and stores only API keys.
-type keyed struct {
+type keyFeed struct {
 	*shardtest.Feed
 	table *auth.Table
 }
 
-func (k keyed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
+func (k keyFeed) PutRecord(kind command.RecordKind, _ uint16, id string, value []byte) {
 	switch {
 	case kind != command.RecordAPIKey:
 	case value == nil:
@@ -35,26 +35,26 @@ func (k keyed) PutRecord(kind command.RecordKind, _ uint16, id string, value []b
 	}
 }
 
-func (k keyed) Reset(g ids.Group, meta bool) {
+func (k keyFeed) Reset(g ids.Group, meta bool) {
 	k.Feed.Reset(g, meta)
 	k.table.Reset()
 }
 
 // keyNodes is a cluster whose nodes check API keys.
-type doors struct {
-	*fleet
+type keyNodes struct {
+	*mixedCluster
 	tables [3]*auth.Table
 	keys   []auth.Key
 }
 
-func newDoors(t *testing.T) *doors {
-	d := &doors{fleet: newFleet(t, 3, newLevel, newLevel, newLevel)}
+func newKeyNodes(t *testing.T) *keyNodes {
+	d := &keyNodes{mixedCluster: newMixedCluster(t, 3, newLevel, newLevel, newLevel)}
 	configure := d.c.Configure
 	d.c.Configure = func(i int, c *raftstore.Config) {
 		configure(i, c)
 		d.tables[i] = auth.NewTable()
 		c.Machine = func(g uint16) raftstore.StateMachine {
-			return shard.New(ids.Group(g), true, keyed{shardtest.NewFeed(), d.tables[i]})
+			return shard.New(ids.Group(g), true, keyFeed{shardtest.NewFeed(), d.tables[i]})
 		}
 	}
 	d.startAll(3)
@@ -73,13 +73,13 @@ func newDoors(t *testing.T) *doors {
 		if err := n.cluster.WaitReady(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		d.tables[i].Fence(n.cluster.KeysCurrent)
+		d.tables[i].RequireCurrent(n.cluster.KeysCurrent)
 	}
 	time.Sleep(time.Second)
 	return d
 }
 
-func (d *doors) propose(i int, cmd []byte) {
+func (d *keyNodes) propose(i int, cmd []byte) {
 	d.Helper()
 	answer, err := d.nodes[i].cluster.Propose(d.Context(), group, cmd)
 	if err != nil || command.Refusal(answer[0]) != command.Done {
@@ -88,7 +88,7 @@ func (d *doors) propose(i int, cmd []byte) {
 }
 
 // revoke revokes a key at a node.
-func (d *doors) revoke(i, key int) {
+func (d *keyNodes) revoke(i, key int) {
 	d.Helper()
 	d.propose(i, command.AppendPutRecords(nil, time.Now().UnixMilli(), &command.PutRecords{Records: []command.Record{
 		{Kind: command.RecordAPIKey, Marketplace: 1, ID: d.keys[key].ID.String(), Expect: command.Any},
@@ -96,28 +96,28 @@ func (d *doors) revoke(i, key int) {
 }
 
 // check returns the result of checking a key at a node now.
-func (d *doors) check(i, key int) apierr.Code {
+func (d *keyNodes) check(i, key int) apierr.Code {
 	var memo auth.Memo
 	return d.tables[i].Check([]byte("Bearer "+d.keys[key].String()), auth.Auction, time.Now(), &memo).Code
 }
 
 // checkInterval is how often waitFor checks; a node may accept a key that much longer.
-const look = 10 * time.Millisecond
+const checkInterval = 10 * time.Millisecond
 
 // waitFor waits until the check of a key at a node has a result, and returns how long it took.
-func (d *doors) until(i, key int, want apierr.Code, most time.Duration) time.Duration {
+func (d *keyNodes) waitFor(i, key int, want apierr.Code, most time.Duration) time.Duration {
 	d.Helper()
 	start := time.Now()
 	for d.check(i, key) != want {
 		if time.Since(start) > most {
 			d.Fatalf("node %d answers %v to key %d after %s, want %v", i, d.check(i, key), key, most, want)
 		}
-		time.Sleep(look)
+		time.Sleep(checkInterval)
 	}
 	return time.Since(start)
 }
 
-func (d *doors) leader() int {
+func (d *keyNodes) leader() int {
 	for i := range d.nodes {
 		if store, _ := d.c.Store(i); store.Group(group).Ready() {
 			return i
@@ -133,7 +133,7 @@ func (d *doors) leader() int {
 func TestRevokedKeys(t *testing.T) {
 	const second = time.Second
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoors(t)
+		d := newKeyNodes(t)
 		for i := range d.nodes {
 			for key := range d.keys {
 				if code := d.check(i, key); code != apierr.OK {
@@ -143,7 +143,7 @@ func TestRevokedKeys(t *testing.T) {
 		}
 		d.revoke(0, 0)
 		for i := range d.nodes {
-			d.until(i, 0, apierr.InvalidAPIKey, second)
+			d.waitFor(i, 0, apierr.InvalidAPIKey, second)
 		}
 		for _, role := range []string{"follower", "leader"} {
 			lost, key := d.leader(), 2
@@ -160,9 +160,9 @@ func TestRevokedKeys(t *testing.T) {
 			cut := time.Now()
 			time.Sleep(6 * second) // Time to elect another leader, if necessary.
 			d.revoke(other, key)
-			d.until(other, key, apierr.InvalidAPIKey, second)
-			d.until(lost, key, apierr.ServiceUnavailable, cluster.KeysMax)
-			if after := time.Since(cut); after > cluster.KeysMax+look || after < cluster.KeysMax-10*second {
+			d.waitFor(other, key, apierr.InvalidAPIKey, second)
+			d.waitFor(lost, key, apierr.ServiceUnavailable, cluster.KeysMax)
+			if after := time.Since(cut); after > cluster.KeysMax+checkInterval || after < cluster.KeysMax-10*second {
 				t.Errorf("the %s that was cut off refuses keys after %s", role, after)
 			} else {
 				t.Logf("the %s that was cut off refuses keys after %s", role, after)
@@ -177,7 +177,7 @@ func TestRevokedKeys(t *testing.T) {
 				}
 			}
 			d.c.Net.Heal()
-			t.Logf("the %s is back after %s", role, d.until(lost, 3, apierr.OK, 15*second))
+			t.Logf("the %s is back after %s", role, d.waitFor(lost, 3, apierr.OK, 15*second))
 			if code := d.check(lost, key); code != apierr.InvalidAPIKey {
 				t.Errorf("the %s that is back answers %v to a key that was revoked meanwhile", role, code)
 			}

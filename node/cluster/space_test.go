@@ -23,14 +23,14 @@ type smallDisks struct {
 	*raftstoretest.Cluster
 	topology ids.Topology
 	disks    [3]*raftstoretest.SmallDisk
-	fresh    [3]*cluster.Freshness
+	fresh    [3]*cluster.ReplicaAges
 	clusters [3]*cluster.Cluster
 }
 
 func newSmallDisks(t *testing.T) *smallDisks {
 	d := &smallDisks{Cluster: raftstoretest.NewCluster(t, 1, 3), topology: ids.Topology{DataGroups: 1}}
 	d.Configure = func(i int, config *raftstore.Config) {
-		fresh := cluster.NewFreshness(d.topology, 3*time.Second, time.Now)
+		fresh := cluster.NewReplicaAges(d.topology, 3*time.Second, time.Now)
 		config.Machine = func(g uint16) raftstore.StateMachine {
 			return fresh.Machine(ids.Group(g), shard.New(ids.Group(g), true, shardtest.NewFeed()))
 		}
@@ -64,7 +64,7 @@ func newSmallDisks(t *testing.T) *smallDisks {
 func (d *smallDisks) run(i int) {
 	store, _ := d.Store(i)
 	d.clusters[i] = cluster.New(store, cluster.Options{
-		Topology: d.topology, Node: d.Nodes[i].ID, Freshness: d.fresh[i], Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Topology: d.topology, Node: d.Nodes[i].ID, ReplicaAges: d.fresh[i], Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Periods: func(time.Time) []command.Periods { return nil },
 	})
 	d.clusters[i].Start(context.Background())

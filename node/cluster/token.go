@@ -15,7 +15,7 @@ type Token map[ids.Group]uint64
 var ErrToken = errors.New("the text is not a token of this cluster")
 
 // Raise raises the index of a group; a lower one has no effect.
-func (t Token) Note(g ids.Group, index uint64) { t[g] = max(t[g], index) }
+func (t Token) Raise(g ids.Group, index uint64) { t[g] = max(t[g], index) }
 
 // String returns the form that clients store and send back; it is opaque to them.
 func (t Token) String() string {
@@ -61,7 +61,7 @@ func parseToken(topology ids.Topology, text string) (Token, error) {
 		if m <= 0 || index > tokenIndexMax {
 			return nil, ErrToken
 		}
-		t.Note(ids.Group(g), index)
+		t.Raise(ids.Group(g), index)
 		b = b[n+m:]
 	}
 	return t, nil

@@ -8,11 +8,11 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-func TestTokensComeBack(t *testing.T) {
+func TestTokensRoundTrip(t *testing.T) {
 	topology := ids.Topology{DataGroups: 256}
 	all := Token{}
 	for _, g := range topology.Groups() {
-		all.Note(g, 1<<62+uint64(g))
+		all.Raise(g, 1<<62+uint64(g))
 	}
 	for _, want := range []Token{{}, {1: 0}, {0: 7, 3: 1 << 40}, all} {
 		text := want.String()
@@ -23,7 +23,7 @@ func TestTokensComeBack(t *testing.T) {
 	}
 }
 
-func TestTextsThatAreNoTokens(t *testing.T) {
+func TestInvalidTokens(t *testing.T) {
 	small := ids.Topology{DataGroups: 1}
 	for _, text := range []string{
 		"", "!", "AAAA", Token{2: 1}.String(), Token{0: 1}.String(), strings.Repeat("A", tokenTextMax+1), Token{1: 5}.String() + "A",

@@ -28,11 +28,11 @@ const (
 
 // mixedCluster is a cluster whose nodes run binaries of different versions. The old binary is this one, restricted to
 // an older feature level: it fails the test when it receives a newer command.
-type fleet struct {
+type mixedCluster struct {
 	*testing.T
-	c     *raftstoretest.Cluster
-	nodes map[int]*member
-	last  byte // Number of the last attempt.
+	c           *raftstoretest.Cluster
+	nodes       map[int]*member
+	lastAttempt byte // Number of the last attempt.
 }
 
 type member struct {
@@ -62,7 +62,7 @@ func (b *buffer) String() string {
 // binary is the state machine of a version.
 type binary struct {
 	raftstore.StateMachine
-	f     *fleet
+	f     *mixedCluster
 	knows command.Level
 }
 
@@ -72,7 +72,7 @@ type tooNew struct{ error }
 func (tooNew) NewerState() bool { return true }
 
 func (b *binary) Load(r raftstore.Reader) error {
-	if (shard.Books{R: r}).FeatureLevel() > b.knows {
+	if (shard.Queries{R: r}).FeatureLevel() > b.knows {
 		return tooNew{errors.New("this version does not support the feature level")}
 	}
 	return b.StateMachine.Load(r)
@@ -92,8 +92,8 @@ func (b *binary) Apply(batch raftstore.Batch, cmd []byte) []byte {
 
 // newMixedCluster prepares nodes with the levels that they support; the first of them, as many as founded, create the
 // cluster.
-func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
-	f := &fleet{T: t, c: raftstoretest.NewCluster(t, 1, len(knows)), nodes: map[int]*member{}}
+func newMixedCluster(t *testing.T, founded int, knows ...command.Level) *mixedCluster {
+	f := &mixedCluster{T: t, c: raftstoretest.NewCluster(t, 1, len(knows)), nodes: map[int]*member{}}
 	for i, level := range knows {
 		f.nodes[i] = &member{knows: level}
 	}
@@ -104,9 +104,9 @@ func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
 		c.Machine = func(g uint16) raftstore.StateMachine {
 			return &binary{shard.New(ids.Group(g), true, shardtest.NewFeed()), f, level}
 		}
-		c.About = func() []byte { return []byte{byte(level)} }
-		c.Admits = func(state raftstore.Reader, about []byte) error {
-			return cluster.Admits(shard.Books{R: state}.FeatureLevel(), "a version", command.Level(about[0]))
+		c.NodeInfo = func() []byte { return []byte{byte(level)} }
+		c.CheckJoin = func(state raftstore.Reader, about []byte) error {
+			return cluster.CheckJoin(shard.Queries{R: state}.FeatureLevel(), "a version", command.Level(about[0]))
 		}
 		c.Noop = command.AppendNoop(nil, 0)
 		c.Learner = i >= founded
@@ -117,19 +117,19 @@ func newFleet(t *testing.T, founded int, knows ...command.Level) *fleet {
 }
 
 // start starts a node with its current binary and reports whether it started.
-func (f *fleet) start(i, founded int) bool {
+func (f *mixedCluster) start(i, founded int) bool {
 	if !f.c.Start(i, f.c.Seeds(founded)) {
 		return false
 	}
 	store, _ := f.c.Store(i)
 	topology := ids.Topology{DataGroups: 1}
 	cl := cluster.New(store, cluster.Options{
-		Topology: topology, Node: f.c.Nodes[i].ID, Freshness: cluster.NewFreshness(topology, 3*time.Second, time.Now),
+		Topology: topology, Node: f.c.Nodes[i].ID, ReplicaAges: cluster.NewReplicaAges(topology, 3*time.Second, time.Now),
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Periods: func(time.Time) []command.Periods { return nil },
 		Levels: cluster.Levels{
-			Known: func(ctx context.Context, node string) (command.Level, error) {
-				about, err := store.About(ctx, node)
+			Supported: func(ctx context.Context, node string) (command.Level, error) {
+				about, err := store.NodeInfo(ctx, node)
 				if err != nil || len(about) == 0 {
 					return 0, err
 				}
@@ -137,7 +137,7 @@ func (f *fleet) start(i, founded int) bool {
 			},
 			Reached: func(ids.Group) (level command.Level, err error) {
 				err = store.Group(group).Read(func(r raftstore.Reader) error {
-					level = shard.Books{R: r}.FeatureLevel()
+					level = shard.Queries{R: r}.FeatureLevel()
 					return nil
 				})
 				return level, err
@@ -149,21 +149,21 @@ func (f *fleet) start(i, founded int) bool {
 	return true
 }
 
-func (f *fleet) stop(i int) {
+func (f *mixedCluster) stop(i int) {
 	f.nodes[i].cluster.Close()
 	f.nodes[i].cluster = nil
 	f.c.Stop(i)
 }
 
 // kill ends a node without a stop; writes that were not synced may be lost.
-func (f *fleet) kill(i int) {
+func (f *mixedCluster) kill(i int) {
 	f.c.Crash(i)
 	f.nodes[i].cluster.Close()
 	f.nodes[i].cluster = nil
 }
 
 // startAll starts the first nodes at the same time, which creating a cluster needs.
-func (f *fleet) startAll(founded int) {
+func (f *mixedCluster) startAll(founded int) {
 	var all sync.WaitGroup
 	for i := range founded {
 		all.Go(func() {
@@ -175,7 +175,7 @@ func (f *fleet) startAll(founded int) {
 	all.Wait()
 }
 
-func (f *fleet) stopAll() {
+func (f *mixedCluster) stopAll() {
 	for i, n := range f.nodes {
 		if n.cluster != nil {
 			f.stop(i)
@@ -185,7 +185,7 @@ func (f *fleet) stopAll() {
 }
 
 // level waits, and then compares the level of every running node.
-func (f *fleet) level(when string, want command.Level) {
+func (f *mixedCluster) level(when string, want command.Level) {
 	f.Helper()
 	time.Sleep(20 * time.Second)
 	for i, n := range f.nodes {
@@ -199,14 +199,14 @@ func (f *fleet) level(when string, want command.Level) {
 }
 
 // change proposes a change of the catalog at a node, with an attempt id or without.
-func (f *fleet) change(i int, attempted bool) error {
+func (f *mixedCluster) change(i int, attempted bool) error {
 	cmd := command.AppendDeleteCatalog(nil, time.Now().UnixMilli(), &command.DeleteCatalog{Marketplace: 1})
 	if attempted {
-		f.last++
-		a := command.Attempt{ID: [16]byte{f.last}}
+		f.lastAttempt++
+		a := command.Attempt{ID: [16]byte{f.lastAttempt}}
 		store, _ := f.c.Store(i)
 		_ = store.Group(group).Read(func(r raftstore.Reader) error { // Fails when the store is closed.
-			a.Seen, _ = shard.Books{R: r}.Turn()
+			a.Seen, _ = shard.Queries{R: r}.Turn()
 			return nil
 		})
 		cmd = command.AppendAttempt(cmd, a)
@@ -218,7 +218,7 @@ func (f *fleet) change(i int, attempted bool) error {
 	return err
 }
 
-func (f *fleet) isMember(i int) bool {
+func (f *mixedCluster) isMember(i int) bool {
 	store, _ := f.c.Store(0)
 	for _, m := range store.Group(group).Members() {
 		if m.ID == f.c.Nodes[i].ID {
@@ -234,7 +234,7 @@ func (f *fleet) isMember(i int) bool {
 func TestRollingUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
-		f := newFleet(t, founded, newLevel, oldLevel, oldLevel, oldLevel)
+		f := newMixedCluster(t, founded, newLevel, oldLevel, oldLevel, oldLevel)
 		f.startAll(founded)
 		f.level("one new binary", oldLevel)
 		for upgraded := 1; upgraded < founded; upgraded++ {
@@ -296,7 +296,7 @@ func TestRollingUpgrade(t *testing.T) {
 func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
-		f := newFleet(t, founded, oldLevel, oldLevel, oldLevel)
+		f := newMixedCluster(t, founded, oldLevel, oldLevel, oldLevel)
 		f.startAll(founded)
 		accepted := func(when string) {
 			t.Helper()
@@ -336,7 +336,7 @@ func TestUpgradeIsTakenBackBeforeTheLevelRises(t *testing.T) {
 func TestKilledInTheMiddleOfAnUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 3
-		f := newFleet(t, founded, newLevel, newLevel, oldLevel)
+		f := newMixedCluster(t, founded, newLevel, newLevel, oldLevel)
 		f.startAll(founded)
 		f.level("one old binary", oldLevel)
 		for i := range founded {
@@ -364,7 +364,7 @@ func TestKilledInTheMiddleOfAnUpgrade(t *testing.T) {
 func TestTheLevelWaitsForLearners(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const founded = 1
-		f := newFleet(t, founded, oldLevel, oldLevel)
+		f := newMixedCluster(t, founded, oldLevel, oldLevel)
 		f.startAll(founded)
 		f.start(1, founded)
 		f.level("an old voter and an old learner", oldLevel)

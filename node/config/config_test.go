@@ -225,14 +225,14 @@ func TestRulesBetweenSettings(t *testing.T) {
 	}
 }
 
-func TestStrangeVariablesAreNotedAndNoFault(t *testing.T) {
+func TestMisspelledVariablesAreWarnings(t *testing.T) {
 	l, err := load([]string{"GAVEL_AUCTION_LITSEN=x", "GAVEL_SERVICE_HOST=10.0.0.1", "GAVEL_PORT_8080_TCP=x", "GAVELX=1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"the variable GAVEL_AUCTION_LITSEN is not a setting; did you mean GAVEL_AUCTION_LISTEN?"}
-	if !slices.Equal(l.Notes, want) {
-		t.Errorf("notes %q, want %q", l.Notes, want)
+	if !slices.Equal(l.Warnings, want) {
+		t.Errorf("notes %q, want %q", l.Warnings, want)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestSourcesNameEveryKeyAndNoSecret(t *testing.T) {
 	}
 }
 
-func TestDefaultsKeepTheirOwnLaw(t *testing.T) {
+func TestDefaultsAreValid(t *testing.T) {
 	l, err := load(nil, nil)
 	if err != nil {
 		t.Fatal(err)

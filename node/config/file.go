@@ -88,7 +88,7 @@ func (r *reader) mapping(node ast.Node, section string) {
 
 func (r *reader) unknown(at *token.Token, section, name string) {
 	problem := fmt.Sprintf("unknown key %q", name)
-	if !mistyped.MatchString(name) {
+	if !possibleKey.MatchString(name) {
 		problem = "unknown key " + mask
 	}
 	if section != "" {
@@ -117,7 +117,7 @@ func (r *reader) value(s *Setting, node ast.Node) {
 		text, ok = r.scalar(s, n)
 	}
 	if ok {
-		r.faults = r.into.take(s, text, r.at(node.GetToken(), s.Key), r.faults)
+		r.faults = r.into.setValue(s, text, r.at(node.GetToken(), s.Key), r.faults)
 	}
 }
 
@@ -180,12 +180,12 @@ func (r *reader) snippet(t *token.Token, key string) string {
 		return ""
 	}
 	head := fmt.Sprintf("> %2d | ", t.Position.Line)
-	return head + r.shown(r.lines[at], key) + "\n" + strings.Repeat(" ", len(head)+max(0, t.Position.Column-1)) + "^"
+	return head + r.printableLine(r.lines[at], key) + "\n" + strings.Repeat(" ", len(head)+max(0, t.Position.Column-1)) + "^"
 }
 
 // printableLine returns a line of the file as it may be printed. The value is included only when the line holds nothing
 // but a setting that is no secret; otherwise only the key is.
-func (r *reader) shown(line, key string) string {
+func (r *reader) printableLine(line, key string) string {
 	line = strings.TrimRight(line, " \t\r")
 	name, value, isPair := strings.Cut(line, ":")
 	s := r.setting(key)
@@ -193,7 +193,7 @@ func (r *reader) shown(line, key string) string {
 	switch {
 	case own && !strings.ContainsAny(value, "{#|>"):
 		return withoutUserinfo(line)
-	case isPair && word.MatchString(name):
+	case isPair && keyForm.MatchString(name):
 		return name + ": " + mask
 	}
 	return line[:len(line)-len(strings.TrimLeft(line, " "))] + mask
@@ -201,10 +201,10 @@ func (r *reader) shown(line, key string) string {
 
 // possibleKey matches what may be a misspelled name of a setting. A longer text, or one with digits, may be a secret in
 // the place of a key.
-var mistyped = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
+var possibleKey = regexp.MustCompile(`^[A-Za-z_.-]{1,40}$`)
 
 // keyForm matches a key and no value.
-var word = regexp.MustCompile(`^ *[a-z_]+$`)
+var keyForm = regexp.MustCompile(`^ *[a-z_]+$`)
 
 func isSection(name string) bool {
 	for _, s := range Settings() {

@@ -29,7 +29,7 @@ type Loaded struct {
 	Config
 	// Warnings describe possible mistakes: variables that start with GAVEL_ and are similar to a setting's name.
 	// Unknown variables are no faults, because orchestrators set such names themselves.
-	Notes []string
+	Warnings []string
 
 	origins map[string]Origin // By key; absent: default.
 }
@@ -56,25 +56,25 @@ func Load(in Input) (*Loaded, error) {
 	for i := range Settings() {
 		s := &Settings()[i]
 		if text := env[s.Env]; text != "" {
-			faults = l.take(s, text, Origin{Name: "env " + s.Env}, faults)
+			faults = l.setValue(s, text, Origin{Name: "env " + s.Env}, faults)
 		}
 	}
 	for i := range Settings() {
 		s := &Settings()[i]
 		if text, ok := in.Flags[s.Flag]; ok {
-			faults = l.take(s, text, Origin{Name: "flag --" + s.Flag}, faults)
+			faults = l.setValue(s, text, Origin{Name: "flag --" + s.Flag}, faults)
 		}
 	}
-	l.Notes = strangeVariables(env)
+	l.Warnings = misspelledVariables(env)
 	wrong := l.Config.faults()
 	if in.Check != nil {
 		wrong = append(wrong, in.Check(l.Config)...)
 	}
-	return l, join(append(faults, l.place(wrong)...))
+	return l, join(append(faults, l.locate(wrong)...))
 }
 
 // setValue sets one value. A value that cannot be parsed keeps the earlier one, so that it causes one fault only.
-func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*Fault {
+func (l *Loaded) setValue(s *Setting, text string, from Origin, faults []*Fault) []*Fault {
 	if err := s.set(&l.Config, text); err != nil {
 		return append(faults, from.fault(s.Key, err.Error()))
 	}
@@ -83,7 +83,7 @@ func (l *Loaded) take(s *Setting, text string, from Origin, faults []*Fault) []*
 }
 
 // locate adds to faults where the values of their settings were set.
-func (l *Loaded) place(faults []*Fault) []*Fault {
+func (l *Loaded) locate(faults []*Fault) []*Fault {
 	for i, f := range faults {
 		faults[i] = l.Origin(f.Key).fault(f.Key, f.Problem)
 	}
@@ -122,7 +122,7 @@ func environment(environ []string) map[string]string {
 	return env
 }
 
-func strangeVariables(env map[string]string) []string {
+func misspelledVariables(env map[string]string) []string {
 	names := make([]string, 0, len(Settings()))
 	for _, s := range Settings() {
 		names = append(names, s.Env)
@@ -133,7 +133,7 @@ func strangeVariables(env map[string]string) []string {
 			continue
 		}
 		// The common prefix is not compared, because with it every short name would be similar to another.
-		if near := nearest(name[len("GAVEL_"):], trimAll(names)); near != "" {
+		if near := nearest(name[len("GAVEL_"):], withoutPrefix(names)); near != "" {
 			notes = append(notes, fmt.Sprintf("the variable %s is not a setting; did you mean GAVEL_%s?", name, near))
 		}
 	}
@@ -141,7 +141,7 @@ func strangeVariables(env map[string]string) []string {
 	return notes
 }
 
-func trimAll(names []string) []string {
+func withoutPrefix(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = n[len("GAVEL_"):]

@@ -32,17 +32,17 @@ func Settings() []Setting { return settings() }
 // settings is computed once, because the struct type does not change.
 var settings = sync.OnceValue(func() []Setting {
 	var all []Setting
-	walk(reflect.TypeFor[Config](), nil, "", &all)
+	collectSettings(reflect.TypeFor[Config](), nil, "", &all)
 	return all
 })
 
-func walk(t reflect.Type, index []int, section string, all *[]Setting) {
+func collectSettings(t reflect.Type, index []int, section string, all *[]Setting) {
 	defaults := reflect.ValueOf(Default())
 	for f := range t.Fields() {
 		at := append(append([]int(nil), index...), f.Index...)
-		name := strings.Join(words(f.Name), "_")
+		name := strings.Join(splitName(f.Name), "_")
 		if f.Type.Kind() == reflect.Struct {
-			walk(f.Type, at, name, all)
+			collectSettings(f.Type, at, name, all)
 			continue
 		}
 		key := name
@@ -89,7 +89,7 @@ func (s *Setting) bound(f reflect.StructField) {
 }
 
 // splitName splits a Go name into words: AuctionListen is auction listen, CORSOrigins is cors origins.
-func words(name string) []string {
+func splitName(name string) []string {
 	r := []rune(name)
 	var out []string
 	start := 0

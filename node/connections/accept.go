@@ -32,15 +32,15 @@ func (l *Listener) Accept() (net.Conn, error) {
 		case err == nil:
 			pause = 0
 			c := &Conn{Conn: raw, l: l, source: sourceOf(raw.RemoteAddr())}
-			if l.admit(c) {
+			if l.register(c) {
 				return c, nil
 			}
 			l.refuse(raw)
 		case errors.Is(err, syscall.ECONNABORTED):
 			l.failures.Add(1)
 		case exhausted(err):
-			l.failed(err)
-			l.makeRoom()
+			l.acceptFailed(err)
+			l.freeDescriptor()
 			pause = min(max(2*pause, acceptPauseMin), acceptPauseMax)
 			if !l.wait(pause) {
 				return nil, net.ErrClosed
@@ -74,16 +74,16 @@ func (l *Listener) wait(pause time.Duration) bool {
 }
 
 // acceptFailed counts and logs a failure of Accept that is repeated.
-func (l *Listener) failed(err error) {
+func (l *Listener) acceptFailed(err error) {
 	l.failures.Add(1)
-	if seldom(&l.failureLogged, time.Now()) {
+	if logDue(&l.failureLogged, time.Now()) {
 		l.o.Log.Error("accept_failed", slog.String("listener", l.o.Name), slog.Any("err", err),
 			slog.String("hint", "it is repeated; raise the limit of open files (RLIMIT_NOFILE) or lower the connections_max settings"))
 	}
 }
 
 // logDue reports whether logEvery has passed since it last returned true for the same last.
-func seldom(last *atomic.Int64, now time.Time) bool {
+func logDue(last *atomic.Int64, now time.Time) bool {
 	was := last.Load()
 	return now.Unix()-was >= int64(logEvery/time.Second) && last.CompareAndSwap(was, now.Unix())
 }

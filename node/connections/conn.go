@@ -15,26 +15,26 @@ import (
 // nothing, and Begin returns true.
 type Conn struct {
 	net.Conn
-	l        *Listener
-	source   netip.Prefix
-	state    atomic.Uint32
-	keyed    atomic.Bool   // A request had a valid key. Written under Listener.mu.
-	place    *list.Element // Its element in keyless or keyed; nil when it was removed. LOCKS: Listener.mu.
-	bySource *list.Element // Its element in sources while it has no key. LOCKS: Listener.mu.
+	l             *Listener
+	source        netip.Prefix
+	state         atomic.Uint32
+	keyed         atomic.Bool   // A request had a valid key. Written under Listener.mu.
+	element       *list.Element // Its element in keyless or keyed; nil when it was removed. LOCKS: Listener.mu.
+	sourceElement *list.Element // Its element in sources while it has no key. LOCKS: Listener.mu.
 }
 
 // The states of a connection, from the one that is closed first.
 const (
-	waiting   uint32 = iota // No request has begun.
-	receiving               // A request has begun and is not complete.
-	serving                 // A request is being served.
-	gone                    // The connection was closed in favour of another one, or by its server.
+	stateIdle      uint32 = iota // No request has begun.
+	stateReceiving               // A request has begun and is not complete.
+	stateServing                 // A request is being served.
+	stateClosed                  // The connection was closed in favour of another one, or by its server.
 )
 
 // Receive reports that bytes of a request have come.
 func (c *Conn) Receive() {
 	if c != nil {
-		c.state.CompareAndSwap(waiting, receiving)
+		c.state.CompareAndSwap(stateIdle, stateReceiving)
 	}
 }
 
@@ -45,9 +45,9 @@ func (c *Conn) Begin() bool {
 	}
 	for {
 		switch s := c.state.Load(); {
-		case s == gone:
+		case s == stateClosed:
 			return false
-		case s == serving || c.state.CompareAndSwap(s, serving):
+		case s == stateServing || c.state.CompareAndSwap(s, stateServing):
 			return true
 		}
 	}
@@ -58,8 +58,8 @@ func (c *Conn) End() {
 	if c == nil {
 		return
 	}
-	for _, s := range [...]uint32{serving, receiving} {
-		if c.state.CompareAndSwap(s, waiting) {
+	for _, s := range [...]uint32{stateServing, stateReceiving} {
+		if c.state.CompareAndSwap(s, stateIdle) {
 			return
 		}
 	}
@@ -72,18 +72,18 @@ func (c *Conn) Authenticated() {
 	}
 	c.l.mu.Lock()
 	defer c.l.mu.Unlock()
-	if c.place == nil || c.keyed.Load() {
+	if c.element == nil || c.keyed.Load() {
 		return
 	}
-	c.l.keyless.Remove(c.place)
+	c.l.keyless.Remove(c.element)
 	c.l.removeSource(c)
 	c.keyed.Store(true)
-	c.place = c.l.keyed.PushBack(c)
+	c.element = c.l.keyed.PushBack(c)
 }
 
 // Close closes the connection and removes it from its listener.
 func (c *Conn) Close() error {
-	c.state.Store(gone)
+	c.state.Store(stateClosed)
 	c.l.mu.Lock()
 	c.l.remove(c)
 	c.l.mu.Unlock()

@@ -40,9 +40,9 @@ type Listener struct {
 	keyed   list.List                   // The connections with a key; pick moves those that it finds busy to the end.
 	sources map[netip.Prefix]*list.List // The connections without a key by source address.
 
-	failures, refused           atomic.Uint64
-	closedKeyless, closedKeyed  atomic.Uint64
-	failureLogged, refusalNoted atomic.Int64 // The times of the last log lines, in Unix seconds.
+	failures, refused            atomic.Uint64
+	closedKeyless, closedKeyed   atomic.Uint64
+	failureLogged, refusalLogged atomic.Int64 // The times of the last log lines, in Unix seconds.
 }
 
 // Stats are the counters of a listener. Totals only grow.
@@ -88,7 +88,7 @@ func (l *Listener) Stats() Stats {
 }
 
 // register adds a connection, at the bound in place of another one. It reports false if the connection must be refused.
-func (l *Listener) admit(c *Conn) bool {
+func (l *Listener) register(c *Conn) bool {
 	l.mu.Lock()
 	var victim *Conn
 	if l.open >= l.o.Max {
@@ -99,40 +99,40 @@ func (l *Listener) admit(c *Conn) bool {
 		l.remove(victim)
 	}
 	l.open++
-	c.place = l.keyless.PushBack(c)
+	c.element = l.keyless.PushBack(c)
 	of := l.sources[c.source]
 	if of == nil {
 		of = list.New()
 		l.sources[c.source] = of
 	}
-	c.bySource = of.PushBack(c)
+	c.sourceElement = of.PushBack(c)
 	l.mu.Unlock()
-	l.end(victim)
+	l.closeVictim(victim)
 	return true
 }
 
 // freeDescriptor closes one connection without a key, if there is one, to free its file descriptor.
-func (l *Listener) makeRoom() {
+func (l *Listener) freeDescriptor() {
 	l.mu.Lock()
-	victim := l.pick(&l.keyless, receiving)
+	victim := l.pick(&l.keyless, stateReceiving)
 	if victim != nil {
 		l.remove(victim)
 	}
 	l.mu.Unlock()
-	l.end(victim)
+	l.closeVictim(victim)
 }
 
 // victim returns the connection that is closed in favour of a new one from source, or nil if there is none. LOCKS: mu is held.
 func (l *Listener) victim(source netip.Prefix) *Conn {
 	if of := l.sources[source]; of != nil && of.Len() > l.o.Max/sourceShare {
-		if c := l.pick(of, receiving); c != nil {
+		if c := l.pick(of, stateReceiving); c != nil {
 			return c
 		}
 	}
-	if c := l.pick(&l.keyless, receiving); c != nil {
+	if c := l.pick(&l.keyless, stateReceiving); c != nil {
 		return c
 	}
-	return l.pick(&l.keyed, waiting)
+	return l.pick(&l.keyed, stateIdle)
 }
 
 // pick returns the first connection of a list whose state is at most busiest, and marks it as closed. It moves the
@@ -141,7 +141,7 @@ func (l *Listener) pick(from *list.List, busiest uint32) *Conn {
 	for range min(from.Len(), scanMax) {
 		c := from.Front().Value.(*Conn) //nolint:forcetypeassert // The lists hold nothing else.
 		for s := c.state.Load(); s <= busiest; s = c.state.Load() {
-			if c.state.CompareAndSwap(s, gone) {
+			if c.state.CompareAndSwap(s, stateClosed) {
 				return c
 			}
 		}
@@ -152,29 +152,29 @@ func (l *Listener) pick(from *list.List, busiest uint32) *Conn {
 
 // remove removes a connection from all lists. A second call does nothing. LOCKS: mu is held.
 func (l *Listener) remove(c *Conn) {
-	if c.place == nil {
+	if c.element == nil {
 		return
 	}
 	l.open--
 	if c.keyed.Load() {
-		l.keyed.Remove(c.place)
+		l.keyed.Remove(c.element)
 	} else {
-		l.keyless.Remove(c.place)
+		l.keyless.Remove(c.element)
 		l.removeSource(c)
 	}
-	c.place = nil
+	c.element = nil
 }
 
 func (l *Listener) removeSource(c *Conn) {
 	of := l.sources[c.source]
-	if of.Remove(c.bySource); of.Len() == 0 {
+	if of.Remove(c.sourceElement); of.Len() == 0 {
 		delete(l.sources, c.source)
 	}
-	c.bySource = nil
+	c.sourceElement = nil
 }
 
 // closeVictim closes and counts a connection that pick returned. c may be nil.
-func (l *Listener) end(c *Conn) {
+func (l *Listener) closeVictim(c *Conn) {
 	if c == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (l *Listener) end(c *Conn) {
 // refuse answers and closes a connection beyond the bound.
 func (l *Listener) refuse(c net.Conn) {
 	l.refused.Add(1)
-	if seldom(&l.refusalNoted, time.Now()) {
+	if logDue(&l.refusalLogged, time.Now()) {
 		l.o.Log.Warn("connections_refused", slog.String("listener", l.o.Name), slog.Int("max", l.o.Max),
 			slog.String("hint", "every connection is being served; raise the limit of open files, memory.limit or the connections_max of this listener"))
 	}

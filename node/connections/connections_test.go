@@ -144,7 +144,7 @@ func TestExhaustionClosesIdleConnections(t *testing.T) {
 }
 
 // TestOrderOfReplacement checks the order in which connections are closed in favour of new ones.
-func TestWhoMakesPlace(t *testing.T) {
+func TestOrderOfReplacement(t *testing.T) {
 	q := newQueue()
 	var refused int
 	l := New(q, Options{Max: 4, Refuse: func(net.Conn) { refused++ }})
@@ -269,7 +269,7 @@ func TestReportsDoNotAllocate(t *testing.T) {
 
 // TestConnectionsAreRemovedOnce checks that a connection is removed from its listener exactly once, when the listener and the
 // server close it at any time.
-func TestPlacesAreFreedOnce(t *testing.T) {
+func TestConnectionsAreRemovedOnce(t *testing.T) {
 	q := newQueue()
 	l := New(q, Options{Max: 10})
 	go func() {

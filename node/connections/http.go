@@ -8,7 +8,7 @@ import (
 // HTTPConnState is the ConnState hook of an http.Server whose connections a Listener accepts: it reports the server's
 // progress to them. net/http calls a connection active when it has read the head of a request. REQUIRES: the server accepts
 // from the Listener itself, not from one that wraps it.
-func OfHTTP(c net.Conn, state http.ConnState) {
+func HTTPConnState(c net.Conn, state http.ConnState) {
 	of, ok := c.(*Conn)
 	switch {
 	case !ok:

@@ -15,7 +15,7 @@ import (
 var (
 	_ raftstore.StateMachine = (*shard.Machine)(nil)
 	_ store.Groups           = (*cluster.Cluster)(nil)
-	_ shard.Feed             = (*feed)(nil)
+	_ shard.Feed             = (*publisher)(nil)
 )
 
 // zones caches the time zone of each marketplace, because resolving a name reads the zone database. It is safe for
@@ -28,7 +28,7 @@ type zones struct {
 func (n *node) zones() *zones { return &zones{node: n} }
 
 func (z *zones) location(marketplace uint16) *time.Location {
-	m := z.node.feed.View().Marketplace(marketplace)
+	m := z.node.publisher.View().Marketplace(marketplace)
 	if m == nil {
 		return time.UTC
 	}

@@ -11,10 +11,10 @@ import (
 
 // Bounds of the audit log's writer.
 const (
-	auditQueue  = 1_000                  // BOUND: queued entries of one marketplace; its next request waits until the queue is shorter.
-	auditEvery  = 100 * time.Millisecond // Delay before a write, so that entries share commands, and before a failed command is repeated.
-	auditDrain  = 3 * time.Second        // BOUND: how long an orderly stop waits for a quorum, whose nodes may be stopping, too.
-	auditPrunes = 5 * time.Minute
+	auditQueueMax      = 1_000                  // BOUND: queued entries of one marketplace; its next request waits until the queue is shorter.
+	auditDelay         = 100 * time.Millisecond // Delay before a write, so that entries share commands, and before a failed command is repeated.
+	auditDrainTimeout  = 3 * time.Second        // BOUND: how long an orderly stop waits for a quorum, whose nodes may be stopping, too.
+	auditPruneInterval = 5 * time.Minute
 )
 
 // auditWriter completes the audit log in the background, with many entries per command: the outcomes of requests whose
@@ -38,12 +38,12 @@ type auditWriter struct {
 	writing context.Context //nolint:containedctx // Of the writer's goroutine, not of a call.
 	abandon context.CancelFunc
 
-	mu      sync.Mutex
-	space   *sync.Cond                    // Signals that a queue became shorter, or that the writer ended.
-	waiting map[uint16][]store.AuditEntry // Queues by marketplace; absent when empty.
-	turns   []uint16                      // Marketplaces with a queue, the next one first.
-	over    bool                          // The writer ended; add writes by itself.
-	failing bool                          // The last command failed and was logged. Only the writer's goroutine uses it.
+	mu       sync.Mutex
+	space    *sync.Cond                    // Signals that a queue became shorter, or that the writer ended.
+	waiting  map[uint16][]store.AuditEntry // Queues by marketplace; absent when empty.
+	turns    []uint16                      // Marketplaces with a queue, the next one first.
+	finished bool                          // The writer ended; add writes by itself.
+	failing  bool                          // The last command failed and was logged. Only the writer's goroutine uses it.
 }
 
 func newAuditWriter(s *store.Store, log *slog.Logger) *auditWriter {
@@ -61,19 +61,19 @@ func newAuditWriter(s *store.Store, log *slog.Logger) *auditWriter {
 // itself: that happens to requests that last longer than the drain.
 func (a *auditWriter) add(marketplace uint16, e store.AuditEntry) {
 	a.mu.Lock()
-	for len(a.waiting[marketplace]) >= auditQueue && !a.over {
+	for len(a.waiting[marketplace]) >= auditQueueMax && !a.finished {
 		a.space.Wait()
 	}
-	if a.over {
+	if a.finished {
 		a.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), auditDrain)
+		ctx, cancel := context.WithTimeout(context.Background(), auditDrainTimeout)
 		defer cancel()
 		if err := a.store.Tenant(marketplace).Audit(ctx, []store.AuditEntry{e}); err != nil {
 			a.log.Error("audit_outcomes_not_recorded", slog.Int("entries", 1), slog.Any("err", err))
 		}
 		return
 	}
-	a.put(marketplace, append(a.waiting[marketplace], e))
+	a.setQueue(marketplace, append(a.waiting[marketplace], e))
 	a.mu.Unlock()
 	select {
 	case a.wake <- struct{}{}:
@@ -82,7 +82,7 @@ func (a *auditWriter) add(marketplace uint16, e store.AuditEntry) {
 }
 
 // setQueue sets the queue of a marketplace. LOCKS: mu is held.
-func (a *auditWriter) put(marketplace uint16, queue []store.AuditEntry) {
+func (a *auditWriter) setQueue(marketplace uint16, queue []store.AuditEntry) {
 	if len(queue) == 0 {
 		delete(a.waiting, marketplace)
 		return
@@ -97,7 +97,7 @@ func (a *auditWriter) put(marketplace uint16, queue []store.AuditEntry) {
 // quorum goes first: outcomes that cannot be written in that time are not recorded.
 func (a *auditWriter) close(ctx context.Context) {
 	close(a.stop)
-	ctx, cancel := context.WithTimeout(ctx, auditDrain)
+	ctx, cancel := context.WithTimeout(ctx, auditDrainTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, a.abandon)()
 	<-a.ended
@@ -112,18 +112,18 @@ func (a *auditWriter) run() {
 		case <-a.stop:
 			stopping = true
 		}
-		for a.turn() {
+		for a.writeNext() {
 		}
 	}
-	for !a.end() {
-		a.turn()
+	for !a.finish() {
+		a.writeNext()
 	}
 }
 
 // writeNext writes one command with entries of the marketplace whose turn it is. It returns false when nothing is
 // queued or the stop has no more time.
-func (a *auditWriter) turn() bool {
-	marketplace, batch := a.next()
+func (a *auditWriter) writeNext() bool {
+	marketplace, batch := a.nextBatch()
 	if len(batch) == 0 {
 		return false
 	}
@@ -133,7 +133,7 @@ func (a *auditWriter) turn() bool {
 		return true
 	}
 	a.mu.Lock()
-	a.put(marketplace, append(batch[:len(batch):len(batch)], a.waiting[marketplace]...))
+	a.setQueue(marketplace, append(batch[:len(batch):len(batch)], a.waiting[marketplace]...))
 	a.mu.Unlock()
 	if a.writing.Err() != nil {
 		return false
@@ -148,7 +148,7 @@ func (a *auditWriter) turn() bool {
 }
 
 // nextBatch takes the entries of the next command from their queue, and moves the marketplace to the end of the turns.
-func (a *auditWriter) next() (marketplace uint16, batch []store.AuditEntry) {
+func (a *auditWriter) nextBatch() (marketplace uint16, batch []store.AuditEntry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.turns) == 0 {
@@ -159,7 +159,7 @@ func (a *auditWriter) next() (marketplace uint16, batch []store.AuditEntry) {
 	queue := a.waiting[marketplace]
 	delete(a.waiting, marketplace)
 	n := min(len(queue), store.AuditBatch)
-	a.put(marketplace, queue[n:])
+	a.setQueue(marketplace, queue[n:])
 	a.space.Broadcast()
 	return marketplace, queue[:n:n]
 }
@@ -167,7 +167,7 @@ func (a *auditWriter) next() (marketplace uint16, batch []store.AuditEntry) {
 // pause waits auditDelay, so that more entries share a command, or a quorum returns. It returns at once when the stop
 // has no more time.
 func (a *auditWriter) pause() {
-	timer := time.NewTimer(auditEvery)
+	timer := time.NewTimer(auditDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -176,7 +176,7 @@ func (a *auditWriter) pause() {
 }
 
 // finish ends the writer when nothing is queued or the stop has no more time, and reports whether it did.
-func (a *auditWriter) end() bool {
+func (a *auditWriter) finish() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	left := a.length()
@@ -187,7 +187,7 @@ func (a *auditWriter) end() bool {
 		a.log.Error("audit_outcomes_not_recorded", slog.Int("entries", left),
 			slog.String("effect", "the audit log shows these requests with status 0"))
 	}
-	a.over = true
+	a.finished = true
 	a.space.Broadcast()
 	return true
 }
@@ -210,7 +210,7 @@ func (a *auditWriter) length() (n int) {
 // pruneAudit deletes the oldest entries of audit logs that are longer than store.AuditMax, while this node leads the
 // meta group.
 func (n *node) pruneAudit(ctx context.Context, leads func() bool) {
-	ticker := time.NewTicker(auditPrunes)
+	ticker := time.NewTicker(auditPruneInterval)
 	defer ticker.Stop()
 	for {
 		select {

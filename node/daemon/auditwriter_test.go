@@ -22,14 +22,14 @@ type groups = store.Groups
 
 // recordingGroups refuse commands that are larger than real groups accept, and record the marketplaces of which records
 // were written.
-type bounded struct {
+type recordingGroups struct {
 	groups
 	mu      sync.Mutex
 	largest int
 	turns   []uint16
 }
 
-func (b *bounded) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte, uint64, error) {
+func (b *recordingGroups) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byte, uint64, error) {
 	b.mu.Lock()
 	b.largest = max(b.largest, len(cmd))
 	if c, err := command.Open(cmd); err == nil && c.Op == command.OpPutRecords {
@@ -44,13 +44,13 @@ func (b *bounded) ProposeAt(ctx context.Context, g ids.Group, cmd []byte) ([]byt
 	return b.groups.ProposeAt(ctx, g, cmd)
 }
 
-func bound(w *managetest.World) *bounded {
-	b := &bounded{groups: w.Store.Groups}
+func recordGroups(w *managetest.Environment) *recordingGroups {
+	b := &recordingGroups{groups: w.Store.Groups}
 	w.Store.Groups = b
 	return b
 }
 
-func auditLog(t *testing.T, w *managetest.World, marketplace uint16) []store.AuditEntry {
+func auditLog(t *testing.T, w *managetest.Environment, marketplace uint16) []store.AuditEntry {
 	t.Helper()
 	got, _, err := w.Store.Tenant(marketplace).AuditLog(t.Context(), store.Page{Limit: 100_000}, func(*store.AuditEntry) bool { return true })
 	if err != nil {
@@ -64,7 +64,7 @@ func auditLog(t *testing.T, w *managetest.World, marketplace uint16) []store.Aud
 func TestNoRequestIDEmptiesTheAuditLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
-		watched := bound(w)
+		watched := recordGroups(w)
 		writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
 		w.AuditTo(writer.add)
 		const changes = 400
@@ -116,7 +116,7 @@ func TestAuditWriter(t *testing.T) {
 	for m := range uint16(2) {
 		for range 3 {
 			all.Go(func() {
-				for range auditQueue {
+				for range auditQueueMax {
 					writer.add(m+1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
 				}
 			})
@@ -126,7 +126,7 @@ func TestAuditWriter(t *testing.T) {
 	writer.close(t.Context())
 	writer.add(2, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "late"})
 	for m := range uint16(2) {
-		if got := auditLog(t, w, m+1); len(got) != 3*auditQueue+int(m) {
+		if got := auditLog(t, w, m+1); len(got) != 3*auditQueueMax+int(m) {
 			t.Errorf("marketplace %d has %d entries", m+1, len(got))
 		}
 	}
@@ -137,10 +137,10 @@ func TestAuditWriter(t *testing.T) {
 func TestMarketplacesTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := managetest.New(t)
-		watched := bound(w)
+		watched := recordGroups(w)
 		writer := newAuditWriter(w.Store, slog.New(slog.DiscardHandler))
 		flood := func() { writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"}) }
-		for range 5 * auditQueue {
+		for range 5 * auditQueueMax {
 			go flood()
 		}
 		synctest.Wait() // All of them are queued or wait. No time has passed, so nothing is written.
@@ -149,8 +149,8 @@ func TestMarketplacesTakeTurns(t *testing.T) {
 		if len(watched.turns) < 3 || watched.turns[0] != 2 && watched.turns[1] != 2 {
 			t.Errorf("the commands are of marketplaces %v", watched.turns)
 		}
-		if got := len(auditLog(t, w, 1)); got != 5*auditQueue {
-			t.Errorf("%d entries of the flood are in the log, want %d", got, 5*auditQueue)
+		if got := len(auditLog(t, w, 1)); got != 5*auditQueueMax {
+			t.Errorf("%d entries of the flood are in the log, want %d", got, 5*auditQueueMax)
 		}
 	})
 }
@@ -162,15 +162,15 @@ func TestAuditWriterRepeats(t *testing.T) {
 		w := managetest.New(t)
 		var logged strings.Builder
 		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&logged, nil)))
-		w.Fail(true)
+		w.FailWrites(true)
 		for range 3 * store.AuditBatch {
 			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
 		}
 		time.Sleep(time.Minute)
-		w.Fail(false)
-		w.FailAfter(1) // One command is carried out, the others fail again.
+		w.FailWrites(false)
+		w.FailWritesAfter(1) // One command is carried out, the others fail again.
 		time.Sleep(10 * time.Second)
-		w.Fail(false)
+		w.FailWrites(false)
 		time.Sleep(time.Second)
 		if got := len(auditLog(t, w, 1)); got != 3*store.AuditBatch {
 			t.Errorf("%d entries are in the log", got)
@@ -189,13 +189,13 @@ func TestAuditWriterWithoutQuorum(t *testing.T) {
 		w := managetest.New(t)
 		var logged strings.Builder
 		writer := newAuditWriter(w.Store, slog.New(slog.NewTextHandler(&logged, nil)))
-		w.Fail(true)
+		w.FailWrites(true)
 		for range 3 * store.AuditBatch {
 			writer.add(1, store.AuditEntry{Millis: w.Now().UnixMilli(), KeyID: "k"})
 		}
 		started := time.Now()
 		writer.close(t.Context())
-		if took := time.Since(started); took > auditDrain+time.Second {
+		if took := time.Since(started); took > auditDrainTimeout+time.Second {
 			t.Errorf("the end took %v", took)
 		}
 		if !strings.Contains(logged.String(), "audit_outcomes_not_recorded entries=600") {

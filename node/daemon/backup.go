@@ -62,9 +62,9 @@ func RecoverQuorum(cfg config.Config) (Recovery, error) {
 func offline(cfg config.Config, groups []uint16) *node {
 	topology := ids.Topology{DataGroups: max(1, len(groups)-1)} // A single group holds both meta and data.
 	n := &node{
-		cfg: cfg, log: newLogger(cfg.Log), topology: topology, freshness: cluster.NewFreshness(topology, cfg.Staleness, time.Now),
+		cfg: cfg, log: newLogger(cfg.Log), topology: topology, replicaAges: cluster.NewReplicaAges(topology, cfg.Staleness, time.Now),
 	}
-	n.feed = &feed{
+	n.publisher = &publisher{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
 	}

@@ -6,10 +6,10 @@ import (
 )
 
 // blobPeers gives the shared blob store access to the other members.
-type others struct{ *node }
+type blobPeers struct{ *node }
 
 // Voters returns how many members vote, whether this node is one of them, and the ids of the others.
-func (o others) Voters() (count int, self bool, names []string) {
+func (o blobPeers) Voters() (count int, self bool, names []string) {
 	c := o.raft.Cluster()
 	for _, n := range c.Nodes {
 		switch {
@@ -26,6 +26,6 @@ func (o others) Voters() (count int, self bool, names []string) {
 }
 
 // Dial opens a stream to a member over the peer port.
-func (o others) Dial(ctx context.Context, node string) (net.Conn, error) {
+func (o blobPeers) Dial(ctx context.Context, node string) (net.Conn, error) {
 	return o.raft.OpenStream(ctx, node)
 }

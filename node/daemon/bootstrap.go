@@ -14,34 +14,34 @@ import (
 )
 
 // pollInterval is how often a starting node checks whether a condition that it waits for holds.
-const lookEvery = 50 * time.Millisecond
+const pollInterval = 50 * time.Millisecond
 
 // bootstrap brings the node to the point where it can serve: every group has a leader and this node has applied what
 // the leader had committed, a node has created the first marketplace, its secrets are published here, and the replicas
 // are fresh.
-func (n *node) found(ctx context.Context) error {
-	n.waiting.say("waiting until every group has a leader")
+func (n *node) bootstrap(ctx context.Context) error {
+	n.startup.setReason("waiting until every group has a leader")
 	if err := n.cluster.WaitReady(ctx); err != nil {
 		return err
 	}
 	n.cluster.Start(context.WithoutCancel(ctx))
 	n.push("clocks", func(context.Context) error { n.cluster.Close(); return nil })
-	n.waiting.say("waiting until the leader has created the first marketplace")
+	n.startup.setReason("waiting until the leader has created the first marketplace")
 	all, err := n.firstMarketplaces(ctx)
 	if err != nil {
 		return fmt.Errorf("create the cluster: %w", err)
 	}
-	if err := n.settleKeys(all[0].ID); err != nil {
+	if err := n.finishKeysFile(all[0].ID); err != nil {
 		return err
 	}
 	if n.cluster.Leads(n.topology.Meta()) {
-		if err := n.announce(ctx); err != nil {
+		if err := n.announceSettings(ctx); err != nil {
 			return err
 		}
 	}
-	n.waiting.say("waiting until this node's replicas are up to date")
-	err = until(ctx, func() bool {
-		return n.feed.View().Marketplace(all[0].Ordinal) != nil && n.feed.secrets.Load() != nil && n.freshness.Fresh()
+	n.startup.setReason("waiting until this node's replicas are up to date")
+	err = waitUntil(ctx, func() bool {
+		return n.publisher.View().Marketplace(all[0].Ordinal) != nil && n.publisher.secrets.Load() != nil && n.replicaAges.Fresh()
 	})
 	if err == nil {
 		n.cluster.Tick(ctx)
@@ -50,8 +50,8 @@ func (n *node) found(ctx context.Context) error {
 }
 
 // waitUntil polls a condition until it holds or ctx ends, whose error it returns.
-func until(ctx context.Context, met func() bool) error {
-	ticker := time.NewTicker(lookEvery)
+func waitUntil(ctx context.Context, met func() bool) error {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for !met() {
 		select {
@@ -65,8 +65,8 @@ func until(ctx context.Context, met func() bool) error {
 
 // firstMarketplaces returns all marketplaces, at least one: the leader of the meta group creates the first.
 func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace, err error) {
-	var first *firstCommand
-	waited := until(ctx, func() bool {
+	var first *bootstrapCommand
+	waited := waitUntil(ctx, func() bool {
 		if all, err = n.marketplaces(); err != nil || len(all) > 0 {
 			return true
 		}
@@ -78,7 +78,7 @@ func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace,
 			return true
 		}
 		if first == nil {
-			if first, err = n.prepareFirst(); err != nil {
+			if first, err = n.prepareBootstrap(); err != nil {
 				return true
 			}
 		}
@@ -90,27 +90,27 @@ func (n *node) firstMarketplaces(ctx context.Context) (all []market.Marketplace,
 		return false
 	})
 	if first != nil && len(all) > 0 && all[0].ID == first.marketplace {
-		n.first = first.keys
+		n.firstKeys = first.keys
 	}
 	return all, errors.Join(err, waited)
 }
 
 func (n *node) marketplaces() (all []market.Marketplace, err error) {
 	err = n.cluster.Read(n.topology.Meta(), func(r shard.Reader) error {
-		all = shard.Books{R: r}.Marketplaces()
+		all = shard.Queries{R: r}.Marketplaces()
 		return nil
 	})
 	return all, err
 }
 
 // announceSettings makes sure that every group has the settings of all marketplaces.
-func (n *node) announce(ctx context.Context) error {
+func (n *node) announceSettings(ctx context.Context) error {
 	all, err := n.marketplaces()
 	if err != nil {
 		return err
 	}
 	for _, m := range all {
-		if _, err := n.store.Tenant(m.Ordinal).AnnounceSettings(ctx); err != nil {
+		if _, err := n.store.Tenant(m.Ordinal).PropagateSettings(ctx); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func (n *node) announce(ctx context.Context) error {
 
 // finishKeysFile finishes a keys file that was written before its command was proposed: it is renamed to its final name
 // when the cluster's first marketplace is the one that it names, and removed when another node's command was applied.
-func (n *node) settleKeys(marketplace ids.UUID) error {
+func (n *node) finishKeysFile(marketplace ids.UUID) error {
 	if n.cfg.KeysFile == "" {
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestTheFeatureLevelRises(t *testing.T) {
 	if err := n.stop(n.log); err != nil {
 		t.Error(err)
 	}
-	for _, g := range audited(t, cfg.DataDir).Groups {
+	for _, g := range checkedDirectory(t, cfg.DataDir).Groups {
 		if g.Level != uint16(command.LevelNewest) {
 			t.Errorf("after the stop group %d is at level %d", g.Group, g.Level)
 		}
@@ -35,7 +35,7 @@ func TestTheFeatureLevelRises(t *testing.T) {
 }
 
 // What `gavel check` recomputes from the disk equals what the node reported.
-func TestTheOfflineAuditIsTheOnlineReport(t *testing.T) {
+func TestTheOfflineCheckMatchesTheReport(t *testing.T) {
 	cfg := testConfig(t.TempDir(), 2)
 	r := run(t, cfg, Options{})
 	campaign := r.market()
@@ -44,7 +44,7 @@ func TestTheOfflineAuditIsTheOnlineReport(t *testing.T) {
 	}
 	clicks, charged, _ := r.report(campaign)
 	r.stop()
-	for _, c := range audited(t, cfg.DataDir).Campaigns {
+	for _, c := range checkedDirectory(t, cfg.DataDir).Campaigns {
 		if c.ID != campaign {
 			continue
 		}
@@ -56,7 +56,7 @@ func TestTheOfflineAuditIsTheOnlineReport(t *testing.T) {
 	t.Errorf("campaign %s was not found on the disk", campaign)
 }
 
-func audited(t *testing.T, dir string) *audit.Report {
+func checkedDirectory(t *testing.T, dir string) *audit.Report {
 	t.Helper()
 	r, err := audit.Directory(vfs.Default, dir)
 	if err != nil {

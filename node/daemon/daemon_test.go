@@ -38,7 +38,7 @@ func (o *output) String() string {
 }
 
 // runningNode is a node in this process.
-type running struct {
+type runningNode struct {
 	*testing.T
 	auction, manage string
 	keys            FirstKeys
@@ -58,14 +58,14 @@ func testConfig(dir string, groups int) config.Config {
 }
 
 // run starts a node and waits for its banner.
-func run(t *testing.T, cfg config.Config, o Options) *running {
+func run(t *testing.T, cfg config.Config, o Options) *runningNode {
 	t.Helper()
 	out := &output{}
 	o.Out, o.Version = out, "test"
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, cfg, o) }()
-	r := &running{T: t, out: out}
+	r := &runningNode{T: t, out: out}
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -100,7 +100,7 @@ func run(t *testing.T, cfg config.Config, o Options) *running {
 }
 
 // call sends a body and returns the status and the decoded answer.
-func (r *running) call(method, url, key, body string) (int, map[string]any) {
+func (r *runningNode) call(method, url, key, body string) (int, map[string]any) {
 	r.Helper()
 	req, err := http.NewRequestWithContext(r.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *running) call(method, url, key, body string) (int, map[string]any) {
 }
 
 // must is call with a required status.
-func (r *running) must(want int, method, url, key, body string) map[string]any {
+func (r *runningNode) must(want int, method, url, key, body string) map[string]any {
 	r.Helper()
 	status, answer := r.call(method, url, key, body)
 	if status != want {
@@ -139,7 +139,7 @@ func (r *running) must(want int, method, url, key, body string) map[string]any {
 }
 
 // market creates a vendor with money, a product and a campaign, and returns the campaign's id.
-func (r *running) market() string {
+func (r *runningNode) market() string {
 	r.Helper()
 	api := r.manage + "/public/v1"
 	r.must(200, "PUT", api+"/catalog-search-service/catalogs/vendors", r.keys.Management, `{"vendors":[{"id":"v1","name":"Vendor"}]}`)
@@ -152,7 +152,7 @@ func (r *running) market() string {
 	return c["campaignId"].(string)
 }
 
-func (r *running) winner() string {
+func (r *runningNode) winner() string {
 	r.Helper()
 	a := r.must(201, "POST", r.auction+"/v2/auctions", r.keys.Auction,
 		`{"auctions":[{"type":"listings","slots":2,"products":{"ids":["p0","p1"]}}]}`)
@@ -168,7 +168,7 @@ func click(id, token string) string {
 		id, time.Now().UTC().Format(time.RFC3339Nano), token)
 }
 
-func (r *running) report(campaign string) (clicks, charged, spent float64) {
+func (r *runningNode) report(campaign string) (clicks, charged, spent float64) {
 	r.Helper()
 	today := time.Now().UTC().Format(time.DateOnly)
 	a := r.must(200, "GET", r.manage+"/public/v1/reporting-service/campaigns/"+campaign+"?start_date="+today+"&end_date="+today, r.keys.Management, "")
@@ -204,7 +204,7 @@ func TestANodeChargesAClickOnceAndRemembersIt(t *testing.T) {
 }
 
 // The first keys are shown once. A start that fails on a taken port must not have created the cluster.
-func TestATakenPortFoundsNothing(t *testing.T) {
+func TestATakenPortCreatesNoCluster(t *testing.T) {
 	for _, taken := range []func(c *config.Config) *string{
 		func(c *config.Config) *string { return &c.AuctionListen },
 		func(c *config.Config) *string { return &c.ManageListen },

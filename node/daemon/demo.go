@@ -23,7 +23,7 @@ func (n *node) demo(ctx context.Context, o Options) error {
 	options := demo.Options{
 		Seed: o.Demo.Seed, Products: o.Demo.Products, Vendors: o.Demo.Vendors, Campaigns: o.Demo.Campaigns,
 	}.WithDefaults()
-	first, err := n.firstOrdinal()
+	first, err := n.demoMarketplace()
 	if err != nil {
 		return err
 	}
@@ -34,8 +34,8 @@ func (n *node) demo(ctx context.Context, o Options) error {
 		return fmt.Errorf("fill the demo market: %w", err)
 	}
 	key := n.cfg.BootstrapAuctionKey.Reveal() // In a cluster another node may have made the first keys.
-	if n.feed.keys.Check([]byte("Bearer "+key), auth.Auction, started, new(auth.Memo)).Code != apierr.OK {
-		if key, err = demoKey(ctx, tenant, n.first); err != nil {
+	if n.publisher.keys.Check([]byte("Bearer "+key), auth.Auction, started, new(auth.Memo)).Code != apierr.OK {
+		if key, err = demoKey(ctx, tenant, n.firstKeys); err != nil {
 			return err
 		}
 	}
@@ -49,11 +49,11 @@ func (n *node) demo(ctx context.Context, o Options) error {
 		_, _ = fmt.Fprintf(o.Out, "the demo market was filled in %.1f s: %d products, %d vendors, %d campaigns; %d shoppers are browsing\n",
 			time.Since(started).Seconds(), len(generated.Products), len(generated.Vendors), len(generated.Campaigns), o.Demo.Shoppers)
 	}
-	return n.letShop(ctx, o, demo.NewShoppers(b.auctionURL, key, generated))
+	return n.runShoppers(ctx, o, demo.NewShoppers(b.auctionURL, key, generated))
 }
 
 // demoMarketplace returns the ordinal of the marketplace that the demo fills, which is the cluster's first one.
-func (n *node) firstOrdinal() (uint16, error) {
+func (n *node) demoMarketplace() (uint16, error) {
 	all, err := n.marketplaces()
 	if err != nil {
 		return 0, err
@@ -113,14 +113,14 @@ func firstActive(bids []market.Bid, active map[string]bool) string {
 }
 
 // runShoppers runs the shoppers and, on a terminal, prints the counters, until the context ends or a listener fails.
-func (n *node) letShop(ctx context.Context, o Options, s *demo.Shoppers) error {
+func (n *node) runShoppers(ctx context.Context, o Options, s *demo.Shoppers) error {
 	shopping, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { s.Run(shopping, o.Demo.Shoppers, uint64(time.Now().UnixNano())) }) //nolint:gosec // a seed.
 	if o.Demo.Terminal {
 		all.Go(func() { printCounters(shopping, o.Out, s.Counts()) })
 	}
-	err := n.wait(ctx)
+	err := n.waitForEnd(ctx)
 	cancel()
 	all.Wait()
 	return err

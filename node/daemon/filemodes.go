@@ -18,13 +18,13 @@ const (
 
 // restrictDirectories creates the directories of the node, and restricts the modes of existing ones that are wider than
 // privateDir and privateFile.
-func (n *node) narrowDirs(context.Context) error {
+func (n *node) restrictDirectories(context.Context) error {
 	dirs := []string{n.cfg.DataDir}
 	if n.cfg.Blob.Driver == "local" && n.cfg.Blob.Dir != "" {
 		dirs = append(dirs, n.cfg.Blob.Dir)
 	}
 	for _, dir := range dirs {
-		if err := narrow(dir, n.log); err != nil {
+		if err := restrictModes(dir, n.log); err != nil {
 			return fmt.Errorf("modes of %s: %w", dir, err)
 		}
 	}
@@ -34,7 +34,7 @@ func (n *node) narrowDirs(context.Context) error {
 // restrictModes gives a directory and everything below it the modes of this file. It neither follows nor changes
 // symbolic links. A path that belongs to another user, such as the root of a mounted disk, cannot be changed: that is
 // logged and no error, because only the operator can change it.
-func narrow(dir string, log *slog.Logger) error {
+func restrictModes(dir string, log *slog.Logger) error {
 	if err := os.MkdirAll(dir, privateDir); err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestModesAreRestricted: wider modes become those of the owner alone, narrower ones stay, links are not followed, and
 // the change is logged once.
-func TestNarrow(t *testing.T) {
+func TestModesAreRestricted(t *testing.T) {
 	outside := t.TempDir()
 	dir := filepath.Join(outside, "data")
 	for _, step := range []error{
@@ -31,7 +31,7 @@ func TestNarrow(t *testing.T) {
 	var b bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&b, nil))
 	for range 2 {
-		if err := narrow(dir, log); err != nil {
+		if err := restrictModes(dir, log); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestNarrow(t *testing.T) {
 		t.Errorf("logged: %s", b.String())
 	}
 	made := filepath.Join(outside, "new", "data")
-	if err := narrow(made, log); err != nil {
+	if err := restrictModes(made, log); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o700 {

@@ -22,7 +22,7 @@ type FirstKeys struct {
 
 // bootstrapCommand creates the first marketplace, the cluster's secrets and one key of each kind. It is one command, so
 // a crash leaves all of them or none. Applied to a cluster that has a marketplace it changes nothing.
-type firstCommand struct {
+type bootstrapCommand struct {
 	marketplace ids.UUID
 	keys        *FirstKeys
 	command     []byte
@@ -34,7 +34,7 @@ type firstCommand struct {
 // applied (finishKeysFile), by this start or the next one. Therefore no cluster has keys that nobody has seen, and no
 // keys file holds keys that do not work: neither after a crash in between, nor when two nodes led one after the other
 // and both made a command.
-func (n *node) prepareFirst() (*firstCommand, error) {
+func (n *node) prepareBootstrap() (*bootstrapCommand, error) {
 	auction, err := firstKey(auth.Auction, n.cfg.BootstrapAuctionKey.Reveal())
 	if err != nil {
 		return nil, fmt.Errorf("bootstrap_auction_key: %w", err)
@@ -55,7 +55,7 @@ func (n *node) prepareFirst() (*firstCommand, error) {
 		keyRecord(auction, m.Ordinal, "first auction key", now),
 		keyRecord(management, m.Ordinal, "first management key", now),
 	}}
-	return &firstCommand{marketplace: m.ID, keys: keys, command: command.AppendBootstrap(nil, now, &b)}, nil
+	return &bootstrapCommand{marketplace: m.ID, keys: keys, command: command.AppendBootstrap(nil, now, &b)}, nil
 }
 
 // firstMarketplace returns a marketplace with euros and UTC; settings can be changed later.

@@ -20,21 +20,21 @@ func (n *node) startJobs() {
 	out := outbound.New(n.cfg.Webhooks.Development)
 	runner := &jobs.Runner{
 		Store: n.store, Leader: leads, Marketplaces: n.ordinals, Log: n.log,
-		Lanes: []jobs.Lane{jobs.Uploads(), n.offsite().Lane(), jobs.Deliveries(out, time.Now, n.log)},
+		Workers: []jobs.Worker{jobs.UploadWorker(), n.offsite().Worker(), jobs.DeliveryWorker(out, time.Now, n.log)},
 	}
-	if mailJobs, configured := n.mails(); configured {
-		runner.Lanes = append(runner.Lanes, mailJobs)
+	if mailJobs, configured := n.mailQueue(); configured {
+		runner.Workers = append(runner.Workers, mailJobs)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	runner.Start(ctx)
-	sweeper := &jobs.Sweeper{Blobs: n.blobs, Store: n.store, Mine: leads, Now: time.Now, Log: n.log}
-	if n.shared != nil {
-		sweeper.Blobs = n.shared.Own()
+	sweeper := &jobs.Sweeper{Blobs: n.blobs, Store: n.store, ShouldSweep: leads, Now: time.Now, Log: n.log}
+	if n.sharedBlobs != nil {
+		sweeper.Blobs = n.sharedBlobs.Local()
 	}
 	if n.cfg.Blob.Driver == "local" {
-		sweeper.Mine = func() bool { return true }
+		sweeper.ShouldSweep = func() bool { return true }
 	}
-	money := &jobs.Money{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Found: func(all []jobs.Transit) { n.transit.Store(&all) }}
+	money := &jobs.MoneyRecovery{Store: n.store, Leader: leads, Marketplaces: n.ordinals, Now: time.Now, Log: n.log, Observe: func(all []jobs.TransitSummary) { n.transit.Store(&all) }}
 	var others sync.WaitGroup
 	others.Go(func() { sweeper.Run(ctx) })
 	others.Go(func() { n.pruneAudit(ctx, leads) })
@@ -51,7 +51,7 @@ func (n *node) startJobs() {
 // ordinals returns the ordinals of all marketplaces.
 func (n *node) ordinals() []uint16 {
 	var all []uint16
-	view := n.feed.View()
+	view := n.publisher.View()
 	for ordinal := uint16(1); view.Marketplace(ordinal) != nil; ordinal++ {
 		all = append(all, ordinal)
 	}
@@ -76,6 +76,6 @@ func (n *node) offsite() *offsite.Service {
 }
 
 // recordJobReport records what a connector reports about a job. Any node can do it.
-func (n *node) tellJob(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
-	return offsite.Tell(ctx, n.store.Tenant(marketplace).In(store.NewSession(ctx, false)), job, r)
+func (n *node) recordJobReport(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
+	return offsite.ApplyReport(ctx, n.store.Tenant(marketplace).WithSession(store.NewSession(ctx, false)), job, r)
 }

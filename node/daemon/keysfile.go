@@ -22,7 +22,7 @@ func writeKeys(path string, keys *FirstKeys) error {
 	if err != nil {
 		return err
 	}
-	left, err := openOwn(path)
+	left, err := openPrivate(path)
 	switch {
 	case err == nil:
 		err = errors.Join(left.Close(), os.Remove(path))
@@ -48,7 +48,7 @@ var errTorn = errors.New("the keys file is not complete")
 
 // readKeys reads a keys file of this user. It returns errTorn when the file is incomplete.
 func readKeys(path string) (*FirstKeys, error) {
-	f, err := openOwn(path)
+	f, err := openPrivate(path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ const keysFileMax = 4 << 10
 // openPrivate opens a file for reading if only this user can have created it and can read it: a regular file of this
 // user with one name (no other hard link) and mode 0600. It checks the opened file and not the path, so nobody can
 // exchange the file in between.
-func openOwn(path string) (*os.File, error) {
+func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noFollow|noWait, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -78,7 +78,7 @@ func openOwn(path string) (*os.File, error) {
 		return nil, fmt.Errorf("%s exists already and cannot be opened as a file of this user; remove it: %w", path, err)
 	}
 	info, err := f.Stat()
-	if err == nil && (info.Mode() != keysMode || !ownedAlone(info)) {
+	if err == nil && (info.Mode() != keysMode || !exclusivelyOwned(info)) {
 		err = fmt.Errorf("%s exists already and is not a file of this user with mode 0600 and a single hard link (mode %v); remove it", path, info.Mode())
 	}
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 )
 
 // exclusivelyOwned reports whether a file belongs to this user and has a single hard link.
-func ownedAlone(info fs.FileInfo) bool {
+func exclusivelyOwned(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(s.Uid) == int64(os.Geteuid()) && s.Nlink == 1
 }

@@ -17,22 +17,22 @@ import (
 
 // bindListeners binds the auction and the management listener, on which the start-up server answers until
 // openListeners.
-func (n *node) bindPorts(ctx context.Context) error {
+func (n *node) bindListeners(ctx context.Context) error {
 	var err error
 	if n.auctions, err = bind(ctx, n.cfg.AuctionListen); err != nil {
 		return fmt.Errorf("auction_listen: %w", err)
 	}
-	n.push("auction port", release(n.auctions))
+	n.push("auction port", closeListener(n.auctions))
 	if n.manage, err = bind(ctx, n.cfg.ManageListen); err != nil {
 		return fmt.Errorf("manage_listen: %w", err)
 	}
-	n.push("management port", release(n.manage))
-	n.waiting = newWaiting(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
-	n.push("waiting", n.waiting.end)
+	n.push("management port", closeListener(n.manage))
+	n.startup = newStartupServer(n.log, n.cfg.PublicURL(n.manage.Addr().String()), n.auctions, n.manage)
+	n.push("waiting", n.startup.shutdown)
 	return nil
 }
 
-func bind(ctx context.Context, address string) (port, error) {
+func bind(ctx context.Context, address string) (deadlineListener, error) {
 	var listen net.ListenConfig
 	l, err := listen.Listen(ctx, "tcp", address)
 	if err != nil {
@@ -42,7 +42,7 @@ func bind(ctx context.Context, address string) (port, error) {
 }
 
 // closeListener returns a function that closes a listener, and ignores that it is closed already.
-func release(l net.Listener) func(context.Context) error {
+func closeListener(l net.Listener) func(context.Context) error {
 	return func(context.Context) error {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			return err
@@ -52,8 +52,8 @@ func release(l net.Listener) func(context.Context) error {
 }
 
 // openListeners stops the start-up server and serves auctions and management on both listeners.
-func (n *node) openDoors(ctx context.Context) error {
-	if err := n.waiting.end(ctx); err != nil {
+func (n *node) openListeners(ctx context.Context) error {
+	if err := n.startup.shutdown(ctx); err != nil {
 		return err
 	}
 	if err := n.openManagement(); err != nil {
@@ -63,7 +63,7 @@ func (n *node) openDoors(ctx context.Context) error {
 	n.openAuctions()
 	n.startJobs()
 	n.push("leaderships", n.drain)
-	n.open.Store(true)
+	n.opened.Store(true)
 	return nil
 }
 
@@ -71,7 +71,7 @@ func (n *node) openDoors(ctx context.Context) error {
 // arrive until they close reach the new leaders.
 func (n *node) drain(ctx context.Context) error {
 	n.draining.Store(true)
-	ctx, cancel := context.WithTimeout(ctx, handOverTimeout)
+	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	if err := n.raft.Drain(ctx); err != nil {
 		n.log.Warn("leadership_transfer_failed", slog.Any("err", err)) // The other nodes elect new leaders after their timeout.
@@ -80,7 +80,7 @@ func (n *node) drain(ctx context.Context) error {
 }
 
 // transferTimeout bounds the transfer of all leaderships; the rest of DrainTimeout is for open requests.
-const handOverTimeout = 5 * time.Second
+const transferTimeout = 5 * time.Second
 
 // notes returns warnings about a node that is ready all the same.
 func (n *node) notes() []string {
@@ -106,16 +106,16 @@ func (n *node) openAuctions() {
 	server := hotpath.New(hotpath.Options{
 		Core: n.core, Metrics: n.metrics, Log: n.log, ManagementAddr: n.manage.Addr().String(),
 		HeadMax: int(n.cfg.Limits.RequestHead), Connections: n.resources.shares.AuctionConns, Bodies: n.resources.bodies,
-		WithoutLane: !n.cfg.Auction.FastPath,
+		WithoutFastPath: !n.cfg.Auction.FastPath,
 	})
 	n.resources.auction.Store(server)
-	go func() { n.ended("auction listener", server.Serve(n.auctions)) }()
+	go func() { n.listenerEnded("auction listener", server.Serve(n.auctions)) }()
 	n.push("auction listener", server.Shutdown)
 }
 
 func (n *node) openManagement() error {
-	n.entries = newAuditWriter(n.store, n.log)
-	n.push("audit log", func(ctx context.Context) error { n.entries.close(ctx); return nil })
+	n.auditLog = newAuditWriter(n.store, n.log)
+	n.push("audit log", func(ctx context.Context) error { n.auditLog.close(ctx); return nil })
 	management, err := manage.New(manage.Config{
 		PublicURL: n.cfg.PublicURL(n.manage.Addr().String()), AssetURL: n.cfg.Blob.PublicURL, Version: n.version,
 		Development: n.cfg.Webhooks.Development,
@@ -124,11 +124,11 @@ func (n *node) openManagement() error {
 		ManagementBody: int64(n.cfg.Limits.ManagementBody), RequestHeadSize: int(n.cfg.Limits.RequestHead),
 		Connections: n.resources.shares.ManageConns,
 	}, manage.Deps{
-		Core: n.core, Bodies: n.resources.bodies, Keys: n.feed.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), TellJob: n.tellJob, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
+		Core: n.core, Bodies: n.resources.bodies, Keys: n.publisher.keys, Blobs: n.blobs, Networks: n.offsite().Networks(), ReportJob: n.recordJobReport, Metrics: n.metrics.Handler(), Ready: n.readiness, Notes: n.notes, Now: time.Now, Log: n.log,
 		Count:  n.metrics.ManagementRequest,
-		Audit:  n.entries.add,
+		Audit:  n.auditLog.add,
 		Tenant: func(marketplace uint16) manage.Tenant { return n.store.Tenant(marketplace) },
-		Open:   n.openSession, Background: n.long,
+		Open:   n.openSession, Background: n.background,
 
 		Operator: operator.Handler(operations{n}, n.cfg.PublicURL(n.manage.Addr().String())), OperatorRoutes: operator.Routes(),
 	})
@@ -137,14 +137,14 @@ func (n *node) openManagement() error {
 	}
 	server, listener := management.HTTP(), management.Bounded(n.manage)
 	n.resources.management.Store(listener)
-	go func() { n.ended("management listener", server.Serve(listener)) }()
-	n.push("management listener", func(ctx context.Context) error { return shut(ctx, server) })
+	go func() { n.listenerEnded("management listener", server.Serve(listener)) }()
+	n.push("management listener", func(ctx context.Context) error { return shutdownServer(ctx, server) })
 	return nil
 }
 
 // shutdownServer waits for the open requests of a server. When ctx ends before them, it closes their connections and
 // does not wait longer: a client that reads a backup slowly would otherwise keep the storage from being closed.
-func shut(ctx context.Context, server *http.Server) error {
+func shutdownServer(ctx context.Context, server *http.Server) error {
 	err := server.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, server.Close())
@@ -154,7 +154,7 @@ func shut(ctx context.Context, server *http.Server) error {
 
 // listenerEnded is called when a listener's loop returns. It reports the error as the reason why the node cannot
 // continue, unless the listener was shut down.
-func (n *node) ended(what string, err error) {
+func (n *node) listenerEnded(what string, err error) {
 	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return
 	}
@@ -167,22 +167,22 @@ func (n *node) serve(ctx context.Context, o Options) error {
 		return n.demo(ctx, o)
 	}
 	b := n.banner()
-	if n.first != nil && n.cfg.KeysFile == "" {
-		b.next = firstVendor(b.manageURL, n.first.Management)
+	if n.firstKeys != nil && n.cfg.KeysFile == "" {
+		b.next = firstVendor(b.manageURL, n.firstKeys.Management)
 	}
 	b.write(o.Out)
-	return n.wait(ctx)
+	return n.waitForEnd(ctx)
 }
 
 func (n *node) banner() banner {
-	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.first, keysFile: n.cfg.KeysFile}
+	b := banner{version: n.version, dataDir: n.cfg.DataDir, keys: n.firstKeys, keysFile: n.cfg.KeysFile}
 	b.auctionURL = config.LocalURL(n.auctions.Addr().String())
 	b.manageURL = config.LocalURL(n.manage.Addr().String())
 	b.next = "gavel health " + b.manageURL
 	return b
 }
 
-func (n *node) wait(ctx context.Context) error {
+func (n *node) waitForEnd(ctx context.Context) error {
 	select {
 	case err := <-n.failed:
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // A client that downloads and does not read is disconnected when the time to drain is over.
-func TestShutBreaksOffWhoDoesNotRead(t *testing.T) {
+func TestShutdownEndsConnectionsOfSlowReaders(t *testing.T) {
 	writing, broken := make(chan struct{}), make(chan struct{})
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		defer close(broken)
@@ -35,7 +35,7 @@ func TestShutBreaksOffWhoDoesNotRead(t *testing.T) {
 	<-writing
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := shut(ctx, server); !errors.Is(err, context.DeadlineExceeded) {
+	if err := shutdownServer(ctx, server); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the shutdown returned %v", err)
 	}
 	<-broken

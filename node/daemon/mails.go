@@ -13,30 +13,30 @@ import (
 )
 
 // mailQueue returns the queue of jobs that sends invitation mails; false when no mail server is configured.
-func (n *node) mails() (jobs.Lane, bool) {
+func (n *node) mailQueue() (jobs.Worker, bool) {
 	c := n.cfg.SMTP
 	if c.Server == "" {
-		return jobs.Lane{}, false
+		return jobs.Worker{}, false
 	}
 	sender := mail.New(mail.Config{Server: c.Server, From: c.From, Username: c.Username, Password: c.Password.Reveal(), TLS: c.TLS})
 	public := n.cfg.PublicURL(n.manage.Addr().String())
-	return jobs.Mails(func(ctx context.Context, t store.Tenant, i *store.Invitation) (bool, error) {
+	return jobs.MailWorker(func(ctx context.Context, t store.Tenant, i *store.Invitation) (bool, error) {
 		shop := t.Settings().Name
-		err := sender.Send(ctx, mail.Letter{
+		err := sender.Send(ctx, mail.Message{
 			ID: fmt.Sprintf("%s.%d@gavel", i.ID, i.Mail.QueuedMillis), To: i.Email, Subject: "Invitation to " + shop,
 			Text: fmt.Sprintf("You are invited to work for %s at %s.\n\nOpen this address to accept; it works once, until %s:\n\n%s\n",
 				i.VendorID, shop, time.UnixMilli(i.ExpiresMillis).UTC().Format(time.RFC1123), public+store.AcceptPath+i.Token),
 		})
-		n.mailed.count(i.Mail.Attempts, err)
+		n.mailCounts.count(i.Mail.Attempts, err)
 		return mail.Permanent(err), err
 	}, n.log), true
 }
 
 // mailCounts counts mails since the start of the node. It is safe for concurrent use.
-type mailed struct{ queued, sent, retried, failed atomic.Uint64 }
+type mailCounts struct{ queued, sent, retried, failed atomic.Uint64 }
 
 // count counts the attempt with this number, starting at 1, to send a mail.
-func (m *mailed) count(attempt int, err error) {
+func (m *mailCounts) count(attempt int, err error) {
 	if attempt == 1 {
 		m.queued.Add(1)
 	}
@@ -51,7 +51,7 @@ func (m *mailed) count(attempt int, err error) {
 }
 
 // read returns the counts, or nil when no mail server is configured.
-func (m *mailed) read(configured bool) *metrics.Mails {
+func (m *mailCounts) read(configured bool) *metrics.Mails {
 	if !configured {
 		return nil
 	}

@@ -12,9 +12,9 @@ import (
 const (
 	// hugePagesHeapMin is the heap in bytes from which huge pages are requested: for a smaller heap address translation
 	// is fast without them, and a small node should not use more memory than it needs.
-	hugeFrom = 64 << 20
+	hugePagesHeapMin = 64 << 20
 	// hugePagesInterval is how often the node looks for newly mapped memory.
-	hugeEvery = time.Minute
+	hugePagesInterval = time.Minute
 )
 
 // useHugePages moves the mapped memory into huge pages before the listeners open, because auctions would wait for the
@@ -24,7 +24,7 @@ func (n *node) useHugePages() {
 	done := make(chan struct{})
 	n.push("huge pages", func(context.Context) error { close(done); return nil })
 	go func() {
-		ticker := time.NewTicker(hugeEvery)
+		ticker := time.NewTicker(hugePagesInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -41,7 +41,7 @@ func (n *node) useHugePages() {
 // kernel. It returns whether memory has been moved yet.
 func (n *node) moveToHugePages(moved bool) bool {
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	if metrics.Read(heap); heap[0].Value.Uint64() < hugeFrom {
+	if metrics.Read(heap); heap[0].Value.Uint64() < hugePagesHeapMin {
 		return moved
 	}
 	ask := hugepages.Collapse

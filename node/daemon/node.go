@@ -33,32 +33,32 @@ import (
 
 // node is a running node: its parts, and how to stop those that were started.
 type node struct {
-	cfg       config.Config
-	log       *slog.Logger
-	version   string
-	resources resources
-	topology  ids.Topology
-	feed      *feed
-	raft      *raftstore.Store
-	freshness *cluster.Freshness
-	cluster   *cluster.Cluster
-	store     *store.Store
-	blobs     blob.Store
-	shared    *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
-	metrics   *metrics.Metrics
-	core      *serving.Core
-	long      *background.Scheduler // Runs reports, explanations and forecasts.
-	auctions  port
-	manage    port
-	waiting   *waiting // Answers until the listeners serve.
-	first     *FirstKeys
-	open      atomic.Bool // The listeners serve.
-	draining  atomic.Bool
-	transit   atomic.Pointer[[]jobs.Transit] // Result of the newest check of transfers.
-	mailed    mailed
-	failed    chan error // Receives the error of a listener that ended without being stopped.
-	started   []closer
-	entries   *auditWriter // nil until the management listener is open.
+	cfg         config.Config
+	log         *slog.Logger
+	version     string
+	resources   resources
+	topology    ids.Topology
+	publisher   *publisher
+	raft        *raftstore.Store
+	replicaAges *cluster.ReplicaAges
+	cluster     *cluster.Cluster
+	store       *store.Store
+	blobs       blob.Store
+	sharedBlobs *blob.Shared // The same store as blobs, when several nodes keep files in their own directories; otherwise nil.
+	metrics     *metrics.Metrics
+	core        *serving.Core
+	background  *background.Scheduler // Runs reports, explanations and forecasts.
+	auctions    deadlineListener
+	manage      deadlineListener
+	startup     *startupServer // Answers until the listeners serve.
+	firstKeys   *FirstKeys
+	opened      atomic.Bool // The listeners serve.
+	draining    atomic.Bool
+	transit     atomic.Pointer[[]jobs.TransitSummary] // Result of the newest check of transfers.
+	mailCounts  mailCounts
+	failed      chan error // Receives the error of a listener that ended without being stopped.
+	started     []closer
+	auditLog    *auditWriter // nil until the management listener is open.
 }
 
 // start builds a node from the disk upwards: a listener serves only when everything behind it is ready. The ports are
@@ -68,7 +68,7 @@ type node struct {
 func start(ctx context.Context, cfg config.Config, o Options, log *slog.Logger) (*node, error) {
 	n := &node{cfg: cfg, log: log, version: o.Version, failed: make(chan error, 2)}
 	for _, step := range []func(context.Context) error{
-		n.shareOut, n.bindPorts, n.narrowDirs, n.openBlobs, n.openState, n.found, n.buildCore, n.openDoors,
+		n.deriveLimits, n.bindListeners, n.restrictDirectories, n.openBlobs, n.openState, n.bootstrap, n.buildCore, n.openListeners,
 	} {
 		if err := step(ctx); err != nil {
 			return n, err
@@ -88,8 +88,8 @@ func (n *node) openState(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.settle(topology)
-	n.feed = &feed{
+	n.setTopology(topology)
+	n.publisher = &publisher{
 		Market: market.New(randomSeed()), keys: auth.NewTable(),
 		assetURL: cmp.Or(n.cfg.Blob.PublicURL, n.cfg.PublicURL(n.cfg.ManageListen)), // A listener address with port 0 gives a wrong URL; only tests use that.
 		onBadKey: func(err error) { n.log.Error("api_key_unreadable", slog.Any("err", err)) },
@@ -99,7 +99,7 @@ func (n *node) openState(ctx context.Context) error {
 		groups = append(groups, uint16(g))
 	}
 	if len(n.cfg.Join) > 0 {
-		n.waiting.say("opening the data directory and connecting to peers: " + strings.Join(n.cfg.Join, ", "))
+		n.startup.setReason("opening the data directory and connecting to peers: " + strings.Join(n.cfg.Join, ", "))
 	}
 	n.raft, err = raftstore.OpenContext(ctx, n.raftConfig(groups))
 	if err != nil {
@@ -107,20 +107,20 @@ func (n *node) openState(ctx context.Context) error {
 	}
 	n.push("storage", func(context.Context) error { return n.raft.Close() })
 	n.cluster = cluster.New(n.raft, cluster.Options{
-		Topology: n.topology, Node: n.cfg.NodeID, Freshness: n.freshness, Now: time.Now, Periods: n.periods, Log: n.log, Levels: n.levels(),
+		Topology: n.topology, Node: n.cfg.NodeID, ReplicaAges: n.replicaAges, Now: time.Now, Periods: n.periods, Log: n.log, Levels: n.levels(),
 		OnLead: func(ctx context.Context, g ids.Group) {
 			if g != n.topology.Meta() {
 				return
 			}
-			if err := n.announce(ctx); err != nil && ctx.Err() == nil {
+			if err := n.announceSettings(ctx); err != nil && ctx.Err() == nil {
 				n.log.Warn("settings_announcement_failed", slog.Any("err", err))
 			}
 		},
 	})
-	n.feed.keys.Fence(n.cluster.KeysCurrent)
+	n.publisher.keys.RequireCurrent(n.cluster.KeysCurrent)
 	n.store = &store.Store{
-		Groups: n.cluster, Now: time.Now, View: n.feed.View, Mails: n.cfg.SMTP.Server != "",
-		Usage: n.feed.Usage, AssetBytes: &n.feed.bytes, Limits: limitsOf(&n.cfg.Quotas),
+		Groups: n.cluster, Now: time.Now, View: n.publisher.View, SendsMail: n.cfg.SMTP.Server != "",
+		Usage: n.publisher.Usage, AssetBytes: &n.publisher.bytes, Limits: limitsOf(&n.cfg.Quotas),
 	}
 	return nil
 }
@@ -143,8 +143,8 @@ func (n *node) openBlobs(context.Context) error {
 	}
 	n.blobs = dir
 	if n.cfg.Clustered() {
-		n.shared = blob.NewShared(dir, others{n}, n.log)
-		n.blobs = n.shared
+		n.sharedBlobs = blob.NewShared(dir, blobPeers{n}, n.log)
+		n.blobs = n.sharedBlobs
 	}
 	n.push("blobs", func(context.Context) error { return dir.Close() })
 	return nil
@@ -153,25 +153,25 @@ func (n *node) openBlobs(context.Context) error {
 // commitInterval is how often an idle leader sends its commit index to its followers; raft waits up to twice as long.
 // It bounds how long a change waits on followers when no other change follows it: a paused campaign stops on them 10 to
 // 20 ms after it stopped on the leader.
-const commitEvery = 10 * time.Millisecond
+const commitInterval = 10 * time.Millisecond
 
 // raftConfig converts the configuration of the node to that of the replication.
 func (n *node) raftConfig(groups []uint16) raftstore.Config {
 	c := raftstore.Config{
 		Dir: n.cfg.DataDir, NodeID: n.cfg.NodeID, Groups: groups, Logger: n.log,
-		AnyGroups: n.cfg.Groups == 0, Grouped: func(groups []uint16) { n.settle(topologyFrom(groups)) },
+		AnyGroups: n.cfg.Groups == 0, GroupsChosen: func(groups []uint16) { n.setTopology(topologyFrom(groups)) },
 		Seeds: n.cfg.Join, Expect: n.cfg.Founders(), Advertise: n.cfg.PeerAdvertise, Learner: n.cfg.Learner,
-		About: n.about, Admits: admits, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure, Now: time.Now,
+		NodeInfo: n.nodeInfo, CheckJoin: mayJoin, Noop: command.AppendNoop(nil, 0), Insecure: n.cfg.PeerInsecure, Now: time.Now,
 		Machine: func(g uint16) raftstore.StateMachine {
-			return n.freshness.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.feed))
+			return n.replicaAges.Machine(ids.Group(g), shard.New(ids.Group(g), ids.Group(g) == n.topology.Meta(), n.publisher))
 		},
 		SnapshotInterval: n.cfg.Raft.SnapshotInterval, SnapshotThreshold: uint64(n.cfg.Raft.SnapshotThreshold), //nolint:gosec // bounded.
 		TrailingLogs: uint64(n.cfg.Raft.TrailingLogs), CallLimit: n.cfg.Raft.Watchdog, //nolint:gosec // bounded.
-		CommitTimeout: commitEvery, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
+		CommitTimeout: commitInterval, RPCsInFlight: n.cfg.Raft.RpcsInFlight, OpenFiles: n.resources.shares.DatabaseFiles,
 		PeerConnectionsMax: n.resources.shares.PeerConns,
 	}
-	if n.shared != nil {
-		c.Stream = n.shared.Serve
+	if n.sharedBlobs != nil {
+		c.Stream = n.sharedBlobs.Serve
 	}
 	c.Reserve, c.Ballast = int64(n.cfg.Disk.Reserve), int64(n.cfg.Disk.Ballast)
 	if c.Ballast == 0 {
@@ -189,9 +189,9 @@ func (n *node) raftConfig(groups []uint16) raftstore.Config {
 // setTopology sets the number of groups. With `groups: 0` it is called again when the node has found its cluster: the
 // number derived from its own CPUs is a proposal, and all nodes of a cluster use the number of the node that created
 // it.
-func (n *node) settle(t ids.Topology) {
+func (n *node) setTopology(t ids.Topology) {
 	n.topology = t
-	n.freshness = cluster.NewFreshness(t, n.cfg.Staleness, time.Now)
+	n.replicaAges = cluster.NewReplicaAges(t, n.cfg.Staleness, time.Now)
 }
 
 // topologyOf returns the topology that the data directory was created with, or for an empty directory the configured
@@ -219,7 +219,7 @@ func randomSeed() uint64 {
 // periods returns the current budget periods of every marketplace.
 func (n *node) periods(now time.Time) []command.Periods {
 	var all []command.Periods
-	view := n.feed.View()
+	view := n.publisher.View()
 	for ordinal := uint16(1); view.Marketplace(ordinal) != nil; ordinal++ {
 		all = append(all, cluster.PeriodsAt(ordinal, now, store.Zone(view.Marketplace(ordinal).TimeZone)))
 	}
@@ -231,18 +231,18 @@ func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
 	limits := background.Defaults
 	limits.PerMarketplace, limits.PerNode, limits.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.long = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus()})
+	n.background = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus()})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
-		Keys: n.feed.keys, View: n.feed.View, Topology: n.topology, Proposer: n.cluster,
+		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,
 		Keyring: func() *bidid.Keyring {
-			if s := n.feed.secrets.Load(); s != nil {
+			if s := n.publisher.secrets.Load(); s != nil {
 				return s.keyring
 			}
 			return nil
 		},
 		Secret: func() *[32]byte {
-			if s := n.feed.secrets.Load(); s != nil {
+			if s := n.publisher.secrets.Load(); s != nil {
 				return &s.Duplicate
 			}
 			return nil
@@ -250,15 +250,15 @@ func (n *node) buildCore(context.Context) error {
 		Location:         n.zones().location,
 		CatalogPrice:     n.store.CatalogPrice,
 		Level:            n.cluster.Level,
-		ExternalCampaign: n.feed.externals.resolve,
-		Stale:            n.freshness.Stale,
-		Frequency:        n.feed,
+		ExternalCampaign: n.publisher.externals.resolve,
+		Stale:            n.replicaAges.Stale,
+		Frequency:        n.publisher,
 		Metrics:          n.metrics, Log: n.log,
 		Node: nodeNumber(n.cfg.NodeID), Epoch: n.raft.Epoch(),
 		PublicURL:      n.cfg.PublicURL(n.cfg.ManageListen),
 		CORSOrigins:    n.cfg.CORS.Origins,
 		AuctionBodyMax: int(n.cfg.Limits.AuctionBody), EventBodyMax: int(n.cfg.Limits.EventBody),
-		ExplainEvery: n.cfg.Explain.Sample, Suppose: n.feed.Suppose, Started: time.Now(),
+		ExplainEvery: n.cfg.Explain.Sample, Suppose: n.publisher.WhatIfView, Started: time.Now(),
 	})
 	return nil
 }

@@ -19,26 +19,26 @@ import (
 
 // nodeInfo returns what this node reports of itself, as JSON of operator.NodeInfo. Members request it from each other
 // when an operator asks one of them for the state of the cluster.
-func (n *node) about() []byte {
-	a := operator.About{Version: n.version, Level: uint16(command.LevelNewest), NotReady: "the node is starting"}
-	if !n.open.Load() {
-		return encoded(a)
+func (n *node) nodeInfo() []byte {
+	a := operator.NodeInfo{Version: n.version, Level: uint16(command.LevelNewest), NotReady: "the node is starting"}
+	if !n.opened.Load() {
+		return encodeNodeInfo(a)
 	}
 	a.NotReady = n.readiness()
 	if s := n.raft.Space(); s.Watched {
 		a.Disk = &operator.Disk{Free: s.Free, Total: s.Total, Reserve: s.Reserve, Low: s.Low}
 	}
 	for _, g := range n.raft.Status() {
-		if len(a.Copies) == operator.CopiesMax {
+		if len(a.Replicas) == operator.ReplicasMax {
 			break
 		}
-		a.Copies = append(a.Copies, operator.Copy{
+		a.Replicas = append(a.Replicas, operator.ReplicaState{
 			Group: g.Group, Commit: g.CommitIndex, Applied: g.Applied, Digest: fmt.Sprintf("%016x", g.Digest),
 			ContactMillis:   contactMillis(&g, time.Now()),
-			StalenessMillis: n.freshness.Age(ids.Group(g.Group)).Staleness.Milliseconds(),
+			StalenessMillis: n.replicaAges.Age(ids.Group(g.Group)).Staleness.Milliseconds(),
 		})
 	}
-	return encoded(a)
+	return encodeNodeInfo(a)
 }
 
 // contactMillis returns how many milliseconds ago the leader of a group last contacted this node: 0 on the leader
@@ -55,20 +55,20 @@ func contactMillis(g *raftstore.GroupStatus, now time.Time) int64 {
 
 // mayJoin decides by the node info of a node that wants to join whether it may become a member. It returns nil when it
 // may, and otherwise cluster.Admits' reason.
-func admits(state raftstore.Reader, about []byte) error {
-	var a operator.About
+func mayJoin(state raftstore.Reader, about []byte) error {
+	var a operator.NodeInfo
 	if err := json.Unmarshal(about, &a); err != nil {
-		a = operator.About{Version: "an older version"} // Its node info has another format.
+		a = operator.NodeInfo{Version: "an older version"} // Its node info has another format.
 	}
-	return cluster.Admits(shard.Books{R: state}.FeatureLevel(), a.Version, command.Level(a.Level))
+	return cluster.CheckJoin(shard.Queries{R: state}.FeatureLevel(), a.Version, command.Level(a.Level))
 }
 
 // levels returns how the cluster learns which feature levels nodes support and groups have reached.
 func (n *node) levels() cluster.Levels {
 	return cluster.Levels{
-		Known: func(ctx context.Context, node string) (command.Level, error) {
-			var a operator.About
-			info, err := n.raft.About(ctx, node)
+		Supported: func(ctx context.Context, node string) (command.Level, error) {
+			var a operator.NodeInfo
+			info, err := n.raft.NodeInfo(ctx, node)
 			if err == nil {
 				err = json.Unmarshal(info, &a)
 			}
@@ -76,7 +76,7 @@ func (n *node) levels() cluster.Levels {
 		},
 		Reached: func(g ids.Group) (level command.Level, err error) {
 			err = n.cluster.Read(g, func(r raftstore.Reader) error {
-				level = shard.Books{R: r}.FeatureLevel()
+				level = shard.Queries{R: r}.FeatureLevel()
 				return nil
 			})
 			return level, err
@@ -84,7 +84,7 @@ func (n *node) levels() cluster.Levels {
 	}
 }
 
-func encoded(a operator.About) []byte {
+func encodeNodeInfo(a operator.NodeInfo) []byte {
 	text, err := json.Marshal(a)
 	if err != nil {
 		panic("daemon: node info cannot be encoded as JSON: " + err.Error())
@@ -100,7 +100,7 @@ type operations struct{ *node }
 func (o operations) Status(ctx context.Context) operator.Status {
 	known := o.raft.Cluster()
 	s := operator.Status{ClusterID: fmt.Sprintf("%016x", known.ID), Node: known.Node, Nodes: make([]operator.Node, len(known.Nodes))}
-	ctx, cancel := context.WithTimeout(ctx, operator.AskTimeout)
+	ctx, cancel := context.WithTimeout(ctx, operator.StatusTimeout)
 	defer cancel()
 	var all sync.WaitGroup
 	for i, m := range known.Nodes {
@@ -108,7 +108,7 @@ func (o operations) Status(ctx context.Context) operator.Status {
 		all.Go(func() { o.askNode(ctx, &s.Nodes[i]) })
 	}
 	all.Wait()
-	slices.SortFunc(s.Nodes, func(a, b operator.Node) int { return compareNames(a.ID, b.ID) })
+	slices.SortFunc(s.Nodes, func(a, b operator.Node) int { return compareNodeIDs(a.ID, b.ID) })
 	for _, g := range known.Groups {
 		s.Groups = append(s.Groups, group(s.Nodes, operator.Group{Group: g.Group, Leader: g.Leader, Term: g.Term}))
 	}
@@ -117,9 +117,9 @@ func (o operations) Status(ctx context.Context) operator.Status {
 
 // askNode requests the node info of one member and stores it, or the error, in n.
 func (o operations) askNode(ctx context.Context, n *operator.Node) {
-	info, err := o.raft.About(ctx, n.ID)
+	info, err := o.raft.NodeInfo(ctx, n.ID)
 	if err == nil {
-		err = json.Unmarshal(info, &n.About)
+		err = json.Unmarshal(info, &n.NodeInfo)
 	}
 	n.Reachable = err == nil
 	if err != nil {
@@ -132,27 +132,27 @@ func (o operations) askNode(ctx context.Context, n *operator.Node) {
 func group(nodes []operator.Node, g operator.Group) operator.Group {
 	newest := uint64(0)
 	for i := range nodes {
-		for _, c := range nodes[i].Copies {
+		for _, c := range nodes[i].Replicas {
 			if c.Group == g.Group {
 				newest = max(newest, c.Applied)
 			}
 		}
 	}
 	for i := range nodes {
-		for _, c := range nodes[i].Copies {
+		for _, c := range nodes[i].Replicas {
 			if c.Group != g.Group {
 				continue
 			}
 			lag := newest - c.Applied
 			nodes[i].Lag = max(nodes[i].Lag, lag)
-			g.Replicas = append(g.Replicas, operator.Replica{Node: nodes[i].ID, Lag: lag, Copy: c})
+			g.Replicas = append(g.Replicas, operator.Replica{Node: nodes[i].ID, Lag: lag, ReplicaState: c})
 		}
 	}
 	return g
 }
 
 // compareNodeIDs orders by length first, so that n2 comes before n10.
-func compareNames(a, b string) int {
+func compareNodeIDs(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
 	}
@@ -168,26 +168,26 @@ func compareNames(a, b string) int {
 
 // Admit lets a node join the cluster as a non-voter. The error is operator.Refused when raftstore refuses for good.
 func (o operations) Admit(ctx context.Context, node, address string) error {
-	return told(o.raft.Admit(ctx, node, address))
+	return operatorError(o.raft.Admit(ctx, node, address))
 }
 
 // Promote makes a non-voter a voter. Errors are those of Admit.
 func (o operations) Promote(ctx context.Context, node string) error {
-	return told(o.raft.Promote(ctx, node))
+	return operatorError(o.raft.Promote(ctx, node))
 }
 
 // Remove takes a node out of the cluster. Errors are those of Admit.
 func (o operations) Remove(ctx context.Context, node string) error {
-	return told(o.raft.Remove(ctx, node))
+	return operatorError(o.raft.Remove(ctx, node))
 }
 
 // Transfer moves the leadership of a group to a node. Errors are those of Admit.
 func (o operations) Transfer(ctx context.Context, group uint16, node string) error {
-	return told(o.raft.Transfer(ctx, group, node))
+	return operatorError(o.raft.Transfer(ctx, group, node))
 }
 
 // operatorError marks the errors that no repetition can mend as operator.Refused; the API answers those with 409.
-func told(err error) error {
+func operatorError(err error) error {
 	if errors.Is(err, raftstore.ErrRefused) {
 		return operator.Refused(err)
 	}

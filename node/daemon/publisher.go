@@ -15,7 +15,7 @@ import (
 // publisher receives what the state machines of this node publish and hands it to its users: the market to auctions,
 // API keys to authentication, secrets to the token keyring, and external campaign ids to the event path. It is safe for
 // concurrent use: machines of different groups call it at the same time.
-type feed struct {
+type publisher struct {
 	*market.Market
 	keys      *auth.Table
 	bytes     store.AssetBytes
@@ -33,10 +33,10 @@ type secrets struct {
 
 // PutRecord publishes API keys and the records that decide which ads may be shown; other records are read from the
 // durable state when somebody requests them. A nil value deletes the record.
-func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
+func (f *publisher) PutRecord(kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	f.bytes.PutRecord(kind, marketplace, id, value)
 	if kind != command.RecordAPIKey {
-		store.TellCreative(f.Market, f.assetURL, kind, marketplace, id, value)
+		store.PublishCreative(f.Market, f.assetURL, kind, marketplace, id, value)
 		return
 	}
 	if value == nil {
@@ -49,7 +49,7 @@ func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string,
 }
 
 // PutSecrets replaces the token keys and the duplicate key.
-func (f *feed) PutSecrets(s *command.Secrets) {
+func (f *publisher) PutSecrets(s *command.Secrets) {
 	keys := make([]bidid.Key, len(s.Token))
 	for i, k := range s.Token {
 		keys[i] = bidid.Key{ID: k.ID, Key: k.Key}
@@ -59,7 +59,7 @@ func (f *feed) PutSecrets(s *command.Secrets) {
 
 // Reset removes what a group has published, before the group is loaded again. With meta the API keys are removed too:
 // until they are loaded, every request is answered 401.
-func (f *feed) Reset(g ids.Group, meta bool) {
+func (f *publisher) Reset(g ids.Group, meta bool) {
 	f.Market.Reset(g, meta)
 	if meta {
 		f.keys.Reset()
@@ -69,7 +69,7 @@ func (f *feed) Reset(g ids.Group, meta bool) {
 }
 
 // PutCampaign publishes a campaign and records its external id.
-func (f *feed) PutCampaign(c *market.Campaign) *market.Slot {
+func (f *publisher) PutCampaign(c *market.Campaign) *market.Balances {
 	if c.ExternalID != "" {
 		f.externals.put(c.Marketplace, c.ExternalID, c.ID)
 	}

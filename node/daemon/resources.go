@@ -17,8 +17,8 @@ import (
 // connection for up to some seconds. A token is neither secret nor a right, so a client can invent one that waits in
 // vain; it must not make other requests wait.
 const (
-	tokenWaitsMax      = 256
-	tokenWaitsOfTenant = 64
+	tokenWaitsMax       = 256
+	tokenWaitsTenantMax = 64
 )
 
 // resources are the limits of the process, and the budgets that requests share.
@@ -33,7 +33,7 @@ type resources struct {
 
 // deriveLimits reads what the process may use and derives the limits of each part. It runs before everything else,
 // because the store needs its number of open files.
-func (n *node) shareOut(context.Context) error {
+func (n *node) deriveLimits(context.Context) error {
 	useThreads()
 	memory, chosen := int64(n.cfg.Memory.Limit), os.Getenv("GOMEMLIMIT") != ""
 	if memory == 0 {
@@ -49,8 +49,8 @@ func (n *node) shareOut(context.Context) error {
 		debug.SetMemoryLimit(s.Heap)
 	}
 	r := &n.resources
-	r.shares, r.memory, r.bodies = s, memory, limits.NewBytes(s.Bodies, s.PerOwner)
-	r.tokenWaits = limits.NewBytes(tokenWaitsMax, tokenWaitsOfTenant)
+	r.shares, r.memory, r.bodies = s, memory, limits.NewBytes(s.Bodies, s.PerMarketplace)
+	r.tokenWaits = limits.NewBytes(tokenWaitsMax, tokenWaitsTenantMax)
 	log := n.log.Info
 	if s.FilesLow {
 		log = n.log.Warn

@@ -18,17 +18,17 @@ func (n *node) scrape() metrics.Node {
 	stats := n.raft.Stats()
 	out := metrics.Node{
 		Databases: []metrics.Database{database("raftlog", &stats.Log), database("state", &stats.State)},
-		Market:    metrics.Market{Version: n.feed.View().Edition()},
-		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpReaped, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
+		Market:    metrics.Market{Version: n.publisher.View().Edition()},
+		Peers:     peers(&stats), Rebuilt: stats.StatesRebuilt, Reaped: stats.TmpDeleted, ClockOffset: stats.ClockOffset, ClockWrong: stats.ClockWrong,
 		StateChecks: stats.StateChecks, StateMismatches: stats.StateMismatches, OldestCall: stats.OldestCall,
-		Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailed.read(n.cfg.SMTP.Server != ""),
+		Transit: transits(n.transit.Load(), time.Now()), Mails: n.mailCounts.read(n.cfg.SMTP.Server != ""),
 	}
-	if n.entries != nil {
-		out.AuditWaiting = n.entries.count()
+	if n.auditLog != nil {
+		out.AuditWaiting = n.auditLog.count()
 	}
 	n.scrapeResources(&out)
 	for _, kind := range []background.Kind{background.Report, background.Explain, background.Forecast} {
-		s := n.long.Stats(kind)
+		s := n.background.Stats(kind)
 		out.Background = append(out.Background, metrics.Background{
 			Kind: kind.String(), Running: s.Running, Waiting: s.Waiting, Refused: s.Refused, CPU: s.CPU,
 		})
@@ -42,13 +42,13 @@ func (n *node) scrape() metrics.Node {
 			ID: g.Group, Leader: leader, Ready: g.Ready, Term: g.Term, First: g.FirstIndex, Last: g.LastIndex,
 			Commit: g.CommitIndex, Applied: g.Applied, Digest: g.Digest, Snapshots: g.Snapshots,
 			Queued: g.Queued, Inflight: g.Outstanding, Entries: g.ProposedEntries, Commands: g.ProposedCommands,
-			Unknown: g.Unknown, Apply: g.Applying, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotsPutOff: g.SnapshotsPutOff, SnapshotTime: g.SnapshotTime,
+			Unknown: g.Unknown, Apply: g.ApplyTime, Installs: g.Restores, SnapshotBytes: g.SnapshotBytes, SnapshotsPutOff: g.SnapshotsPostponed, SnapshotTime: g.SnapshotTime,
 			LeaderChanges: g.LeaderTerms, Refused: g.Refused, Propose: durations(&g.Propose), Peers: followers(g.Peers),
 		}
 		if !g.OldestEntry.IsZero() {
 			group.OldestEntry = max(time.Since(g.OldestEntry), 1)
 		}
-		age := n.freshness.Age(ids.Group(g.Group))
+		age := n.replicaAges.Age(ids.Group(g.Group))
 		group.Staleness, group.Fenced = age.Staleness, age.Fenced
 		if !leader && !g.LastContact.IsZero() {
 			group.LastContact = time.Since(g.LastContact)
@@ -76,7 +76,7 @@ func durations(l *raftstore.Latencies) metrics.Durations {
 	return d
 }
 
-func transits(all *[]jobs.Transit, now time.Time) (out []metrics.Transit) {
+func transits(all *[]jobs.TransitSummary, now time.Time) (out []metrics.Transit) {
 	if all == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 
 // A mail that needs three attempts is counted once as queued and once as sent; a mail whose last attempt fails is
 // counted as failed.
-func TestLettersAreCountedByWhatBecameOfThem(t *testing.T) {
-	var m mailed
+func TestMailsAreCountedByOutcome(t *testing.T) {
+	var m mailCounts
 	down := errors.New("connection refused")
 	for attempt, err := range []error{down, down, nil} {
 		m.count(attempt+1, err)
@@ -45,12 +45,12 @@ func TestBucketsBecomeCumulative(t *testing.T) {
 	}
 }
 
-func TestTransfersUnderWayAreTold(t *testing.T) {
+func TestTransitsAreReported(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	if got := transits(nil, now); got != nil {
 		t.Errorf("%+v before the first round", got)
 	}
-	got := transits(&[]jobs.Transit{{Marketplace: 2, Transfers: 3, Micros: 4, OldestMillis: 995_000}}, now)
+	got := transits(&[]jobs.TransitSummary{{Marketplace: 2, Transfers: 3, Micros: 4, OldestMillis: 995_000}}, now)
 	want := metrics.Transit{Marketplace: 2, Transfers: 3, Micros: 4, Oldest: 5 * time.Second}
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("%+v, want %+v", got, want)

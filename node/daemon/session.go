@@ -14,17 +14,17 @@ import (
 // from what this node publishes; barriers of other groups follow when they are read. It returns an error with
 // manage.ErrToken for a malformed X-Gavel-Token. The returned function gives the token that stands for the session's
 // writes.
-func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Reads) (manage.Tenant, func() string, error) {
+func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Consistency) (manage.Tenant, func() string, error) {
 	session := store.NewSession(ctx, r.Local)
-	if err := n.await(ctx, marketplace, r.Token); err != nil {
+	if err := n.waitForToken(ctx, marketplace, r.Token); err != nil {
 		return nil, nil, err
 	}
-	tenant := n.store.Tenant(marketplace).In(session)
-	if err := tenant.Fresh(n.topology.Meta()); err != nil {
+	tenant := n.store.Tenant(marketplace).WithSession(session)
+	if err := tenant.AwaitCurrent(n.topology.Meta()); err != nil {
 		return nil, nil, err
 	}
 	return tenant, func() string {
-		if wrote := session.Wrote(); len(wrote) > 0 {
+		if wrote := session.LastWrites(); len(wrote) > 0 {
 			return cluster.Token(wrote).String()
 		}
 		return ""
@@ -33,10 +33,10 @@ func (n *node) openSession(ctx context.Context, marketplace uint16, r manage.Rea
 
 // errTooManyTokenWaits is returned when tokenWaitsMax requests of all marketplaces, or tokenWaitsTenantMax of one, wait
 // already.
-var errTokenWaits = errors.New("too many requests wait until this node has applied the writes of their X-Gavel-Token")
+var errTooManyTokenWaits = errors.New("too many requests wait until this node has applied the writes of their X-Gavel-Token")
 
 // waitForToken waits until this node has applied the writes that a token stands for.
-func (n *node) await(ctx context.Context, marketplace uint16, token string) error {
+func (n *node) waitForToken(ctx context.Context, marketplace uint16, token string) error {
 	if token == "" {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (n *node) await(ctx context.Context, marketplace uint16, token string) erro
 	waits := n.resources.tokenWaits.Lease(marketplace)
 	defer waits.Release()
 	if !waits.Grow(1) {
-		return errTokenWaits
+		return errTooManyTokenWaits
 	}
 	for g, index := range t {
 		if err := n.cluster.WaitApplied(ctx, g, index); err != nil {

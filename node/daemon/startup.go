@@ -16,52 +16,52 @@ import (
 
 const (
 	// reminderInterval is how often the log repeats what a start waits for.
-	remindEvery = 10 * time.Second
+	reminderInterval = 10 * time.Second
 	// startupTimeout bounds how long a connection may take to send its request and to read the answer.
-	waitingHead = 5 * time.Second
+	startupTimeout = 5 * time.Second
 	// startupConnsMax bounds the connections of each listener during the start. BOUND: each is for one short answer,
 	// and the open files are needed by the store, which is opening.
-	waitingConns = 16
+	startupConnsMax = 16
 )
 
 // startupServer answers on both listeners until the node can serve, because a node may wait for its peers for any time.
 // It answers /healthz with 200, and everything else with 503 and the reason why the node is not ready.
-type waiting struct {
-	log     *slog.Logger
-	url     string // Base URL of links in answers.
-	reason  atomic.Pointer[string]
-	servers []*http.Server
-	ports   []port
-	stop    context.CancelFunc
+type startupServer struct {
+	log       *slog.Logger
+	url       string // Base URL of links in answers.
+	reason    atomic.Pointer[string]
+	servers   []*http.Server
+	listeners []deadlineListener
+	stop      context.CancelFunc
 }
 
 // deadlineListener is a listener whose Accept can be ended with a deadline, without closing the listener.
-type port interface {
+type deadlineListener interface {
 	net.Listener
 	SetDeadline(at time.Time) error
 }
 
 // nonClosingListener is a listener whose Close only ends Accept, so that another server can use it afterwards.
-type loan struct{ port }
+type nonClosingListener struct{ deadlineListener }
 
 // Close ends Accept with a deadline in the past; the port stays bound and new connections wait in its queue.
-func (l loan) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
+func (l nonClosingListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
 // newStartupServer starts to answer on the listeners. REQUIRES: shutdown is called.
-func newWaiting(log *slog.Logger, url string, ports ...port) *waiting {
-	w := &waiting{log: log, url: url, ports: ports}
-	w.say("opening the data directory")
+func newStartupServer(log *slog.Logger, url string, ports ...deadlineListener) *startupServer {
+	w := &startupServer{log: log, url: url, listeners: ports}
+	w.setReason("opening the data directory")
 	var remind context.Context
 	remind, w.stop = context.WithCancel(context.Background())
-	go w.remind(remind)
+	go w.logReminders(remind)
 	for _, p := range ports {
 		server := &http.Server{
-			Handler: w, ReadHeaderTimeout: waitingHead, ReadTimeout: waitingHead, WriteTimeout: waitingHead,
-			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: connections.OfHTTP,
+			Handler: w, ReadHeaderTimeout: startupTimeout, ReadTimeout: startupTimeout, WriteTimeout: startupTimeout,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), ConnState: connections.HTTPConnState,
 		}
 		w.servers = append(w.servers, server)
 		go func() {
-			bounded := connections.New(loan{p}, connections.Options{Name: "start", Max: waitingConns, Log: log})
+			bounded := connections.New(nonClosingListener{p}, connections.Options{Name: "start", Max: startupConnsMax, Log: log})
 			if err := server.Serve(bounded); !errors.Is(err, http.ErrServerClosed) {
 				log.Error("startup_listener_failed", slog.Any("err", err))
 			}
@@ -71,14 +71,14 @@ func newWaiting(log *slog.Logger, url string, ports ...port) *waiting {
 }
 
 // setReason sets what the start waits for, and logs it when it changed.
-func (w *waiting) say(reason string) {
+func (w *startupServer) setReason(reason string) {
 	if old := w.reason.Swap(&reason); old == nil || *old != reason {
 		w.log.Info("start_waiting", slog.String("reason", reason))
 	}
 }
 
-func (w *waiting) remind(ctx context.Context) {
-	ticker := time.NewTicker(remindEvery)
+func (w *startupServer) logReminders(ctx context.Context) {
+	ticker := time.NewTicker(reminderInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -91,7 +91,7 @@ func (w *waiting) remind(ctx context.Context) {
 }
 
 // ServeHTTP answers one request.
-func (w *waiting) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *startupServer) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	h := rw.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -109,11 +109,11 @@ func (w *waiting) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // shutdown waits for open requests and resets the listeners, so that the real servers can use them.
-func (w *waiting) end(ctx context.Context) error {
+func (w *startupServer) shutdown(ctx context.Context) error {
 	w.stop()
 	var failed []error
 	for i, s := range w.servers {
-		failed = append(failed, s.Shutdown(ctx), w.ports[i].SetDeadline(time.Time{}))
+		failed = append(failed, s.Shutdown(ctx), w.listeners[i].SetDeadline(time.Time{}))
 	}
 	w.servers = nil
 	return errors.Join(failed...)

@@ -166,7 +166,7 @@ func travelDocument(p *market.Product, kind string) []byte {
 }
 
 // setIDs sets the ids of the template and the assets in the creatives, when the store has assigned them.
-func (a *Ads) link() {
+func (a *Ads) setIDs() {
 	for i := range a.Campaigns {
 		c := &a.Campaigns[i]
 		for k := range c.Bids {

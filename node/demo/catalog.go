@@ -35,11 +35,11 @@ type Campaign struct {
 // department is a root category: its subcategories, the things it sells, the typical price of its products in whole
 // currency units, and how much prices vary (standard deviation of the logarithm).
 type department struct {
-	name    string
-	shelves string
-	things  string
-	price   float64
-	spread  float64
+	name          string
+	subcategories string
+	things        string
+	price         float64
+	spread        float64
 }
 
 var departments = []department{
@@ -74,7 +74,7 @@ func Generate(o Options) *Market {
 }
 
 // setTimes sets the time when items were created and campaigns start.
-func (m *Market) stamp(nowMillis int64) {
+func (m *Market) setTimes(nowMillis int64) {
 	for i := range m.Categories {
 		m.Categories[i].CreatedMillis, m.Categories[i].UpdatedMillis = nowMillis, nowMillis
 	}
@@ -96,14 +96,14 @@ func (m *Market) stamp(nowMillis int64) {
 }
 
 type generator struct {
-	o        Options
-	rng      *rand.Rand
-	m        Market
-	shelves  []shelf
-	byVendor [][]int // Indexes into m.Products, by vendor.
+	o             Options
+	rng           *rand.Rand
+	m             Market
+	subcategories []subcategory
+	byVendor      [][]int // Indexes into m.Products, by vendor.
 }
 
-type shelf struct {
+type subcategory struct {
 	id string
 	d  *department
 }
@@ -115,10 +115,10 @@ func (g *generator) categories() {
 		d := &departments[i]
 		root := slug(d.name)
 		g.m.Categories = append(g.m.Categories, market.Category{ID: root, Name: d.name})
-		for name := range strings.SplitSeq(d.shelves, ",") {
+		for name := range strings.SplitSeq(d.subcategories, ",") {
 			id := root + "-" + slug(name)
 			g.m.Categories = append(g.m.Categories, market.Category{ID: id, ParentID: root, Name: name})
-			g.shelves = append(g.shelves, shelf{id: id, d: d})
+			g.subcategories = append(g.subcategories, subcategory{id: id, d: d})
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (g *generator) vendors() {
 func (g *generator) products() {
 	g.byVendor = make([][]int, g.o.Vendors)
 	for i := range g.o.Products {
-		s := g.shelves[g.rng.IntN(len(g.shelves))]
+		s := g.subcategories[g.rng.IntN(len(g.subcategories))]
 		things := strings.Split(s.d.things, ",")
 		vendor := g.rng.IntN(g.o.Vendors)
 		g.byVendor[vendor] = append(g.byVendor[vendor], i)

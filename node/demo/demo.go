@@ -75,7 +75,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 		return false, nil
 	}
 	m := Generate(o)
-	m.stamp(nowMillis)
+	m.setTimes(nowMillis)
 	// named returns a context with an idempotency key that depends only on the options and the item.
 	named := func(kind string, i int) context.Context {
 		name := fmt.Appendf(nil, "gavel demo %d: %d %d %d %s %d", o.Seed, o.Products, o.Vendors, o.Campaigns, kind, i)
@@ -87,7 +87,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err := inBatches(m.Products, func(part []market.Product) error { return t.PutProducts(ctx, part) }); err != nil {
 		return false, fmt.Errorf("write products: %w", err)
 	}
-	err = together(len(m.Deposits), func(i int) error {
+	err = inParallel(len(m.Deposits), func(i int) error {
 		d := &m.Deposits[i]
 		if _, err := t.Adjust(named("deposit", i), d.VendorID, ids.UUID{}, d.Amount, false, "opening deposit"); err != nil {
 			return fmt.Errorf("fund vendor %s: %w", d.VendorID, err)
@@ -97,7 +97,7 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	err = together(len(m.Campaigns), func(i int) error {
+	err = inParallel(len(m.Campaigns), func(i int) error {
 		c := &m.Campaigns[i]
 		if err := t.CreateCampaign(named("campaign", i), &c.Campaign, c.Bids); err != nil {
 			return fmt.Errorf("create campaign %q: %w", c.Name, err)
@@ -141,7 +141,7 @@ func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (
 			return fmt.Errorf("approve asset %q: %w", x.Name, err)
 		}
 	}
-	a.link()
+	a.setIDs()
 	if err = t.PutProducts(named("travel", 0), a.Products); err != nil {
 		return fmt.Errorf("write hotels and flights: %w", err)
 	}
@@ -159,7 +159,7 @@ func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (
 const writersMax = 32
 
 // inParallel calls do for 0 to n-1, writersMax at a time, until a call fails, and returns an error of a failed call.
-func together(n int, do func(i int) error) error {
+func inParallel(n int, do func(i int) error) error {
 	var all sync.WaitGroup
 	var next atomic.Int64
 	failed := make(chan error, writersMax)

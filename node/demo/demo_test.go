@@ -72,7 +72,7 @@ type recorder struct {
 	batchMax                     int
 	assets, approved             int
 	deposits                     money.Micros
-	breakAt                      int // The number of the campaign whose creation fails; 0: none.
+	failAt                       int // The number of the campaign whose creation fails; 0: none.
 }
 
 func (r *recorder) PutVendors(_ context.Context, v []market.Vendor) error {
@@ -104,7 +104,7 @@ func (r *recorder) CreateCampaign(_ context.Context, c *market.Campaign, bids []
 			return errors.New(c.Name + " has a creative without content")
 		}
 	}
-	if r.campaigns++; r.campaigns == r.breakAt {
+	if r.campaigns++; r.campaigns == r.failAt {
 		return store.ErrUnavailable
 	}
 	return nil
@@ -165,7 +165,7 @@ func TestSeedFillsAnEmptyMarketplaceOnce(t *testing.T) {
 }
 
 func TestAnInterruptedSeedIsFinishedByTheNextStart(t *testing.T) {
-	r := &recorder{breakAt: 20}
+	r := &recorder{failAt: 20}
 	o := Options{Products: 1200, Vendors: 30, Campaigns: 60}
 	if _, err := Seed(t.Context(), r, o, 1); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("the first start ended with %v", err)
@@ -208,7 +208,7 @@ func storefront(t *testing.T, events *atomic.Int64) *httptest.Server {
 	}))
 }
 
-func TestShoppersReportWhatTheySee(t *testing.T) {
+func TestShoppersReportImpressions(t *testing.T) {
 	var events atomic.Int64
 	shop := storefront(t, &events)
 	defer shop.Close()

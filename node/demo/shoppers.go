@@ -145,13 +145,13 @@ func (v *visitor) auctions() []any {
 		a["searchQuery"] = strings.ToLower(adjectives[v.rng.IntN(len(adjectives))] + " " + things[v.rng.IntN(len(things))])
 		banner["slotId"], banner["searchQuery"] = SearchSlot, a["searchQuery"]
 	default:
-		a["products"] = map[string]any{"ids": v.shelf()}
+		a["products"] = map[string]any{"ids": v.productIDs()}
 	}
 	return []any{a, banner}
 }
 
 // productIDs returns the ids of a page of products.
-func (v *visitor) shelf() []string {
+func (v *visitor) productIDs() []string {
 	page := make([]string, pageIDs)
 	for i := range page {
 		u := v.rng.Float64()

@@ -42,7 +42,7 @@ func TestAuctionsDoNotAllocate(t *testing.T) {
 		for _, without := range []bool{false, true} {
 			stream := pipelined(node.AuctionKey, op.path, requests, op.body)
 			t.Run(fmt.Sprintf("%s/without fast path=%v", op.name, without), func(t *testing.T) {
-				server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, WithoutLane: without})
+				server := hotpath.New(hotpath.Options{Core: core, Metrics: node.Metrics, Log: node.Deps.Log, WithoutFastPath: without})
 				allocates(t, server, stream, requests, op.winners*requests, 1) // The connection itself is one allocation.
 			})
 		}

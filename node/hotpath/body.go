@@ -37,11 +37,11 @@ func newBodyBuffer() any { return &bodyBuffer{make([]byte, 0, 2*smallBody)} }
 // incompleteMaxOf returns how many connections of the fast path may have a buffer for an incomplete request. BOUND: the
 // buffers take at most a quarter of the budget of bodies. Further requests are read by fasthttp, whose buffers grow with what
 // is received.
-func partialMaxOf(bodies *limits.Bytes) int64 {
+func incompleteMaxOf(bodies *limits.Bytes) int64 {
 	if bodies == nil {
 		return connectionsMax
 	}
-	return max(1, bodies.Stats().Max/4/laneBuffer)
+	return max(1, bodies.Stats().Max/4/fastPathBufferSize)
 }
 
 // inspect decides whether the body of a request is read. fasthttp calls it when it has read the head. If the answer does not
@@ -53,7 +53,7 @@ func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestC
 	if length == contentLengthNone || length >= 0 && length <= smallBody && !expects {
 		return unchanged
 	}
-	if s.wants(h) {
+	if s.needsBody(h) {
 		return unchanged
 	}
 	h.SetContentLength(0)
@@ -63,7 +63,7 @@ func (s *Server) inspect(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestC
 }
 
 // needsBody reports whether the answer to a request depends on its body.
-func (s *Server) wants(h *fasthttp.RequestHeader) bool {
+func (s *Server) needsBody(h *fasthttp.RequestHeader) bool {
 	sc := s.core.Acquire()
 	defer sc.Discard()
 	sc.Request = serving.Request{
@@ -83,10 +83,10 @@ type body struct {
 type bodyOutcome uint8
 
 const (
-	bodyRead   bodyOutcome = iota // It was read to its end, or there is none.
-	bodyUnread                    // It was not read to its end, because the answer does not need it. The connection cannot be used again.
-	bodyBroken                    // Its framing is invalid.
-	bodyGone                      // It was not received in time.
+	bodyRead      bodyOutcome = iota // It was read to its end, or there is none.
+	bodyUnread                       // It was not read to its end, because the answer does not need it. The connection cannot be used again.
+	bodyMalformed                    // Its framing is invalid.
+	bodyTimedOut                     // It was not received in time.
 )
 
 // readBody reads the body into sc.Request if the answer depends on it. If the body is too large or does not fit the budget,
@@ -119,7 +119,7 @@ func (s *Server) readBody(ctx *fasthttp.RequestCtx, sc *serving.Scratch) (b body
 	sc.Request.Body = b.buffer.b
 	b.outcome = outcomeOf(err, sc)
 	if err == nil && length >= 0 && len(b.buffer.b) != length {
-		b.outcome = bodyBroken // The connection ended early.
+		b.outcome = bodyMalformed // The connection ended early.
 	}
 	return b
 }
@@ -136,9 +136,9 @@ func outcomeOf(err error, sc *serving.Scratch) bodyOutcome {
 		sc.Request.Overloaded = true
 		return bodyUnread
 	case isNet && timeout.Timeout():
-		return bodyGone
+		return bodyTimedOut
 	default:
-		return bodyBroken
+		return bodyMalformed
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *Server) releaseBody(b *body) {
 // closeUnread makes the connection close after the answer. Before it closes, the rest of its request is read and discarded.
 func (s *Server) closeUnread(ctx *fasthttp.RequestCtx) {
 	ctx.SetConnectionClose()
-	if l, ok := ctx.Conn().(*laneConn); ok {
+	if l, ok := ctx.Conn().(*fastPathConn); ok {
 		l.unread.Store(true)
 	}
 }
@@ -169,7 +169,7 @@ var discards = sync.Pool{New: func() any { return new([16 << 10]byte) }}
 
 // discardRest closes the sending side and discards what the client still sends. Meanwhile the connection counts as idle, so
 // that it can be closed in favour of a new one.
-func (c *laneConn) discardRest() {
+func (c *fastPathConn) discardRest() {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil || c.Conn.SetReadDeadline(time.Now().Add(discardTimeout)) != nil {
 		return

@@ -18,7 +18,7 @@ import (
 // TestRefusalsDoNotWaitForTheBody checks that a request that is refused by its head is answered before its body is sent.
 func TestRefusalsDoNotWaitForTheBody(t *testing.T) {
 	for _, without := range []bool{false, true} {
-		d := open(t, func(o *hotpath.Options) { o.ReadTimeout, o.WithoutLane = time.Hour, without })
+		d := open(t, func(o *hotpath.Options) { o.ReadTimeout, o.WithoutFastPath = time.Hour, without })
 		for name, tc := range map[string]struct {
 			head   string
 			status int
@@ -146,7 +146,7 @@ func TestBudgetOfBodies(t *testing.T) {
 
 // TestSilentConnectionsAreReplaced opens more silent connections than the listener serves. A new connection with a key is
 // still served, and an older one that had a valid key is not closed.
-func TestSilentConnectionsMakePlace(t *testing.T) {
+func TestSilentConnectionsAreReplaced(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.Connections, o.ReadTimeout, o.IdleTimeout = 16, time.Hour, time.Hour })
 	kept := d.dial(t)
 	r := bufio.NewReader(kept)

@@ -8,9 +8,9 @@ type PlainRequest struct {
 
 // ReadPlain parses the request at the begin of b as the fast path does, and reports whether it would answer it.
 func ReadPlain(b []byte) (PlainRequest, bool) {
-	r, v := readPlain(b, headMax, 4<<20, laneBuffer)
+	r, v := parsePlain(b, headMax, 4<<20, fastPathBufferSize)
 	return PlainRequest{
 		Target: string(r.target), Authorization: string(r.authorization), RequestID: string(r.requestID),
 		ContentEncoding: string(r.contentEncoding), Origin: string(r.origin), Body: string(r.body), Size: r.size,
-	}, v == whole
+	}, v == supported
 }

@@ -16,24 +16,24 @@ import (
 
 // TestFastPathAnswersAsFasthttp checks that the fast path and fasthttp give the same answer to a request: the same status,
 // header fields and body.
-func TestLaneAnswersAsTheServerBehindIt(t *testing.T) {
+func TestFastPathAnswersAsFasthttp(t *testing.T) {
 	date := func(o *hotpath.Options) { o.NoDate = false }
-	with, without := open(t, date), open(t, func(o *hotpath.Options) { o.NoDate, o.WithoutLane = false, true })
-	for name, send := range map[string]func(d *door) string{
-		"no such key": func(d *door) string { return d.post("nonsense", "/v2/auctions", auctionBody) },
-		"forbidden":   func(d *door) string { return d.post(d.ManagementKey, "/v2/auctions", auctionBody) },
-		"no JSON":     func(d *door) string { return d.post(d.AuctionKey, "/v2/auctions", `{"auctions"`) },
-		"nothing":     func(d *door) string { return d.post(d.AuctionKey, "/v2/auctions/travel", "") },
-		"no winners": func(d *door) string {
+	with, without := open(t, date), open(t, func(o *hotpath.Options) { o.NoDate, o.WithoutFastPath = false, true })
+	for name, send := range map[string]func(d *testServer) string{
+		"no such key": func(d *testServer) string { return d.post("nonsense", "/v2/auctions", auctionBody) },
+		"forbidden":   func(d *testServer) string { return d.post(d.ManagementKey, "/v2/auctions", auctionBody) },
+		"no JSON":     func(d *testServer) string { return d.post(d.AuctionKey, "/v2/auctions", `{"auctions"`) },
+		"nothing":     func(d *testServer) string { return d.post(d.AuctionKey, "/v2/auctions/travel", "") },
+		"no winners": func(d *testServer) string {
 			return d.post(d.AuctionKey, "/v2/auctions", `{"auctions":[{"type":"listings","slots":2,"products":{"ids":["nobody"]}}]}`)
 		},
-		"an event": func(d *door) string {
+		"an event": func(d *testServer) string {
 			return d.post(d.AuctionKey, "/v2/events", `{"pageviews":[{"id":"1","occurredAt":"2020-01-01T00:00:00Z","opaqueUserId":"u","page":{"type":"home"}}]}`)
 		},
 	} {
 		var got [2]*http.Response
 		var bodies [2]string
-		for i, d := range []*door{with, without} {
+		for i, d := range []*testServer{with, without} {
 			c := d.dial(t)
 			_, _ = io.WriteString(c, strings.Replace(send(d), "Host:", "X-Request-Id: r-1\r\nHost:", 1))
 			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -56,7 +56,7 @@ func TestLaneAnswersAsTheServerBehindIt(t *testing.T) {
 
 // TestFastPathReadsRequestsInPieces sends requests in pieces of several sizes, and several requests at a time. All are answered
 // in order, whether the fast path or fasthttp reads them.
-func TestLaneTakesRequestsInPieces(t *testing.T) {
+func TestFastPathReadsRequestsInPieces(t *testing.T) {
 	d := open(t, nil)
 	ids := strings.Repeat(`"a-long-id-of-nobody",`, 1500)
 	large := d.post(d.AuctionKey, "/v2/auctions", `{"auctions":[{"type":"listings","slots":2,"products":{"ids":[`+ids+`"p-0000001"]}}]}`)
@@ -101,7 +101,7 @@ func TestLaneTakesRequestsInPieces(t *testing.T) {
 
 // TestFastPathClosesIdleConnections checks that an idle connection is closed when the server stops and after the idle timeout,
 // both without an answer.
-func TestLaneEndsIdleConnections(t *testing.T) {
+func TestFastPathClosesIdleConnections(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"stop": time.Hour, "idle": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, func(o *hotpath.Options) { o.IdleTimeout = idle })
@@ -127,7 +127,7 @@ func TestLaneEndsIdleConnections(t *testing.T) {
 
 // TestFastPathReadTimeout checks that a request that is sent slowly does not extend its read timeout, on the fast path and in
 // fasthttp.
-func TestLaneDoesNotWaitForDrips(t *testing.T) {
+func TestFastPathReadTimeout(t *testing.T) {
 	d := open(t, func(o *hotpath.Options) { o.ReadTimeout = 200 * time.Millisecond })
 	for _, beginning := range []string{"POST /v2/auctions HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n", "POST /v2/auctions HTTP/1.1\r\nX: "} {
 		c := d.dial(t)

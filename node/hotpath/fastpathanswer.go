@@ -12,19 +12,19 @@ import (
 
 // answer calls the core with a plain request and appends the answer to the collected ones. It reports whether the connection
 // stays open.
-func (c *laneConn) answer(r *plain) (keepOpen bool) {
+func (c *fastPathConn) answer(r *plainRequest) (keepOpen bool) {
 	sc := c.s.core.Acquire()
 	sc.Request = serving.Request{
 		Now: c.last, Method: methodPost, Target: r.target, Authorization: r.authorization, RequestID: r.requestID,
 		ContentEncoding: r.contentEncoding, Origin: r.origin, Body: r.body, UnknownPath: c.s.unknownPath,
 	}
 	c.s.core.Serve(sc)
-	if !c.keyed && sc.Authenticated() {
-		c.keyed = true
+	if !c.authenticated && sc.Authenticated() {
+		c.authenticated = true
 		c.slot.Authenticated()
 	}
-	keepOpen = !c.s.lanes.stopping.Load()
-	c.l.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
+	keepOpen = !c.s.pool.stopping.Load()
+	c.buf.append(sc, c.last, c.s.http.NoDefaultDate, keepOpen)
 	sc.Release(sc.Took())
 	return keepOpen
 }
@@ -32,7 +32,7 @@ func (c *laneConn) answer(r *plain) (keepOpen bool) {
 var methodPost = []byte("POST")
 
 // append appends an answer in the form in which fasthttp would send it.
-func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, keepOpen bool) {
+func (l *fastPathBuffer) append(sc *serving.Scratch, now time.Time, noDate, keepOpen bool) {
 	b := l.out
 	b = append(b, "HTTP/1.1 "...)
 	if sc.Status == http.StatusCreated {
@@ -60,7 +60,7 @@ func (l *lane) append(sc *serving.Scratch, now time.Time, noDate, keepOpen bool)
 }
 
 // dateAt returns the text of a time for the Date field. It formats it once per second.
-func (l *lane) dateAt(now time.Time) []byte {
+func (l *fastPathBuffer) dateAt(now time.Time) []byte {
 	if second := now.Unix(); second != l.second {
 		l.second = second
 		l.date = now.UTC().AppendFormat(l.date[:0], http.TimeFormat)

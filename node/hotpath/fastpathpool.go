@@ -7,37 +7,37 @@ import (
 
 // fastPathPool contains all connections of the fast path, so that idle ones can be closed when the server stops, and the
 // pool of their buffers.
-type lanes struct {
-	pool     sync.Pool // It holds *fastPathBuffer.
-	stopping atomic.Bool
-	partial  atomic.Int64 // The number of connections that have a buffer for an incomplete request.
+type fastPathPool struct {
+	buffers    sync.Pool // It holds *fastPathBuffer.
+	stopping   atomic.Bool
+	incomplete atomic.Int64 // The number of connections that have a buffer for an incomplete request.
 
 	mu  sync.Mutex
-	all map[*laneConn]struct{}
+	all map[*fastPathConn]struct{}
 }
 
-func (l *lanes) enter(c *laneConn) {
+func (l *fastPathPool) add(c *fastPathConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil {
-		l.all = map[*laneConn]struct{}{}
+		l.all = map[*fastPathConn]struct{}{}
 	}
 	l.all[c] = struct{}{}
 }
 
-func (l *lanes) leave(c *laneConn) {
+func (l *fastPathPool) remove(c *fastPathConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.all, c)
 }
 
 // stop closes the idle connections. Each of the others closes itself after the request that it is answering.
-func (l *lanes) stop() {
+func (l *fastPathPool) stop() {
 	l.stopping.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.all {
-		if c.state.CompareAndSwap(laneWaits, laneEnds) {
+		if c.state.CompareAndSwap(stateIdle, stateClosing) {
 			_ = c.Conn.Close()
 		}
 	}

@@ -18,16 +18,16 @@ func (s *Server) readChecked(framing *httphead.Checker, from io.Reader, p []byte
 
 // uncheckedReader reads a connection that fasthttp has taken over: first the bytes that are in the buffer already, from the
 // first request on that is not plain, then those that are received.
-type unchecked laneConn
+type uncheckedReader fastPathConn
 
 // Read reads without checking the framing.
-func (u *unchecked) Read(p []byte) (int, error) {
-	c := (*laneConn)(u)
-	if c.l == nil {
+func (u *uncheckedReader) Read(p []byte) (int, error) {
+	c := (*fastPathConn)(u)
+	if c.buf == nil {
 		return c.Conn.Read(p)
 	}
-	n := copy(p, c.l.in[c.l.from:c.l.to])
-	if c.l.from += n; c.l.from == c.l.to {
+	n := copy(p, c.buf.in[c.buf.from:c.buf.to])
+	if c.buf.from += n; c.buf.from == c.buf.to {
 		c.release()
 	}
 	return n, nil

@@ -50,7 +50,7 @@ type Options struct {
 	Bodies  *limits.Bytes
 	HeadMax int // The limit of request line and headers together, in bytes.
 	// WithoutFastPath turns the fast path off: fasthttp reads every request.
-	WithoutLane bool
+	WithoutFastPath bool
 	// NoDate leaves the Date header out. fasthttp updates it in a goroutine that never ends, which tests in a synctest bubble
 	// cannot have.
 	NoDate bool
@@ -74,27 +74,27 @@ func withDefault[T ~int | ~int64](value, otherwise T) T {
 
 // Server is the auction listener.
 type Server struct {
-	http        *fasthttp.Server
-	core        *serving.Core
-	frames      *metrics.Stripe
-	connections int
-	unknownPath string
-	withoutLane bool
-	lanes       lanes
-	bodies      *limits.Bytes
-	buffers     sync.Pool // It holds *bodyBuffer.
-	partialMax  int64     // How many connections of the fast path may have a buffer for an incomplete request.
-	listener    atomic.Pointer[connections.Listener]
-	log         *slog.Logger
+	http            *fasthttp.Server
+	core            *serving.Core
+	frames          *metrics.Stripe
+	connections     int
+	unknownPath     string
+	withoutFastPath bool
+	pool            fastPathPool
+	bodies          *limits.Bytes
+	buffers         sync.Pool // It holds *bodyBuffer.
+	incompleteMax   int64     // How many connections of the fast path may have a buffer for an incomplete request.
+	listener        atomic.Pointer[connections.Listener]
+	log             *slog.Logger
 }
 
 // New returns a server that does not listen yet.
 func New(o Options) *Server {
 	o = o.withDefaults()
 	s := &Server{
-		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections, withoutLane: o.WithoutLane,
-		lanes: lanes{pool: sync.Pool{New: newLane}}, bodies: o.Bodies, buffers: sync.Pool{New: newBodyBuffer}, log: o.Log,
-		partialMax: partialMaxOf(o.Bodies),
+		core: o.Core, frames: o.Metrics.Stripe(), connections: o.Connections, withoutFastPath: o.WithoutFastPath,
+		pool: fastPathPool{buffers: sync.Pool{New: newFastPathBuffer}}, bodies: o.Bodies, buffers: sync.Pool{New: newBodyBuffer}, log: o.Log,
+		incompleteMax: incompleteMaxOf(o.Bodies),
 		unknownPath: "there is no such path on the auction listener, which serves /v2; " +
 			"/public/v1, the console and /metrics are on the management listener",
 	}
@@ -102,7 +102,7 @@ func New(o Options) *Server {
 		s.unknownPath += " at " + o.ManagementAddr
 	}
 	s.http = Tuned(o, s.handle)
-	s.http.ErrorHandler = s.unreadable
+	s.http.ErrorHandler = s.answerReadError
 	s.http.HeaderReceived = s.inspect
 	s.http.StreamRequestBody = true // The handler reads the body, and only if the answer depends on it; see body.go.
 	s.http.ConnState = connState
@@ -141,7 +141,7 @@ func Tuned(o Options, handler fasthttp.RequestHandler) *fasthttp.Server {
 func (s *Server) Serve(l net.Listener) error {
 	bounded := connections.New(l, connections.Options{Name: "auction", Max: s.connections, Refuse: s.refuseConn, Log: s.log})
 	s.listener.Store(bounded)
-	return s.http.Serve(laneListener{bounded, s})
+	return s.http.Serve(fastPathListener{bounded, s})
 }
 
 // Connections returns the connection counters of the listener that Serve was called with.
@@ -153,40 +153,40 @@ func (s *Server) Connections() connections.Stats {
 }
 
 // fastPathListener returns connections to fasthttp that answer plain requests themselves.
-type laneListener struct {
+type fastPathListener struct {
 	net.Listener
 	s *Server
 }
 
 // Accept returns the next connection.
-func (l laneListener) Accept() (net.Conn, error) {
+func (l fastPathListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return l.s.lane(c), nil
+	return l.s.wrap(c), nil
 }
 
 // connState reports to the listener that fasthttp has answered a request.
 func connState(c net.Conn, state fasthttp.ConnState) {
-	if l, ok := c.(*laneConn); ok && state == fasthttp.StateIdle {
+	if l, ok := c.(*fastPathConn); ok && state == fasthttp.StateIdle {
 		l.slot.End()
 	}
 }
 
 // ServeConn serves one connection until it ends.
-func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(s.lane(c)) }
+func (s *Server) ServeConn(c net.Conn) error { return s.http.ServeConn(s.wrap(c)) }
 
 // Shutdown stops listening, waits until every request that has begun is answered, closes the connections and returns. If ctx
 // ends before that, it returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.lanes.stop()
+	s.pool.stop()
 	return s.http.ShutdownWithContext(ctx)
 }
 
 // handle answers one request that fasthttp has read.
 func (s *Server) handle(ctx *fasthttp.RequestCtx) {
-	if l, ok := ctx.Conn().(*laneConn); ok && !l.slot.Begin() {
+	if l, ok := ctx.Conn().(*fastPathConn); ok && !l.slot.Begin() {
 		return // The connection is closed already.
 	}
 	s.answer(ctx, ctx.Time())
@@ -207,9 +207,9 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	}
 	body := s.readBody(ctx, sc)
 	switch body.outcome {
-	case bodyGone:
+	case bodyTimedOut:
 		_ = ctx.Conn().Close() // The client has disconnected or is too slow, so it gets no answer.
-	case bodyBroken:
+	case bodyMalformed:
 		s.core.Refuse(sc, apierr.BadRequest, notHTTP)
 	case bodyRead, bodyUnread:
 		s.core.Serve(sc)
@@ -217,10 +217,10 @@ func (s *Server) answer(ctx *fasthttp.RequestCtx, now time.Time) {
 	if body.outcome != bodyRead {
 		s.closeUnread(ctx)
 	}
-	if l, ok := ctx.Conn().(*laneConn); ok && sc.Authenticated() {
+	if l, ok := ctx.Conn().(*fastPathConn); ok && sc.Authenticated() {
 		l.slot.Authenticated()
 	}
-	if body.outcome != bodyGone {
+	if body.outcome != bodyTimedOut {
 		send(ctx, sc)
 	}
 	sc.Release(sc.Took())

@@ -18,15 +18,15 @@ import (
 )
 
 // testServer is a server on loopback with a small market.
-type door struct {
+type testServer struct {
 	*servingtest.Node
 	server *hotpath.Server
 	addr   string
 }
 
-func open(t *testing.T, change func(*hotpath.Options)) *door {
+func open(t *testing.T, change func(*hotpath.Options)) *testServer {
 	t.Helper()
-	d := &door{Node: servingtest.New(servingtest.Spec{Bids: 100})}
+	d := &testServer{Node: servingtest.New(servingtest.Spec{Bids: 100})}
 	o := hotpath.Options{
 		Core: d.Core, Metrics: d.Metrics, Log: d.Deps.Log, NoDate: true, ManagementAddr: "127.0.0.1:8081",
 	}
@@ -50,7 +50,7 @@ func open(t *testing.T, change func(*hotpath.Options)) *door {
 	return d
 }
 
-func (d *door) dial(t *testing.T) net.Conn {
+func (d *testServer) dial(t *testing.T) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", d.addr)
 	if err != nil {
@@ -62,7 +62,7 @@ func (d *door) dial(t *testing.T) net.Conn {
 }
 
 // exchange sends raw bytes on a new connection and returns everything that is received until it is closed.
-func (d *door) exchange(t *testing.T, raw string) string {
+func (d *testServer) exchange(t *testing.T, raw string) string {
 	t.Helper()
 	c := d.dial(t)
 	if _, err := io.WriteString(c, raw); err != nil {
@@ -73,7 +73,7 @@ func (d *door) exchange(t *testing.T, raw string) string {
 	return string(answer)
 }
 
-func (d *door) post(key, path, body string) string {
+func (d *testServer) post(key, path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", path, key, len(body), body)
 }
 
@@ -279,7 +279,7 @@ func TestSurplusConnectionsAreToldInJSON(t *testing.T) {
 	for range 2 {
 		_, _ = io.WriteString(d.dial(t), d.post(d.AuctionKey, "/v2/events", pageviewBody))
 	}
-	d.Proposer.Waiting(2)
+	d.Proposer.WaitBlocked(2)
 	c := d.dial(t)
 	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -301,7 +301,7 @@ func TestShutdownLosesNothing(t *testing.T) {
 	c := d.dial(t)
 	body := `{"pageviews":[{"id":"1","occurredAt":"2020-01-01T00:00:00Z","opaqueUserId":"u","page":{"type":"home"}}]}`
 	_, _ = io.WriteString(c, d.post(d.AuctionKey, "/v2/events", body))
-	d.Proposer.Waiting(1)
+	d.Proposer.WaitBlocked(1)
 
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.server.Shutdown(t.Context()) }()

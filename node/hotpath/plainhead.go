@@ -6,16 +6,16 @@ import (
 )
 
 // parseResult is the result of parsing the first bytes of a connection's buffer.
-type verdict uint8
+type parseResult uint8
 
 const (
-	foreign verdict = iota // The bytes are not known to be a plain request, so fasthttp must read them.
-	partial                // The bytes may be the beginning of a plain request.
-	whole                  // The bytes begin with a complete plain request.
+	fallback   parseResult = iota // The bytes are not known to be a plain request, so fasthttp must read them.
+	incomplete                    // The bytes may be the beginning of a plain request.
+	supported                     // The bytes begin with a complete plain request.
 )
 
 // plainRequest is a request in the form that nearly all clients send. Its slices alias the buffer.
-type plain struct {
+type plainRequest struct {
 	target          []byte
 	authorization   []byte
 	requestID       []byte
@@ -38,9 +38,9 @@ const plainMethod = "POST "
 // Content-Length in plain digits. For a field that could change where the body ends or whether the connection stays open,
 // for one that comes twice, and for anything unusual it returns fallback. So it refuses nothing, and accepts nothing that
 // fasthttp would read differently (FuzzPlain). It also returns fallback for a request of more than sizeMax bytes.
-func readPlain(b []byte, headMax, bodyMax, sizeMax int) (r plain, v verdict) {
+func parsePlain(b []byte, headMax, bodyMax, sizeMax int) (r plainRequest, v parseResult) {
 	at, v := r.readLine(b)
-	if v != whole {
+	if v != supported {
 		return r, v
 	}
 	seen, length := fields(0), 0
@@ -48,53 +48,53 @@ func readPlain(b []byte, headMax, bodyMax, sizeMax int) (r plain, v verdict) {
 		end := bytes.IndexByte(b[at:], '\n')
 		if end < 0 {
 			if len(b) > headMax {
-				return r, foreign
+				return r, fallback
 			}
-			return r, partial
+			return r, incomplete
 		}
 		line := b[at : at+end]
 		at += end + 1
 		if end == 0 || line[end-1] != '\r' {
-			return r, foreign
+			return r, fallback
 		}
 		line = line[:end-1]
 		if len(line) == 0 {
 			break
 		}
 		colon := bytes.IndexByte(line, ':')
-		if colon <= 0 || !printable(line) || !token(line[:colon]) {
-			return r, foreign
+		if colon <= 0 || !printable(line) || !isToken(line[:colon]) {
+			return r, fallback
 		}
 		field := fieldOf(line[:colon])
 		if field == otherField {
 			continue
 		}
-		if field == foreignField || seen&field != 0 {
-			return r, foreign
+		if field == fallbackField || seen&field != 0 {
+			return r, fallback
 		}
 		seen |= field
-		if value := trim(line[colon+1:]); !r.keep(field, value, &length) {
-			return r, foreign
+		if value := trim(line[colon+1:]); !r.setField(field, value, &length) {
+			return r, fallback
 		}
 	}
 	r.size = at + length
 	switch {
 	case seen&(hostField|lengthField) != hostField|lengthField || at > headMax || length > bodyMax || r.size > sizeMax:
-		return r, foreign
+		return r, fallback
 	case len(b) < r.size:
-		return r, partial
+		return r, incomplete
 	}
 	r.body = b[at:r.size]
-	return r, whole
+	return r, supported
 }
 
 // readLine parses the request line and returns the position of the next line.
-func (r *plain) readLine(b []byte) (next int, v verdict) {
+func (r *plainRequest) readLine(b []byte) (next int, v parseResult) {
 	if len(b) < len(plainMethod) || string(b[:len(plainMethod)]) != plainMethod {
 		if len(b) < len(plainMethod) && string(b) == plainMethod[:len(b)] {
-			return 0, partial
+			return 0, incomplete
 		}
-		return 0, foreign
+		return 0, fallback
 	}
 	rest := b[len(plainMethod):]
 	for _, target := range plainTargets {
@@ -103,12 +103,12 @@ func (r *plain) readLine(b []byte) (next int, v verdict) {
 			continue
 		}
 		if n < len(target) {
-			return 0, partial
+			return 0, incomplete
 		}
 		r.target = rest[:len(target)-len(" HTTP/1.1\r\n")]
-		return len(plainMethod) + len(target), whole
+		return len(plainMethod) + len(target), supported
 	}
-	return 0, foreign
+	return 0, fallback
 }
 
 // fields is a set of header fields.
@@ -123,7 +123,7 @@ const (
 	requestIDField
 	contentEncodingField
 	originField
-	foreignField
+	fallbackField
 )
 
 // fieldOf returns the field of a name in any case. Names on the list of ignored fields are otherField. Every other name is
@@ -162,7 +162,7 @@ func fieldOf(name []byte) fields {
 	if ignored(name) {
 		return otherField
 	}
-	return foreignField
+	return fallbackField
 }
 
 // equalFold reports whether name is want in any case. Both have the same length, and want is in lower case.
@@ -176,12 +176,12 @@ func equalFold(name []byte, want string) bool {
 }
 
 // setField stores the value of a field and reports whether the value has the plain form.
-func (r *plain) keep(f fields, value []byte, length *int) bool {
+func (r *plainRequest) setField(f fields, value []byte, length *int) bool {
 	switch f {
 	case hostField:
 		return plainHost(value)
 	case lengthField:
-		return digits(value, length)
+		return parseLength(value, length)
 	case connectionField:
 		return len(value) == len("keep-alive") && equalFold(value, "keep-alive")
 	case authorizationField:
@@ -192,7 +192,7 @@ func (r *plain) keep(f fields, value []byte, length *int) bool {
 		r.contentEncoding = value
 	case originField:
 		r.origin = value
-	case otherField, foreignField: // parsePlain does not store these.
+	case otherField, fallbackField: // parsePlain does not store these.
 	}
 	return true
 }
@@ -209,7 +209,7 @@ func plainHost(value []byte) bool {
 }
 
 // parseLength parses a Content-Length. BOUND: seven digits, ten million; a longer body is too long for every operation.
-func digits(value []byte, length *int) bool {
+func parseLength(value []byte, length *int) bool {
 	if len(value) == 0 || len(value) > 7 || value[0] == '0' && len(value) > 1 {
 		return false
 	}
@@ -254,9 +254,9 @@ func printable(line []byte) bool {
 }
 
 // isToken reports whether all bytes are allowed in a field name.
-func token(name []byte) bool {
+func isToken(name []byte) bool {
 	for _, c := range name {
-		if !tokens[c] {
+		if !tokenBytes[c] {
 			return false
 		}
 	}
@@ -264,7 +264,7 @@ func token(name []byte) bool {
 }
 
 // tokenBytes are the bytes of a token of RFC 9110, section 5.6.2.
-var tokens = func() (t [256]bool) {
+var tokenBytes = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0
 	}

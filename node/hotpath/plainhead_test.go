@@ -19,8 +19,8 @@ const usual = "POST /v2/auctions HTTP/1.1\r\nHost: gavel.example:8080\r\nAuthori
 	"Connection: keep-alive\r\nContent-Encoding: identity\r\nContent-Length: 4\r\n\r\nbody"
 
 func TestReadPlain(t *testing.T) {
-	r, v := readPlain([]byte(usual+"more"), headMax, plainMost, plainMost)
-	if v != whole || r.size != len(usual) {
+	r, v := parsePlain([]byte(usual+"more"), headMax, plainMost, plainMost)
+	if v != supported || r.size != len(usual) {
 		t.Fatalf("result %d, size %d of %d", v, r.size, len(usual))
 	}
 	for _, field := range []struct {
@@ -39,13 +39,13 @@ func TestReadPlain(t *testing.T) {
 		}
 	}
 	for n := range len(usual) { // Every beginning of a plain request is incomplete.
-		if _, v = readPlain([]byte(usual[:n]), headMax, plainMost, plainMost); v != partial {
+		if _, v = parsePlain([]byte(usual[:n]), headMax, plainMost, plainMost); v != incomplete {
 			t.Fatalf("the first %d bytes: result %d", n, v)
 		}
 	}
 }
 
-func TestForeign(t *testing.T) {
+func TestFallback(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"another method":         {"POST ", "PUT "},
 		"another path":           {"/v2/auctions", "/v2/auction"},
@@ -94,11 +94,11 @@ func TestForeign(t *testing.T) {
 		if text == usual {
 			t.Fatalf("%s changes nothing", name)
 		}
-		if _, v := readPlain([]byte(text), headMax, plainMost, plainMost); v != foreign {
+		if _, v := parsePlain([]byte(text), headMax, plainMost, plainMost); v != fallback {
 			t.Errorf("%s: result %d", name, v)
 		}
 	}
-	if _, v := readPlain([]byte(usual), headMax, plainMost, len(usual)-1); v != foreign {
+	if _, v := parsePlain([]byte(usual), headMax, plainMost, len(usual)-1); v != fallback {
 		t.Errorf("a request that is too large altogether: result %d", v)
 	}
 }
@@ -121,8 +121,8 @@ func FuzzPlain(f *testing.F) {
 		f.Add([]byte("POST /v2/auctions/travel HTTP/1.1\r\n" + line + "\r\nHost: a_b-c:1\r\nContent-Length: 1\r\n\r\n{"))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, v := readPlain(b, headMax, plainMost, plainMost)
-		if v != whole {
+		r, v := parsePlain(b, headMax, plainMost, plainMost)
+		if v != supported {
 			return
 		}
 		var want fasthttp.Request

@@ -17,7 +17,7 @@ const notHTTP = "the request is not well-formed HTTP"
 
 // answerReadError answers a request that fasthttp could not read, in JSON like all errors. The server closes the connection
 // afterwards, because it is not known where the next request would begin.
-func (s *Server) unreadable(ctx *fasthttp.RequestCtx, err error) {
+func (s *Server) answerReadError(ctx *fasthttp.RequestCtx, err error) {
 	_, headTooLarge := errors.AsType[*fasthttp.ErrSmallBuffer](err)
 	timeout, isNet := errors.AsType[net.Error](err)
 	switch {

@@ -30,7 +30,7 @@ func newStreamNode() *streamNode {
 	// The time of an idle connection does not end within a test, so an answer never depends on how busy the machine is.
 	options := hotpath.Options{Core: n.Core, Metrics: n.Metrics, Log: n.Deps.Log, NoDate: true, ReadTimeout: time.Hour, IdleTimeout: time.Hour}
 	s := &streamNode{Node: n, with: hotpath.New(options)}
-	options.WithoutLane = true
+	options.WithoutFastPath = true
 	s.without = hotpath.New(options)
 	return s
 }

@@ -18,7 +18,7 @@ import (
 type listener struct{ name, addr string }
 
 // listeners starts both listeners of a node, and the auction listener without its fast path, with one core.
-func listeners(t *testing.T, w *managetest.World) []listener {
+func listeners(t *testing.T, w *managetest.Environment) []listener {
 	t.Helper()
 	var all []listener
 	serve := func(name string, serve func(net.Listener) error, shutdown func(context.Context) error) {
@@ -40,7 +40,7 @@ func listeners(t *testing.T, w *managetest.World) []listener {
 	}
 	for _, without := range []bool{false, true} {
 		auctions := hotpath.New(hotpath.Options{
-			Core: w.Core(), Metrics: serving.NewMetrics(), Log: slog.New(slog.DiscardHandler), NoDate: true, WithoutLane: without,
+			Core: w.Core(), Metrics: serving.NewMetrics(), Log: slog.New(slog.DiscardHandler), NoDate: true, WithoutFastPath: without,
 		})
 		serve(map[bool]string{false: "auction listener", true: "auction listener without fast path"}[without], auctions.Serve, auctions.Shutdown)
 	}

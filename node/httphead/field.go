@@ -15,7 +15,7 @@ func (c *Checker) stepField(b byte) bool {
 			return false // The line is folded, or has no name.
 		}
 		c.state, c.nameLen, c.valueLen, c.field = inName, 0, 0, 0
-		return c.keepName(b)
+		return c.addNameByte(b)
 	case headEnd:
 		return b == '\n' && c.endHead()
 	case inName:
@@ -23,7 +23,7 @@ func (c *Checker) stepField(b byte) bool {
 			c.field, c.state = fieldOf(c.name[:min(c.nameLen, nameMax)], c.nameLen), beforeValue
 			return true
 		}
-		return isToken(b) && c.keepName(b)
+		return isToken(b) && c.addNameByte(b)
 	case beforeValue:
 		if isBlank(b) {
 			return true
@@ -38,7 +38,7 @@ func (c *Checker) stepField(b byte) bool {
 }
 
 // addNameByte stores a byte of a field name in lower case. It returns true.
-func (c *Checker) keepName(b byte) bool {
+func (c *Checker) addNameByte(b byte) bool {
 	if c.nameLen < nameMax {
 		c.name[c.nameLen] = lower(b)
 	}

@@ -101,7 +101,7 @@ func (c *Checker) Read(from io.Reader, p []byte) (int, error) {
 		return c.readRefusal(p)
 	}
 	n, err := from.Read(p)
-	good := c.pass(p[:n])
+	good := c.check(p[:n])
 	if good == n {
 		return n, err
 	}
@@ -123,13 +123,13 @@ func (c *Checker) readRefusal(p []byte) (int, error) {
 func (c *Checker) Refused() bool { return c.refused }
 
 // check returns how many of the next bytes are accepted. If it is less than len(b), the byte after them is refused.
-func (c *Checker) pass(b []byte) int {
+func (c *Checker) check(b []byte) int {
 	for i := 0; i < len(b); i++ {
 		if c.state == fixedBody || c.state == inChunk {
 			skip := min(int64(len(b)-i), c.length)
 			c.length -= skip
 			if i += int(skip) - 1; c.length == 0 {
-				c.endOfBytes()
+				c.endBytes()
 			}
 			continue
 		}
@@ -141,7 +141,7 @@ func (c *Checker) pass(b []byte) int {
 }
 
 // endBytes changes the state after the last byte of a body or a chunk.
-func (c *Checker) endOfBytes() {
+func (c *Checker) endBytes() {
 	if c.state == inChunk {
 		c.state = chunkCR
 		return

@@ -20,20 +20,20 @@ const (
 // the first time afterwards gets them at once, other memory gets them from the system over time. Memory that is mapped later
 // is not covered, so the caller repeats the call when the heap has grown. It costs microseconds, and has no effect if
 // transparent huge pages are off. The error is that of reading /proc/self/maps.
-func Advise() (Stats, error) { return each(false) }
+func Advise() (Stats, error) { return adviseAll(false) }
 
 // Collapse does what Advise does, and also moves existing memory into huge pages before it returns, which takes about half a
 // second for a gigabyte. It fills the unused parts of these pages too, so the process then occupies as much memory as its
 // heap had at its largest.
-func Collapse() (Stats, error) { return each(true) }
+func Collapse() (Stats, error) { return adviseAll(true) }
 
-func each(collapse bool) (s Stats, err error) {
+func adviseAll(collapse bool) (s Stats, err error) {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
 		return s, err
 	}
 	defer func() { _ = maps.Close() }()
-	regions, err := read(maps)
+	regions, err := parseMaps(maps)
 	if err != nil {
 		return s, err
 	}
@@ -64,7 +64,7 @@ type region struct{ from, to uintptr }
 
 // parseMaps returns the regions of private, anonymous, writable memory in a list of mappings (proc_pid_maps(5)). BOUND: at
 // most a thousand regions; a process has dozens.
-func read(maps io.Reader) (all []region, err error) {
+func parseMaps(maps io.Reader) (all []region, err error) {
 	in := bufio.NewScanner(maps)
 	for in.Scan() && len(all) < 1000 {
 		var from, to uintptr

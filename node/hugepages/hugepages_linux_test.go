@@ -8,7 +8,7 @@ import (
 )
 
 func TestRead(t *testing.T) {
-	got, err := read(strings.NewReader(`00400000-00a00000 r-xp 00000000 fe:00 1234    /bin/gavel
+	got, err := parseMaps(strings.NewReader(`00400000-00a00000 r-xp 00000000 fe:00 1234    /bin/gavel
 00d7a000-02de0000 rw-p 00000000 00:00 0
 7fa62917b000-7fa62939d000 rw-p 00000000 00:00 0
 23ffe8800000-23ffefc00000 rw-p 00000000 00:00 0                          [anon: Go: heap]
@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 	if want := []region{{0xe00000, 0x2c00000}, {0x23ffe8800000, 0x23ffefc00000}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%x, %v; want %x", got, err, want)
 	}
-	if _, err = read(strings.NewReader("nonsense\n")); err == nil {
+	if _, err = parseMaps(strings.NewReader("nonsense\n")); err == nil {
 		t.Error("nonsense was read")
 	}
 }

@@ -15,9 +15,9 @@ const deliveriesAtOnce = 16
 
 // DeliveryWorker sends notifications, at least once each, until the receiver accepts one, refuses it for good, or the attempts
 // are used up. The log gets the whole cause of a failure; the owner of the webhook sees its outbound.Reason.
-func Deliveries(out *outbound.Client, now func() time.Time, log *slog.Logger) Lane {
-	return Lane{Kind: store.DueDelivery, AtOnce: deliveriesAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
-		at, err := t.DeliveryAt(ctx, d.ID)
+func DeliveryWorker(out *outbound.Client, now func() time.Time, log *slog.Logger) Worker {
+	return Worker{Kind: store.TaskDelivery, AtOnce: deliveriesAtOnce, Do: func(ctx context.Context, t store.Tenant, d store.ScheduledTask) error {
+		at, err := t.VersionedDelivery(ctx, d.ID)
 		if err != nil {
 			return err
 		}
@@ -35,11 +35,11 @@ func Deliveries(out *outbound.Client, now func() time.Time, log *slog.Logger) La
 			log.Warn("delivery_failed", slog.Int("marketplace", int(t.Marketplace())), slog.String("webhook", at.Webhook.String()),
 				slog.String("delivery", at.ID.String()), slog.Int("attempt", at.Attempts+1), slog.Bool("permanent", outbound.Permanent(failed)), slog.Any("err", failed))
 		}
-		return t.StepDelivery(ctx, at, func(x *store.Delivery) { settle(x, failed, now()) })
+		return t.StepDelivery(ctx, at, func(x *store.Delivery) { recordAttempt(x, failed, now()) })
 	}}
 }
 
-func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *store.DeliveryAt, now time.Time) error {
+func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *store.VersionedDelivery, now time.Time) error {
 	if now.UnixMilli()-at.CreatedMillis > store.DeliveryStale.Milliseconds() {
 		return outbound.ErrStale
 	}
@@ -54,7 +54,7 @@ func deliver(ctx context.Context, out *outbound.Client, t store.Tenant, at *stor
 }
 
 // recordAttempt stores the result of an attempt in a delivery, and the time of the next one.
-func settle(x *store.Delivery, failed error, now time.Time) {
+func recordAttempt(x *store.Delivery, failed error, now time.Time) {
 	x.Attempts++
 	if failed == nil {
 		x.Done, x.Delivered, x.Reason = true, true, ""

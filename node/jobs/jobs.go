@@ -23,18 +23,18 @@ const Every = time.Second
 const dueMax = 100
 
 // Worker does one kind of task. Workers run concurrently, so a receiver that does not answer delays no job.
-type Lane struct {
-	Kind store.DueKind
+type Worker struct {
+	Kind store.TaskKind
 	// Do does a task. store.ErrNotFound and store.ErrWrongState mean that there is nothing to do any more, and the task is
 	// removed. After any other error, such as store.ErrChanged, the task is tried again in a later round.
-	Follow func(ctx context.Context, t store.Tenant, d store.Due) error
+	Do     func(ctx context.Context, t store.Tenant, d store.ScheduledTask) error
 	AtOnce int // BOUND: tasks that run at the same moment.
 }
 
 // Runner reads the task lists of all marketplaces and runs the workers, as long as Leader returns true.
 type Runner struct {
 	Store        *store.Store
-	Lanes        []Lane
+	Workers      []Worker
 	Leader       func() bool
 	Marketplaces func() []uint16
 	Log          *slog.Logger
@@ -46,7 +46,7 @@ type Runner struct {
 // Start starts a goroutine for each worker. They end with the context or with Close.
 func (r *Runner) Start(ctx context.Context) {
 	ctx, r.stop = context.WithCancel(ctx)
-	for _, worker := range r.Lanes {
+	for _, worker := range r.Workers {
 		r.running.Go(func() { r.run(ctx, worker) })
 	}
 }
@@ -57,7 +57,7 @@ func (r *Runner) Close() {
 	r.running.Wait()
 }
 
-func (r *Runner) run(ctx context.Context, worker Lane) {
+func (r *Runner) run(ctx context.Context, worker Worker) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
@@ -73,13 +73,13 @@ func (r *Runner) run(ctx context.Context, worker Lane) {
 }
 
 // Round does the tasks of one worker that are due, and returns how many of them succeeded.
-func (r *Runner) Round(ctx context.Context, worker Lane) int {
+func (r *Runner) Round(ctx context.Context, worker Worker) int {
 	var done counter
 	free := make(chan struct{}, max(1, worker.AtOnce))
 	var all sync.WaitGroup
 	for _, m := range r.Marketplaces() {
 		t := r.Store.Tenant(m)
-		due, err := t.Due(ctx, worker.Kind, dueMax)
+		due, err := t.DueTasks(ctx, worker.Kind, dueMax)
 		if err != nil {
 			r.Log.Warn("task_list_failed", slog.String("kind", string(worker.Kind)), slog.Any("err", err))
 			continue
@@ -88,7 +88,7 @@ func (r *Runner) Round(ctx context.Context, worker Lane) int {
 			free <- struct{}{}
 			all.Go(func() {
 				defer func() { <-free }()
-				if ctx.Err() == nil && r.follow(ctx, worker, t, d) {
+				if ctx.Err() == nil && r.do(ctx, worker, t, d) {
 					done.add()
 				}
 			})
@@ -99,10 +99,10 @@ func (r *Runner) Round(ctx context.Context, worker Lane) int {
 }
 
 // do reports whether a task succeeded. It removes a task that has nothing to do any more.
-func (r *Runner) follow(ctx context.Context, worker Lane, t store.Tenant, d store.Due) bool {
-	err := worker.Follow(ctx, t, d)
+func (r *Runner) do(ctx context.Context, worker Worker, t store.Tenant, d store.ScheduledTask) bool {
+	err := worker.Do(ctx, t, d)
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrWrongState) {
-		err = t.DropDue(ctx, d)
+		err = t.DropTask(ctx, d)
 	}
 	if err != nil && !errors.Is(err, store.ErrChanged) && ctx.Err() == nil {
 		r.Log.Warn("task_failed", slog.String("kind", string(worker.Kind)), slog.String("id", d.ID.String()), slog.Any("err", err))
@@ -122,8 +122,8 @@ func (c *counter) add() {
 }
 
 // UploadWorker fails uploads whose file did not arrive in time.
-func Uploads() Lane {
-	return Lane{Kind: store.DueUpload, AtOnce: 1, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
+func UploadWorker() Worker {
+	return Worker{Kind: store.TaskUpload, AtOnce: 1, Do: func(ctx context.Context, t store.Tenant, d store.ScheduledTask) error {
 		return t.ExpireUpload(ctx, d)
 	}}
 }

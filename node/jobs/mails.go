@@ -15,8 +15,8 @@ import (
 const mailsAtOnce = 4
 
 // MailWorker sends the emails of invitations. permanent is true when another attempt after the error is useless.
-func Mails(send func(ctx context.Context, t store.Tenant, i *store.Invitation) (permanent bool, err error), log *slog.Logger) Lane {
-	return Lane{Kind: store.DueMail, AtOnce: mailsAtOnce, Follow: func(ctx context.Context, t store.Tenant, d store.Due) error {
+func MailWorker(send func(ctx context.Context, t store.Tenant, i *store.Invitation) (permanent bool, err error), log *slog.Logger) Worker {
+	return Worker{Kind: store.TaskMail, AtOnce: mailsAtOnce, Do: func(ctx context.Context, t store.Tenant, d store.ScheduledTask) error {
 		i, err := t.BeginMail(ctx, d)
 		if err != nil {
 			return err

@@ -20,17 +20,17 @@ const transitAge = 3 * time.Second
 // MoneyRecovery completes what commands in several groups left unfinished: transfers between two groups that were begun and not
 // ended, because a node stopped in between, and notifications of wallets that charges emptied. The command that makes the work
 // necessary records it in its own group, and every step may be repeated.
-type Money struct {
+type MoneyRecovery struct {
 	Store        *store.Store
 	Leader       func() bool
 	Marketplaces func() []uint16
 	Now          func() time.Time
 	Log          *slog.Logger
-	Found        func([]Transit) // Called with the transfers in transit that each round found, and with nil while this node is not the leader. It may be nil.
+	Observe      func([]TransitSummary) // Called with the transfers in transit that each round found, and with nil while this node is not the leader. It may be nil.
 }
 
 // TransitSummary describes the transfers of a marketplace that are in transit, at most moneyMax of each group.
-type Transit struct {
+type TransitSummary struct {
 	Marketplace  uint16
 	Transfers    int
 	Micros       int64
@@ -41,7 +41,7 @@ type Transit struct {
 const transitMax = 256
 
 // Run does a round every second until the context ends.
-func (m *Money) Run(ctx context.Context) {
+func (m *MoneyRecovery) Run(ctx context.Context) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
@@ -53,19 +53,19 @@ func (m *Money) Run(ctx context.Context) {
 		if m.Leader() {
 			m.Round(ctx)
 		} else {
-			m.found(nil)
+			m.observe(nil)
 		}
 	}
 }
 
 // Round handles all marketplaces once.
-func (m *Money) Round(ctx context.Context) {
-	var found []Transit
+func (m *MoneyRecovery) Round(ctx context.Context) {
+	var found []TransitSummary
 	for _, ordinal := range m.Marketplaces() {
 		t := m.Store.Tenant(ordinal)
-		transit := Transit{Marketplace: ordinal}
-		complete := func(ctx context.Context, t store.Tenant) error { return m.carry(ctx, t, &transit) }
-		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": complete, "emptied wallet": tell} {
+		transit := TransitSummary{Marketplace: ordinal}
+		complete := func(ctx context.Context, t store.Tenant) error { return m.completeTransfers(ctx, t, &transit) }
+		for what, do := range map[string]func(context.Context, store.Tenant) error{"transfer": complete, "emptied wallet": notifyEmptied} {
 			if err := do(ctx, t); err != nil && ctx.Err() == nil {
 				m.Log.Warn("transfer_recovery_failed", slog.String("what", what), slog.Any("err", err))
 			}
@@ -74,16 +74,16 @@ func (m *Money) Round(ctx context.Context) {
 			found = append(found, transit)
 		}
 	}
-	m.found(found)
+	m.observe(found)
 }
 
-func (m *Money) found(all []Transit) {
-	if m.Found != nil {
-		m.Found(all)
+func (m *MoneyRecovery) observe(all []TransitSummary) {
+	if m.Observe != nil {
+		m.Observe(all)
 	}
 }
 
-func (x *Transit) add(t *ledger.Transfer) {
+func (x *TransitSummary) add(t *ledger.Transfer) {
 	if x.Transfers == 0 || t.Millis < x.OldestMillis {
 		x.OldestMillis = t.Millis
 	}
@@ -91,24 +91,24 @@ func (x *Transit) add(t *ledger.Transfer) {
 	x.Micros += int64(t.Amount)
 }
 
-func (m *Money) carry(ctx context.Context, t store.Tenant, found *Transit) error {
-	all, err := t.Transit(ctx, moneyMax)
+func (m *MoneyRecovery) completeTransfers(ctx context.Context, t store.Tenant, found *TransitSummary) error {
+	all, err := t.TransfersInTransit(ctx, moneyMax)
 	for i := range all {
 		found.add(&all[i])
 		if m.Now().UnixMilli()-all[i].Millis < transitAge.Milliseconds() {
 			continue
 		}
-		if failed := t.Carry(ctx, &all[i]); failed != nil {
+		if failed := t.CompleteTransfer(ctx, &all[i]); failed != nil {
 			err = failed
 		}
 	}
 	return err
 }
 
-func tell(ctx context.Context, t store.Tenant) error {
+func notifyEmptied(ctx context.Context, t store.Tenant) error {
 	all, err := t.Emptied(ctx, moneyMax)
 	for i := range all {
-		if failed := t.TellEmptied(ctx, &all[i]); failed != nil {
+		if failed := t.NotifyEmptied(ctx, &all[i]); failed != nil {
 			err = failed
 		}
 	}

@@ -21,9 +21,9 @@ type Sweeper struct {
 	Blobs blob.Store
 	Store *store.Store
 	// ShouldSweep reports whether this node sweeps now: always for its own directory, and only as the leader for a shared bucket.
-	Mine func() bool
-	Now  func() time.Time
-	Log  *slog.Logger
+	ShouldSweep func() bool
+	Now         func() time.Time
+	Log         *slog.Logger
 }
 
 // Run sweeps every 6 hours until the context ends.
@@ -36,7 +36,7 @@ func (s *Sweeper) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !s.Mine() {
+		if !s.ShouldSweep() {
 			continue
 		}
 		if removed, err := s.Sweep(ctx); err != nil || removed > 0 {

@@ -36,7 +36,7 @@ func (c *cost) visit(s *jsonschema.Schema, v any) bool {
 		e = edgesOf(s)
 		c.edges[s] = e
 	}
-	return c.all(e.here, v) && c.children(e, s, v)
+	return c.all(e.same, v) && c.children(e, s, v)
 }
 
 func (c *cost) all(schemas []*jsonschema.Schema, v any) bool {

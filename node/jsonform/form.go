@@ -15,7 +15,7 @@ const FaultsMax = 20
 type Form struct {
 	schema *jsonschema.Schema
 	// The names of the properties at the top of the schema.
-	asks map[string]bool
+	properties map[string]bool
 	// Caches for counting the cost of contents, filled as schemas are visited.
 	edges map[*jsonschema.Schema]*edges
 	enums map[*jsonschema.Schema]int
@@ -38,19 +38,19 @@ func New(schema []byte) (*Form, error) {
 		return nil, err
 	}
 	f := &Form{
-		schema: compiled, asks: map[string]bool{},
+		schema: compiled, properties: map[string]bool{},
 		edges: map[*jsonschema.Schema]*edges{}, enums: map[*jsonschema.Schema]int{},
 	}
 	root, _ := doc.(map[string]any)
 	properties, _ := root["properties"].(map[string]any)
 	for name := range properties {
-		f.asks[name] = true
+		f.properties[name] = true
 	}
 	return f, nil
 }
 
 // HasProperty reports whether the schema has a property of this name at its top.
-func (f *Form) Asks(name string) bool { return f.asks[name] }
+func (f *Form) HasProperty(name string) bool { return f.properties[name] }
 
 // faults returns the faults of a content, in the order of their positions.
 func (f *Form) faults(v any) []Fault {

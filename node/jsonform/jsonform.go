@@ -74,14 +74,14 @@ func check(text []byte) (steps int, err error) {
 }
 
 // noLoader is a loader that finds nothing. The library's default loader would open files.
-type nowhere struct{}
+type noLoader struct{}
 
-func (nowhere) Load(string) (any, error) { return nil, ErrElsewhere }
+func (noLoader) Load(string) (any, error) { return nil, ErrElsewhere }
 
 // compile checks the schema against its own dialect and resolves its references.
 func compile(doc any) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
+	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(compilePattern)
 	if c.AddResource(home, doc) != nil {
 		return nil, ErrInvalid

@@ -31,7 +31,7 @@ type visit struct {
 
 // edges are the schemas that a schema leads to.
 type edges struct {
-	here  []*jsonschema.Schema            // At the same position.
+	same  []*jsonschema.Schema            // At the same position.
 	below map[string][]*jsonschema.Schema // At the member of this name.
 	any   []*jsonschema.Schema            // At members of any name, or at elements.
 }
@@ -64,7 +64,7 @@ func (p *paths) at(v visit) (int, error) {
 	if len(p.edges) > SubschemasMax {
 		return 0, ErrTooMany // References may lead to positions where the survey saw no schema.
 	}
-	total, err := p.sum(1, e.here, v.deeper)
+	total, err := p.sum(1, e.same, v.deeper)
 	if err == nil && v.deeper > 0 {
 		total, err = p.into(total, e, v.deeper-1)
 	}
@@ -135,7 +135,7 @@ func edgesOf(s *jsonschema.Schema) *edges {
 	return e
 }
 
-func (e *edges) stay(schemas ...*jsonschema.Schema)  { e.here = appendReal(e.here, schemas) }
+func (e *edges) stay(schemas ...*jsonschema.Schema)  { e.same = appendReal(e.same, schemas) }
 func (e *edges) enter(schemas ...*jsonschema.Schema) { e.any = appendReal(e.any, schemas) }
 
 func appendReal(dst, schemas []*jsonschema.Schema) []*jsonschema.Schema {

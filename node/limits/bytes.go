@@ -6,12 +6,12 @@ import "sync"
 // marketplace's leases. It never blocks: a lease that does not fit is refused. It is safe for concurrent use. A nil Bytes
 // allows everything.
 type Bytes struct {
-	max, perOwner int64
+	max, perMarketplace int64
 
-	mu       sync.Mutex
-	used     int64
-	owners   map[uint16]int64
-	refusals uint64
+	mu            sync.Mutex
+	used          int64
+	byMarketplace map[uint16]int64
+	refusals      uint64
 }
 
 // BytesStats are the counters of a budget. Refusals only grow.
@@ -22,7 +22,7 @@ type BytesStats struct {
 
 // NewBytes returns a budget of most bytes, of which one marketplace may use perMarketplace.
 func NewBytes(most, perMarketplace int64) *Bytes {
-	return &Bytes{max: most, perOwner: perMarketplace, owners: map[uint16]int64{}}
+	return &Bytes{max: most, perMarketplace: perMarketplace, byMarketplace: map[uint16]int64{}}
 }
 
 // Stats reads the counters.
@@ -38,12 +38,12 @@ func (b *Bytes) Stats() BytesStats {
 func (b *Bytes) tryAcquire(marketplace uint16, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used+n > b.max || b.owners[marketplace]+n > b.perOwner {
+	if b.used+n > b.max || b.byMarketplace[marketplace]+n > b.perMarketplace {
 		b.refusals++
 		return false
 	}
 	b.used += n
-	b.owners[marketplace] += n
+	b.byMarketplace[marketplace] += n
 	return true
 }
 
@@ -51,21 +51,21 @@ func (b *Bytes) release(marketplace uint16, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
-	if b.owners[marketplace] -= n; b.owners[marketplace] == 0 {
-		delete(b.owners, marketplace)
+	if b.byMarketplace[marketplace] -= n; b.byMarketplace[marketplace] == 0 {
+		delete(b.byMarketplace, marketplace)
 	}
 }
 
 // Lease is the bytes of a budget that one request uses. The zero Lease belongs to no budget and allows everything.
 // REQUIRES: Release is called when the request ends.
 type Lease struct {
-	of    *Bytes
-	owner uint16 // The ordinal of a marketplace.
-	n     int64
+	of          *Bytes
+	marketplace uint16 // The ordinal of a marketplace.
+	n           int64
 }
 
 // Lease returns a lease of 0 bytes for a marketplace.
-func (b *Bytes) Lease(marketplace uint16) Lease { return Lease{of: b, owner: marketplace} }
+func (b *Bytes) Lease(marketplace uint16) Lease { return Lease{of: b, marketplace: marketplace} }
 
 // Grow increases the lease to n bytes, if it is smaller, and reports whether the budget allowed that. If not, the lease is
 // unchanged.
@@ -73,7 +73,7 @@ func (l *Lease) Grow(n int64) bool {
 	if n <= l.n || l.of == nil {
 		return true
 	}
-	if !l.of.tryAcquire(l.owner, n-l.n) {
+	if !l.of.tryAcquire(l.marketplace, n-l.n) {
 		return false
 	}
 	l.n = n
@@ -83,7 +83,7 @@ func (l *Lease) Grow(n int64) bool {
 // Release returns all bytes of the lease to the budget. It may be called more than once.
 func (l *Lease) Release() {
 	if l.of != nil && l.n > 0 {
-		l.of.release(l.owner, l.n)
+		l.of.release(l.marketplace, l.n)
 	}
 	l.n = 0
 }

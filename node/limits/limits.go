@@ -21,9 +21,9 @@ type Shares struct {
 	// FilesLow is set if fewer files are left for connections than a node in production needs.
 	FilesLow bool
 
-	Heap     int64 // The memory limit of the Go runtime, in bytes.
-	Bodies   int64 // The bytes of request bodies in memory, of both listeners together.
-	PerOwner int64 // The bytes of Bodies that one marketplace may use.
+	Heap           int64 // The memory limit of the Go runtime, in bytes.
+	Bodies         int64 // The bytes of request bodies in memory, of both listeners together.
+	PerMarketplace int64 // The bytes of Bodies that one marketplace may use.
 }
 
 // Files that are reserved before the rest is divided among connections.
@@ -52,10 +52,10 @@ const (
 	peerMin       = 64 // BOUND: connections of five nodes with a few groups.
 	peerMax       = 4_096
 
-	bodiesPart = 8 // For bodies. Parsing them takes several times as much memory.
-	bodiesMin  = 16 << 20
-	bodiesMax  = 4 << 30
-	ownerPart  = 2 // One marketplace may use half of the bytes for bodies.
+	bodiesPart      = 8 // For bodies. Parsing them takes several times as much memory.
+	bodiesMin       = 16 << 20
+	bodiesMax       = 4 << 30
+	marketplacePart = 2 // One marketplace may use half of the bytes for bodies.
 
 	heapPart = 10 // Outside of the heap limit: the program itself, and how far the runtime exceeds the limit for a time.
 )
@@ -77,7 +77,7 @@ func Derive(m Machine, s Settings) Shares {
 
 	out.Heap = m.Memory - m.Memory/heapPart
 	out.Bodies = min(max(m.Memory/bodiesPart, bodiesMin), bodiesMax)
-	out.PerOwner = out.Bodies / ownerPart
+	out.PerMarketplace = out.Bodies / marketplacePart
 	return out
 }
 

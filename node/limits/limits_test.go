@@ -121,8 +121,8 @@ func TestBytes(t *testing.T) {
 	for _, l := range []*Lease{&one, &other, &third, &one} {
 		l.Release()
 	}
-	if s := b.Stats(); s.Used != 0 || len(b.owners) != 0 {
-		t.Errorf("%+v, %v", s, b.owners)
+	if s := b.Stats(); s.Used != 0 || len(b.byMarketplace) != 0 {
+		t.Errorf("%+v, %v", s, b.byMarketplace)
 	}
 	var none *Bytes
 	if l := none.Lease(1); !l.Grow(1<<60) || none.Stats() != (BytesStats{}) {

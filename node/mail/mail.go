@@ -28,7 +28,7 @@ const (
 )
 
 // Message is an email with a text to one person.
-type Letter struct {
+type Message struct {
 	ID      string // The Message-ID. It is the same when the email is sent again, so that receivers can recognize the repeat.
 	To      string
 	Subject string
@@ -45,10 +45,10 @@ const sendTimeout = 20 * time.Second
 func New(c Config) *Sender { return &Sender{c} }
 
 // Send returns nil when the server has accepted the email. Permanent says whether another attempt after an error is useless.
-func (s *Sender) Send(ctx context.Context, l Letter) error {
+func (s *Sender) Send(ctx context.Context, l Message) error {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	if err := errors.Join(m.From(s.config.From), m.To(l.To)); err != nil {
-		return fmt.Errorf("%w: %w", errForGood, err)
+		return fmt.Errorf("%w: %w", errPermanent, err)
 	}
 	m.Subject(l.Subject)
 	m.SetMessageIDWithValue(l.ID)
@@ -85,10 +85,10 @@ func (s *Sender) client() (*gomail.Client, error) {
 	return gomail.NewClient(host, options...)
 }
 
-var errForGood = errors.New("the email cannot be sent")
+var errPermanent = errors.New("the email cannot be sent")
 
 // Permanent reports whether sending an email again is useless: its address is invalid, or the server refused it with a 5xx code.
 func Permanent(err error) bool {
 	refused, ok := errors.AsType[*gomail.SendError](err)
-	return errors.Is(err, errForGood) || ok && !refused.IsTemp() && refused.ErrorCode() >= 500
+	return errors.Is(err, errPermanent) || ok && !refused.IsTemp() && refused.ErrorCode() >= 500
 }

@@ -57,7 +57,7 @@ func serve(t *testing.T, rcpt string) (address string, received chan string) {
 func TestSend(t *testing.T) {
 	address, received := serve(t, "250 ok")
 	s := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None})
-	message := mail.Letter{ID: "one@gavel", To: "vendor@example.com", Subject: "Grüße", Text: "Open http://x/accept#token\n"}
+	message := mail.Message{ID: "one@gavel", To: "vendor@example.com", Subject: "Grüße", Text: "Open http://x/accept#token\n"}
 	if err := s.Send(t.Context(), message); err != nil {
 		t.Fatal(err)
 	}
@@ -72,17 +72,17 @@ func TestSend(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for answer, permanent := range map[string]bool{"550 no such mailbox": true, "451 later": false} {
 		address, _ := serve(t, answer)
-		err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None}).Send(t.Context(), mail.Letter{ID: "a@b", To: "v@example.com"})
+		err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.None}).Send(t.Context(), mail.Message{ID: "a@b", To: "v@example.com"})
 		if err == nil || mail.Permanent(err) != permanent {
 			t.Errorf("%s: %v, permanent %v", answer, err, mail.Permanent(err))
 		}
 	}
 	address, received := serve(t, "250 ok")
-	err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.StartTLS}).Send(t.Context(), mail.Letter{ID: "a@b", To: "v@example.com"})
+	err := mail.New(mail.Config{Server: address, From: "shop@example.com", TLS: mail.StartTLS}).Send(t.Context(), mail.Message{ID: "a@b", To: "v@example.com"})
 	if err == nil || strings.Contains(<-received, "RCPT") {
 		t.Errorf("an email was sent without encryption: %v", err)
 	}
-	if err := mail.New(mail.Config{Server: address, From: "shop@example.com"}).Send(t.Context(), mail.Letter{ID: "a@b", To: "nobody\r\nBCC: x@y.z"}); !mail.Permanent(err) {
+	if err := mail.New(mail.Config{Server: address, From: "shop@example.com"}).Send(t.Context(), mail.Message{ID: "a@b", To: "nobody\r\nBCC: x@y.z"}); !mail.Permanent(err) {
 		t.Errorf("an address with a line feed: %v", err)
 	}
 }

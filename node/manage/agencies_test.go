@@ -56,9 +56,9 @@ func TestWebhooksOfAllEntryPoints(t *testing.T) {
 	}
 }
 
-func notices(t *testing.T, w *managetest.World) int {
+func notices(t *testing.T, w *managetest.Environment) int {
 	t.Helper()
-	all, err := w.Store.Tenant(managetest.Main).Due(t.Context(), store.DueDelivery, 100)
+	all, err := w.Store.Tenant(managetest.Main).DueTasks(t.Context(), store.TaskDelivery, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

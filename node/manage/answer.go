@@ -8,32 +8,32 @@ import (
 )
 
 // bufferedResponse is a ResponseWriter that keeps the whole response in memory.
-type answer struct {
+type bufferedResponse struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
 }
 
-func newAnswer() *answer { return &answer{header: http.Header{}} }
+func newBufferedResponse() *bufferedResponse { return &bufferedResponse{header: http.Header{}} }
 
 // Header is the header of the answer.
-func (a *answer) Header() http.Header { return a.header }
+func (a *bufferedResponse) Header() http.Header { return a.header }
 
 // WriteHeader keeps the first status, as net/http does.
-func (a *answer) WriteHeader(status int) {
+func (a *bufferedResponse) WriteHeader(status int) {
 	if a.status == 0 {
 		a.status = status
 	}
 }
 
 // Write appends to the body.
-func (a *answer) Write(b []byte) (int, error) {
+func (a *bufferedResponse) Write(b []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
 	return a.body.Write(b)
 }
 
 // writeTo sends the response.
-func (a *answer) writeTo(w http.ResponseWriter) {
+func (a *bufferedResponse) writeTo(w http.ResponseWriter) {
 	a.WriteHeader(http.StatusOK)
 	maps.Copy(w.Header(), a.header)
 	if a.status != http.StatusNoContent {

@@ -10,19 +10,19 @@ import (
 )
 
 // authorized is who sent a request, and whether it may go on.
-type admitted struct {
-	auth.Verdict
+type authorized struct {
+	auth.Result
 	vendor string // The vendor of a dialog's token; ID is then the key that requested the token. Empty for a key.
 }
 
 // authorize checks the key and the rate limit of a request, in this order, and sets the rate limit headers. A request without a
 // valid key counts against its address, so that guessing is slowed down whatever is guessed.
-func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
+func (s *Server) authorize(h http.Header, r *http.Request) (authorized, apierr.Code) {
 	now := s.deps.Now()
 	client := clientKey{address: s.proxies.client(r)}
 	who := s.identify(r, now)
 	if who.ID == (auth.ID{}) {
-		if !s.limits.take(client, s.managementRate(), now).headers(h) {
+		if !s.limits.count(client, s.managementRate(), now).headers(h) {
 			return who, apierr.TooManyRequests
 		}
 		return who, who.Code
@@ -34,7 +34,7 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 	if client.catalog {
 		rate = s.catalogRate()
 	}
-	within := s.limits.take(client, rate, now).headers(h)
+	within := s.limits.count(client, rate, now).headers(h)
 	switch {
 	case !open:
 		return who, apierr.InvalidMarketplace
@@ -47,22 +47,22 @@ func (s *Server) admit(h http.Header, r *http.Request) (admitted, apierr.Code) {
 // identify finds out who sent a request. The code is not OK for a known caller with the wrong credential for the matched route: a
 // management key for the vendors' dialog, a token of the dialog for anything else or for another vendor, the key of a tenant for an
 // operation of the operator.
-func (s *Server) identify(r *http.Request, now time.Time) admitted {
+func (s *Server) identify(r *http.Request, now time.Time) authorized {
 	var memo auth.Memo
 	text, rt := r.Header.Get("Authorization"), s.routes.of(r)
 	v := s.deps.Keys.Check([]byte(text), auth.Management, now, &memo)
 	switch {
 	case v.Code == apierr.OK && !rt.takesKey(v.Marketplace):
 		v.Code = apierr.ForbiddenAPIKey
-		return admitted{Verdict: v}
+		return authorized{Result: v}
 	case v.Code != apierr.InvalidAPIKey:
-		return admitted{Verdict: v}
+		return authorized{Result: v}
 	}
 	t, good := auth.VerifyVendorToken(s.deps.Tenant(store.OperatorMarketplace).CursorKey(), text, now)
-	if !good || !s.deps.Keys.Lives(t.Key, auth.Management, t.Marketplace, now) {
-		return admitted{Verdict: v}
+	if !good || !s.deps.Keys.Valid(t.Key, auth.Management, t.Marketplace, now) {
+		return authorized{Result: v}
 	}
-	who := admitted{auth.Verdict{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}
+	who := authorized{auth.Result{Marketplace: t.Marketplace, ID: t.Key}, t.Vendor}
 	if !rt.takesToken(t.Vendor, r) {
 		who.Code = apierr.ForbiddenAPIKey
 	}

@@ -99,7 +99,7 @@ func occupy(t *testing.T, s *background.Scheduler, marketplace uint16) (release 
 	return func() { close(end); <-ended }
 }
 
-func created(t *testing.T, w *managetest.World) string {
+func created(t *testing.T, w *managetest.Environment) string {
 	t.Helper()
 	c := &market.Campaign{VendorID: "v1", Name: "c", Type: "manual", Charge: market.CPC, Active: true, Status: market.Approved}
 	if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), c, nil); err != nil {

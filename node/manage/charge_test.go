@@ -13,7 +13,7 @@ import (
 )
 
 // seller creates vendor v with product p, so that campaigns can be created.
-func seller(t *testing.T, w *managetest.World) {
+func seller(t *testing.T, w *managetest.Environment) {
 	t.Helper()
 	for path, body := range map[string]string{
 		"/vendors":  `{"vendors":[{"id":"v","name":"V"}]}`,

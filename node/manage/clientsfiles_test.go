@@ -34,7 +34,7 @@ func files(t *testing.T) map[string]bool {
 
 type fileClient struct {
 	t *testing.T
-	w *managetest.World
+	w *managetest.Environment
 	d *managetest.Description
 }
 

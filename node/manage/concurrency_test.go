@@ -15,12 +15,12 @@ import (
 const catalogs = "/public/v1/catalog-search-service/catalogs"
 
 // send calls an operation and returns its answer.
-func send(w *managetest.World, method, path, body string) (status int, answer map[string]any) {
+func send(w *managetest.Environment, method, path, body string) (status int, answer map[string]any) {
 	return sendTo(w.Server, w, method, path, body)
 }
 
 // sendTo calls an operation of one of the nodes.
-func sendTo(node http.Handler, w *managetest.World, method, path, body string) (status int, answer map[string]any) {
+func sendTo(node http.Handler, w *managetest.Environment, method, path, body string) (status int, answer map[string]any) {
 	r := httptest.NewRequest(method, "/public/v1"+strings.TrimPrefix(path, "/public/v1"), strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
 	rec := httptest.NewRecorder()

@@ -44,19 +44,19 @@ func authenticated(r *http.Request) { connOf(r).Authenticated() }
 // rejectBody is called before the answer to a request whose body is not read, because its sender has no right to it or the node has
 // no memory for it. It closes the connection after the answer, and what still arrives is discarded for at most discardTimeout. Small
 // bodies are discarded whole, so that the connection can be used again.
-func (s *Server) unread(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength >= 0 && r.ContentLength <= unreadSmall && r.Header.Get("Expect") == "" {
+func (s *Server) rejectBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength >= 0 && r.ContentLength <= discardMax && r.Header.Get("Expect") == "" {
 		return
 	}
 	w.Header().Set("Connection", "close")
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadPatience)) // It fails only in tests, which have no connection.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTimeout)) // It fails only in tests, which have no connection.
 }
 
 const (
 	// discardMax is the largest body that is discarded to keep the connection. BOUND: net/http holds 4 KiB of it at a time.
-	unreadSmall = 64 << 10
+	discardMax = 64 << 10
 	// discardTimeout is how long the rest of a refused request is read and discarded, so that its sender gets the answer.
-	unreadPatience = 2 * time.Second
+	discardTimeout = 2 * time.Second
 )
 
 // needsBody reports whether the answer to a request on /v2 depends on its body, and whose request it is.

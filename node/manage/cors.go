@@ -35,7 +35,7 @@ func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
 		origins = append(slices.Clip(origins), s.config.PageOrigins...)
 		if len(s.config.PageOrigins) == 0 || slices.Contains(s.config.PageOrigins, "*") {
 			h.Set("Access-Control-Allow-Origin", "*")
-			allowed(h, r)
+			allowOrigin(h, r)
 			return
 		}
 	}
@@ -48,11 +48,11 @@ func (s *Server) corsHeaders(h http.Header, r *http.Request, rt *route) {
 		return
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	allowed(h, r)
+	allowOrigin(h, r)
 }
 
 // allowOrigin sets what an allowed origin may send and read.
-func allowed(h http.Header, r *http.Request) {
+func allowOrigin(h http.Header, r *http.Request) {
 	if r.Method != http.MethodOptions {
 		h.Set("Access-Control-Expose-Headers", corsExpose)
 		return

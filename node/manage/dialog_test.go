@@ -59,7 +59,7 @@ func TestDialogEndsWithTheKey(t *testing.T) {
 			t.Errorf("request %d: %d %s, want %d", i, rec.Code, rec.Body, want)
 		}
 	}
-	w.Pass(3 * time.Second)
+	w.Advance(3 * time.Second)
 	if rec := call(w, "DELETE", "/public/v1/key-service/keys/"+made.KeyID, "management", ""); rec.Code != 204 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}

@@ -32,7 +32,7 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-func description(t *testing.T, w *managetest.World) *openapi3.T {
+func description(t *testing.T, w *managetest.Environment) *openapi3.T {
 	t.Helper()
 	spec, err := w.OpenAPI()
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 
 // Bounds of the stored answers to POSTs.
 const (
-	replayKeyMax   = 64             // BOUND: characters of an Idempotency-Key. It is the interface's.
-	replayLifetime = 24 * time.Hour // BOUND: how long an answer is stored. It is the interface's.
-	replaysMax     = 10_000         // BOUND: stored answers; the oldest is dropped first.
-	replayBytesMax = 64 << 20       // BOUND: bytes of all stored bodies together.
+	answerKeyMax   = 64             // BOUND: characters of an Idempotency-Key. It is the interface's.
+	answerLifetime = 24 * time.Hour // BOUND: how long an answer is stored. It is the interface's.
+	answersMax     = 10_000         // BOUND: stored answers; the oldest is dropped first.
+	answerBytesMax = 64 << 20       // BOUND: bytes of all stored bodies together.
 )
 
 // answerCache stores the answers to POSTs with an Idempotency-Key. A repeat with the same body gets the same answer and changes
@@ -29,42 +29,42 @@ const (
 // an unknown outcome, finds its own campaign and books a deposit once. API keys are the exception: their text must be random, so
 // a repeat after a restart makes another key. Refusals are stored as well; answers of 500 and above are not, so that a repeat tries
 // again.
-type replays struct {
+type answerCache struct {
 	mu    sync.Mutex
-	byKey map[replayKey]*replay
-	order []replayKey // Oldest first.
+	byKey map[answerKey]*cachedAnswer
+	order []answerKey // Oldest first.
 	bytes int
 }
 
-type replayKey struct{ apiKey, text string }
+type answerKey struct{ apiKey, text string }
 
 // cachedAnswer is one stored answer. LOCKS: mu is held while the request runs, so that a repeat at the same moment waits.
-type replay struct {
+type cachedAnswer struct {
 	mu      sync.Mutex
 	request [sha256.Size]byte
 	expires time.Time
-	answer  *answer // Nil while the first request runs, or when its answer must not be stored.
-	size    int     // Bytes of the answer, as counted in answerCache. LOCKS: answerCache.mu.
+	answer  *bufferedResponse // Nil while the first request runs, or when its answer must not be stored.
+	size    int               // Bytes of the answer, as counted in answerCache. LOCKS: answerCache.mu.
 }
 
-func newReplays() *replays { return &replays{byKey: map[replayKey]*replay{}} }
+func newAnswerCache() *answerCache { return &answerCache{byKey: map[answerKey]*cachedAnswer{}} }
 
 // serveIdempotent serves a request, or repeats the answer that an equal request got.
-func (s *Server) once(a *answer, r *http.Request, body []byte) {
+func (s *Server) serveIdempotent(a *bufferedResponse, r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	text := r.Header.Get("Idempotency-Key")
 	if r.Method != http.MethodPost || text == "" {
 		s.serve(a, r)
 		return
 	}
-	if len(text) > replayKeyMax {
+	if len(text) > answerKeyMax {
 		s.refuse(a, apierr.BadRequest, "Idempotency-Key must have at most 64 characters")
 		return
 	}
 	caller := resource.CallerOf(r.Context())
-	key := replayKey{caller.KeyID + caller.Vendor, text} // All ids of keys have the same length, so the text is unambiguous.
+	key := answerKey{caller.KeyID + caller.Vendor, text} // All ids of keys have the same length, so the text is unambiguous.
 	request := fingerprint(r, body)
-	known := s.replays.find(key, request, s.deps.Now())
+	known := s.answers.find(key, request, s.deps.Now())
 	known.mu.Lock()
 	defer known.mu.Unlock()
 	switch {
@@ -75,15 +75,15 @@ func (s *Server) once(a *answer, r *http.Request, body []byte) {
 	default:
 		s.serve(a, r.WithContext(store.WithIdempotencyKey(r.Context(), seed(key, request))))
 		if a.status < http.StatusInternalServerError {
-			known.answer = newAnswer()
+			known.answer = newBufferedResponse()
 			a.copyTo(known.answer)
-			s.replays.keep(key, known, a.body.Len())
+			s.answers.account(key, known, a.body.Len())
 		}
 	}
 }
 
 // seed is what the ids of everything that the request creates are derived from; the same for every repeat.
-func seed(k replayKey, request [sha256.Size]byte) [sha256.Size]byte {
+func seed(k answerKey, request [sha256.Size]byte) [sha256.Size]byte {
 	b := append([]byte(k.apiKey), 0)
 	b = append(append(b, k.text...), 0)
 	return sha256.Sum256(append(b, request[:]...))
@@ -98,26 +98,26 @@ func fingerprint(r *http.Request, body []byte) [sha256.Size]byte {
 }
 
 // find returns the entry of a key, or a new one.
-func (p *replays) find(key replayKey, request [sha256.Size]byte, now time.Time) *replay {
+func (p *answerCache) find(key answerKey, request [sha256.Size]byte, now time.Time) *cachedAnswer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.order) > 0 && !now.Before(p.byKey[p.order[0]].expires) {
-		p.forgetOldest()
+		p.dropOldest()
 	}
 	if known := p.byKey[key]; known != nil {
 		return known
 	}
-	if len(p.order) >= replaysMax {
-		p.forgetOldest()
+	if len(p.order) >= answersMax {
+		p.dropOldest()
 	}
-	fresh := &replay{request: request, expires: now.Add(replayLifetime)}
+	fresh := &cachedAnswer{request: request, expires: now.Add(answerLifetime)}
 	p.byKey[key] = fresh
 	p.order = append(p.order, key)
 	return fresh
 }
 
 // account counts a stored body and makes space for it. An entry that was dropped while its answer was made is not counted.
-func (p *replays) keep(key replayKey, known *replay, size int) {
+func (p *answerCache) account(key answerKey, known *cachedAnswer, size int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byKey[key] != known {
@@ -125,19 +125,19 @@ func (p *replays) keep(key replayKey, known *replay, size int) {
 	}
 	known.size = size
 	p.bytes += size
-	for p.bytes > replayBytesMax && len(p.order) > 1 {
-		p.forgetOldest()
+	for p.bytes > answerBytesMax && len(p.order) > 1 {
+		p.dropOldest()
 	}
 }
 
 // dropOldest drops the oldest answer. LOCKS: mu is held.
-func (p *replays) forgetOldest() {
+func (p *answerCache) dropOldest() {
 	p.bytes -= p.byKey[p.order[0]].size
 	delete(p.byKey, p.order[0])
 	p.order = p.order[1:]
 }
 
-func (a *answer) copyTo(b *answer) {
+func (a *bufferedResponse) copyTo(b *bufferedResponse) {
 	b.header = a.header.Clone()
 	b.status = a.status
 	b.body.Write(a.body.Bytes())

@@ -40,11 +40,11 @@ func TestIdempotencyKey(t *testing.T) {
 	if status, body := post(newKey, "management", "Idempotency-Key", strings.Repeat("k", 65)); status != 400 || !strings.Contains(body, "bad_request") {
 		t.Errorf("65 characters: %d %s", status, body)
 	}
-	w.Pass(24*time.Hour - time.Second)
+	w.Advance(24*time.Hour - time.Second)
 	if _, again := post(newKey, "management", "Idempotency-Key", "a"); again != first {
 		t.Error("forgotten before a day was over")
 	}
-	w.Pass(time.Second)
+	w.Advance(time.Second)
 	if _, again := post(newKey, "management", "Idempotency-Key", "a"); again == first {
 		t.Error("remembered for more than a day")
 	}
@@ -53,11 +53,11 @@ func TestIdempotencyKey(t *testing.T) {
 // TestUnavailableIsNotRemembered: a request that failed without a leader can be repeated with the same key until it succeeds.
 func TestUnavailableIsNotRemembered(t *testing.T) {
 	w := managetest.New(t)
-	w.Fail(true)
+	w.FailWrites(true)
 	if rec := call(w, "POST", keys, "management", newKey, "Idempotency-Key", "a"); rec.Code != 503 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
-	w.Fail(false)
+	w.FailWrites(false)
 	if rec := call(w, "POST", keys, "management", newKey, "Idempotency-Key", "a"); rec.Code != 201 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}

@@ -38,7 +38,7 @@ const first step = "0"
 
 type limits struct {
 	t     *testing.T
-	w     *managetest.World
+	w     *managetest.Environment
 	o     *operation
 	root  *openapi3.Schema
 	tried int

@@ -25,7 +25,7 @@ const (
 )
 
 // stage creates them.
-func stage(t *testing.T, w *managetest.World) props {
+func stage(t *testing.T, w *managetest.Environment) props {
 	t.Helper()
 	made := func(method, path, body, member string) string {
 		t.Helper()

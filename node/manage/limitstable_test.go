@@ -31,7 +31,7 @@ type limit struct {
 }
 
 // at sends a size.
-func (l *limit) at(w *managetest.World, n int) string {
+func (l *limit) at(w *managetest.Environment, n int) string {
 	method, target, _ := strings.Cut(l.operation, " ")
 	target = strings.ReplaceAll(target, "%d", strconv.Itoa(n))
 	key, body := "management", ""

@@ -106,12 +106,12 @@ type Deps struct {
 	Keys  *auth.Table
 	Blobs blob.Store
 	// Networks are the connected ad networks, and ReportJob applies their reports.
-	Networks []string
-	TellJob  func(ctx context.Context, marketplace uint16, job ids.UUID, r work.Report) (store.Job, error)
-	Tenant   func(marketplace uint16) Tenant
+	Networks  []string
+	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r work.Report) (store.Job, error)
+	Tenant    func(marketplace uint16) Tenant
 	// Open begins the session of a request, whose reads are as new as r demands. token is called when the request is done and
 	// returns a token of what it wrote; empty when it wrote nothing. If nil, requests read this node's state, without tokens.
-	Open func(ctx context.Context, marketplace uint16, r Reads) (t Tenant, token func() string, err error)
+	Open func(ctx context.Context, marketplace uint16, r Consistency) (t Tenant, token func() string, err error)
 	// Bodies is the budget of bytes of request bodies in memory; nil means no bound.
 	Bodies  *limits.Bytes
 	Metrics http.Handler // GET /metrics
@@ -141,7 +141,7 @@ type Server struct {
 	api     huma.API
 	proxies proxies
 	limits  *limiter
-	replays *replays
+	answers *answerCache
 	// notified are the operations that webhooks are notified of.
 	notified map[string]store.Channel
 	assets   *asset.Service
@@ -165,19 +165,23 @@ func New(c Config, d Deps) (*Server, error) {
 	c.Connections = cmp.Or(c.Connections, connectionsMax)
 	s := &Server{
 		config: c, deps: d, routes: newRoutes(), proxies: trusted,
-		limits: newLimiter(), replays: newReplays(),
+		limits: newLimiter(), answers: newAnswerCache(),
 	}
 	s.api = resource.New(s.routes, resource.Config{Title: "Gavel", Version: c.Version, PublicURL: c.PublicURL, Logger: d.Log})
 	s.assets = &asset.Service{
 		Blobs: d.Blobs, PublicURL: c.PublicURL, AssetURL: c.AssetURL, Now: d.Now, Refuse: s.refuse,
 		Tenant: func(marketplace uint16) asset.Store { return d.Tenant(marketplace) },
-		Fresh:  func(ctx context.Context, marketplace uint16) (asset.Store, error) { return s.fresh(ctx, marketplace) },
+		CurrentTenant: func(ctx context.Context, marketplace uint16) (asset.Store, error) {
+			return s.currentTenant(ctx, marketplace)
+		},
 	}
 	s.assets.Register(s.api)
 	s.offsite = &offsite.Service{
-		Blobs: d.Blobs, PublicURL: c.PublicURL, Now: d.Now, Refuse: s.refuse, Networks: d.Networks, Tell: d.TellJob,
+		Blobs: d.Blobs, PublicURL: c.PublicURL, Now: d.Now, Refuse: s.refuse, Networks: d.Networks, ReportJob: d.ReportJob,
 		Tenant: func(marketplace uint16) offsite.Store { return d.Tenant(marketplace) },
-		Fresh:  func(ctx context.Context, marketplace uint16) (offsite.Store, error) { return s.fresh(ctx, marketplace) },
+		CurrentTenant: func(ctx context.Context, marketplace uint16) (offsite.Store, error) {
+			return s.currentTenant(ctx, marketplace)
+		},
 	}
 	s.offsite.Register(s.api)
 	explain.Register(s.api, d.Core, d.Now)
@@ -188,10 +192,10 @@ func New(c Config, d Deps) (*Server, error) {
 		return nil, err
 	}
 	segment.Document(s.api)
-	if err := s.mountPlain(); err != nil {
+	if err := s.mountOther(); err != nil {
 		return nil, err
 	}
-	if err := s.routes.describe(s.api.OpenAPI()); err != nil {
+	if err := s.routes.applyDescription(s.api.OpenAPI()); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -241,7 +245,7 @@ func Register(api huma.API, now func() time.Time) {
 }
 
 // mountOther mounts everything that is not a JSON operation of the API: documents, files, health checks, metrics.
-func (s *Server) mountPlain() error {
+func (s *Server) mountOther() error {
 	documentV2(s.api)
 	documentFiles(s.api)
 	spec, err := s.OpenAPI()

@@ -66,15 +66,15 @@ func TestMarketplacesMadeAtOnce(t *testing.T) {
 func TestASlowCreatorLeavesItsNumber(t *testing.T) {
 	const path = "/public/v1/marketplace-service/marketplaces"
 	w := managetest.New(t)
-	w.FailAfter(1) // The claim is written, the marketplace is not.
+	w.FailWritesAfter(1) // The claim is written, the marketplace is not.
 	if rec := call(w, "POST", path, "management", `{"name":"lost","currencyCode":"EUR"}`); rec.Code != 503 {
 		t.Fatalf("%d %s", rec.Code, rec.Body)
 	}
-	w.Fail(false)
+	w.FailWrites(false)
 	if rec := call(w, "POST", path, "management", `{"name":"early","currencyCode":"EUR"}`); rec.Code != 503 {
 		t.Errorf("while the other may still come: %d %s", rec.Code, rec.Body)
 	}
-	w.Pass(100 * time.Second)
+	w.Advance(100 * time.Second)
 	if rec := call(w, "POST", path, "management", `{"name":"late","currencyCode":"EUR"}`); rec.Code != 201 {
 		t.Errorf("later: %d %s", rec.Code, rec.Body)
 	}

@@ -18,7 +18,7 @@ import (
 
 // owned creates one resource of each kind that has an id in a path, as the main tenant, and returns the ids by the names of path
 // parameters.
-func owned(t *testing.T, w *managetest.World) map[string]string {
+func owned(t *testing.T, w *managetest.Environment) map[string]string {
 	t.Helper()
 	made := func(method, path, body, member string) string {
 		t.Helper()
@@ -153,7 +153,7 @@ func TestBodyMatrix(t *testing.T) {
 
 type matrix struct {
 	t     *testing.T
-	w     *managetest.World
+	w     *managetest.Environment
 	o     *operation
 	root  *openapi3.Schema
 	tried int

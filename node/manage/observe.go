@@ -20,7 +20,7 @@ import (
 //
 // The entry is in the request's context: the store writes it before, or with, the first thing that the request changes
 // (store.AuditRequest), for all operations alike. The answer is added to it afterwards.
-func (s *Server) observed(a *answer, r *http.Request) {
+func (s *Server) serveChange(a *bufferedResponse, r *http.Request) {
 	rt := s.routes.of(r)
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		rt.serve(a, r)
@@ -28,28 +28,28 @@ func (s *Server) observed(a *answer, r *http.Request) {
 	}
 	var before []byte
 	if rt.item && r.Method != http.MethodPost {
-		before = s.present(r)
+		before = s.readCurrent(r)
 	}
 	caller := resource.CallerOf(r.Context())
 	record := store.NewAuditRequest(caller.Marketplace, store.AuditEntry{
 		Millis: s.deps.Now().UnixMilli(), KeyID: caller.KeyID, Operation: rt.operation, Method: r.Method, Path: r.URL.RequestURI(),
-		RequestID: r.Header.Get(requestIDHeader), Before: kept(before),
+		RequestID: r.Header.Get(requestIDHeader), Before: redact(before),
 	})
-	s.audited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)
+	s.serveAudited(a, r.WithContext(store.WithAudit(r.Context(), record)), record)
 	if a.status < 200 || a.status > 299 {
 		return
 	}
-	s.tell(r.Context(), rt.operation, before, a.body.Bytes())
+	s.publish(r.Context(), rt.operation, before, a.body.Bytes())
 }
 
 // serveAudited serves a change and passes on its audit entry with the answer. It does so also when the handler panics: then the
 // client gets a 500.
-func (s *Server) audited(a *answer, r *http.Request, record *store.AuditRequest) {
+func (s *Server) serveAudited(a *bufferedResponse, r *http.Request, record *store.AuditRequest) {
 	returned := false
 	defer func() {
-		status, after := a.status, kept(a.body.Bytes())
+		status, after := a.status, redact(a.body.Bytes())
 		if !returned {
-			record.Doubt()
+			record.MarkUnknown()
 			status, after = http.StatusInternalServerError, nil
 		}
 		if entry, write := record.End(status, after); write && s.deps.Audit != nil {
@@ -61,14 +61,14 @@ func (s *Server) audited(a *answer, r *http.Request, record *store.AuditRequest)
 }
 
 // readCurrent reads the resource that a request is about to change, by the operation that reads it. It returns nil where there is none.
-func (s *Server) present(r *http.Request) []byte {
+func (s *Server) readCurrent(r *http.Request) []byte {
 	reads := s.routes.byPattern[http.MethodGet+" "+s.routes.of(r).path]
 	if reads == nil {
 		return nil
 	}
 	read := r.Clone(r.Context()) // It includes the path values, whose names are the same in both templates.
 	read.Method, read.Pattern, read.Body, read.ContentLength = http.MethodGet, reads.pattern, http.NoBody, 0
-	buffer := newAnswer()
+	buffer := newBufferedResponse()
 	reads.serve(buffer, read)
 	if buffer.status != http.StatusOK {
 		return nil
@@ -80,7 +80,7 @@ func (s *Server) present(r *http.Request) []byte {
 var secrets = []string{"key", "auctionKey", "managementKey", "authToken", "secret", "fields", "uploadUrl", "acceptUrl", "previewUrl"}
 
 // redact returns a body as the log stores it: without secrets, and only its size when it is large.
-func kept(body []byte) json.RawMessage {
+func redact(body []byte) json.RawMessage {
 	if len(body) == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func kept(body []byte) json.RawMessage {
 		d.UseNumber()
 		var v any
 		if d.Decode(&v) == nil {
-			text, err := json.Marshal(redacted(v))
+			text, err := json.Marshal(redactValue(v))
 			if err == nil && len(text) <= store.AuditPartMax {
 				return text
 			}
@@ -98,7 +98,7 @@ func kept(body []byte) json.RawMessage {
 	return store.AuditOmitted(len(body))
 }
 
-func redacted(v any) any {
+func redactValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name := range v {
@@ -107,11 +107,11 @@ func redacted(v any) any {
 				v[name] = "(redacted)"
 				continue
 			}
-			v[name] = redacted(v[name])
+			v[name] = redactValue(v[name])
 		}
 	case []any:
 		for i := range v {
-			v[i] = redacted(v[i])
+			v[i] = redactValue(v[i])
 		}
 	}
 	return v
@@ -133,7 +133,7 @@ type Notifier interface {
 }
 
 // publish queues the notification of a change. The change is committed by now, so a failure is only logged.
-func (s *Server) tell(ctx context.Context, operation string, before, after []byte) {
+func (s *Server) publish(ctx context.Context, operation string, before, after []byte) {
 	channel, ok := s.notified[operation]
 	if !ok {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/gavel-ads/gavel/node/store"
 )
 
-func auditLog(t *testing.T, w *managetest.World) []store.AuditEntry {
+func auditLog(t *testing.T, w *managetest.Environment) []store.AuditEntry {
 	t.Helper()
 	all, _, err := w.Store.Tenant(managetest.Main).AuditLog(t.Context(), store.Page{Limit: 100_000}, func(*store.AuditEntry) bool { return true })
 	if err != nil {
@@ -72,7 +72,7 @@ func TestPrune(t *testing.T) {
 		if err := tenant.Audit(t.Context(), day); err != nil {
 			t.Fatal(err)
 		}
-		w.Pass(15 * 24 * time.Hour)
+		w.Advance(15 * 24 * time.Hour)
 	}
 	if removed, err := tenant.PruneAudit(t.Context(), 100_000); removed != 1500 || err != nil {
 		t.Errorf("by age: %d, %v", removed, err)
@@ -145,12 +145,12 @@ func TestAPanicLeavesNoOpenEntry(t *testing.T) {
 		send(w, "PUT", catalogs+"/products", `{"products":[{"id":"p","name":"P","vendors":["v"],"categories":[]}]}`)
 		var got []store.AuditEntry
 		w.AuditTo(func(_ uint16, e store.AuditEntry) { got = append(got, e) })
-		w.Before(func() { // The entry is written.
+		w.BeforeNextCommand(func() { // The entry is written.
 			if changes == 0 {
-				w.Break()
+				w.PanicOnReads()
 				return
 			}
-			w.Before(w.Break) // The campaign is made, and cannot be read for the answer.
+			w.BeforeNextCommand(w.PanicOnReads) // The campaign is made, and cannot be read for the answer.
 		})
 		before := w.Written()
 		status, answer := send(w, "POST", "/campaign-service/campaigns?vendor_id=v",

@@ -22,7 +22,7 @@ type operation struct {
 }
 
 // operations returns the operations that require a key.
-func operations(t *testing.T, w *managetest.World) []operation {
+func operations(t *testing.T, w *managetest.Environment) []operation {
 	t.Helper()
 	var all []operation
 	for path, item := range description(t, w).Paths.Map() {
@@ -167,7 +167,7 @@ func encode(t *testing.T, v any) string {
 }
 
 // call sends a request with a key of the environment and returns the answer.
-func call(w *managetest.World, method, target, key, body string, headers ...string) *httptest.ResponseRecorder {
+func call(w *managetest.Environment, method, target, key, body string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	if text, ok := w.Keys[key]; ok {
 		key = "Bearer " + text

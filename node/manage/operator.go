@@ -10,12 +10,12 @@ import (
 // operator allows requests with a key of the first marketplace, within its rate limit.
 func (s *Server) operator(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller, code := s.admit(w.Header(), r)
+		caller, code := s.authorize(w.Header(), r)
 		if code == apierr.OK && caller.Marketplace != store.OperatorMarketplace {
 			code = apierr.ForbiddenAPIKey
 		}
 		if code != apierr.OK {
-			s.unread(w, r)
+			s.rejectBody(w, r)
 			s.refuse(w, code, "")
 			return
 		}

@@ -19,8 +19,8 @@ type quota struct {
 	limits store.Limits
 	key    string
 	// add requests the nth item, and free deletes the item that its answer names.
-	add  func(w *managetest.World, key, vendor string, n int) *httptest.ResponseRecorder
-	free func(w *managetest.World, key string, answer map[string]any, vendor string, n int) *httptest.ResponseRecorder
+	add  func(w *managetest.Environment, key, vendor string, n int) *httptest.ResponseRecorder
+	free func(w *managetest.Environment, key string, answer map[string]any, vendor string, n int) *httptest.ResponseRecorder
 	// shared is true if vendors share the limit.
 	shared bool
 	says   string
@@ -34,22 +34,22 @@ const (
 
 // quotas are all limits, each over all operations that add to it.
 func quotas() []quota {
-	endCampaign := func(w *managetest.World, key string, answer map[string]any, _ string, _ int) *httptest.ResponseRecorder {
+	endCampaign := func(w *managetest.Environment, key string, answer map[string]any, _ string, _ int) *httptest.ResponseRecorder {
 		id := answer["campaignId"]
 		if id == nil {
 			id = answer["id"]
 		}
 		return call(w, "DELETE", fmt.Sprint(campaigns, "/", id), key, "")
 	}
-	post := func(path, body string) func(*managetest.World, string, string, int) *httptest.ResponseRecorder {
-		return func(w *managetest.World, key, vendor string, n int) *httptest.ResponseRecorder {
+	post := func(path, body string) func(*managetest.Environment, string, string, int) *httptest.ResponseRecorder {
+		return func(w *managetest.Environment, key, vendor string, n int) *httptest.ResponseRecorder {
 			fill := strings.NewReplacer("$v", vendor, "$n", fmt.Sprint(n))
 			method, at, _ := strings.Cut(fill.Replace(path), " ")
 			return call(w, method, base+at, key, fill.Replace(body))
 		}
 	}
-	remove := func(path, member string) func(*managetest.World, string, map[string]any, string, int) *httptest.ResponseRecorder {
-		return func(w *managetest.World, key string, answer map[string]any, vendor string, n int) *httptest.ResponseRecorder {
+	remove := func(path, member string) func(*managetest.Environment, string, map[string]any, string, int) *httptest.ResponseRecorder {
+		return func(w *managetest.Environment, key string, answer map[string]any, vendor string, n int) *httptest.ResponseRecorder {
 			fill := strings.NewReplacer("$v", vendor, "$n", fmt.Sprint(n), "$id", fmt.Sprint(answer[member]))
 			method, at, _ := strings.Cut(fill.Replace(path), " ")
 			at, body, _ := strings.Cut(at, " ")
@@ -57,7 +57,7 @@ func quotas() []quota {
 		}
 	}
 	var all []quota
-	for name, create := range map[string]func(*managetest.World, string, string, int) *httptest.ResponseRecorder{
+	for name, create := range map[string]func(*managetest.Environment, string, string, int) *httptest.ResponseRecorder{
 		"campaign":        post("POST /campaign-service/campaigns?vendor_id=$v", `{"name":"C","campaignType":"manual",`+oneBid+`}`),
 		"agency campaign": post("POST /agency/campaigns?vendor_id=$v", `{"name":"C","budget":9,"targetRoas":2,"startDate":"2026-03-17T09:30:00Z","targets":[{"type":"product","id":"p"}]}`),
 	} {

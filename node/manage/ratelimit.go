@@ -53,7 +53,7 @@ type window struct {
 func newLimiter() *limiter { return &limiter{windows: map[clientKey]*window{}} }
 
 // rateResult is the result for one request.
-type verdict struct {
+type rateResult struct {
 	rate      rate
 	remaining int // Negative when the request is over the limit.
 	ends      time.Time
@@ -61,27 +61,27 @@ type verdict struct {
 }
 
 // count counts a request in its window. For a rate without a limit the result is zero, which allows the request.
-func (l *limiter) take(k clientKey, r rate, now time.Time) verdict {
+func (l *limiter) count(k clientKey, r rate, now time.Time) rateResult {
 	if r.requests == 0 {
-		return verdict{}
+		return rateResult{}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.windows[k]
 	if w == nil || !now.Before(w.ends) {
 		if w == nil {
-			l.makeRoom(now)
+			l.evict(now)
 			w = &window{}
 			l.windows[k] = w
 		}
 		*w = window{ends: now.Add(r.window)}
 	}
 	w.count = min(w.count+1, r.requests+1)
-	return verdict{rate: r, remaining: r.requests - w.count, ends: w.ends, now: now}
+	return rateResult{rate: r, remaining: r.requests - w.count, ends: w.ends, now: now}
 }
 
 // evict drops closed windows when the table is full, and any window when all are open. LOCKS: mu is held.
-func (l *limiter) makeRoom(now time.Time) {
+func (l *limiter) evict(now time.Time) {
 	if len(l.windows) < windowsMax {
 		return
 	}
@@ -99,7 +99,7 @@ func (l *limiter) makeRoom(now time.Time) {
 }
 
 // headers sets the rate limit headers, and reports whether the request is within the limit.
-func (v verdict) headers(h http.Header) bool {
+func (v rateResult) headers(h http.Header) bool {
 	if v.rate.requests == 0 {
 		return true
 	}

@@ -12,13 +12,13 @@ import (
 
 const keys = "/public/v1/key-service/keys"
 
-func limited(t *testing.T) *managetest.World {
+func limited(t *testing.T) *managetest.Environment {
 	t.Helper()
 	return managetest.NewWith(t, manage.Config{RateManagement: 45, RateCatalog: 10})
 }
 
 // times sends a request n times and returns the last answer.
-func times(w *managetest.World, n int, path, key string, headers ...string) (rec *httptest.ResponseRecorder) {
+func times(w *managetest.Environment, n int, path, key string, headers ...string) (rec *httptest.ResponseRecorder) {
 	for range n {
 		rec = call(w, "GET", path, key, "", headers...)
 	}
@@ -27,7 +27,7 @@ func times(w *managetest.World, n int, path, key string, headers ...string) (rec
 
 func TestWindow(t *testing.T) {
 	w := limited(t)
-	w.Pass(300 * time.Millisecond)
+	w.Advance(300 * time.Millisecond)
 	ends := strconv.FormatInt(w.Now().Add(2*time.Second).Unix()+1, 10) // Rounded up.
 	check := func(rec *httptest.ResponseRecorder, status int, remaining, reset, retry string) {
 		t.Helper()
@@ -38,16 +38,16 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	check(times(w, 1, keys, "management"), 200, "44", ends, "")
-	w.Pass(1500 * time.Millisecond)
+	w.Advance(1500 * time.Millisecond)
 	check(times(w, 44, keys, "management"), 200, "0", ends, "")
 	rec := times(w, 1, keys, "management")
 	check(rec, 429, "0", ends, "1")
 	if code := errCode(t, rec); code != "too_many_requests" {
 		t.Error(code)
 	}
-	w.Pass(499 * time.Millisecond)
+	w.Advance(499 * time.Millisecond)
 	check(times(w, 1, keys, "management"), 429, "0", ends, "1")
-	w.Pass(time.Millisecond)
+	w.Advance(time.Millisecond)
 	again := strconv.FormatInt(w.Now().Add(2*time.Second).Unix()+1, 10)
 	check(times(w, 1, keys, "management"), 200, "44", again, "")
 }
@@ -76,7 +76,7 @@ func TestCounters(t *testing.T) {
 	if rec := times(w, 1, keys, "other"); rec.Code != 200 {
 		t.Errorf("bad keys of a neighbour shut out a good one: %d", rec.Code)
 	}
-	w.Pass(time.Second)
+	w.Advance(time.Second)
 	if rec := times(w, 1, count, "management"); rec.Code != 200 {
 		t.Errorf("the catalog's window is a second: %d", rec.Code)
 	}

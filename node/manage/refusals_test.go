@@ -87,7 +87,7 @@ func TestRefusals(t *testing.T) {
 // takesBody reports whether the body is required. Deletions have an optional body, so an empty one is not refused there.
 func takesBody(o *operation) bool { return o.body() != nil && o.op.RequestBody.Value.Required }
 
-func refuse(t *testing.T, w *managetest.World, o *operation, c refusal) {
+func refuse(t *testing.T, w *managetest.Environment, o *operation, c refusal) {
 	t.Helper()
 	method := o.method
 	if c.method != "" {

@@ -79,7 +79,7 @@ func (t *routes) match(r *http.Request) (rt *route, allow string) {
 		return nil, ""
 	}
 	r.URL.Path, r.URL.RawPath = plain, canonical
-	buffer := newAnswer()
+	buffer := newBufferedResponse()
 	t.mux.ServeHTTP(buffer, r)
 	if buffer.status == 0 {
 		return t.of(r), ""
@@ -91,10 +91,10 @@ func (t *routes) match(r *http.Request) (rt *route, allow string) {
 }
 
 // sibling returns a route of the same path for the first method in allow.
-func (t *routes) beside(r *http.Request, allow string) *route {
+func (t *routes) sibling(r *http.Request, allow string) *route {
 	other := r.Clone(r.Context())
 	other.Method, _, _ = strings.Cut(allow, ",")
-	t.mux.ServeHTTP(newAnswer(), other)
+	t.mux.ServeHTTP(newBufferedResponse(), other)
 	return t.of(other)
 }
 
@@ -116,7 +116,7 @@ func canonicalPath(clean string) (plain, canonical string, err error) {
 
 // applyDescription copies operation ids, credentials and vendor scopes from the description to the routes. It returns an error for a
 // route of the API without a credential, which would be open to everybody, so that no server is built with one.
-func (t *routes) describe(api *huma.OpenAPI) error {
+func (t *routes) applyDescription(api *huma.OpenAPI) error {
 	for path, item := range api.Paths {
 		for method, op := range map[string]*huma.Operation{
 			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put,

@@ -41,7 +41,7 @@ func routePath(pattern string) (method, path string) {
 }
 
 // vendorWorld returns an environment with the vendors va and vb, and the names of the credentials that the matrix tries.
-func vendorWorld(t *testing.T) (w *managetest.World, credentials []string) {
+func vendorWorld(t *testing.T) (w *managetest.Environment, credentials []string) {
 	t.Helper()
 	w = managetest.New(t)
 	put := func(path, body string) {
@@ -114,7 +114,7 @@ func TestRouteMatrix(t *testing.T) {
 	}
 }
 
-func matrixRow(t *testing.T, w *managetest.World, pattern, callers string, credentials []string) {
+func matrixRow(t *testing.T, w *managetest.Environment, pattern, callers string, credentials []string) {
 	method, path := routePath(pattern)
 	body := ""
 	if method != "GET" {

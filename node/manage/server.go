@@ -42,7 +42,7 @@ func (s *Server) HTTP() *http.Server {
 		ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog:    slog.NewLogLogger(s.deps.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return context.Background() },
-		ConnState:   connections.OfHTTP, ConnContext: connContext,
+		ConnState:   connections.HTTPConnState, ConnContext: connContext,
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	rt, allow := s.routes.match(r)
 	if rt == nil && allow != "" {
-		s.corsHeaders(h, r, s.routes.beside(r, allow))
+		s.corsHeaders(h, r, s.routes.sibling(r, allow))
 	} else {
 		s.corsHeaders(h, r, rt)
 	}
@@ -107,9 +107,9 @@ func (s *Server) counted(w http.ResponseWriter, r *http.Request, rt *route) {
 // management serves an operation of /public/v1. It buffers the answer, so that the answer has a Content-Length, can be repeated
 // (Idempotency-Key), and is whole even if the handler fails halfway.
 func (s *Server) management(w http.ResponseWriter, r *http.Request) {
-	caller, code := s.admit(w.Header(), r)
+	caller, code := s.authorize(w.Header(), r)
 	if code != apierr.OK {
-		s.unread(w, r)
+		s.rejectBody(w, r)
 		s.refuse(w, code, "")
 		return
 	}
@@ -122,7 +122,7 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	// The session is opened before the body is read, so that a request that waits for other nodes takes no memory.
 	ctx, code, message := s.open(r, caller)
 	if code != apierr.OK {
-		s.unread(w, r)
+		s.rejectBody(w, r)
 		s.refuse(w, code, message)
 		return
 	}
@@ -131,24 +131,24 @@ func (s *Server) management(w http.ResponseWriter, r *http.Request) {
 	defer lease.Release()
 	if streams {
 		file := upload.NewBody(w, r)
-		file.Pace() // The key was checked above.
+		file.MeasureRate() // The key was checked above.
 		r.Body = file
 	} else if body, code, message = s.readBody(r, &lease); code != apierr.OK {
 		if code == apierr.ServiceUnavailable {
-			s.unread(w, r)
+			s.rejectBody(w, r)
 		}
 		s.refuse(w, code, message)
 		return
 	}
-	if caller.vendor != "" && !bodyOfVendor(caller.vendor, body) {
+	if caller.vendor != "" && !namesOnlyVendor(caller.vendor, body) {
 		s.refuse(w, apierr.ForbiddenAPIKey, "")
 		return
 	}
-	a := newAnswer()
+	a := newBufferedResponse()
 	if streams {
 		s.serve(a, r.WithContext(ctx))
 	} else {
-		s.once(a, r.WithContext(ctx), body)
+		s.serveIdempotent(a, r.WithContext(ctx), body)
 	}
 	a.writeTo(w)
 }

@@ -292,7 +292,7 @@ func TestPages(t *testing.T) {
 // TestNotAvailable: without a leader a write is answered 503 with Retry-After, and nothing is logged as a defect.
 func TestNotAvailable(t *testing.T) {
 	w := managetest.New(t)
-	w.Fail(true)
+	w.FailWrites(true)
 	seen := map[string]bool{}
 	for range 50 {
 		rec := call(w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", "management", `{"vendors":[{"id":"v","name":"V"}]}`)
@@ -317,7 +317,7 @@ func TestNotAvailable(t *testing.T) {
 // TestDefect: a panic fails one request, which is answered 500 without details; the log has them.
 func TestDefect(t *testing.T) {
 	w := managetest.New(t)
-	w.Break()
+	w.PanicOnReads()
 	rec := call(w, "GET", count, "management", "")
 	if rec.Code != 500 || errCode(t, rec) != "internal_server_error" || strings.Contains(rec.Body.String(), "broken on purpose") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
@@ -334,7 +334,7 @@ func TestCounted(t *testing.T) {
 	call(w, "GET", count, "", "")
 	call(w, "HEAD", count, "auction", "")
 	call(w, "POST", keys, "management", "{}")
-	w.Break()
+	w.PanicOnReads()
 	call(w, "GET", count, "management", "")
 	for _, c := range [][2]string{
 		{"countCategories", "200"}, {"countCategories", "401"}, {"countCategories", "403"}, {"createKey", "422"}, {"countCategories", "500"},

@@ -14,7 +14,7 @@ import (
 const TokenHeader = "X-Gavel-Token" //nolint:gosec // the name of a header.
 
 // Consistency says how new the state has to be that a request reads.
-type Reads struct {
+type Consistency struct {
 	// Local reads this node's state. Otherwise reads see everything that any node answered before.
 	Local bool
 	Token string // The token of an earlier answer, whose write has to be visible; empty for none.
@@ -26,13 +26,13 @@ var ErrToken = errors.New("not a token")
 type tokenKey struct{}
 
 // open begins the session of an authorized request. Only GET and HEAD may ask for local reads.
-func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code, string) {
+func (s *Server) open(r *http.Request, v authorized) (context.Context, apierr.Code, string) {
 	caller := resource.Caller{Marketplace: v.Marketplace, KeyID: v.ID.String(), Vendor: v.vendor, Background: s.deps.Background}
 	if s.deps.Open == nil {
 		caller.Tenant = s.deps.Tenant(v.Marketplace)
 		return resource.WithCaller(r.Context(), caller), apierr.OK, ""
 	}
-	reads := Reads{Token: r.Header.Get(TokenHeader)}
+	reads := Consistency{Token: r.Header.Get(TokenHeader)}
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		reads.Local = r.URL.Query().Get(resource.ConsistencyParam) == resource.Local
 	}
@@ -51,16 +51,16 @@ func (s *Server) open(r *http.Request, v admitted) (context.Context, apierr.Code
 }
 
 // currentTenant is the store of an upload, which comes without a key and without a consistency token.
-func (s *Server) fresh(ctx context.Context, marketplace uint16) (Tenant, error) {
+func (s *Server) currentTenant(ctx context.Context, marketplace uint16) (Tenant, error) {
 	if s.deps.Open == nil {
 		return s.deps.Tenant(marketplace), nil
 	}
-	t, _, err := s.deps.Open(ctx, marketplace, Reads{})
+	t, _, err := s.deps.Open(ctx, marketplace, Consistency{})
 	return t, err
 }
 
 // serve runs the operation and adds the token of what it wrote to the answer.
-func (s *Server) serve(a *answer, r *http.Request) {
+func (s *Server) serve(a *bufferedResponse, r *http.Request) {
 	// From here on the request takes turns with others, so that auctions find a free CPU.
 	turn := background.TurnOf(r.Context())
 	if turn.Take(r.Context()) != nil {
@@ -68,7 +68,7 @@ func (s *Server) serve(a *answer, r *http.Request) {
 		return
 	}
 	defer turn.Give()
-	s.observed(a, r)
+	s.serveChange(a, r)
 	if token, ok := r.Context().Value(tokenKey{}).(func() string); ok {
 		if text := token(); text != "" {
 			a.Header().Set(TokenHeader, text)

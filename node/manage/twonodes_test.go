@@ -15,7 +15,7 @@ import (
 // twoNodes are two listeners that share nothing but the replicated state, with a campaign and a product in it.
 type twoNodes struct {
 	*testing.T
-	w             *managetest.World
+	w             *managetest.Environment
 	nodes         [2]*manage.Server
 	campaign, bid string // Paths.
 }
@@ -24,7 +24,7 @@ const someProducts = catalogs + "/products"
 
 func newTwoNodes(t *testing.T) *twoNodes { return twoNodesOf(t, managetest.New(t)) }
 
-func twoNodesOf(t *testing.T, w *managetest.World) *twoNodes {
+func twoNodesOf(t *testing.T, w *managetest.Environment) *twoNodes {
 	n := &twoNodes{T: t, w: w}
 	n.nodes = [2]*manage.Server{n.w.Server, n.w.Node(t)}
 	n.must(0, http.MethodPut, catalogs+"/vendors", `{"vendors":[{"id":"v","name":"V"}]}`)
@@ -93,7 +93,7 @@ func TestTwoNodesThatReadTheSameLoseNothing(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			n := &twoNodes{t, n.w, n.nodes, n.campaign, n.bid}
-			n.w.Before(func() { n.must(1, x.second.method, x.second.path, x.second.body) })
+			n.w.BeforeNextCommand(func() { n.must(1, x.second.method, x.second.path, x.second.body) })
 			n.must(0, x.first.method, x.first.path, x.first.body)
 			got := n.state(x.path)
 			for _, want := range x.want {
@@ -113,7 +113,7 @@ func schedule(percent int) string {
 // TestARuleHoldsForChangesOfTwoNodes: a change is checked again against what the other node has written in between.
 func TestARuleHoldsForChangesOfTwoNodes(t *testing.T) {
 	n := newTwoNodes(t)
-	n.w.Before(func() { n.must(1, http.MethodPatch, n.campaign, `{"endDate":"2026-04-20T00:00:00Z"}`) })
+	n.w.BeforeNextCommand(func() { n.must(1, http.MethodPatch, n.campaign, `{"endDate":"2026-04-20T00:00:00Z"}`) })
 	status, answer := sendTo(n.nodes[0], n.w, http.MethodPatch, n.campaign, `{"startDate":"2026-05-01T00:00:00Z"}`)
 	if status != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(answer), "endDate must be after startDate") {
 		t.Errorf("a start after the end of the other node: %d %v", status, answer)
@@ -122,7 +122,7 @@ func TestARuleHoldsForChangesOfTwoNodes(t *testing.T) {
 	if got["startDate"] != "2026-04-01T00:00:00.000Z" || got["endDate"] != "2026-04-20T00:00:00.000Z" {
 		t.Errorf("the campaign is from %v to %v", got["startDate"], got["endDate"])
 	}
-	n.w.Before(func() { n.must(1, http.MethodDelete, someProducts, `{"ids":["p"]}`) })
+	n.w.BeforeNextCommand(func() { n.must(1, http.MethodDelete, someProducts, `{"ids":["p"]}`) })
 	status, answer = sendTo(n.nodes[0], n.w, http.MethodPatch, someProducts, `{"products":[{"id":"p","price":3}]}`)
 	if status != http.StatusUnprocessableEntity || !strings.Contains(fmt.Sprint(answer), "is unknown") {
 		t.Errorf("a change of a product that the other node has deleted: %d %v", status, answer)
@@ -130,7 +130,7 @@ func TestARuleHoldsForChangesOfTwoNodes(t *testing.T) {
 	if status, _ := send(n.w, http.MethodGet, someProducts+"/p", ""); status != http.StatusNotFound {
 		t.Errorf("the deleted product is answered %d", status)
 	}
-	n.w.Before(func() { n.must(1, http.MethodDelete, n.campaign, "") })
+	n.w.BeforeNextCommand(func() { n.must(1, http.MethodDelete, n.campaign, "") })
 	status, answer = sendTo(n.nodes[0], n.w, http.MethodPost, n.campaign+"/restrictions", `{"restrictionTypeId":1,"limit":3}`)
 	if status != http.StatusConflict || answer["errCode"] != "invalid_operation" || answer["message"] != "the campaign is terminated" {
 		t.Errorf("a restriction of a campaign that the other node has ended: %d %v", status, answer)
@@ -147,12 +147,12 @@ func TestAChangeThatIsAlwaysSecondIsRefused(t *testing.T) {
 		percent, tried = 1+percent%100, tried+1
 		n.must(1, http.MethodPatch, n.campaign, schedule(percent))
 		if tried < triesMax {
-			n.w.Before(faster)
+			n.w.BeforeNextCommand(faster)
 		}
 	}
-	n.w.Before(faster)
+	n.w.BeforeNextCommand(faster)
 	status, answer := sendTo(n.nodes[0], n.w, http.MethodPost, n.campaign+"/restrictions", `{"restrictionTypeId":1,"limit":3}`)
-	n.w.Before(func() {})
+	n.w.BeforeNextCommand(func() {})
 	if status != http.StatusConflict || answer["errCode"] != "invalid_operation" || !strings.Contains(fmt.Sprint(answer["message"]), "read the resource and repeat it") {
 		t.Errorf("%d %v", status, answer)
 	}
@@ -167,12 +167,12 @@ func TestAChangeThatIsAlwaysSecondIsRefused(t *testing.T) {
 		settings++
 		n.must(1, http.MethodPatch, settingsPath, fmt.Sprintf(`{"maxWinnersPerVendor":%d}`, 1+settings%40))
 		if settings < triesMax {
-			n.w.Before(faster)
+			n.w.BeforeNextCommand(faster)
 		}
 	}
-	n.w.Before(faster)
+	n.w.BeforeNextCommand(faster)
 	status, answer = sendTo(n.nodes[0], n.w, http.MethodPatch, settingsPath, `{"geoMode":"h3"}`)
-	n.w.Before(func() {})
+	n.w.BeforeNextCommand(func() {})
 	if status != http.StatusConflict || answer["errCode"] != "invalid_operation" {
 		t.Errorf("%d %v", status, answer)
 	}

@@ -49,7 +49,7 @@ func (s *Server) v2(w http.ResponseWriter, r *http.Request) {
 		authenticated(r)
 	}
 	if !needs || sc.Request.Overloaded {
-		s.unread(w, r)
+		s.rejectBody(w, r)
 	}
 
 	for _, f := range sc.Fields {

@@ -57,7 +57,7 @@ func isVendorName(name string) bool {
 // namesOnlyVendor reports whether a JSON body names no vendor but this one, at whatever depth. Operations ignore unknown members, but
 // the body of a token's request must not name another vendor even there. A body that is not JSON names no vendor; its
 // operation refuses it.
-func bodyOfVendor(vendor string, body []byte) bool {
+func namesOnlyVendor(vendor string, body []byte) bool {
 	return !errors.Is(vendorCheck{json.NewDecoder(bytes.NewReader(body)), vendor}.value(false, 0), errOtherVendor)
 }
 

@@ -38,9 +38,9 @@ const (
 
 // mainPackage is the package that is built. A test binary links nothing of it, so the cache of test results does not
 // notice its changes; see internal/sources.
-const product = "github.com/gavel-ads/gavel/node"
+const mainPackage = "github.com/gavel-ads/gavel/node"
 
-var built struct {
+var buildState struct {
 	once sync.Once
 	on   bool // Main was called.
 	dir  string
@@ -50,10 +50,10 @@ var built struct {
 
 // Main runs a package's tests and removes the binary. TestMain passes its result to os.Exit.
 func Main(m *testing.M) int {
-	built.on = true
+	buildState.on = true
 	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir) // It is a temporary directory; nothing depends on its removal.
+	if buildState.dir != "" {
+		_ = os.RemoveAll(buildState.dir) // It is a temporary directory; nothing depends on its removal.
 	}
 	return code
 }
@@ -64,29 +64,29 @@ func Binary(t testing.TB) string {
 	if path := os.Getenv("GAVEL_BINARY"); path != "" {
 		return path
 	}
-	if !built.on {
+	if !buildState.on {
 		t.Fatal("nodetest: TestMain has to call nodetest.Main")
 	}
-	built.once.Do(func() {
-		sources.Build(t, product)
+	buildState.once.Do(func() {
+		sources.Build(t, mainPackage)
 		build()
 	})
-	if built.err != nil {
-		t.Fatal(built.err)
+	if buildState.err != nil {
+		t.Fatal(buildState.err)
 	}
-	return built.path
+	return buildState.path
 }
 
 func build() {
-	if built.dir, built.err = os.MkdirTemp("", "gavel-nodetest-"); built.err != nil {
+	if buildState.dir, buildState.err = os.MkdirTemp("", "gavel-nodetest-"); buildState.err != nil {
 		return
 	}
-	built.path = filepath.Join(built.dir, "gavel")
+	buildState.path = filepath.Join(buildState.dir, "gavel")
 	ctx, cancel := context.WithTimeout(context.Background(), buildMax)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", built.path, product).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", buildState.path, mainPackage).CombinedOutput()
 	if err != nil {
-		built.err = fmt.Errorf("go build ./node: %w\n%s", err, out)
+		buildState.err = fmt.Errorf("go build ./node: %w\n%s", err, out)
 	}
 }
 
@@ -98,7 +98,7 @@ type Options struct {
 	Env    []string // Further variables, as KEY=value. Variables named GAVEL_* of the caller are not passed on.
 	Keys   *Keys    // Preset first keys; nil: the node generates its own and writes them to a keys file.
 	// ReadyTimeout replaces ReadyMax in tests that do not check the time of a start.
-	Patience time.Duration
+	ReadyTimeout time.Duration
 	// PeerInsecure makes the nodes of StartCluster use plain TCP between each other instead of TLS.
 	PeerInsecure bool
 }
@@ -123,7 +123,7 @@ type Node struct {
 	dir    string
 	log    string
 
-	patience time.Duration
+	readyTimeout time.Duration
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd     // nil when no process runs.
@@ -135,7 +135,7 @@ type Node struct {
 // its log is printed.
 func New(t testing.TB, o Options) *Node {
 	t.Helper()
-	n := &Node{binary: o.Binary, dir: o.Dir, patience: cmp.Or(o.Patience, ReadyMax)}
+	n := &Node{binary: o.Binary, dir: o.Dir, readyTimeout: cmp.Or(o.ReadyTimeout, ReadyMax)}
 	if n.binary == "" {
 		n.binary = Binary(t)
 	}
@@ -194,7 +194,7 @@ func (n *Node) Start() error {
 	cmd := exec.Command(n.binary, n.args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = n.env, log, log
 	// The nodes of a killed test must end, too, because they use ports and disk.
-	cmd.SysProcAttr = dieWithParent()
+	cmd.SysProcAttr = killWithParent()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 	n.mu.Lock()
 	exited := n.exited
 	n.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, n.patience)
+	ctx, cancel := context.WithTimeout(ctx, n.readyTimeout)
 	defer cancel()
 	client := &http.Client{Timeout: time.Second}
 	defer client.CloseIdleConnections()

@@ -22,13 +22,13 @@ const mode = "NODETEST_MODE"
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(mode); how != "" {
-		pretend(how)
+		fakeServe(how)
 	}
 	os.Exit(nodetest.Main(m))
 }
 
 // fakeServe is a process with the command line of gavel serve that has no node.
-func pretend(how string) {
+func fakeServe(how string) {
 	if how == "fails" {
 		log.Fatal("there is no space on the disk")
 	}
@@ -55,7 +55,7 @@ func options(t *testing.T, how string) nodetest.Options {
 	return nodetest.Options{Binary: self, Env: []string{mode + "=" + how}, Args: []string{"--extra"}}
 }
 
-func TestLifeOfANode(t *testing.T) {
+func TestStartsKillsAndStopsANode(t *testing.T) {
 	t.Setenv("GAVEL_DATA_DIR", "of a developer")
 	n := nodetest.Start(t, options(t, "serves"))
 	if n.Keys != (nodetest.Keys{AuctionKey: "a", ManagementKey: "m", MarketplaceID: "x"}) {
@@ -97,7 +97,7 @@ func TestLifeOfANode(t *testing.T) {
 	}
 }
 
-func TestTerminateTellsOfABadEnd(t *testing.T) {
+func TestTerminateReportsAnExitBySignal(t *testing.T) {
 	n := nodetest.Start(t, options(t, "ignores SIGTERM"))
 	if err := n.Terminate(); err == nil {
 		t.Error("no error for a process that SIGTERM killed")

@@ -3,4 +3,4 @@ package nodetest
 import "syscall"
 
 // killWithParent makes the kernel kill the child when this process ends.
-func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+func killWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -20,7 +20,7 @@ type Webhook struct {
 }
 
 // Send posts the job, signed.
-func (w Webhook) Take(ctx context.Context, _ store.Tenant, h Handover) error {
+func (w Webhook) Send(ctx context.Context, _ store.Tenant, h JobRequest) error {
 	body, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ const (
 )
 
 // Send completes the job at once.
-func (s Sandbox) Take(ctx context.Context, t store.Tenant, h Handover) error {
+func (s Sandbox) Send(ctx context.Context, t store.Tenant, h JobRequest) error {
 	id, err := ids.Parse(h.JobID)
 	if err != nil {
 		return err
@@ -61,11 +61,11 @@ func (s Sandbox) Take(ctx context.Context, t store.Tenant, h Handover) error {
 			return err
 		}
 	}
-	_, err = Tell(ctx, t, id, Report{Network: h.DSP, Status: store.JobCompleted})
+	_, err = ApplyReport(ctx, t, id, Report{Network: h.DSP, Status: store.JobCompleted})
 	return err
 }
 
-func (s Sandbox) report(ctx context.Context, t store.Tenant, h Handover) error {
+func (s Sandbox) report(ctx context.Context, t store.Tenant, h JobRequest) error {
 	campaign, err := ids.Parse(h.Campaign.ID)
 	if err != nil {
 		return err
@@ -78,14 +78,14 @@ func (s Sandbox) report(ctx context.Context, t store.Tenant, h Handover) error {
 	for day := range sandboxDays {
 		date := s.Now().In(t.Location()).AddDate(0, 0, -day).Format(time.DateOnly)
 		for _, product := range products {
-			rows = append(rows, made(h.Campaign.ID, product, date))
+			rows = append(rows, sandboxRow(h.Campaign.ID, product, date))
 		}
 	}
 	return t.PutOffsiteRows(ctx, campaign, rows)
 }
 
 // sandboxRow invents the numbers of a product on a day, from a hash.
-func made(campaign, product, date string) store.OffsiteRow {
+func sandboxRow(campaign, product, date string) store.OffsiteRow {
 	sum := sha256.Sum256([]byte(campaign + "\n" + product + "\n" + date))
 	draw := func(i, most int) int64 { return int64(binary.BigEndian.Uint16(sum[2*i:])) % int64(most) }
 	r := store.OffsiteRow{Date: date, ProductID: product, Impressions: 500 + draw(0, 500)}

@@ -20,7 +20,7 @@ func ExportKey(secret [32]byte) blob.Key { return blob.KeyOf(secret, "audience e
 // ExportURL is a signed URL of an audience's present list of accepted rows.
 func ExportURL(publicURL string, t store.Tenant, x *store.Audience, now time.Time) string {
 	path := ListPath + x.ID.String()
-	policy, signature := ExportKey(t.CursorKey()).Seal(blob.Policy{
+	policy, signature := ExportKey(t.CursorKey()).Sign(blob.Policy{
 		Method: http.MethodGet, Path: path, Marketplace: t.Marketplace(), Subject: x.ID.String(), Object: x.List,
 		Expires: now.Add(exportTime).UnixMilli(),
 	})

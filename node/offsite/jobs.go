@@ -22,19 +22,19 @@ const reportWait = 24 * time.Hour
 const jobsAtOnce = 2
 
 // JobRequest is the JSON body with which a connector receives a job.
-type Handover struct {
-	JobID       string          `json:"jobId"`
-	RequestType store.JobType   `json:"requestType"`
-	DSP         string          `json:"dsp"`
-	Marketplace string          `json:"marketplaceId"`
-	VendorID    string          `json:"vendorId"`
-	BillingMode string          `json:"billingMode,omitempty"`
-	Audience    *HandedAudience `json:"audience,omitempty"`
-	Campaign    *HandedCampaign `json:"campaign,omitempty"`
+type JobRequest struct {
+	JobID       string        `json:"jobId"`
+	RequestType store.JobType `json:"requestType"`
+	DSP         string        `json:"dsp"`
+	Marketplace string        `json:"marketplaceId"`
+	VendorID    string        `json:"vendorId"`
+	BillingMode string        `json:"billingMode,omitempty"`
+	Audience    *JobAudience  `json:"audience,omitempty"`
+	Campaign    *JobCampaign  `json:"campaign,omitempty"`
 }
 
 // JobAudience is the audience of a job.
-type HandedAudience struct {
+type JobAudience struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -43,7 +43,7 @@ type HandedAudience struct {
 }
 
 // JobCampaign is the campaign of a job.
-type HandedCampaign struct {
+type JobCampaign struct {
 	ID         string `json:"id"`
 	Name       string `json:"name"`
 	ExternalID string `json:"externalId"`
@@ -51,7 +51,7 @@ type HandedCampaign struct {
 
 // Connector sends jobs to one network. REQUIRES: sending a job twice does no harm; the network recognizes it by its id.
 type Connector interface {
-	Take(ctx context.Context, t store.Tenant, h Handover) error
+	Send(ctx context.Context, t store.Tenant, h JobRequest) error
 }
 
 // Service does the jobs of ad networks.
@@ -64,16 +64,16 @@ type Service struct {
 }
 
 // Worker returns the worker that does the tasks of jobs.
-func (s *Service) Lane() jobs.Lane {
-	return jobs.Lane{Kind: store.DueJob, AtOnce: jobsAtOnce, Follow: s.follow}
+func (s *Service) Worker() jobs.Worker {
+	return jobs.Worker{Kind: store.TaskJob, AtOnce: jobsAtOnce, Do: s.step}
 }
 
 // Networks are the names of the networks that have a connector, sorted.
 func (s *Service) Networks() []string { return slices.Sorted(maps.Keys(s.Connectors)) }
 
 // step does one step of a job.
-func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error {
-	at, err := t.JobAt(ctx, d.ID)
+func (s *Service) step(ctx context.Context, t store.Tenant, d store.ScheduledTask) error {
+	at, err := t.VersionedJob(ctx, d.ID)
 	if err != nil {
 		return err
 	}
@@ -88,15 +88,15 @@ func (s *Service) follow(ctx context.Context, t store.Tenant, d store.Due) error
 		return t.StepJob(ctx, at, func(x *store.Job) { x.Status = store.JobInProgress })
 	case at.List != nil && at.List.Object != "":
 		return s.readList(ctx, t, at)
-	case len(s.waiting(&at.Job)) > 0:
-		return s.hand(ctx, t, at)
+	case len(s.pendingNetworks(&at.Job)) > 0:
+		return s.sendNext(ctx, t, at)
 	default:
-		return t.StepJob(ctx, at, func(x *store.Job) { s.settle(x, true) })
+		return t.StepJob(ctx, at, func(x *store.Job) { s.schedule(x, true) })
 	}
 }
 
 // readList reads the next part of a list. With the last part the audience gets the list.
-func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) error {
+func (s *Service) readList(ctx context.Context, t store.Tenant, at store.VersionedJob) error {
 	step := s.StepRows
 	if step == 0 {
 		step = stepRows
@@ -109,23 +109,23 @@ func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) 
 		if !ok {
 			wrong = "the list was removed"
 		}
-		return s.drop(ctx, t, at, string(wrong))
+		return s.rejectList(ctx, t, at, string(wrong))
 	}
 	if err != nil {
 		return t.StepJob(ctx, at, func(x *store.Job) { x.Fail("the list cannot be read now", s.Now()) })
 	}
 	switch {
 	case p.end && p.Good == 0:
-		return s.drop(ctx, t, at, "the list has no good row")
+		return s.rejectList(ctx, t, at, "the list has no good row")
 	case !p.end:
 		return t.StepJob(ctx, at, func(x *store.Job) { x.List, x.Failures = &p.List, 0 })
 	}
 	upload := at.List.Object
 	at.List = &p.List
-	old, err := t.SwapList(ctx, at, func(x *store.Job) {
+	old, err := t.ReplaceList(ctx, at, func(x *store.Job) {
 		x.List.Object, x.Failures = "", 0
 		x.Result = listResult(x, nil)
-		s.settle(x, false)
+		s.schedule(x, false)
 	})
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *Service) readList(ctx context.Context, t store.Tenant, at store.JobAt) 
 }
 
 // rejectList fails a job whose list cannot be used, and removes its files.
-func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reason string) error {
+func (s *Service) rejectList(ctx context.Context, t store.Tenant, at store.VersionedJob, reason string) error {
 	if err := t.StepJob(ctx, at, func(x *store.Job) { x.End(store.JobFailed, failure(reason)) }); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (s *Service) drop(ctx context.Context, t store.Tenant, at store.JobAt, reas
 func (s *Service) remove(ctx context.Context, name string) { _ = s.Blobs.Remove(ctx, name) }
 
 // pendingNetworks are the networks that still have to receive a job.
-func (s *Service) waiting(x *store.Job) (all []string) {
+func (s *Service) pendingNetworks(x *store.Job) (all []string) {
 	for _, network := range x.Networks {
 		if s.Connectors[network] != nil && !slices.Contains(x.Handed, network) {
 			all = append(all, network)
@@ -163,11 +163,11 @@ func (s *Service) waiting(x *store.Job) (all []string) {
 }
 
 // sendNext sends a job to the next network.
-func (s *Service) hand(ctx context.Context, t store.Tenant, at store.JobAt) error {
-	network := s.waiting(&at.Job)[0]
-	h, err := s.handover(ctx, t, &at.Job, network)
+func (s *Service) sendNext(ctx context.Context, t store.Tenant, at store.VersionedJob) error {
+	network := s.pendingNetworks(&at.Job)[0]
+	h, err := s.jobRequest(ctx, t, &at.Job, network)
 	if err == nil {
-		err = s.Connectors[network].Take(ctx, t, h)
+		err = s.Connectors[network].Send(ctx, t, h)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -178,26 +178,26 @@ func (s *Service) hand(ctx context.Context, t store.Tenant, at store.JobAt) erro
 			return
 		}
 		x.Handed, x.Failures = append(slices.Clone(x.Handed), network), 0
-		s.settle(x, false)
+		s.schedule(x, false)
 	})
 }
 
-func (s *Service) handover(ctx context.Context, t store.Tenant, x *store.Job, network string) (Handover, error) {
+func (s *Service) jobRequest(ctx context.Context, t store.Tenant, x *store.Job, network string) (JobRequest, error) {
 	m := t.Settings()
-	h := Handover{JobID: x.ID.String(), RequestType: x.Type, DSP: network, Marketplace: m.ID.String(), VendorID: x.VendorID}
+	h := JobRequest{JobID: x.ID.String(), RequestType: x.Type, DSP: network, Marketplace: m.ID.String(), VendorID: x.VendorID}
 	switch {
 	case !x.Audience.IsZero():
 		a, err := t.Audience(ctx, x.Audience)
 		if err != nil {
 			return h, err
 		}
-		h.Audience = &HandedAudience{a.ID.String(), a.Name, a.Description, a.Size, s.ListURL(t, &a)}
+		h.Audience = &JobAudience{a.ID.String(), a.Name, a.Description, a.Size, s.ListURL(t, &a)}
 	case !x.Campaign.IsZero():
 		c, err := t.OffsiteCampaign(ctx, x.Campaign)
 		if err != nil {
 			return h, err
 		}
-		h.Campaign = &HandedCampaign{c.ID.String(), c.Name, c.ExternalID}
+		h.Campaign = &JobCampaign{c.ID.String(), c.Name, c.ExternalID}
 	default:
 		a, err := t.Advertiser(ctx, x.VendorID)
 		if err != nil {
@@ -213,11 +213,11 @@ func (s *Service) handover(ctx context.Context, t store.Tenant, x *store.Job, ne
 
 // schedule sets when a job continues, or ends it when no network has anything left to do. late says that the time for reports is
 // over.
-func (s *Service) settle(x *store.Job, late bool) {
-	Settle(x)
+func (s *Service) schedule(x *store.Job, late bool) {
+	EndIfReported(x)
 	switch {
 	case x.Final():
-	case len(s.waiting(x)) > 0:
+	case len(s.pendingNetworks(x)) > 0:
 		x.DueMillis = s.Now().UnixMilli()
 	case len(x.Handed) == 0:
 		x.End(store.JobCompleted, result(x))
@@ -229,7 +229,7 @@ func (s *Service) settle(x *store.Job, late bool) {
 }
 
 // EndIfReported ends a job when all networks that accepted it have reported. It has failed when one of them reported a failure.
-func Settle(x *store.Job) {
+func EndIfReported(x *store.Job) {
 	if x.Final() || len(x.Handed) == 0 {
 		return
 	}

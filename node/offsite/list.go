@@ -50,7 +50,7 @@ func readPart(ctx context.Context, blobs blob.Store, l store.List, step int64) (
 	p := part{List: l}
 	p.List.Parts++
 	pr, pw := io.Pipe()
-	go func() { _ = pw.CloseWithError(clean(r, pw, at, columns, step, &p)) }()
+	go func() { _ = pw.CloseWithError(acceptRows(r, pw, at, columns, step, &p)) }()
 	// Put returns an error of acceptRows. OWNERSHIP: p belongs to acceptRows until Put returns, which has then read to the end.
 	if err := blobs.Put(ctx, store.ListPart(l.Name, l.Parts), pr); err != nil {
 		_ = pr.CloseWithError(err)
@@ -60,7 +60,7 @@ func readPart(ctx context.Context, blobs blob.Store, l store.List, step int64) (
 }
 
 // acceptRows reads at most step rows and writes those that are valid.
-func clean(r *rows, w io.Writer, at map[int]int, columns int, step int64, p *part) error {
+func acceptRows(r *rows, w io.Writer, at map[int]int, columns int, step int64, p *part) error {
 	values := [len(Columns)][]byte{}
 	for i := range values {
 		values[i] = make([]byte, 0, hashLen)

@@ -20,22 +20,22 @@ type Report struct {
 // a network that the job is not for.
 //
 // What the job is about is changed before the job: if the node stops in between, the connector repeats its report.
-func Tell(ctx context.Context, t store.Tenant, id ids.UUID, r Report) (store.Job, error) {
+func ApplyReport(ctx context.Context, t store.Tenant, id ids.UUID, r Report) (store.Job, error) {
 	x, err := t.Job(ctx, id)
 	if err != nil {
 		return x, err
 	}
-	if err := take(&x, r); err != nil {
+	if err := recordReport(&x, r); err != nil {
 		return x, err
 	}
-	if err := apply(ctx, t, &x); err != nil {
+	if err := applyOutcome(ctx, t, &x); err != nil {
 		return x, err
 	}
-	return t.ChangeJob(ctx, id, func(x *store.Job) error { return take(x, r) })
+	return t.ChangeJob(ctx, id, func(x *store.Job) error { return recordReport(x, r) })
 }
 
 // recordReport stores a report in a job.
-func take(x *store.Job, r Report) error {
+func recordReport(x *store.Job, r Report) error {
 	networks := x.Networks
 	if r.Network != "" {
 		networks = []string{r.Network}
@@ -58,7 +58,7 @@ func take(x *store.Job, r Report) error {
 			x.Handed = append(x.Handed, network) // Its report arrived before it was stored that it accepted the job.
 		}
 	}
-	Settle(x)
+	EndIfReported(x)
 	if r.Result != "" {
 		x.Result = r.Result
 	}
@@ -66,7 +66,7 @@ func take(x *store.Job, r Report) error {
 }
 
 // applyOutcome changes what a job is about according to the reports. It may be done twice.
-func apply(ctx context.Context, t store.Tenant, x *store.Job) error {
+func applyOutcome(ctx context.Context, t store.Tenant, x *store.Job) error {
 	for network, status := range x.Reported {
 		switch {
 		case x.Type == store.JobAdvertiser:

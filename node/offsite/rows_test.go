@@ -153,7 +153,7 @@ func TestAcceptRows(t *testing.T) {
 			if p.Offset > 0 {
 				r = newRows(strings.NewReader(text[p.Offset:]), p.Offset)
 			}
-			if err := clean(r, &got, at, columns, step, &p); err != nil {
+			if err := acceptRows(r, &got, at, columns, step, &p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,11 +165,11 @@ func TestAcceptRows(t *testing.T) {
 	p.Rows = rowsMax - 1
 	r := newRows(strings.NewReader("hashed_email\n"+lower+"\n"), 0)
 	at, columns, _ := r.header()
-	if err := clean(r, io.Discard, at, columns, 10, &p); err != nil || p.Rows != rowsMax {
+	if err := acceptRows(r, io.Discard, at, columns, 10, &p); err != nil || p.Rows != rowsMax {
 		t.Errorf("the last row: %v", err)
 	}
 	r = newRows(strings.NewReader(lower), 0)
-	if err := clean(r, io.Discard, at, columns, 10, &p); err == nil {
+	if err := acceptRows(r, io.Discard, at, columns, 10, &p); err == nil {
 		t.Error("one row too many passes")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // backupWriteTimeout bounds one write of a backup. BOUND: a client that does not read for so long is disconnected,
 // because its backup holds a snapshot of the database.
-const backupStall = 60 * time.Second
+const backupWriteTimeout = 60 * time.Second
 
 // serveBackup streams a backup. When it fails after the first byte, the connection is aborted, so that the client does
 // not take an incomplete file for a backup; the checksums of the stream show it, too.
@@ -44,7 +44,7 @@ func (b *backupBody) Write(p []byte) (int, error) {
 		b.begun = true
 		b.w.Header().Set("Content-Type", "application/octet-stream")
 	}
-	if err := b.c.SetWriteDeadline(time.Now().Add(backupStall)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := b.c.SetWriteDeadline(time.Now().Add(backupWriteTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
 	return b.w.Write(p)

@@ -27,7 +27,7 @@ func (c Client) Status(ctx context.Context) (s Status, err error) {
 
 // Admit allows a node to join as a non-voter, also one that was removed.
 func (c Client) Admit(ctx context.Context, node, address string) error {
-	return c.call(ctx, http.MethodPost, "/nodes", Admission{node, address}, nil)
+	return c.call(ctx, http.MethodPost, "/nodes", AdmitRequest{node, address}, nil)
 }
 
 // Remove removes a node from the cluster.
@@ -42,7 +42,7 @@ func (c Client) Promote(ctx context.Context, node string) error {
 
 // Transfer moves the leadership of a group.
 func (c Client) Transfer(ctx context.Context, group uint16, node string) error {
-	return c.call(ctx, http.MethodPost, "/transfer", Handover{group, node}, nil)
+	return c.call(ctx, http.MethodPost, "/transfer", TransferRequest{group, node}, nil)
 }
 
 // Drain transfers everything that the called node leads to other nodes.

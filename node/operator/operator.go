@@ -34,7 +34,7 @@ type Node struct {
 	Reachable bool   `json:"reachable"` // It answered within StatusTimeout.
 	Error     string `json:"error,omitempty"`
 	Lag       uint64 `json:"lag"` // Entries behind the most advanced replica, of the group in which it is furthest behind.
-	About
+	NodeInfo
 }
 
 // Group is a raft group.
@@ -49,16 +49,16 @@ type Group struct {
 type Replica struct {
 	Node string `json:"node"`
 	Lag  uint64 `json:"lag"`
-	Copy
+	ReplicaState
 }
 
 // NodeInfo is what a node reports of itself. BOUND: it is sent in one control message, see ReplicasMax.
-type About struct {
-	Version  string `json:"version"`
-	Level    uint16 `json:"featureLevel"`       // The newest level that its binary supports.
-	NotReady string `json:"notReady,omitempty"` // Why the node is not ready; empty when it is.
-	Disk     *Disk  `json:"disk,omitempty"`
-	Copies   []Copy `json:"copies,omitempty"`
+type NodeInfo struct {
+	Version  string         `json:"version"`
+	Level    uint16         `json:"featureLevel"`       // The newest level that its binary supports.
+	NotReady string         `json:"notReady,omitempty"` // Why the node is not ready; empty when it is.
+	Disk     *Disk          `json:"disk,omitempty"`
+	Replicas []ReplicaState `json:"copies,omitempty"`
 }
 
 // Disk is the disk of a node's data directory, in bytes.
@@ -70,16 +70,16 @@ type Disk struct {
 }
 
 // ReplicasMax bounds the groups that a node reports.
-const CopiesMax = 24 // BOUND: 24 of at most replicaBytes fit into raftstore.NodeInfoBytesMax, with 256 bytes for the rest.
+const ReplicasMax = 24 // BOUND: 24 of at most replicaBytes fit into raftstore.NodeInfoBytesMax, with 256 bytes for the rest.
 
-const copyBytes = 160
+const replicaBytes = 160
 
 // ContactMillisMax also stands for a leader that never contacted the node. BOUND: seven digits fit into the control
 // message.
 const ContactMillisMax = 9_999_999
 
 // ReplicaState is the state of a group on a node: two nodes with the same Applied must have the same Digest.
-type Copy struct {
+type ReplicaState struct {
 	Group           uint16 `json:"group"`
 	Commit          uint64 `json:"commit"`
 	Applied         uint64 `json:"applied"`
@@ -103,7 +103,7 @@ type Cluster interface {
 
 const (
 	// StatusTimeout bounds how long a status waits for other nodes.
-	AskTimeout = 2 * time.Second
+	StatusTimeout = 2 * time.Second
 	// changeTimeout bounds a change, which goes through the log of every group.
 	changeTimeout = 30 * time.Second
 	bodyMax       = 4 << 10 // BOUND: bytes of an id and an address.
@@ -118,13 +118,13 @@ func Routes() []string {
 }
 
 // AdmitRequest is the body of a request to admit a node.
-type Admission struct {
+type AdmitRequest struct {
 	ID      string `json:"id"`
 	Address string `json:"address"` // HOST:PORT of its peer listener.
 }
 
 // TransferRequest is the body of a request to transfer a leadership.
-type Handover struct {
+type TransferRequest struct {
 	Group uint16 `json:"group"`
 	Node  string `json:"node"`
 }
@@ -136,7 +136,7 @@ func Handler(c Cluster, publicURL string) http.Handler {
 	for i, serve := range []func(http.ResponseWriter, *http.Request) error{
 		h.status, h.admit, h.remove, h.promote, h.transfer, h.drain,
 	} {
-		mux.HandleFunc(Routes()[i], h.answering(serve))
+		mux.HandleFunc(Routes()[i], h.handle(serve))
 	}
 	mux.HandleFunc("GET "+Base+"/backup", h.serveBackup)
 	return mux
@@ -158,7 +158,7 @@ func (r refused) Unwrap() error { return r.error }
 // errBody is returned for a body that cannot be decoded or lacks a member. It is answered with 400.
 var errBody = errors.New("the body is not valid for this operation")
 
-func (h handler) answering(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+func (h handler) handle(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), changeTimeout)
 		defer cancel()
@@ -206,7 +206,7 @@ func read[T any](r *http.Request) (body T, err error) {
 }
 
 // writeDone answers a successful change, or returns err.
-func done(w http.ResponseWriter, err error) error {
+func writeDone(w http.ResponseWriter, err error) error {
 	if err == nil {
 		write(w, http.StatusOK, []byte(`{}`))
 	}
@@ -222,35 +222,35 @@ func (h handler) status(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (h handler) admit(w http.ResponseWriter, r *http.Request) error {
-	a, err := read[Admission](r)
+	a, err := read[AdmitRequest](r)
 	if err == nil && (a.ID == "" || a.Address == "") {
 		err = fmt.Errorf("%w: id and address are needed", errBody)
 	}
 	if err != nil {
 		return err
 	}
-	return done(w, h.cluster.Admit(r.Context(), a.ID, a.Address))
+	return writeDone(w, h.cluster.Admit(r.Context(), a.ID, a.Address))
 }
 
 func (h handler) remove(w http.ResponseWriter, r *http.Request) error {
-	return done(w, h.cluster.Remove(r.Context(), r.PathValue("id")))
+	return writeDone(w, h.cluster.Remove(r.Context(), r.PathValue("id")))
 }
 
 func (h handler) promote(w http.ResponseWriter, r *http.Request) error {
-	return done(w, h.cluster.Promote(r.Context(), r.PathValue("id")))
+	return writeDone(w, h.cluster.Promote(r.Context(), r.PathValue("id")))
 }
 
 func (h handler) transfer(w http.ResponseWriter, r *http.Request) error {
-	t, err := read[Handover](r)
+	t, err := read[TransferRequest](r)
 	if err == nil && t.Node == "" {
 		err = fmt.Errorf("%w: a node is needed", errBody)
 	}
 	if err != nil {
 		return err
 	}
-	return done(w, h.cluster.Transfer(r.Context(), t.Group, t.Node))
+	return writeDone(w, h.cluster.Transfer(r.Context(), t.Group, t.Node))
 }
 
 func (h handler) drain(w http.ResponseWriter, r *http.Request) error {
-	return done(w, h.cluster.Drain(r.Context()))
+	return writeDone(w, h.cluster.Drain(r.Context()))
 }

@@ -15,52 +15,52 @@ import (
 )
 
 // fakeCluster records the calls that it receives.
-type pretended struct {
-	did    []string
+type fakeCluster struct {
+	calls  []string
 	fail   error
 	backup []byte // Written before fail is returned.
 }
 
-func (p *pretended) note(words ...string) error {
-	p.did = append(p.did, strings.Join(words, " "))
+func (p *fakeCluster) record(words ...string) error {
+	p.calls = append(p.calls, strings.Join(words, " "))
 	return p.fail
 }
 
-func (p *pretended) Status(context.Context) Status {
+func (p *fakeCluster) Status(context.Context) Status {
 	return Status{
 		ClusterID: "00c0ffee", Node: "n1",
 		Nodes: []Node{
-			{ID: "n1", Address: "10.0.0.1:7400", Voter: true, Reachable: true, About: About{Version: "v1", Disk: &Disk{Free: 5 << 30, Low: true}}},
+			{ID: "n1", Address: "10.0.0.1:7400", Voter: true, Reachable: true, NodeInfo: NodeInfo{Version: "v1", Disk: &Disk{Free: 5 << 30, Low: true}}},
 			{ID: "n2", Address: "10.0.0.2:7400", Error: "connection refused"},
 		},
 		Groups: []Group{
 			{Group: 1, Leader: "n1", Term: 7, Replicas: []Replica{
-				{Node: "n1", Copy: Copy{Group: 1, Commit: 99, Applied: 99, Digest: "aa", StalenessMillis: 12}},
-				{Node: "n2", Copy: Copy{Group: 1, Commit: 99, Applied: 99, Digest: "bb"}},
+				{Node: "n1", ReplicaState: ReplicaState{Group: 1, Commit: 99, Applied: 99, Digest: "aa", StalenessMillis: 12}},
+				{Node: "n2", ReplicaState: ReplicaState{Group: 1, Commit: 99, Applied: 99, Digest: "bb"}},
 			}},
 			{Group: 2},
 			{Group: 3, Leader: "n1", Replicas: []Replica{
-				{Node: "n1", Copy: Copy{Group: 3, Applied: 9_000, Digest: "aa"}},
-				{Node: "n2", Lag: 5_000, Copy: Copy{Group: 3, Applied: 4_000, Digest: "bb", ContactMillis: 40}},
-				{Node: "n3", Lag: 6_000, Copy: Copy{Group: 3, Applied: 3_000, Digest: "cc", ContactMillis: 90_000}}, // Its leader does not reach it, so the lag is expected.
-				{Node: "n4", Lag: 1_000, Copy: Copy{Group: 3, Applied: 8_000, Digest: "dd", ContactMillis: 40}},
+				{Node: "n1", ReplicaState: ReplicaState{Group: 3, Applied: 9_000, Digest: "aa"}},
+				{Node: "n2", Lag: 5_000, ReplicaState: ReplicaState{Group: 3, Applied: 4_000, Digest: "bb", ContactMillis: 40}},
+				{Node: "n3", Lag: 6_000, ReplicaState: ReplicaState{Group: 3, Applied: 3_000, Digest: "cc", ContactMillis: 90_000}}, // Its leader does not reach it, so the lag is expected.
+				{Node: "n4", Lag: 1_000, ReplicaState: ReplicaState{Group: 3, Applied: 8_000, Digest: "dd", ContactMillis: 40}},
 			}},
 		},
 	}
 }
 
-func (p *pretended) Admit(_ context.Context, node, address string) error {
-	return p.note("admit", node, address)
+func (p *fakeCluster) Admit(_ context.Context, node, address string) error {
+	return p.record("admit", node, address)
 }
-func (p *pretended) Promote(_ context.Context, node string) error { return p.note("promote", node) }
-func (p *pretended) Remove(_ context.Context, node string) error  { return p.note("remove", node) }
-func (p *pretended) Drain(context.Context) error                  { return p.note("drain") }
-func (p *pretended) Transfer(_ context.Context, group uint16, node string) error {
-	return p.note("transfer", string(rune('0'+group)), node)
+func (p *fakeCluster) Promote(_ context.Context, node string) error { return p.record("promote", node) }
+func (p *fakeCluster) Remove(_ context.Context, node string) error  { return p.record("remove", node) }
+func (p *fakeCluster) Drain(context.Context) error                  { return p.record("drain") }
+func (p *fakeCluster) Transfer(_ context.Context, group uint16, node string) error {
+	return p.record("transfer", string(rune('0'+group)), node)
 }
 
 func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
-	p := &pretended{}
+	p := &fakeCluster{}
 	server := httptest.NewServer(Handler(p, "http://gavel.test"))
 	defer server.Close()
 	c := Client{URL: strings.TrimPrefix(server.URL, "http://") + "/", Key: "key"}
@@ -74,7 +74,7 @@ func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
 		}
 	}
 	want := "admit n3 10.0.0.3:7400, promote n 3, remove n3, transfer 2 n3, drain"
-	if got := strings.Join(p.did, ", "); got != want {
+	if got := strings.Join(p.calls, ", "); got != want {
 		t.Errorf("did %s, want %s", got, want)
 	}
 	for want, fail := range map[string]error{
@@ -94,8 +94,8 @@ func TestTheClientDoesWhatTheHandlerServes(t *testing.T) {
 	}
 }
 
-func TestBodiesThatAreNone(t *testing.T) {
-	p := &pretended{}
+func TestInvalidBodies(t *testing.T) {
+	p := &fakeCluster{}
 	h := Handler(p, "http://gavel.test")
 	for _, c := range []struct{ path, body string }{
 		{"/nodes", ""},
@@ -107,14 +107,14 @@ func TestBodiesThatAreNone(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, Base+c.path, strings.NewReader(c.body)))
-		if w.Code != http.StatusBadRequest || len(p.did) > 0 {
-			t.Errorf("%s %.40s: %d, did %v", c.path, c.body, w.Code, p.did)
+		if w.Code != http.StatusBadRequest || len(p.calls) > 0 {
+			t.Errorf("%s %.40s: %d, did %v", c.path, c.body, w.Code, p.calls)
 		}
 	}
 }
 
-func TestTheTableTellsWhatIsWrong(t *testing.T) {
-	s := (&pretended{}).Status(t.Context())
+func TestTheTableListsWarnings(t *testing.T) {
+	s := (&fakeCluster{}).Status(t.Context())
 	var out bytes.Buffer
 	if err := s.WriteTable(&out); err != nil {
 		t.Fatal(err)
@@ -136,13 +136,13 @@ func TestTheTableTellsWhatIsWrong(t *testing.T) {
 }
 
 // The state of a replica fits into its share of the control message.
-func TestCopiesAreBounded(t *testing.T) {
-	most := Copy{
+func TestReplicaStatesAreBounded(t *testing.T) {
+	most := ReplicaState{
 		Group: math.MaxUint16, Commit: math.MaxInt64, Applied: math.MaxInt64, Digest: strings.Repeat("f", 16),
 		StalenessMillis: time.Hour.Milliseconds() * 24 * 365, ContactMillis: ContactMillisMax,
 	}
 	text, err := json.Marshal(most)
-	if err != nil || len(text) > copyBytes-1 { // And a comma.
+	if err != nil || len(text) > replicaBytes-1 { // And a comma.
 		t.Errorf("%d bytes: %s, %v", len(text), text, err)
 	}
 }

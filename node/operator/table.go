@@ -109,8 +109,8 @@ func (s *Status) Warnings() (all []string) {
 		if g.Leader == "" {
 			all = append(all, fmt.Sprintf("group %d has no leader", g.Group))
 		}
-		all = append(all, g.behind()...)
-		if a, b, found := g.diverged(); found {
+		all = append(all, g.laggingReplicas()...)
+		if a, b, found := g.divergedReplicas(); found {
 			all = append(all, fmt.Sprintf("group %d: the states of %s and %s differ at entry %d; keep both data directories", g.Group, a.Node, b.Node, a.Applied))
 		}
 	}
@@ -121,14 +121,14 @@ func (s *Status) Warnings() (all []string) {
 // it entries while heartbeats arrive (hashicorp/raft#612). Nodes report at about the same time, so a healthy replica is
 // behind by the entries of a few round trips; at 2,000 entries a second this bound is half a second.
 const (
-	lagMax         = 1_000 // Entries.
-	contactFreshMs = 2_000
+	lagMax          = 1_000 // Entries.
+	recentContactMs = 2_000
 )
 
 // laggingReplicas warns of replicas that are behind although their leader contacts them.
-func (g *Group) behind() (all []string) {
+func (g *Group) laggingReplicas() (all []string) {
 	for i := range g.Replicas {
-		if r := &g.Replicas[i]; r.Lag > lagMax && r.ContactMillis < contactFreshMs {
+		if r := &g.Replicas[i]; r.Lag > lagMax && r.ContactMillis < recentContactMs {
 			all = append(all, fmt.Sprintf("group %d: %s is %d entries behind although its leader contacts it; if the number does not fall, "+
 				`see "A follower stays behind" in the runbook`, g.Group, r.Node, r.Lag))
 		}
@@ -137,7 +137,7 @@ func (g *Group) behind() (all []string) {
 }
 
 // divergedReplicas returns two replicas that have applied the same entries and have different digests.
-func (g *Group) diverged() (a, b *Replica, found bool) {
+func (g *Group) divergedReplicas() (a, b *Replica, found bool) {
 	for i := range g.Replicas {
 		for j := range i {
 			a, b := &g.Replicas[i], &g.Replicas[j]

@@ -10,7 +10,7 @@ import (
 
 // nonPublic are the networks that are not globally reachable, besides those that netip already reports as private, loopback,
 // link-local or multicast. They are those of the IANA special-purpose address registries.
-var closed = prefixes(
+var nonPublic = prefixes(
 	"0.0.0.0/8",       // This network.
 	"100.64.0.0/10",   // Carrier-grade NAT; clouds put services there.
 	"192.0.0.0/24",    // Protocol assignments.
@@ -27,7 +27,7 @@ var closed = prefixes(
 )
 
 // globalUnicast contains all public IPv6 addresses. Outside of it are the many ways to embed an IPv4 address in an IPv6 one.
-var global = netip.MustParsePrefix("2000::/3")
+var globalUnicast = netip.MustParsePrefix("2000::/3")
 
 func prefixes(texts ...string) []netip.Prefix {
 	all := make([]netip.Prefix, len(texts))
@@ -38,15 +38,15 @@ func prefixes(texts ...string) []netip.Prefix {
 }
 
 // isPublic reports whether connections to an address are allowed.
-func public(ip netip.Addr) bool {
+func isPublic(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() { // Loopback, link-local, multicast and unspecified are not global.
 		return false
 	}
-	if ip.Is6() && !global.Contains(ip) {
+	if ip.Is6() && !globalUnicast.Contains(ip) {
 		return false
 	}
-	for _, p := range closed {
+	for _, p := range nonPublic {
 		if p.Contains(ip) {
 			return false
 		}
@@ -55,12 +55,12 @@ func public(ip netip.Addr) bool {
 }
 
 // checkDial returns ErrForbidden for an address and port that a socket must not connect to. development allows loopback.
-func allowed(address string, development bool) error {
+func checkDial(address string, development bool) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return fmt.Errorf("%w: %q", ErrForbidden, address)
 	}
-	if public(at.Addr()) || development && at.Addr().Unmap().IsLoopback() {
+	if isPublic(at.Addr()) || development && at.Addr().Unmap().IsLoopback() {
 		return nil
 	}
 	return ErrForbidden
@@ -90,7 +90,7 @@ func Check(target string, development bool) error {
 	switch {
 	case u.Scheme != "https":
 		return errors.New("must be https")
-	case local, notIP == nil && !public(ip), notIP != nil && numeric(host):
+	case local, notIP == nil && !isPublic(ip), notIP != nil && numeric(host):
 		return errors.New("must be a public address")
 	}
 	return nil

@@ -38,7 +38,7 @@ type Client struct {
 // New returns a client. development allows plain http, and connections to this machine.
 func New(development bool) *Client {
 	dialer := &net.Dialer{Timeout: Timeout, Control: func(_, address string, _ syscall.RawConn) error {
-		return allowed(address, development)
+		return checkDial(address, development)
 	}}
 	return &Client{development: development, http: &http.Client{
 		Timeout:       Timeout,
@@ -94,9 +94,9 @@ func (c *Client) Post(ctx context.Context, target, secret string, body []byte) e
 	case status >= 200 && status < 300:
 		return nil
 	case status >= 500 || status == http.StatusTooManyRequests:
-		return answered{status, false}
+		return statusError{status, false}
 	default:
-		return answered{status, true}
+		return statusError{status, true}
 	}
 }
 

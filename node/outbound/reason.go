@@ -35,12 +35,12 @@ var (
 )
 
 // statusError is an answer whose status is not 2xx.
-type answered struct {
+type statusError struct {
 	status int
 	final  bool // A repeat is useless.
 }
 
-func (a answered) Error() string {
+func (a statusError) Error() string {
 	if a.final {
 		return fmt.Sprintf("%v with %d", ErrRefused, a.status)
 	}
@@ -48,12 +48,12 @@ func (a answered) Error() string {
 }
 
 // Is makes a final answer match ErrRefused.
-func (a answered) Is(target error) bool { return a.final && target == ErrRefused }
+func (a statusError) Is(target error) bool { return a.final && target == ErrRefused }
 
 // Reason returns what the owner of a webhook sees of an error of Post: a constant of this package, or the status of the answer. The
 // error itself belongs into the node's log.
 func Reason(err error) string {
-	if a, ok := errors.AsType[answered](err); ok {
+	if a, ok := errors.AsType[statusError](err); ok {
 		return a.Error()
 	}
 	for _, row := range []struct {
@@ -91,7 +91,7 @@ var ofStatus = regexp.MustCompile(`^the receiver (answered|refused with) [0-9]{3
 
 // PublicReason returns a stored reason if it is one that Reason returns, and ReasonOther for every other text, so that whatever is
 // stored shows no address.
-func Shown(reason string) string {
+func PublicReason(reason string) string {
 	own := []string{
 		"", ReasonForbidden, ReasonTimeout, ReasonRefused, ReasonReset, ReasonUnroutable, ReasonName, ReasonTLS, ReasonStale, ReasonDeleted,
 	}

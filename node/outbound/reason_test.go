@@ -36,25 +36,25 @@ func TestReason(t *testing.T) {
 		{dial(fmt.Errorf("%w: %q", ErrForbidden, "10.0.0.5")), ReasonForbidden},
 		{dial(&net.DNSError{Err: "no such host", Name: "shop.test", Server: "10.0.0.2:53", IsNotFound: true}), ReasonName},
 		{dial(errors.New("something about 10.0.0.5")), ReasonOther},
-		{answered{503, false}, "the receiver answered 503"},
-		{answered{404, true}, "the receiver refused with 404"},
+		{statusError{503, false}, "the receiver answered 503"},
+		{statusError{404, true}, "the receiver refused with 404"},
 		{ErrStale, ReasonStale},
 		{ErrDeleted, ReasonDeleted},
 	} {
 		got := Reason(c.err)
-		if got != c.want || Shown(got) != got {
-			t.Errorf("%v: %q, shown as %q, want %q", c.err, got, Shown(got), c.want)
+		if got != c.want || PublicReason(got) != got {
+			t.Errorf("%v: %q, shown as %q, want %q", c.err, got, PublicReason(got), c.want)
 		}
-		if earlier := c.err.Error(); earlier != c.want && Shown(earlier) != ReasonOther {
-			t.Errorf("a stored reason is shown as %q", Shown(earlier))
+		if earlier := c.err.Error(); earlier != c.want && PublicReason(earlier) != ReasonOther {
+			t.Errorf("a stored reason is shown as %q", PublicReason(earlier))
 		}
 	}
-	for _, err := range []error{answered{404, true}, ErrStale, ErrDeleted, ErrForbidden} {
+	for _, err := range []error{statusError{404, true}, ErrStale, ErrDeleted, ErrForbidden} {
 		if !Permanent(err) {
 			t.Errorf("%v is tried again", err)
 		}
 	}
-	if Permanent(answered{503, false}) {
+	if Permanent(statusError{503, false}) {
 		t.Error("an answer of 503 is not tried again")
 	}
 }

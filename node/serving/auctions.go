@@ -13,28 +13,30 @@ import (
 // The three operations on auctions differ only in the parser of their bodies.
 
 func (c *Core) auctions(sc *Scratch, r *Request) apierr.Code {
-	return c.hold(sc, r, "auctions")
+	return c.runAuctions(sc, r, "auctions")
 }
 
-func (c *Core) brands(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, "sponsored-brand") }
+func (c *Core) brands(sc *Scratch, r *Request) apierr.Code {
+	return c.runAuctions(sc, r, "sponsored-brand")
+}
 
-func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.hold(sc, r, "travel") }
+func (c *Core) travel(sc *Scratch, r *Request) apierr.Code { return c.runAuctions(sc, r, "travel") }
 
 // parser parses a body of auctions.
 type parser func(*auction.Request, *wire.Fault) apierr.Code
 
 // runAuctions answers a request for auctions. It reads one view from beginning to end, so all auctions of a request see the
 // same market. It takes no lock, does not block and changes nothing but counters.
-func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code) {
-	defer sc.caught(&code)
+func (c *Core) runAuctions(sc *Scratch, r *Request, operation string) (code apierr.Code) {
+	defer sc.recoverPanic(&code)
 	view := c.View()
-	m, code := sc.admit(view, r, c.AuctionBodyMax)
+	m, code := sc.checkRequest(view, r, c.AuctionBodyMax)
 	if code != apierr.OK {
 		return code
 	}
 	own := view.OwnDemand(m.Ordinal)
 
-	sc.request.Body, sc.request.Seed, sc.request.Sieve = r.Body, view.Seed(m.Ordinal), view.Products()
+	sc.request.Body, sc.request.Seed, sc.request.TagFilter = r.Body, view.Seed(m.Ordinal), view.ProductFilter()
 	if code = parserOf(operation)(&sc.request, &sc.fault); code != apierr.OK {
 		return sc.refuseFault(code)
 	}
@@ -46,31 +48,31 @@ func (c *Core) hold(sc *Scratch, r *Request, operation string) (code apierr.Code
 		return sc.refuse(apierr.ServiceUnavailable, "")
 	}
 	sc.hasher.secret, sc.hasher.marketplace = secret, m.Ordinal
-	nameUsers(&sc.request, &sc.hasher)
+	hashUsers(&sc.request, &sc.hasher)
 
-	sc.ticket = auction.Ticket{
+	sc.ticket = auction.Params{
 		NowMillis: r.Now.UnixMilli(), Marketplace: m.Ordinal, Node: c.Node, Epoch: c.Epoch,
 		Seq: sc.numbers(len(sc.request.Auctions)), Signer: sc.sign(keyring),
 		OffsetSeconds: c.offset(m, r.Now), Frequency: c.Frequency,
 	}
-	for sc.fence(c, r.Now); ; {
+	for sc.excludeStale(c, r.Now); ; {
 		auction.Run(view, &sc.ticket, &sc.request, &sc.results, &sc.auction)
 		sc.Body = wire.AppendResults(sc.Body[:0], &sc.request, &sc.results, own)
-		if !sc.outdated(c) {
+		if !sc.becameStale(c) {
 			break
 		}
 	}
 	sc.countAuctions()
-	if c.recent != nil && sc.drawn(c.recent) {
-		c.tape.record(sc, m.Ordinal, operation)
-		c.recent.keep(sc, view, m, operation, secret)
+	if c.recent != nil && sc.sampled(c.recent) {
+		c.recorder.record(sc, m.Ordinal, operation)
+		c.recent.explainAsync(sc, view, m, operation, secret)
 	}
 	return apierr.OK
 }
 
 // hashUsers sets the user hash of each auction, the same hash that events and segments use. It hashes equal ids in a row
 // once, because storefronts send one user in all auctions of a request.
-func nameUsers(req *auction.Request, h *hasher) {
+func hashUsers(req *auction.Request, h *hasher) {
 	var last []byte
 	var hash uint64
 	for i := range req.Auctions {
@@ -99,7 +101,7 @@ func (c *Core) offset(m *market.Marketplace, at time.Time) int32 {
 }
 
 // excludeStale excludes the campaigns of groups that are stale at a time from the auctions that follow.
-func (sc *Scratch) fence(c *Core, at time.Time) {
+func (sc *Scratch) excludeStale(c *Core, at time.Time) {
 	sc.stale = auction.Groups{}
 	if c.Stale != nil && c.Stale(at, &sc.stale) {
 		sc.ticket.Stale = &sc.stale
@@ -109,7 +111,7 @@ func (sc *Scratch) fence(c *Core, at time.Time) {
 // becameStale is called when the answer is ready. It reports whether another group has become stale since the auctions
 // began, because the process may have been stopped in between for any time. Then the auctions run again without the
 // campaigns of that group. BOUND: each repetition has at least one group less.
-func (sc *Scratch) outdated(c *Core) bool {
+func (sc *Scratch) becameStale(c *Core) bool {
 	sc.answered = time.Now()
 	if c.Stale == nil {
 		return false

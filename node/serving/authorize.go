@@ -8,7 +8,7 @@ import (
 
 // checkRequest makes the first checks of every operation with a key: the key, its marketplace, the size and encoding of the
 // body.
-func (sc *Scratch) admit(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
+func (sc *Scratch) checkRequest(view *market.View, r *Request, bodyMax int) (*market.Marketplace, apierr.Code) {
 	m, code := sc.authorize(view, r)
 	switch {
 	case code != apierr.OK:

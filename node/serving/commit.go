@@ -33,7 +33,7 @@ func (es *eventScratch) add(group ids.Group, r *command.EventRecord) {
 		es.grow(group)
 	}
 	s := &es.shares[i]
-	es.places = append(es.places, placed{i, len(s.records)})
+	es.positions = append(es.positions, recordPosition{i, len(s.records)})
 	s.records = append(s.records, *r)
 }
 
@@ -51,7 +51,7 @@ func (es *eventScratch) grow(group ids.Group) {
 
 // outcome returns the outcome of event i of the batch. REQUIRES: all shares are committed.
 func (es *eventScratch) outcome(i int) command.Outcome {
-	p := es.places[i]
+	p := es.positions[i]
 	return es.shares[p.share].outcomes[p.position].Outcome
 }
 
@@ -64,7 +64,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 	var others sync.WaitGroup
 	for i := range es.shares {
 		s := &es.shares[i]
-		c.suit(s)
+		c.removeUnsupported(s)
 		s.cmd = command.AppendEvents(s.cmd, r.Now.UnixMilli(), &command.Events{
 			Marketplace: es.marketplace, Records: s.records,
 		})
@@ -93,7 +93,7 @@ func (c *Core) commitEvents(sc *Scratch, r *Request) apierr.Code {
 }
 
 // removeUnsupported removes the values from a share that its group cannot read until every node runs this version.
-func (c *Core) suit(s *share) {
+func (c *Core) removeUnsupported(s *share) {
 	if c.Level != nil && c.Level(s.group) >= command.LevelProducts {
 		return
 	}

@@ -55,7 +55,7 @@ func (c cors) append(sc *Scratch, r *Request, op Operation) {
 		return
 	}
 	sc.add(nameAllowMethods, valueMethods)
-	if headers := bytes.TrimSpace(r.RequestHeaders); tokens(headers) {
+	if headers := bytes.TrimSpace(r.RequestHeaders); isTokenList(headers) {
 		sc.add(nameAllowHeaders, headers)
 	} else {
 		sc.add(nameAllowHeaders, valueHeaders)
@@ -68,7 +68,7 @@ func (c cors) listed(origin []byte) bool {
 }
 
 // isTokenList reports whether text is a comma-separated list of header names, which is safe to send back.
-func tokens(text []byte) bool {
+func isTokenList(text []byte) bool {
 	if len(text) == 0 || len(text) > requestHeadersMax {
 		return false
 	}

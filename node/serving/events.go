@@ -43,9 +43,9 @@ func (c *Core) events(sc *Scratch, r *Request) apierr.Code {
 // prepareEvents turns the body into one share of records per raft group. It only reads, so a panic in it costs one request;
 // from commitEvents on panics are not recovered.
 func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
-	defer sc.caught(&code)
+	defer sc.recoverPanic(&code)
 	view := c.View()
-	m, code := sc.admit(view, r, c.EventBodyMax)
+	m, code := sc.checkRequest(view, r, c.EventBodyMax)
 	if code != apierr.OK {
 		return code
 	}
@@ -63,7 +63,7 @@ func (c *Core) prepareEvents(sc *Scratch, r *Request) (code apierr.Code) {
 		return sc.refuseFault(code)
 	}
 	for i := range es.batch.Events {
-		if code = es.place(sc, keyring, &es.batch.Events[i], r.Now.UnixMilli()); code != apierr.OK {
+		if code = es.addEvent(sc, keyring, &es.batch.Events[i], r.Now.UnixMilli()); code != apierr.OK {
 			return code
 		}
 	}

@@ -52,7 +52,7 @@ func scrape(t *testing.T, node *servingtest.Node) string {
 
 func TestRecordsOfAReport(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10, Groups: 4})
-	won := bidid.Payload{Charge: market.CPC, Shard: 6, Placement: 3, Campaign: 70, Bid: 71, Price: 250_000}
+	won := bidid.Payload{Charge: market.CPC, Shard: 6, PlacementIndex: 3, Campaign: 70, Bid: 71, Price: 250_000}
 	externalBid := bidid.Payload{External: true, Shard: 9, ProductHash: 1}
 	body := fmt.Sprintf(`{
 		"impressions":[{"id":"1",%[1]s,"resolvedBidId":%[2]q},{"id":"2",%[1]s,"entity":{"type":"product","id":"p-9"},"resolvedBidId":""}],
@@ -82,7 +82,7 @@ func TestRecordsOfAReport(t *testing.T) {
 		return nil, 0
 	}
 	impression, group := find(event.Impression, func(r *command.EventRecord) bool { return r.Campaign == 70 })
-	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != market.CPC || impression.Placement != 3 || group != 1+6%4 {
+	if impression.Bid != 71 || impression.Price != 250_000 || impression.Charge != market.CPC || impression.PlacementIndex != 3 || group != 1+6%4 {
 		t.Errorf("impression with a token in group %d: %+v", group, impression)
 	}
 	click, group := find(event.Click, func(r *command.EventRecord) bool { return r.Campaign == 70 })
@@ -260,7 +260,7 @@ func TestWaitingReportsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	node.Proposer.Waiting(bound)
+	node.Proposer.WaitBlocked(bound)
 	if a := ask(node.Core, "POST", "/v2/events", node.AuctionKey, pageview("one more")); a.status != 503 || a.errCode(t) != "service_unavailable" {
 		t.Errorf("the request beyond the bound: %d %s", a.status, a.body)
 	}

@@ -50,7 +50,7 @@ func (c *Core) Explain(ctx context.Context, marketplace uint16, operation string
 		return e, apierr.BadRequest, "the body is over the limit of this operation", nil
 	}
 	x := explainer{core: c, view: view, marketplace: m, candidatesMax: explainedMax}
-	x.ticket = auction.Ticket{
+	x.ticket = auction.Params{
 		NowMillis: now.UnixMilli(), Marketplace: m.Ordinal, Node: c.Node, Epoch: c.Epoch, OffsetSeconds: c.offset(m, now), Frequency: c.Frequency,
 	}
 	if c.Stale != nil && c.Stale(now, &x.stale) {
@@ -70,7 +70,7 @@ type explainer struct {
 	marketplace   *market.Marketplace
 	candidatesMax int // How many candidates of an auction are listed at most, winners excepted.
 
-	ticket  auction.Ticket
+	ticket  auction.Params
 	stale   auction.Groups // The target of ticket.Stale, unless that is nil.
 	request auction.Request
 	results auction.Results
@@ -86,7 +86,7 @@ func (x *explainer) parse(operation string, body []byte, secret *[32]byte) apier
 	if code := wire.CheckMarketplace(&x.request, x.marketplace, &x.fault); code != apierr.OK {
 		return code
 	}
-	nameUsers(&x.request, &hasher{secret: secret, marketplace: x.marketplace.Ordinal})
+	hashUsers(&x.request, &hasher{secret: secret, marketplace: x.marketplace.Ordinal})
 	return apierr.OK
 }
 
@@ -97,8 +97,8 @@ func (x *explainer) explain(ctx context.Context, operation string) (e Explanatio
 	}
 	work := background.Of(ctx)
 	gathered := make([]gathering, len(x.request.Auctions))
-	x.ticket.Signer = bidid.NewSigner(nobodysKeys())
-	auction.Explain(x.view, &x.ticket, &x.request, &x.results, &x.scratch, func(i int, f *auction.Fate) bool {
+	x.ticket.Signer = bidid.NewSigner(throwawayKeyring())
+	auction.Explain(x.view, &x.ticket, &x.request, &x.results, &x.scratch, func(i int, f *auction.BidExplanation) bool {
 		gathered[i].add(x, i, f)
 		err = work.Step(ctx)
 		return err == nil
@@ -116,7 +116,7 @@ func (x *explainer) explain(ctx context.Context, operation string) (e Explanatio
 }
 
 // throwawayKeyring returns a keyring with a random key. No node accepts its tokens.
-func nobodysKeys() *bidid.Keyring {
+func throwawayKeyring() *bidid.Keyring {
 	k := bidid.Key{ID: 1}
 	_, _ = cryptorand.Read(k.Key[:]) // Read never returns an error: the runtime ends the process instead.
 	return bidid.NewKeyring([]bidid.Key{k})

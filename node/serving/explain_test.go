@@ -163,7 +163,7 @@ func TestRecentAuctions(t *testing.T) {
 }
 
 // TestRecentAuctionsAreSampled checks that about one request in ten is sampled.
-func TestRecentAuctionsAreDrawn(t *testing.T) {
+func TestRecentAuctionsAreSampled(t *testing.T) {
 	node := servingtest.New(servingtest.Spec{Bids: 10})
 	node.Deps.ExplainEvery = 10
 	core := serving.New(node.Deps)

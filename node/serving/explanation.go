@@ -91,7 +91,7 @@ type gathered struct {
 	gate   auction.Reason
 }
 
-func (g *gathering) add(x *explainer, i int, f *auction.Fate) {
+func (g *gathering) add(x *explainer, i int, f *auction.BidExplanation) {
 	if len(g.all) >= gatheredMax && !f.Won {
 		g.omitted++
 		return
@@ -100,12 +100,12 @@ func (g *gathering) add(x *explainer, i int, f *auction.Fate) {
 	minor := func(m money.Micros) json.Number { return json.Number(minorUnits(m, exponent)) }
 	c := Candidate{
 		Outcome: "lost", BidNumber: f.Bid, VendorID: string(f.Vendor.Bytes), Type: f.Type.String(), ID: string(f.Target.Bytes),
-		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Worth), Competing: minor(f.Shaded),
-		Reserve: minor(f.Reserve), Pacing: probability(f.Pass), Quality: float64(f.Quality) / (1 << 60), Score: score(f.ScoreHi, f.ScoreLo, exponent),
+		VariationID: string(f.Variation), ChargeType: chargeNames[f.Charge], Bid: minor(f.Amount), Worth: minor(f.Adjusted), Competing: minor(f.Shaded),
+		Reserve: minor(f.Reserve), Pacing: probability(f.PassProbability), Quality: float64(f.Quality) / (1 << 60), Score: score(f.ScoreHi, f.ScoreLo, exponent),
 	}
 	if f.Campaign != nil {
 		c.CampaignID = string(f.Campaign[:])
-		c.Remaining, c.Wallet = bounded(f.Left, minor), bounded(f.Wallet, minor)
+		c.Remaining, c.Wallet = bounded(f.BudgetLeft, minor), bounded(f.WalletBalance, minor)
 	} else {
 		c.DemandSource, c.DemandBid = string(x.request.Text(x.request.Auctions[i].External[f.Bid].Source)), new(f.Bid)
 	}
@@ -148,7 +148,7 @@ func (g *gathering) auction(x *explainer, i int) ExplainedAuction {
 		)
 	})
 	e := ExplainedAuction{
-		ResultType: resultNames[result.Type], Bucket: int(result.Placement), Variant: string(result.Variant), Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
+		ResultType: resultNames[result.Type], Bucket: int(result.PlacementIndex), Variant: string(result.Variant), Slots: asked.Slots, Winners: len(result.Winners), Lost: map[string]uint32{}, Omitted: g.omitted,
 		Candidates: []Candidate{},
 	}
 	for reason, n := range result.Lost {
@@ -211,7 +211,7 @@ func score(hi, lo uint64, exponent uint8) float64 {
 }
 
 func probability(pass uint64) float64 {
-	if pass >= market.GateAlways {
+	if pass >= market.PacingAlways {
 		return 1
 	}
 	return float64(pass) / (1 << 32)

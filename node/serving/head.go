@@ -9,7 +9,7 @@ import "github.com/gavel-ads/gavel/node/apierr"
 func (c *Core) NeedsBody(sc *Scratch) (marketplace uint16, needs bool) {
 	r := &sc.Request
 	t := c.route(sc, r)
-	if t.broken || t.endpoint == nil || t.endpoint == healthEndpoint || !t.endpoint.serves(r.Method) {
+	if t.malformed || t.endpoint == nil || t.endpoint == healthEndpoint || !t.endpoint.serves(r.Method) {
 		return 0, false
 	}
 	m, code := sc.authorize(c.View(), r)

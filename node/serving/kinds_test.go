@@ -62,8 +62,8 @@ func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 		Status: market.Approved, Caps: []market.Cap{{Type: 1, Limit: 1}},
 	}
 	slot := node.Market.PutCampaign(capped)
-	slot.Left.Store(1 << 40)
-	slot.Wallet.Store(1 << 40)
+	slot.BudgetLeft.Store(1 << 40)
+	slot.WalletBalance.Store(1 << 40)
 	node.Market.PutProduct(servingtest.Marketplace, &market.Product{ID: "p", Active: true, Quality: market.QualityOne})
 	node.Market.PutBid(capped, &market.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
 	node.Market.Publish()
@@ -81,7 +81,7 @@ func TestUsersOfAuctionsAreThoseOfEvents(t *testing.T) {
 		t.Fatal("a user is capped before the first exposure")
 	}
 	day := uint32(servingtest.NowMillis / 86_400_000)
-	node.Market.Met(capped, &market.Meeting{User: records[0].UserHash, Interaction: market.CapImpressions, Day: day})
+	node.Market.RecordExposure(capped, &market.Exposure{User: records[0].UserHash, Interaction: market.CapImpressions, Day: day})
 	if wins(`"ann"`) {
 		t.Error("the cap does not stop ann")
 	}
@@ -110,8 +110,8 @@ func TestSchedulesFollowTheTimeZone(t *testing.T) {
 			Status: market.Approved, Schedule: schedule,
 		}
 		slot := node.Market.PutCampaign(c)
-		slot.Left.Store(1 << 40)
-		slot.Wallet.Store(1 << 40)
+		slot.BudgetLeft.Store(1 << 40)
+		slot.WalletBalance.Store(1 << 40)
 		node.Market.PutProduct(servingtest.Marketplace, &market.Product{ID: "p", Active: true, Quality: market.QualityOne})
 		node.Market.PutBid(c, &market.Bid{Ordinal: 1, Target: "p", Active: true, Amount: 1_000_000})
 		node.Market.Publish()

@@ -26,28 +26,28 @@ type recent struct {
 	body  []byte // OWNERSHIP: it belongs to the goroutine that has set busy.
 
 	mu   sync.Mutex
-	ring []kept // Oldest first.
+	ring []keptExplanation // Oldest first.
 }
 
 // keptExplanation is an explanation in the ring with its marketplace.
-type kept struct {
+type keptExplanation struct {
 	marketplace uint16
 	explanation Explanation
 }
 
 // sampled reports whether this request is sampled. The gaps between samples have random lengths, so that requests that
 // come at regular intervals are sampled like all others.
-func (sc *Scratch) drawn(r *recent) bool {
-	if sc.undrawn > 0 {
-		sc.undrawn--
+func (sc *Scratch) sampled(r *recent) bool {
+	if sc.untilSample > 0 {
+		sc.untilSample--
 		return false
 	}
-	sc.undrawn = sc.random.Uint64() % (2*r.every - 1)
+	sc.untilSample = sc.random.Uint64() % (2*r.every - 1)
 	return true
 }
 
 // explainAsync starts the explanation of the request that was just answered, unless an earlier one is still running.
-func (r *recent) keep(sc *Scratch, view *market.View, m *market.Marketplace, operation string, secret *[32]byte) {
+func (r *recent) explainAsync(sc *Scratch, view *market.View, m *market.Marketplace, operation string, secret *[32]byte) {
 	if !r.busy.CompareAndSwap(false, true) {
 		return
 	}
@@ -73,7 +73,7 @@ func (r *recent) explain(x *explainer, operation string, secret *[32]byte) {
 	if err != nil {
 		panic("serving: an explanation without a deadline was stopped: " + err.Error())
 	}
-	k := kept{x.marketplace.Ordinal, explanation}
+	k := keptExplanation{x.marketplace.Ordinal, explanation}
 	if cap(r.body) > scratchMax {
 		r.body = nil
 	}

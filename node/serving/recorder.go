@@ -9,16 +9,16 @@ import (
 
 // Bounds of the recorder.
 const (
-	tapeRequestsMax = 10_000    // BOUND: requests.
-	tapeBytesMax    = 32 << 20  // BOUND: bytes of all bodies.
-	tapeBodyMax     = 256 << 10 // BOUND: bytes of one body; a request with a larger one is kept without its body.
+	recorderRequestsMax = 10_000    // BOUND: requests.
+	recorderBytesMax    = 32 << 20  // BOUND: bytes of all bodies.
+	recorderBodyMax     = 256 << 10 // BOUND: bytes of one body; a request with a larger one is kept without its body.
 )
 
 // recorder keeps the newest sampled requests for auctions, so that Replay can run them again under a supposition. For every
 // sampled request since the time in since it has either the body or an entry without one.
 //
 // OWNERSHIP: a recorded request is never changed; readers share it.
-type tape struct {
+type recorder struct {
 	mu    sync.Mutex
 	ring  []recorded // The entries before first are empty, the oldest request is at first.
 	first int
@@ -31,23 +31,23 @@ type recorded struct {
 	marketplace uint16
 	operation   string
 	body        []byte // Empty if it was too large.
-	ticket      auction.Ticket
+	ticket      auction.Params
 }
 
-func newTape(nowMillis int64) *tape { return &tape{since: nowMillis} }
+func newRecorder(nowMillis int64) *recorder { return &recorder{since: nowMillis} }
 
 // record stores the request that was just answered. It copies the body.
-func (t *tape) record(sc *Scratch, marketplace uint16, operation string) {
+func (t *recorder) record(sc *Scratch, marketplace uint16, operation string) {
 	r := recorded{marketplace: marketplace, operation: operation, ticket: sc.ticket}
 	r.ticket.Signer, r.ticket.Stale = nil, nil
-	if len(sc.request.Body) <= tapeBodyMax {
+	if len(sc.request.Body) <= recorderBodyMax {
 		r.body = bytes.Clone(sc.request.Body)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ring = append(t.ring, r)
 	t.bytes += len(r.body)
-	for len(t.ring)-t.first > tapeRequestsMax || t.bytes > tapeBytesMax {
+	for len(t.ring)-t.first > recorderRequestsMax || t.bytes > recorderBytesMax {
 		oldest := &t.ring[t.first]
 		t.since = oldest.ticket.NowMillis
 		t.bytes -= len(oldest.body)
@@ -63,7 +63,7 @@ func (t *tape) record(sc *Scratch, marketplace uint16, operation string) {
 
 // requestsOf returns the recorded requests of a marketplace, oldest first, and the time since which they are complete, in
 // milliseconds since 1970.
-func (t *tape) of(marketplace uint16) (all []recorded, since int64) {
+func (t *recorder) requestsOf(marketplace uint16) (all []recorded, since int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i := t.first; i < len(t.ring); i++ {

@@ -16,11 +16,11 @@ import (
 
 // eventScratch is the memory of one events request.
 type eventScratch struct {
-	batch  event.Batch
-	items  []command.PurchaseItem
-	shares []share  // One per group, in the order of their first events. Those between len and cap keep their memory.
-	places []placed // The position of the record of each event.
-	seen   []uint64 // The first eight bytes of the key of each event.
+	batch       event.Batch
+	items       []command.PurchaseItem
+	shares      []share          // One per group, in the order of their first events. Those between len and cap keep their memory.
+	positions   []recordPosition // The position of the record of each event.
+	keyPrefixes []uint64         // The first eight bytes of the key of each event.
 
 	core        *Core
 	view        *market.View
@@ -30,7 +30,7 @@ type eventScratch struct {
 }
 
 // recordPosition is the position of an event's record: the index of its share, and the index of the record in the share.
-type placed struct{ share, position int }
+type recordPosition struct{ share, position int }
 
 func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace, secret *[32]byte) {
 	es.core, es.view, es.marketplace, es.location = c, view, m.Ordinal, time.UTC
@@ -41,7 +41,7 @@ func (es *eventScratch) begin(c *Core, view *market.View, m *market.Marketplace,
 }
 
 // clearBody removes every reference to the body of the last request, so that the pool does not keep bodies alive.
-func (es *eventScratch) forget() {
+func (es *eventScratch) clearBody() {
 	es.batch.Body, es.view = nil, nil
 	clear(es.batch.Events)
 	clear(es.batch.Items)
@@ -50,14 +50,14 @@ func (es *eventScratch) forget() {
 		clear(es.shares[i].records)
 	}
 	es.batch.Events, es.batch.Items, es.items = es.batch.Events[:0], es.batch.Items[:0], es.items[:0]
-	es.shares, es.places, es.seen = es.shares[:0], es.places[:0], es.seen[:0]
+	es.shares, es.positions, es.keyPrefixes = es.shares[:0], es.positions[:0], es.keyPrefixes[:0]
 }
 
 // addEvent makes the record of one event and adds it to the share of the group that stores it. An event with a token goes to
 // the group of the token's shard, where its campaign is and is charged. Any other event goes to a group that its id
 // determines, also when an external id names its campaign: a repeated event must go to the group of its first version, and
 // the external id may have become known, or name another campaign, in between. Reports ask every group.
-func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Event, nowMillis int64) apierr.Code {
+func (es *eventScratch) addEvent(sc *Scratch, keyring *bidid.Keyring, e *event.Event, nowMillis int64) apierr.Code {
 	r := command.EventRecord{
 		Key: es.hasher.event(e.Kind, e.ID), Kind: e.Kind,
 		OccurredMillis: e.OccurredMillis, Bucket: hourOf(e.OccurredMillis), Cell: cellOf(e.OccurredMillis, es.location),
@@ -91,11 +91,11 @@ func (es *eventScratch) place(sc *Scratch, keyring *bidid.Keyring, e *event.Even
 // repeated returns the position of the first record of this request with a key, or nil if there is none yet, and stores the
 // key. A repeated event takes the record of its first version, so that it is found to be a duplicate: with another token or
 // time it would go to another group or hour.
-func (es *eventScratch) repeated(key *[16]byte) *placed {
+func (es *eventScratch) repeated(key *[16]byte) *recordPosition {
 	begin := binary.LittleEndian.Uint64(key[:])
-	es.seen = append(es.seen, begin)
-	for i, other := range es.seen[:len(es.seen)-1] {
-		if p := &es.places[i]; other == begin && es.shares[p.share].records[p.position].Key == *key {
+	es.keyPrefixes = append(es.keyPrefixes, begin)
+	for i, other := range es.keyPrefixes[:len(es.keyPrefixes)-1] {
+		if p := &es.positions[i]; other == begin && es.shares[p.share].records[p.position].Key == *key {
 			return p
 		}
 	}
@@ -132,7 +132,7 @@ func (es *eventScratch) forged(keyring *bidid.Keyring, nowMillis int64, fault *w
 func (es *eventScratch) resolve(r *command.EventRecord, p *bidid.Payload, e *event.Event) {
 	r.ChargeKey = es.hasher.charge(e.Kind, e.ResolvedBidID)
 	r.Bucket = hourOf(p.IssuedMillis)
-	r.Placement = p.Placement
+	r.PlacementIndex = p.PlacementIndex
 	if p.External {
 		return
 	}

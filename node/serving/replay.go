@@ -43,11 +43,11 @@ const replayBusyMax = 5 * time.Second
 // It begins with the newest request and goes backwards, steps the background.Work of its context with each, and ends when
 // the work has used replayBusyMax of CPU time; then From is later. err is the error of a step, and then r is empty. The
 // code is ServiceUnavailable if the marketplace or the cluster's secret is not known yet.
-func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (r Replay, code apierr.Code, err error) {
-	if c.tape == nil || c.Suppose == nil {
+func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.WhatIf, now time.Time) (r Replay, code apierr.Code, err error) {
+	if c.recorder == nil || c.Suppose == nil {
 		return Replay{From: now, To: now}, apierr.OK, nil
 	}
-	all, since := c.tape.of(marketplace)
+	all, since := c.recorder.requestsOf(marketplace)
 	r = Replay{From: time.UnixMilli(since), To: now, Every: c.recent.every}
 	if len(all) == 0 {
 		return r, apierr.OK, nil
@@ -58,9 +58,9 @@ func (c *Core) Replay(ctx context.Context, marketplace uint16, s *market.Supposi
 		return Replay{}, apierr.ServiceUnavailable, nil
 	}
 	x := explainer{core: c, view: view, marketplace: m}
-	signer, work := bidid.NewSigner(nobodysKeys()), background.Of(ctx)
+	signer, work := bidid.NewSigner(throwawayKeyring()), background.Of(ctx)
 	var own [ids.TextLen]byte
-	market.SupposedID.AppendText(own[:0])
+	market.WhatIfCampaignID.AppendText(own[:0])
 	for i := range slices.Backward(all) {
 		if err := work.Step(ctx); err != nil {
 			return Replay{}, apierr.OK, err

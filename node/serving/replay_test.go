@@ -17,7 +17,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-func replay(t *testing.T, core *serving.Core, s *market.Supposition) serving.Replay {
+func replay(t *testing.T, core *serving.Core, s *market.WhatIf) serving.Replay {
 	t.Helper()
 	r, code, err := core.Replay(context.Background(), servingtest.Marketplace, s, time.UnixMilli(servingtest.NowMillis).Add(time.Hour))
 	if code != apierr.OK || err != nil {
@@ -29,7 +29,7 @@ func replay(t *testing.T, core *serving.Core, s *market.Supposition) serving.Rep
 // recording returns a core that samples one request in every and began to answer an hour before the fixture's clock.
 func recording(every int) (*servingtest.Node, *serving.Core) {
 	node := servingtest.New(servingtest.Spec{Bids: 200, Kinds: true})
-	node.Deps.ExplainEvery, node.Deps.Suppose = every, node.Market.Suppose
+	node.Deps.ExplainEvery, node.Deps.Suppose = every, node.Market.WhatIfView
 	node.Deps.Started = time.UnixMilli(servingtest.NowMillis).Add(-time.Hour)
 	return node, serving.New(node.Deps)
 }
@@ -55,7 +55,7 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	for i := range 40 {
 		s.Bids = append(s.Bids, market.Bid{
 			Target: fmt.Sprintf("p-%07d", i*5), Active: true, Amount: money.Micros(1+random.IntN(100))*100_000 + money.Micros(i) + 1, // No ties: they go by the auction.
@@ -70,10 +70,10 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 	// The reference adds the campaign to the market, repeats the requests and counts the campaign's winners. Only the token
 	// of a winner has the price, so the price comes from an explanation.
 	c := s.Campaign
-	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.SupposedID, 300, 1, true, market.Approved
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status = market.WhatIfCampaignID, 300, 1, true, market.Approved
 	slot := node.Market.PutCampaign(&c)
-	slot.Left.Store(1 << 60)
-	slot.Wallet.Store(1 << 60)
+	slot.BudgetLeft.Store(1 << 60)
+	slot.WalletBalance.Store(1 << 60)
 	for i := range s.Bids {
 		b := s.Bids[i]
 		b.Ordinal = uint32(i) + 1
@@ -85,7 +85,7 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 		won := false
 		for _, x := range explained(t, core, "auctions", body).Auctions {
 			for _, candidate := range x.Candidates {
-				if candidate.Outcome == "won" && candidate.CampaignID == market.SupposedID.String() {
+				if candidate.Outcome == "won" && candidate.CampaignID == market.WhatIfCampaignID.String() {
 					price, err := candidate.Price.Float64()
 					if err != nil {
 						t.Fatal(err)
@@ -110,7 +110,7 @@ func TestReplayEqualsWhatWouldHaveBeen(t *testing.T) {
 // TestReplayOfLittle checks that a replay without recorded requests is empty, that recorded requests belong to one
 // marketplace, and that their number and size are bounded.
 func TestReplayOfLittle(t *testing.T) {
-	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	node, core := recording(0)
 	ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)
 	if r := replay(t, core, s); r.Every != 0 || r.Requests != 0 {
@@ -164,7 +164,7 @@ func TestReplayIsBounded(t *testing.T) {
 			t.Fatal(a.body)
 		}
 	}
-	s := &market.Supposition{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
+	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	// Every reading of this clock advances it by 100 ms. Each step reads it, and the scheduler around each slice.
 	var clock time.Time
 	limits := background.Defaults

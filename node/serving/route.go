@@ -47,10 +47,10 @@ func lookup(path []byte) *endpoint {
 
 // target is the parsed request target.
 type target struct {
-	endpoint *endpoint // Nil when the path has no endpoint.
-	query    []byte
-	onV2     bool
-	broken   bool // The path is not valid. On the management listener net/http refuses such a request before any handler.
+	endpoint  *endpoint // Nil when the path has no endpoint.
+	query     []byte
+	onV2      bool
+	malformed bool // The path is not valid. On the management listener net/http refuses such a request before any handler.
 }
 
 // route finds the endpoint of a request. It first looks up the path as it is, because clients send clean paths, and cleans
@@ -131,7 +131,7 @@ func AppendCleanPath(dst, path []byte) (clean []byte, good bool) {
 		if end < 0 {
 			end = len(path)
 		}
-		good = good && !dots(path[:end])
+		good = good && !isDotSegment(path[:end])
 		dst = append(dst, path[:end]...)
 		path = path[end:]
 	}
@@ -139,7 +139,7 @@ func AppendCleanPath(dst, path []byte) (clean []byte, good bool) {
 }
 
 // isDotSegment reports whether a segment is one or two dots, each plain or encoded as %2e.
-func dots(segment []byte) bool {
+func isDotSegment(segment []byte) bool {
 	n := 0
 	for ; len(segment) > 0; n++ {
 		switch {

@@ -33,13 +33,13 @@ type Scratch struct {
 	Body    []byte // Empty only with status 204.
 	Fields  []Field
 
-	core   *Core
-	stripe *metrics.Stripe
-	memo   auth.Memo
-	random *rand.ChaCha8
-	op     Operation
-	code   apierr.Code
-	broken bool // The request panicked, so the state of this scratch is unknown.
+	core     *Core
+	stripe   *metrics.Stripe
+	memo     auth.Memo
+	random   *rand.ChaCha8
+	op       Operation
+	code     apierr.Code
+	panicked bool // The request panicked, so the state of this scratch is unknown.
 
 	authenticated bool // The request had a valid key.
 	// answered is the time at which the answer was ready. It is zero for operations that do not read it.
@@ -53,7 +53,7 @@ type Scratch struct {
 	request auction.Request
 	results auction.Results
 	auction auction.Scratch
-	ticket  auction.Ticket
+	ticket  auction.Params
 	stale   auction.Groups // The target of ticket.Stale, unless that is nil.
 	fault   wire.Fault
 	hasher  hasher         // Hashes the users of auctions.
@@ -61,7 +61,7 @@ type Scratch struct {
 	signer  bidid.Signer
 	// The auction numbers from numberNext to numberEnd-1 are reserved for this scratch.
 	numberNext, numberEnd uint64
-	undrawn               uint64 // The number of requests before the next one that is sampled.
+	untilSample           uint64 // The number of requests before the next one that is sampled.
 
 	event eventScratch
 }
@@ -83,7 +83,7 @@ func newScratch(c *Core) *Scratch {
 		minted: make([]byte, 0, ids.TextLen), message: make([]byte, 0, 256),
 	}
 	if c.recent != nil {
-		sc.undrawn = sc.random.Uint64() % c.recent.every
+		sc.untilSample = sc.random.Uint64() % c.recent.every
 	}
 	return sc
 }
@@ -104,11 +104,11 @@ func (sc *Scratch) Took() time.Duration {
 func (sc *Scratch) Release(took time.Duration) {
 	sc.stripe.Request(int(sc.op), int(sc.code), took)
 	sc.Request = Request{} // Its slices belong to the listener.
-	if sc.broken || sc.size() > scratchMax {
+	if sc.panicked || sc.size() > scratchMax {
 		return
 	}
-	sc.request.Body, sc.request.Sieve = nil, market.Sieve{} // The filter would keep an old view in memory.
-	sc.event.forget()
+	sc.request.Body, sc.request.TagFilter = nil, market.TagFilter{} // The filter would keep an old view in memory.
+	sc.event.clearBody()
 	sc.core.scratches.Put(sc)
 }
 
@@ -167,12 +167,12 @@ func (sc *Scratch) refusal(c *Core, code apierr.Code) {
 
 // recoverPanic turns a panic into an answer of 500. It is deferred only where a request reads and changes nothing, so that
 // a defect there costs one request. Panics after an event was proposed are not recovered.
-func (sc *Scratch) caught(code *apierr.Code) {
+func (sc *Scratch) recoverPanic(code *apierr.Code) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
-	sc.broken = true
+	sc.panicked = true
 	sc.stripe.Panic()
 	sc.core.Log.Error("request_panicked", slog.Any("cause", cause), slog.String("stack", string(debug.Stack())))
 	*code = sc.refuse(apierr.InternalServerError, "")

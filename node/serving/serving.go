@@ -64,7 +64,7 @@ type Deps struct {
 	// for Replay. 0 turns sampling off.
 	ExplainEvery int
 	// Suppose returns the view of a market in which a supposition holds. Without it Replay finds no requests.
-	Suppose func(*market.Supposition) *market.View
+	Suppose func(*market.WhatIf) *market.View
 	// Started is the time at which this core began to answer. Replay extrapolates from requests since then.
 	Started time.Time
 }
@@ -77,7 +77,7 @@ type Core struct {
 	auctionNumber atomic.Uint64 // The next auction number that no Scratch has reserved.
 	eventsRunning atomic.Int64  // Events requests that are being answered.
 	recent        *recent       // Nil when sampling is off.
-	tape          *tape         // The recorder; nil when sampling is off.
+	recorder      *recorder     // The recorder; nil when sampling is off.
 }
 
 // New returns the core of a node.
@@ -90,7 +90,7 @@ func New(d Deps) *Core {
 	}
 	c := &Core{Deps: d, cors: newCORS(d.CORSOrigins), recent: newRecent(d.ExplainEvery)}
 	if c.recent != nil {
-		c.tape = newTape(d.Started.UnixMilli())
+		c.recorder = newRecorder(d.Started.UnixMilli())
 	}
 	c.scratches.New = func() any { return newScratch(c) }
 	return c
@@ -120,7 +120,7 @@ func (c *Core) Refuse(sc *Scratch, code apierr.Code, message string) {
 
 func (c *Core) dispatch(sc *Scratch, r *Request, t target) (Operation, apierr.Code) {
 	switch {
-	case t.broken:
+	case t.malformed:
 		return OpUnknown, sc.refuse(apierr.BadRequest, "the request is not well-formed HTTP")
 	case t.endpoint == nil:
 		return OpUnknown, sc.refuse(apierr.ResourceNotFound, r.UnknownPath)

@@ -12,7 +12,7 @@ import (
 
 // coreWithStaleness returns a core in which group 1, which has all campaigns, is stale or not as answers says: at the first
 // check of a request, at the second, and so on. asked counts the checks.
-func fenced(answers ...bool) (core *serving.Core, node *servingtest.Node, asked *int) {
+func coreWithStaleness(answers ...bool) (core *serving.Core, node *servingtest.Node, asked *int) {
 	node, asked = servingtest.New(servingtest.Spec{Bids: 10}), new(int)
 	deps := node.Deps
 	deps.Stale = func(_ time.Time, into *auction.Groups) bool {
@@ -40,7 +40,7 @@ func TestStaleCampaignsDoNotWin(t *testing.T) {
 		{"stale while it ran", []bool{false, true}, false, 3}, // It runs again, and staleness is checked again.
 		{"fresh again while it ran", []bool{true, false}, false, 2},
 	} {
-		core, node, asked := fenced(c.answers...)
+		core, node, asked := coreWithStaleness(c.answers...)
 		for range 2 { // The second request must not see anything that the first left in the scratch.
 			*asked = 0
 			a := ask(core, "POST", "/v2/auctions", node.AuctionKey, auctionBody)

@@ -15,41 +15,41 @@ import (
 )
 
 // check compares every replica with the history. REQUIRES: all faults are healed and no client waits.
-func (w *world) check() {
+func (w *environment) check() {
 	w.stopClocks()
 	var level bool
 	for range 30 { // The cluster itself compares digests now and then, which adds an entry.
-		if level = w.level(); level {
+		if level = w.caughtUp(); level {
 			break
 		}
 		time.Sleep(time.Second)
 	}
 	if !level {
-		w.behind()
+		w.reportLagging()
 	}
 	for _, i := range w.members() {
-		store, _, _ := w.open(i)
+		store, _, _ := w.running(i)
 		if store == nil {
 			w.t.Errorf("node %d is not up", i)
 			continue
 		}
 		for _, h := range w.groups {
 			_ = store.Group(h.group).Read(func(r raftstore.Reader) error { // It fails only if the store is closed.
-				b := shard.Books{R: r}
-				if err := b.Audit(); err != nil {
+				b := shard.Queries{R: r}
+				if err := b.Verify(); err != nil {
 					w.t.Errorf("node %d, group %d: %v", i, h.group, err)
 				}
-				h.books(i, b)
-				w.slots(i, h, b)
+				h.checkReplica(i, b)
+				w.checkSlots(i, h, b)
 				return nil
 			})
 		}
-		w.bank.settled(i)
+		w.transfers.checkNode(i)
 	}
 }
 
 // stopClocks ends the ticks of all nodes, so that their states can be compared.
-func (w *world) stopClocks() {
+func (w *environment) stopClocks() {
 	for _, n := range w.nodes {
 		n.mu.Lock()
 		cl := n.cluster
@@ -61,19 +61,19 @@ func (w *world) stopClocks() {
 }
 
 // caughtUp waits until every member has caught up, and reports whether all are at the same entry of every group.
-func (w *world) level() bool {
+func (w *environment) caughtUp() bool {
 	for _, id := range w.raftGroups() {
-		if !w.levelIn(id) {
+		if !w.caughtUpIn(id) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *world) levelIn(id uint16) bool {
+func (w *environment) caughtUpIn(id uint16) bool {
 	var first raftstore.GroupStatus
 	for _, i := range w.members() {
-		store, _, _ := w.open(i)
+		store, _, _ := w.running(i)
 		if store == nil {
 			return false
 		}
@@ -102,16 +102,16 @@ func (w *world) levelIn(id uint16) bool {
 }
 
 // checkReplica compares the state of one node with everything that was attempted and answered.
-func (h *history) books(node int, b shard.Books) {
+func (h *history) checkReplica(node int, b shard.Queries) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var lines []ledger.Line
 	b.Journal(1, func(l *ledger.Line) bool { lines = append(lines, *l); return true })
-	h.extend(node, floor{lines: len(h.seen), at: time.Now()}, lines)
-	h.journal(node, b, lines)
-	h.counts(node, nil, b.FreeCounters(marketplace, 0, math.MaxUint32))
+	h.extend(node, lowerBound{lines: len(h.seen), at: time.Now()}, lines)
+	h.checkJournal(node, b, lines)
+	h.checkCounters(node, nil, b.NoCampaignCounters(marketplace, 0, math.MaxUint32))
 	for _, x := range h.campaigns {
-		h.campaign(node, b, x)
+		h.checkCampaign(node, b, x)
 	}
 }
 
@@ -119,7 +119,7 @@ func (h *history) books(node int, b shard.Books) {
 // attempt. A token and a deposit have one line each, a transfer its sides (transferHistory). No prepaid wallet may be below
 // zero after any line. No campaign may spend more than its budget: for a total budget, what its manager asked for; for all
 // budgets, what the journal records, from the feature level on at which it does.
-func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
+func (h *history) checkJournal(node int, b shard.Queries, lines []ledger.Line) {
 	fail := func(l *ledger.Line, format string, args ...any) {
 		h.t.Errorf("node %d, group %d, line %d: "+format, append([]any{node, h.group, l.Seq}, args...)...)
 	}
@@ -135,7 +135,7 @@ func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 			if balances[l.Wallet] += l.Amount; balances[l.Wallet] < 0 {
 				fail(l, "the transfer overdraws the account: %d", balances[l.Wallet])
 			}
-			h.bank.moved(node, h.group, l)
+			h.transfers.recordLine(node, h.group, l)
 			continue
 		}
 		if _, twice := once[l.Key]; twice {
@@ -189,7 +189,7 @@ func (h *history) journal(node int, b shard.Books, lines []ledger.Line) {
 		if k.decided != nil && (!there || charged != k.decided.Charged) {
 			h.t.Errorf("node %d: LOST: token %x was charged %d according to an answer, %d in the journal (%v)", node, key[:4], k.decided.Charged, charged, there)
 		}
-		if k.claimed && !there {
+		if k.alreadyCharged && !there {
 			h.t.Errorf("node %d: token %x was charged before according to an answer, and is not in the journal", node, key[:4])
 		}
 	}
@@ -206,7 +206,7 @@ func (x *campaign) most(line int) (amount money.Micros) {
 }
 
 // checkCounters compares the counters of a campaign, or of events without one, with the event ids that were recorded.
-func (h *history) counts(node int, x *campaign, got rollup.Counters) {
+func (h *history) checkCounters(node int, x *campaign, got rollup.Counters) {
 	var sure, maybe [event.Kinds]int64
 	for _, s := range h.events {
 		switch {
@@ -226,8 +226,8 @@ func (h *history) counts(node int, x *campaign, got rollup.Counters) {
 }
 
 // checkCampaign checks the counters, the budget and the bids of a campaign.
-func (h *history) campaign(node int, b shard.Books, x *campaign) {
-	h.counts(node, x, b.CampaignCounters(x.id, 0, math.MaxUint32))
+func (h *history) checkCampaign(node int, b shard.Queries, x *campaign) {
+	h.checkCounters(node, x, b.CampaignCounters(x.id, 0, math.MaxUint32))
 	s, _ := b.Campaign(x.id)
 	possible := false
 	for i, budget := range x.budgets {
@@ -247,7 +247,7 @@ func (h *history) campaign(node int, b shard.Books, x *campaign) {
 }
 
 // checkSlots compares the balances that the auctions of a node see with its ledger.
-func (w *world) slots(node int, h *history, b shard.Books) {
+func (w *environment) checkSlots(node int, h *history, b shard.Queries) {
 	n := w.nodes[node]
 	n.mu.Lock()
 	f := n.feeds[h.group]
@@ -258,7 +258,7 @@ func (w *world) slots(node int, h *history, b shard.Books) {
 		s, _ := b.Campaign(x.id)
 		wallet, _ := b.Wallet(h.wallet(x.vendor))
 		slot := f.slots[x.id]
-		if slot == nil || slot.Left.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.Wallet.Load() != int64(wallet.Balance) {
+		if slot == nil || slot.BudgetLeft.Load() != int64(max(0, s.Money.Amount-s.Money.Spent)) || slot.WalletBalance.Load() != int64(wallet.Balance) {
 			w.t.Errorf("node %d: auctions see something else than %+v and %d of campaign %d", node, s.Money, wallet.Balance, x.ordinal)
 		}
 	}

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	shoppers = 3
-	vendors  = 2
-	readers  = 1
+	eventClients = 3
+	vendors      = 2
+	readers      = 1
 	// thinkTime is the mean pause of a client between two requests, not counting the pauses between repeated attempts.
 	thinkTime  = 800 * time.Millisecond
 	depositMax = 20_000
@@ -28,7 +28,7 @@ const (
 
 // client sends the requests of one data group to any node.
 type client struct {
-	*world
+	*environment
 	h      *history // The history of the group.
 	rng    *rand.Rand
 	number uint64    // The number of the client, part of its ids.
@@ -45,8 +45,8 @@ type attempt struct {
 // attemptsKept is how many answered attempts of a client may be delivered again.
 const attemptsKept = 4
 
-func (w *world) client(number uint64, h *history) *client {
-	return &client{world: w, h: h, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
+func (w *environment) client(number uint64, h *history) *client {
+	return &client{environment: w, h: h, number: number, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number))}
 }
 
 // pause waits for a random time. It returns false when the clients must end.
@@ -70,13 +70,13 @@ func (c *client) id() (id [16]byte) {
 
 // proposeUntilAnswered sends a command to one node after the other until there is an answer. The bytes, with ids and time, stay
 // the same. An answer counts only if its node was still running when it came. It returns nil if the simulation ends first.
-func (c *client) persist(cmd []byte) (answer []byte) {
+func (c *client) proposeUntilAnswered(cmd []byte) (answer []byte) {
 	for {
 		members := c.members()
 		i := members[c.rng.IntN(len(members))]
-		if _, cl, run := c.open(i); cl != nil {
+		if _, cl, run := c.running(i); cl != nil {
 			answer, err := cl.Propose(context.Background(), ids.Group(c.h.group), cmd)
-			if err == nil && c.c.Same(i, run) {
+			if err == nil && c.c.SameGeneration(i, run) {
 				if len(answer) == 0 {
 					c.t.Errorf("node %d answers nothing to a command", i)
 				}
@@ -84,16 +84,16 @@ func (c *client) persist(cmd []byte) (answer []byte) {
 			}
 			c.h.note(true)
 		}
-		if !c.rest() {
+		if !c.retryPause() {
 			return nil
 		}
 	}
 }
 
 // retryPause waits after an attempt that failed. It returns false when the simulation ends.
-func (c *client) rest() bool {
+func (c *client) retryPause() bool {
 	select {
-	case <-c.over:
+	case <-c.finished:
 		return false
 	case <-time.After(time.Duration(c.rng.Int64N(int64(400 * time.Millisecond)))):
 		return true
@@ -107,7 +107,7 @@ func (c *client) clock() int64 {
 }
 
 // reportEvents reports events: with new tokens, with tokens that others report too, without a token, and repeated ones.
-func (c *client) shop() {
+func (c *client) reportEvents() {
 	var mine []command.EventRecord
 	for c.pause(thinkTime) {
 		e := command.Events{Marketplace: marketplace}
@@ -123,7 +123,7 @@ func (c *client) shop() {
 			mine = append(mine, r)
 		}
 		c.h.attempt(e.Records)
-		answer := c.persist(command.AppendEvents(nil, now, &e))
+		answer := c.proposeUntilAnswered(command.AppendEvents(nil, now, &e))
 		if answer == nil {
 			return
 		}
@@ -190,14 +190,14 @@ func (c *client) manage(vendor int) {
 	}
 	for goes := c.deposit(vendor, depositMax); goes; goes = goes && c.pause(2*thinkTime) {
 		if len(mine) < 2 || len(mine) < 5 && c.rng.IntN(30) == 0 {
-			x := c.found(vendor, len(mine)%2 == 0)
+			x := c.createCampaign(vendor, len(mine)%2 == 0)
 			if x == nil {
 				return
 			}
 			mine = append(mine, x)
 			continue
 		}
-		if len(c.done) > 0 && c.last%4 == 0 && !c.linger() {
+		if len(c.done) > 0 && c.last%4 == 0 && !c.redeliver() {
 			return
 		}
 		x := mine[c.rng.IntN(len(mine))]
@@ -239,7 +239,7 @@ func (c *client) change(cmd []byte) (r command.Result, ok bool) {
 
 // redeliver delivers an old attempt again, as a connection to a paused process may do when that continues. The answer must be
 // the old one or a refusal, and it must have no effect: the checks at the end would find one.
-func (c *client) linger() bool {
+func (c *client) redeliver() bool {
 	x := c.done[0]
 	r, ok := c.result(x.command)
 	if ok && r != x.answer && r.Refusal != command.Expired {
@@ -250,7 +250,7 @@ func (c *client) linger() bool {
 
 // turn returns the idempotency turn of the group at any node, however far that lags.
 func (c *client) turn() (turn uint64, ok bool) {
-	ok = c.glance(func(b shard.Books) (attempts bool) {
+	ok = c.readLocal(func(b shard.Queries) (attempts bool) {
 		turn, attempts = b.Turn()
 		return attempts
 	})
@@ -259,25 +259,25 @@ func (c *client) turn() (turn uint64, ok bool) {
 
 // readLocal reads the state of one node after the other, without a barrier, until look returns true. It returns false when
 // the simulation ends first.
-func (c *client) glance(look func(shard.Books) bool) bool {
+func (c *client) readLocal(look func(shard.Queries) bool) bool {
 	for {
 		members := c.members()
 		for n := range members {
 			i := members[(n+int(c.last))%len(members)] //nolint:gosec // not negative.
-			store, _, run := c.open(i)
+			store, _, run := c.running(i)
 			if store == nil {
 				continue
 			}
 			var seen bool
 			err := store.Group(c.h.group).Read(func(r raftstore.Reader) error {
-				seen = look(shard.Books{R: r})
+				seen = look(shard.Queries{R: r})
 				return nil
 			})
-			if err == nil && seen && c.c.Same(i, run) {
+			if err == nil && seen && c.c.SameGeneration(i, run) {
 				return true
 			}
 		}
-		if !c.rest() {
+		if !c.retryPause() {
 			return false
 		}
 	}
@@ -285,7 +285,7 @@ func (c *client) glance(look func(shard.Books) bool) bool {
 
 // result sends a management command until it has an answer. It returns false when the simulation ends.
 func (c *client) result(cmd []byte) (r command.Result, ok bool) {
-	answer := c.persist(cmd)
+	answer := c.proposeUntilAnswered(cmd)
 	if answer == nil {
 		return r, false
 	}
@@ -317,7 +317,7 @@ func (c *client) deposit(vendor int, amount money.Micros) bool {
 }
 
 // createCampaign creates a campaign and reads its ordinal. It returns nil when the simulation ends.
-func (c *client) found(vendor int, total bool) *campaign {
+func (c *client) createCampaign(vendor int, total bool) *campaign {
 	now := c.clock()
 	x := &campaign{id: ids.UUID(c.id()), vendor: vendor, total: total, bids: map[ids.UUID]bool{}}
 	x.id[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, c.h.vendors[vendor])))
@@ -339,7 +339,7 @@ func (c *client) found(vendor int, total bool) *campaign {
 		return nil
 	}
 	x.budgets = []budget{{amount: amount}}
-	ok = c.read(func(b shard.Books) {
+	ok = c.read(func(b shard.Queries) {
 		s, found := b.Campaign(x.id)
 		if !found {
 			c.t.Errorf("campaign %s was acknowledged and cannot be read", x.id)
@@ -358,7 +358,7 @@ func (c *client) found(vendor int, total bool) *campaign {
 // changeBudget gives a campaign another budget. It reads the journal before, to know which lines are older than the new one.
 func (c *client) changeBudget(x *campaign) bool {
 	amount := money.Micros(1 + c.rng.IntN(2*depositMax))
-	if !c.read(func(shard.Books) {}) {
+	if !c.read(func(shard.Queries) {}) {
 		return false
 	}
 	c.h.mu.Lock()

@@ -17,45 +17,45 @@ var errDisk = errors.New("input/output error")
 // faultyDisk makes the disk of a node slow, or makes writes to one kind of its files fail. Only syncs of the tail guard, for
 // which every write of the log waits, of tables and of snapshots are slow. Those of Pebble's logs and manifests are not:
 // Pebble holds mutexes around some of them, and a bubble's time stops while a goroutine waits for a mutex.
-type badDisk struct {
+type faultyDisk struct {
 	slow atomic.Int64 // The longest time of a sync in nanoseconds.
 
-	mu   sync.Mutex
-	rng  *rand.Rand
-	life *badFS // The file system of the current run of the node.
+	mu      sync.Mutex
+	rng     *rand.Rand
+	current *faultyFS // The file system of the current run of the node.
 }
 
 // fileKinds are the kinds of files that may fail. The log is not among them: Pebble panics when it begins the next log file
 // after a failed write.
 var fileKinds = []string{"guard", "state", "snapshot"}
 
-func newBadDisk(seed uint64) *badDisk { return &badDisk{rng: rand.New(rand.NewPCG(seed, 5))} }
+func newFaultyDisk(seed uint64) *faultyDisk { return &faultyDisk{rng: rand.New(rand.NewPCG(seed, 5))} }
 
 // beginRun returns the file system of a new run of the node. The file system of the run before has no faults from now on, so
 // that its goroutines can end.
-func (d *badDisk) begin(fs vfs.FS) vfs.FS {
+func (d *faultyDisk) beginRun(fs vfs.FS) vfs.FS {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.life != nil {
-		d.life.dead.Store(true)
+	if d.current != nil {
+		d.current.ended.Store(true)
 	}
-	d.life = &badFS{FS: fs, disk: d}
-	return d.life
+	d.current = &faultyFS{FS: fs, disk: d}
+	return d.current
 }
 
 // fail makes the writes to a kind of files fail until the end of the run. It returns false if the node does not run.
-func (d *badDisk) fail(kind string) bool {
+func (d *faultyDisk) fail(kind string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.life == nil || d.life.dead.Load() {
+	if d.current == nil || d.current.ended.Load() {
 		return false
 	}
-	d.life.failing.Store(&kind)
+	d.current.failing.Store(&kind)
 	return true
 }
 
 // wait returns how long the next sync takes.
-func (d *badDisk) wait() time.Duration {
+func (d *faultyDisk) wait() time.Duration {
 	slow := d.slow.Load()
 	if slow == 0 {
 		return 0
@@ -66,10 +66,10 @@ func (d *badDisk) wait() time.Duration {
 }
 
 // faultyFS is the file system of one run of a node.
-type badFS struct {
+type faultyFS struct {
 	vfs.FS
-	disk    *badDisk
-	dead    atomic.Bool
+	disk    *faultyDisk
+	ended   atomic.Bool
 	failing atomic.Pointer[string]
 	hits    atomic.Int64
 }
@@ -90,8 +90,8 @@ func kindOf(name string) string {
 
 // beforeIO is called before every write and sync of a file. It returns the injected error, or waits before a slow sync. Writes
 // go to the cache of the operating system and are never slow.
-func (f *badFS) call(kind string, syncs bool) error {
-	if f.dead.Load() {
+func (f *faultyFS) beforeIO(kind string, syncs bool) error {
+	if f.ended.Load() {
 		return nil
 	}
 	if failing := f.failing.Load(); failing != nil && *failing == kind {
@@ -104,68 +104,68 @@ func (f *badFS) call(kind string, syncs bool) error {
 	return nil
 }
 
-func (f *badFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
+func (f *faultyFS) wrap(name string, file vfs.File, err error) (vfs.File, error) {
 	kind := kindOf(name)
 	if err != nil || kind == "" {
 		return file, err
 	}
-	return badFile{file, f, kind}, nil
+	return faultyFile{file, f, kind}, nil
 }
 
-func (f *badFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *faultyFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.Create(name, c)
 	return f.wrap(name, file, err)
 }
 
-func (f *badFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
+func (f *faultyFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
 	file, err := f.FS.OpenReadWrite(name, c, o...)
 	return f.wrap(name, file, err)
 }
 
-func (f *badFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+func (f *faultyFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.FS.ReuseForWrite(from, to, c)
 	return f.wrap(to, file, err)
 }
 
-func (f *badFS) Unwrap() vfs.FS { return f.FS }
+func (f *faultyFS) Unwrap() vfs.FS { return f.FS }
 
 // faultyFile is a file of a kind that may fail.
-type badFile struct {
+type faultyFile struct {
 	vfs.File
-	fs   *badFS
+	fs   *faultyFS
 	kind string
 }
 
-func (f badFile) Write(b []byte) (int, error) {
-	if err := f.fs.call(f.kind, false); err != nil {
+func (f faultyFile) Write(b []byte) (int, error) {
+	if err := f.fs.beforeIO(f.kind, false); err != nil {
 		return 0, err
 	}
 	return f.File.Write(b)
 }
 
-func (f badFile) WriteAt(b []byte, at int64) (int, error) {
-	if err := f.fs.call(f.kind, false); err != nil {
+func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.fs.beforeIO(f.kind, false); err != nil {
 		return 0, err
 	}
 	return f.File.WriteAt(b, at)
 }
 
-func (f badFile) Sync() error {
-	if err := f.fs.call(f.kind, true); err != nil {
+func (f faultyFile) Sync() error {
+	if err := f.fs.beforeIO(f.kind, true); err != nil {
 		return err
 	}
 	return f.File.Sync()
 }
 
-func (f badFile) SyncData() error {
-	if err := f.fs.call(f.kind, true); err != nil {
+func (f faultyFile) SyncData() error {
+	if err := f.fs.beforeIO(f.kind, true); err != nil {
 		return err
 	}
 	return f.File.SyncData()
 }
 
-func (f badFile) SyncTo(length int64) (bool, error) {
-	if err := f.fs.call(f.kind, true); err != nil {
+func (f faultyFile) SyncTo(length int64) (bool, error) {
+	if err := f.fs.beforeIO(f.kind, true); err != nil {
 		return false, err
 	}
 	return f.File.SyncTo(length)

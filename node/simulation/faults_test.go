@@ -9,43 +9,43 @@ import (
 type fault struct {
 	kind   string
 	weight int
-	strike func(w *world, node int)
+	inject func(w *environment, node int)
 }
 
 var faults = []fault{
-	{"crash one", 4, func(w *world, node int) { w.crash(node) }},
-	{"crash several", 2, func(w *world, _ int) {
+	{"crash one", 4, func(w *environment, node int) { w.crash(node) }},
+	{"crash several", 2, func(w *environment, _ int) {
 		for _, i := range w.members() {
 			if w.rng.IntN(2) == 0 {
 				w.crash(i)
 			}
 		}
 	}},
-	{"crash all", 1, func(w *world, _ int) {
+	{"crash all", 1, func(w *environment, _ int) {
 		for _, i := range w.members() {
 			w.crash(i)
 		}
 	}},
-	{"crash leader", 2, func(w *world, _ int) {
+	{"crash leader", 2, func(w *environment, _ int) {
 		if i := w.leader(w.anyGroup()); i >= 0 {
 			w.crash(i)
 		}
 	}},
-	{"restart", 2, func(w *world, node int) { w.others.Go(func() { w.halt(node) }) }},
-	{"isolate", 2, func(w *world, node int) { w.isolate(node) }},
-	{"isolate leader", 3, func(w *world, _ int) {
+	{"restart", 2, func(w *environment, node int) { w.others.Go(func() { w.shutdown(node) }) }},
+	{"isolate", 2, func(w *environment, node int) { w.isolate(node) }},
+	{"isolate leader", 3, func(w *environment, _ int) {
 		if i := w.leader(w.anyGroup()); i >= 0 {
 			w.isolate(i)
 		}
 	}},
-	{"halves", 1, func(w *world, _ int) {
+	{"halves", 1, func(w *environment, _ int) {
 		for i := range w.nodes {
 			if w.rng.IntN(2) == 0 {
 				w.isolate(i)
 			}
 		}
 	}},
-	{"one-way cut", 3, func(w *world, node int) {
+	{"one-way cut", 3, func(w *environment, node int) {
 		for i := range w.nodes {
 			switch w.rng.IntN(4) {
 			case 0:
@@ -55,25 +55,25 @@ var faults = []fault{
 			}
 		}
 	}},
-	{"delay", 2, func(w *world, _ int) { w.c.Net.Slow(time.Duration(w.rng.IntN(500)) * time.Millisecond) }},
-	{"reorder", 2, func(w *world, _ int) { w.c.Net.Jitter(time.Duration(w.rng.IntN(2_000)) * time.Millisecond) }},
-	{"slow disk", 2, func(w *world, node int) {
+	{"delay", 2, func(w *environment, _ int) { w.c.Net.Slow(time.Duration(w.rng.IntN(500)) * time.Millisecond) }},
+	{"reorder", 2, func(w *environment, _ int) { w.c.Net.Jitter(time.Duration(w.rng.IntN(2_000)) * time.Millisecond) }},
+	{"slow disk", 2, func(w *environment, node int) {
 		w.nodes[node].disk.slow.Store(int64(w.rng.IntN(3_000)) * int64(time.Millisecond))
 	}},
-	{"hung disk", 1, func(w *world, node int) { w.nodes[node].disk.slow.Store(int64(time.Minute)) }},
-	{"failing disk", 2, func(w *world, node int) {
-		if store, _, _ := w.open(node); store != nil {
+	{"hung disk", 1, func(w *environment, node int) { w.nodes[node].disk.slow.Store(int64(time.Minute)) }},
+	{"failing disk", 2, func(w *environment, node int) {
+		if store, _, _ := w.running(node); store != nil {
 			w.nodes[node].disk.fail(fileKinds[w.rng.IntN(len(fileKinds))])
 		}
 	}},
-	{"clock skew", 3, func(w *world, node int) {
+	{"clock skew", 3, func(w *environment, node int) {
 		if w.rightClocks {
 			return
 		}
 		span := []time.Duration{time.Second, time.Minute, 2 * time.Hour}[w.rng.IntN(3)]
 		w.nodes[node].offset.Store(w.rng.Int64N(int64(2*span)) - int64(span))
 	}},
-	{"clock jump", 1, func(w *world, node int) {
+	{"clock jump", 1, func(w *environment, node int) {
 		if w.rightClocks {
 			return
 		}
@@ -83,11 +83,11 @@ var faults = []fault{
 		}
 		w.nodes[node].offset.Store(w.rng.Int64N(int64(2*span)) - int64(span))
 	}},
-	{"clocks agree", 2, func(w *world, _ int) { w.agree() }},
-	{"transfer", 2, func(w *world, node int) {
+	{"clocks agree", 2, func(w *environment, _ int) { w.alignClocks() }},
+	{"transfer", 2, func(w *environment, node int) {
 		id := w.anyGroup()
 		if i := w.leader(id); i >= 0 {
-			store, _, _ := w.open(i)
+			store, _, _ := w.running(i)
 			w.others.Go(func() {
 				if store != nil {
 					_ = store.Transfer(context.Background(), id, w.c.Nodes[node].ID) // It may fail, and the target may be the leader itself.
@@ -95,20 +95,20 @@ var faults = []fault{
 			})
 		}
 	}},
-	{"join", 2, func(w *world, _ int) { w.join() }},
-	{"remove", 2, func(w *world, node int) { w.remove(node) }},
-	{"admit again", 3, func(w *world, _ int) { w.admit() }},
-	{"wipe", 2, func(w *world, node int) { w.wipe(node) }},
+	{"join", 2, func(w *environment, _ int) { w.join() }},
+	{"remove", 2, func(w *environment, node int) { w.remove(node) }},
+	{"admit again", 3, func(w *environment, _ int) { w.admit() }},
+	{"wipe", 2, func(w *environment, node int) { w.wipe(node) }},
 }
 
 // anyGroup returns one of the raft groups at random.
-func (w *world) anyGroup() uint16 {
+func (w *environment) anyGroup() uint16 {
 	all := w.raftGroups()
 	return all[w.rng.IntN(len(all))]
 }
 
 // injectFault injects one random fault and counts it.
-func (w *world) strike() {
+func (w *environment) injectFault() {
 	sum := 0
 	for _, f := range faults {
 		sum += f.weight
@@ -119,16 +119,16 @@ func (w *world) strike() {
 	for _, f := range faults {
 		if at -= f.weight; at < 0 {
 			w.count(f.kind)
-			f.strike(w, node)
+			f.inject(w, node)
 			return
 		}
 	}
 }
 
 // injectFaults injects faults for a time. After half of them it heals all faults.
-func (w *world) trouble(d time.Duration) {
+func (w *environment) injectFaults(d time.Duration) {
 	for began := time.Now(); time.Since(began) < d; {
-		w.strike()
+		w.injectFault()
 		time.Sleep(time.Duration(w.rng.IntN(8_000)) * time.Millisecond)
 		if w.rng.IntN(2) == 0 {
 			w.heal()
@@ -138,19 +138,19 @@ func (w *world) trouble(d time.Duration) {
 }
 
 // heal ends every fault but wrong clocks.
-func (w *world) heal() {
+func (w *environment) heal() {
 	w.c.Net.Heal()
 	for _, n := range w.nodes {
 		n.disk.slow.Store(0)
 	}
-	w.revive()
+	w.startMembers()
 }
 
-func (w *world) cut(from, to int) {
+func (w *environment) cut(from, to int) {
 	w.c.Net.Cut(w.c.Nodes[from].Address, w.c.Nodes[to].Address, true)
 }
 
-func (w *world) isolate(node int) {
+func (w *environment) isolate(node int) {
 	for i := range w.nodes {
 		w.cut(i, node)
 		w.cut(node, i)
@@ -158,7 +158,7 @@ func (w *world) isolate(node int) {
 }
 
 // alignClocks sets all clocks to the one that is furthest ahead, as operators do, because the state clock does not go back.
-func (w *world) agree() {
+func (w *environment) alignClocks() {
 	var most int64
 	for _, n := range w.nodes {
 		most = max(most, n.offset.Load())

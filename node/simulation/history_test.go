@@ -19,11 +19,11 @@ import (
 // the cluster makes itself, may be applied, so an answer may be that of a second application: an event is then a duplicate,
 // and only the journal shows what its token was charged. Management commands are applied once.
 type history struct {
-	t       *complaints
-	group   uint16
-	vendors [vendors]string // The names of the vendors.
-	bank    *bank
-	mu      sync.Mutex
+	t         *failureReporter
+	group     uint16
+	vendors   [vendors]string // The names of the vendors.
+	transfers *transferHistory
+	mu        sync.Mutex
 
 	tokens    map[[16]byte]*token // The issued tokens by charge key.
 	issued    []*token            // The issued tokens in the order of issue.
@@ -40,14 +40,14 @@ type history struct {
 
 // token is a token that an auction issued.
 type token struct {
-	charge   [16]byte
-	campaign *campaign
-	bid      uint32
-	kind     event.Kind
-	price    money.Micros
-	bucket   uint32
-	decided  *command.EventResult // The answer that said what was charged.
-	claimed  bool                 // An answer said that it was charged before.
+	charge         [16]byte
+	campaign       *campaign
+	bid            uint32
+	kind           event.Kind
+	price          money.Micros
+	bucket         uint32
+	decided        *command.EventResult // The answer that said what was charged.
+	alreadyCharged bool                 // An answer said that it was charged before.
 }
 
 // sent is one event id.
@@ -88,9 +88,9 @@ type budget struct {
 	until    int       // The number of lines at which it was surely replaced; 0 if not known yet.
 }
 
-func newHistory(t *complaints, topology ids.Topology, group ids.Group, transfers *bank) *history {
+func newHistory(t *failureReporter, topology ids.Topology, group ids.Group, transfers *transferHistory) *history {
 	h := &history{
-		t: t, group: uint16(group), bank: transfers, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
+		t: t, group: uint16(group), transfers: transfers, tokens: map[[16]byte]*token{}, events: map[[16]byte]*sent{}, deposits: map[ids.UUID]*deposit{},
 		digests: map[uint64]uint64{},
 	}
 	for n, v := 0, 0; v < vendors; n++ { // A vendor's id determines its shard, and so its group.
@@ -108,7 +108,7 @@ func (h *history) wallet(vendor int) ids.UUID {
 }
 
 // groupOf returns the history of a data group, or nil for the meta group.
-func (w *world) groupOf(id uint16) *history {
+func (w *environment) groupOf(id uint16) *history {
 	for _, h := range w.groups {
 		if h.group == id {
 			return h
@@ -167,7 +167,7 @@ func (h *history) decide(k *token, r command.EventResult) {
 	switch r.Outcome {
 	case command.Charged, command.Clipped, command.NothingLeft:
 	case command.AlreadyCharged:
-		k.claimed = true
+		k.alreadyCharged = true
 		return
 	default:
 		return

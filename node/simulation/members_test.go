@@ -8,7 +8,7 @@ import (
 )
 
 // join starts a node with an empty disk, which joins.
-func (w *world) join() {
+func (w *environment) join() {
 	for i, n := range w.nodes {
 		n.mu.Lock()
 		fresh := !n.joined
@@ -22,7 +22,7 @@ func (w *world) join() {
 
 // change makes a membership change, one at a time. It repeats try until that succeeds or the simulation ends, then calls
 // then.
-func (w *world) change(try func() bool, then func()) {
+func (w *environment) change(try func() bool, then func()) {
 	if !w.changing.CompareAndSwap(false, true) {
 		return
 	}
@@ -30,7 +30,7 @@ func (w *world) change(try func() bool, then func()) {
 		defer w.changing.Store(false)
 		for !try() {
 			select {
-			case <-w.over:
+			case <-w.finished:
 				return
 			case <-time.After(time.Second):
 			}
@@ -40,46 +40,46 @@ func (w *world) change(try func() bool, then func()) {
 }
 
 // remove removes a node from the cluster if more than three are members, and stops it.
-func (w *world) remove(node int) {
+func (w *environment) remove(node int) {
 	if len(w.members()) <= 3 {
 		return
 	}
 	w.change(func() bool {
-		return w.ask(node, func(ctx context.Context, s *raftstore.Store) error { return s.Remove(ctx, w.c.Nodes[node].ID) })
+		return w.callOther(node, func(ctx context.Context, s *raftstore.Store) error { return s.Remove(ctx, w.c.Nodes[node].ID) })
 	}, func() {
 		n := w.nodes[node]
 		n.mu.Lock()
-		n.retired = true
+		n.removed = true
 		starting := n.busy && n.store == nil
 		n.mu.Unlock()
 		if starting { // It was removed before it was admitted and would wait for ever, so its process is killed.
 			w.crash(node)
 		} else {
-			w.halt(node)
+			w.shutdown(node)
 		}
 		w.count("removed")
 	})
 }
 
 // admit admits a removed node again, with its disk or with an empty one.
-func (w *world) admit() {
+func (w *environment) admit() {
 	for i, n := range w.nodes {
 		n.mu.Lock()
-		down := n.retired && n.store == nil && !n.busy
+		down := n.removed && n.store == nil && !n.busy
 		n.mu.Unlock()
 		if !down {
 			continue
 		}
 		wiped := w.rng.IntN(2) == 0
 		w.change(func() bool {
-			return w.ask(i, func(ctx context.Context, s *raftstore.Store) error { return s.Admit(ctx, w.c.Nodes[i].ID, "") })
+			return w.callOther(i, func(ctx context.Context, s *raftstore.Store) error { return s.Admit(ctx, w.c.Nodes[i].ID, "") })
 		}, func() {
 			w.crash(i) // It does not run; this discards what it had not synced.
 			if wiped {
 				w.c.Nodes[i].Wipe()
 			}
 			n.mu.Lock()
-			n.retired = false
+			n.removed = false
 			n.mu.Unlock()
 			w.start(i)
 			w.count("admitted again")
@@ -90,7 +90,7 @@ func (w *world) admit() {
 
 // wipe takes the disk of a node away, if at least three vote: of two voters the other one is no majority. Three do not survive
 // the loss of two disks, so no other disk is taken, and no member removed, before the node has joined again and caught up.
-func (w *world) wipe(node int) {
+func (w *environment) wipe(node int) {
 	n := w.nodes[node]
 	if w.voters() < 3 || node == w.learner {
 		return
@@ -112,18 +112,18 @@ func (w *world) wipe(node int) {
 			n.mu.Unlock()
 			w.start(node)
 		}
-		return w.isBack(node)
+		return w.rejoined(node)
 	}, func() { w.count("wiped and back") })
 }
 
 // voters returns the number of voters of the group with the fewest, or 0 if it is not known. It reads behind a barrier,
 // because a node that was away has an old configuration.
-func (w *world) voters() int {
+func (w *environment) voters() int {
 	i := w.leader(1)
 	if i < 0 {
 		return 0
 	}
-	store, _, _ := w.open(i)
+	store, _, _ := w.running(i)
 	if store == nil {
 		return 0
 	}
@@ -159,8 +159,8 @@ func voting(members []raftstore.Member) (n int) {
 
 // rejoined reports whether a node is a member of every group in the newest configuration, with one incarnation that votes, or
 // that does not because VotersMax others do.
-func (w *world) isBack(node int) bool {
-	store, _, run := w.open(node)
+func (w *environment) rejoined(node int) bool {
+	store, _, run := w.running(node)
 	if store == nil {
 		return false
 	}
@@ -180,17 +180,17 @@ func (w *world) isBack(node int) bool {
 			return false
 		}
 	}
-	return w.c.Same(node, run)
+	return w.c.SameGeneration(node, run)
 }
 
 // callOther calls a function with the store of another node than node, and reports whether it succeeded.
-func (w *world) ask(node int, call func(context.Context, *raftstore.Store) error) bool {
+func (w *environment) callOther(node int, call func(context.Context, *raftstore.Store) error) bool {
 	for i := range w.nodes {
-		if store, _, run := w.open(i); store != nil && i != node {
+		if store, _, run := w.running(i); store != nil && i != node {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			err := call(ctx, store)
 			cancel()
-			return err == nil && w.c.Same(i, run)
+			return err == nil && w.c.SameGeneration(i, run)
 		}
 	}
 	return false

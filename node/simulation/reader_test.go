@@ -12,17 +12,17 @@ import (
 )
 
 // lowerBound is what a read that begins at a time must show at least: what was acknowledged, and what others have read.
-type floor struct {
+type lowerBound struct {
 	at        time.Time
 	lines     int
 	deposited [vendors]money.Micros
 	spent     map[*campaign]money.Micros
 }
 
-func (h *history) floor() floor {
+func (h *history) lowerBound() lowerBound {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := floor{at: time.Now(), lines: len(h.seen), spent: map[*campaign]money.Micros{}}
+	f := lowerBound{at: time.Now(), lines: len(h.seen), spent: map[*campaign]money.Micros{}}
 	for _, d := range h.deposits {
 		if d.done && d.amount > 0 {
 			f.deposited[d.vendor] += d.amount
@@ -36,32 +36,32 @@ func (h *history) floor() floor {
 
 // read reads the state of any node behind a read barrier and compares it with the lower bound, because reads are linearizable.
 // It tries until it succeeds, and returns false when the simulation ends first.
-func (c *client) read(look func(shard.Books)) bool {
+func (c *client) read(look func(shard.Queries)) bool {
 	for {
 		members := c.members()
 		i := members[c.rng.IntN(len(members))]
-		if store, _, run := c.open(i); store != nil && c.readAt(i, store, run, look) {
+		if store, _, run := c.running(i); store != nil && c.readAt(i, store, run, look) {
 			return true
 		}
-		if !c.rest() {
+		if !c.retryPause() {
 			return false
 		}
 	}
 }
 
 // readAt reads at one node. The result of a node that has crashed meanwhile does not count, because its disk was replaced.
-func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.Books)) bool {
-	must := c.h.floor()
+func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.Queries)) bool {
+	must := c.h.lowerBound()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	g := store.Group(c.h.group)
-	if g.ReadBarrier(ctx) != nil || !c.c.Same(i, run) {
+	if g.ReadBarrier(ctx) != nil || !c.c.SameGeneration(i, run) {
 		return false
 	}
-	var got floor
+	var got lowerBound
 	var lines []ledger.Line
 	err := g.Read(func(r raftstore.Reader) error {
-		b := shard.Books{R: r}
+		b := shard.Queries{R: r}
 		got = c.h.shown(b, must)
 		b.Journal(uint64(max(1, must.lines-20)), func(l *ledger.Line) bool { //nolint:gosec // not negative.
 			lines = append(lines, *l)
@@ -70,7 +70,7 @@ func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.
 		look(b)
 		return nil
 	})
-	if err != nil || !c.c.Same(i, run) {
+	if err != nil || !c.c.SameGeneration(i, run) {
 		return false
 	}
 	c.h.compare(i, must, got, lines)
@@ -78,8 +78,8 @@ func (c *client) readAt(i int, store *raftstore.Store, run int, look func(shard.
 }
 
 // shown returns the values of the state that a lower bound exists for.
-func (h *history) shown(b shard.Books, must floor) floor {
-	got := floor{spent: map[*campaign]money.Micros{}}
+func (h *history) shown(b shard.Queries, must lowerBound) lowerBound {
+	got := lowerBound{spent: map[*campaign]money.Micros{}}
 	for v := range vendors {
 		w, _ := b.Wallet(h.wallet(v))
 		got.deposited[v] = w.Deposited
@@ -91,7 +91,7 @@ func (h *history) shown(b shard.Books, must floor) floor {
 	return got
 }
 
-func (h *history) compare(node int, must, got floor, lines []ledger.Line) {
+func (h *history) compare(node int, must, got lowerBound, lines []ledger.Line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reads++
@@ -120,7 +120,7 @@ func (h *history) withdrawable(vendor int) (sum money.Micros) {
 }
 
 // extend compares lines of a journal with those that were read before, and stores the new ones.
-func (h *history) extend(node int, must floor, lines []ledger.Line) {
+func (h *history) extend(node int, must lowerBound, lines []ledger.Line) {
 	end := 0
 	for _, l := range lines {
 		switch at := int(l.Seq) - 1; { //nolint:gosec // few.
@@ -148,7 +148,7 @@ func (h *history) extend(node int, must floor, lines []ledger.Line) {
 }
 
 // staleGroups returns the groups whose campaigns the auctions of a node exclude now.
-func (w *world) fenced(i int) (out auction.Groups) {
+func (w *environment) staleGroups(i int) (out auction.Groups) {
 	n := w.nodes[i]
 	n.mu.Lock()
 	fresh := n.fresh
@@ -164,18 +164,18 @@ type height struct {
 }
 
 // freshnessSlack is the time between a commit and the tick that carries it, plus the time between two samples.
-const fenceSlack = time.Second
+const freshnessSlack = time.Second
 
 // checkFreshness checks that a node that takes part in auctions has applied what was committed some time ago: with right clocks
 // its state is never older than the staleness limit plus freshnessSlack.
-func (h *history) fresh(node int, applied uint64) {
+func (h *history) checkFreshness(node int, applied uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	for len(h.heights) > 1 && now.Sub(h.heights[1].at) > staleness+fenceSlack {
+	for len(h.heights) > 1 && now.Sub(h.heights[1].at) > staleness+freshnessSlack {
 		h.heights = h.heights[1:]
 	}
-	if len(h.heights) > 0 && now.Sub(h.heights[0].at) > staleness+fenceSlack {
+	if len(h.heights) > 0 && now.Sub(h.heights[0].at) > staleness+freshnessSlack {
 		h.fresher++
 		if applied < h.heights[0].index {
 			h.t.Errorf("node %d takes part in auctions at entry %d; %s ago entry %d was committed", node, applied, now.Sub(h.heights[0].at), h.heights[0].index)
@@ -189,11 +189,11 @@ func (h *history) fresh(node int, applied uint64) {
 // watch reads repeatedly and audits the state now and then.
 func (c *client) watch() {
 	for round := 0; c.pause(2 * thinkTime); round++ {
-		ok := c.read(func(b shard.Books) {
+		ok := c.read(func(b shard.Queries) {
 			if round%16 != 0 {
 				return
 			}
-			if err := b.Audit(); err != nil {
+			if err := b.Verify(); err != nil {
 				c.t.Errorf("%v", err)
 			}
 		})
@@ -204,25 +204,25 @@ func (c *client) watch() {
 }
 
 // sample compares the states of all nodes whenever they happen to be at the same entry.
-func (w *world) sample() {
+func (w *environment) sample() {
 	for {
 		for i := range w.nodes {
-			if store, _, run := w.open(i); store != nil {
-				fenced := w.fenced(i)
+			if store, _, run := w.running(i); store != nil {
+				fenced := w.staleGroups(i)
 				for _, h := range w.groups {
 					s := store.Group(h.group).Status()
-					if !w.c.Same(i, run) || s.Applied == 0 {
+					if !w.c.SameGeneration(i, run) || s.Applied == 0 {
 						continue
 					}
 					h.digest(i, s.Applied, s.Digest)
 					if w.rightClocks && !fenced.Has(h.group) {
-						h.fresh(i, s.Applied)
+						h.checkFreshness(i, s.Applied)
 					}
 				}
 			}
 		}
 		select {
-		case <-w.over:
+		case <-w.finished:
 			return
 		case <-time.After(200 * time.Millisecond):
 		}

@@ -24,7 +24,7 @@ import (
 const (
 	// faultPeriod is how long faults are injected into one cluster. It is short, because most defects appear within few
 	// events, and because the whole history of a cluster is kept and compared with all replicas at the end.
-	episode = 10 * time.Minute
+	faultPeriod = 10 * time.Minute
 	// minutesDefault is how many minutes go test simulates, and minutesShort how many go test -short does; make sim HOURS=n
 	// simulates more.
 	minutesDefault = 300
@@ -52,7 +52,7 @@ func TestSimulation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		live(t, seed)
+		runCluster(t, seed)
 		return
 	}
 	otherwise := minutesDefault
@@ -60,15 +60,15 @@ func TestSimulation(t *testing.T) {
 		otherwise = minutesShort
 	}
 	minutes, seed := env("GAVEL_SIM_MINUTES", otherwise), env("GAVEL_SIM_SEED", seedDefault)
-	began, sum, failed := time.Now(), newFigures(), 0
+	began, sum, failed := time.Now(), newStatistics(), 0
 	var mu sync.Mutex
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
-	for n := range max(1, minutes/int(episode/time.Minute)) {
+	for n := range max(1, minutes/int(faultPeriod/time.Minute)) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			f, text, err := inProcess(t.Context(), seed+n)
+			f, text, err := runInProcess(t.Context(), seed+n)
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(f)
@@ -77,7 +77,7 @@ func TestSimulation(t *testing.T) {
 			}
 			failed++
 			t.Errorf("seed %d: %v\n%sagain: GAVEL_SIM_MINUTES=%d GAVEL_SIM_SEED=%d go test -count=1 -v -run 'TestSimulation$' ./node/simulation",
-				seed+n, err, text, int(episode/time.Minute), seed+n)
+				seed+n, err, text, int(faultPeriod/time.Minute), seed+n)
 		})
 		if mu.Lock(); failed >= failuresMax {
 			mu.Unlock()
@@ -96,18 +96,18 @@ const failuresMax = 3
 // clusterTimeout is how long a cluster may take in real time. When a goroutine waits for a mutex whose holder sleeps,
 // simulated time stops; at the timeout the process then prints all its goroutines. A second is usual, a busy machine takes a
 // minute.
-const standstill = 4 * time.Minute
+const clusterTimeout = 4 * time.Minute
 
 // runInProcess runs one cluster in a process. It returns the cluster's statistics and the failures that the process printed.
-func inProcess(ctx context.Context, seed int) (f *figures, text string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, standstill)
+func runInProcess(ctx context.Context, seed int) (f *statistics, text string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestSimulation$", "-test.timeout=0")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), fmt.Sprint("GAVEL_SIM_CLUSTER=", seed), "GOMAXPROCS=1", "GOGC=400")
 	out, err := cmd.CombinedOutput()
-	f = newFigures()
+	f = newStatistics()
 	var rest strings.Builder
 	for line := range strings.Lines(string(out)) {
 		if encoded, found := strings.CutPrefix(line, "statistics "); found {
@@ -125,25 +125,25 @@ func inProcess(ctx context.Context, seed int) (f *figures, text string, err erro
 }
 
 // runCluster runs one cluster from its bootstrap to its end, and ends the process.
-func live(t *testing.T, seed uint64) {
+func runCluster(t *testing.T, seed uint64) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		w := newWorld(&complaints{TB: t}, seed, founders(seed))
-		w.found()
+		w := newEnvironment(&failureReporter{TB: t}, seed, founders(seed))
+		w.bootstrap()
 		w.others.Go(w.sample)
 		var clients sync.WaitGroup
 		for _, h := range w.groups {
-			w.admitClients(h, &clients)
+			w.startClients(h, &clients)
 		}
-		clients.Go(w.desk(400).trade)
-		for i := range uint64(carriers) {
-			clients.Go(w.desk(500 + 10*i).carryAll)
+		clients.Go(w.transferClient(400).requestTransfers)
+		for i := range uint64(completers) {
+			clients.Go(w.transferClient(500 + 10*i).completeAll)
 		}
-		w.trouble(episode)
-		if w.settle(&clients) {
+		w.injectFaults(faultPeriod)
+		if w.finish(&clients) {
 			w.check()
 		}
-		w.tell(time.Since(began))
+		w.printStatistics(time.Since(began))
 		if w.t.failures.Load() > 0 {
 			os.Exit(1)
 		}
@@ -152,10 +152,10 @@ func live(t *testing.T, seed uint64) {
 }
 
 // startClients starts the clients of one data group.
-func (w *world) admitClients(h *history, clients *sync.WaitGroup) {
+func (w *environment) startClients(h *history, clients *sync.WaitGroup) {
 	first := 1_000 * uint64(h.group)
-	for i := range uint64(shoppers) {
-		clients.Go(w.client(first+i, h).shop)
+	for i := range uint64(eventClients) {
+		clients.Go(w.client(first+i, h).reportEvents)
 	}
 	for i := range vendors {
 		c := w.client(first+100+uint64(i), h) //nolint:gosec // not negative.
@@ -175,13 +175,13 @@ func founders(seed uint64) int {
 }
 
 // bootstrap starts the first nodes and creates a marketplace.
-func (w *world) found() {
+func (w *environment) bootstrap() {
 	for i := range w.founded {
 		w.start(i)
 	}
 	w.starts.Wait()
-	w.exists = true
-	_, cl, _ := w.open(0)
+	w.bootstrapped = true
+	_, cl, _ := w.running(0)
 	bootstrap := command.AppendBootstrap(nil, w.now(0).UnixMilli(), &command.Bootstrap{
 		Marketplace: market.Marketplace{Ordinal: marketplace, ID: ids.UUID{1}, Name: "m", CurrencyCode: "USD", TimeZone: "UTC"},
 	})
@@ -195,7 +195,7 @@ func (w *world) found() {
 
 // finish ends the faults, and the clients when they have all their answers. It returns false if the cluster does not become
 // quiet.
-func (w *world) settle(clients *sync.WaitGroup) bool {
+func (w *environment) finish(clients *sync.WaitGroup) bool {
 	close(w.stop)
 	answered := ended(clients)
 	for range 12 {
@@ -209,20 +209,20 @@ func (w *world) settle(clients *sync.WaitGroup) bool {
 	}
 	time.Sleep(10 * time.Second)
 	w.heal()
-	close(w.over)
+	close(w.finished)
 	for _, x := range []struct {
 		what string
 		ends <-chan struct{}
 	}{{"clients", answered}, {"nodes that start", ended(&w.starts)}, {"changes of members", ended(&w.others)}} {
 		if !within(time.Minute, x.ends) {
 			w.t.Errorf("%s do not end", x.what)
-			w.behind()
+			w.reportLagging()
 			return false
 		}
 	}
 	for _, h := range w.groups {
-		if len(h.tokens) < 100 || h.reads < 20 || len(w.bank.all) < 20 {
-			w.t.Errorf("%d tokens, %d reads and %d transfers are too few to test anything", len(h.tokens), h.reads, len(w.bank.all))
+		if len(h.tokens) < 100 || h.reads < 20 || len(w.transfers.all) < 20 {
+			w.t.Errorf("%d tokens, %d reads and %d transfers are too few to test anything", len(h.tokens), h.reads, len(w.transfers.all))
 		}
 	}
 	return true

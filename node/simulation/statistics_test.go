@@ -13,16 +13,16 @@ import (
 )
 
 // statistics are the counts of one cluster, or the sums of all.
-type figures struct {
+type statistics struct {
 	Clusters, Acked, Unknown, Tokens, Reads, Compared, Exits, Terms, Fresh int
 	Transfers, Crossed, Returned                                           int
 	Seconds                                                                float64 // Simulated seconds.
 	Faults                                                                 map[string]int
 }
 
-func newFigures() *figures { return &figures{Faults: map[string]int{}} }
+func newStatistics() *statistics { return &statistics{Faults: map[string]int{}} }
 
-func (f *figures) add(o *figures) {
+func (f *statistics) add(o *statistics) {
 	f.Clusters += o.Clusters
 	f.Acked += o.Acked
 	f.Unknown += o.Unknown
@@ -41,7 +41,7 @@ func (f *figures) add(o *figures) {
 	}
 }
 
-func (f *figures) String() string {
+func (f *statistics) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%.1f simulated hours, %d clusters\n%d events and changes acknowledged, %d attempts of unknown outcome repeated until known\n"+
 		"%d money transfers, %d of these between groups, of which %d were returned\n"+
@@ -54,18 +54,18 @@ func (f *figures) String() string {
 }
 
 // printStatistics prints the statistics for the process that sums them up.
-func (w *world) tell(span time.Duration) {
-	f := w.figures
+func (w *environment) printStatistics(span time.Duration) {
+	f := w.statistics
 	f.Clusters, f.Exits, f.Seconds = 1, int(w.c.Exits.Load()), span.Seconds()
 	for _, h := range w.groups {
 		f.Acked, f.Unknown, f.Reads = f.Acked+h.acked, f.Unknown+h.unknown, f.Reads+h.reads
 		f.Fresh, f.Compared, f.Tokens = f.Fresh+h.fresher, f.Compared+h.compared, f.Tokens+len(h.tokens)
 		if i := w.leader(h.group); i >= 0 {
-			store, _, _ := w.open(i)
+			store, _, _ := w.running(i)
 			f.Terms += int(store.Group(h.group).Status().Term) //nolint:gosec // small.
 		}
 	}
-	f.Transfers, f.Crossed, f.Returned = w.bank.figures()
+	f.Transfers, f.Crossed, f.Returned = w.transfers.counts()
 	text, err := json.Marshal(f)
 	if err != nil {
 		w.t.Errorf("%v", err)
@@ -73,24 +73,24 @@ func (w *world) tell(span time.Duration) {
 	fmt.Fprintf(os.Stdout, "statistics %s\n", text)
 }
 
-func (w *world) count(kind string) {
-	w.figuresMu.Lock()
-	defer w.figuresMu.Unlock()
-	w.figures.Faults[kind]++
+func (w *environment) count(kind string) {
+	w.statisticsMu.Lock()
+	defer w.statisticsMu.Unlock()
+	w.statistics.Faults[kind]++
 }
 
 // failureReporter prints the failures of a test at once, because the process ends without returning to the test.
-type complaints struct {
+type failureReporter struct {
 	testing.TB
 	failures atomic.Int64
 }
 
 // failuresPrinted is how many failures one process prints. BOUND: one defect often causes failures in many places.
-const complaintsMax = 20
+const failuresPrinted = 20
 
 // Errorf counts a failure and prints it.
-func (c *complaints) Errorf(format string, args ...any) {
-	if c.failures.Add(1) <= complaintsMax {
+func (c *failureReporter) Errorf(format string, args ...any) {
+	if c.failures.Add(1) <= failuresPrinted {
 		fmt.Fprintf(os.Stdout, "%s "+format+"\n", append([]any{time.Now().Format("04:05.000")}, args...)...)
 	}
 }

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	carriers = 2
+	completers = 2
 	// transitMax is how many transfers of a group completeAll reads in one round.
 	transitMax = 100
 )
 
 // transferClient moves money between accounts of all data groups, as node/store does. It has a client for each group.
-type desk struct {
-	*world
+type transferClient struct {
+	*environment
 	rng     *rand.Rand
 	clients map[uint16]*client
 }
 
-func (w *world) desk(number uint64) *desk {
-	d := &desk{world: w, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number)), clients: map[uint16]*client{}}
+func (w *environment) transferClient(number uint64) *transferClient {
+	d := &transferClient{environment: w, rng: rand.New(rand.NewPCG(uint64(w.rng.Uint32()), number)), clients: map[uint16]*client{}}
 	for _, h := range w.groups {
 		d.clients[h.group] = w.client(number+uint64(h.group), h)
 	}
@@ -36,15 +36,15 @@ func (w *world) desk(number uint64) *desk {
 
 // requestTransfers asks for one transfer after the other. It completes some itself and leaves the others to completeAll, as a
 // node does that stops in between.
-func (d *desk) trade() {
-	defer close(d.bank.closed)
-	accounts := d.open()
+func (d *transferClient) requestTransfers() {
+	defer close(d.transfers.closed)
+	accounts := d.openAccounts()
 	c := d.clients[1]
 	for len(accounts) > 0 && c.pause(2*thinkTime) {
 		if !d.move(accounts[d.rng.IntN(len(accounts))], accounts[d.rng.IntN(len(accounts))]) {
 			return
 		}
-		if c = d.clients[uint16(1+d.rng.IntN(len(d.clients)))]; len(c.done) > 0 && d.rng.IntN(8) == 0 && !c.linger() { //nolint:gosec // few.
+		if c = d.clients[uint16(1+d.rng.IntN(len(d.clients)))]; len(c.done) > 0 && d.rng.IntN(8) == 0 && !c.redeliver() { //nolint:gosec // few.
 			return
 		}
 	}
@@ -52,7 +52,7 @@ func (d *desk) trade() {
 
 // openAccounts opens a further wallet for every vendor and a ledger account in each group. It returns all accounts and one of
 // each group that was never opened, or none when the simulation ends.
-func (d *desk) open() (all []account) {
+func (d *transferClient) openAccounts() (all []account) {
 	for _, h := range d.groups {
 		c := d.clients[h.group]
 		for v, name := range h.vendors {
@@ -62,8 +62,8 @@ func (d *desk) open() (all []account) {
 				return nil
 			}
 		}
-		house, name := d.house(h.group)
-		all = append(all, account{group: h.group, id: house}, account{group: h.group, id: c.idOf(h.vendors[0]), void: true})
+		house, name := d.ledgerAccount(h.group)
+		all = append(all, account{group: h.group, id: house}, account{group: h.group, id: c.idOf(h.vendors[0]), neverOpened: true})
 		if !c.openAccount(&command.OpenAccount{Account: house, Name: name, Currency: "USD"}) {
 			return nil
 		}
@@ -72,7 +72,7 @@ func (d *desk) open() (all []account) {
 }
 
 // ledgerAccount returns the id and the name of a ledger account in a group.
-func (d *desk) house(group uint16) (id ids.UUID, name string) {
+func (d *transferClient) ledgerAccount(group uint16) (id ids.UUID, name string) {
 	for n := 0; ; n++ {
 		name = fmt.Sprint("house ", n)
 		if id = ids.LedgerAccountOf(marketplace, name); uint16(d.topology.GroupOf(ids.ShardOf(id))) == group {
@@ -98,7 +98,7 @@ func (c *client) openAccount(a *command.OpenAccount) bool {
 }
 
 // move asks for a transfer. It returns false when the simulation ends.
-func (d *desk) move(from, to account) bool {
+func (d *transferClient) move(from, to account) bool {
 	if from.id == to.id {
 		return true
 	}
@@ -107,15 +107,15 @@ func (d *desk) move(from, to account) bool {
 	if from.group != to.group {
 		x.Step = command.TransferSend
 	}
-	d.bank.ask(x.ID, m)
+	d.transfers.ask(x.ID, m)
 	now := c.clock()
 	r, ok := c.change(command.AppendTransfer(nil, now, &x))
 	if !ok {
 		return false
 	}
-	d.bank.mu.Lock()
+	d.transfers.mu.Lock()
 	m.taken, m.refused = r.Refusal == command.Done, r.Refusal != command.Done
-	d.bank.mu.Unlock()
+	d.transfers.mu.Unlock()
 	switch {
 	case r.Refusal == command.NotFound || r.Refusal == command.InsufficientBalance:
 		return true
@@ -125,13 +125,13 @@ func (d *desk) move(from, to account) bool {
 	case x.Step == command.TransferWithin || d.rng.IntN(3) == 0:
 		return true
 	}
-	return d.carry(x.ID, now)
+	return d.complete(x.ID, now)
 }
 
 // complete completes a transfer: the other group receives the money or refuses it, and the result is sent to the payer's
 // group. Several may complete the same transfer at the same time. It returns false when the simulation ends.
-func (d *desk) carry(id ids.UUID, sent int64) bool {
-	m := d.bank.find(id)
+func (d *transferClient) complete(id ids.UUID, sent int64) bool {
+	m := d.transfers.find(id)
 	if m == nil {
 		return true
 	}
@@ -144,14 +144,14 @@ func (d *desk) carry(id ids.UUID, sent int64) bool {
 		return false
 	}
 	state := ledger.Received
-	switch step.Step = command.TransferSettle; r.Refusal {
+	switch step.Step = command.TransferComplete; r.Refusal {
 	case command.Done:
 	case command.TooMany:
 		step.Step, state = command.TransferReturn, ledger.Refused
 	default:
 		c.t.Errorf("transfer %s of %+v is answered %s", id, m, r.Refusal)
 	}
-	d.bank.decide(id, m, state)
+	d.transfers.decide(id, m, state)
 	c = d.clients[m.from.group]
 	if r, ok = c.change(command.AppendTransfer(nil, c.clock(), &step)); ok && r.Refusal != command.Done {
 		c.t.Errorf("the end of transfer %s of %+v is refused: %s", id, m, r.Refusal)
@@ -162,10 +162,10 @@ func (d *desk) carry(id ids.UUID, sent int64) bool {
 // completeAll completes the transfers that are in transit according to the state of any node, as the leader of the meta group
 // does, and a node that wrongly believes to be that leader. It ends when no further transfers are asked for and none is in
 // transit.
-func (d *desk) carryAll() {
+func (d *transferClient) completeAll() {
 	for last := false; ; {
 		select {
-		case <-d.over:
+		case <-d.finished:
 			return
 		case <-time.After(time.Duration(d.rng.Int64N(int64(2 * time.Second)))):
 		}
@@ -173,7 +173,7 @@ func (d *desk) carryAll() {
 		for _, h := range d.groups {
 			under, ok := d.transit(h.group, last)
 			for i := range under {
-				ok = ok && d.carry(under[i].ID, under[i].Millis)
+				ok = ok && d.complete(under[i].ID, under[i].Millis)
 			}
 			if !ok {
 				return
@@ -184,7 +184,7 @@ func (d *desk) carryAll() {
 			return
 		}
 		select {
-		case <-d.bank.closed:
+		case <-d.transfers.closed:
 			last = true
 		default:
 		}
@@ -192,13 +192,13 @@ func (d *desk) carryAll() {
 }
 
 // transit returns the transfers of a group that are in transit, as any node has them, or behind a barrier if sure is set.
-func (d *desk) transit(group uint16, sure bool) (under []ledger.Transfer, ok bool) {
-	look := func(b shard.Books) { under = slices.Clone(b.Transit(marketplace, transitMax)) }
+func (d *transferClient) transit(group uint16, sure bool) (under []ledger.Transfer, ok bool) {
+	look := func(b shard.Queries) { under = slices.Clone(b.InTransit(marketplace, transitMax)) }
 	if sure {
 		ok = d.clients[group].read(look)
 		return under, ok
 	}
-	ok = d.clients[group].glance(func(b shard.Books) bool {
+	ok = d.clients[group].readLocal(func(b shard.Queries) bool {
 		look(b)
 		return true
 	})

@@ -12,8 +12,8 @@ import (
 // group to another is received there or returned. It happens once, and it ends without further requests.
 //
 // LOCKS: mu is locked after the mu of a history.
-type bank struct {
-	t      *complaints
+type transferHistory struct {
+	t      *failureReporter
 	closed chan struct{} // Closed when no further transfers are asked for.
 
 	mu    sync.Mutex
@@ -23,9 +23,9 @@ type bank struct {
 
 // account is a wallet or a ledger account, or the id of an account that was never opened.
 type account struct {
-	group uint16
-	id    ids.UUID
-	void  bool // The account was never opened.
+	group       uint16
+	id          ids.UUID
+	neverOpened bool // The account was never opened.
 }
 
 // movement is a transfer that was asked for.
@@ -40,19 +40,19 @@ type movement struct {
 // sides counts the lines of a transfer in the journals of one node.
 type sides struct{ paid, got, sent, received, returned int }
 
-func newBank(t *complaints) *bank {
-	return &bank{t: t, closed: make(chan struct{}), all: map[ids.UUID]*movement{}, sides: map[ids.UUID]sides{}}
+func newTransferHistory(t *failureReporter) *transferHistory {
+	return &transferHistory{t: t, closed: make(chan struct{}), all: map[ids.UUID]*movement{}, sides: map[ids.UUID]sides{}}
 }
 
 // ask stores a transfer before it is sent for the first time.
-func (b *bank) ask(id ids.UUID, m *movement) {
+func (b *transferHistory) ask(id ids.UUID, m *movement) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all[id] = m
 }
 
 // find returns a transfer. It reports a failure and returns nil if nobody asked for it.
-func (b *bank) find(id ids.UUID) *movement {
+func (b *transferHistory) find(id ids.UUID) *movement {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.all[id]
@@ -63,7 +63,7 @@ func (b *bank) find(id ids.UUID) *movement {
 }
 
 // decide stores the answer of the receiving group, which must always be the same.
-func (b *bank) decide(id ids.UUID, m *movement, state ledger.TransferState) {
+func (b *transferHistory) decide(id ids.UUID, m *movement, state ledger.TransferState) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m.decided != 0 && m.decided != state {
@@ -82,7 +82,7 @@ func isMove(kind ledger.LineKind) bool {
 }
 
 // recordLine counts a line of a transfer in the journal of a group. The line must be one of the transfer's sides.
-func (b *bank) moved(node int, group uint16, l *ledger.Line) {
+func (b *transferHistory) recordLine(node int, group uint16, l *ledger.Line) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.all[l.Key]
@@ -113,7 +113,7 @@ func (b *bank) moved(node int, group uint16, l *ledger.Line) {
 
 // checkNode compares the lines of all transfers at a node with what was asked for and answered. REQUIRES: no transfer is in
 // transit.
-func (b *bank) settled(node int) {
+func (b *transferHistory) checkNode(node int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, m := range b.all {
@@ -127,7 +127,7 @@ func (b *bank) settled(node int) {
 			b.t.Errorf("node %d: LOST: transfer %s of %+v was acknowledged", node, id, m)
 		case m.refused && moved:
 			b.t.Errorf("node %d: transfer %s of %+v was refused, and has %+v", node, id, m, s)
-		case m.to.void && s.got+s.received > 0:
+		case m.to.neverOpened && s.got+s.received > 0:
 			b.t.Errorf("node %d: transfer %s of %+v arrived at an account that was never opened", node, id, m)
 		case m.decided == ledger.Received && !arrived, m.decided == ledger.Refused && !returned:
 			b.t.Errorf("node %d: transfer %s: the other group answered %d, the lines are %+v", node, id, m.decided, s)
@@ -137,7 +137,7 @@ func (b *bank) settled(node int) {
 }
 
 // counts returns how many transfers moved money, how many of these between groups, and how many of those were returned.
-func (b *bank) figures() (taken, crossed, returned int) {
+func (b *transferHistory) counts() (taken, crossed, returned int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, m := range b.all {

@@ -54,7 +54,7 @@ func (t Tenant) Account(_ context.Context, name string) (ledger.Wallet, error) {
 }
 
 func (t Tenant) accountByID(id ids.UUID) (ledger.Wallet, error) {
-	return one(t, t.groupOfAccount(id), func(b shard.Books) (ledger.Wallet, bool) {
+	return readOne(t, t.groupOfAccount(id), func(b shard.Queries) (ledger.Wallet, bool) {
 		w, ok := b.Wallet(id)
 		return w, ok && w.Marketplace == t.marketplace
 	})
@@ -67,19 +67,19 @@ type Entry struct {
 }
 
 // ListPosition is the entry's position in the list of its account.
-func (e *Entry) Place() string { return strconv.FormatUint(e.Seq, 10) }
+func (e *Entry) ListPosition() string { return strconv.FormatUint(e.Seq, 10) }
 
 // Entries lists the journal lines of an account within a span of time, newest first.
 func (t Tenant) Entries(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Entry, bool, error) {
 	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated, so it holds a ListPosition.
-	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[shard.Entry]) {
+	got, err := read(t, t.groupOfAccount(account), func(b shard.Queries) (out page[shard.Entry]) {
 		out.items, out.more = b.Entries(account, before, span, p.Limit)
 		return out
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	all, names := make([]Entry, len(got.items)), t.names()
+	all, names := make([]Entry, len(got.items)), t.newAccountNames()
 	for i := range got.items {
 		all[i] = Entry{Entry: got.items[i]}
 		if all[i].Other, err = names.of(got.items[i].Other); err != nil {
@@ -95,7 +95,7 @@ type accountNames struct {
 	known map[ids.UUID]string
 }
 
-func (t Tenant) names() accountNames { return accountNames{t, make(map[ids.UUID]string)} }
+func (t Tenant) newAccountNames() accountNames { return accountNames{t, make(map[ids.UUID]string)} }
 
 func (n accountNames) of(id ids.UUID) (string, error) {
 	if name, ok := n.known[id]; ok || id.IsZero() {
@@ -125,11 +125,11 @@ func NameOf(w *ledger.Wallet) string {
 type Transfer struct {
 	ledger.Transfer
 	From, To string
-	place    string
+	position string
 }
 
 // ListPosition is the transfer's position in the list that it was read from.
-func (x *Transfer) Place() string { return x.place }
+func (x *Transfer) ListPosition() string { return x.position }
 
 // Transfer moves an amount between two accounts of the marketplace. ErrInsufficientBalance means that the first has less,
 // ErrTooMany that the second cannot hold more. Between accounts of two groups the returned transfer may still be in transit; then
@@ -148,7 +148,7 @@ func (t Tenant) Transfer(ctx context.Context, from, to *ledger.Wallet, amount mo
 	stored, err := t.transfer(x.ID)
 	switch {
 	case err == nil && stored.State == ledger.InTransit:
-		if err = t.Carry(ctx, &stored); errors.Is(err, ErrUnavailable) {
+		if err = t.CompleteTransfer(ctx, &stored); errors.Is(err, ErrUnavailable) {
 			err = nil
 		}
 	case stored.State == ledger.Returned: // The request is a repeat, and its transfer was returned.
@@ -159,19 +159,19 @@ func (t Tenant) Transfer(ctx context.Context, from, to *ledger.Wallet, amount mo
 
 // transfer returns a transfer as the sender's group has recorded it.
 func (t Tenant) transfer(id ids.UUID) (ledger.Transfer, error) {
-	return one(t, t.groupOfAccount(id), func(b shard.Books) (ledger.Transfer, bool) { return b.Transfer(id) })
+	return readOne(t, t.groupOfAccount(id), func(b shard.Queries) (ledger.Transfer, bool) { return b.Transfer(id) })
 }
 
 // CompleteTransfer ends a transfer that is in transit: the receiving group takes the money, or the sending group takes it back, and
 // then the error is ErrTooMany. It may be called by several at the same time, and again after any failure.
-func (t Tenant) Carry(ctx context.Context, x *ledger.Transfer) error {
+func (t Tenant) CompleteTransfer(ctx context.Context, x *ledger.Transfer) error {
 	step := command.Transfer{
 		ID: x.ID, Step: command.TransferReceive, Marketplace: t.marketplace, From: x.From, To: x.To, Amount: x.Amount, Millis: x.Millis,
 		Description: x.Description,
 	}
 	_, refused := t.propose(ctx, t.groupOfAccount(x.To), command.AppendTransfer(nil, t.now(), &step))
 	state := ledger.Completed
-	step.Step = command.TransferSettle
+	step.Step = command.TransferComplete
 	switch {
 	case errors.Is(refused, ErrTooMany):
 		step.Step, state = command.TransferReturn, ledger.Returned
@@ -186,9 +186,9 @@ func (t Tenant) Carry(ctx context.Context, x *ledger.Transfer) error {
 }
 
 // TransfersInTransit lists transfers that are in transit, at most limit of each group.
-func (t Tenant) Transit(_ context.Context, limit int) (all []ledger.Transfer, err error) {
+func (t Tenant) TransfersInTransit(_ context.Context, limit int) (all []ledger.Transfer, err error) {
 	for _, g := range t.store.Groups.Groups() {
-		some, err := read(t, g, func(b shard.Books) []ledger.Transfer { return b.Transit(t.marketplace, limit) })
+		some, err := read(t, g, func(b shard.Queries) []ledger.Transfer { return b.InTransit(t.marketplace, limit) })
 		if err != nil {
 			return all, err
 		}
@@ -201,12 +201,12 @@ func (t Tenant) Transit(_ context.Context, limit int) (all []ledger.Transfer, er
 func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfer, bool, error) {
 	var before *ledger.Transfer
 	if p.After != "" {
-		before = new(placed(p.After))
+		before = new(transferAt(p.After))
 	}
 	var found []ledger.Transfer
 	more := false
 	for _, g := range t.store.Groups.Groups() {
-		got, err := read(t, g, func(b shard.Books) (out page[ledger.Transfer]) {
+		got, err := read(t, g, func(b shard.Queries) (out page[ledger.Transfer]) {
 			out.items, out.more = b.Transfers(t.marketplace, before, span, p.Limit)
 			return out
 		})
@@ -215,16 +215,18 @@ func (t Tenant) Transfers(_ context.Context, span shard.Span, p Page) ([]Transfe
 		}
 		found, more = append(found, got.items...), more || got.more
 	}
-	slices.SortFunc(found, func(a, b ledger.Transfer) int { return cmp.Compare(placeOf(a.Millis, a.ID), placeOf(b.Millis, b.ID)) })
+	slices.SortFunc(found, func(a, b ledger.Transfer) int {
+		return cmp.Compare(positionOf(a.Millis, a.ID), positionOf(b.Millis, b.ID))
+	})
 	if len(found) > p.Limit {
 		found, more = found[:p.Limit], true
 	}
-	all, err := t.named(found, func(i int) string { return placeOf(found[i].Millis, found[i].ID) })
+	all, err := t.withNames(found, func(i int) string { return positionOf(found[i].Millis, found[i].ID) })
 	return all, more, err
 }
 
 // transferAt is the transfer, with nothing but its time and id, that stands at a position.
-func placed(position string) ledger.Transfer {
+func transferAt(position string) ledger.Transfer {
 	left, _ := strconv.ParseInt(position[:newestLen], 16, 64) // The cursor is authenticated.
 	id, _ := ids.Parse(position[newestLen:])
 	return ledger.Transfer{Millis: math.MaxInt64 - left, ID: id}
@@ -234,7 +236,7 @@ func placed(position string) ledger.Transfer {
 func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span, p Page) ([]Transfer, bool, error) {
 	before, _ := strconv.ParseUint(p.After, 10, 64) // The cursor is authenticated.
 	var lines []uint64
-	got, err := read(t, t.groupOfAccount(account), func(b shard.Books) (out page[ledger.Transfer]) {
+	got, err := read(t, t.groupOfAccount(account), func(b shard.Queries) (out page[ledger.Transfer]) {
 		for {
 			entries, more := b.Entries(account, before, span, p.Limit)
 			for i := range entries {
@@ -258,13 +260,13 @@ func (t Tenant) TransfersOf(_ context.Context, account ids.UUID, span shard.Span
 	if err != nil {
 		return nil, false, err
 	}
-	all, err := t.named(got.items, func(i int) string { return strconv.FormatUint(lines[i], 10) })
+	all, err := t.withNames(got.items, func(i int) string { return strconv.FormatUint(lines[i], 10) })
 	return all, got.more, err
 }
 
 // withNames adds the names of the accounts. A transfer that arrived from another group is shown as completed.
-func (t Tenant) named(found []ledger.Transfer, position func(i int) string) ([]Transfer, error) {
-	all, names := make([]Transfer, len(found)), t.names()
+func (t Tenant) withNames(found []ledger.Transfer, position func(i int) string) ([]Transfer, error) {
+	all, names := make([]Transfer, len(found)), t.newAccountNames()
 	for i := range found {
 		from, err := names.of(found[i].From)
 		if err != nil {

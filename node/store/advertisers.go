@@ -29,7 +29,7 @@ func (t Tenant) Advertiser(_ context.Context, vendorID string) (Advertiser, erro
 }
 
 func (t Tenant) advertiser(vendorID string) (Advertiser, uint64, error) {
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (f found[shard.StoredRecord]) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (f lookupResult[shard.StoredRecord]) {
 		f.item, f.ok = b.Record(command.RecordAdvertiser, t.marketplace, vendorID)
 		return f
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 // CampaignListPosition is a campaign's position in CampaignsAfter.
-func CampaignPlace(c *CampaignState) string { return placeOf(c.CreatedMillis, c.ID) }
+func CampaignListPosition(c *CampaignState) string { return positionOf(c.CreatedMillis, c.ID) }
 
 // AccountID is the id of a vendor's account. It follows from the vendor's id.
 func (t Tenant) AccountID(vendorID string) ids.UUID { return ids.AccountOf(t.marketplace, vendorID) }
@@ -23,12 +23,12 @@ const campaignStep = 500
 func (t Tenant) CampaignsAfter(_ context.Context, p Page) ([]CampaignState, bool, error) {
 	var all []CampaignState
 	for _, g := range t.store.Groups.Groups() {
-		got, err := read(t, g, func(b shard.Books) (out []CampaignState) {
+		got, err := read(t, g, func(b shard.Queries) (out []CampaignState) {
 			for offset, more := 0, true; more && len(out) <= p.Limit; offset += campaignStep {
 				var step []CampaignState
 				step, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{}, offset, campaignStep)
 				for i := range step {
-					if CampaignPlace(&step[i]) > p.After {
+					if CampaignListPosition(&step[i]) > p.After {
 						out = append(out, step[i])
 					}
 				}
@@ -40,7 +40,9 @@ func (t Tenant) CampaignsAfter(_ context.Context, p Page) ([]CampaignState, bool
 		}
 		all = append(all, got...)
 	}
-	slices.SortFunc(all, func(a, b CampaignState) int { return strings.Compare(CampaignPlace(&a), CampaignPlace(&b)) })
+	slices.SortFunc(all, func(a, b CampaignState) int {
+		return strings.Compare(CampaignListPosition(&a), CampaignListPosition(&b))
+	})
 	if len(all) > p.Limit {
 		return all[:p.Limit], true, nil
 	}

@@ -51,7 +51,7 @@ type Asset struct {
 }
 
 // ListPosition is the asset's position in lists.
-func (x *Asset) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Asset) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
 // Object is the name of the file in the blob store: the one that the newest form leads to, and after an upload the uploaded one.
 func (x *Asset) Object() string { return fmt.Sprintf("%s-%d", x.Address, x.Forms) }
@@ -69,11 +69,11 @@ func (x *Asset) newForm(now int64) {
 	x.Status, x.Reason = AssetPendingUpload, ""
 }
 
-var assets = shelf[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x *Asset) label {
+var assets = collection[Asset]{command.RecordAsset, command.RecordAssetIndex, func(x *Asset) itemKey {
 	if x.Address == "" {
-		return label{x.ID, x.CreatedMillis, "external " + x.ID.String()}
+		return itemKey{x.ID, x.CreatedMillis, "external " + x.ID.String()}
 	}
-	return label{x.ID, x.CreatedMillis, x.Address}
+	return itemKey{x.ID, x.CreatedMillis, x.Address}
 }}
 
 // CreateAsset stores a new asset and fills in its id, times and state. address is the last part of the public URL, for an asset
@@ -83,15 +83,15 @@ func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error
 	x.UpdatedMillis = x.CreatedMillis
 	var more []command.Record
 	if x.ExternalURL == "" {
-		if err := t.admitFile(); err != nil {
+		if err := t.checkAssetBytes(); err != nil {
 			return err
 		}
 		x.Address = address
 		x.newForm(x.CreatedMillis)
-		more = append(more, t.uploadDue(x))
+		more = append(more, t.uploadTask(x))
 	} else {
 		x.Status = AssetPendingApproval
-		t.approveByItself(x)
+		t.autoApprove(x)
 	}
 	stored, err := assets.addWithin(ctx, t, t.store.Limits.Assets, []Asset{*x}, more...)
 	if err != nil {
@@ -102,7 +102,7 @@ func (t Tenant) CreateAsset(ctx context.Context, x *Asset, address string) error
 }
 
 // autoApprove approves an asset whose marketplace wants no reviews.
-func (t Tenant) approveByItself(x *Asset) {
+func (t Tenant) autoApprove(x *Asset) {
 	if x.Status == AssetPendingApproval && t.Settings().ApproveAssets {
 		x.Status = AssetApproved
 	}
@@ -111,13 +111,13 @@ func (t Tenant) approveByItself(x *Asset) {
 // Asset returns an asset, or ErrNotFound.
 func (t Tenant) Asset(_ context.Context, id ids.UUID) (Asset, error) {
 	at, err := assets.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // AssetByAddress returns the asset whose public URL ends with an address, or ErrNotFound.
-func (t Tenant) AssetAt(_ context.Context, address string) (Asset, error) {
+func (t Tenant) AssetByAddress(_ context.Context, address string) (Asset, error) {
 	at, err := assets.find(t, keyOfName(address))
-	return at.thing, err
+	return at.item, err
 }
 
 // Assets lists the assets for which keep returns true, newest first.
@@ -136,7 +136,7 @@ func (t Tenant) ChangeAsset(ctx context.Context, id ids.UUID, fn func(*Asset)) (
 // moveAsset changes an asset that is in one of the given states, and queues a notification when its state changes. It returns
 // ErrWrongState for an asset in another state.
 func (t Tenant) moveAsset(ctx context.Context, id ids.UUID, from []AssetStatus, fn func(*Asset) []command.Record) (Asset, error) {
-	return assets.alter(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
+	return assets.update(ctx, t, keyOfID(id), func(x *Asset) ([]command.Record, error) {
 		before := x.Status
 		if !slices.Contains(from, before) {
 			return nil, ErrWrongState

@@ -49,7 +49,7 @@ func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, er
 			return a.AssetID == id.String() || a.URL == url
 		})
 	}
-	return read(t, t.groupOf(x.VendorID), func(b shard.Books) bool {
+	return read(t, t.groupOf(x.VendorID), func(b shard.Queries) bool {
 		for offset, more := 0, true; more; offset += campaignStep {
 			var campaigns []CampaignState
 			campaigns, more = b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: x.VendorID}, offset, campaignStep)
@@ -70,9 +70,9 @@ func (t Tenant) bidInUse(ctx context.Context, id ids.UUID, url string) (bool, er
 // UsesFile reports whether a record refers to a file of the blob store.
 func (t Tenant) UsesFile(_ context.Context, object string) (bool, error) {
 	address := beforeLastDash(object)
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
-		at, found := assets.look(b, t, keyOfName(address))
-		return found && at.thing.Object() == object
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) bool {
+		at, found := assets.lookup(b, t, keyOfName(address))
+		return found && at.item.Object() == object
 	})
 }
 

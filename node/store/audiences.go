@@ -27,10 +27,10 @@ type Audience struct {
 }
 
 // ListPosition is the audience's position in lists.
-func (x *Audience) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Audience) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var audiences = shelf[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) label {
-	return label{x.ID, x.CreatedMillis, "id " + x.ID.String()}
+var audiences = collection[Audience]{command.RecordAudience, command.RecordAudienceIndex, func(x *Audience) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, "id " + x.ID.String()}
 }}
 
 // ListPart is the file name of the nth part of a list of accepted rows.
@@ -55,7 +55,7 @@ func (t Tenant) CreateAudience(ctx context.Context, x *Audience, job *Job) error
 // Audience returns an audience, or ErrNotFound.
 func (t Tenant) Audience(_ context.Context, id ids.UUID) (Audience, error) {
 	at, err := audiences.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // Audiences lists the audiences for which keep returns true, newest first.
@@ -66,7 +66,7 @@ func (t Tenant) Audiences(_ context.Context, p Page, keep func(*Audience) bool) 
 // ReplaceAudience changes an audience by fn and stores the job that waits for its next list. ErrWrongState while another job of
 // the audience runs.
 func (t Tenant) ReplaceAudience(ctx context.Context, id ids.UUID, job *Job, fn func(*Audience)) (Audience, error) {
-	return audiences.alter(ctx, t, keyOfID(id), func(x *Audience) ([]command.Record, error) {
+	return audiences.update(ctx, t, keyOfID(id), func(x *Audience) ([]command.Record, error) {
 		running, err := t.Job(ctx, x.Job)
 		if err == nil && !running.Final() {
 			return nil, ErrWrongState
@@ -100,13 +100,13 @@ func (t Tenant) StartList(ctx context.Context, id ids.UUID) (Job, error) {
 
 // ReplaceList is the last step of reading a list: the audience gets it instead of the one it had. It returns the audience as it
 // was before, so that the caller can remove the old files. One command changes the job and the audience.
-func (t Tenant) SwapList(ctx context.Context, at JobAt, step func(*Job)) (old Audience, err error) {
+func (t Tenant) ReplaceList(ctx context.Context, at VersionedJob, step func(*Job)) (old Audience, err error) {
 	audience, err := audiences.find(t, keyOfID(at.Audience))
 	if err != nil {
 		return old, err
 	}
-	old = audience.thing
-	x := audience.thing
+	old = audience.item
+	x := audience.item
 	x.List, x.Parts, x.Size, x.Synced = at.List.Name, at.List.Parts, at.List.Good, nil
 	x.UpdatedMillis = t.now()
 	return old, t.StepJob(ctx, at, step, audiences.record(t, &x, audience.version))
@@ -125,7 +125,7 @@ func (t Tenant) SyncAudience(ctx context.Context, id, job ids.UUID, network stri
 // UsesList reports whether an audience refers to a file, or a job is making it.
 func (t Tenant) UsesList(_ context.Context, object string) (bool, error) {
 	list := beforeLastDash(object)
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) bool {
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) bool {
 		for after, more := "", true; more; {
 			var records []shard.StoredRecord
 			records, more = b.Records(command.RecordAudience, t.marketplace, after, scanStep)

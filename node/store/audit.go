@@ -12,8 +12,8 @@ import (
 
 // Bounds of the audit log of one marketplace.
 const (
-	AuditKept = 30 * 24 * time.Hour // BOUND: how long an entry is kept.
-	AuditMax  = 100_000             // BOUND: entries; the oldest are removed first.
+	AuditRetention = 30 * 24 * time.Hour // BOUND: how long an entry is kept.
+	AuditMax       = 100_000             // BOUND: entries; the oldest are removed first.
 )
 
 // AuditEntry describes one change that was requested through the management API.
@@ -33,7 +33,7 @@ type AuditEntry struct {
 }
 
 // ListPosition is the entry's position in lists.
-func (e *AuditEntry) Place() string { return placeOf(e.Millis, e.ID) }
+func (e *AuditEntry) ListPosition() string { return positionOf(e.Millis, e.ID) }
 
 // Bounds of one command of the audit log.
 const (
@@ -51,8 +51,8 @@ func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 	var some []command.Record
 	size := command.HeaderLen + attemptLen
 	for i := range entries {
-		entries[i].identify()
-		entries[i].bound()
+		entries[i].assignID()
+		entries[i].truncate()
 		next := entries[i].record(t.marketplace)
 		more := len(command.AppendPutRecords(nil, 0, &command.PutRecords{Records: []command.Record{next}})) - command.HeaderLen
 		if len(some) == AuditBatch || len(some) > 0 && size+more > AuditCommandMax {
@@ -71,7 +71,7 @@ func (t Tenant) Audit(ctx context.Context, entries []AuditEntry) error {
 
 // AuditLog lists the entries for which keep returns true, newest first.
 func (t Tenant) AuditLog(_ context.Context, p Page, keep func(*AuditEntry) bool) ([]AuditEntry, bool, error) {
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (out page[AuditEntry]) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (out page[AuditEntry]) {
 		for after, more := p.After, true; more; {
 			var records []shard.StoredRecord
 			records, more = b.Records(command.RecordAudit, t.marketplace, after, scanStep)
@@ -101,9 +101,9 @@ func (t Tenant) PruneAudit(ctx context.Context, most int) (removed int, err erro
 	for i := range last {
 		last[i] = 0xff
 	}
-	oldest := placeOf(t.now()-AuditKept.Milliseconds(), last)
+	oldest := positionOf(t.now()-AuditRetention.Milliseconds(), last)
 	for {
-		old, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (old []command.Record) {
+		old, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (old []command.Record) {
 			after, kept := "", 0
 			for more := true; more && len(old) < pruneStep; {
 				var records []shard.StoredRecord

@@ -18,7 +18,7 @@ import (
 const (
 	AuditPartMax     = 4 << 10 // BOUND: bytes of Before and of After. The log says who did what; bodies may have megabytes.
 	AuditPathMax     = 2 << 10 // BOUND: bytes of Path; a request head may have 16 KiB.
-	auditWordMax     = 128     // BOUND: bytes of the other texts. Names of operations are the longest of them.
+	auditFieldMax    = 128     // BOUND: bytes of the other texts. Names of operations are the longest of them.
 	auditRequestMax  = 64      // BOUND: characters of a request id, of the interface.
 	auditNotRecorded = 0       // Status of an entry whose request has not ended, or whose node ended before the request did.
 )
@@ -41,14 +41,14 @@ type AuditRequest struct {
 	mu       sync.Mutex
 	entry    AuditEntry
 	recorded bool // The entry is in the state.
-	doubtful bool // A command with the entry was proposed, and its outcome is unknown.
+	unknown  bool // A command with the entry was proposed, and its outcome is unknown.
 	changed  bool // A command of the request was carried out, or its outcome is unknown.
 }
 
 // NewAuditRequest makes the entry of a request. Texts that are longer than their bounds are cut.
 func NewAuditRequest(marketplace uint16, e AuditEntry) *AuditRequest {
-	e.identify()
-	e.bound()
+	e.assignID()
+	e.truncate()
 	e.Status = auditNotRecorded
 	return &AuditRequest{marketplace: marketplace, entry: e}
 }
@@ -67,7 +67,7 @@ func auditOf(ctx context.Context) *AuditRequest {
 }
 
 // MarkUnknown records that the request may have changed something, because its handler panicked.
-func (a *AuditRequest) Doubt() { a.note(func() { a.changed = true }) }
+func (a *AuditRequest) MarkUnknown() { a.update(func() { a.changed = true }) }
 
 // End returns the entry as it has to be written now, with the answer to the request. write is false when nothing has to be written:
 // the request was refused and changed nothing. A request that was refused after a part of it was done keeps its entry, with the
@@ -77,14 +77,14 @@ func (a *AuditRequest) End(status int, after json.RawMessage) (e AuditEntry, wri
 	defer a.mu.Unlock()
 	e = a.entry
 	e.Status, e.After = status, after
-	e.bound()
+	e.truncate()
 	good := status >= 200 && status <= 299
 	e.Withdrawn = !good && !a.changed
-	return e, !e.Withdrawn || a.recorded || a.doubtful
+	return e, !e.Withdrawn || a.recorded || a.unknown
 }
 
 // commitFirst commits the entry by itself, unless it is in the log already.
-func (a *AuditRequest) ahead(ctx context.Context, t Tenant) error {
+func (a *AuditRequest) commitFirst(ctx context.Context, t Tenant) error {
 	record, missing := a.missing()
 	if !missing {
 		return nil
@@ -92,7 +92,7 @@ func (a *AuditRequest) ahead(ctx context.Context, t Tenant) error {
 	t.session = nil // The entry is not part of what a client may wait for on other nodes.
 	r, err := t.putRecordsOnce(ctx, []command.Record{record})
 	done, unknown := outcome(r.Refusal, err)
-	a.note(func() { a.recorded, a.doubtful = a.recorded || done, a.doubtful || unknown })
+	a.update(func() { a.recorded, a.unknown = a.recorded || done, a.unknown || unknown })
 	return err
 }
 
@@ -110,7 +110,7 @@ func (a *AuditRequest) missing() (command.Record, bool) {
 }
 
 // update changes the state of the request under its lock.
-func (a *AuditRequest) note(change func()) {
+func (a *AuditRequest) update(change func()) {
 	if a == nil {
 		return
 	}
@@ -132,16 +132,16 @@ func outcome(r command.Refusal, err error) (done, unknown bool) {
 // commitAudited commits a command after the audit entry of its request.
 func (t Tenant) commitAudited(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
 	a := auditOf(ctx)
-	if err := a.ahead(ctx, t); err != nil {
+	if err := a.commitFirst(ctx, t); err != nil {
 		return nil, err
 	}
-	raw, err := t.send(ctx, g, cmd)
+	raw, err := t.proposeOnce(ctx, g, cmd)
 	refusal := command.Done
 	if len(raw) > 0 {
 		refusal = command.Refusal(raw[0]) // Every answer of the state machine starts with the refusal.
 	}
 	done, unknown := outcome(refusal, err)
-	a.note(func() { a.changed = a.changed || done || unknown })
+	a.update(func() { a.changed = a.changed || done || unknown })
 	return raw, err
 }
 
@@ -154,14 +154,14 @@ func (t Tenant) proposeRecords(ctx context.Context, records []command.Record) (c
 	}
 	r, err := t.putRecordsOnce(ctx, records)
 	done, unknown := outcome(r.Refusal, err)
-	a.note(func() {
+	a.update(func() {
 		a.changed = a.changed || done || unknown
-		a.recorded, a.doubtful = a.recorded || done, a.doubtful || unknown && missing
+		a.recorded, a.unknown = a.recorded || done, a.unknown || unknown && missing
 	})
 	return r, err
 }
 
-func (e *AuditEntry) identify() {
+func (e *AuditEntry) assignID() {
 	if e.ID == (ids.UUID{}) {
 		var entropy [10]byte
 		_, _ = rand.Read(entropy[:]) // crypto/rand never returns an error.
@@ -170,11 +170,11 @@ func (e *AuditEntry) identify() {
 }
 
 // truncate cuts what is longer than its bound.
-func (e *AuditEntry) bound() {
-	e.Path = shortened(e.Path, AuditPathMax)
-	e.RequestID = shortened(e.RequestID, auditRequestMax)
+func (e *AuditEntry) truncate() {
+	e.Path = truncated(e.Path, AuditPathMax)
+	e.RequestID = truncated(e.RequestID, auditRequestMax)
 	for _, word := range []*string{&e.KeyID, &e.Operation, &e.Method} {
-		*word = shortened(*word, auditWordMax)
+		*word = truncated(*word, auditFieldMax)
 	}
 	for _, part := range []*json.RawMessage{&e.Before, &e.After} {
 		if len(*part) > AuditPartMax {
@@ -189,7 +189,7 @@ func AuditOmitted(size int) json.RawMessage {
 }
 
 // truncated cuts a text to at most that many bytes. The last of them say how many are missing.
-func shortened(text string, most int) string {
+func truncated(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -199,7 +199,7 @@ func shortened(text string, most int) string {
 }
 
 func (e *AuditEntry) record(marketplace uint16) command.Record {
-	r := command.Record{Kind: command.RecordAudit, Marketplace: marketplace, ID: e.Place(), Expect: command.Any}
+	r := command.Record{Kind: command.RecordAudit, Marketplace: marketplace, ID: e.ListPosition(), Expect: command.Any}
 	if !e.Withdrawn {
 		r.Value = encoded(e)
 	}

@@ -116,7 +116,7 @@ func TestAnEntryIsWrittenAhead(t *testing.T) {
 
 	watched.all = nil
 	c, bids := campaign("v1", "C"), []market.Bid{{Target: "p", Amount: 5, Active: true}}
-	w.FailAfter(0)
+	w.FailWritesAfter(0)
 	ctx, a = begin()
 	if err := tenant.CreateCampaign(ctx, c, bids); err == nil || len(watched.all) != 1 {
 		t.Errorf("without its entry a campaign was made with %d commands, %v", len(watched.all), err)
@@ -124,7 +124,7 @@ func TestAnEntryIsWrittenAhead(t *testing.T) {
 	if e, write := a.End(503, nil); !write || !e.Withdrawn {
 		t.Errorf("an entry without a change: %+v, %v", e, write)
 	}
-	w.FailAfter(1) // The entry can be written; whether the campaign was is unknown.
+	w.FailWritesAfter(1) // The entry can be written; whether the campaign was is unknown.
 	ctx, a = begin()
 	if err := tenant.CreateCampaign(ctx, c, bids); err == nil || entries() != 2 {
 		t.Errorf("an unknown outcome: %d entries, %v", entries(), err)
@@ -132,7 +132,7 @@ func TestAnEntryIsWrittenAhead(t *testing.T) {
 	if e, write := a.End(503, nil); !write || e.Withdrawn || e.Status != 503 {
 		t.Errorf("the end of a change of an unknown outcome: %+v, %v", e, write)
 	}
-	w.Fail(false)
+	w.FailWrites(false)
 	ctx, a = begin()
 	if err := tenant.PatchCampaign(ctx, &command.PatchCampaign{Campaign: ids.UUID{1}}); err == nil || entries() != 3 {
 		t.Errorf("a refused change: %d entries, %v", entries(), err)

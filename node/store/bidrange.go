@@ -51,7 +51,7 @@ func (t Tenant) BidRange(context.Context) (BidRange, error) {
 	return r, nil
 }
 
-func (t Tenant) sampleBids(b shard.Books) (amounts []money.Micros) {
+func (t Tenant) sampleBids(b shard.Queries) (amounts []money.Micros) {
 	f := shard.CampaignFilter{Status: new(market.Approved), Format: new(market.Listing), Active: new(true)}
 	campaigns, _ := b.Campaigns(t.marketplace, &f, 0, rangeCampaigns)
 	for i := range campaigns {

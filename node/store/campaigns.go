@@ -25,15 +25,15 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 	if c.Wallet.IsZero() {
 		c.Wallet = ids.DefaultWalletOf(t.marketplace, c.VendorID)
 	}
-	if err := t.freeExternalID(c); err != nil {
+	if err := t.checkExternalID(c); err != nil {
 		return err
 	}
-	release, err := t.admit(c.VendorID, market.Usage{Campaigns: 1, Bids: len(bids)})
+	release, err := t.reserve(c.VendorID, market.Usage{Campaigns: 1, Bids: len(bids)})
 	if err != nil {
 		return err
 	}
 	defer release()
-	t.stamp(ctx, c.ID, bids, now)
+	t.assignIDs(ctx, c.ID, bids, now)
 	cmd := command.AppendCreateCampaign(nil, now, &command.CreateCampaign{Campaign: *c, Bids: bids})
 	_, err = t.propose(ctx, c.Group, cmd)
 	return err
@@ -41,12 +41,12 @@ func (t Tenant) CreateCampaign(ctx context.Context, c *market.Campaign, bids []m
 
 // checkExternalID returns ErrAlreadyExists when a campaign of any group has the external id. The state machine checks only the
 // campaign's own group, so two campaigns that take the same id in two groups at the same moment both succeed.
-func (t Tenant) freeExternalID(c *market.Campaign) error {
+func (t Tenant) checkExternalID(c *market.Campaign) error {
 	if c.ExternalID == "" {
 		return nil
 	}
 	for _, g := range t.store.Groups.Groups() {
-		taken, err := read(t, g, func(b shard.Books) bool {
+		taken, err := read(t, g, func(b shard.Queries) bool {
 			holder, taken := b.CampaignByExternalID(t.marketplace, c.Format, c.ExternalID)
 			return taken && holder.ID != c.ID // A repeated creation finds its own campaign.
 		})
@@ -61,7 +61,7 @@ func (t Tenant) freeExternalID(c *market.Campaign) error {
 }
 
 // assignIDs gives new bids their ids, in the shard of their campaign, and their times.
-func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
+func (t Tenant) assignIDs(ctx context.Context, campaign ids.UUID, bids []market.Bid, now int64) {
 	for i := range bids {
 		bids[i].ID = t.mint(ctx, ids.ShardOf(campaign))
 		bids[i].CreatedMillis, bids[i].UpdatedMillis = now, now
@@ -75,7 +75,7 @@ func (t Tenant) stamp(ctx context.Context, campaign ids.UUID, bids []market.Bid,
 func (t Tenant) ChangeCampaign(
 	ctx context.Context, id ids.UUID, change func(now *CampaignState) (*command.PatchCampaign, error),
 ) error {
-	return untilUnchanged(func() error {
+	return retryOnConflict(func() error {
 		now, err := t.Campaign(ctx, id)
 		if err != nil {
 			return err
@@ -84,12 +84,12 @@ func (t Tenant) ChangeCampaign(
 		if err != nil {
 			return err
 		}
-		merges, err := t.merges(t.groupOfCampaign(id))
+		merges, err := t.supportsMerge(t.groupOfCampaign(id))
 		if err != nil {
 			return err
 		}
 		if merges {
-			p.Expect = command.ExpectCampaign(&now.Campaign, builtOn(p))
+			p.Expect = command.ExpectCampaign(&now.Campaign, dependentMembers(p))
 		}
 		err = t.PatchCampaign(ctx, p)
 		if errors.Is(err, ErrWrongState) && now.Status != market.Terminated { // It was terminated in between, so change decides again.
@@ -101,7 +101,7 @@ func (t Tenant) ChangeCampaign(
 
 // dependentMembers returns the members whose present values a patch relies on, because a rule connects them with what it changes.
 // A new rule that connects members needs a line here. All other members are independent: changes of them hold in any order.
-func builtOn(p *command.PatchCampaign) (members uint16) {
+func dependentMembers(p *command.PatchCampaign) (members uint16) {
 	if p.StartMillis != nil || p.EndMillis != nil { // The end must be after the start.
 		members |= command.MembersDates
 	}
@@ -133,12 +133,12 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 	if err != nil {
 		return err
 	}
-	release, err := t.admit(c.VendorID, market.Usage{Bids: len(bids)})
+	release, err := t.reserve(c.VendorID, market.Usage{Bids: len(bids)})
 	if err != nil {
 		return err
 	}
 	defer release()
-	t.stamp(ctx, campaign, bids, t.now())
+	t.assignIDs(ctx, campaign, bids, t.now())
 	return t.putBids(ctx, campaign, bids)
 }
 
@@ -147,7 +147,7 @@ func (t Tenant) AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 func (t Tenant) PatchBid(ctx context.Context, p *command.PatchBid) error {
 	p.Marketplace = t.marketplace
 	g := t.groupOfCampaign(p.Campaign)
-	merges, err := t.merges(g)
+	merges, err := t.supportsMerge(g)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (t Tenant) putBids(ctx context.Context, campaign ids.UUID, bids []market.Bi
 
 // Campaign returns a campaign of this marketplace, terminated or not, or ErrNotFound.
 func (t Tenant) Campaign(_ context.Context, id ids.UUID) (CampaignState, error) {
-	return one(t, t.groupOfCampaign(id), func(b shard.Books) (CampaignState, bool) {
+	return readOne(t, t.groupOfCampaign(id), func(b shard.Queries) (CampaignState, bool) {
 		c, ok := b.Campaign(id)
 		return c, ok && c.Marketplace == t.marketplace
 	})
@@ -189,7 +189,7 @@ func (t Tenant) Campaigns(_ context.Context, f CampaignFilter) ([]CampaignState,
 	var all []CampaignState
 	var more bool
 	for _, g := range groups {
-		got, err := read(t, g, func(b shard.Books) (p page[CampaignState]) {
+		got, err := read(t, g, func(b shard.Queries) (p page[CampaignState]) {
 			p.items, p.more = b.Campaigns(t.marketplace, &narrow, 0, f.Offset+f.Limit)
 			return p
 		})
@@ -214,7 +214,7 @@ func (t Tenant) Bids(ctx context.Context, campaign ids.UUID, offset, limit int) 
 	if err != nil {
 		return nil, false, err
 	}
-	got, err := read(t, t.groupOfCampaign(campaign), func(b shard.Books) (p page[market.Bid]) {
+	got, err := read(t, t.groupOfCampaign(campaign), func(b shard.Queries) (p page[market.Bid]) {
 		p.items, p.more = b.Bids(c.Ordinal, offset, limit)
 		return p
 	})
@@ -227,7 +227,7 @@ func (t Tenant) Bid(ctx context.Context, campaign, bid ids.UUID) (market.Bid, er
 	if err != nil {
 		return market.Bid{}, err
 	}
-	return one(t, t.groupOfCampaign(campaign), func(b shard.Books) (market.Bid, bool) {
+	return readOne(t, t.groupOfCampaign(campaign), func(b shard.Queries) (market.Bid, bool) {
 		of, got, ok := b.Bid(bid)
 		return got, ok && of == c.Ordinal && !got.Deleted
 	})
@@ -239,7 +239,7 @@ func (t Tenant) BidIDs(ctx context.Context, campaign ids.UUID, ordinals []uint32
 	if err != nil {
 		return nil, err
 	}
-	return read(t, t.groupOfCampaign(campaign), func(b shard.Books) map[uint32]ids.UUID {
+	return read(t, t.groupOfCampaign(campaign), func(b shard.Queries) map[uint32]ids.UUID {
 		names := make(map[uint32]ids.UUID, len(ordinals))
 		for _, ordinal := range ordinals {
 			if bid, found := b.BidByOrdinal(c.Ordinal, ordinal); found {

@@ -34,7 +34,7 @@ func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
 func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 	records := make([]command.Record, len(ids))
 	for i, id := range ids {
-		if err := t.restCampaigns(ctx, id); err != nil {
+		if err := t.deactivateCampaigns(ctx, id); err != nil {
 			return err
 		}
 		records[i] = command.Record{Kind: command.RecordVendor, Marketplace: t.marketplace, ID: id, Expect: command.Any}
@@ -43,7 +43,7 @@ func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 		return err
 	}
 	for _, id := range ids {
-		if err := t.restCampaigns(ctx, id); err != nil {
+		if err := t.deactivateCampaigns(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
 }
 
 // deactivateCampaigns sets isActive of a vendor's campaigns to false.
-func (t Tenant) restCampaigns(ctx context.Context, vendorID string) error {
-	running, err := read(t, t.groupOf(vendorID), func(b shard.Books) []CampaignState {
+func (t Tenant) deactivateCampaigns(ctx context.Context, vendorID string) error {
+	running, err := read(t, t.groupOf(vendorID), func(b shard.Queries) []CampaignState {
 		all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendorID, Active: new(true)}, 0, math.MaxInt32)
 		return all
 	})
@@ -83,7 +83,7 @@ func (t Tenant) PutCategories(ctx context.Context, c []market.Category) error {
 
 // PutProducts adds or replaces products, all or nothing. *Limit when the marketplace would have more than it may have.
 func (t Tenant) PutProducts(ctx context.Context, products []market.Product) error {
-	release, err := t.admitProducts(products)
+	release, err := t.reserveProducts(products)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (t Tenant) PutProducts(ctx context.Context, products []market.Product) erro
 // PatchProducts changes members of products, one after the other, all or nothing. Members that a patch does not name keep the
 // values that they have when it is applied. ErrNotFound when a product does not exist; the *ItemError names the first.
 func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatch) error {
-	merges, err := t.merges(t.store.Groups.Meta())
+	merges, err := t.supportsMerge(t.store.Groups.Meta())
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (t Tenant) PatchProducts(ctx context.Context, patches []command.ProductPatc
 		x, known := changed[patches[i].ID]
 		if !known {
 			if x, err = t.Product(ctx, patches[i].ID); err != nil {
-				return &Refused{Index: i, Err: err}
+				return &ItemError{Index: i, Err: err}
 			}
 		}
 		if err := patches[i].Change(&x); err != nil {
@@ -150,11 +150,11 @@ func (t Tenant) Vendor(_ context.Context, id string) (market.Vendor, error) {
 
 // Vendors lists vendors by id. If ids is not empty, it lists a page of those of them that exist.
 func (t Tenant) Vendors(_ context.Context, p Page, ids []string) ([]market.Vendor, bool, error) {
-	records, more, err := list(t, p, ids,
-		func(b shard.Books, id string) (shard.StoredRecord, bool) {
+	records, more, err := readList(t, p, ids,
+		func(b shard.Queries, id string) (shard.StoredRecord, bool) {
 			return b.Record(command.RecordVendor, t.marketplace, id)
 		},
-		func(b shard.Books) ([]shard.StoredRecord, bool) {
+		func(b shard.Queries) ([]shard.StoredRecord, bool) {
 			return b.Records(command.RecordVendor, t.marketplace, p.After, p.Limit)
 		})
 	if err != nil {
@@ -190,39 +190,39 @@ func (p Page) of(ids []string) []string {
 
 // Category returns one category, or ErrNotFound.
 func (t Tenant) Category(_ context.Context, id string) (market.Category, error) {
-	return one(t, t.store.Groups.Meta(), func(b shard.Books) (market.Category, bool) {
+	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (market.Category, bool) {
 		return b.Category(t.marketplace, id)
 	})
 }
 
 // Categories lists categories by id. If ids is not empty, it lists a page of those of them that exist.
 func (t Tenant) Categories(_ context.Context, p Page, ids []string) ([]market.Category, bool, error) {
-	items, more, err := list(t, p, ids,
-		func(b shard.Books, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
-		func(b shard.Books) ([]market.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
+	items, more, err := readList(t, p, ids,
+		func(b shard.Queries, id string) (market.Category, bool) { return b.Category(t.marketplace, id) },
+		func(b shard.Queries) ([]market.Category, bool) { return b.Categories(t.marketplace, p.After, p.Limit) })
 	return items, more, err
 }
 
 // CountCategories counts the categories.
 func (t Tenant) CountCategories(context.Context) (int, error) {
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) int { return b.CategoryCount(t.marketplace) })
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) int { return b.CategoryCount(t.marketplace) })
 }
 
 // Product returns one product, or ErrNotFound.
 func (t Tenant) Product(_ context.Context, id string) (market.Product, error) {
-	return one(t, t.store.Groups.Meta(), func(b shard.Books) (market.Product, bool) {
+	return readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (market.Product, bool) {
 		return b.Product(t.marketplace, id)
 	})
 }
 
 // Products lists products by id: those of one vendor if vendorID is not empty, and a page of those in ids if ids is not empty.
 func (t Tenant) Products(_ context.Context, p Page, ids []string, vendorID string) ([]market.Product, bool, error) {
-	items, more, err := list(t, p, ids,
-		func(b shard.Books, id string) (market.Product, bool) {
+	items, more, err := readList(t, p, ids,
+		func(b shard.Queries, id string) (market.Product, bool) {
 			x, ok := b.Product(t.marketplace, id)
 			return x, ok && (vendorID == "" || slices.Contains(x.Vendors, vendorID))
 		},
-		func(b shard.Books) ([]market.Product, bool) {
+		func(b shard.Queries) ([]market.Product, bool) {
 			if vendorID != "" {
 				return b.ProductsOf(t.marketplace, vendorID, p.After, p.Limit)
 			}

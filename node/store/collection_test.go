@@ -84,7 +84,7 @@ func TestARepeatedCreationFindsItself(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
 	create := func(externalID string) ([]store.Slot, error) {
-		w.Pass(time.Second)
+		w.Advance(time.Second)
 		ctx := store.WithIdempotencyKey(t.Context(), [32]byte{1})
 		return tenant.CreateSlots(ctx, []store.Slot{{ExternalID: externalID}, {ExternalID: "b"}})
 	}
@@ -126,7 +126,7 @@ func TestListsSkipWhatIsFilteredOut(t *testing.T) {
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
 	for i := range 260 {
-		w.Pass(time.Millisecond)
+		w.Advance(time.Millisecond)
 		position := "search"
 		if i%90 == 0 {
 			position = "landing"
@@ -141,7 +141,7 @@ func TestListsSkipWhatIsFilteredOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, after = append(got, page[0].ExternalID), page[0].Place()
+		got, after = append(got, page[0].ExternalID), page[0].ListPosition()
 		if !more {
 			break
 		}

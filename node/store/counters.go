@@ -17,7 +17,7 @@ import (
 // Impressions and clicks are those of campaigns: of all bids on the product, of all campaigns of the vendor. Purchases of a
 // product are all of its purchases, whatever led to them. Counters do not say which vendor sold a product, so a vendor gets the
 // purchases of those products that no other vendor sells: perhaps too few, but none of another vendor, and none twice.
-type Numbers struct {
+type CounterRow struct {
 	Date string // YYYY-MM-DD in the marketplace's time zone; empty in a sum.
 	rollup.Counters
 	Sold map[string]int64 // Purchases by product.
@@ -26,12 +26,12 @@ type Numbers struct {
 // tally sums counters in rows. key names the row of a cell.
 type tally struct {
 	key  func(cell uint32) string
-	rows map[string]*Numbers
+	rows map[string]*CounterRow
 }
 
 // newTally returns a tally by local day, or with one row for everything.
-func (t Tenant) tallyOf(daily bool) *tally {
-	y := &tally{key: func(uint32) string { return "" }, rows: map[string]*Numbers{}}
+func (t Tenant) newTally(daily bool) *tally {
+	y := &tally{key: func(uint32) string { return "" }, rows: map[string]*CounterRow{}}
 	if daily {
 		zone := t.Location()
 		y.key = func(cell uint32) string { return timeOf(cell).In(zone).Format(time.DateOnly) }
@@ -42,11 +42,11 @@ func (t Tenant) tallyOf(daily bool) *tally {
 // timeOf is the time at which a cell begins.
 func timeOf(cell uint32) time.Time { return time.Unix(int64(cell)*rollup.CellSeconds, 0) }
 
-func (y *tally) row(cell uint32) *Numbers {
+func (y *tally) row(cell uint32) *CounterRow {
 	key := y.key(cell)
 	n := y.rows[key]
 	if n == nil {
-		n = &Numbers{Date: key, Sold: map[string]int64{}}
+		n = &CounterRow{Date: key, Sold: map[string]int64{}}
 		y.rows[key] = n
 	}
 	return n
@@ -59,8 +59,8 @@ func (y *tally) sold(product string, c *shard.CellCounters) {
 	y.row(c.Cell).Sold[product] += c.Purchases
 }
 
-func (y *tally) sorted() []Numbers {
-	rows := make([]Numbers, 0, len(y.rows))
+func (y *tally) sorted() []CounterRow {
+	rows := make([]CounterRow, 0, len(y.rows))
 	for _, key := range slices.Sorted(maps.Keys(y.rows)) {
 		rows = append(rows, *y.rows[key])
 	}
@@ -68,7 +68,7 @@ func (y *tally) sorted() []Numbers {
 }
 
 // withoutPurchases returns the counters of impressions and clicks alone.
-func shown(c *rollup.Counters) *rollup.Counters {
+func withoutPurchases(c *rollup.Counters) *rollup.Counters {
 	return &rollup.Counters{
 		Impressions: c.Impressions, ChargedImpressions: c.ChargedImpressions, SpentImpressions: c.SpentImpressions,
 		Clicks: c.Clicks, ChargedClicks: c.ChargedClicks, SpentClicks: c.SpentClicks,
@@ -77,21 +77,21 @@ func shown(c *rollup.Counters) *rollup.Counters {
 
 // ProductCounters returns the counters of a product, by day or as one row. Days without counters are left out. ErrNotFound for a
 // product that is not in the catalog and has none.
-func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
+func (t Tenant) ProductCounters(ctx context.Context, id string, d Dates, daily bool) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.tallyOf(daily)
-	err = t.eachCampaign(ctx, "", func(b *longBooks, c *campaignRef) {
+	y := t.newTally(daily)
+	err = t.eachCampaign(ctx, "", func(b *longState, c *campaignRef) {
 		b.CampaignBidCells(c.id, span.from, span.to, func(x *shard.BidCell) {
 			if x.Bid != 0 && x.Target == id {
-				y.add(x.Cell, shown(&x.Counters))
+				y.add(x.Cell, withoutPurchases(&x.Counters))
 			}
 		})
 	})
 	if err == nil {
-		err = t.eachSale(ctx, []string{id}, span, y)
+		err = t.addSales(ctx, []string{id}, span, y)
 	}
 	if err == nil && len(y.rows) == 0 {
 		_, err = t.Product(ctx, id)
@@ -100,15 +100,15 @@ func (t Tenant) ProductNumbers(ctx context.Context, id string, d Dates, daily bo
 }
 
 // VendorCounters returns the counters of a vendor, as ProductCounters does. ErrNotFound for an unknown vendor that has none.
-func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily bool) ([]Numbers, error) {
+func (t Tenant) VendorCounters(ctx context.Context, id string, d Dates, daily bool) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.tallyOf(daily)
-	err = t.eachCampaign(ctx, id, func(b *longBooks, c *campaignRef) {
+	y := t.newTally(daily)
+	err = t.eachCampaign(ctx, id, func(b *longState, c *campaignRef) {
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
-			y.add(x.Cell, shown(&x.Counters))
+			y.add(x.Cell, withoutPurchases(&x.Counters))
 		}
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily boo
 	}
 	own, err := t.soldOnlyBy(ctx, id)
 	if err == nil {
-		err = t.eachSale(ctx, own, span, y)
+		err = t.addSales(ctx, own, span, y)
 	}
 	if err == nil && len(y.rows) == 0 {
 		_, err = t.Vendor(ctx, id)
@@ -126,13 +126,13 @@ func (t Tenant) VendorNumbers(ctx context.Context, id string, d Dates, daily boo
 
 // MarketplaceCounters returns the counters of all campaigns and of all events that named none. Sold is filled only if byProduct is
 // true: that needs the counters of products, of which there may be very many.
-func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduct bool) ([]Numbers, error) {
+func (t Tenant) MarketplaceCounters(ctx context.Context, d Dates, daily, byProduct bool) ([]CounterRow, error) {
 	span, err := t.cells(d)
 	if err != nil {
 		return nil, err
 	}
-	y := t.tallyOf(daily)
-	err = t.eachCampaign(ctx, "", func(b *longBooks, c *campaignRef) {
+	y := t.newTally(daily)
+	err = t.eachCampaign(ctx, "", func(b *longState, c *campaignRef) {
 		for _, x := range b.CampaignCells(c.id, span.from, span.to) {
 			y.add(x.Cell, &x.Counters)
 		}
@@ -140,8 +140,8 @@ func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduc
 	if err != nil {
 		return nil, err
 	}
-	err = t.allGroups(ctx, func(b *longBooks) {
-		for _, c := range b.FreeCells(t.marketplace, span.from, span.to) {
+	err = t.allGroups(ctx, func(b *longState) {
+		for _, c := range b.NoCampaignCells(t.marketplace, span.from, span.to) {
 			y.add(c.Cell, &c.Counters)
 		}
 		if byProduct {
@@ -152,10 +152,10 @@ func (t Tenant) MarketplaceNumbers(ctx context.Context, d Dates, daily, byProduc
 }
 
 // addSales adds the purchases of products. They may lie in any group.
-func (t Tenant) eachSale(ctx context.Context, products []string, span cells, y *tally) error {
-	return t.allGroups(ctx, func(b *longBooks) {
+func (t Tenant) addSales(ctx context.Context, products []string, span cells, y *tally) error {
+	return t.allGroups(ctx, func(b *longState) {
 		for _, id := range products {
-			if b.ended() {
+			if b.stopped() {
 				return
 			}
 			for _, c := range b.ProductCells(t.marketplace, id, span.from, span.to) {
@@ -174,14 +174,14 @@ type campaignRef struct {
 
 // eachCampaign calls fn, in every group, for all campaigns of a vendor, or of all vendors when vendor is empty. Terminated campaigns
 // are included. Every group is read because events that named a campaign by its external id may lie in any.
-func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longBooks, *campaignRef)) error {
+func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longState, *campaignRef)) error {
 	campaigns, err := t.campaignRefs(ctx, vendor)
 	if err != nil {
 		return err
 	}
-	return t.allGroups(ctx, func(b *longBooks) {
+	return t.allGroups(ctx, func(b *longState) {
 		for i := range campaigns {
-			if b.ended() {
+			if b.stopped() {
 				return
 			}
 			fn(b, &campaigns[i])
@@ -190,7 +190,7 @@ func (t Tenant) eachCampaign(ctx context.Context, vendor string, fn func(*longBo
 }
 
 func (t Tenant) campaignRefs(ctx context.Context, vendor string) (refs []campaignRef, err error) {
-	err = t.allGroups(ctx, func(b *longBooks) {
+	err = t.allGroups(ctx, func(b *longState) {
 		for _, status := range []*market.Status{nil, new(market.Terminated)} {
 			const all = 1 << 30
 			campaigns, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendor, Status: status}, 0, all)
@@ -205,9 +205,9 @@ func (t Tenant) campaignRefs(ctx context.Context, vendor string) (refs []campaig
 
 // soldOnlyBy returns the products of a vendor that no other vendor sells.
 func (t Tenant) soldOnlyBy(ctx context.Context, vendor string) (own []string, err error) {
-	err = t.readLong(ctx, t.store.Groups.Meta(), func(b *longBooks) {
+	err = t.readInSteps(ctx, t.store.Groups.Meta(), func(b *longState) {
 		const step = 1_000
-		for after, more := "", true; more && !b.ended(); {
+		for after, more := "", true; more && !b.stopped(); {
 			var products []market.Product
 			products, more = b.ProductsOf(t.marketplace, vendor, after, step)
 			for i := range products {

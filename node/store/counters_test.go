@@ -18,7 +18,7 @@ import (
 
 // busy is an environment in a time zone with half hours. It has campaigns of six vendors over all groups, impressions that named
 // them by external id and so lie in any group, and purchases in any group, all within the last two days.
-func busy(t *testing.T) (*managetest.World, store.Tenant) {
+func busy(t *testing.T) (*managetest.Environment, store.Tenant) {
 	t.Helper()
 	w := managetest.New(t)
 	tenant := w.Store.Tenant(managetest.Main)
@@ -96,7 +96,7 @@ func pages(t *testing.T, tenant store.Tenant, q store.Interactions, limit int) (
 		if !more {
 			return all
 		}
-		q.After = page[len(page)-1].Place()
+		q.After = page[len(page)-1].ListPosition()
 	}
 }
 
@@ -104,21 +104,21 @@ func pages(t *testing.T, tenant store.Tenant, q store.Interactions, limit int) (
 func TestNumbersAgree(t *testing.T) {
 	w, tenant := busy(t)
 	d := store.Dates{From: "2026-03-14", To: "2026-03-18"}
-	whole := sumOf(tenant.MarketplaceNumbers(t.Context(), d, false, true))
+	whole := sumOf(tenant.MarketplaceCounters(t.Context(), d, false, true))
 	if whole.Impressions != 48 || whole.Purchases != 48 || whole.PurchaseQuantity != 8*(1+2+3+4+5+6) || whole.PurchaseAmount != 10_000*8*21 {
 		t.Fatalf("the marketplace has %+v", whole)
 	}
-	if days := sumOf(tenant.MarketplaceNumbers(t.Context(), d, true, false)); days != whole {
+	if days := sumOf(tenant.MarketplaceCounters(t.Context(), d, true, false)); days != whole {
 		t.Errorf("days add up to %+v, the sum is %+v", days, whole)
 	}
 
 	var vendors, products rollup.Counters
 	for i := range 6 {
-		c := sumOf(tenant.VendorNumbers(t.Context(), fmt.Sprintf("v%d", i), d, true))
+		c := sumOf(tenant.VendorCounters(t.Context(), fmt.Sprintf("v%d", i), d, true))
 		vendors.Add(&c)
 	}
 	for i := range 4 {
-		c := sumOf(tenant.ProductNumbers(t.Context(), fmt.Sprintf("p%d", i), d, true))
+		c := sumOf(tenant.ProductCounters(t.Context(), fmt.Sprintf("p%d", i), d, true))
 		products.Add(&c)
 	}
 	if vendors.Impressions != 48 || vendors.Purchases != 24 {
@@ -145,7 +145,7 @@ func TestNumbersAgree(t *testing.T) {
 	}
 }
 
-func sumOf(rows []store.Numbers, err error) (sum rollup.Counters) {
+func sumOf(rows []store.CounterRow, err error) (sum rollup.Counters) {
 	if err != nil {
 		panic(err)
 	}

@@ -6,17 +6,17 @@ import (
 )
 
 // CreativeSink receives what auctions have to know of assets, slots and placements. The market of a node implements it.
-type Creatives interface {
+type CreativeSink interface {
 	PutAsset(marketplace uint16, a *market.Asset)
 	DeleteAsset(marketplace uint16, id string)
-	PutBannerSlot(marketplace uint16, s *market.BannerSlot)
+	PutMediaSlot(marketplace uint16, s *market.MediaSlot)
 	PutPlacement(marketplace uint16, p *market.Placement)
 }
 
 // PublishCreative passes a record of an asset, a slot or a placement on to the auctions of this node; other records are ignored. Slots
 // and placements are never deleted. A deleted asset has a nil value, and its id is the end of the record's id. assetURL is the base
 // of the URLs of assets.
-func TellCreative(to Creatives, assetURL string, kind command.RecordKind, marketplace uint16, id string, value []byte) {
+func PublishCreative(to CreativeSink, assetURL string, kind command.RecordKind, marketplace uint16, id string, value []byte) {
 	const timeLen = 16
 	switch kind { //nolint:exhaustive // Auctions do not use the other records.
 	case command.RecordAsset:
@@ -26,16 +26,16 @@ func TellCreative(to Creatives, assetURL string, kind command.RecordKind, market
 		}
 		x := decoded[Asset](value)
 		to.PutAsset(marketplace, &market.Asset{ID: x.ID.String(), URL: x.URL(assetURL), Approved: x.Status == AssetApproved})
-	case command.RecordSlot:
-		to.PutBannerSlot(marketplace, bannerSlot(decoded[Slot](value)))
+	case command.RecordMediaSlot:
+		to.PutMediaSlot(marketplace, bannerSlot(decoded[Slot](value)))
 	case command.RecordPlacement:
 		x := decoded[Placement](value)
 		to.PutPlacement(marketplace, &market.Placement{ID: x.ID.String(), ExternalID: x.ExternalID, Active: !x.Inactive})
 	}
 }
 
-func bannerSlot(x Slot) *market.BannerSlot {
-	s := &market.BannerSlot{ID: x.ExternalID, Active: !x.Inactive}
+func bannerSlot(x Slot) *market.MediaSlot {
+	s := &market.MediaSlot{ID: x.ExternalID, Active: !x.Inactive}
 	for device, size := range map[market.Device]*Size{market.Desktop: x.Desktop, market.Mobile: x.Mobile} {
 		if size != nil {
 			s.Dimensions[device] = market.Dimensions{Width: pixels(size.Width), Height: pixels(size.Height)}

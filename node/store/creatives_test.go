@@ -12,37 +12,37 @@ import (
 type recordingSink struct {
 	asset     market.Asset
 	deletedID string
-	slot      market.BannerSlot
+	slot      market.MediaSlot
 	placement market.Placement
 }
 
-func (x *recordingSink) PutAsset(_ uint16, a *market.Asset)           { x.asset = *a }
-func (x *recordingSink) DeleteAsset(_ uint16, id string)              { x.deletedID = id }
-func (x *recordingSink) PutBannerSlot(_ uint16, s *market.BannerSlot) { x.slot = *s }
-func (x *recordingSink) PutPlacement(_ uint16, p *market.Placement)   { x.placement = *p }
+func (x *recordingSink) PutAsset(_ uint16, a *market.Asset)         { x.asset = *a }
+func (x *recordingSink) DeleteAsset(_ uint16, id string)            { x.deletedID = id }
+func (x *recordingSink) PutMediaSlot(_ uint16, s *market.MediaSlot) { x.slot = *s }
+func (x *recordingSink) PutPlacement(_ uint16, p *market.Placement) { x.placement = *p }
 
 // TestCreatives: records of slots, placements and assets reach the market in the form that auctions need.
 func TestCreatives(t *testing.T) {
 	var x recordingSink
 	publish := func(kind command.RecordKind, id string, value []byte) {
-		TellCreative(&x, "https://assets.example", kind, 1, id, value)
+		PublishCreative(&x, "https://assets.example", kind, 1, id, value)
 	}
 	asset := Asset{ID: ids.UUID{15: 1}, Address: "a0001-x", Status: AssetApproved}
-	publish(command.RecordAsset, asset.Place(), encoded(&asset))
+	publish(command.RecordAsset, asset.ListPosition(), encoded(&asset))
 	if want := (market.Asset{ID: asset.ID.String(), URL: "https://assets.example/assets/a0001-x", Approved: true}); x.asset != want {
 		t.Errorf("%+v, want %+v", x.asset, want)
 	}
 	asset.Status, asset.ExternalURL = AssetRejected, "https://elsewhere.example/a.png"
-	publish(command.RecordAsset, asset.Place(), encoded(&asset))
+	publish(command.RecordAsset, asset.ListPosition(), encoded(&asset))
 	if want := (market.Asset{ID: asset.ID.String(), URL: asset.ExternalURL}); x.asset != want {
 		t.Errorf("%+v, want %+v", x.asset, want)
 	}
-	if publish(command.RecordAsset, asset.Place(), nil); x.deletedID != asset.ID.String() {
+	if publish(command.RecordAsset, asset.ListPosition(), nil); x.deletedID != asset.ID.String() {
 		t.Errorf("%q was deleted, want %s", x.deletedID, asset.ID)
 	}
 
-	publish(command.RecordSlot, "s", encoded(&Slot{ExternalID: "top", Desktop: &Size{Width: 1 << 40, Height: 2}, Inactive: true}))
-	want := market.BannerSlot{ID: "top", Dimensions: [market.Devices]market.Dimensions{market.Desktop: {Width: 1 << 31, Height: 2}}}
+	publish(command.RecordMediaSlot, "s", encoded(&Slot{ExternalID: "top", Desktop: &Size{Width: 1 << 40, Height: 2}, Inactive: true}))
+	want := market.MediaSlot{ID: "top", Dimensions: [market.Devices]market.Dimensions{market.Desktop: {Width: 1 << 31, Height: 2}}}
 	if x.slot != want {
 		t.Errorf("%+v, want %+v", x.slot, want)
 	}

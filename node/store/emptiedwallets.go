@@ -15,7 +15,7 @@ import (
 // Emptied lists emptied wallets whose notification is still to be queued, at most limit of each group.
 func (t Tenant) Emptied(_ context.Context, limit int) (all []shard.Emptied, err error) {
 	for _, g := range t.store.Groups.Groups() {
-		some, err := read(t, g, func(b shard.Books) []shard.Emptied { return b.Emptied(t.marketplace, limit) })
+		some, err := read(t, g, func(b shard.Queries) []shard.Emptied { return b.Emptied(t.marketplace, limit) })
 		if err != nil {
 			return all, err
 		}
@@ -37,7 +37,7 @@ type emptiedNotice struct {
 
 // NotifyEmptied queues the notification of an emptied wallet and then removes the reminder. The two lie in different groups, so the
 // process may end between them. The notification's id follows from the emptying, so it is queued once, however often this is called.
-func (t Tenant) TellEmptied(ctx context.Context, e *shard.Emptied) error {
+func (t Tenant) NotifyEmptied(ctx context.Context, e *shard.Emptied) error {
 	m, w := t.Settings(), &e.Wallet
 	seed := binary.BigEndian.AppendUint32(append([]byte("gavel/wallet:empty"), w.ID[:]...), e.Number)
 	sum := sha256.Sum256(seed)

@@ -45,7 +45,7 @@ type Interaction struct {
 
 // ListPosition is the line's position: newest first, then by vendor, campaign and product. A zero byte within an id is escaped, so that
 // it cannot be taken for the end of the id.
-func (x *Interaction) Place() string {
+func (x *Interaction) ListPosition() string {
 	part := func(id string) string { return strings.ReplaceAll(id, "\x00", "\x00\x01") + "\x00\x00" }
 	campaign := ""
 	if !x.Campaign.IsZero() {
@@ -56,7 +56,7 @@ func (x *Interaction) Place() string {
 
 const newestLen = 16
 
-func newestFirst(millis int64) string { return placeOf(millis, ids.UUID{})[:newestLen] }
+func newestFirst(millis int64) string { return positionOf(millis, ids.UUID{})[:newestLen] }
 
 // millisOf is the time of a position; it reports false for a position without one.
 func millisOf(position string) (int64, bool) {
@@ -76,10 +76,10 @@ func (t Tenant) Interactions(ctx context.Context, q *Interactions) ([]Interactio
 	if err != nil {
 		return nil, false, err
 	}
-	l := lines{tenant: t, query: q, zone: t.Location(), campaigns: campaigns, sellers: map[string]string{}}
+	l := lineQuery{tenant: t, query: q, zone: t.Location(), campaigns: campaigns, sellers: map[string]string{}}
 	end := q.To
 	if newest, ok := millisOf(q.After); ok {
-		end = earlier(end, l.next(time.UnixMilli(newest)))
+		end = earlier(end, l.nextDay(time.UnixMilli(newest)))
 	}
 	var all []Interaction
 	for days := 1; end.After(q.From) && len(all) <= q.Limit; days *= 2 {
@@ -106,7 +106,7 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // lineQuery computes the lines of one query.
-type lines struct {
+type lineQuery struct {
 	tenant    Tenant
 	query     *Interactions
 	zone      *time.Location
@@ -116,28 +116,28 @@ type lines struct {
 }
 
 // day is the start of the local day that contains an instant.
-func (l *lines) day(at time.Time) time.Time {
+func (l *lineQuery) day(at time.Time) time.Time {
 	y, m, d := at.In(l.zone).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, l.zone)
 }
 
 // nextDay is the start of the local day after the one that contains an instant.
-func (l *lines) next(at time.Time) time.Time { return l.day(at).AddDate(0, 0, 1) }
+func (l *lineQuery) nextDay(at time.Time) time.Time { return l.day(at).AddDate(0, 0, 1) }
 
 // between computes the lines of a span, those after the page's start. REQUIRES: start and end are starts of local days, or the ends of
 // the query.
-func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interaction, error) {
+func (l *lineQuery) between(ctx context.Context, start, end time.Time) ([]Interaction, error) {
 	l.rows = map[string]*Interaction{}
 	span := cells{cellFrom(start), cellFrom(end)}
-	if err := l.tenant.allGroups(ctx, func(b *longBooks) { l.shown(b, span) }); err != nil {
+	if err := l.tenant.allGroups(ctx, func(b *longState) { l.addCampaigns(b, span) }); err != nil {
 		return nil, err
 	}
 	if l.query.By != ByCampaign {
-		if err := l.bought(ctx, span); err != nil {
+		if err := l.addPurchases(ctx, span); err != nil {
 			return nil, err
 		}
 	}
-	positions, err := l.first(ctx)
+	positions, err := l.firstPositions(ctx)
 	all := make([]Interaction, len(positions))
 	for i, position := range positions {
 		all[i] = *l.rows[position]
@@ -147,7 +147,7 @@ func (l *lines) between(ctx context.Context, start, end time.Time) ([]Interactio
 
 // firstPositions returns the first positions after the page's start, in order, one more than the page has. It never sorts more than twice as
 // many at once, so that no sort takes longer than one slice of background work, whatever the number of rows.
-func (l *lines) first(ctx context.Context) (positions []string, err error) {
+func (l *lineQuery) firstPositions(ctx context.Context) (positions []string, err error) {
 	work, most := background.Of(ctx), l.query.Limit+1
 	cut := func() {
 		slices.Sort(positions)
@@ -178,9 +178,9 @@ func cellFrom(at time.Time) uint32 {
 }
 
 // addCampaigns adds the counters of campaigns in one group.
-func (l *lines) shown(b *longBooks, span cells) {
+func (l *lineQuery) addCampaigns(b *longState, span cells) {
 	for i := range l.campaigns {
-		if b.ended() {
+		if b.stopped() {
 			return
 		}
 		c := &l.campaigns[i]
@@ -189,7 +189,7 @@ func (l *lines) shown(b *longBooks, span cells) {
 			b.CampaignBidCells(c.id, span.from, span.to, func(x *shard.BidCell) {
 				if x.Bid != 0 { // Events that named the campaign by its external id belong to no product.
 					line.Product = x.Target
-					l.add(line, x.Cell, shown(&x.Counters))
+					l.add(line, x.Cell, withoutPurchases(&x.Counters))
 				}
 			})
 			continue
@@ -199,20 +199,20 @@ func (l *lines) shown(b *longBooks, span cells) {
 				line.Campaign = c.id
 				l.add(line, x.Cell, &x.Counters)
 			} else {
-				l.add(line, x.Cell, shown(&x.Counters))
+				l.add(line, x.Cell, withoutPurchases(&x.Counters))
 			}
 		}
 	}
 }
 
 // addPurchases adds the purchases of all products.
-func (l *lines) bought(ctx context.Context, span cells) error {
+func (l *lineQuery) addPurchases(ctx context.Context, span cells) error {
 	type sale struct {
 		product string
 		shard.CellCounters
 	}
 	var sales []sale
-	err := l.tenant.allGroups(ctx, func(b *longBooks) {
+	err := l.tenant.allGroups(ctx, func(b *longState) {
 		b.ProductsSold(l.tenant.marketplace, span.from, span.to, func(product string, c *shard.CellCounters) {
 			sales = append(sales, sale{product, *c})
 		})
@@ -220,9 +220,9 @@ func (l *lines) bought(ctx context.Context, span cells) error {
 	if err != nil {
 		return err
 	}
-	return l.tenant.readLong(ctx, l.tenant.store.Groups.Meta(), func(b *longBooks) {
+	return l.tenant.readInSteps(ctx, l.tenant.store.Groups.Meta(), func(b *longState) {
 		for i := range sales {
-			if b.ended() {
+			if b.stopped() {
 				return
 			}
 			line := Interaction{VendorID: l.seller(b, sales[i].product)}
@@ -234,7 +234,7 @@ func (l *lines) bought(ctx context.Context, span cells) error {
 	})
 }
 
-func (l *lines) seller(b *longBooks, product string) string {
+func (l *lineQuery) seller(b *longState, product string) string {
 	seller, known := l.sellers[product]
 	if !known {
 		if p, found := b.Product(l.tenant.marketplace, product); found {
@@ -246,7 +246,7 @@ func (l *lines) seller(b *longBooks, product string) string {
 }
 
 // add adds counters to a line. Counters with nothing but page views make no line.
-func (l *lines) add(line Interaction, cell uint32, c *rollup.Counters) {
+func (l *lineQuery) add(line Interaction, cell uint32, c *rollup.Counters) {
 	counters := *c
 	if counters.Pageviews = 0; counters == (rollup.Counters{}) {
 		return
@@ -256,7 +256,7 @@ func (l *lines) add(line Interaction, cell uint32, c *rollup.Counters) {
 		at = l.day(at)
 	}
 	line.Millis = at.UnixMilli()
-	position := line.Place()
+	position := line.ListPosition()
 	row := l.rows[position]
 	if row == nil {
 		row = &line

@@ -43,7 +43,7 @@ type Invitation struct {
 }
 
 // ListPosition is the invitation's position in lists.
-func (i *Invitation) Place() string { return placeOf(i.CreatedMillis, i.ID) }
+func (i *Invitation) ListPosition() string { return positionOf(i.CreatedMillis, i.ID) }
 
 // Status is the state at a time.
 func (i *Invitation) Status(nowMillis int64) InvitationStatus {
@@ -60,8 +60,8 @@ func (i *Invitation) Status(nowMillis int64) InvitationStatus {
 // name is the unique name of an invite. It is unambiguous because an email address contains no line feed.
 func (i *Invite) name() string { return foldEmail(i.Email) + "\n" + i.VendorID }
 
-var invitations = shelf[Invitation]{command.RecordInvitation, command.RecordInvitationIndex, func(i *Invitation) label {
-	return label{i.ID, i.CreatedMillis, i.name()}
+var invitations = collection[Invitation]{command.RecordInvitation, command.RecordInvitationIndex, func(i *Invitation) itemKey {
+	return itemKey{i.ID, i.CreatedMillis, i.name()}
 }}
 
 // Invite stores invitations, all or nothing, and returns them in the order in which they were first named. A pending invitation is
@@ -69,10 +69,10 @@ var invitations = shelf[Invitation]{command.RecordInvitation, command.RecordInvi
 // the list, and a new one replaces it.
 func (t Tenant) Invite(ctx context.Context, invites []Invite) ([]Invitation, error) {
 	var all []Invitation
-	row := t.mintRow(ctx, len(invites))
+	row := t.mintSorted(ctx, len(invites))
 	err := t.retry(ctx, func() ([]command.Record, error) {
 		all = all[:0]
-		return read(t, t.store.Groups.Meta(), func(b shard.Books) (records []command.Record) {
+		return read(t, t.store.Groups.Meta(), func(b shard.Queries) (records []command.Record) {
 			seen := make(map[string]bool, len(invites))
 			for i := range invites {
 				if name := invites[i].name(); !seen[name] {
@@ -88,10 +88,10 @@ func (t Tenant) Invite(ctx context.Context, invites []Invite) ([]Invitation, err
 }
 
 // invite returns what an invite becomes, and the records for it. A new invitation gets the given id.
-func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []command.Record) {
+func (t Tenant) invite(b shard.Queries, id ids.UUID, x Invite) (Invitation, []command.Record) {
 	now, has := t.now(), hasVendor(b, t, x.Email, x.VendorID)
-	at, known := invitations.look(b, t, keyOfName(x.name()))
-	it, status := at.thing, at.thing.Status(now)
+	at, known := invitations.lookup(b, t, keyOfName(x.name()))
+	it, status := at.item, at.item.Status(now)
 	switch {
 	case known && status == InvitationAccepted && has:
 		return it, nil
@@ -106,9 +106,9 @@ func (t Tenant) invite(b shard.Books, id ids.UUID, x Invite) (Invitation, []comm
 		ExpiresMillis: now + InvitationTTL.Milliseconds(), CreatedMillis: now, UpdatedMillis: now,
 	}
 	email := t.queueMail(&it)
-	records := invitations.recordsOfNew(t, &it)
+	records := invitations.newRecords(t, &it)
 	if known {
-		records[2].Expect = at.index // The name's index record leads to the new invitation from now on.
+		records[2].Expect = at.indexVersion // The name's index record leads to the new invitation from now on.
 	}
 	return it, append(records, email...)
 }

@@ -46,7 +46,7 @@ const (
 
 // Bounds of jobs. They are the interface's.
 const (
-	JobKept       = 30 * 24 * time.Hour // BOUND: how long an ended job is kept.
+	JobRetention  = 30 * 24 * time.Hour // BOUND: how long an ended job is kept.
 	JobRetriesMax = 5                   // BOUND: failures in a row after which a step is tried again.
 	ListWait      = time.Hour           // BOUND: how long an audience's job waits for its list.
 )
@@ -129,7 +129,7 @@ func (x *Job) End(status JobStatus, result string) {
 }
 
 // VersionedJob is a job with the version that was read. The version makes a step fail when another worker was faster.
-type JobAt struct {
+type VersionedJob struct {
 	Job
 	version uint64
 }
@@ -141,7 +141,7 @@ func (t Tenant) newJob(ctx context.Context, x *Job, due int64) []command.Record 
 	if x.List != nil {
 		x.List.Nonce = rand.Text()
 	}
-	return []command.Record{t.jobRecord(x, 0), t.dueRecord(Due{due, DueJob, x.ID})}
+	return []command.Record{t.jobRecord(x, 0), t.scheduleRecord(ScheduledTask{due, TaskJob, x.ID})}
 }
 
 // AddJob stores a new job that begins at once.
@@ -159,25 +159,25 @@ func (t Tenant) jobRecord(x *Job, version uint64) command.Record {
 }
 
 // VersionedJob returns a job for a step, or ErrNotFound.
-func (t Tenant) JobAt(_ context.Context, id ids.UUID) (JobAt, error) {
-	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
+func (t Tenant) VersionedJob(_ context.Context, id ids.UUID) (VersionedJob, error) {
+	r, err := readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (shard.StoredRecord, bool) {
 		return b.Record(command.RecordJob, t.marketplace, id.String())
 	})
 	if err != nil {
-		return JobAt{}, err
+		return VersionedJob{}, err
 	}
-	return JobAt{decoded[Job](r.Value), r.Version}, nil
+	return VersionedJob{decoded[Job](r.Value), r.Version}, nil
 }
 
 // Job returns a job, or ErrNotFound.
 func (t Tenant) Job(ctx context.Context, id ids.UUID) (Job, error) {
-	at, err := t.JobAt(ctx, id)
+	at, err := t.VersionedJob(ctx, id)
 	return at.Job, err
 }
 
 // StepJob writes a step of a job together with further records. It returns ErrChanged when the job is not as it was read; then
 // nothing was written.
-func (t Tenant) StepJob(ctx context.Context, at JobAt, step func(*Job), more ...command.Record) error {
+func (t Tenant) StepJob(ctx context.Context, at VersionedJob, step func(*Job), more ...command.Record) error {
 	records := append(slices.Clone(more), t.stepRecords(&at, step)...)
 	r, err := t.proposeRecords(ctx, records)
 	if r.Refusal == command.Conflict || r.Refusal == command.NotFound {
@@ -187,7 +187,7 @@ func (t Tenant) StepJob(ctx context.Context, at JobAt, step func(*Job), more ...
 }
 
 // stepRecords are the records of a job after a step: the job, its task, and the notification of its end.
-func (t Tenant) stepRecords(at *JobAt, step func(*Job)) []command.Record {
+func (t Tenant) stepRecords(at *VersionedJob, step func(*Job)) []command.Record {
 	before, after := at.Job, at.Job
 	after.Reported = maps.Clone(before.Reported)
 	after.Handed = slices.Clone(before.Handed)
@@ -199,11 +199,11 @@ func (t Tenant) stepRecords(at *JobAt, step func(*Job)) []command.Record {
 	var more []command.Record
 	if after.Final() && !before.Final() {
 		after.FinishedMillis = t.now()
-		after.DueMillis = after.FinishedMillis + JobKept.Milliseconds()
+		after.DueMillis = after.FinishedMillis + JobRetention.Milliseconds()
 		more = t.notices(ChannelJob, jobNotice{after.ID.String(), after.Type, after.Status, after.VendorID})
 	}
 	if after.DueMillis != before.DueMillis {
-		more = append(more, t.doneRecord(Due{before.DueMillis, DueJob, after.ID}), t.dueRecord(Due{after.DueMillis, DueJob, after.ID}))
+		more = append(more, t.unscheduleRecord(ScheduledTask{before.DueMillis, TaskJob, after.ID}), t.scheduleRecord(ScheduledTask{after.DueMillis, TaskJob, after.ID}))
 	}
 	return append(more, t.jobRecord(&after, at.version))
 }
@@ -219,8 +219,8 @@ type jobNotice struct {
 // ChangeJob rewrites a job, and tries again when another writer was faster. fn may run several times. An error of fn is
 // returned, and nothing is written.
 func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error) (Job, error) {
-	for range attempts {
-		at, err := t.JobAt(ctx, id)
+	for range maxAttempts {
+		at, err := t.VersionedJob(ctx, id)
 		if err != nil {
 			return Job{}, err
 		}
@@ -240,7 +240,7 @@ func (t Tenant) ChangeJob(ctx context.Context, id ids.UUID, fn func(*Job) error)
 }
 
 // ForgetJob deletes a job that was kept long enough.
-func (t Tenant) ForgetJob(ctx context.Context, at JobAt) error {
+func (t Tenant) ForgetJob(ctx context.Context, at VersionedJob) error {
 	deletion := command.Record{Kind: command.RecordJob, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueJob, at.ID})})
+	return t.putRecords(ctx, []command.Record{deletion, t.unscheduleRecord(ScheduledTask{at.DueMillis, TaskJob, at.ID})})
 }

@@ -87,7 +87,7 @@ func (t Tenant) key(id string) (Key, error) {
 
 // Keys lists the API keys, newest first.
 func (t Tenant) Keys(context.Context) ([]Key, error) {
-	records, err := read(t, t.store.Groups.Meta(), func(b shard.Books) []shard.StoredRecord {
+	records, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) []shard.StoredRecord {
 		all, _ := b.Records(command.RecordAPIKey, t.marketplace, "", KeysListed)
 		return all
 	})
@@ -116,7 +116,7 @@ func (t Tenant) UserSecret() [32]byte { return t.secrets().Duplicate }
 
 func (t Tenant) secrets() command.Secrets {
 	t.session = nil // The secrets never change, so reading them must not wait for a leader.
-	s, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (command.Secrets, bool) { return b.Secrets() })
+	s, err := readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (command.Secrets, bool) { return b.Secrets() })
 	if err != nil {
 		panic("store: a marketplace without secrets: " + err.Error()) // One command creates the marketplace and its secrets.
 	}

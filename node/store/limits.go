@@ -55,7 +55,7 @@ func limited(err error, what string, most int) error {
 }
 
 // reservations is what running requests of this node are about to add.
-type reserved struct {
+type reservations struct {
 	mu  sync.Mutex
 	all map[owner]market.Usage
 }
@@ -68,7 +68,7 @@ type owner struct {
 
 // reserve counts what a request is about to add for a vendor, or with an empty vendorID for the marketplace, until release is
 // called. It returns a *Limit when the request would exceed one.
-func (t Tenant) admit(vendorID string, more market.Usage) (release func(), err error) {
+func (t Tenant) reserve(vendorID string, more market.Usage) (release func(), err error) {
 	s := t.store
 	if s.Usage == nil {
 		return func() {}, nil
@@ -103,7 +103,7 @@ func (t Tenant) admit(vendorID string, more market.Usage) (release func(), err e
 }
 
 // change adds to what is reserved, or with a sign of -1 takes it back. REQUIRES: mu is held.
-func (r *reserved) change(all, vendor owner, more market.Usage, sign int) {
+func (r *reservations) change(all, vendor owner, more market.Usage, sign int) {
 	if r.all == nil {
 		r.all = map[owner]market.Usage{}
 	}
@@ -124,12 +124,12 @@ func add(a, b market.Usage) market.Usage {
 
 // reserveProducts is reserve for products, of which some may exist already and only be replaced. It looks them up only when
 // all of them together would be too many.
-func (t Tenant) admitProducts(products []market.Product) (release func(), err error) {
-	release, err = t.admit("", market.Usage{Products: len(products)})
+func (t Tenant) reserveProducts(products []market.Product) (release func(), err error) {
+	release, err = t.reserve("", market.Usage{Products: len(products)})
 	if !errors.Is(err, ErrTooMany) {
 		return release, err
 	}
-	fresh, err := read(t, t.store.Groups.Meta(), func(b shard.Books) int {
+	fresh, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) int {
 		seen := make(map[string]bool, len(products))
 		for i := range products {
 			if _, known := b.Product(t.marketplace, products[i].ID); !known {
@@ -141,11 +141,11 @@ func (t Tenant) admitProducts(products []market.Product) (release func(), err er
 	if err != nil {
 		return nil, err
 	}
-	return t.admit("", market.Usage{Products: fresh})
+	return t.reserve("", market.Usage{Products: fresh})
 }
 
 // checkAssetBytes returns a *Limit when a marketplace's files already take all the bytes that they may take.
-func (t Tenant) admitFile() error {
+func (t Tenant) checkAssetBytes() error {
 	most := t.store.Limits.AssetBytes
 	if t.store.AssetBytes == nil || most == 0 || t.store.AssetBytes.Used(t.marketplace) < most {
 		return nil

@@ -22,7 +22,7 @@ func TestBytesOfAssets(t *testing.T) {
 		if err != nil || size == 0 {
 			return x, err
 		}
-		return tenant.FinishUpload(t.Context(), x.ID, store.Uploaded{Object: begun.Object(), MimeType: "image/png", Size: size})
+		return tenant.FinishUpload(t.Context(), x.ID, store.UploadedFile{Object: begun.Object(), MimeType: "image/png", Size: size})
 	}
 	main, other := w.Store.Tenant(managetest.Main), w.Store.Tenant(managetest.Other)
 	waiting := store.Asset{VendorID: "v", Name: "waiting"}

@@ -10,14 +10,14 @@ import (
 
 // pausingReader is a Reader for background work: before each read it pauses while auctions need the processor. When the work is
 // stopped its scans end early; then what was read is incomplete, and err is set.
-type stepped struct {
+type pausingReader struct {
 	shard.Reader
 	ctx  context.Context //nolint:containedctx // The context of one call of readInSteps.
 	work *background.Work
 	err  error
 }
 
-func (s *stepped) step() bool {
+func (s *pausingReader) step() bool {
 	if s.err == nil {
 		s.err = s.work.Step(s.ctx)
 	}
@@ -25,31 +25,31 @@ func (s *stepped) step() bool {
 }
 
 // Get reads a key. It succeeds even after the work was stopped, because callers rely on finding what a record names.
-func (s *stepped) Get(key []byte) (value []byte, found bool) {
+func (s *pausingReader) Get(key []byte) (value []byte, found bool) {
 	s.step()
 	return s.Reader.Get(key)
 }
 
 // Scan calls fn for the keys of a range until fn returns false or the work is stopped.
-func (s *stepped) Scan(from, to []byte, fn func(key, value []byte) bool) {
+func (s *pausingReader) Scan(from, to []byte, fn func(key, value []byte) bool) {
 	if s.step() {
 		s.Reader.Scan(from, to, func(key, value []byte) bool { return s.step() && fn(key, value) })
 	}
 }
 
 // longState is the state of a group for reads that take long. Loops over what was read before call stopped.
-type longBooks struct {
-	shard.Books
-	reader *stepped
+type longState struct {
+	shard.Queries
+	reader *pausingReader
 }
 
-func (b *longBooks) ended() bool { return !b.reader.step() }
+func (b *longState) stopped() bool { return !b.reader.step() }
 
 // readInSteps reads one group's state as background work. What ask has read counts only if there is no error.
-func (t Tenant) readLong(ctx context.Context, g ids.Group, ask func(*longBooks)) error {
-	stopped, err := read(t, g, func(b shard.Books) error {
-		s := &stepped{Reader: b.R, ctx: ctx, work: background.Of(ctx)}
-		ask(&longBooks{shard.Books{R: s}, s})
+func (t Tenant) readInSteps(ctx context.Context, g ids.Group, ask func(*longState)) error {
+	stopped, err := read(t, g, func(b shard.Queries) error {
+		s := &pausingReader{Reader: b.R, ctx: ctx, work: background.Of(ctx)}
+		ask(&longState{shard.Queries{R: s}, s})
 		return s.err
 	})
 	if stopped != nil {
@@ -59,9 +59,9 @@ func (t Tenant) readLong(ctx context.Context, g ids.Group, ask func(*longBooks))
 }
 
 // allGroups reads every group, one after the other.
-func (t Tenant) allGroups(ctx context.Context, ask func(*longBooks)) error {
+func (t Tenant) allGroups(ctx context.Context, ask func(*longState)) error {
 	for _, g := range t.store.Groups.Groups() {
-		if err := t.readLong(ctx, g, ask); err != nil {
+		if err := t.readInSteps(ctx, g, ask); err != nil {
 			return err
 		}
 	}

@@ -32,17 +32,17 @@ type MailState struct {
 // queueMail schedules the email of an invitation. The returned records belong into the command that writes the invitation.
 func (t Tenant) queueMail(it *Invitation) []command.Record {
 	now := t.now()
-	if !t.store.Mails || it.Accepted || it.Mail != nil && now-it.Mail.QueuedMillis < MailPause.Milliseconds() {
+	if !t.store.SendsMail || it.Accepted || it.Mail != nil && now-it.Mail.QueuedMillis < MailPause.Milliseconds() {
 		return nil
 	}
 	it.Mail = &MailState{QueuedMillis: now, DueMillis: now}
-	return []command.Record{t.dueRecord(Due{now, DueMail, it.ID})}
+	return []command.Record{t.scheduleRecord(ScheduledTask{now, TaskMail, it.ID})}
 }
 
 // BeginMail counts an attempt before it is made, and schedules the next one. So when a leader ends in the middle of an attempt, the
 // next leader does not send the email again at once. ErrWrongState when there is nothing to send any more.
-func (t Tenant) BeginMail(ctx context.Context, d Due) (Invitation, error) {
-	return invitations.alter(ctx, t, keyOfID(d.ID), func(x *Invitation) ([]command.Record, error) {
+func (t Tenant) BeginMail(ctx context.Context, d ScheduledTask) (Invitation, error) {
+	return invitations.update(ctx, t, keyOfID(d.ID), func(x *Invitation) ([]command.Record, error) {
 		m := x.Mail
 		if m == nil || m.Sent || m.Failed || m.DueMillis != d.Millis || x.Status(t.now()) != InvitationPending {
 			return nil, ErrWrongState
@@ -51,14 +51,14 @@ func (t Tenant) BeginMail(ctx context.Context, d Due) (Invitation, error) {
 		next.Attempts++
 		next.DueMillis = t.now() + (MailWait << (next.Attempts - 1)).Milliseconds()
 		x.Mail = &next
-		return []command.Record{t.doneRecord(d), t.dueRecord(Due{next.DueMillis, DueMail, d.ID})}, nil
+		return []command.Record{t.unscheduleRecord(d), t.scheduleRecord(ScheduledTask{next.DueMillis, TaskMail, d.ID})}, nil
 	})
 }
 
 // EndMail records the result of an attempt. An empty reason means that the email was sent; permanent means that another attempt
 // is useless.
 func (t Tenant) EndMail(ctx context.Context, id ids.UUID, reason string, permanent bool) error {
-	_, err := invitations.alter(ctx, t, keyOfID(id), func(x *Invitation) ([]command.Record, error) {
+	_, err := invitations.update(ctx, t, keyOfID(id), func(x *Invitation) ([]command.Record, error) {
 		if x.Mail == nil {
 			return nil, ErrWrongState
 		}
@@ -69,7 +69,7 @@ func (t Tenant) EndMail(ctx context.Context, id ids.UUID, reason string, permane
 		if !next.Sent && !next.Failed {
 			return nil, nil
 		}
-		return []command.Record{t.doneRecord(Due{next.DueMillis, DueMail, id})}, nil
+		return []command.Record{t.unscheduleRecord(ScheduledTask{next.DueMillis, TaskMail, id})}, nil
 	})
 	return err
 }

@@ -36,7 +36,7 @@ func (o Operator) tenant(ordinal uint16) Tenant {
 
 // Marketplaces lists the marketplaces, newest first.
 func (o Operator) Marketplaces(context.Context) ([]market.Marketplace, error) {
-	all, err := read(o.own, o.own.store.Groups.Meta(), shard.Books.Marketplaces)
+	all, err := read(o.own, o.own.store.Groups.Meta(), shard.Queries.Marketplaces)
 	slices.SortFunc(all, func(a, b market.Marketplace) int { return cmp.Compare(b.Ordinal, a.Ordinal) })
 	return all, err
 }
@@ -89,7 +89,7 @@ func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (
 	if err := t.putSettings(ctx, o.own.store.Groups.Meta(), &m); err != nil {
 		return m, err
 	}
-	made, err := t.AnnounceSettings(ctx)
+	made, err := t.PropagateSettings(ctx)
 	if err == nil && made.ID != m.ID {
 		err = fmt.Errorf("%w: another marketplace got the number %d", ErrUnavailable, m.Ordinal)
 	}
@@ -98,13 +98,13 @@ func (o Operator) CreateMarketplace(ctx context.Context, m market.Marketplace) (
 
 // numbering is how many marketplaces there are, and the claim of the next number. Both are read from one snapshot: a claim beside an
 // older count would use a number twice.
-type taken struct {
+type numbering struct {
 	count   int
 	last    claim
 	version uint64
 }
 
-func takenIn(b shard.Books) (x taken) {
+func numberingIn(b shard.Queries) (x numbering) {
 	x.count = len(b.Marketplaces())
 	if r, ok := b.Record(command.RecordMarketplace, OperatorMarketplace, claimKey); ok {
 		x.last, x.version = decoded[claim](r.Value), r.Version
@@ -115,7 +115,7 @@ func takenIn(b shard.Books) (x taken) {
 // claim reserves the next number for a marketplace and sets its Ordinal.
 func (o Operator) claim(ctx context.Context, m *market.Marketplace) error {
 	return o.own.retry(ctx, func() ([]command.Record, error) {
-		x, err := read(o.own, o.own.store.Groups.Meta(), takenIn)
+		x, err := read(o.own, o.own.store.Groups.Meta(), numberingIn)
 		if err != nil {
 			return nil, err
 		}

@@ -11,20 +11,20 @@ import (
 // WithIdempotencyKey derives the ids of everything that is created or booked under the context from the seed. A repeat with the
 // same seed gets the same ids, so the state machine recognizes it. The seed must be unguessable or bound to its caller.
 func WithIdempotencyKey(ctx context.Context, seed [32]byte) context.Context {
-	return context.WithValue(ctx, namesKey{}, &names{seed: seed})
+	return context.WithValue(ctx, idSequenceKey{}, &idSequence{seed: seed})
 }
 
-type namesKey struct{}
+type idSequenceKey struct{}
 
 // idSequence derives the ids of one request, in the order in which it asks for them.
-type names struct {
+type idSequence struct {
 	seed [32]byte
 	next atomic.Uint32
 }
 
 // mint makes an id in a shard: a random one, or the next that follows from the request's idempotency key.
 func (t Tenant) mint(ctx context.Context, s ids.Shard) ids.UUID {
-	if n, ok := ctx.Value(namesKey{}).(*names); ok {
+	if n, ok := ctx.Value(idSequenceKey{}).(*idSequence); ok {
 		return ids.Derive(n.seed, n.next.Add(1), s)
 	}
 	var entropy [10]byte

@@ -20,8 +20,8 @@ type OffsiteCampaign struct {
 	UpdatedMillis int64
 }
 
-var offsiteCampaigns = shelf[OffsiteCampaign]{command.RecordOffsiteCampaign, command.RecordOffsiteCampaignIndex, func(x *OffsiteCampaign) label {
-	return label{x.ID, x.CreatedMillis, x.Network + "\n" + x.ExternalID}
+var offsiteCampaigns = collection[OffsiteCampaign]{command.RecordOffsiteCampaign, command.RecordOffsiteCampaignIndex, func(x *OffsiteCampaign) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, x.Network + "\n" + x.ExternalID}
 }}
 
 // CreateOffsiteCampaign stores a new campaign, and, unless job is nil, the job that reports it to its network. ErrAlreadyExists
@@ -45,7 +45,7 @@ func (t Tenant) CreateOffsiteCampaign(ctx context.Context, x *OffsiteCampaign, j
 // OffsiteCampaign returns a campaign, or ErrNotFound.
 func (t Tenant) OffsiteCampaign(_ context.Context, id ids.UUID) (OffsiteCampaign, error) {
 	at, err := offsiteCampaigns.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // OffsiteRow is a network's report of one product on one day.
@@ -87,7 +87,7 @@ func (t Tenant) PutOffsiteRows(ctx context.Context, campaign ids.UUID, rows []Of
 // are adjacent, and a page reads the rows of its own products only.
 func (t Tenant) OffsiteProducts(_ context.Context, campaign ids.UUID, d Dates, p Page) ([]OffsiteRow, bool, error) {
 	prefix := campaign.String()
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (out page[OffsiteRow]) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (out page[OffsiteRow]) {
 		after := prefix
 		if p.After != "" {
 			after = prefix + p.After + "\x01" // It sorts after every date of the product.

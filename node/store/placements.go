@@ -28,10 +28,10 @@ type Placement struct {
 type Range struct{ Min, Max int64 }
 
 // ListPosition is the placement's position in lists.
-func (x *Placement) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Placement) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var placements = shelf[Placement]{command.RecordPlacement, command.RecordPlacementIndex, func(x *Placement) label {
-	return label{x.ID, x.CreatedMillis, x.ExternalID}
+var placements = collection[Placement]{command.RecordPlacement, command.RecordPlacementIndex, func(x *Placement) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, x.ExternalID}
 }}
 
 // CreatePlacement stores a new placement and fills in its id and times. ErrAlreadyExists when the external id is taken.
@@ -49,13 +49,13 @@ func (t Tenant) CreatePlacement(ctx context.Context, x *Placement) error {
 // Placement returns a placement, or ErrNotFound.
 func (t Tenant) Placement(_ context.Context, id ids.UUID) (Placement, error) {
 	at, err := placements.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // PlacementByExternalID returns the placement with an external id, or ErrNotFound.
-func (t Tenant) PlacementNamed(_ context.Context, externalID string) (Placement, error) {
+func (t Tenant) PlacementByExternalID(_ context.Context, externalID string) (Placement, error) {
 	at, err := placements.find(t, keyOfName(externalID))
-	return at.thing, err
+	return at.item, err
 }
 
 // Placements lists the placements, newest first.

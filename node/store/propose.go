@@ -21,7 +21,7 @@ func (t Tenant) propose(ctx context.Context, g ids.Group, cmd []byte) (command.R
 // putRecordsOnce proposes records without committing the audit entry first: records may carry the entry themselves.
 func (t Tenant) putRecordsOnce(ctx context.Context, records []command.Record) (command.Result, error) {
 	g := t.store.Groups.Meta()
-	raw, err := t.send(ctx, g, command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
+	raw, err := t.proposeOnce(ctx, g, command.AppendPutRecords(nil, t.now(), &command.PutRecords{Records: records}))
 	return result(g, raw, err)
 }
 
@@ -37,8 +37,8 @@ func result(g ids.Group, raw []byte, err error) (command.Result, error) {
 }
 
 // proposeOnce commits a management command so that it is carried out at most once, however often it is delivered.
-func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
-	cmd, err := t.attempt(g, cmd)
+func (t Tenant) proposeOnce(ctx context.Context, g ids.Group, cmd []byte) ([]byte, error) {
+	cmd, err := t.addAttempt(g, cmd)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -48,17 +48,17 @@ func (t Tenant) send(ctx context.Context, g ids.Group, cmd []byte) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	t.session.note(g, index)
+	t.session.recordWrite(g, index)
 	return raw, nil
 }
 
 // addAttempt adds the attempt's id to a command, so that the state machine can tell the command from its repeats. While a node
 // of an older version keeps the group from accepting that, the command stays as it is.
-func (t Tenant) attempt(g ids.Group, cmd []byte) ([]byte, error) {
+func (t Tenant) addAttempt(g ids.Group, cmd []byte) ([]byte, error) {
 	var a command.Attempt
 	var may bool
 	err := t.store.Groups.Read(g, func(r shard.Reader) error {
-		a.Seen, may = shard.Books{R: r}.Turn()
+		a.Seen, may = shard.Queries{R: r}.Turn()
 		return nil
 	})
 	if err != nil || !may {
@@ -74,19 +74,19 @@ func refusal(r command.Result) error {
 	case command.Done:
 		return nil
 	case command.NotFound:
-		return &Refused{Index: r.Index, Err: ErrNotFound}
+		return &ItemError{Index: r.Index, Err: ErrNotFound}
 	case command.AlreadyExists:
-		return &Refused{Index: r.Index, Err: ErrAlreadyExists}
+		return &ItemError{Index: r.Index, Err: ErrAlreadyExists}
 	case command.Conflict:
 		return ErrChanged
 	case command.WrongState:
-		return &Refused{Index: r.Index, Err: ErrWrongState}
+		return &ItemError{Index: r.Index, Err: ErrWrongState}
 	case command.InsufficientBalance:
 		return ErrInsufficientBalance
 	case command.TooMany:
-		return &Refused{Index: r.Index, Err: ErrTooMany}
+		return &ItemError{Index: r.Index, Err: ErrTooMany}
 	case command.Cycle:
-		return &Refused{Index: r.Index, Err: ErrCycle}
+		return &ItemError{Index: r.Index, Err: ErrCycle}
 	case command.TooEarly:
 		return fmt.Errorf("%w: a node of an older version is still in the cluster, and it does not know this command", ErrUnavailable)
 	case command.Expired:

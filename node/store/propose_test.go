@@ -56,7 +56,7 @@ func TestWhatIsDeliveredAgainBringsNothingBack(t *testing.T) {
 	change := func(by store.Tenant, name string, price money.Micros, users ...uint64) {
 		t.Helper()
 		_, settings := by.ChangeSettings(t.Context(), func(m *market.Marketplace) error { m.Name = name; return nil })
-		_, segment := by.FillSegment(t.Context(), "s", command.SegmentReplace, users)
+		_, segment := by.UpdateSegmentUsers(t.Context(), "s", command.SegmentReplace, users)
 		err := errors.Join(
 			settings, segment, by.PatchBid(t.Context(), &command.PatchBid{Campaign: c.ID, Bid: bids[0].ID, Amount: &price}),
 			by.PatchCampaign(t.Context(), &command.PatchCampaign{Campaign: c.ID, Name: &name}),

@@ -10,11 +10,11 @@ import (
 
 // read calls ask with a consistent state of one group, as new as the tenant's session needs. It returns ErrUnavailable when
 // the group cannot be read.
-func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err error) {
-	err = t.Fresh(g)
+func read[T any](t Tenant, g ids.Group, ask func(shard.Queries) T) (answer T, err error) {
+	err = t.AwaitCurrent(g)
 	if err == nil {
 		err = t.store.Groups.Read(g, func(r shard.Reader) error {
-			answer = ask(shard.Books{R: r})
+			answer = ask(shard.Queries{R: r})
 			return nil
 		})
 	}
@@ -25,14 +25,14 @@ func read[T any](t Tenant, g ids.Group, ask func(shard.Books) T) (answer T, err 
 }
 
 // lookupResult is an item and whether it exists.
-type found[T any] struct {
+type lookupResult[T any] struct {
 	item T
 	ok   bool
 }
 
 // readOne reads a single item, or returns ErrNotFound.
-func one[T any](t Tenant, g ids.Group, ask func(shard.Books) (T, bool)) (T, error) {
-	got, err := read(t, g, func(b shard.Books) (f found[T]) {
+func readOne[T any](t Tenant, g ids.Group, ask func(shard.Queries) (T, bool)) (T, error) {
+	got, err := read(t, g, func(b shard.Queries) (f lookupResult[T]) {
 		f.item, f.ok = ask(b)
 		return f
 	})
@@ -49,8 +49,8 @@ type page[T any] struct {
 }
 
 // readList reads a page of a list in the meta group. When ids are named it lists those of them that exist.
-func list[T any](t Tenant, p Page, ids []string, byID func(b shard.Books, id string) (T, bool), all func(shard.Books) ([]T, bool)) ([]T, bool, error) {
-	got, err := read(t, t.store.Groups.Meta(), func(b shard.Books) (got page[T]) {
+func readList[T any](t Tenant, p Page, ids []string, byID func(b shard.Queries, id string) (T, bool), all func(shard.Queries) ([]T, bool)) ([]T, bool, error) {
+	got, err := read(t, t.store.Groups.Meta(), func(b shard.Queries) (got page[T]) {
 		if len(ids) == 0 {
 			got.items, got.more = all(b)
 			return got
@@ -72,7 +72,7 @@ func list[T any](t Tenant, p Page, ids []string, byID func(b shard.Books, id str
 
 // record returns the value of a record of this marketplace, or ErrNotFound.
 func (t Tenant) record(kind command.RecordKind, id string) ([]byte, error) {
-	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
+	r, err := readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (shard.StoredRecord, bool) {
 		return b.Record(kind, t.marketplace, id)
 	})
 	return r.Value, err

@@ -38,7 +38,7 @@ func cellAt(at time.Time) uint32 {
 // CampaignReport sums a campaign's counters over the dates. ErrNotFound for another marketplace's campaign.
 func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) (rollup.Counters, error) {
 	var sum rollup.Counters
-	err := t.eachGroup(ctx, campaign, d, func(b *longBooks, c cells) {
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
 		part := b.CampaignCounters(campaign, c.from, c.to)
 		sum.Add(&part)
 	})
@@ -49,7 +49,7 @@ func (t Tenant) CampaignReport(ctx context.Context, campaign ids.UUID, d Dates) 
 func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
 	zone := t.Location()
 	days := make(map[string]*rollup.Counters)
-	err := t.eachGroup(ctx, campaign, d, func(b *longBooks, c cells) {
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
 		for _, cell := range b.CampaignCells(campaign, c.from, c.to) {
 			date := time.Unix(int64(cell.Cell)*rollup.CellSeconds, 0).In(zone).Format(time.DateOnly)
 			counters(days, date).Add(&cell.Counters)
@@ -66,7 +66,7 @@ func (t Tenant) CampaignDaily(ctx context.Context, campaign ids.UUID, d Dates) (
 // product and are left out.
 func (t Tenant) CampaignProducts(ctx context.Context, campaign ids.UUID, d Dates) ([]ReportRow, error) {
 	products := make(map[string]*rollup.Counters)
-	err := t.eachGroup(ctx, campaign, d, func(b *longBooks, c cells) {
+	err := t.eachGroup(ctx, campaign, d, func(b *longState, c cells) {
 		for _, bid := range b.CampaignBids(campaign, c.from, c.to) {
 			if bid.Bid != 0 {
 				counters(products, bid.Target).Add(&bid.Counters)
@@ -92,7 +92,7 @@ func counters(of map[string]*rollup.Counters, key string) *rollup.Counters {
 
 // eachGroup reads a campaign of this marketplace in every group. Events with a bid token lie in the campaign's own group; events that
 // named the campaign by its external id may lie in any.
-func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask func(*longBooks, cells)) error {
+func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask func(*longState, cells)) error {
 	if _, err := t.Campaign(ctx, campaign); err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (t Tenant) eachGroup(ctx context.Context, campaign ids.UUID, d Dates, ask f
 	if err != nil {
 		return err
 	}
-	return t.allGroups(ctx, func(b *longBooks) { ask(b, span) })
+	return t.allGroups(ctx, func(b *longState) { ask(b, span) })
 }
 
 // CompleteThrough is the time up to which reports contain all accepted events: the oldest clock of the groups.
 func (t Tenant) CompleteThrough() time.Time {
 	oldest := t.now()
 	for _, g := range t.store.Groups.Groups() {
-		clock, err := read(t, g, shard.Books.Clock)
+		clock, err := read(t, g, shard.Queries.Clock)
 		if err == nil {
 			oldest = min(oldest, clock)
 		}

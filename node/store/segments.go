@@ -26,25 +26,25 @@ type Segment struct {
 }
 
 // ListPosition is the segment's position in lists.
-func (x *Segment) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Segment) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
 // Dynamic reports whether the users follow from a definition.
 func (x *Segment) Dynamic() bool { return len(x.Definition) > 0 }
 
-var segments = shelf[Segment]{command.RecordSegment, command.RecordSegmentIndex, func(x *Segment) label {
-	return label{x.ID, x.CreatedMillis, x.ExternalID}
+var segments = collection[Segment]{command.RecordSegment, command.RecordSegmentIndex, func(x *Segment) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, x.ExternalID}
 }}
 
 // Segment returns the segment with an external id, or ErrNotFound.
 func (t Tenant) Segment(_ context.Context, externalID string) (Segment, error) {
 	at, err := segments.find(t, keyOfName(externalID))
-	return at.thing, err
+	return at.item, err
 }
 
 // PutSegments stores segments, all or nothing, and fills in ids and times. A segment replaces the one with its external id. Its users
 // stay, unless it becomes dynamic. *Limit when the marketplace would have more than it may have.
 func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
-	row := t.mintRow(ctx, len(all))
+	row := t.mintSorted(ctx, len(all))
 	var cleared []string
 	err := t.retry(ctx, func() (records []command.Record, err error) {
 		cleared = nil
@@ -56,14 +56,14 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 			}
 			x.ID, x.CreatedMillis, x.UpdatedMillis = row[i], t.now(), t.now()
 			if err == nil {
-				x.ID, x.CreatedMillis = at.thing.ID, at.thing.CreatedMillis
+				x.ID, x.CreatedMillis = at.item.ID, at.item.CreatedMillis
 				records = append(records, segments.record(t, x, at.version))
-				if x.Dynamic() && !at.thing.Dynamic() {
+				if x.Dynamic() && !at.item.Dynamic() {
 					cleared = append(cleared, x.ExternalID)
 				}
 				continue
 			}
-			fresh := segments.recordsOfNew(t, x)
+			fresh := segments.newRecords(t, x)
 			fresh[0].Max = t.store.Limits.Segments
 			records = append(records, fresh...)
 		}
@@ -72,7 +72,7 @@ func (t Tenant) PutSegments(ctx context.Context, all []Segment) error {
 	err = limited(err, "segments", t.store.Limits.Segments)
 	for _, id := range cleared {
 		if err == nil {
-			err = t.drainSegment(ctx, id)
+			err = t.clearSegment(ctx, id)
 		}
 	}
 	return err
@@ -91,12 +91,12 @@ func (t Tenant) CountSegments(context.Context) (n int, err error) {
 
 // SegmentSize is how many users a segment has.
 func (t Tenant) SegmentSize(_ context.Context, externalID string) (int, error) {
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) int { return b.SegmentSize(t.marketplace, externalID) })
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) int { return b.SegmentSize(t.marketplace, externalID) })
 }
 
 // UpdateSegmentUsers adds users to a segment, removes them from it or replaces all, in one step. REQUIRES: users are keyed hashes,
 // ascending and without repeats. ErrTooMany when the segment would have more than 1,000,000 users; then nothing changes.
-func (t Tenant) FillSegment(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error) {
+func (t Tenant) UpdateSegmentUsers(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error) {
 	upload := t.mint(ctx, 0)
 	pieces := uint32(0)
 	for some := range slices.Chunk(users, market.SegmentChunkMax) {
@@ -127,7 +127,7 @@ func (t Tenant) commitSegment(ctx context.Context, x *command.CommitSegment) (co
 }
 
 // clearSegment removes all users of a segment.
-func (t Tenant) drainSegment(ctx context.Context, externalID string) error {
+func (t Tenant) clearSegment(ctx context.Context, externalID string) error {
 	_, err := t.commitSegment(ctx, &command.CommitSegment{
 		Marketplace: t.marketplace, Segment: externalID, Upload: t.mint(ctx, 0), Action: command.SegmentDrop,
 	})
@@ -148,10 +148,10 @@ func (t Tenant) DeleteSegment(ctx context.Context, externalID string) error {
 	if used {
 		return ErrWrongState
 	}
-	if err := t.drainSegment(ctx, externalID); err != nil { // The users go first, so that a repeat after a failure still finds the segment.
+	if err := t.clearSegment(ctx, externalID); err != nil { // The users go first, so that a repeat after a failure still finds the segment.
 		return err
 	}
-	return segments.remove(ctx, t, at.thing.ID)
+	return segments.remove(ctx, t, at.item.ID)
 }
 
 func (t Tenant) segmentInUse(id string) (bool, error) {
@@ -161,7 +161,7 @@ func (t Tenant) segmentInUse(id string) (bool, error) {
 			slices.ContainsFunc(s.Multipliers, func(m market.SegmentMultiplier) bool { return m.Segment == id }))
 	}
 	for _, g := range t.store.Groups.Groups() {
-		used, err := read(t, g, func(b shard.Books) bool {
+		used, err := read(t, g, func(b shard.Queries) bool {
 			all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{}, 0, math.MaxInt32)
 			return slices.ContainsFunc(all, func(c CampaignState) bool { return names(&c) })
 		})

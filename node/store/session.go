@@ -18,38 +18,38 @@ type Session struct {
 	ctx   context.Context
 	local bool
 
-	mu    sync.Mutex
-	fresh map[ids.Group]bool
-	wrote map[ids.Group]uint64
+	mu      sync.Mutex
+	current map[ids.Group]bool
+	wrote   map[ids.Group]uint64
 }
 
 // NewSession begins a session. Its waits end with an error when the context ends. local makes its reads local.
 func NewSession(ctx context.Context, local bool) *Session {
-	return &Session{ctx: ctx, local: local, fresh: map[ids.Group]bool{}, wrote: map[ids.Group]uint64{}}
+	return &Session{ctx: ctx, local: local, current: map[ids.Group]bool{}, wrote: map[ids.Group]uint64{}}
 }
 
 // LastWrites returns, for each group that the session wrote to, the log index of its last write.
-func (s *Session) Wrote() map[ids.Group]uint64 {
+func (s *Session) LastWrites() map[ids.Group]uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.wrote)
 }
 
 // WithSession returns a copy of the tenant that reads and writes in a session.
-func (t Tenant) In(s *Session) Tenant {
+func (t Tenant) WithSession(s *Session) Tenant {
 	t.session = s
 	return t
 }
 
 // AwaitCurrent waits until this node's copy of a group is as new as the session needs. Reads of the store do it by themselves;
 // a caller that reads the published market view instead has to call it first.
-func (t Tenant) Fresh(g ids.Group) error {
+func (t Tenant) AwaitCurrent(g ids.Group) error {
 	s := t.session
 	if s == nil || s.local {
 		return nil
 	}
 	s.mu.Lock()
-	fresh := s.fresh[g]
+	fresh := s.current[g]
 	s.mu.Unlock()
 	if fresh {
 		return nil
@@ -62,12 +62,12 @@ func (t Tenant) Fresh(g ids.Group) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fresh[g] = true
+	s.current[g] = true
 	return nil
 }
 
 // recordWrite keeps the log index of a write. A nil session ignores it.
-func (s *Session) note(g ids.Group, index uint64) {
+func (s *Session) recordWrite(g ids.Group, index uint64) {
 	if s == nil {
 		return
 	}

@@ -18,7 +18,7 @@ func (t Tenant) StoredSettings(context.Context) (market.Marketplace, error) {
 }
 
 func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
-	return one(t, g, func(b shard.Books) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
+	return readOne(t, g, func(b shard.Queries) (market.Marketplace, bool) { return b.Marketplace(t.marketplace) })
 }
 
 // ChangeSettings rewrites the settings by change. The meta group gets them first, because auctions read them there; then every data
@@ -29,7 +29,7 @@ func (t Tenant) settingsIn(g ids.Group) (market.Marketplace, error) {
 // change is called again, at most maxAttempts times, and then the result is ErrChanged.
 func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketplace) error) (market.Marketplace, error) {
 	var before market.Marketplace
-	err := untilUnchanged(func() (err error) {
+	err := retryOnConflict(func() (err error) {
 		if before, err = t.StoredSettings(ctx); err != nil {
 			return err
 		}
@@ -43,13 +43,13 @@ func (t Tenant) ChangeSettings(ctx context.Context, change func(*market.Marketpl
 	if err != nil {
 		return before, err
 	}
-	return t.AnnounceSettings(ctx)
+	return t.PropagateSettings(ctx)
 }
 
 // replaceSettings writes settings to the meta group over the version that was read.
 func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marketplace) error {
 	g := t.store.Groups.Meta()
-	merges, err := t.merges(g)
+	merges, err := t.supportsMerge(g)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (t Tenant) replaceSettings(ctx context.Context, before, after *market.Marke
 
 // PropagateSettings brings every group to what the meta group has: after a change, and at every start. It returns only when the
 // meta group had the same settings before and after, so when two run at once, the one that writes last has the latest settings.
-func (t Tenant) AnnounceSettings(ctx context.Context) (market.Marketplace, error) {
+func (t Tenant) PropagateSettings(ctx context.Context) (market.Marketplace, error) {
 	for {
 		m, err := t.StoredSettings(ctx)
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 // settingsOf returns the marketplace's settings in each group.
-func settingsOf(t *testing.T, w *managetest.World) map[ids.Group]market.Marketplace {
+func settingsOf(t *testing.T, w *managetest.Environment) map[ids.Group]market.Marketplace {
 	t.Helper()
 	all := map[ids.Group]market.Marketplace{}
 	for _, g := range w.Store.Groups.Groups() {
 		err := w.Store.Groups.Read(g, func(r shard.Reader) error {
-			all[g], _ = shard.Books{R: r}.Marketplace(managetest.Main)
+			all[g], _ = shard.Queries{R: r}.Marketplace(managetest.Main)
 			return nil
 		})
 		if err != nil {

@@ -44,7 +44,7 @@ func (t Tenant) nextShop(vendorID string, over func(*CampaignState) bool) (ids.U
 		id  ids.UUID
 		err error
 	}
-	found, err := read(t, t.groupOf(vendorID), func(b shard.Books) next {
+	found, err := read(t, t.groupOf(vendorID), func(b shard.Queries) next {
 		for n := range uint32(shopCampaignsMax) {
 			id := ids.Derive(seed, n, at)
 			c, exists := b.Campaign(id)

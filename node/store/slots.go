@@ -39,16 +39,16 @@ type Fallback struct {
 }
 
 // ListPosition is the slot's position in lists.
-func (s *Slot) Place() string { return placeOf(s.CreatedMillis, s.ID) }
+func (s *Slot) ListPosition() string { return positionOf(s.CreatedMillis, s.ID) }
 
-var slots = shelf[Slot]{command.RecordSlot, command.RecordSlotIndex, func(s *Slot) label {
-	return label{s.ID, s.CreatedMillis, s.ExternalID}
+var slots = collection[Slot]{command.RecordMediaSlot, command.RecordMediaSlotIndex, func(s *Slot) itemKey {
+	return itemKey{s.ID, s.CreatedMillis, s.ExternalID}
 }}
 
 // CreateSlots stores new slots, all or nothing, and fills in their ids and times. ErrAlreadyExists when an external id is taken or
 // repeated.
 func (t Tenant) CreateSlots(ctx context.Context, all []Slot) ([]Slot, error) {
-	now, row := t.now(), t.mintRow(ctx, len(all))
+	now, row := t.now(), t.mintSorted(ctx, len(all))
 	for i := range all {
 		all[i].ID = row[i]
 		all[i].CreatedMillis, all[i].UpdatedMillis = now, now
@@ -67,7 +67,7 @@ func (t Tenant) Slot(_ context.Context, named string) (Slot, error) {
 	if id, bad := ids.Parse(named); errors.Is(err, ErrNotFound) && bad == nil {
 		at, err = slots.find(t, keyOfID(id))
 	}
-	return at.thing, err
+	return at.item, err
 }
 
 // ChangeSlot rewrites a slot, named as for Slot. fn may run several times.

@@ -56,9 +56,9 @@ type Store struct {
 	Limits     Limits
 
 	// SendsMail is true when a mail server is configured. Then creating an invitation schedules an email.
-	Mails bool
+	SendsMail bool
 
-	reserved reserved
+	reserved reservations
 }
 
 // Tenant returns the store bound to one marketplace.
@@ -141,12 +141,12 @@ func Zone(name string) *time.Location {
 }
 
 // ItemError is an error about one item of a list. It wraps one of the store's errors.
-type Refused struct {
+type ItemError struct {
 	Index int
 	Err   error
 }
 
-func (r *Refused) Error() string { return r.Err.Error() }
+func (r *ItemError) Error() string { return r.Err.Error() }
 
 // Unwrap returns the reason.
-func (r *Refused) Unwrap() error { return r.Err }
+func (r *ItemError) Unwrap() error { return r.Err }

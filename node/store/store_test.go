@@ -39,7 +39,7 @@ func TestCampaignsOfAllGroupsAreListedNewestFirst(t *testing.T) {
 		}
 		groups[c.Group] = true
 		want = append(want, c.Name)
-		w.Pass(time.Second)
+		w.Advance(time.Second)
 	}
 	slices.Reverse(want)
 	if len(groups) < 3 {
@@ -236,7 +236,7 @@ func TestReportsCutDaysInTheMarketplacesZone(t *testing.T) {
 	}
 }
 
-func propose(t *testing.T, w *managetest.World, cmd []byte, g ids.Group) {
+func propose(t *testing.T, w *managetest.Environment, cmd []byte, g ids.Group) {
 	t.Helper()
 	if _, _, err := w.Store.Groups.ProposeAt(t.Context(), g, cmd); err != nil {
 		t.Fatal(err)

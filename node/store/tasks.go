@@ -12,31 +12,33 @@ import (
 )
 
 // TaskKind says what has to happen when a scheduled task is due.
-type DueKind string
+type TaskKind string
 
 // The kinds of tasks. Stored records contain these texts.
 const (
-	DueUpload   DueKind = "upload"   // The time to upload an asset's file ends.
-	DueJob      DueKind = "job"      // A job has its next step, or is old enough to be deleted.
-	DueMail     DueKind = "mail"     // The email of an invitation has to be sent.
-	DueDelivery DueKind = "delivery" // A notification has to be sent, or is old enough to be deleted.
+	TaskUpload   TaskKind = "upload"   // The time to upload an asset's file ends.
+	TaskJob      TaskKind = "job"      // A job has its next step, or is old enough to be deleted.
+	TaskMail     TaskKind = "mail"     // The email of an invitation has to be sent.
+	TaskDelivery TaskKind = "delivery" // A notification has to be sent, or is old enough to be deleted.
 )
 
 // ScheduledTask is an entry in a marketplace's task list: something that the leader looks at when its time has come. A task only
 // says where to look. Its worker reads the object that the task names, does what is right by then, and removes the task in the
 // command that does it. So a task that is worked on twice, or too late, does no harm.
-type Due struct {
+type ScheduledTask struct {
 	Millis int64
-	Kind   DueKind
+	Kind   TaskKind
 	ID     ids.UUID
 }
 
 // key is the id of the task's record. It orders the tasks of a kind by time.
-func (d Due) key() string { return fmt.Sprintf("%s%016x%s", prefixOf(d.Kind), d.Millis, d.ID) }
+func (d ScheduledTask) key() string {
+	return fmt.Sprintf("%s%016x%s", prefixOf(d.Kind), d.Millis, d.ID)
+}
 
-func prefixOf(kind DueKind) string { return string(kind) + ":" }
+func prefixOf(kind TaskKind) string { return string(kind) + ":" }
 
-func readDue(kind DueKind, key string) Due {
+func parseTask(kind TaskKind, key string) ScheduledTask {
 	const timeLen = 16
 	rest := strings.TrimPrefix(key, prefixOf(kind))
 	millis, err := strconv.ParseInt(rest[:timeLen], 16, 64)
@@ -47,29 +49,29 @@ func readDue(kind DueKind, key string) Due {
 	if err != nil {
 		panic("store: the record of a scheduled task has no id: " + err.Error())
 	}
-	return Due{millis, kind, id}
+	return ScheduledTask{millis, kind, id}
 }
 
 // scheduleRecord adds a task. Adding it again changes nothing.
-func (t Tenant) dueRecord(d Due) command.Record {
-	return command.Record{Kind: command.RecordDue, Marketplace: t.marketplace, ID: d.key(), Value: []byte{}, Expect: command.Any}
+func (t Tenant) scheduleRecord(d ScheduledTask) command.Record {
+	return command.Record{Kind: command.RecordScheduledTask, Marketplace: t.marketplace, ID: d.key(), Value: []byte{}, Expect: command.Any}
 }
 
 // unscheduleRecord removes a task, if it is still there.
-func (t Tenant) doneRecord(d Due) command.Record {
-	return command.Record{Kind: command.RecordDue, Marketplace: t.marketplace, ID: d.key(), Expect: command.Any}
+func (t Tenant) unscheduleRecord(d ScheduledTask) command.Record {
+	return command.Record{Kind: command.RecordScheduledTask, Marketplace: t.marketplace, ID: d.key(), Expect: command.Any}
 }
 
 // DueTasks lists at most limit tasks of a kind whose time has come, the oldest first.
-func (t Tenant) Due(_ context.Context, kind DueKind, limit int) ([]Due, error) {
+func (t Tenant) DueTasks(_ context.Context, kind TaskKind, limit int) ([]ScheduledTask, error) {
 	now := t.now()
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) (all []Due) {
-		records, _ := b.Records(command.RecordDue, t.marketplace, prefixOf(kind), limit)
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []ScheduledTask) {
+		records, _ := b.Records(command.RecordScheduledTask, t.marketplace, prefixOf(kind), limit)
 		for _, r := range records {
 			if !strings.HasPrefix(r.ID, prefixOf(kind)) {
 				return all
 			}
-			d := readDue(kind, r.ID)
+			d := parseTask(kind, r.ID)
 			if d.Millis > now {
 				return all
 			}
@@ -80,6 +82,6 @@ func (t Tenant) Due(_ context.Context, kind DueKind, limit int) ([]Due, error) {
 }
 
 // DropTask removes a task whose object does not exist any more.
-func (t Tenant) DropDue(ctx context.Context, d Due) error {
-	return t.putRecords(ctx, []command.Record{t.doneRecord(d)})
+func (t Tenant) DropTask(ctx context.Context, d ScheduledTask) error {
+	return t.putRecords(ctx, []command.Record{t.unscheduleRecord(d)})
 }

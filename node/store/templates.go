@@ -25,10 +25,10 @@ type Template struct {
 }
 
 // ListPosition is the template's position in lists.
-func (x *Template) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Template) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var templates = shelf[Template]{command.RecordTemplate, command.RecordTemplateIndex, func(x *Template) label {
-	return label{x.ID, x.CreatedMillis, x.uniqueName()}
+var templates = collection[Template]{command.RecordTemplate, command.RecordTemplateIndex, func(x *Template) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, x.uniqueName()}
 }}
 
 // uniqueName is the name in the form in which names are compared. An archived template frees its name; the id stands in for it.
@@ -54,7 +54,7 @@ func (t Tenant) CreateTemplate(ctx context.Context, x *Template) error {
 // Template returns a template, archived or not, or ErrNotFound.
 func (t Tenant) Template(_ context.Context, id ids.UUID) (Template, error) {
 	at, err := templates.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // Templates lists the templates for which keep returns true, newest first.

@@ -22,8 +22,8 @@ type User struct {
 	UpdatedMillis int64
 }
 
-var users = shelf[User]{command.RecordUser, command.RecordUserIndex, func(u *User) label {
-	return label{u.ID, u.CreatedMillis, foldEmail(u.Email)}
+var users = collection[User]{command.RecordUser, command.RecordUserIndex, func(u *User) itemKey {
+	return itemKey{u.ID, u.CreatedMillis, foldEmail(u.Email)}
 }}
 
 // foldEmail is an address in the form in which addresses are compared.
@@ -44,7 +44,7 @@ func (t Tenant) CreateUser(ctx context.Context, u User) (User, error) {
 // UserByEmail returns the user with an address, compared without case, or ErrNotFound.
 func (t Tenant) UserByEmail(_ context.Context, email string) (User, error) {
 	at, err := users.find(t, keyOfName(foldEmail(email)))
-	return at.thing, err
+	return at.item, err
 }
 
 // ChangeUser rewrites a user. ErrNotFound, or ErrAlreadyExists when a new address is taken. fn may run several times.
@@ -59,7 +59,7 @@ func (t Tenant) ChangeUser(ctx context.Context, id ids.UUID, fn func(*User)) (Us
 func (t Tenant) DeleteUser(ctx context.Context, id ids.UUID) error { return users.remove(ctx, t, id) }
 
 // hasVendor reports whether the user with an address works for a vendor.
-func hasVendor(b shard.Books, t Tenant, email, vendorID string) bool {
-	u, ok := users.look(b, t, keyOfName(foldEmail(email)))
-	return ok && slices.Contains(u.thing.VendorIDs, vendorID)
+func hasVendor(b shard.Queries, t Tenant, email, vendorID string) bool {
+	u, ok := users.lookup(b, t, keyOfName(foldEmail(email)))
+	return ok && slices.Contains(u.item.VendorIDs, vendorID)
 }

@@ -11,12 +11,12 @@ import (
 // maxAttempts bounds how often a change starts again because another writer was faster. BOUND: of writers that change the same
 // values at the same moment each attempt lets one through, so that many may be under way. A change that has not succeeded by then
 // is returned to its caller as ErrChanged instead of keeping the group busy.
-const attempts = 64
+const maxAttempts = 64
 
 // retryOnConflict repeats a change for as long as what it was built on changes between reading and writing. It needs no wait
 // before it reads again: a write, refused or not, returns when this node has applied it, and so has the faster write by then.
-func untilUnchanged(change func() error) error {
-	for range attempts {
+func retryOnConflict(change func() error) error {
+	for range maxAttempts {
 		if err := change(); !errors.Is(err, ErrChanged) {
 			return err
 		}
@@ -27,7 +27,7 @@ func untilUnchanged(change func() error) error {
 // supportsMerge reports whether a group's state machine merges changes of members and compares versions. Until every node of
 // a cluster supports it, as during an upgrade, resources are written whole, and of two changes at the same moment the later may
 // undo the other.
-func (t Tenant) merges(g ids.Group) (bool, error) {
-	level, err := read(t, g, shard.Books.FeatureLevel)
+func (t Tenant) supportsMerge(g ids.Group) (bool, error) {
+	level, err := read(t, g, shard.Queries.FeatureLevel)
 	return level >= command.LevelVersions, err
 }

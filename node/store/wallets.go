@@ -30,7 +30,7 @@ func (t Tenant) Adjust(ctx context.Context, vendorID string, wallet ids.UUID, am
 
 // EnsureWallets is Wallets for a caller that shows the ids. It stores the default wallet if it is not stored yet, so that a
 // transfer can name it. A cluster that cannot write now returns the list all the same.
-func (t Tenant) ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
+func (t Tenant) EnsureWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
 	all, err := t.Wallets(ctx, vendorID)
 	if err == nil && all[0].CreatedMillis == 0 {
 		_, _ = t.open(ctx, &command.OpenAccount{Account: all[0].ID, VendorID: vendorID})
@@ -41,7 +41,7 @@ func (t Tenant) ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wall
 // Wallets lists the wallets of a vendor: the default wallet first, then the others in the order of their creation. The default
 // wallet is listed with balance 0 before its first deposit.
 func (t Tenant) Wallets(_ context.Context, vendorID string) ([]ledger.Wallet, error) {
-	all, err := read(t, t.groupOf(vendorID), func(b shard.Books) []ledger.Wallet {
+	all, err := read(t, t.groupOf(vendorID), func(b shard.Queries) []ledger.Wallet {
 		return b.Wallets(t.marketplace, vendorID)
 	})
 	if err != nil {

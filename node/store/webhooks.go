@@ -39,10 +39,10 @@ type Webhook struct {
 }
 
 // ListPosition is the webhook's position in lists.
-func (x *Webhook) Place() string { return placeOf(x.CreatedMillis, x.ID) }
+func (x *Webhook) ListPosition() string { return positionOf(x.CreatedMillis, x.ID) }
 
-var webhooks = shelf[Webhook]{command.RecordWebhook, command.RecordWebhookIndex, func(x *Webhook) label {
-	return label{x.ID, x.CreatedMillis, string(x.Channel)}
+var webhooks = collection[Webhook]{command.RecordWebhook, command.RecordWebhookIndex, func(x *Webhook) itemKey {
+	return itemKey{x.ID, x.CreatedMillis, string(x.Channel)}
 }}
 
 // CreateWebhook stores a new webhook and fills in its id and times. ErrAlreadyExists when the channel has one, *Limit when the
@@ -61,7 +61,7 @@ func (t Tenant) CreateWebhook(ctx context.Context, x *Webhook) error {
 // Webhook returns a webhook, or ErrNotFound.
 func (t Tenant) Webhook(_ context.Context, id ids.UUID) (Webhook, error) {
 	at, err := webhooks.find(t, keyOfID(id))
-	return at.thing, err
+	return at.item, err
 }
 
 // Webhooks lists the webhooks, newest first.
@@ -84,11 +84,11 @@ func (t Tenant) DeleteWebhook(ctx context.Context, id ids.UUID) error {
 
 // Bounds of deliveries.
 const (
-	DeliveryAttempts = 5                // BOUND: repeats of one notification. The bound is the interface's.
-	DeliveryWait     = 2 * time.Second  // The wait before the first repeat. It doubles: 2, 4, 8, 16 and 30 s make a minute.
-	DeliveryLast     = 30 * time.Second // BOUND: the longest wait, so that all stay within a minute.
-	DeliveryKept     = 24 * time.Hour   // BOUND: how long the log of deliveries keeps an entry.
-	DeliveryStale    = 10 * time.Minute // BOUND: a notification that was not sent for so long, because there was no leader, is dropped.
+	DeliveryAttempts  = 5                // BOUND: repeats of one notification. The bound is the interface's.
+	DeliveryWait      = 2 * time.Second  // The wait before the first repeat. It doubles: 2, 4, 8, 16 and 30 s make a minute.
+	DeliveryLast      = 30 * time.Second // BOUND: the longest wait, so that all stay within a minute.
+	DeliveryRetention = 24 * time.Hour   // BOUND: how long the log of deliveries keeps an entry.
+	DeliveryStale     = 10 * time.Minute // BOUND: a notification that was not sent for so long, because there was no leader, is dropped.
 )
 
 // Delivery is a notification that is still to be sent, or one that the log of deliveries keeps.
@@ -121,7 +121,7 @@ func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.R
 		return nil // The channel has no webhook. If the records cannot be read, the command will fail as well.
 	}
 	now := t.now()
-	d := Delivery{ID: id, Webhook: at.thing.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
+	d := Delivery{ID: id, Webhook: at.item.ID, Channel: channel, DueMillis: now, CreatedMillis: now, UpdatedMillis: now}
 	body := struct {
 		Channel   Channel `json:"channel"`
 		Timestamp string  `json:"timestamp"`
@@ -129,7 +129,7 @@ func (t Tenant) noticesAs(id ids.UUID, channel Channel, payload any) []command.R
 		Payload   any     `json:"payload"`
 	}{channel, timeText(now), d.ID.String(), payload}
 	d.Body = encoded(&body)
-	return []command.Record{t.deliveryRecord(&d, 0), t.dueRecord(Due{now, DueDelivery, d.ID})}
+	return []command.Record{t.deliveryRecord(&d, 0), t.scheduleRecord(ScheduledTask{now, TaskDelivery, d.ID})}
 }
 
 // timeText is a time in the form that payloads have: RFC 3339 in UTC with milliseconds.
@@ -152,41 +152,41 @@ func (t Tenant) deliveryRecord(d *Delivery, version uint64) command.Record {
 }
 
 // VersionedDelivery is a delivery with the version that was read.
-type DeliveryAt struct {
+type VersionedDelivery struct {
 	Delivery
 	version uint64
 }
 
 // VersionedDelivery returns a delivery, or ErrNotFound.
-func (t Tenant) DeliveryAt(_ context.Context, id ids.UUID) (DeliveryAt, error) {
-	r, err := one(t, t.store.Groups.Meta(), func(b shard.Books) (shard.StoredRecord, bool) {
+func (t Tenant) VersionedDelivery(_ context.Context, id ids.UUID) (VersionedDelivery, error) {
+	r, err := readOne(t, t.store.Groups.Meta(), func(b shard.Queries) (shard.StoredRecord, bool) {
 		return b.Record(command.RecordDelivery, t.marketplace, id.String())
 	})
 	if err != nil {
-		return DeliveryAt{}, err
+		return VersionedDelivery{}, err
 	}
-	return DeliveryAt{decoded[Delivery](r.Value), r.Version}, nil
+	return VersionedDelivery{decoded[Delivery](r.Value), r.Version}, nil
 }
 
 // StepDelivery writes the result of an attempt. ErrChanged when another worker was faster.
-func (t Tenant) StepDelivery(ctx context.Context, at DeliveryAt, step func(*Delivery)) error {
+func (t Tenant) StepDelivery(ctx context.Context, at VersionedDelivery, step func(*Delivery)) error {
 	after := at.Delivery
 	step(&after)
 	after.UpdatedMillis = t.now()
 	if after.Done {
-		after.DueMillis = t.now() + DeliveryKept.Milliseconds()
+		after.DueMillis = t.now() + DeliveryRetention.Milliseconds()
 	}
 	err := t.putRecords(ctx, []command.Record{
-		t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID}), t.dueRecord(Due{after.DueMillis, DueDelivery, after.ID}),
+		t.unscheduleRecord(ScheduledTask{at.DueMillis, TaskDelivery, at.ID}), t.scheduleRecord(ScheduledTask{after.DueMillis, TaskDelivery, after.ID}),
 		t.deliveryRecord(&after, at.version),
 	})
 	return changed(err)
 }
 
 // ForgetDelivery deletes a delivery from the log. ErrChanged when another worker was faster.
-func (t Tenant) ForgetDelivery(ctx context.Context, at DeliveryAt) error {
+func (t Tenant) ForgetDelivery(ctx context.Context, at VersionedDelivery) error {
 	deletion := command.Record{Kind: command.RecordDelivery, Marketplace: t.marketplace, ID: at.ID.String(), Expect: at.version}
-	return changed(t.putRecords(ctx, []command.Record{deletion, t.doneRecord(Due{at.DueMillis, DueDelivery, at.ID})}))
+	return changed(t.putRecords(ctx, []command.Record{deletion, t.unscheduleRecord(ScheduledTask{at.DueMillis, TaskDelivery, at.ID})}))
 }
 
 // changed returns ErrChanged when an error means that another worker has deleted the record.
@@ -200,7 +200,7 @@ func changed(err error) error {
 // Deliveries lists at most limit deliveries of a webhook, newest first. It reads the whole log, which is bounded by a day; ids start
 // with their time, so a scan from the end would be cheaper.
 func (t Tenant) Deliveries(_ context.Context, webhook ids.UUID, limit int) ([]Delivery, error) {
-	return read(t, t.store.Groups.Meta(), func(b shard.Books) (all []Delivery) {
+	return read(t, t.store.Groups.Meta(), func(b shard.Queries) (all []Delivery) {
 		for after, more := "", true; more; {
 			var records []shard.StoredRecord
 			records, more = b.Records(command.RecordDelivery, t.marketplace, after, scanStep)

@@ -26,8 +26,8 @@ const (
 	// changes its network is connected again within it.
 	Window = 10 * time.Second
 
-	timeout     = 10 * time.Minute // BOUND: the whole upload; 64 MiB at 0.9 Mbit/s.
-	restTimeout = 5 * time.Second  // BOUND: time for what a refused client still sends, which is discarded.
+	timeout        = 10 * time.Minute // BOUND: the whole upload; 64 MiB at 0.9 Mbit/s.
+	discardTimeout = 5 * time.Second  // BOUND: time for what a refused client still sends, which is discarded.
 )
 
 // ErrSlow is returned by Read when a client sends less than MinRate, or takes longer than an upload may take.
@@ -38,13 +38,13 @@ var ErrSlow = fmt.Errorf("the file arrived slower than %d bytes a second over %v
 // Only the time in which the node waits for the client counts, so a slow disk of the node ends no upload. It uses the real clock
 // and not the node's injected one, because deadlines of connections do.
 type Body struct {
-	in       io.ReadCloser
-	deadline func(time.Time) error // Sets the connection's read deadline. It fails where there is no connection, as in tests.
-	ends     time.Time
-	paced    bool
-	slow     bool
-	waited   time.Duration // Time spent waiting for the client in the present window.
-	came     int64         // Bytes received in the present window.
+	in        io.ReadCloser
+	deadline  func(time.Time) error // Sets the connection's read deadline. It fails where there is no connection, as in tests.
+	ends      time.Time
+	measuring bool
+	slow      bool
+	waited    time.Duration // Time spent waiting for the client in the present window.
+	received  int64         // Bytes received in the present window.
 }
 
 // NewBody begins an upload: from now on the client has FormTimeout until MeasureRate is called. It replaces the deadlines that the
@@ -58,7 +58,7 @@ func NewBody(w http.ResponseWriter, r *http.Request) *Body {
 }
 
 // MeasureRate begins to measure the rate, when the permission is proved and the file follows.
-func (b *Body) Pace() { b.paced = true }
+func (b *Body) MeasureRate() { b.measuring = true }
 
 // Read reads from the client. It returns ErrSlow when the client is too slow, and from then on always.
 func (b *Body) Read(p []byte) (int, error) {
@@ -66,7 +66,7 @@ func (b *Body) Read(p []byte) (int, error) {
 		return 0, ErrSlow
 	}
 	began := time.Now()
-	if b.paced {
+	if b.measuring {
 		end := began.Add(Window - b.waited)
 		if end.After(b.ends) {
 			end = b.ends
@@ -74,19 +74,19 @@ func (b *Body) Read(p []byte) (int, error) {
 		_ = b.deadline(end)
 	}
 	n, err := b.in.Read(p)
-	if b.paced {
+	if b.measuring {
 		b.waited += time.Since(began)
-		b.came += int64(n)
+		b.received += int64(n)
 	}
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded), err == nil && b.paced && b.came < MinRate*int64(Window/time.Second) && b.waited >= Window:
+	case errors.Is(err, os.ErrDeadlineExceeded), err == nil && b.measuring && b.received < MinRate*int64(Window/time.Second) && b.waited >= Window:
 		b.slow = true
 		return n, ErrSlow
 	case err != nil:
 		// The server keeps reading to detect whether the client disconnects. A deadline that passes then would end the request.
 		_ = b.deadline(b.ends)
-	case b.came >= MinRate*int64(Window/time.Second):
-		b.came, b.waited = 0, 0
+	case b.received >= MinRate*int64(Window/time.Second):
+		b.received, b.waited = 0, 0
 	}
 	return n, err
 }
@@ -100,6 +100,6 @@ func (b *Body) Slow() bool { return b.slow }
 // Refuse gives a refused client a short time to stop sending. REQUIRES: what is read afterwards is only discarded.
 func (b *Body) Refuse() {
 	if !b.slow { // The deadline of a slow upload has passed already.
-		_ = b.deadline(time.Now().Add(restTimeout))
+		_ = b.deadline(time.Now().Add(discardTimeout))
 	}
 }

@@ -61,7 +61,7 @@ func TestTheRate(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				body, client := begin(t)
-				body.Pace()
+				body.MeasureRate()
 				go send(client, c.size, c.pause)
 				began := time.Now()
 				_, err := io.Copy(io.Discard, body)
@@ -79,7 +79,7 @@ func TestTheRate(t *testing.T) {
 func TestOnlyWaitingCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body, client := begin(t)
-		body.Pace()
+		body.MeasureRate()
 		go send(client, 1, 0)
 		for range 20 {
 			if _, err := body.Read(make([]byte, 1)); err != nil {
@@ -106,22 +106,22 @@ func TestTheForm(t *testing.T) {
 
 // TestLimiter: no marketplace gets all uploads of a node, and an upload that has ended makes way for another.
 func TestLimiter(t *testing.T) {
-	s := upload.NewSlots(3, 2)
-	release, _ := s.Take(1)
-	if second, _ := s.Take(1); release == nil || second == nil {
+	s := upload.NewLimiter(3, 2)
+	release, _ := s.Acquire(1)
+	if second, _ := s.Acquire(1); release == nil || second == nil {
 		t.Fatal("a marketplace does not get its own uploads")
 	}
-	if third, why := s.Take(1); third != nil || why == "" {
+	if third, why := s.Acquire(1); third != nil || why == "" {
 		t.Errorf("a third upload for one marketplace, refusal %q", why)
 	}
-	if other, why := s.Take(2); other == nil {
+	if other, why := s.Acquire(2); other == nil {
 		t.Errorf("another marketplace gets none: %s", why)
 	}
-	if full, why := s.Take(3); full != nil || why == "" {
+	if full, why := s.Acquire(3); full != nil || why == "" {
 		t.Errorf("an upload beyond the total, refusal %q", why)
 	}
 	release()
-	if again, why := s.Take(3); again == nil {
+	if again, why := s.Acquire(3); again == nil {
 		t.Errorf("an ended upload still counts: %s", why)
 	}
 }

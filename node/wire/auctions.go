@@ -103,7 +103,7 @@ const (
 func parse(req *auction.Request, f *Fault, elements form) apierr.Code {
 	var s scanner
 	s.begin(req.Body, req.Arena, req.Seed)
-	s.form, s.sieve = elements, req.Sieve
+	s.form, s.tagFilter = elements, req.TagFilter
 	if s.peek() == 0 && s.pos == len(s.src) {
 		*f = Fault{code: apierr.EmptyRequest, byte: -1, path: "the body", rule: "is empty"}
 		return f.code
@@ -111,7 +111,7 @@ func parse(req *auction.Request, f *Fault, elements form) apierr.Code {
 	req.Auctions = s.auctions(req.Auctions[:0])
 	s.finish()
 	req.Arena = s.arena
-	return s.verdict(f)
+	return s.result(f)
 }
 
 func (s *scanner) auctions(list []auction.Auction) []auction.Auction {
@@ -226,18 +226,18 @@ func (s *scanner) auction(a *auction.Auction) {
 		case auctionPage:
 			s.auctionPage()
 		case auctionFilter:
-			s.lane = laneListings
+			s.scope = scopeListings
 			s.filter(a)
 		case auctionVariant:
 			s.variant(a)
 		case auctionSlotID:
-			s.lane = laneBanners
+			s.scope = scopeBanners
 			s.slotID(a)
 		case auctionDemand:
-			s.lane = laneListings
+			s.scope = scopeListings
 			demand = s.demand(a)
 		}
-		s.lane = laneMain
+		s.scope = scopeMain
 	}
 	if !typed {
 		s.violate(fieldType, apierr.MissingPromotionType, "auctions[#].type", "is required: listings or banners", missing)
@@ -253,8 +253,8 @@ func (s *scanner) conclude(a *auction.Auction, demand bool) {
 	if a.Kind == auction.Banners {
 		s.concludeBanners(a, demand)
 	} else {
-		s.adopt(laneListings)
-		s.drop(laneBanners)
+		s.commit(scopeListings)
+		s.discard(scopeBanners)
 		a.SlotID = auction.ID{}
 	}
 	contexts := 0
@@ -273,8 +273,8 @@ func (s *scanner) conclude(a *auction.Auction, demand bool) {
 }
 
 func (s *scanner) concludeBanners(a *auction.Auction, demand bool) {
-	s.adopt(laneBanners)
-	s.drop(laneListings)
+	s.commit(scopeBanners)
+	s.discard(scopeListings)
 	a.Filter = noFilter(a)
 	a.HasExternal, a.External, a.Sources = false, a.External[:0], a.Sources[:0]
 	if a.SlotID.Span.Len == 0 {

@@ -97,7 +97,7 @@ func (s *scanner) triggers(a *auction.Auction) bool {
 		return true
 	}
 	given := 0
-	s.within = ".triggers"
+	s.pathInfix = ".triggers"
 	o := s.object(triggerMembers, "auctions[#]")
 	for m := s.member(&o); m != end; m = s.member(&o) {
 		first := s.peek()
@@ -114,7 +114,7 @@ func (s *scanner) triggers(a *auction.Auction) bool {
 			given++
 		}
 	}
-	s.within = ""
+	s.pathInfix = ""
 	switch {
 	case given == 0:
 		s.violate(fieldTriggers, apierr.MissingContext, "auctions[#].triggers", "must have one of products, category and searchQuery", missing)

@@ -54,8 +54,8 @@ func describeRequest(req *auction.Request) string {
 		text("search", a.Search)
 		texts("locations", a.Locations)
 		text("user", a.UserID)
-		if a.Placement > 0 {
-			fmt.Fprintf(&b, " placement=%d", a.Placement)
+		if a.PlacementIndex > 0 {
+			fmt.Fprintf(&b, " placement=%d", a.PlacementIndex)
 		}
 		b.WriteString([...]string{"", " device=desktop", " device=mobile"}[a.Device])
 		text("slot", a.SlotID.Span)

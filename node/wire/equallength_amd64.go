@@ -7,7 +7,7 @@ import (
 
 // equalLengthIDs is equalLengthIDsGeneric in assembly. It tests all bytes of an id at once. As soon as the hash is known it
 // prefetches the word of the product table that the lookup will read, so that the memory access overlaps with the next ids.
-func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.Sieve) int {
+func equalLengthIDs(ids []auction.ID, src []byte, seed uint64, at, length int, sieve market.TagFilter) int {
 	if len(ids) == 0 {
 		return 0
 	}

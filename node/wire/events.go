@@ -100,7 +100,7 @@ func ParseEvents(b *event.Batch, nowMillis int64, f *Fault) apierr.Code {
 	s.body()
 	s.finish()
 	b.Arena = s.arena
-	return s.verdict(f)
+	return s.result(f)
 }
 
 // eventScanner is the scanner of one batch of events.
@@ -206,9 +206,9 @@ func (s *eventScanner) event(index int) {
 			e.ExternalVendor = s.optional(eventExternalVendor, idMax, apierr.BadRequest, s.path.vendor,
 				"must be a string of at most 255 characters")
 		case eventEntity:
-			s.lane = laneUnresolved
+			s.scope = scopeUnresolved
 			s.entityValue(e)
-			s.lane = laneMain
+			s.scope = scopeMain
 		case eventDevice:
 			s.deviceType(e)
 		case eventChannel:
@@ -248,14 +248,14 @@ func (s *eventScanner) concludeEvent(e *event.Event, had *eventHad) {
 		s.violate(row(eventUserID), apierr.InvalidOpaqueUserID, s.path.user, "is required: 1 to 90 characters", missing)
 	}
 	if len(e.ResolvedBidID) > 0 {
-		s.drop(laneUnresolved)
+		s.discard(scopeUnresolved)
 		e.EntityType, e.EntityID = event.NoEntity, nil
 		if len(e.ExternalCampaign) > 0 {
 			s.violate(row(eventExternalCampaign), apierr.InvalidUseOfExternalCampaignID, s.path.campaign,
 				"must not stand beside resolvedBidId", missing)
 		}
 	} else {
-		s.adopt(laneUnresolved)
+		s.commit(scopeUnresolved)
 	}
 	if s.kind == event.Purchase && e.Items == 0 {
 		s.violate(row(eventItems), apierr.NoPurchaseItems, s.path.items, "must hold 1 to 1000 items", missing)

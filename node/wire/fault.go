@@ -27,13 +27,13 @@ const (
 // hold only for listings or only for banners, and some hold only for an event without a token. At the end of the element
 // each of its scopes is committed to the main one, or discarded.
 const (
-	laneMain = iota
-	laneListings
-	laneBanners
-	laneUnresolved = laneListings // For events: the rules on entity, which hold only without a token.
-	laneHotels     = laneListings // For travel auctions.
-	laneFlights    = laneBanners
-	lanes          = laneBanners + 1
+	scopeMain = iota
+	scopeListings
+	scopeBanners
+	scopeUnresolved = scopeListings // For events: the rules on entity, which hold only without a token.
+	scopeHotels     = scopeListings // For travel auctions.
+	scopeFlights    = scopeBanners
+	scopeCount      = scopeBanners + 1
 )
 
 // Fault is the violation that a refused body is answered with: where it is, what was there and what is allowed. It is
@@ -43,7 +43,7 @@ type Fault struct {
 	code  apierr.Code
 	rank  rank
 	path  string   // The member's path, with a # for each array position.
-	inner string   // A part of the path to insert after the first position; usually empty. See scanner.pathInfix.
+	infix string   // A part of the path to insert after the first position; usually empty. See scanner.pathInfix.
 	at    [4]int32 // The array positions that replace each #, in order.
 	rule  string   // The rule that is violated, as the end of a sentence that begins with the path.
 	value []byte   // The value as it was sent; nil when there is none.
@@ -76,7 +76,7 @@ func (f *Fault) AppendMessage(dst []byte) []byte {
 		dst = append(dst, "the body is not UTF-8 JSON at byte "...)
 		return strconv.AppendInt(dst, int64(f.byte), 10)
 	}
-	dst = appendPath(dst, f.path, f.inner, f.at[:])
+	dst = appendPath(dst, f.path, f.infix, f.at[:])
 	dst = append(dst, ' ')
 	dst = append(dst, f.rule...)
 	if f.value == nil {
@@ -131,34 +131,34 @@ func (s *scanner) violate(field rank, code apierr.Code, path, rule string, from 
 // violateAt records a violation in the current scope if its rank is lower than that of the violation recorded there. The
 // value is the body's bytes from from to to, or none when from is missing.
 func (s *scanner) violateAt(rank rank, code apierr.Code, path, rule string, from, to int) {
-	f := &s.faults[s.lane]
+	f := &s.faults[s.scope]
 	if rank >= f.rank {
 		return
 	}
-	f.code, f.rank, f.path, f.inner, f.rule, f.at, f.value = code, rank, path, s.within, rule, s.at, nil
+	f.code, f.rank, f.path, f.infix, f.rule, f.at, f.value = code, rank, path, s.pathInfix, rule, s.at, nil
 	if from != missing {
 		f.value = bytes.TrimSpace(s.src[from:to]) // Readers take from before they skip white space.
 	}
 }
 
 // commit moves the violation of a scope into the main scope, where it replaces one of a higher rank.
-func (s *scanner) adopt(lane int) {
-	if s.faults[lane].rank < s.faults[laneMain].rank {
-		s.faults[laneMain] = s.faults[lane]
+func (s *scanner) commit(lane int) {
+	if s.faults[lane].rank < s.faults[scopeMain].rank {
+		s.faults[scopeMain] = s.faults[lane]
 	}
-	s.drop(lane)
+	s.discard(lane)
 }
 
 // discard removes the violation of a scope.
-func (s *scanner) drop(lane int) { s.faults[lane].rank = rankNone }
+func (s *scanner) discard(lane int) { s.faults[lane].rank = rankNone }
 
 // result returns the code that the body is answered with, and fills f when that is not OK.
-func (s *scanner) verdict(f *Fault) apierr.Code {
+func (s *scanner) result(f *Fault) apierr.Code {
 	switch {
 	case s.stop != apierr.OK:
 		*f = Fault{code: s.stop, byte: s.badAt}
-	case s.faults[laneMain].rank != rankNone:
-		*f = s.faults[laneMain]
+	case s.faults[scopeMain].rank != rankNone:
+		*f = s.faults[scopeMain]
 		f.byte = -1
 	default:
 		return apierr.OK

@@ -10,7 +10,7 @@ func instant(text []byte) (millis int64, ok bool) {
 		return 0, false
 	}
 	days, ok := date(text[:10])
-	hour, minute, second := two(text[11:]), two(text[14:]), two(text[17:])
+	hour, minute, second := twoDigits(text[11:]), twoDigits(text[14:]), twoDigits(text[17:])
 	if !ok || !allDigits(text[11:13], text[14:16], text[17:19]) || hour > 23 || minute > 59 || second > 60 {
 		return 0, false
 	}
@@ -31,7 +31,7 @@ func date(text []byte) (day int64, ok bool) {
 	if len(text) != 10 || text[4] != '-' || text[7] != '-' || !allDigits(text[:4], text[5:7], text[8:]) {
 		return 0, false
 	}
-	year, month, of := 100*two(text)+two(text[2:]), two(text[5:]), two(text[8:])
+	year, month, of := 100*twoDigits(text)+twoDigits(text[2:]), twoDigits(text[5:]), twoDigits(text[8:])
 	if month < 1 || month > 12 || of < 1 || of > daysIn(year, month) {
 		return 0, false
 	}
@@ -39,7 +39,7 @@ func date(text []byte) (day int64, ok bool) {
 }
 
 // twoDigits returns the number that the first two bytes of text spell. It is meaningless if they are not digits.
-func two(text []byte) int { return 10*int(text[0]-'0') + int(text[1]-'0') }
+func twoDigits(text []byte) int { return 10*int(text[0]-'0') + int(text[1]-'0') }
 
 func allDigits(parts ...[]byte) bool {
 	for _, part := range parts {
@@ -113,10 +113,10 @@ func offsetMinutes(text []byte) (minutes int64, ok bool) {
 	default:
 		return 0, false
 	}
-	if !allDigits(hour, minute) || two(hour) > 23 || two(minute) > 59 {
+	if !allDigits(hour, minute) || twoDigits(hour) > 23 || twoDigits(minute) > 59 {
 		return 0, false
 	}
-	minutes = int64(60*two(hour) + two(minute))
+	minutes = int64(60*twoDigits(hour) + twoDigits(minute))
 	if sign == '-' {
 		minutes = -minutes
 	}

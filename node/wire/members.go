@@ -68,7 +68,7 @@ func (s *scanner) placement(a *auction.Auction) {
 		s.violate(fieldPlacement, apierr.InvalidPlacementID, "auctions[#].placementId", "must be an integer from 1 to 8", from)
 		return
 	}
-	a.Placement = uint8(n)
+	a.PlacementIndex = uint8(n)
 }
 
 func (s *scanner) auctionDevice(a *auction.Auction) {
@@ -77,9 +77,9 @@ func (s *scanner) auctionDevice(a *auction.Auction) {
 	a.Device = device
 	if !ok {
 		// The interface lists device in another row of the banners table, so the rank differs.
-		s.lane = laneListings
+		s.scope = scopeListings
 		s.violate(fieldDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
-		s.lane = laneBanners
+		s.scope = scopeBanners
 		s.violate(fieldBannerDevice, apierr.InvalidDevice, "auctions[#].device", "must be desktop or mobile", from)
 	}
 }

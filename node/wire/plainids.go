@@ -32,7 +32,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 			return ids
 		}
 		ids = append(ids, auction.ID{Hash: market.Hash(seed, src[start:end]), Span: span(start, end)})
-		s.ahead(&ids[len(ids)-1])
+		s.prefetch(&ids[len(ids)-1])
 		s.pos = end + 1
 		pos = end + 2
 		if pos >= len(src) || src[end+1] != ',' {
@@ -40,7 +40,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 		}
 		if end-start == length && length >= 8 && length <= 16 && src[pos] == '"' {
 			free := ids[len(ids):min(cap(ids), from+most)]
-			n := equalLengthIDs(free, src, seed, pos, length, s.sieve)
+			n := equalLengthIDs(free, src, seed, pos, length, s.tagFilter)
 			ids = ids[:len(ids)+n]
 			pos += n * (length + len(`"",`))
 			s.pos = pos - 1
@@ -51,7 +51,7 @@ func (s *scanner) plainIDs(ids []auction.ID, most int) []auction.ID {
 }
 
 // prefetch asks the processor for the word of the product table that the lookup of an id reads first.
-func (s *scanner) ahead(id *auction.ID) { s.sieve.Prefetch(&id.Hash, 0, 1) }
+func (s *scanner) prefetch(id *auction.ID) { s.tagFilter.Prefetch(&id.Hash, 0, 1) }
 
 // equalLengthIDsGeneric reads ids that all have the same length, from 8 to 16 bytes, as most shops number their products,
 // and returns how many it read. The position of the next id then does not depend on the bytes of this one, so the

@@ -80,7 +80,7 @@ func FuzzEqualLengthIDs(f *testing.F) {
 func compareEqualLengthIDs(t *testing.T, src []byte, length, most int, seed uint64) int {
 	t.Helper()
 	got, want := make([]auction.ID, most), make([]auction.ID, most)
-	n := equalLengthIDs(got, src, seed, 0, length, market.Sieve{})
+	n := equalLengthIDs(got, src, seed, 0, length, market.TagFilter{})
 	if m := equalLengthIDsGeneric(want, src, seed, 0, length); n != m || !slices.Equal(got, want) {
 		t.Fatalf("%q, length %d, at most %d: %d %v, want %d %v", src, length, most, n, got, m, want)
 	}

@@ -78,7 +78,7 @@ func (s *scanner) productIDs(a *auction.Auction) (count int) {
 			continue
 		}
 		ids = append(ids, s.id(sp))
-		s.ahead(&ids[len(ids)-1])
+		s.prefetch(&ids[len(ids)-1])
 	}
 	a.Products = ids
 	return count

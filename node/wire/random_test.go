@@ -15,7 +15,7 @@ import (
 
 // randomValues are the values from which random bodies are made. A value that is valid for one member is invalid for
 // another.
-var oddments = []string{
+var randomValues = []string{
 	`null`, `""`, `" "`, `"a"`, `"home"`, `"listings"`, `"banners"`, `"mobile"`, `"or"`, `"CPC"`, `"product"`, `"k:v"`, `"Äß\u017f \ud83d\ude00"`,
 	`"2026-03-01T10:00:00.5+0100"`, `"2026-02-29T10:00:00Z"`, `0`, `1`, `8`, `-1`, `2.5`, `0.5`, `1e-7`, `12.3456785`, `99999999999999999999`,
 	`true`, `[]`, `{}`, `["a"]`, `["a","b"]`, `[["a"],["b","c"]]`, `[0.5,1]`, `{"id":"x"}`, `{"type":"vendor","id":"v"}`, `{"location":"Paris"}`,
@@ -29,7 +29,7 @@ var memberNames = [][]string{auctionMembers, brandMembers, triggerMembers, trave
 // mutate changes one or a few places of a tree.
 func mutate(rng *rand.Rand, v any) any {
 	randomValue := func() any {
-		value, err := decodeStd([]byte(oddments[rng.IntN(len(oddments))]))
+		value, err := decodeStd([]byte(randomValues[rng.IntN(len(randomValues))]))
 		if err != nil {
 			panic(err)
 		}

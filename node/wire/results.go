@@ -51,7 +51,7 @@ func appendWinner(dst []byte, w *auction.Winner, result auction.ResultType, ownD
 	dst = append(dst, `,"type":"`...)
 	dst = append(dst, w.Type.String()...)
 	dst = append(dst, `","id":"`...)
-	dst = appendText(dst, market.Text{Bytes: w.ID, Clean: w.IDClean})
+	dst = appendText(dst, market.Text{Bytes: w.ID, JSONSafe: w.IDJSONSafe})
 	dst = append(dst, `","resolvedBidId":"`...)
 	dst = append(dst, w.Token[:]...)
 	if w.Campaign != nil {
@@ -123,7 +123,7 @@ func appendBrand(dst []byte, w *auction.Winner) []byte {
 
 // appendText appends a text as the inside of a JSON string, without quotes. A clean text needs no escapes.
 func appendText(dst []byte, t market.Text) []byte {
-	if t.Clean {
+	if t.JSONSafe {
 		return append(dst, t.Bytes...)
 	}
 	return appendEscaped(dst, t.Bytes)

@@ -15,7 +15,7 @@ import (
 var someCampaign = [ids.TextLen]byte([]byte("0199c0de-0000-7000-8000-00000000cafe"))
 
 func winner(rank uint8, id string, clean bool) auction.Winner {
-	w := auction.Winner{Rank: rank, ID: []byte(id), IDClean: clean, Campaign: &someCampaign}
+	w := auction.Winner{Rank: rank, ID: []byte(id), IDJSONSafe: clean, Campaign: &someCampaign}
 	copy(w.Token[:], bytes.Repeat([]byte("Tok-"), auction.TokenLen/4))
 	return w
 }
@@ -53,7 +53,7 @@ func someResults() *auction.Results {
 
 // text returns a market text, which is clean if it needs no escapes.
 func text(s string) market.Text {
-	return market.Text{Bytes: []byte(s), Clean: !strings.ContainsAny(s, `"\`)}
+	return market.Text{Bytes: []byte(s), JSONSafe: !strings.ContainsAny(s, `"\`)}
 }
 
 func TestAppendResults(t *testing.T) {

@@ -22,20 +22,20 @@ const depthMax = 32 // BOUND: set by the interface; it also bounds the recursion
 //
 // INVARIANT: a reader of a value consumes exactly one value, or stops the scan.
 type scanner struct {
-	src    []byte
-	pos    int
-	arena  []byte
-	depth  int
-	stop   apierr.Code // Not OK when the scan was stopped: by a syntax error or too deep nesting, at badAt.
-	badAt  int
-	seed   uint64
-	sieve  market.Sieve // The tag filter of the product table, used to prefetch; see auction.Request.
-	base   rank         // The rank of the element being read, to which violate adds the field.
-	at     [4]int32     // The positions of the element being read, outermost first, for the path in messages.
-	lane   int          // The scope in which violate records.
-	form   form         // The kind of the elements of auctions.
-	within string       // Inserted into paths while the members of triggers are read by the readers of an auction's members: ".triggers".
-	faults [lanes]Fault // The violation of lowest rank in each scope.
+	src       []byte
+	pos       int
+	arena     []byte
+	depth     int
+	stop      apierr.Code // Not OK when the scan was stopped: by a syntax error or too deep nesting, at badAt.
+	badAt     int
+	seed      uint64
+	tagFilter market.TagFilter  // The tag filter of the product table, used to prefetch; see auction.Request.
+	base      rank              // The rank of the element being read, to which violate adds the field.
+	at        [4]int32          // The positions of the element being read, outermost first, for the path in messages.
+	scope     int               // The scope in which violate records.
+	form      form              // The kind of the elements of auctions.
+	pathInfix string            // Inserted into paths while the members of triggers are read by the readers of an auction's members: ".triggers".
+	faults    [scopeCount]Fault // The violation of lowest rank in each scope.
 }
 
 // begin prepares the scanner for a body. The arena is emptied and reused.
@@ -148,7 +148,7 @@ func (s *scanner) member(o *object) int {
 			o.seen |= 1 << i
 			return i
 		}
-		s.stranger(o, name, from, to)
+		s.unknownMember(o, name, from, to)
 		s.skip()
 	}
 }
@@ -164,7 +164,7 @@ func find(names []string, name []byte) int {
 
 // unknownMember records a member whose name does not match exactly. It compares with Unicode case folding, because the
 // decoders that a client or a proxy in front of the node may use do the same: they read "ſlots" as slots.
-func (s *scanner) stranger(o *object, name []byte, from, to int) {
+func (s *scanner) unknownMember(o *object, name []byte, from, to int) {
 	o.unknown = true
 	for i := range o.names {
 		if o.mask>>i&1 == 0 || !bytes.EqualFold(name, []byte(o.names[i])) {

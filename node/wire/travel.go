@@ -52,7 +52,7 @@ func (s *scanner) travel(a *auction.Auction) {
 		case travelProducts:
 			s.travelProducts(a)
 		case travelCategory:
-			s.lane = laneHotels
+			s.scope = scopeHotels
 			s.travelCategory(a)
 		case travelContext:
 			context = s.travelContext(a)
@@ -65,7 +65,7 @@ func (s *scanner) travel(a *auction.Auction) {
 		case travelDevice:
 			s.travelDevice(a)
 		}
-		s.lane = laneMain
+		s.scope = scopeMain
 	}
 	if a.Kind == 0 {
 		s.badTravelType(missing)
@@ -81,12 +81,12 @@ func (s *scanner) concludeTravel(a *auction.Auction, context bool) {
 	code := apierr.MissingContext
 	if a.Kind == auction.Flights {
 		code = apierr.MissingFlightTravelContext
-		s.adopt(laneFlights)
-		s.drop(laneHotels)
+		s.commit(scopeFlights)
+		s.discard(scopeHotels)
 		a.Category = noCategory(a)
 	} else {
-		s.adopt(laneHotels)
-		s.drop(laneFlights)
+		s.commit(scopeHotels)
+		s.discard(scopeFlights)
 		a.Variations = a.Variations[:0]
 	}
 	if !context {

@@ -137,7 +137,7 @@ func (s *scanner) travelText(path string) {
 
 // flightText is travelText for a member that only flights have.
 func (s *scanner) flightText(path string) {
-	s.lane = laneFlights
+	s.scope = scopeFlights
 	s.travelText(path)
-	s.lane = laneMain
+	s.scope = scopeMain
 }

@@ -25,7 +25,7 @@ func (s *scanner) travelProducts(a *auction.Auction) {
 	case '[':
 	case '{':
 		s.products(a)
-		s.lane = laneFlights
+		s.scope = scopeFlights
 		s.violate(fieldProducts, apierr.MissingVariationID, "auctions[#].products", "must be an array of objects with variationID", from)
 		return
 	default:
@@ -63,9 +63,9 @@ func (s *scanner) travelProduct(a *auction.Auction) {
 		s.violate(fieldProducts, apierr.BadRequest, "auctions[#].products[#]", "must be an object", from)
 		return
 	}
-	id := broken{code: apierr.MissingProductID, from: missing}
-	variation := broken{code: apierr.MissingVariationID, from: missing}
-	var price, score broken
+	id := deferredFault{code: apierr.MissingProductID, from: missing}
+	variation := deferredFault{code: apierr.MissingVariationID, from: missing}
+	var price, score deferredFault
 	var product, pair auction.Span
 	quality := uint32(market.QualityOne)
 	variations := 0
@@ -85,74 +85,74 @@ func (s *scanner) travelProduct(a *auction.Auction) {
 			quality, score = s.travelScore()
 		}
 	}
-	s.tell(id, "auctions[#].products[#].id", "must be a string of 1 to 255 characters")
-	s.lane = laneFlights
-	s.tell(variation, "auctions[#].products[#].variationID", "must be a string of 1 to 255 characters")
-	s.tell(price, "auctions[#].products[#].price", "must be a number above 0 of at most 32 characters")
-	s.tell(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
-	s.lane = laneHotels
-	s.tell(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
-	s.lane = laneMain
+	s.violateDeferred(id, "auctions[#].products[#].id", "must be a string of 1 to 255 characters")
+	s.scope = scopeFlights
+	s.violateDeferred(variation, "auctions[#].products[#].variationID", "must be a string of 1 to 255 characters")
+	s.violateDeferred(price, "auctions[#].products[#].price", "must be a number above 0 of at most 32 characters")
+	s.violateDeferred(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
+	s.scope = scopeHotels
+	s.violateDeferred(score, "auctions[#].products[#].qualityScore", "must be a number from 0.0 to 1.0 of at most 32 characters")
+	s.scope = scopeMain
 	a.Products = append(a.Products, s.id(product))
 	a.Variations = append(a.Variations, s.id(pair))
 	a.Quality = append(a.Quality, quality)
 }
 
 // deferredFault is a violation that violateDeferred records later. There is none when code is OK.
-type broken struct {
+type deferredFault struct {
 	code     apierr.Code
 	from, to int
 }
 
 // violateDeferred records a violation that a reader returned, if there is one.
-func (s *scanner) tell(b broken, path, rule string) {
+func (s *scanner) violateDeferred(b deferredFault, path, rule string) {
 	if b.code != apierr.OK {
 		s.violateAt(s.base+fieldProducts, b.code, path, rule, b.from, b.to)
 	}
 }
 
 // travelID reads a required id. empty is the code of the violation when the id is absent or empty.
-func (s *scanner) travelID(empty apierr.Code) (auction.Span, broken) {
+func (s *scanner) travelID(empty apierr.Code) (auction.Span, deferredFault) {
 	from := s.pos
 	sp, p := s.stringValue()
 	switch {
 	case p == absent || p == present && sp.Len == 0:
-		return auction.Span{}, broken{empty, from, s.pos}
+		return auction.Span{}, deferredFault{empty, from, s.pos}
 	case p == wrong || longer(s.text(sp), idMax):
-		return auction.Span{}, broken{apierr.BadRequest, from, s.pos}
+		return auction.Span{}, deferredFault{apierr.BadRequest, from, s.pos}
 	}
-	return sp, broken{}
+	return sp, deferredFault{}
 }
 
 // travelPrice checks a price. It has no effect on the auction and is not kept.
-func (s *scanner) travelPrice() broken {
+func (s *scanner) travelPrice() deferredFault {
 	from := s.pos
 	text, p := s.numberValue()
 	if p == absent {
-		return broken{}
+		return deferredFault{}
 	}
 	price, err := money.ParseDecimal(text)
 	switch {
 	case p == wrong || len(text) == 0 || len(text) > numberLenMax || err != nil && text[0] != '-':
-		return broken{apierr.BadRequest, from, s.pos}
+		return deferredFault{apierr.BadRequest, from, s.pos}
 	case err != nil || price <= 0:
-		return broken{apierr.NonPositivePrice, from, s.pos}
+		return deferredFault{apierr.NonPositivePrice, from, s.pos}
 	}
-	return broken{}
+	return deferredFault{}
 }
 
-func (s *scanner) travelScore() (quality uint32, _ broken) {
+func (s *scanner) travelScore() (quality uint32, _ deferredFault) {
 	from := s.pos
 	text, p := s.numberValue()
 	if p == absent {
-		return market.QualityOne, broken{}
+		return market.QualityOne, deferredFault{}
 	}
 	score, err := money.ParseFraction(text, qualityBits)
 	switch {
 	case len(text) > numberLenMax:
-		return 0, broken{apierr.BadRequest, from, s.pos}
+		return 0, deferredFault{apierr.BadRequest, from, s.pos}
 	case p == wrong || err != nil:
-		return 0, broken{apierr.InvalidQualityScore, from, s.pos}
+		return 0, deferredFault{apierr.InvalidQualityScore, from, s.pos}
 	}
-	return score, broken{}
+	return score, deferredFault{}
 }

@@ -21,7 +21,7 @@ const stacksBytesMax = 4 << 20
 
 // logWaitMax is how long an exit waits until its log lines are written. The reader of the log may wait for the same
 // disk: a process that waited for it would stay, and keep the leadership of its groups.
-const logPatience = time.Second
+const logWaitMax = time.Second
 
 // Exit is the single way to end the process: every storage failure of a node ends in Now, and every other state that
 // only a new process repairs in NowWithAdvice.
@@ -33,7 +33,7 @@ type Exit struct {
 	logger *slog.Logger
 	exit   func(code int)
 	once   sync.Once
-	over   atomic.Bool
+	ended  atomic.Bool
 }
 
 // NewExit returns an Exit that calls exit with ExitCode. A nil exit is os.Exit.
@@ -52,17 +52,17 @@ func (e *Exit) Now(reason string, err error) {
 }
 
 // NowWithAdvice is Now for an end that storage did not cause; advice tells the reader of the log what to do.
-func (e *Exit) NowWith(reason, advice string, err error) { e.now(reason, advice, err) }
+func (e *Exit) NowWithAdvice(reason, advice string, err error) { e.now(reason, advice, err) }
 
 func (e *Exit) now(reason, advice string, err error) {
 	e.once.Do(func() {
-		e.over.Store(true)
+		e.ended.Store(true)
 		logged := make(chan struct{})
 		go func() {
 			defer close(logged)
 			e.log(reason, advice, err)
 		}()
-		timeout := time.NewTimer(logPatience)
+		timeout := time.NewTimer(logWaitMax)
 		defer timeout.Stop()
 		select {
 		case <-logged:
@@ -86,4 +86,4 @@ func (e *Exit) log(reason, advice string, err error) {
 }
 
 // Ended reports whether Now or NowWithAdvice was called: the process is gone, or would be outside of a test.
-func (e *Exit) Over() bool { return e.over.Load() }
+func (e *Exit) Ended() bool { return e.ended.Load() }

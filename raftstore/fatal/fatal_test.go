@@ -42,7 +42,7 @@ func TestExitDoesNotWaitForTheLog(t *testing.T) {
 	for _, tc := range []struct {
 		lines  int
 		within time.Duration
-	}{{0, logPatience}, {1, logPatience}, {2, 0}} {
+	}{{0, logWaitMax}, {1, logWaitMax}, {2, 0}} {
 		synctest.Test(t, func(t *testing.T) {
 			log := &blocked{lines: tc.lines, never: make(chan struct{})}
 			defer close(log.never)
@@ -53,7 +53,7 @@ func TestExitDoesNotWaitForTheLog(t *testing.T) {
 				defer func() { _ = recover() }()
 				exit.Now("storage call does not return", errors.New("StoreLogs is old"))
 			}()
-			if took := time.Since(began); code != ExitCode || took != tc.within || !exit.Over() {
+			if took := time.Since(began); code != ExitCode || took != tc.within || !exit.Ended() {
 				t.Errorf("a log that takes %d lines: code %d after %s", tc.lines, code, took)
 			}
 			if tc.lines == 0 {
@@ -75,7 +75,7 @@ func TestAdviceFitsTheReason(t *testing.T) {
 		has, lacks string
 	}{
 		{func(e *Exit) { e.Now("disk is slow", nil) }, `"msg":"process_exiting","reason":"disk is slow","advice":"storage failed: restart the process`, "copy"},
-		{func(e *Exit) { e.NowWith("a copy", "stop the copy", nil) }, `"msg":"process_exiting","reason":"a copy","advice":"stop the copy"`, "rebuild"},
+		{func(e *Exit) { e.NowWithAdvice("a copy", "stop the copy", nil) }, `"msg":"process_exiting","reason":"a copy","advice":"stop the copy"`, "rebuild"},
 	} {
 		log := &blocked{lines: 1, never: make(chan struct{})}
 		close(log.never)
@@ -84,7 +84,7 @@ func TestAdviceFitsTheReason(t *testing.T) {
 			defer func() { _ = recover() }()
 			tc.end(exit)
 		}()
-		if got := log.taken(); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) || !exit.Over() {
+		if got := log.taken(); !strings.Contains(got, tc.has) || strings.Contains(got, tc.lacks) || !exit.Ended() {
 			t.Errorf("the log says %s", got)
 		}
 	}

@@ -136,7 +136,7 @@ func verify(t *testing.T, p raftstoretest.Point[int64], percent int, states []lo
 	}
 	d, err := openLog(t, disk)
 	if err != nil {
-		if p.Promised == 0 {
+		if p.Acknowledged == 0 {
 			return // Only an ordered file system makes the creation safe; the test of the whole store covers it.
 		}
 		t.Fatalf("crash before call %d (%s), %d%%: %v", p.Op, p.What, percent, err)
@@ -146,9 +146,9 @@ func verify(t *testing.T, p raftstoretest.Point[int64], percent int, states []lo
 	if err := l.Check(0); err != nil {
 		t.Fatalf("crash before call %d (%s), %d%%: false alarm: %v", p.Op, p.What, percent, err)
 	}
-	got, want := stateOf(t, l), states[p.Promised]
-	if got != want && (int(p.Promised)+1 >= len(states) || got != states[p.Promised+1]) {
-		t.Fatalf("crash before call %d (%s), %d%%: %+v after write %d, want %+v", p.Op, p.What, percent, got, p.Promised, want)
+	got, want := stateOf(t, l), states[p.Acknowledged]
+	if got != want && (int(p.Acknowledged)+1 >= len(states) || got != states[p.Acknowledged+1]) {
+		t.Fatalf("crash before call %d (%s), %d%%: %+v after write %d, want %+v", p.Op, p.What, percent, got, p.Acknowledged, want)
 	}
 	if err := l.Walk(1, func(*raft.Log) {}); err != nil {
 		t.Fatal(err)

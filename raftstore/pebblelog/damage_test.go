@@ -61,7 +61,7 @@ func flipMiddle(b []byte) []byte {
 // (cockroachdb/pebble#453): in the formats before FormatWALSyncChunks, and in every format while it writes the log file
 // of its creation. The two columns are the reason why this package uses the newest format and opens a new database
 // twice; when a row reports an error, one of them may not be needed.
-func TestPebbleLosesTheLogWithoutAWord(t *testing.T) {
+func TestPebbleLosesTheLogWithoutAnError(t *testing.T) {
 	for _, format := range []pebble.FormatMajorVersion{pebble.FormatMinSupported, pebble.FormatWALSyncChunks, pebble.FormatNewest} {
 		for _, reopened := range []bool{false, true} {
 			t.Run(fmt.Sprintf("format %s, reopened %t", format, reopened), func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestDamagedLogIsRefusedOrWhole(t *testing.T) {
 			}
 		}
 	}
-	d.Group(1).settle()
+	d.Group(1).finishGuard()
 	whole := mem.CrashClone(vfs.CrashCloneCfg{})
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

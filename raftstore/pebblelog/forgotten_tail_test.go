@@ -30,7 +30,7 @@ func TestReplacedLog(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.index > 0 {
-				l.Replaced(c.index, c.term)
+				l.SnapshotInstalled(c.index, c.term)
 			}
 			if c.appended {
 				last++

@@ -217,7 +217,7 @@ func (g *guard) wait(ticket uint64) error {
 func (g *guard) run() {
 	defer close(g.done)
 	for {
-		batch, ticket := g.take()
+		batch, ticket := g.nextBatch()
 		if batch == nil {
 			return
 		}
@@ -235,7 +235,7 @@ func (g *guard) run() {
 
 // nextBatch waits for posts and returns them as slots to write, or nil when the guard is closed and everything is
 // written.
-func (g *guard) take() (map[int]guardSlot, uint64) {
+func (g *guard) nextBatch() (map[int]guardSlot, uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(g.pending) == 0 && !g.closed {

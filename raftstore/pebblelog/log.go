@@ -179,7 +179,7 @@ func (l *Log) DeleteRange(min, max uint64) error {
 
 	var forgotten error
 	if prefix && suffix {
-		forgotten = l.forgotten(last)
+		forgotten = l.checkForgottenTail(last)
 	}
 	newFirst, newLast := first, last
 	switch {
@@ -202,7 +202,7 @@ func (l *Log) DeleteRange(min, max uint64) error {
 	l.first.Store(newFirst)
 	l.last.Store(newLast)
 	if forgotten != nil {
-		l.db.o.Exit.NowWith(reasonForgotten, "restart it; nothing is wrong with its disk", forgotten)
+		l.db.o.Exit.NowWithAdvice(reasonTailForgotten, "restart it; nothing is wrong with its disk", forgotten)
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (l *Log) mustWrite(what string, err error) {
 func (l *Log) SetCommit(index uint64) { l.commit.Store(index) }
 
 // GuardedCommit is an index that the guard knows to be committed.
-func (l *Log) Guarded() uint64 {
+func (l *Log) GuardedCommit() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.guarded.commit
@@ -251,14 +251,14 @@ func (l *Log) advance(last uint64) {
 	defer l.mu.Unlock()
 	l.durable = last
 	if l.idle == nil {
-		l.idle = time.AfterFunc(guardIdle, l.rest)
+		l.idle = time.AfterFunc(guardIdle, l.writeGuard)
 		return
 	}
 	l.idle.Reset(guardIdle)
 }
 
 // writeGuard writes the exact end of the log into the guard.
-func (l *Log) rest() {
+func (l *Log) writeGuard() {
 	defer l.db.o.Watchdog.Start("guard").Done()
 	l.mu.Lock()
 	if l.guarded.lastIndex == l.durable {
@@ -271,11 +271,11 @@ func (l *Log) rest() {
 }
 
 // finishGuard stops the timer and writes the exact end of the log into the guard.
-func (l *Log) settle() {
+func (l *Log) finishGuard() {
 	l.mu.Lock()
 	if l.idle != nil {
 		l.idle.Stop()
 	}
 	l.mu.Unlock()
-	l.rest()
+	l.writeGuard()
 }

@@ -128,7 +128,7 @@ func (d *DB) load() error {
 		d.logs[group] = l
 		pristine = pristine && l.pristine()
 	}
-	if err := d.claim(); err != nil {
+	if err := d.checkCluster(); err != nil {
 		return err
 	}
 	if _, err := d.o.FS.Stat(d.o.GuardPath); err != nil {
@@ -157,7 +157,7 @@ func (d *DB) load() error {
 }
 
 // checkCluster compares the cluster id of node and groups with the configured one, or writes it into an empty database.
-func (d *DB) claim() error {
+func (d *DB) checkCluster() error {
 	b := d.db.batch()
 	for _, group := range append(slices.Clone(d.o.Groups), nodeGroup) {
 		key := nameKey(spaceMeta, group, nameCluster)
@@ -232,7 +232,7 @@ func (d *DB) GuardSyncs() uint64 {
 // Close writes the exact end of every log into the guard and closes the database. REQUIRES: Raft has stopped.
 func (d *DB) Close() error {
 	for _, l := range d.logs {
-		l.settle()
+		l.finishGuard()
 	}
 	return errors.Join(d.guard.close(), d.db.p.Close())
 }

@@ -25,7 +25,7 @@ type Cluster struct {
 	Exits     atomic.Int64                        // Number of processes that ended themselves.
 
 	rng     *rand.Rand
-	zombies sync.WaitGroup
+	closing sync.WaitGroup
 	Nodes   []*Node
 }
 
@@ -35,14 +35,14 @@ type Node struct {
 	Address string
 	disk    *vfs.MemFS
 
-	mu     sync.Mutex
-	life   int // Grows with every start and every end of a process.
-	alive  bool
-	store  *raftstore.Store
-	ledger *Ledger
-	host   *Host
-	cancel context.CancelFunc // Ends Open.
-	gone   chan struct{}      // Closed when the process was killed or ended itself.
+	mu         sync.Mutex
+	generation int // Grows with every start and every end of a process.
+	alive      bool
+	store      *raftstore.Store
+	ledger     *Ledger
+	host       *Host
+	cancel     context.CancelFunc // Ends Open.
+	stopped    chan struct{}      // Closed when the process was killed or ended itself.
 }
 
 // NewCluster returns a cluster whose nodes are not started.
@@ -90,13 +90,13 @@ func (c *Cluster) Start(i int, seeds []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.life == generation && err == nil:
+	case n.generation == generation && err == nil:
 		n.store = store
 		return true
 	case err == nil: // Killed while it opened.
-		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
-	case n.life == generation:
-		n.life++
+		c.closing.Go(func() { _ = store.Close() }) // Its disk is gone.
+	case n.generation == generation:
+		n.generation++
 		n.alive = false
 		n.host.Kill()
 		if c.Failed == nil {
@@ -118,9 +118,9 @@ func (c *Cluster) begin(i int, seeds []string, cancel context.CancelFunc) (confi
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.life++
-	n.cancel, n.gone = cancel, make(chan struct{})
-	generation, ledger := n.life, NewLedger()
+	n.generation++
+	n.cancel, n.stopped = cancel, make(chan struct{})
+	generation, ledger := n.generation, NewLedger()
 	var once sync.Once // Several goroutines may notice that the disk fails.
 	n.host, n.ledger, n.alive = c.Net.Host(n.Address), ledger, true
 	config = raftstore.Config{
@@ -160,7 +160,7 @@ func (n *Node) Wipe() {
 func (c *Cluster) Crash(i int) { c.end(c.Nodes[i], 0, (*Host).Kill) }
 
 // PowerOff is Crash of a whole machine: peers do not notice the end of their connections.
-func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).Vanish) }
+func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).PowerOff) }
 
 // end is Crash for one generation; 0 is any.
 //
@@ -169,18 +169,18 @@ func (c *Cluster) PowerOff(i int) { c.end(c.Nodes[i], 0, (*Host).Vanish) }
 func (c *Cluster) end(n *Node, generation int, disconnect func(*Host)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.alive || generation != 0 && generation != n.life {
+	if !n.alive || generation != 0 && generation != n.generation {
 		return
 	}
-	n.life++
+	n.generation++
 	n.alive = false
 	disconnect(n.host)
 	n.disk = n.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: UnsyncedPercents[c.rng.IntN(3)], RNG: c.rng})
 	n.cancel()
-	close(n.gone)
+	close(n.stopped)
 	if store := n.store; store != nil {
 		n.store = nil
-		c.zombies.Go(func() { _ = store.Close() }) // Its disk is gone.
+		c.closing.Go(func() { _ = store.Close() }) // Its disk is gone.
 	}
 }
 
@@ -188,11 +188,11 @@ func (c *Cluster) end(n *Node, generation int, disconnect func(*Host)) {
 func (c *Cluster) Stop(i int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
-	store, host, generation, stopped := n.store, n.host, n.life, n.gone
+	store, host, generation, stopped := n.store, n.host, n.generation, n.stopped
 	n.store = nil
 	n.mu.Unlock()
 	closed := make(chan error, 1)
-	c.zombies.Go(func() { closed <- store.Close() })
+	c.closing.Go(func() { closed <- store.Close() })
 	select {
 	case err := <-closed:
 		if err != nil {
@@ -204,21 +204,21 @@ func (c *Cluster) Stop(i int) {
 	host.Kill()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.life == generation { // Else it was killed, or is started again.
-		n.life++
+	if n.generation == generation { // Else it was killed, or is started again.
+		n.generation++
 		n.alive = false
 	}
 }
 
 // Wait waits for the last goroutines of crashed processes.
-func (c *Cluster) Wait() { c.zombies.Wait() }
+func (c *Cluster) Wait() { c.closing.Wait() }
 
 // Store returns the open store of node i, or nil, and the node's generation.
 func (c *Cluster) Store(i int) (*raftstore.Store, int) {
 	n := c.Nodes[i]
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.store, n.life
+	return n.store, n.generation
 }
 
 // Ledger returns the state machine of node i.
@@ -230,7 +230,7 @@ func (c *Cluster) Ledger(i int) *Ledger {
 }
 
 // SameGeneration reports whether node i was neither started nor ended since the generation.
-func (c *Cluster) Same(i, generation int) bool {
+func (c *Cluster) SameGeneration(i, generation int) bool {
 	_, now := c.Store(i)
 	return now == generation
 }

@@ -11,10 +11,10 @@ import (
 
 // Point is a moment at which the power failed: what each kind of disk holds then, and what had been acknowledged.
 type Point[T any] struct {
-	Op       int    // 1 for the first call that changes the file system.
-	What     string // The call that did not happen.
-	Promised T      // What was acknowledged before the crash, and must be there after it.
-	Disks    map[int]*vfs.MemFS
+	Op           int    // 1 for the first call that changes the file system.
+	What         string // The call that did not happen.
+	Acknowledged T      // What was acknowledged before the crash, and must be there after it.
+	Disks        map[int]*vfs.MemFS
 }
 
 // UnsyncedPercents are the disks of a Point: what was not synced is lost, half of it there block by block, or all
@@ -25,8 +25,8 @@ var UnsyncedPercents = []int{0, 50, 100}
 // every call that changes it. So one run of a workload covers a crash at every call.
 type CrashFS[T any] struct {
 	vfs.FS
-	mem      *vfs.MemFS
-	promised func() T
+	mem          *vfs.MemFS
+	acknowledged func() T
 
 	mu     sync.Mutex
 	rng    *rand.Rand
@@ -39,7 +39,7 @@ type CrashFS[T any] struct {
 // far.
 func NewCrashFS[T any](seed uint64, promised func() T) *CrashFS[T] {
 	mem := vfs.NewCrashableMem()
-	return &CrashFS[T]{FS: mem, mem: mem, promised: promised, rng: rand.New(rand.NewPCG(seed, seed)), on: true}
+	return &CrashFS[T]{FS: mem, mem: mem, acknowledged: promised, rng: rand.New(rand.NewPCG(seed, seed)), on: true}
 }
 
 // Points ends the recording and returns all moments.
@@ -59,7 +59,7 @@ func (c *CrashFS[T]) before(what string) {
 		return
 	}
 	c.op++
-	p := Point[T]{Op: c.op, What: what, Promised: c.promised(), Disks: map[int]*vfs.MemFS{}}
+	p := Point[T]{Op: c.op, What: what, Acknowledged: c.acknowledged(), Disks: map[int]*vfs.MemFS{}}
 	for _, percent := range UnsyncedPercents {
 		p.Disks[percent] = c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.rng})
 	}

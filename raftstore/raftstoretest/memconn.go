@@ -16,7 +16,7 @@ func (l memListener) Accept() (net.Conn, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	for len(h.backlog) == 0 && h.open {
-		h.net.moved.Wait()
+		h.net.changed.Wait()
 	}
 	if !h.open {
 		return nil, net.ErrClosed
@@ -29,7 +29,7 @@ func (l memListener) Accept() (net.Conn, error) {
 func (l memListener) Close() error {
 	l.host.net.mu.Lock()
 	l.host.open = false
-	l.host.net.moved.Broadcast()
+	l.host.net.changed.Broadcast()
 	l.host.net.mu.Unlock()
 	return nil
 }
@@ -48,7 +48,7 @@ const flowBytesMax = 1 << 20
 // flow is one direction of a connection. LOCKS: all fields are under the network's lock.
 type flow struct {
 	from, to *Host
-	moved    sync.Cond     // Signalled when anything changed that a blocked Read or Write of this flow may wait for.
+	changed  sync.Cond     // Signalled when anything changed that a blocked Read or Write of this flow may wait for.
 	timer    *time.Timer   // Signals moved when the oldest chunk arrives.
 	lag      time.Duration // Delay of this connection, in addition to that of each write.
 	chunks   []chunk
@@ -59,9 +59,9 @@ type flow struct {
 }
 
 func (f *flow) wake() {
-	f.moved.L.Lock()
-	f.moved.Broadcast()
-	f.moved.L.Unlock()
+	f.changed.L.Lock()
+	f.changed.Broadcast()
+	f.changed.L.Unlock()
 }
 
 type chunk struct {
@@ -96,7 +96,7 @@ func (c *memConn) Read(b []byte) (int, error) {
 				f.chunks = f.chunks[1:]
 			}
 			if f.bytes -= k; f.bytes+k > flowBytesMax {
-				f.moved.Broadcast()
+				f.changed.Broadcast()
 			}
 			return k, nil
 		case len(f.chunks) == 0 && f.ended:
@@ -104,7 +104,7 @@ func (c *memConn) Read(b []byte) (int, error) {
 		case len(f.chunks) > 0:
 			f.timer.Reset(f.chunks[0].at.Sub(now))
 		}
-		f.moved.Wait()
+		f.changed.Wait()
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *memConn) Write(b []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for f.bytes > flowBytesMax && !f.reset && !f.ended && !f.from.dead && !f.to.dead && (c.sendUntil.IsZero() || time.Now().Before(c.sendUntil)) {
-		f.moved.Wait()
+		f.changed.Wait()
 	}
 	now := time.Now()
 	switch {
@@ -146,8 +146,8 @@ func (c *memConn) Close() error {
 	if !c.out.from.dead { // After a power failure the other side does not notice the end.
 		c.out.ended = true
 	}
-	c.in.moved.Broadcast()
-	c.out.moved.Broadcast()
+	c.in.changed.Broadcast()
+	c.out.changed.Broadcast()
 	return nil
 }
 
@@ -160,11 +160,11 @@ func (c *memConn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-func (c *memConn) SetReadDeadline(t time.Time) error { return c.until(c.in, &c.readUntil, t) }
+func (c *memConn) SetReadDeadline(t time.Time) error { return c.setDeadline(c.in, &c.readUntil, t) }
 
-func (c *memConn) SetWriteDeadline(t time.Time) error { return c.until(c.out, &c.sendUntil, t) }
+func (c *memConn) SetWriteDeadline(t time.Time) error { return c.setDeadline(c.out, &c.sendUntil, t) }
 
-func (c *memConn) until(f *flow, which *time.Time, t time.Time) error {
+func (c *memConn) setDeadline(f *flow, which *time.Time, t time.Time) error {
 	c.net.mu.Lock()
 	*which = t
 	c.net.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 // like TCP: bytes arrive in order, after a random delay; a cut holds them back until it is removed, a killed node
 // resets them.
 type Network struct {
-	mu    sync.Mutex
-	moved sync.Cond // Signalled when anything changed that a blocked Dial or Accept may wait for.
-	rng   *rand.Rand
-	slow  time.Duration
-	lag   time.Duration
-	cuts  map[[2]string]bool
-	hosts map[string]*Host
-	conns map[*memConn]struct{}
+	mu      sync.Mutex
+	changed sync.Cond // Signalled when anything changed that a blocked Dial or Accept may wait for.
+	rng     *rand.Rand
+	slow    time.Duration
+	lag     time.Duration
+	cuts    map[[2]string]bool
+	hosts   map[string]*Host
+	conns   map[*memConn]struct{}
 }
 
 // NewNetwork returns a network whose delays come from seed.
@@ -29,7 +29,7 @@ func NewNetwork(seed uint64) *Network {
 	n := &Network{
 		rng: rand.New(rand.NewPCG(seed, 1)), cuts: map[[2]string]bool{}, hosts: map[string]*Host{}, conns: map[*memConn]struct{}{},
 	}
-	n.moved.L = &n.mu
+	n.changed.L = &n.mu
 	return n
 }
 
@@ -104,25 +104,25 @@ func (h *Host) Kill() {
 	for c := range n.conns {
 		if c.in.from == h || c.out.from == h {
 			c.in.reset, c.out.reset = true, true
-			c.in.moved.Broadcast()
-			c.out.moved.Broadcast()
+			c.in.changed.Broadcast()
+			c.out.changed.Broadcast()
 			delete(n.conns, c)
 		}
 	}
-	n.moved.Broadcast()
+	n.changed.Broadcast()
 }
 
 // PowerOff ends the node without closing its connections, as a power failure does: they stay open at the other ends,
 // and nothing arrives on them any more.
-func (h *Host) Vanish() {
+func (h *Host) PowerOff() {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.dead = true
 	for c := range h.net.conns {
-		c.in.moved.Broadcast()
-		c.out.moved.Broadcast()
+		c.in.changed.Broadcast()
+		c.out.changed.Broadcast()
 	}
-	h.net.moved.Broadcast()
+	h.net.changed.Broadcast()
 }
 
 // Listen has the form of raftstore.Config.Listen.
@@ -144,7 +144,7 @@ func (h *Host) Dial(ctx context.Context, address string) (net.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		n.moved.Wait()
+		n.changed.Wait()
 	}
 	peer := n.hosts[address]
 	if h.dead || peer == nil || peer.dead || !peer.open {
@@ -154,27 +154,27 @@ func (h *Host) Dial(ctx context.Context, address string) (net.Conn, error) {
 	local, remote := &memConn{net: n, in: back, out: there}, &memConn{net: n, in: there, out: back}
 	n.conns[local], n.conns[remote] = struct{}{}, struct{}{}
 	peer.backlog = append(peer.backlog, remote)
-	n.moved.Broadcast()
+	n.changed.Broadcast()
 	return local, nil
 }
 
 func (n *Network) wake() {
 	n.mu.Lock()
-	n.moved.Broadcast()
+	n.changed.Broadcast()
 	n.mu.Unlock()
 }
 
 // wakeAll wakes every blocked call. REQUIRES: the lock is held.
 func (n *Network) wakeAll() {
-	n.moved.Broadcast()
+	n.changed.Broadcast()
 	for c := range n.conns {
-		c.in.moved.Broadcast()
+		c.in.changed.Broadcast()
 	}
 }
 
 func (n *Network) flow(from, to *Host) *flow {
 	f := &flow{from: from, to: to, lag: n.draw(n.lag)}
-	f.moved.L = &n.mu
+	f.changed.L = &n.mu
 	f.timer = time.AfterFunc(time.Hour, f.wake)
 	f.timer.Stop()
 	return f

@@ -97,7 +97,7 @@ func (k *sink) Close() error {
 		return err
 	}
 	s.newest.Store(k.meta.Size)
-	return s.reap()
+	return s.deleteOld()
 }
 
 func (k *sink) writeMeta() error {

@@ -164,7 +164,7 @@ func TestStoreKeepsTwo(t *testing.T) {
 	}
 }
 
-func TestUnfinishedSnapshotsAreReaped(t *testing.T) {
+func TestUnfinishedSnapshotsAreDeleted(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openStore(t, fs)
 	take(t, s, 5, "good")
@@ -177,8 +177,8 @@ func TestUnfinishedSnapshotsAreReaped(t *testing.T) {
 		t.Errorf("%d snapshots while one is being written", len(metas))
 	}
 	s = openStore(t, fs) // As after a crash.
-	if s.Reaped() != 1 {
-		t.Errorf("%d reaped", s.Reaped())
+	if s.TmpDeleted() != 1 {
+		t.Errorf("%d reaped", s.TmpDeleted())
 	}
 	k, _ = s.Create(raft.SnapshotVersionMax, 7, 2, raft.Configuration{}, 1, nil)
 	if err := k.Cancel(); err != nil {

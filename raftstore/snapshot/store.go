@@ -35,11 +35,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // raft.FileSnapshotStore is not used: it renames a directory whose entries were not synced, it never deletes unfinished
 // directories, so that a crash loop fills the disk, and it bypasses the file system that crash tests inspect.
 type Store struct {
-	fs     vfs.FS
-	dir    string
-	logger *slog.Logger
-	reaped int
-	newest atomic.Int64 // Size of the newest snapshot in bytes.
+	fs         vfs.FS
+	dir        string
+	logger     *slog.Logger
+	tmpDeleted int
+	newest     atomic.Int64 // Size of the newest snapshot in bytes.
 
 	cluster uint64   // The cluster's id; see SetClusterIDs.
 	former  []uint64 // The ids that it had before.
@@ -70,7 +70,7 @@ func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 		if err := fs.RemoveAll(fs.PathJoin(dir, name)); err != nil {
 			return nil, err
 		}
-		s.reaped++
+		s.tmpDeleted++
 	}
 	if metas, err := s.List(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func Open(fs vfs.FS, dir string, logger *slog.Logger) (*Store, error) {
 func (s *Store) NewestBytes() int64 { return s.newest.Load() }
 
 // TmpDeleted is the number of unfinished snapshots that Open deleted.
-func (s *Store) Reaped() int { return s.reaped }
+func (s *Store) TmpDeleted() int { return s.tmpDeleted }
 
 // List returns the readable snapshots, newest first. One whose description is damaged is left out, with a warning in
 // the log.
@@ -151,17 +151,17 @@ func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	if err != nil || len(s.former) == 0 {
 		return m, f, err
 	}
-	return m, s.renamed(f), nil
+	return m, s.withCurrentCluster(f), nil
 }
 
 // SetClusterIDs sets the id of the cluster and those it had before it was recovered from the loss of its quorum.
 // Snapshots that carry an old id are read as if they carried the new one, also by followers that do not know the old
 // one.
-func (s *Store) Rename(cluster uint64, former []uint64) { s.cluster, s.former = cluster, former }
+func (s *Store) SetClusterIDs(cluster uint64, former []uint64) { s.cluster, s.former = cluster, former }
 
 // withCurrentCluster replaces a former cluster id in the header of a stream. A header that cannot be read stays as it
 // is, so that its reader reports it.
-func (s *Store) renamed(f io.ReadCloser) io.ReadCloser {
+func (s *Store) withCurrentCluster(f io.ReadCloser) io.ReadCloser {
 	head := make([]byte, headerBytes)
 	n, err := io.ReadFull(f, head)
 	head = head[:n]
@@ -178,7 +178,7 @@ func (s *Store) renamed(f io.ReadCloser) io.ReadCloser {
 }
 
 // deleteOld deletes all but the newest snapshots, each under a temporary name first so that a crash leaves no half one.
-func (s *Store) reap() error {
+func (s *Store) deleteOld() error {
 	metas, err := s.List()
 	if err != nil || len(metas) <= retain {
 		return err

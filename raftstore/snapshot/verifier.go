@@ -4,21 +4,21 @@ import "io"
 
 // Verifier checks a stream, header included, while its bytes are passed to Add. It is not safe for concurrent use.
 type Verifier struct {
-	w       *io.PipeWriter
-	verdict chan error // The result of the check.
-	ended   bool
+	w      *io.PipeWriter
+	result chan error // The result of the check.
+	ended  bool
 }
 
 // NewVerifier returns a verifier that expects the first byte of a stream. The caller must call End or Stop.
 func NewVerifier() *Verifier {
 	r, w := io.Pipe()
-	v := &Verifier{w: w, verdict: make(chan error, 1)}
+	v := &Verifier{w: w, result: make(chan error, 1)}
 	go func() {
 		_, err := ReadHeader(r)
 		if err == nil {
 			err = Read(r, func(_, _ []byte) error { return nil })
 		}
-		v.verdict <- err
+		v.result <- err
 		_ = r.CloseWithError(err) // Never fails.
 	}()
 	return v
@@ -41,7 +41,7 @@ func (v *Verifier) End() error {
 	}
 	v.ended = true
 	_ = v.w.Close() // Never fails.
-	return <-v.verdict
+	return <-v.result
 }
 
 // Stop ends the check of a stream that is given up.

@@ -22,22 +22,22 @@ func (g *Group) NewBatch() *Batch {
 
 // Set stores a value. OWNERSHIP: key and value are copied.
 func (b *Batch) Set(key, value []byte) {
-	b.mustWrite(b.p.Set(b.full(key), value, nil))
+	b.mustWrite(b.p.Set(b.fullKey(key), value, nil))
 }
 
 // Delete removes a key.
 func (b *Batch) Delete(key []byte) {
-	b.mustWrite(b.p.Delete(b.full(key), nil))
+	b.mustWrite(b.p.Delete(b.fullKey(key), nil))
 }
 
 // DeleteRange removes the keys from (included) to (excluded).
 func (b *Batch) DeleteRange(from, to []byte) {
 	prefix := b.group.prefix
 	high := append(append(make([]byte, 0, len(prefix)+len(to)), prefix...), to...)
-	b.mustWrite(b.p.DeleteRange(b.full(from), high, nil))
+	b.mustWrite(b.p.DeleteRange(b.fullKey(from), high, nil))
 }
 
-func (b *Batch) full(key []byte) []byte {
+func (b *Batch) fullKey(key []byte) []byte {
 	b.key = append(b.key[:len(b.group.prefix)], key...)
 	return b.key
 }

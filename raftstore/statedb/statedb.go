@@ -106,18 +106,18 @@ var ErrStopped = errors.New("the wait for a flush of the state was stopped")
 //
 // REQUIRES: one call at a time.
 func (d *DB) Flush(stop <-chan struct{}) error {
-	if err := d.flushed(stop); err != nil {
+	if err := d.waitFlush(stop); err != nil {
 		return err
 	}
 	var err error
 	if d.pending, err = d.p.AsyncFlush(); err != nil {
 		return err
 	}
-	return d.flushed(stop)
+	return d.waitFlush(stop)
 }
 
 // waitFlush waits for the flush that was begun, if there is one.
-func (d *DB) flushed(stop <-chan struct{}) error {
+func (d *DB) waitFlush(stop <-chan struct{}) error {
 	if d.pending == nil {
 		return nil
 	}

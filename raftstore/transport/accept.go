@@ -41,7 +41,7 @@ func (m *Mux) accept() {
 				slog.String("action", "it is tried again; if the process has no file descriptors left, raise its limit of open files"))
 		}
 		pause = min(max(2*pause, acceptPauseMin), acceptPauseMax)
-		if (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) && m.relieve() {
+		if (errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)) && m.freeDescriptor() {
 			pause = acceptPauseMin
 		}
 		time.Sleep(pause)

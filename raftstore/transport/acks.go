@@ -11,8 +11,8 @@ import (
 // in this term after the call was sent, and had voted in no later one. BOUND: the servers that were members since the
 // process started.
 type acks struct {
-	mu sync.Mutex
-	of map[raft.ServerID]ack
+	mu     sync.Mutex
+	newest map[raft.ServerID]ack
 }
 
 type ack struct {
@@ -21,25 +21,25 @@ type ack struct {
 }
 
 // record stores an answer. Answers arrive in any order.
-func (a *acks) note(id raft.ServerID, x ack) {
+func (a *acks) record(id raft.ServerID, x ack) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if old := a.of[id]; old.term > x.term || old.term == x.term && old.sent.After(x.sent) {
+	if old := a.newest[id]; old.term > x.term || old.term == x.term && old.sent.After(x.sent) {
 		return
 	}
-	if a.of == nil {
-		a.of = map[raft.ServerID]ack{}
+	if a.newest == nil {
+		a.newest = map[raft.ServerID]ack{}
 	}
-	a.of[id] = x
+	a.newest[id] = x
 }
 
 // Acknowledged returns when the newest call of a term was sent that a follower answered in this term; zero: there is
 // none.
 func (s Safe) Acknowledged(id raft.ServerID, term uint64) time.Time {
-	a := &s.tap.acks
+	a := &s.filter.acks
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if x := a.of[id]; x.term == term {
+	if x := a.newest[id]; x.term == term {
 		return x.sent
 	}
 	return time.Time{}

@@ -21,15 +21,15 @@ import (
 var errAddressee = errors.New("another server answers at the address")
 
 // serverMark separates an address from the server that is meant.
-const aimMark = "\x00"
+const serverMark = "\x00"
 
 // withServer joins the id of the server that is meant to an address.
-func aim(id raft.ServerID, target raft.ServerAddress) raft.ServerAddress {
-	return target + aimMark + raft.ServerAddress(id)
+func withServer(id raft.ServerID, target raft.ServerAddress) raft.ServerAddress {
+	return target + serverMark + raft.ServerAddress(id)
 }
 
 // checkResponder returns err, or an error when another server than id gave the answer.
-func from(id raft.ServerID, h raft.RPCHeader, err error) error {
+func checkResponder(id raft.ServerID, h raft.RPCHeader, err error) error {
 	if err == nil && string(h.ID) != string(id) {
 		return fmt.Errorf("%w: %q instead of %q", errAddressee, h.ID, id)
 	}
@@ -43,7 +43,7 @@ const staleWithin = 200 * time.Millisecond
 // with the process at their other end, which is noticed only when one is used; and a candidate asks each voter once, so
 // a vote that is lost to an old connection costs an election. A voter that is asked twice for the same vote gives the
 // same answer.
-func fresh(ask func() error) (err error) {
+func retryStaleConns(ask func() error) (err error) {
 	began := time.Now()
 	for range connsPerPeer + 1 {
 		if err = ask(); err == nil || time.Since(began) > staleWithin {
@@ -55,22 +55,22 @@ func fresh(ask func() error) (err error) {
 
 // RequestVote asks a peer for its vote.
 func (s Safe) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	err := fresh(func() error { return s.quick.RequestVote(id, aim(id, target), args, resp) })
-	return from(id, resp.RPCHeader, err)
+	err := retryStaleConns(func() error { return s.quick.RequestVote(id, withServer(id, target), args, resp) })
+	return checkResponder(id, resp.RPCHeader, err)
 }
 
 // RequestPreVote asks a peer for its pre-vote, unless Admission.MayCampaign forbids it: then it answers for the peer
 // without a vote.
 func (s Safe) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	if b := s.tap.brakes.Load(); b != nil && b.Stand != nil && !b.Stand() {
+	if b := s.filter.admission.Load(); b != nil && b.MayCampaign != nil && !b.MayCampaign() {
 		resp.Term = args.Term
 		return nil
 	}
-	err := fresh(func() error { return s.quick.RequestPreVote(id, aim(id, target), args, resp) })
-	return from(id, resp.RPCHeader, err)
+	err := retryStaleConns(func() error { return s.quick.RequestPreVote(id, withServer(id, target), args, resp) })
+	return checkResponder(id, resp.RPCHeader, err)
 }
 
 // TimeoutNow asks a follower to campaign at once.
 func (s Safe) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	return s.quick.TimeoutNow(id, aim(id, target), args, resp)
+	return s.quick.TimeoutNow(id, withServer(id, target), args, resp)
 }

@@ -39,16 +39,16 @@ type Credentials struct {
 	files  Files
 	logger *slog.Logger
 
-	mu       sync.Mutex
-	looked   time.Time
-	modified [3]time.Time
-	pair     tls.Certificate
-	roots    *x509.CertPool
+	mu        sync.Mutex
+	checkedAt time.Time
+	modified  [3]time.Time
+	pair      tls.Certificate
+	roots     *x509.CertPool
 }
 
 // NewCredentials loads the files. It fails when one cannot be read, or when certificate and key do not fit each other.
 func NewCredentials(files Files, logger *slog.Logger) (*Credentials, error) {
-	c := &Credentials{files: files, logger: logger, looked: time.Now()}
+	c := &Credentials{files: files, logger: logger, checkedAt: time.Now()}
 	c.modified = c.times()
 	return c, c.load()
 }
@@ -84,8 +84,8 @@ func (c *Credentials) load() error {
 func (c *Credentials) current() (*tls.Certificate, *x509.CertPool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) >= reloadPause {
-		c.looked = time.Now()
+	if time.Since(c.checkedAt) >= reloadPause {
+		c.checkedAt = time.Now()
 		if times := c.times(); times != c.modified {
 			if err := c.load(); err != nil {
 				c.logger.Error("peer_certificates_reload_failed", slog.String("action", "the old ones stay in use; repair the files"), slog.Any("err", err))

@@ -24,7 +24,7 @@ func (s *Streams) Dial(address raft.ServerAddress, timeout time.Duration) (net.C
 
 // dialServer opens a connection to an address, with or without the server id that withServer joined to it.
 func (s *Streams) dialServer(ctx context.Context, address raft.ServerAddress) (net.Conn, error) {
-	at, target, _ := strings.Cut(string(address), aimMark)
+	at, target, _ := strings.Cut(string(address), serverMark)
 	return s.mux.dial(ctx, header{kind: Raft, group: s.group, target: target}, at)
 }
 

@@ -16,8 +16,8 @@ type dialer struct {
 	*Streams
 	closed chan struct{}
 	once   sync.Once
-	life   context.Context // Ends with Disconnect.
-	end    context.CancelFunc
+	ctx    context.Context // Ends with Disconnect.
+	cancel context.CancelFunc
 
 	mu    sync.Mutex
 	conns map[*dialed]struct{}
@@ -25,7 +25,7 @@ type dialer struct {
 
 func newDialer(streams *Streams) *dialer {
 	d := &dialer{Streams: streams, closed: make(chan struct{}), conns: map[*dialed]struct{}{}}
-	d.life, d.end = context.WithCancel(context.Background())
+	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d
 }
 
@@ -45,7 +45,7 @@ func (c *dialed) Close() error {
 
 // Dial opens a connection to a peer's same group.
 func (d *dialer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(d.life, timeout)
+	ctx, cancel := context.WithTimeout(d.ctx, timeout)
 	defer cancel()
 	raw, err := d.dialServer(ctx, address)
 	if err != nil {
@@ -55,7 +55,7 @@ func (d *dialer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Co
 	d.mu.Lock()
 	d.conns[c] = struct{}{}
 	d.mu.Unlock()
-	if d.life.Err() != nil { // Disconnect may have missed this connection.
+	if d.ctx.Err() != nil { // Disconnect may have missed this connection.
 		_ = c.Close() // Nobody has used it.
 		return nil, net.ErrClosed
 	}
@@ -76,9 +76,9 @@ func (d *dialer) Close() error {
 
 // Disconnect ends all calls to peers, those on their way and all later ones. Raft's shutdown waits for them, for as
 // long as ioTimeout when a peer hangs.
-func (s Safe) HangUp() {
+func (s Safe) Disconnect() {
 	d := s.dial
-	d.end()
+	d.cancel()
 	d.mu.Lock()
 	open := d.conns
 	d.conns = map[*dialed]struct{}{}

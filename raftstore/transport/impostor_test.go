@@ -16,7 +16,7 @@ import (
 
 // A member may call in its own name only: a call with the server id of another one is refused and counted, and its
 // connection is closed.
-func TestImpostorIsRefused(t *testing.T) {
+func TestCallInAnotherNameIsRefused(t *testing.T) {
 	a := certs.New(t)
 	m, in, address := secured(t, files(a, "n1", time.Hour), "")
 	m.c.Node = func(server string) string { node, _, _ := strings.Cut(server, "~"); return node }

@@ -71,14 +71,14 @@ type Mux struct {
 	handlers map[Kind]func(net.Conn)
 	start    sync.Once
 
-	mu      sync.Mutex
-	streams map[uint16]*Streams
-	conns   map[*conn]struct{}
-	held    [stages]held // The same connections, by stage.
-	members memberAddresses
-	turn    uint64 // Number of the last accepted connection.
-	closed  bool
-	done    sync.WaitGroup
+	mu          sync.Mutex
+	streams     map[uint16]*Streams
+	conns       map[*conn]struct{}
+	byStage     [stages]stageConns // The same connections, by stage.
+	members     memberAddresses
+	acceptCount uint64 // Number of the last accepted connection.
+	closed      bool
+	done        sync.WaitGroup
 }
 
 // NewMux returns a mux that accepts nothing until Start. OWNERSHIP: the mux closes the listener.
@@ -137,9 +137,9 @@ func (m *Mux) track(raw net.Conn) *conn {
 	var victim *conn
 	refused := m.closed
 	if !refused {
-		m.turn++
-		c.accepted = m.turn
-		victim, refused = m.admit(c, stageSilent)
+		m.acceptCount++
+		c.accepted = m.acceptCount
+		victim, refused = m.enterStage(c, stageSilent)
 	}
 	if !refused {
 		m.conns[c] = struct{}{}
@@ -268,7 +268,7 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 	m.mu.Lock()
 	s := m.streams[h.group]
 	m.mu.Unlock()
-	if h.kind != Raft || s == nil || !s.offer(c) {
+	if h.kind != Raft || s == nil || !s.deliver(c) {
 		return nil, &m.rejects.Stream
 	}
 	return nil, nil
@@ -276,7 +276,7 @@ func (m *Mux) route(c *conn) (serve func(net.Conn), why *atomic.Uint64) {
 
 // CloseNonMembers closes the Raft and forward connections of nodes that are no longer members, by their certificates.
 // On plain TCP it does nothing.
-func (m *Mux) Cut(member func(node string) bool) {
+func (m *Mux) CloseNonMembers(member func(node string) bool) {
 	if m.c.Credentials == nil {
 		return
 	}
@@ -295,7 +295,7 @@ func (m *Mux) Cut(member func(node string) bool) {
 }
 
 // Disconnect stops accepting and closes every accepted connection. It does not wait for the goroutines that serve them.
-func (m *Mux) HangUp() error {
+func (m *Mux) Disconnect() error {
 	m.mu.Lock()
 	m.closed = true
 	conns := make([]*conn, 0, len(m.conns))
@@ -315,7 +315,7 @@ func (m *Mux) HangUp() error {
 
 // Close is Disconnect and waits for the goroutines. After a Disconnect it returns net.ErrClosed.
 func (m *Mux) Close() error {
-	err := m.HangUp()
+	err := m.Disconnect()
 	m.done.Wait()
 	return err
 }
@@ -337,7 +337,7 @@ type conn struct {
 
 func (c *conn) Close() error {
 	c.mux.mu.Lock()
-	c.mux.forget(c)
+	c.mux.untrack(c)
 	under := c.Conn
 	c.mux.mu.Unlock()
 	return under.Close()

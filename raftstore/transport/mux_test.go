@@ -87,7 +87,7 @@ func TestStreamsReachTheirGroup(t *testing.T) {
 }
 
 // A connection that does not begin with a valid header is closed and counted, and holds nothing afterwards.
-func TestStrangersAreRefused(t *testing.T) {
+func TestInvalidHeadersAreRefused(t *testing.T) {
 	good := header{kind: Raft, group: 3, cluster: cluster}.append(nil)
 	edit := func(i int, b byte) []byte {
 		h := append([]byte(nil), good...)

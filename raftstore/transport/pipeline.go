@@ -43,7 +43,7 @@ func (p *pipeline) pass() {
 	for {
 		select {
 		case f := <-p.AppendPipeline.Consumer():
-			if f.Error() == nil && from(p.id, f.Response().RPCHeader, nil) != nil {
+			if f.Error() == nil && checkResponder(p.id, f.Response().RPCHeader, nil) != nil {
 				_ = p.Close() // The next call on it fails, and Raft opens a new pipeline.
 				return
 			}
@@ -66,7 +66,7 @@ func (p *pipeline) Close() error {
 
 // AppendEntriesPipeline opens a pipeline to a follower.
 func (s Safe) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAddress) (raft.AppendPipeline, error) {
-	inner, err := s.NetworkTransport.AppendEntriesPipeline(id, aim(id, target))
+	inner, err := s.NetworkTransport.AppendEntriesPipeline(id, withServer(id, target))
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func TestFullPipelineIsClosed(t *testing.T) {
 		}
 		safe.Close()
 		m.Close()
-		close(safe.tap.out)
+		close(safe.filter.out)
 	})
 }
 
@@ -55,6 +55,6 @@ func TestOneCallInFlightIsNoPipeline(t *testing.T) {
 		}
 		safe.Close()
 		m.Close()
-		close(safe.tap.out)
+		close(safe.filter.out)
 	})
 }

@@ -21,32 +21,32 @@ import (
 // and that connection's certificate says which server ids may make it.
 //
 // INVARIANT: calls of one connection keep their order.
-type tap struct {
-	streams *Streams
-	logger  hclog.Logger
-	out     chan raft.RPC
-	stop    chan struct{}
-	once    sync.Once
-	done    sync.WaitGroup
-	contact moment.Last   // When a leader last called.
-	commit  atomic.Uint64 // The highest commit index that a leader sent.
-	brakes  atomic.Pointer[Brakes]
-	peers   sync.Map // raft.ServerID to the last answer. BOUND: the servers that were members since the process started.
-	gates   gates
-	acks    acks
+type rpcFilter struct {
+	streams   *Streams
+	logger    hclog.Logger
+	out       chan raft.RPC
+	stop      chan struct{}
+	once      sync.Once
+	done      sync.WaitGroup
+	contact   moment.Last   // When a leader last called.
+	commit    atomic.Uint64 // The highest commit index that a leader sent.
+	admission atomic.Pointer[Admission]
+	peers     sync.Map // raft.ServerID to the last answer. BOUND: the servers that were members since the process started.
+	breakers  breakers
+	acks      acks
 
-	installs installs
-	has      atomic.Pointer[func(term, index uint64) bool]
+	installs   installs
+	hasApplied atomic.Pointer[func(term, index uint64) bool]
 }
 
-func newTap(streams *Streams, logger hclog.Logger) *tap {
-	t := &tap{streams: streams, logger: logger, out: make(chan raft.RPC), stop: make(chan struct{})}
+func newRPCFilter(streams *Streams, logger hclog.Logger) *rpcFilter {
+	t := &rpcFilter{streams: streams, logger: logger, out: make(chan raft.RPC), stop: make(chan struct{})}
 	t.done.Go(t.accept)
 	return t
 }
 
 // accept serves the connections of the group. It ends when the streams are closed.
-func (t *tap) accept() {
+func (t *rpcFilter) accept() {
 	for {
 		c, err := t.streams.Accept()
 		if err != nil {
@@ -57,20 +57,20 @@ func (t *tap) accept() {
 }
 
 // serve passes on the calls of one connection until it ends.
-func (t *tap) serve(c net.Conn) {
+func (t *rpcFilter) serve(c net.Conn) {
 	in := newInbound(c)
 	n := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: in, Timeout: ioTimeout, Logger: t.logger})
 	defer func() { _ = n.Close() }() // It only ends goroutines, so its error does not matter.
 	for {
 		select {
 		case rpc := <-n.Consumer():
-			if err := t.judge(rpc, c); err != nil {
+			if err := t.check(rpc, c); err != nil {
 				rpc.Respond(nil, err)
 				t.streams.mux.rejects.Name.Add(1)
 				c.Close()
 				return
 			}
-			if !t.hand(rpc, c) {
+			if !t.forward(rpc, c) {
 				return
 			}
 		case <-in.ended:
@@ -82,23 +82,23 @@ func (t *tap) serve(c net.Conn) {
 }
 
 // forward passes a call on to Raft, or answers it here. It returns false when the filter is closed.
-func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
+func (t *rpcFilter) forward(rpc raft.RPC, c net.Conn) bool {
 	if rpc.Reader != nil {
-		rpc.Reader = &incoming{from: rpc.Reader, conn: c}
+		rpc.Reader = &snapshotReader{src: rpc.Reader, conn: c}
 	}
 	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
-		if has := t.has.Load(); has != nil && (*has)(call.Term, call.LastLogIndex) {
+		if has := t.hasApplied.Load(); has != nil && (*has)(call.Term, call.LastLogIndex) {
 			go answerLate(rpc, call.Term) // Ends with its connection.
 			return true
 		}
 	}
-	if t.brakes.Load().refuses(rpc) {
+	if t.admission.Load().refuses(rpc) {
 		go refuse(rpc) // Ends with its connection.
 		return true
 	}
 	// A refused call is not recorded: this node may take a snapshot of the same entry itself meanwhile.
 	if call, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok {
-		rpc = t.watch(rpc, install{call.LastLogIndex, call.LastLogTerm})
+		rpc = t.trackInstall(rpc, install{call.LastLogIndex, call.LastLogTerm})
 	}
 	return t.send(rpc)
 }
@@ -106,7 +106,7 @@ func (t *tap) hand(rpc raft.RPC, c net.Conn) bool {
 var errImpostor = errors.New("the certificate does not fit the server id of the call")
 
 // check returns why a call must not reach Raft, and records what the call says about the leader.
-func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
+func (t *rpcFilter) check(rpc raft.RPC, c net.Conn) error {
 	if names, secured := Names(c); secured {
 		claimed := ""
 		if h, ok := rpc.Command.(raft.WithRPCHeader); ok {
@@ -121,18 +121,18 @@ func (t *tap) judge(rpc raft.RPC, c net.Conn) error {
 		}
 	}
 	if call, ok := rpc.Command.(*raft.RequestVoteRequest); ok {
-		return named(call)
+		return bindVote(call)
 	}
 	if call, ok := rpc.Command.(*raft.AppendEntriesRequest); ok {
 		t.contact.Mark()
-		t.told(call.LeaderCommitIndex)
+		t.noteCommit(call.LeaderCommitIndex)
 	}
 	return nil
 }
 
 // noteCommit keeps the highest commit index that a leader sent. Heartbeats carry none, and connections overtake each
 // other.
-func (t *tap) told(commit uint64) {
+func (t *rpcFilter) noteCommit(commit uint64) {
 	for known := t.commit.Load(); known < commit; known = t.commit.Load() {
 		if t.commit.CompareAndSwap(known, commit) {
 			return
@@ -140,7 +140,7 @@ func (t *tap) told(commit uint64) {
 	}
 }
 
-func (t *tap) send(rpc raft.RPC) bool {
+func (t *rpcFilter) send(rpc raft.RPC) bool {
 	select {
 	case t.out <- rpc:
 		return true
@@ -149,7 +149,7 @@ func (t *tap) send(rpc raft.RPC) bool {
 	}
 }
 
-func (t *tap) close() {
+func (t *rpcFilter) close() {
 	t.once.Do(func() { close(t.stop) })
 	t.done.Wait()
 }
@@ -204,26 +204,26 @@ func (in *inbound) Addr() net.Addr { return in.conn.LocalAddr() }
 func (in *inbound) Dial(raft.ServerAddress, time.Duration) (net.Conn, error) { return nil, errNoPeers }
 
 // Consumer returns the calls of peers, heartbeats among them.
-func (s Safe) Consumer() <-chan raft.RPC { return s.tap.out }
+func (s Safe) Consumer() <-chan raft.RPC { return s.filter.out }
 
 // Close ends the transport.
 func (s Safe) Close() error {
 	err := errors.Join(s.NetworkTransport.Close(), s.quick.Close())
-	s.tap.close()
+	s.filter.close()
 	return err
 }
 
 // LeaderContact returns when a leader last called, by this node's monotonic clock, and the highest commit index that
 // one sent. Zero: never; the first calls of a leader may be heartbeats, which carry no index.
 func (s Safe) LeaderContact() (at time.Time, commit uint64) {
-	return s.tap.contact.Time(), s.tap.commit.Load()
+	return s.filter.contact.Time(), s.filter.commit.Load()
 }
 
 // Campaign makes Raft campaign at once instead of after its heartbeat timeout. It is for the only voter of a group:
 // there is no leader to wait for, and the long timers of a cluster can stay as they are.
 func (s Safe) Campaign() {
 	reply := make(chan raft.RPCResponse, 1)
-	s.tap.send(raft.RPC{
+	s.filter.send(raft.RPC{
 		Command:  &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}},
 		RespChan: reply,
 	})

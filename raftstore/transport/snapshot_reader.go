@@ -17,28 +17,28 @@ const snapshotStall = 2 * time.Second
 //
 // INVARIANT: after an error the connection is closed, because what comes next on it would be the rest of the snapshot,
 // and each further Read returns the error at once.
-type incoming struct {
-	from io.Reader // Ends with the snapshot.
+type snapshotReader struct {
+	src  io.Reader // Ends with the snapshot.
 	conn net.Conn
-	over error
+	err  error
 }
 
 // Read reads what arrives within snapshotStall.
-func (in *incoming) Read(b []byte) (n int, err error) {
-	if in.over != nil {
-		return 0, in.over
+func (in *snapshotReader) Read(b []byte) (n int, err error) {
+	if in.err != nil {
+		return 0, in.err
 	}
 	if err := in.conn.SetReadDeadline(time.Now().Add(snapshotStall)); err != nil {
-		in.over = err
+		in.err = err
 		return 0, err
 	}
-	n, in.over = in.from.Read(b)
+	n, in.err = in.src.Read(b)
 	switch {
-	case in.over == nil:
-	case errors.Is(in.over, io.EOF): // The snapshot is complete, or Raft will count that it is not.
+	case in.err == nil:
+	case errors.Is(in.err, io.EOF): // The snapshot is complete, or Raft will count that it is not.
 		_ = in.conn.SetReadDeadline(time.Time{}) // If that fails, so does the next call.
 	default:
 		_ = in.conn.Close() // The error of the read says more.
 	}
-	return n, in.over
+	return n, in.err
 }

@@ -67,13 +67,13 @@ func (m *Mux) CheckConnectionsMax() {
 // Rejected: to refuse the new connection, because then the first ones keep everybody out (with one bound of 64, 80
 // silent connections kept voters apart); and a fixed number for each address, because with few addresses it wastes most
 // of the stage, and with many it protects nothing.
-type held struct {
+type stageConns struct {
 	count     int
 	byAddress map[netip.Addr][]*conn // Oldest first.
 }
 
 // add appends a connection.
-func (h *held) add(c *conn) {
+func (h *stageConns) add(c *conn) {
 	if h.byAddress == nil {
 		h.byAddress = map[netip.Addr][]*conn{}
 	}
@@ -81,7 +81,7 @@ func (h *held) add(c *conn) {
 	h.byAddress[c.source] = append(h.byAddress[c.source], c)
 }
 
-func (h *held) remove(c *conn) {
+func (h *stageConns) remove(c *conn) {
 	of := h.byAddress[c.source]
 	at := slices.Index(of, c)
 	if at < 0 {
@@ -97,7 +97,7 @@ func (h *held) remove(c *conn) {
 
 // pickVictim returns the connection that a full stage closes for a new one from source, nil if there is none. The
 // connections of members' addresses are kept while they are at most reserved.
-func (h *held) displaced(source netip.Addr, members *memberAddresses, reserved int) (victim *conn) {
+func (h *stageConns) pickVictim(source netip.Addr, members *memberAddresses, reserved int) (victim *conn) {
 	ofMembers := 0
 	for address, of := range h.byAddress {
 		if members.contain(address) {
@@ -173,8 +173,8 @@ func (m *Mux) advance(c *conn, to stage) (why *atomic.Uint64) {
 		m.mu.Unlock()
 		return &m.rejects.Handshake // The connection was closed meanwhile.
 	}
-	m.held[c.stage].remove(c)
-	victim, full := m.admit(c, to)
+	m.byStage[c.stage].remove(c)
+	victim, full := m.enterStage(c, to)
 	m.mu.Unlock()
 	victim.displace()
 	if full {
@@ -185,16 +185,16 @@ func (m *Mux) advance(c *conn, to stage) (why *atomic.Uint64) {
 
 // enterStage puts a connection into a stage. REQUIRES: mu is held, and the connection is in no stage. The caller closes
 // the victim.
-func (m *Mux) admit(c *conn, to stage) (victim *conn, full bool) {
-	limit, h := shares(m.connsMax())[to], &m.held[to]
+func (m *Mux) enterStage(c *conn, to stage) (victim *conn, full bool) {
+	limit, h := shares(m.connsMax())[to], &m.byStage[to]
 	if h.count >= limit {
 		if to == stageMember {
 			return nil, true
 		}
-		if victim = h.displaced(c.source, &m.members, limit/4); victim == nil {
+		if victim = h.pickVictim(c.source, &m.members, limit/4); victim == nil {
 			return nil, true
 		}
-		m.forget(victim)
+		m.untrack(victim)
 		victim.displaced = true
 	}
 	c.stage = to
@@ -206,21 +206,21 @@ func (m *Mux) admit(c *conn, to stage) (victim *conn, full bool) {
 }
 
 // untrack removes a connection from the mux. REQUIRES: mu is held.
-func (m *Mux) forget(c *conn) {
+func (m *Mux) untrack(c *conn) {
 	if _, open := m.conns[c]; open {
 		delete(m.conns, c)
-		m.held[c.stage].remove(c)
+		m.byStage[c.stage].remove(c)
 	}
 }
 
 // freeDescriptor closes a connection that has proved least, to free its file descriptor. It returns false when there is
 // none.
-func (m *Mux) relieve() bool {
+func (m *Mux) freeDescriptor() bool {
 	m.mu.Lock()
 	var victim *conn
 	for at := stageSilent; at < stageMember && victim == nil; at++ {
-		if victim = m.held[at].displaced(netip.Addr{}, &m.members, 0); victim != nil {
-			m.forget(victim)
+		if victim = m.byStage[at].pickVictim(netip.Addr{}, &m.members, 0); victim != nil {
+			m.untrack(victim)
 			victim.displaced = true
 		}
 	}

@@ -166,15 +166,15 @@ func TestMembersHaveAShareOfTheConnections(t *testing.T) {
 			m.Dial(t.Context(), Forward, "")
 			synctest.Wait()
 		}
-		if n := m.held[stageMember].count; n != limits[stageMember] || m.Rejects().Full.Load() != 3 {
+		if n := m.byStage[stageMember].count; n != limits[stageMember] || m.Rejects().Full.Load() != 3 {
 			t.Errorf("%d connections of members and %d refused, want %d and 3", n, m.Rejects().Full.Load(), limits[stageMember])
 		}
 		if m.Conns() > ConnectionsMin {
 			t.Errorf("%d connections, at most %d", m.Conns(), ConnectionsMin)
 		}
 		m.Close()
-		for at := range m.held {
-			if n, of := m.held[at].count, len(m.held[at].byAddress); n != 0 || of != 0 {
+		for at := range m.byStage {
+			if n, of := m.byStage[at].count, len(m.byStage[at].byAddress); n != 0 || of != 0 {
 				t.Errorf("%d connections of %d addresses are left in stage %d", n, of, at)
 			}
 		}
@@ -255,7 +255,7 @@ func TestConnectionsThatProvedNothingGiveUpTheirDescriptors(t *testing.T) {
 		l.dial(t.Context(), "") // Accept returns only after a dial, and fails then.
 		synctest.Wait()
 		time.Sleep(time.Second)
-		if members, all := m.held[stageMember].count, m.Conns(); members != 1 || all != 1+11-3 {
+		if members, all := m.byStage[stageMember].count, m.Conns(); members != 1 || all != 1+11-3 {
 			t.Errorf("%d connections, %d of members, are left of 12", all, members)
 		}
 		m.Close()
@@ -305,11 +305,11 @@ func TestOldestOfTheAddressWithMostIsDisplaced(t *testing.T) {
 		{[]netip.Addr{known, known, a}, known, 2}, // The source of the new one does not matter.
 		{[]netip.Addr{a, known, known, known}, a, 1},
 	} {
-		h := &held{}
+		h := &stageConns{}
 		for i, source := range tc.held {
 			h.add(&conn{source: source, accepted: uint64(i)})
 		}
-		if got := h.displaced(tc.source, members, 2); got == nil || got.accepted != uint64(tc.want) {
+		if got := h.pickVictim(tc.source, members, 2); got == nil || got.accepted != uint64(tc.want) {
 			t.Errorf("%v, then %s: %+v is displaced, want number %d", tc.held, tc.source, got, tc.want)
 		}
 	}

@@ -39,7 +39,7 @@ func (m *Mux) Streams(group uint16, address Address) *Streams {
 
 // deliver hands an accepted connection to the group. It returns false when the streams are closed or the backlog is
 // full.
-func (s *Streams) offer(c net.Conn) bool {
+func (s *Streams) deliver(c net.Conn) bool {
 	select {
 	case <-s.closed:
 		return false

@@ -51,7 +51,7 @@ func secured(t *testing.T, f Files, name string) (*Mux, *Streams, string) {
 
 // Members connect to each other over TLS 1.3. A connection to a node with another id than its address should have is
 // closed, and a changed certificate file is used.
-func TestMembersSpeak(t *testing.T) {
+func TestMembersConnect(t *testing.T) {
 	a := certs.New(t)
 	_, in, address := secured(t, files(a, "n1", time.Hour), "")
 	_, out, _ := secured(t, files(a, "n2", time.Hour), "n1")
@@ -93,7 +93,7 @@ func TestMembersSpeak(t *testing.T) {
 	}
 	before, _ := in.mux.c.Credentials.current()
 	files(a, "n1", 2*time.Hour)
-	in.mux.c.Credentials.looked = time.Time{}
+	in.mux.c.Credentials.checkedAt = time.Time{}
 	if after, _ := in.mux.c.Credentials.current(); string(after.Certificate[0]) == string(before.Certificate[0]) {
 		t.Error("the changed certificate is not taken up")
 	}
@@ -103,14 +103,14 @@ func TestMembersSpeak(t *testing.T) {
 }
 
 // stranger is a peer that must not get a connection to the peer port.
-type stranger struct {
+type unauthorizedPeer struct {
 	name  string
 	act   func(net.Conn)
 	count string // The counter of Rejects that the refusal increments.
 }
 
 // strangers returns one peer of each kind, for a node of the authority ours.
-func strangers(t *testing.T, ours *certs.Authority) []stranger {
+func unauthorizedPeers(t *testing.T, ours *certs.Authority) []unauthorizedPeer {
 	theirs := certs.New(t)
 	credentials := func(f Files) *Credentials {
 		c, err := NewCredentials(f, slog.New(slog.DiscardHandler))
@@ -133,7 +133,7 @@ func strangers(t *testing.T, ours *certs.Authority) []stranger {
 	none := &Credentials{roots: x509.NewCertPool()}
 	random := make([]byte, 4096)
 	rand.Read(random)
-	return []stranger{
+	return []unauthorizedPeer{
 		{"another authority", over(credentials(files(theirs, "n2", time.Hour)), good), "authority"},
 		{"no certificate", func(raw net.Conn) {
 			secure := tls.Client(raw, &tls.Config{InsecureSkipVerify: true, RootCAs: none.roots})
@@ -168,50 +168,50 @@ func counted(m *Mux) map[string]uint64 {
 }
 
 // turnedAway connects a peer and waits until the mux has counted its refusal, which may be after the connection ended.
-func turnedAway(t *testing.T, m *Mux, address string, who stranger, want map[string]uint64) {
+func waitRefused(t *testing.T, m *Mux, address string, who unauthorizedPeer, want map[string]uint64) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(strangersMax))
+	c.SetDeadline(time.Now().Add(refusalWaitMax))
 	who.act(c)
 	c.Close()
 	want[who.count]++
 	for began := time.Now(); !maps.Equal(counted(m), want) || m.Conns() > 0; time.Sleep(100 * time.Microsecond) {
-		if time.Since(began) > strangersMax {
+		if time.Since(began) > refusalWaitMax {
 			t.Fatalf("%s: refusals are %v, want %v; %d connections are open", who.name, counted(m), want, m.Conns())
 		}
 	}
 }
 
 // strangersMax is how long a test waits for a refusal.
-const strangersMax = 30 * time.Second
+const refusalWaitMax = 30 * time.Second
 
 // Peers without access are refused for the right reason, and for no other.
 func TestPeerCertificates(t *testing.T) {
 	ours := certs.New(t)
 	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
 	want := map[string]uint64{}
-	for _, who := range strangers(t, ours) {
-		turnedAway(t, m, address, who, want)
+	for _, who := range unauthorizedPeers(t, ours) {
+		waitRefused(t, m, address, who, want)
 	}
 }
 
 // Hundreds of such peers of a kind are counted one by one, and hold nothing afterwards.
-func TestStrangersLeaveNothing(t *testing.T) {
+func TestRefusedConnectionsHoldNothing(t *testing.T) {
 	ours := certs.New(t)
 	m, _, address := secured(t, files(ours, "n1", time.Hour), "")
 	want := map[string]uint64{}
-	for _, who := range strangers(t, ours) {
+	for _, who := range unauthorizedPeers(t, ours) {
 		if !slices.Contains([]string{"another authority", "no certificate", "another cluster", "random bytes"}, who.name) {
 			continue
 		}
 		if !t.Run(who.name, func(t *testing.T) {
-			turnedAway(t, m, address, who, want) // Certificates are made once.
+			waitRefused(t, m, address, who, want) // Certificates are made once.
 			before, first := heap(), want[who.count]
 			for range 300 {
-				turnedAway(t, m, address, who, want)
+				waitRefused(t, m, address, who, want)
 			}
 			if got := counted(m)[who.count] - first; got != 300 {
 				t.Errorf("300 refusals are counted as %d", got)

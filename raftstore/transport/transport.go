@@ -43,9 +43,9 @@ const RPCsInFlight = 2
 // Heartbeats and votes go through a network transport of their own, with a shorter timeout and separate connections.
 type Safe struct {
 	*raft.NetworkTransport
-	quick *raft.NetworkTransport
-	tap   *tap
-	dial  *dialer
+	quick  *raft.NetworkTransport
+	filter *rpcFilter
+	dial   *dialer
 }
 
 var (
@@ -61,7 +61,7 @@ func (Safe) SetHeartbeatHandler(func(raft.RPC)) {}
 // to RPCsInFlight.
 func New(streams *Streams, rpcs int, logger hclog.Logger) Safe {
 	d := newDialer(streams)
-	return Safe{network(d, rpcs, logger, ioTimeout), network(d, rpcs, logger, quickTimeout), newTap(streams, logger), d}
+	return Safe{network(d, rpcs, logger, ioTimeout), network(d, rpcs, logger, quickTimeout), newRPCFilter(streams, logger), d}
 }
 
 func network(streams raft.StreamLayer, rpcs int, logger hclog.Logger, timeout time.Duration) *raft.NetworkTransport {
@@ -85,7 +85,7 @@ func (s Safe) PeerContact(id raft.ServerID) time.Time {
 // PeerEnd returns that time, and the last index of the follower's log then. Heartbeats report it, so under load the
 // index is as old as the time between two of them.
 func (s Safe) PeerEnd(id raft.ServerID) (at time.Time, end uint64) {
-	if last, found := s.tap.peers.Load(id); found {
+	if last, found := s.filter.peers.Load(id); found {
 		a := last.(answer)
 		return a.at, a.end
 	}

@@ -18,23 +18,23 @@ const (
 	voteBytesMax  = 255 // BOUND: bytes that the tail guard stores of a vote; see package pebblelog.
 
 	// AddressBytesMax bounds the address of a server, in bytes.
-	AddressBytesMax = voteBytesMax - len(aimMark) - voteHashBytes
+	AddressBytesMax = voteBytesMax - len(serverMark) - voteHashBytes
 )
 
 var errCandidate = errors.New("the address of a candidate must have 1 to 246 bytes")
 
 // bindVote replaces the candidate's address in a call for a vote by the one that the vote is stored with.
-func named(call *raft.RequestVoteRequest) error {
+func bindVote(call *raft.RequestVoteRequest) error {
 	if len(call.Addr) == 0 || len(call.Addr) > AddressBytesMax {
 		return errCandidate
 	}
 	hash := sha256.Sum256(call.ID)
-	call.Addr = bytes.Join([][]byte{call.Addr, hash[:voteHashBytes]}, []byte(aimMark))
+	call.Addr = bytes.Join([][]byte{call.Addr, hash[:voteHashBytes]}, []byte(serverMark))
 	return nil
 }
 
 // DecodePeer returns the address of a server. For a candidate it removes what bindVote added.
 func (s Safe) DecodePeer(name []byte) raft.ServerAddress {
-	address, _, _ := bytes.Cut(name, []byte(aimMark))
+	address, _, _ := bytes.Cut(name, []byte(serverMark))
 	return raft.ServerAddress(address)
 }

@@ -31,7 +31,7 @@ func (s *Scratch) collectAds() {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
 		ad := s.v.Ad(&bids[i])
-		if _, added := s.rowSeen.add(uint64(ad.Entity), uint32(len(s.hits))); added { //nolint:gosec // fewer hits than 2^32.
+		if _, added := s.hitByRow.add(uint64(ad.Entity), uint32(len(s.hits))); added { //nolint:gosec // fewer hits than 2^32.
 			s.hits = append(s.hits, hit{
 				row: ad.Product, index: fromCategory, quality: market.QualityOne * market.QualityOne, best: none, other: none,
 			})
@@ -41,19 +41,19 @@ func (s *Scratch) collectAds() {
 
 // gatePlaceBids evaluates the gates for the bids of the place. A bid that passes becomes a candidate, any other is
 // counted.
-func (s *Scratch) admitAds(out *Result) {
+func (s *Scratch) gatePlaceBids(out *Result) {
 	bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 	for i := range bids {
 		b := &bids[i]
 		c := s.v.Campaign(b.Campaign)
 		ad := s.v.Ad(b)
-		at, _ := s.rowSeen.get(uint64(ad.Entity))
+		at, _ := s.hitByRow.get(uint64(ad.Entity))
 		amount, reason := s.gateAd(&s.hits[at], ad, b, c)
 		if reason != passed {
 			out.Lost[reason]++
 			continue
 		}
-		s.enter(&s.hits[at], at, amount, b, c)
+		s.addCandidate(&s.hits[at], at, amount, b, c)
 	}
 }
 
@@ -66,7 +66,7 @@ func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.Camp
 	if ad.Product != market.NoProduct {
 		r = s.v.ProductRow(ad.Product)
 	}
-	reason := s.runs(b, c, terms)
+	reason := s.gateState(b, c, terms)
 	switch {
 	case reason != passed:
 		return 0, reason
@@ -87,7 +87,7 @@ func (s *Scratch) gateAd(h *hit, ad *market.Ad, b *market.BidRow, c *market.Camp
 	case s.a.Kind == SponsoredBrand && r != nil && !s.filtered(h, r):
 		return 0, FilterMismatch
 	}
-	return s.afford(s.floorOf(c.Charge, r), b, c, terms)
+	return s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
 }
 
 // approved reports whether any asset of a banner may be shown.

@@ -10,7 +10,7 @@ import (
 
 // No kind of auction allocates once its Scratch has grown, also with targeting, caps and pacing.
 func TestAllocatesNothing(t *testing.T) {
-	r := newRoulette(1, 120)
+	r := newRandomMarket(1, 120)
 	for range 400 {
 		r.changeBid()
 	}
@@ -24,8 +24,8 @@ func TestAllocatesNothing(t *testing.T) {
 	}
 	for kind := auction.Listings; kind <= auction.Flights; kind++ {
 		req := requestFor(v, 1, byKind[kind]...)
-		tick := ticket(100, 1)
-		tick.Frequency = r.met
+		tick := params(100, 1)
+		tick.Frequency = r.exposures
 		var res auction.Results
 		var sc auction.Scratch
 		auction.Run(v, tick, req, &res, &sc)

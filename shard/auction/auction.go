@@ -10,7 +10,7 @@ import (
 )
 
 // Params are the inputs of a request's auctions other than its body.
-type Ticket struct {
+type Params struct {
 	NowMillis   int64 // Unix milliseconds.
 	Marketplace uint16
 	Node        uint16 // Number of the node, for tokens.
@@ -32,13 +32,13 @@ type Ticket struct {
 //
 // OWNERSHIP: res aliases v and req. REQUIRES: one Scratch is used by one goroutine at a time; req was hashed with
 // v.Seed(t.Marketplace).
-func Run(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch) {
+func Run(v *market.View, t *Params, req *Request, res *Results, sc *Scratch) {
 	sc.runAll(v, t, req, res, nil)
 }
 
 // runAll runs all auctions. If each is not nil it also explains them; otherwise that costs one comparison for each
 // auction.
-func (s *Scratch) runAll(v *market.View, t *Ticket, req *Request, res *Results, each func(int, *Fate) bool) {
+func (s *Scratch) runAll(v *market.View, t *Params, req *Request, res *Results, each func(int, *BidExplanation) bool) {
 	res.reset(len(req.Auctions))
 	settings := v.Marketplace(t.Marketplace)
 	s.begin(v, t, req, settings)
@@ -69,7 +69,7 @@ func (r *Results) reset(n int) {
 
 // reset empties a result, so that it contains nothing of an earlier request.
 func (r *Result) reset(req *Request, a *Auction) {
-	r.Type, r.Failed, r.Placement, r.Variant = resultTypes[a.Kind], false, a.Placement, nil
+	r.Type, r.Failed, r.PlacementIndex, r.Variant = resultTypes[a.Kind], false, a.PlacementIndex, nil
 	r.Winners = r.Winners[:0]
 	clear(r.Lost[:])
 	if len(r.shown) > 0 {

@@ -24,8 +24,8 @@ func loaded(bids int) *market.Market {
 			VendorID: fmt.Sprint("vendor-", i%vendors), Active: true, Status: market.Approved,
 		}
 		slot := m.PutCampaign(&all[i])
-		slot.Left.Store(1e12)
-		slot.Wallet.Store(1e12)
+		slot.BudgetLeft.Store(1e12)
+		slot.WalletBalance.Store(1e12)
 	}
 	for i := range bids {
 		id := fmt.Sprintf("sku%07d", i)
@@ -47,7 +47,7 @@ func BenchmarkRun(b *testing.B) {
 	for _, shape := range []struct{ auctions, ids int }{{1, 4}, {1, 50}, {5, 100}, {5, 500}} {
 		b.Run(fmt.Sprintf("auctions=%d/ids=%d", shape.auctions, shape.ids), func(b *testing.B) {
 			requests := someRequests(v, 512, shape.auctions, shape.ids, 1_000_000)
-			tick := ticket(100, 1)
+			tick := params(100, 1)
 			var res auction.Results
 			var sc auction.Scratch
 			i := 0

@@ -12,11 +12,11 @@ func (s *Scratch) capped() bool {
 }
 
 // rankCapped fills won with the winners under the cap. It marks the candidates that lose only because of the cap.
-func (s *Scratch) pick() {
+func (s *Scratch) rankCapped() {
 	s.order = s.order[:0]
 	for i := range s.candidates {
-		s.candidates[i].held = false
-		if !s.hits[s.candidates[i].hit].dead {
+		s.candidates[i].overVendorCap = false
+		if !s.hits[s.candidates[i].hit].wrongID {
 			s.order = append(s.order, uint32(i)) //nolint:gosec // fewer candidates than 2^31.
 		}
 	}
@@ -31,8 +31,8 @@ func (s *Scratch) pick() {
 		case s.ranked == min(s.a.Slots, SlotsMax):
 			return
 		case s.hits[c.hit].inTop:
-		case s.full(c.vendor, s.ranked):
-			c.held = true
+		case s.vendorAtCap(c.vendor, s.ranked):
+			c.overVendorCap = true
 		default:
 			s.hits[c.hit].inTop = true
 			s.won[s.ranked] = i
@@ -43,7 +43,7 @@ func (s *Scratch) pick() {
 
 // vendorAtCap reports whether a vendor has reached the cap among the first winners. External demand comes from many
 // sellers and has no cap.
-func (s *Scratch) full(vendor uint32, winners int) bool {
+func (s *Scratch) vendorAtCap(vendor uint32, winners int) bool {
 	n := 0
 	for _, i := range s.won[:winners] {
 		if s.candidates[i].vendor == vendor {
@@ -63,7 +63,7 @@ func (s *Scratch) cappedRunnerUp(rank int) *candidate {
 			below = c == winner
 			continue
 		}
-		if c.vendor != winner.vendor && !s.full(c.vendor, rank) && !s.takenBefore(rank, c.hit) {
+		if c.vendor != winner.vendor && !s.vendorAtCap(c.vendor, rank) && !s.takenBefore(rank, c.hit) {
 			return c
 		}
 	}
@@ -86,7 +86,7 @@ func (s *Scratch) countCapped(out *Result) {
 		c := &s.candidates[i]
 		switch {
 		case s.isWinner(i):
-		case c.held || s.hits[c.hit].inTop:
+		case c.overVendorCap || s.hits[c.hit].inTop:
 			out.Lost[Diversity]++
 		default:
 			out.Lost[Outranked]++

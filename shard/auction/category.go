@@ -32,7 +32,7 @@ func (e *expression) resolve(v *market.View, marketplace uint16, req *Request, c
 }
 
 // satisfiedBy reports whether a product satisfies the expression.
-func (e *expression) holds(v *market.View, r *market.ProductRow) bool {
+func (e *expression) satisfiedBy(v *market.View, r *market.ProductRow) bool {
 	from := 0
 	for _, end := range e.ends {
 		if !inAny(v, r, e.trees[from:end]) {
@@ -45,7 +45,7 @@ func (e *expression) holds(v *market.View, r *market.ProductRow) bool {
 
 func inAny(v *market.View, r *market.ProductRow, trees []market.Subtree) bool {
 	for _, tree := range trees {
-		if v.In(r, tree) {
+		if v.InSubtree(r, tree) {
 			return true
 		}
 	}
@@ -60,7 +60,7 @@ func (e *expression) smallest(v *market.View) []market.Subtree {
 	for i, end := range e.ends {
 		sum := 0
 		for _, tree := range e.trees[from:end] {
-			sum += v.Size(tree)
+			sum += v.SubtreeSize(tree)
 		}
 		if i == 0 || sum < size {
 			least, size = e.trees[from:end], sum
@@ -71,9 +71,9 @@ func (e *expression) smallest(v *market.View) []market.Subtree {
 }
 
 // namesCategory reports whether the expression names a category or one of its descendants.
-func (e *expression) names(v *market.View, category uint32) bool {
+func (e *expression) namesCategory(v *market.View, category uint32) bool {
 	for _, tree := range e.trees {
-		if v.IsOrHolds(category, tree) {
+		if v.IsOrContains(category, tree) {
 			return true
 		}
 	}

@@ -12,9 +12,9 @@ import (
 // the search finds. For banners and sponsored brands they are the targets of the bids for the place.
 func (s *Scratch) collect(i int) {
 	if s.a.Category.Form != NoCategory {
-		s.wanted.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
+		s.categories.resolve(s.v, s.t.Marketplace, s.req, &s.a.Category)
 	}
-	s.rowSeen.clear()
+	s.hitByRow.clear()
 	switch {
 	case s.a.Kind == Banners || s.a.Kind == SponsoredBrand:
 		if s.place != nil {
@@ -22,7 +22,7 @@ func (s *Scratch) collect(i int) {
 		}
 	case s.a.HasProducts:
 		s.collectProducts(i)
-	case s.travels:
+	case s.travelOnly:
 		s.collectTravel()
 	case s.a.Category.Form != NoCategory:
 		s.collectCategory()
@@ -60,7 +60,7 @@ func (s *Scratch) collectProducts(i int) {
 func (s *Scratch) hit(row, index, quality uint32) {
 	r := s.v.ProductRow(row)
 	h := hit{row: row, index: index, quality: uint64(quality) * uint64(r.Quality), best: none, other: none, next: lastPair}
-	at, added := s.rowSeen.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
+	at, added := s.hitByRow.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
 	if added {
 		s.hits = append(s.hits, h)
 		return
@@ -81,10 +81,10 @@ func (s *Scratch) isProduct(h *hit) bool {
 // clause.
 func (s *Scratch) collectCategory() {
 	mark := len(s.found)
-	for _, tree := range s.wanted.smallest(s.v) {
+	for _, tree := range s.categories.smallest(s.v) {
 		for at := tree.From; at < tree.To; at++ {
-			for _, row := range s.v.Members(at) {
-				if r := s.v.ProductRow(row); r.Bids > 0 && s.wanted.holds(s.v, r) {
+			for _, row := range s.v.CategoryMembers(at) {
+				if r := s.v.ProductRow(row); r.Bids > 0 && s.categories.satisfiedBy(s.v, r) {
 					s.found = append(s.found, found{row: row, index: fromCategory})
 				}
 			}
@@ -104,7 +104,7 @@ func (s *Scratch) collectTravel() {
 	mark := len(s.found)
 	for _, row := range s.v.TravelMembers(travel) {
 		r := s.v.ProductRow(row)
-		if r.Bids > 0 && s.v.IsTravel(r, travel) && (s.a.Category.Form == NoCategory || s.wanted.holds(s.v, r)) {
+		if r.Bids > 0 && s.v.IsTravel(r, travel) && (s.a.Category.Form == NoCategory || s.categories.satisfiedBy(s.v, r)) {
 			s.found = append(s.found, found{row: row, index: fromCategory})
 		}
 	}
@@ -115,7 +115,7 @@ func (s *Scratch) collectTravel() {
 // one of its words, so the keywords of every word of the query are checked once.
 func (s *Scratch) collectSearch() {
 	mark := len(s.found)
-	s.findMembers(s.v.OpenMembers(s.t.Marketplace))
+	s.findMembers(s.v.UntriggeredMembers(s.t.Marketplace))
 	for i, word := range s.query {
 		if word == market.NoWord || slices.Contains(s.query[:i], word) {
 			continue
@@ -139,7 +139,7 @@ func (s *Scratch) findMembers(rows []uint32) {
 
 // hitFound adds the products of found from index mark on to hits, and removes them from found.
 func (s *Scratch) hitFound(mark int) {
-	s.askForOffers(s.found[mark:])
+	s.prefetchFirstBids(s.found[mark:])
 	for _, f := range s.found[mark:] {
 		s.hit(f.row, f.index, market.QualityOne)
 	}
@@ -147,16 +147,16 @@ func (s *Scratch) hitFound(mark int) {
 }
 
 // namesProduct reports whether the product of a row is among the auction's product ids.
-func (s *Scratch) sends(row uint32) bool {
+func (s *Scratch) namesProduct(row uint32) bool {
 	if !s.idsAdded {
-		s.idSeen.clear()
+		s.positionByID.clear()
 		for i, id := range s.a.Products {
-			s.idSeen.add(id.Hash, uint32(i)) //nolint:gosec // at most ProductsMax.
+			s.positionByID.add(id.Hash, uint32(i)) //nolint:gosec // at most ProductsMax.
 		}
 		s.idsAdded = true
 	}
 	hash := s.v.HashOf(row)
-	first, ok := s.idSeen.get(hash)
+	first, ok := s.positionByID.get(hash)
 	if !ok {
 		return false
 	}

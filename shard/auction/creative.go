@@ -9,7 +9,7 @@ import (
 // awardAd fills a banner or sponsored-brand winner with what it shows.
 func (s *Scratch) awardAd(out *Result, w *Winner, c *candidate) {
 	ad := s.v.Ad(&market.BidRow{Ad: c.ad})
-	w.Type, w.ID, w.IDClean = ad.Target, ad.ID.Bytes, ad.ID.Clean
+	w.Type, w.ID, w.IDJSONSafe = ad.Target, ad.ID.Bytes, ad.ID.JSONSafe
 	out.shown = append(out.shown, Shown{})
 	w.Shown = &out.shown[len(out.shown)-1] // Valid even when append moves the array, because old elements are not written again.
 	if s.a.Kind == Banners {
@@ -38,12 +38,12 @@ func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad
 	}
 	if ad.Product != market.NoProduct {
 		if brand := s.v.Brand(ad.Product); len(brand.Bytes) > 0 {
-			w.ID, w.IDClean = brand.Bytes, brand.Clean
+			w.ID, w.IDJSONSafe = brand.Bytes, brand.JSONSafe
 		}
 	}
 	w.Vendor, w.Title, w.Content = s.v.Vendor(c.vendor), ad.Title, ad.Content
 	products := ad.Products
-	if campaign := s.v.Campaign(c.campaign); len(products) == 0 && campaign.Flags&market.CampaignTermed != 0 {
+	if campaign := s.v.Campaign(c.campaign); len(products) == 0 && campaign.Flags&market.CampaignHasTerms != 0 {
 		products = s.v.Terms(c.campaign).Products
 	}
 	from := len(out.texts)
@@ -52,7 +52,7 @@ func (s *Scratch) awardBrand(out *Result, w *Winner, c *candidate, ad *market.Ad
 		if r.Flags&(market.ProductKnown|market.ProductActive) == market.ProductKnown {
 			continue
 		}
-		out.texts = append(out.texts, market.Text{Bytes: s.v.Key(r), Clean: r.Flags&market.ProductClean != 0})
+		out.texts = append(out.texts, market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0})
 	}
 	w.Products = slices.Clip(out.texts[from:])
 }

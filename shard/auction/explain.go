@@ -8,7 +8,7 @@ import (
 
 // BidExplanation is the outcome of one bid that could have competed, and the numbers that decided it. Texts alias the
 // view and the request. Numbers that the gate which removed the bid did not need may be 0.
-type Fate struct {
+type BidExplanation struct {
 	Campaign  *[ids.TextLen]byte // Nil for external demand.
 	Group     uint16
 	Bid       uint32 // Ordinal in the group; for external demand the position among the request's external bids.
@@ -22,15 +22,15 @@ type Fate struct {
 	Price  money.Micros // Set for a winner, per charged interaction.
 	Reason Reason       // Set for a loser.
 
-	Charge  market.ChargeType
-	Amount  money.Micros // The bid amount.
-	Worth   money.Micros // The amount after the schedule and the multipliers of the user's segments.
-	Shaded  money.Micros // The amount after pacing, with which the bid competes.
-	Reserve money.Micros // The reserve price; Adjusted must be above it.
-	Left    money.Micros // Budget left; math.MaxInt64 without a budget.
-	Wallet  money.Micros // Wallet balance; math.MaxInt64 in billing mode post.
-	Pass    uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
-	Quality uint64       // In units of 1/market.QualityOne^2.
+	Charge          market.ChargeType
+	Amount          money.Micros // The bid amount.
+	Adjusted        money.Micros // The amount after the schedule and the multipliers of the user's segments.
+	Shaded          money.Micros // The amount after pacing, with which the bid competes.
+	Reserve         money.Micros // The reserve price; Adjusted must be above it.
+	BudgetLeft      money.Micros // Budget left; math.MaxInt64 without a budget.
+	WalletBalance   money.Micros // Wallet balance; math.MaxInt64 in billing mode post.
+	PassProbability uint64       // Probability that pacing lets the campaign compete, in units of 1/2^32; market.PacingAlways: always.
+	Quality         uint64       // In units of 1/market.QualityOne^2.
 	// ScoreHi and ScoreLo are the 128-bit score: Shaded times the weight of the charge type and the quality.
 	ScoreHi, ScoreLo uint64
 
@@ -50,29 +50,29 @@ type Fate struct {
 // then incomplete.
 //
 // OWNERSHIP: a BidExplanation is valid until each returns.
-func Explain(v *market.View, t *Ticket, req *Request, res *Results, sc *Scratch, each func(auction int, f *Fate) bool) {
+func Explain(v *market.View, t *Params, req *Request, res *Results, sc *Scratch, each func(auction int, f *BidExplanation) bool) {
 	sc.runAll(v, t, req, res, each)
 }
 
 // explain calls each for the bids of auction i, which was run just before. It returns false when each does.
-func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
+func (s *Scratch) explain(i int, out *Result, each func(int, *BidExplanation) bool) bool {
 	byKey := make(map[uint64]int, len(s.candidates))
 	for at := range s.candidates {
 		byKey[s.candidates[at].key] = at
 	}
 	explainOne := func(h *hit, b *market.BidRow) bool {
-		f := s.fate(h, b)
+		f := s.explainBid(h, b)
 		at, competed := byKey[keyOf(b, s.v.Campaign(b.Campaign))]
 		if competed {
-			s.stood(&f, at, out)
+			s.fillOutcome(&f, at, out)
 		}
-		s.needs(&f, h, b, competed, out)
+		s.fillNeeded(&f, h, b, competed, out)
 		return each(i, &f)
 	}
 	if s.place != nil {
 		bids := s.v.Bids(s.v.ProductRow(s.place.Row))
 		for j := range bids {
-			at, _ := s.rowSeen.get(uint64(s.v.Ad(&bids[j]).Entity))
+			at, _ := s.hitByRow.get(uint64(s.v.Ad(&bids[j]).Entity))
 			if !explainOne(&s.hits[at], &bids[j]) {
 				return false
 			}
@@ -81,13 +81,13 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 	}
 	for at := range s.hits {
 		h := &s.hits[at]
-		if h.follows || h.dead {
+		if h.secondaryPair || h.wrongID {
 			continue
 		}
 		r := s.v.ProductRow(h.row)
 		bids := s.v.Bids(r)
 		for j := range bids {
-			if (!s.searched || s.invited(h, r, &bids[j])) && !explainOne(h, &bids[j]) {
+			if (!s.searchOnly || s.matchesSearch(h, r, &bids[j])) && !explainOne(h, &bids[j]) {
 				return false
 			}
 		}
@@ -96,26 +96,26 @@ func (s *Scratch) explain(i int, out *Result, each func(int, *Fate) bool) bool {
 }
 
 // explainBid evaluates the gates of a bid again and returns their numbers.
-func (s *Scratch) fate(h *hit, b *market.BidRow) Fate {
+func (s *Scratch) explainBid(h *hit, b *market.BidRow) BidExplanation {
 	c := s.v.Campaign(b.Campaign)
-	balances := s.v.Slot(b.Campaign)
+	balances := s.v.Balances(b.Campaign)
 	r := s.productOf(h)
-	f := Fate{
+	f := BidExplanation{
 		Campaign: s.v.CampaignText(b.Campaign), Group: c.Group, Bid: b.Ordinal, Vendor: s.v.Vendor(c.Vendor),
 		Charge: c.Charge, Amount: money.Micros(b.Amount), Quality: h.quality,
-		Left: money.Micros(balances.Left.Load()), Wallet: money.Micros(balances.Wallet.Load()),
+		BudgetLeft: money.Micros(balances.BudgetLeft.Load()), WalletBalance: money.Micros(balances.WalletBalance.Load()),
 	}
 	floor := s.floorOf(c.Charge, r)
-	f.Reserve = money.Micros(floor)                                                //nolint:gosec // an amount.
-	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c)               //nolint:gosec // amounts are positive.
-	f.Worth, f.Shaded, f.Pass = money.Micros(adjusted), money.Micros(shaded), pass //nolint:gosec // amounts.
+	f.Reserve = money.Micros(floor)                                                              //nolint:gosec // an amount.
+	adjusted, shaded, pass := s.value(uint64(b.Amount), floor, b, c)                             //nolint:gosec // amounts are positive.
+	f.Adjusted, f.Shaded, f.PassProbability = money.Micros(adjusted), money.Micros(shaded), pass //nolint:gosec // amounts.
 	if b.Ad != 0 {
 		ad := s.v.Ad(b)
 		f.Type, f.Target = ad.Target, ad.ID
 		_, f.Reason = s.gateAd(h, ad, b, c)
 		return f
 	}
-	f.Target = market.Text{Bytes: s.v.Key(r), Clean: r.Flags&market.ProductClean != 0}
+	f.Target = market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}
 	_, f.Reason = s.gate(h, r, b, c)
 	return f
 }
@@ -125,18 +125,18 @@ func (s *Scratch) fate(h *hit, b *market.BidRow) Fate {
 func (s *Scratch) value(amount, floor uint64, b *market.BidRow, c *market.CampaignRow) (adjusted, shaded, pass uint64) {
 	adjusted = amount
 	if terms := s.terms(b, c); terms != nil {
-		adjusted = s.worth(terms, adjusted)
+		adjusted = s.adjusted(terms, adjusted)
 	}
-	pacing := s.v.Gate(b.Campaign).Load()
-	if pacing == market.GateOpen {
-		return adjusted, adjusted, market.GateAlways
+	pacing := s.v.PacingState(b.Campaign).Load()
+	if pacing == market.PacingOpen {
+		return adjusted, adjusted, market.PacingAlways
 	}
-	shaded, pass = s.pace(pacing, adjusted, floor)
+	shaded, pass = s.applyPacing(pacing, adjusted, floor)
 	return adjusted, shaded, pass
 }
 
 // fillOutcome fills in the score and outcome of a bid that passed the gates; at is its index among the candidates.
-func (s *Scratch) stood(f *Fate, at int, out *Result) {
+func (s *Scratch) fillOutcome(f *BidExplanation, at int, out *Result) {
 	c := &s.candidates[at]
 	h := &s.hits[c.hit]
 	f.Shaded, f.Quality, f.ScoreHi, f.ScoreLo = money.Micros(c.amount), h.quality, c.hi, c.lo //nolint:gosec // an amount.
@@ -153,13 +153,13 @@ func (s *Scratch) stood(f *Fate, at int, out *Result) {
 			f.Reason = Diversity
 		}
 	}
-	if c.held {
+	if c.overVendorCap {
 		f.Reason = Diversity
 	}
 }
 
 // explainExternal calls each for the external bids of the request.
-func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *Fate) bool) bool {
+func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each func(int, *BidExplanation) bool) bool {
 	if !s.a.HasProducts {
 		return true
 	}
@@ -171,14 +171,14 @@ func (s *Scratch) explainExternal(i int, out *Result, byKey map[uint64]int, each
 		}
 		h := &s.hits[at]
 		r := s.v.ProductRow(h.row)
-		f := Fate{
-			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), Clean: r.Flags&market.ProductClean != 0}, Charge: market.CPC, //nolint:gosec // at most ExternalBidsMax.
-			Amount: b.Amount, Worth: b.Amount, Shaded: b.Amount, Pass: market.GateAlways, Quality: h.quality,
+		f := BidExplanation{
+			Bid: uint32(j), Target: market.Text{Bytes: s.v.Key(r), JSONSafe: r.Flags&market.ProductIDJSONSafe != 0}, Charge: market.CPC, //nolint:gosec // at most ExternalBidsMax.
+			Amount: b.Amount, Adjusted: b.Amount, Shaded: b.Amount, PassProbability: market.PacingAlways, Quality: h.quality,
 			Reserve: money.Micros(s.floorOf(market.CPC, r)), //nolint:gosec // an amount.
 		}
 		f.Reason = s.gateExternal(h, r, b)
 		if at, competed := byKey[externalKey|uint64(j)]; competed { //nolint:gosec // at most ExternalBidsMax.
-			s.stood(&f, at, out)
+			s.fillOutcome(&f, at, out)
 		}
 		if !each(i, &f) {
 			return false

@@ -12,12 +12,12 @@ import (
 // explain runs a request with explanations and checks them: the results are the same; every counted bid is explained
 // with the reason for which it is counted; winners have their rank and price; and a bid raised to Needed wins, while
 // one micro less does not.
-func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request, queries []query) {
+func (r *randomMarket) explain(t *testing.T, name string, v *market.View, tick *auction.Params, req *auction.Request, queries []query) {
 	t.Helper()
 	var res auction.Results
 	told := make([][auction.Reasons]uint32, len(queries))
-	fates := make([][]auction.Fate, len(queries))
-	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.Fate) bool {
+	fates := make([][]auction.BidExplanation, len(queries))
+	auction.Explain(v, tick, req, &res, &r.sc, func(i int, f *auction.BidExplanation) bool {
 		fates[i] = append(fates[i], *f)
 		if !f.Won {
 			told[i][f.Reason]++
@@ -47,7 +47,7 @@ func (r *roulette) explain(t *testing.T, name string, v *market.View, tick *auct
 }
 
 // needed reports whether, in the model, the bid wins with the amount Needed and loses with one micro less.
-func (r *roulette) needed(q query, f *auction.Fate, tick *auction.Ticket, seq uint64) bool {
+func (r *randomMarket) needed(q query, f *auction.BidExplanation, tick *auction.Params, seq uint64) bool {
 	for key, b := range r.bids {
 		c := r.campaigns[key.campaign]
 		if c.ID.String() != string(f.Campaign[:]) || b.Ordinal != f.Bid {
@@ -68,7 +68,7 @@ func (r *roulette) needed(q query, f *auction.Fate, tick *auction.Ticket, seq ui
 
 // The explanation contains the numbers that decided the outcome.
 func TestExplain(t *testing.T) {
-	s := &script{T: t, world: newWorld(), m: market.New(1), names: map[string]string{}}
+	s := &script{T: t, modelMarket: newModelMarket(), m: market.New(1), names: map[string]string{}}
 	s.settings.Reserve[market.CPC] = 100_000
 	s.m.PutMarketplace(&s.settings)
 	for _, line := range [][]string{
@@ -86,16 +86,16 @@ func TestExplain(t *testing.T) {
 	s.m.Publish()
 	v := s.m.View()
 	var res auction.Results
-	all := map[string]auction.Fate{}
-	auction.Explain(v, ticket(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.Fate) bool {
+	all := map[string]auction.BidExplanation{}
+	auction.Explain(v, params(100, 1), requestFor(v, 1, query{slots: 1, products: []string{"p"}}), &res, new(auction.Scratch), func(_ int, f *auction.BidExplanation) bool {
 		all[s.names[string(f.Campaign[:])]] = *f
 		return true
 	})
 	if f := all["a"]; !f.Won || f.Rank != 1 || f.Price != 500_001 || f.Amount != 2_000_000 || string(f.Vendor.Bytes) != "anna" || string(f.Target.Bytes) != "p" {
 		t.Errorf("the winner: %+v", f)
 	}
-	if f := all["b"]; f.Won || f.Reason != auction.Diversity || f.Worth != 1_000_000 || f.Shaded != 500_000 || f.Left != 7_000_000 ||
-		f.Wallet != 8_000_000 || f.Pass != market.GateAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
+	if f := all["b"]; f.Won || f.Reason != auction.Diversity || f.Adjusted != 1_000_000 || f.Shaded != 500_000 || f.BudgetLeft != 7_000_000 ||
+		f.WalletBalance != 8_000_000 || f.PassProbability != market.PacingAlways || f.AgainstRank != 1 || f.AgainstPrice != 500_001 ||
 		f.Needed < 4_000_000 || f.Needed > 4_000_002 {
 		t.Errorf("the shaded one: %+v", f)
 	}
@@ -107,7 +107,7 @@ func TestExplain(t *testing.T) {
 	for enough := 1; enough <= len(all)+1; enough++ {
 		told := 0
 		two := requestFor(v, 1, query{slots: 1, products: []string{"p"}}, query{slots: 1, products: []string{"p"}})
-		auction.Explain(v, ticket(100, 1), two, &res, new(auction.Scratch), func(int, *auction.Fate) bool {
+		auction.Explain(v, params(100, 1), two, &res, new(auction.Scratch), func(int, *auction.BidExplanation) bool {
 			told++
 			return told < enough
 		})

@@ -5,7 +5,7 @@ import "github.com/gavel-ads/gavel/shard/market"
 // gateExternalBids evaluates the gates that apply to the external bids of the request. Such a bid can only win with an
 // active catalog product among products.ids. A bid on a product that is not in the catalog or not among the ids is
 // ignored and not counted.
-func (s *Scratch) admitExternal(out *Result) {
+func (s *Scratch) gateExternalBids(out *Result) {
 	if !s.a.HasProducts {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *Scratch) externalHit(b *ExternalBid) (at uint32, ok bool) {
 	if !ok || !s.v.IsProduct(row, s.t.Marketplace, text) {
 		return 0, false
 	}
-	at, ok = s.rowSeen.get(uint64(row))
+	at, ok = s.hitByRow.get(uint64(row))
 	return at, ok && s.v.ProductRow(row).Flags&market.ProductKnown != 0
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Auctions of all kinds run on the published view while a feeder changes everything. Under the race detector this shows
 // that no view shares memory with what is written. An auction that is run twice on one view gives the same result.
-func TestAuctionsBesideAFeeder(t *testing.T) {
-	r := newRoulette(3, 40)
+func TestAuctionsDuringFeeding(t *testing.T) {
+	r := newRandomMarket(3, 40)
 	r.m.Publish()
 	queries := make([]query, 64)
 	for i := range queries {
@@ -30,8 +30,8 @@ func TestAuctionsBesideAFeeder(t *testing.T) {
 				v := r.m.View()
 				req := requestFor(v, 1, queries...)
 				var once, again auction.Results
-				auction.Run(v, ticket(100, seq), req, &once, &sc)
-				auction.Run(v, ticket(100, seq), req, &again, &sc)
+				auction.Run(v, params(100, seq), req, &once, &sc)
+				auction.Run(v, params(100, seq), req, &again, &sc)
 				a, b := texts(&once), texts(&again)
 				for i := range a {
 					if a[i] != b[i] {

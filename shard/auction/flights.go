@@ -23,13 +23,13 @@ func (s *Scratch) pair(row, index, quality uint32) {
 	if _, added := s.pairSeen.add(market.Mix(uint64(row), s.a.Variations[index].Hash), 0); !added {
 		return
 	}
-	head, first := s.rowSeen.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
+	head, first := s.hitByRow.add(uint64(row), uint32(len(s.hits))) //nolint:gosec // fewer hits than 2^32.
 	s.hits = append(s.hits, h)
 	if first {
 		return
 	}
 	added := &s.hits[len(s.hits)-1]
-	added.follows = true
+	added.secondaryPair = true
 	if best := &s.hits[head]; added.quality > best.quality {
 		added.quality, best.quality = best.quality, added.quality
 		added.index, best.index = best.index, added.index
@@ -41,7 +41,7 @@ func (s *Scratch) pair(row, index, quality uint32) {
 const lastPair = ^uint32(0)
 
 // assignPairs assigns the bids of every product to its pairs. REQUIRES: the candidates of a product are consecutive.
-func (s *Scratch) deal() {
+func (s *Scratch) assignPairs() {
 	from := 0
 	for from < len(s.candidates) {
 		head := s.candidates[from].hit
@@ -50,13 +50,13 @@ func (s *Scratch) deal() {
 			to++
 		}
 		if s.hits[head].next != lastPair {
-			s.dealProduct(head, s.candidates[from:to])
+			s.assignProductPairs(head, s.candidates[from:to])
 		}
 		from = to
 	}
 }
 
-func (s *Scratch) dealProduct(head uint32, bids []candidate) {
+func (s *Scratch) assignProductPairs(head uint32, bids []candidate) {
 	s.pairs = s.pairs[:0]
 	for at := head; at != lastPair; at = s.hits[at].next {
 		if s.hits[at].quality > 0 {
@@ -71,7 +71,7 @@ func (s *Scratch) dealProduct(head uint32, bids []candidate) {
 		return order(x.index < y.index)
 	})
 	for i := range bids {
-		s.weigh(&bids[i])
+		s.setScore(&bids[i])
 	}
 	slices.SortFunc(bids, func(a, b candidate) int { return order(a.beats(&b)) })
 	s.hits[head].eligible = 0

@@ -15,7 +15,7 @@ type FrequencyCounter interface {
 type FrequencyQuery = market.FrequencyQuery
 
 // capReached reports whether a frequency cap stops a bid. Without a user or without a FrequencyCounter, no cap applies.
-func (s *Scratch) worn(t *market.CampaignTerms, b *market.BidRow, c *market.CampaignRow) bool {
+func (s *Scratch) capReached(t *market.CampaignTerms, b *market.BidRow, c *market.CampaignRow) bool {
 	if s.a.User == 0 || s.t.Frequency == nil {
 		return false
 	}

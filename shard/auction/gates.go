@@ -10,14 +10,14 @@ import (
 // The balances are read here for every bid, and not only for the best bids after ranking. So every bid without budget
 // is counted as such regardless of its rank, and the ranking never has to be repeated. The cost is one cache line for
 // each bid that passes the gates before.
-func (s *Scratch) admit(at uint32, out *Result) {
+func (s *Scratch) gateBids(at uint32, out *Result) {
 	h := &s.hits[at]
 	r := s.v.ProductRow(h.row)
 	bids := s.v.Bids(r)
 	for i := range bids {
 		b := &bids[i]
 		c := s.v.Campaign(b.Campaign)
-		if s.searched && !s.invited(h, r, b) {
+		if s.searchOnly && !s.matchesSearch(h, r, b) {
 			continue
 		}
 		amount, reason := s.gate(h, r, b, c)
@@ -25,12 +25,12 @@ func (s *Scratch) admit(at uint32, out *Result) {
 			out.Lost[reason]++
 			continue
 		}
-		s.enter(h, at, amount, b, c)
+		s.addCandidate(h, at, amount, b, c)
 	}
 }
 
 // addCandidate adds a bid that passed the gates to the candidates.
-func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
+func (s *Scratch) addCandidate(h *hit, at uint32, amount uint64, b *market.BidRow, c *market.CampaignRow) {
 	h.eligible++
 	s.types |= 1 << c.Charge
 	s.candidates = append(s.candidates, candidate{
@@ -41,7 +41,7 @@ func (s *Scratch) enter(h *hit, at uint32, amount uint64, b *market.BidRow, c *m
 		vendor:   c.Vendor,
 		ad:       b.Ad,
 		charge:   c.Charge,
-		click:    s.v.Slot(b.Campaign).Click.Load(), // Read once, so that score, price and token use the same rate.
+		click:    s.v.Balances(b.Campaign).ClickRate.Load(), // Read once, so that score, price and token use the same rate.
 	})
 }
 
@@ -57,7 +57,7 @@ const passed = Reason(Reasons)
 func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market.CampaignRow) (amount uint64, lost Reason) {
 	location, triggers := s.v.Predicate(b.Terms)
 	terms := s.terms(b, c)
-	reason := s.runs(b, c, terms)
+	reason := s.gateState(b, c, terms)
 	switch {
 	case reason != passed:
 		return 0, reason
@@ -76,21 +76,21 @@ func (s *Scratch) gate(h *hit, r *market.ProductRow, b *market.BidRow, c *market
 	case h.quality == 0:
 		return 0, Reserve
 	}
-	return s.afford(s.floorOf(c.Charge, r), b, c, terms)
+	return s.gateMoney(s.floorOf(c.Charge, r), b, c, terms)
 }
 
 // terms returns the targeting of a bid's campaign, nil when it has none.
 func (s *Scratch) terms(b *market.BidRow, c *market.CampaignRow) *market.CampaignTerms {
-	if c.Flags&market.CampaignTermed == 0 {
+	if c.Flags&market.CampaignHasTerms == 0 {
 		return nil
 	}
 	return s.v.Terms(b.Campaign)
 }
 
 // gateState returns the first gate of state and time that a bid fails, or passed.
-func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) Reason {
+func (s *Scratch) gateState(b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) Reason {
 	switch {
-	case c.Flags&market.CampaignActive == 0 || b.Terms&market.BidActive == 0 || terms != nil && s.rests(terms):
+	case c.Flags&market.CampaignActive == 0 || b.Terms&market.BidActive == 0 || terms != nil && s.offHour(terms):
 		return Inactive
 	case s.t.NowMillis < c.StartMillis:
 		return NotStarted
@@ -104,30 +104,30 @@ func (s *Scratch) runs(b *market.BidRow, c *market.CampaignRow, terms *market.Ca
 
 // gateMoney returns the first gate of money, pacing and frequency that a bid fails or, when it passes all, its amount
 // after targeting and pacing. floor is the reserve price.
-func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
+func (s *Scratch) gateMoney(floor uint64, b *market.BidRow, c *market.CampaignRow, terms *market.CampaignTerms) (amount uint64, lost Reason) {
 	amount = uint64(b.Amount) //nolint:gosec // amounts are positive.
 	if terms != nil {
-		amount = s.worth(terms, amount)
+		amount = s.adjusted(terms, amount)
 	}
-	balances := s.v.Slot(b.Campaign)
+	balances := s.v.Balances(b.Campaign)
 	switch {
 	case amount <= floor:
 		return 0, Reserve
 	case s.t.Stale != nil && s.t.Stale.Has(c.Group):
 		return 0, Stale
-	case balances.Left.Load() <= 0:
+	case balances.BudgetLeft.Load() <= 0:
 		return 0, Budget
-	case balances.Wallet.Load() <= 0:
+	case balances.WalletBalance.Load() <= 0:
 		return 0, Wallet
 	}
-	if pacing := s.v.Gate(b.Campaign).Load(); pacing != market.GateOpen {
-		shaded, probability := s.pace(pacing, amount, floor)
-		if !s.spared(probability, c) {
+	if pacing := s.v.PacingState(b.Campaign).Load(); pacing != market.PacingOpen {
+		shaded, probability := s.applyPacing(pacing, amount, floor)
+		if !s.passesPacing(probability, c) {
 			return 0, Pacing
 		}
 		amount = shaded
 	}
-	if terms != nil && len(terms.Caps) > 0 && s.worn(terms, b, c) {
+	if terms != nil && len(terms.Caps) > 0 && s.capReached(terms, b, c) {
 		return 0, Frequency
 	}
 	return amount, passed
@@ -135,7 +135,7 @@ func (s *Scratch) afford(floor uint64, b *market.BidRow, c *market.CampaignRow, 
 
 // matchesSearch reports whether a bid is a candidate of a search that names neither products nor a category: its
 // keyword matches, or it has no trigger. Other bids on the products found are not candidates and are not counted.
-func (s *Scratch) invited(h *hit, r *market.ProductRow, b *market.BidRow) bool {
+func (s *Scratch) matchesSearch(h *hit, r *market.ProductRow, b *market.BidRow) bool {
 	_, triggers := s.v.Predicate(b.Terms)
 	return s.triggered(h, r, b.Terms, triggers)
 }
@@ -144,7 +144,7 @@ func (s *Scratch) invited(h *hit, r *market.ProductRow, b *market.BidRow) bool {
 // travel auction without product ids, every allowed product counts as named.
 func (s *Scratch) triggered(h *hit, r *market.ProductRow, terms market.Terms, triggers []uint32) bool {
 	if terms&market.TriggerNone != 0 ||
-		terms&market.TriggerOwn != 0 && (s.a.HasProducts || s.travels) ||
+		terms&market.TriggerOwn != 0 && (s.a.HasProducts || s.travelOnly) ||
 		terms&market.TriggerOwnCategories != 0 && s.inCategory(h, r) {
 		return true
 	}
@@ -164,11 +164,11 @@ func (s *Scratch) anyMatches(triggers []uint32) bool {
 func (s *Scratch) matches(kind market.TriggerKind, row uint32) bool {
 	switch kind {
 	case market.TriggerProduct:
-		return s.a.HasProducts && s.sends(row)
+		return s.a.HasProducts && s.namesProduct(row)
 	case market.TriggerCategory:
-		return s.wanted.names(s.v, row)
+		return s.categories.namesCategory(s.v, row)
 	case market.TriggerCategories:
-		return s.wanted.holds(s.v, s.v.ProductRow(row))
+		return s.categories.satisfiedBy(s.v, s.v.ProductRow(row))
 	case market.TriggerExact, market.TriggerPhrase, market.TriggerBroad:
 		return len(s.query) > 0 && s.v.Matches(row, s.query)
 	case market.TriggerNotExact, market.TriggerNotBroad:
@@ -193,7 +193,7 @@ func (s *Scratch) negated(triggers []uint32) bool {
 func (s *Scratch) inCategory(h *hit, r *market.ProductRow) bool {
 	if h.category == unasked {
 		h.category = no
-		if s.wanted.holds(s.v, r) {
+		if s.categories.satisfiedBy(s.v, r) {
 			h.category = yes
 		}
 	}

@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 // script is the state of running a golden file.
 type script struct {
 	*testing.T
-	*world
+	*modelMarket
 	m     *market.Market
 	names map[string]string // The names of campaigns, by id.
 	bid   uint32
@@ -56,7 +56,7 @@ type script struct {
 }
 
 func play(t *testing.T, text string) []byte {
-	s := &script{T: t, world: newWorld(), m: market.New(1), names: map[string]string{}}
+	s := &script{T: t, modelMarket: newModelMarket(), m: market.New(1), names: map[string]string{}}
 	s.m.PutMarketplace(&s.settings)
 	var out bytes.Buffer
 	for line := range strings.Lines(text) {
@@ -69,7 +69,7 @@ func play(t *testing.T, text string) []byte {
 			continue
 		}
 		if words[0] == "auction" {
-			s.hold(&out, parseOptions(words[1:]))
+			s.runAuction(&out, parseOptions(words[1:]))
 			continue
 		}
 		s.put(words)
@@ -189,7 +189,7 @@ func (s *script) putBid(name, target string, amount money.Micros, o options) {
 	s.m.PutBid(&s.campaigns[name].Campaign, &b)
 }
 
-func (s *script) hold(out *bytes.Buffer, o options) {
+func (s *script) runAuction(out *bytes.Buffer, o options) {
 	s.m.Publish()
 	q := query{
 		kind: auction.Listings + auction.Kind(max(0, slices.Index(kinds, o["kind"]))), place: o["place"], site: o["site"],
@@ -225,8 +225,8 @@ func (s *script) hold(out *bytes.Buffer, o options) {
 	v := s.m.View()
 	var res auction.Results
 	s.seq++
-	tick := ticket(100, s.seq)
-	tick.OffsetSeconds, tick.Frequency = int32(s.number(o["offset"])), s.met
+	tick := params(100, s.seq)
+	tick.OffsetSeconds, tick.Frequency = int32(s.number(o["offset"])), s.exposures
 	auction.Run(v, tick, requestFor(v, 1, q), &res, new(auction.Scratch))
 	s.print(out, &res.Results[0])
 }

@@ -25,9 +25,9 @@ var (
 func (s *script) putAds(words []string) {
 	switch o := parseOptions(words[1:]); words[0] {
 	case "slot":
-		x := market.BannerSlot{ID: words[1], Active: !o.has("inactive")}
+		x := market.MediaSlot{ID: words[1], Active: !o.has("inactive")}
 		x.Dimensions[auction.Desktop], x.Dimensions[auction.Mobile] = s.dimensions(o["desktop"]), s.dimensions(o["mobile"])
-		s.m.PutBannerSlot(1, &x)
+		s.m.PutMediaSlot(1, &x)
 	case "placement":
 		s.m.PutPlacement(1, &market.Placement{ID: o["uuid"], ExternalID: words[1], Active: !o.has("inactive")})
 	case "asset":
@@ -45,11 +45,11 @@ func (s *script) putAds(words []string) {
 		})
 		s.m.PutMarketplace(&s.settings)
 	case "gate":
-		pass, multiplier := s.amount(o["pass"])*market.GateAlways/money.PerMajor, s.amount(o["multiplier"])*market.GateUnshaded/money.PerMajor
-		s.m.GateOf(&s.campaigns[words[1]].Campaign).Store(uint64(pass)<<32 | uint64(multiplier))
+		pass, multiplier := s.amount(o["pass"])*market.PacingAlways/money.PerMajor, s.amount(o["multiplier"])*market.PacingUnshaded/money.PerMajor
+		s.m.PacingStateOf(&s.campaigns[words[1]].Campaign).Store(uint64(pass)<<32 | uint64(multiplier))
 	case "met":
 		c, b := s.campaigns[o["campaign"]], market.Bid{Ordinal: uint32(s.number(o["bid"]))}
-		s.met[met(uint64(s.number(o["user"])), c, &b, market.Cap{Type: uint8(s.number(o["cap"]))}, 100)] = uint32(s.number(o["times"]))
+		s.exposures[frequencyQuery(uint64(s.number(o["user"])), c, &b, market.Cap{Type: uint8(s.number(o["cap"]))}, 100)] = uint32(s.number(o["times"]))
 	case "banner", "brand":
 		s.putAd(words[1], words[2], s.amount(words[3]), parseOptions(words[4:]))
 	default:

@@ -38,7 +38,7 @@ func BenchmarkLarge(b *testing.B) {
 			collections = append(collections, cpuNanos(b)-from)
 		}
 		requests := someRequests(v, 2048, auctions, ids, bids)
-		tick := ticket(100, 1)
+		tick := params(100, 1)
 		var res auction.Results
 		var sc auction.Scratch
 		b.Run(fmt.Sprintf("bids=%d", bids), func(b *testing.B) {

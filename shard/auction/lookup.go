@@ -13,38 +13,38 @@ type found struct {
 
 // lookUp finds the products of every auction. Those of auction i are in found from ends[i-1] (or 0) to ends[i].
 func (s *Scratch) lookUp() {
-	s.sift()
+	s.prefilter()
 	s.found = s.found[:0]
 	from := 0
 	for i := range s.req.Auctions {
 		a := &s.req.Auctions[i]
-		for _, at := range s.picked[from:s.ends[i]] {
+		for _, at := range s.prefiltered[from:s.ends[i]] {
 			id := &a.Products[at]
-			if row, ok := s.v.Product(s.t.Marketplace, id.Hash, s.req.Text(id.Span), a.onlyOffered()); ok {
+			if row, ok := s.v.Product(s.t.Marketplace, id.Hash, s.req.Text(id.Span), a.onlyWithBids()); ok {
 				s.found = append(s.found, found{row: row, index: at})
-				s.ahead.Product(s.v, row)
+				s.prefetcher.AddProduct(s.v, row)
 			}
 		}
-		s.ahead.Ask()
+		s.prefetcher.Flush()
 		from, s.ends[i] = s.ends[i], len(s.found)
 	}
-	s.askForOffers(s.found)
+	s.prefetchFirstBids(s.found)
 }
 
 // prefetchFirstBids prefetches what decides about the first bids of products.
-func (s *Scratch) askForOffers(list []found) {
+func (s *Scratch) prefetchFirstBids(list []found) {
 	for i := range list {
-		s.ahead.Offer(s.v, s.v.ProductRow(list[i].row))
+		s.prefetcher.AddFirstBid(s.v, s.v.ProductRow(list[i].row))
 	}
-	s.ahead.Ask()
+	s.prefetcher.Flush()
 }
 
 // onlyWithBids reports whether only products that have had a bid matter. An external bid may be on a product without
 // another bid.
-func (a *Auction) onlyOffered() bool { return len(a.External) == 0 }
+func (a *Auction) onlyWithBids() bool { return len(a.External) == 0 }
 
 // candidateIDs returns the ids of the products that may win. In the auction of a place, product ids are only a context.
-func (a *Auction) sold() []ID {
+func (a *Auction) candidateIDs() []ID {
 	if a.Kind == Banners || a.Kind == SponsoredBrand {
 		return nil
 	}
@@ -53,50 +53,50 @@ func (a *Auction) sold() []ID {
 
 // prefilter fills prefiltered with the positions of the ids that the product table may contain. For each id it reads
 // one word of the table and has no branch. The positions of auction i end at ends[i].
-func (s *Scratch) sift() {
+func (s *Scratch) prefilter() {
 	s.ends = s.ends[:0]
-	filter, n := s.v.Products(), 0
+	filter, n := s.v.ProductFilter(), 0
 	for i := range s.req.Auctions {
-		ids := s.req.Auctions[i].sold()
-		if need := n + len(ids); len(s.picked) < need {
-			s.picked = append(make([]uint32, 0, max(need, 512)), s.picked[:n]...)
-			s.picked = s.picked[:cap(s.picked)]
+		ids := s.req.Auctions[i].candidateIDs()
+		if need := n + len(ids); len(s.prefiltered) < need {
+			s.prefiltered = append(make([]uint32, 0, max(need, 512)), s.prefiltered[:n]...)
+			s.prefiltered = s.prefiltered[:cap(s.prefiltered)]
 		}
-		positions := s.picked
-		if len(ids) > 0 && !s.req.Sieve.Is(filter) {
+		positions := s.prefiltered
+		if len(ids) > 0 && !s.req.TagFilter.Same(filter) {
 			filter.Prefetch(&ids[0].Hash, unsafe.Sizeof(ids[0]), len(ids))
 		}
 		first := n
 		for at := range ids {
 			positions[n] = uint32(at) //nolint:gosec // at most ProductsMax.
-			n += filter.Passes(ids[at].Hash)
+			n += filter.MayContain(ids[at].Hash)
 		}
 		s.ends = append(s.ends, n)
 		for _, at := range positions[first:n] {
-			s.ahead.Entry(s.v, ids[at].Hash)
+			s.prefetcher.AddEntry(s.v, ids[at].Hash)
 		}
-		s.ahead.Ask()
+		s.prefetcher.Flush()
 	}
 }
 
 // smallRequestIDs is the number of ids up to which the table entries of all ids are prefetched before the filter is
 // evaluated. Such a request mostly waits for memory latency, so the unneeded prefetches cost little.
-const fewIDs = 16
+const smallRequestIDs = 16
 
 // prefetchSmall prefetches the table entries of a small request, so that they are loaded while the request is prepared.
-func (s *Scratch) askForFew() {
+func (s *Scratch) prefetchSmall() {
 	n := 0
 	for i := range s.req.Auctions {
-		n += len(s.req.Auctions[i].sold())
+		n += len(s.req.Auctions[i].candidateIDs())
 	}
-	if n > fewIDs {
+	if n > smallRequestIDs {
 		return
 	}
 	for i := range s.req.Auctions {
-		for _, id := range s.req.Auctions[i].sold() {
-			s.ahead.Tags(s.v, id.Hash)
-			s.ahead.Entry(s.v, id.Hash)
+		for _, id := range s.req.Auctions[i].candidateIDs() {
+			s.prefetcher.AddTags(s.v, id.Hash)
+			s.prefetcher.AddEntry(s.v, id.Hash)
 		}
 	}
-	s.ahead.Ask()
+	s.prefetcher.Flush()
 }

@@ -14,17 +14,17 @@ import (
 )
 
 // modelMarket is a market as plain values. Tests set it up and feed it to the engine, and the naive model reads it.
-type world struct {
+type modelMarket struct {
 	settings   market.Marketplace
 	categories map[string]market.Category
 	products   map[string]market.Product
 	campaigns  map[string]*campaign
 	bids       map[bidKey]market.Bid // Without deleted bids.
-	slots      map[string]market.BannerSlot
+	slots      map[string]market.MediaSlot
 	placements map[string]market.Placement // By external id.
 	assets     map[string]market.Asset
 	segments   map[string][]uint64
-	met        counts // The exposures of users to campaigns and bids.
+	exposures  frequencyCounts // The exposures of users to campaigns and bids.
 	stale      *auction.Groups
 	winners    map[uint64]bool // Bids that won the model's last auction, by group and ordinal.
 }
@@ -33,8 +33,8 @@ type campaign struct {
 	market.Campaign
 	left, wallet money.Micros
 	click        uint32 // Predicted click rate, 0 for none.
-	gate         uint64 // The pacing state, 0 for market.PacingOpen.
-	slot         *market.Slot
+	pacing       uint64 // The pacing state, 0 for market.PacingOpen.
+	slot         *market.Balances
 }
 
 // bidKey identifies a bid by its campaign's name and its ordinal.
@@ -44,27 +44,27 @@ type bidKey struct {
 }
 
 // frequencyCounts implements auction.FrequencyCounter with a map.
-type counts map[auction.FrequencyQuery]uint32
+type frequencyCounts map[auction.FrequencyQuery]uint32
 
-func (c counts) Count(q auction.FrequencyQuery) uint32 { return c[q] }
+func (c frequencyCounts) Count(q auction.FrequencyQuery) uint32 { return c[q] }
 
-func newWorld() *world {
-	return &world{
+func newModelMarket() *modelMarket {
+	return &modelMarket{
 		settings:   market.Marketplace{Ordinal: 1, CurrencyExponent: 2, ExternalDemand: market.ExternalDemand{OwnValue: "gavel"}},
 		categories: map[string]market.Category{},
 		products:   map[string]market.Product{},
 		campaigns:  map[string]*campaign{},
 		bids:       map[bidKey]market.Bid{},
-		slots:      map[string]market.BannerSlot{},
+		slots:      map[string]market.MediaSlot{},
 		placements: map[string]market.Placement{},
 		assets:     map[string]market.Asset{},
 		segments:   map[string][]uint64{},
-		met:        counts{},
+		exposures:  frequencyCounts{},
 	}
 }
 
 // feed puts everything into a market, in the order of names.
-func (w *world) feed(m *market.Market) {
+func (w *modelMarket) feed(m *market.Market) {
 	n := w.settings.Ordinal
 	m.PutMarketplace(&w.settings)
 	for _, id := range slices.Sorted(maps.Keys(w.categories)) {
@@ -80,7 +80,7 @@ func (w *world) feed(m *market.Market) {
 		m.PutBid(&w.campaigns[key.campaign].Campaign, &b)
 	}
 	for _, x := range w.slots {
-		m.PutBannerSlot(n, &x)
+		m.PutMediaSlot(n, &x)
 	}
 	for _, x := range w.placements {
 		m.PutPlacement(n, &x)
@@ -95,21 +95,21 @@ func (w *world) feed(m *market.Market) {
 
 func (c *campaign) feed(m *market.Market) {
 	c.slot = m.PutCampaign(&c.Campaign)
-	c.slot.Left.Store(int64(c.left))
-	c.slot.Click.Store(c.click)
-	c.slot.Wallet.Store(int64(c.wallet))
-	m.GateOf(&c.Campaign).Store(c.gateWord())
+	c.slot.BudgetLeft.Store(int64(c.left))
+	c.slot.ClickRate.Store(c.click)
+	c.slot.WalletBalance.Store(int64(c.wallet))
+	m.PacingStateOf(&c.Campaign).Store(c.pacingState())
 }
 
-func (c *campaign) gateWord() uint64 {
-	if c.gate == 0 {
-		return market.GateOpen
+func (c *campaign) pacingState() uint64 {
+	if c.pacing == 0 {
+		return market.PacingOpen
 	}
-	return c.gate
+	return c.pacing
 }
 
 // campaign adds a campaign with money. Its group and id follow from its number.
-func (w *world) campaign(name, vendor string, number uint32) *campaign {
+func (w *modelMarket) campaign(name, vendor string, number uint32) *campaign {
 	group := ids.Group(1 + number%3)
 	c := &campaign{left: math.MaxInt64, wallet: math.MaxInt64, Campaign: market.Campaign{
 		ID: ids.Mint(int64(number), [10]byte{9: byte(number)}, ids.Shard(group-1)), Name: name, Ordinal: number/3 + 1,
@@ -178,7 +178,7 @@ func requestFor(v *market.View, marketplace uint16, queries ...query) *auction.R
 		a.HasProducts, a.Products, a.Quality = len(q.products) > 0, l.all(q.products), q.quality
 		a.Variations = l.all(q.variations)
 		a.HasSearch, a.Search = q.hasSearch, l.span(q.search)
-		a.SlotID, a.Device, a.User, a.Site, a.Placement = l.id(q.place), q.device, q.user, l.span(q.site), q.experiment
+		a.SlotID, a.Device, a.User, a.Site, a.PlacementIndex = l.id(q.place), q.device, q.user, l.span(q.site), q.experiment
 		a.Category.Form = q.form
 		for _, clause := range q.clauses {
 			a.Category.IDs = append(a.Category.IDs, l.all(clause)...)
@@ -251,6 +251,6 @@ func outcomeOf(r *auction.Result) outcome {
 // ring signs the tokens of tests.
 var ring = bidid.NewKeyring([]bidid.Key{{ID: 7, Key: [16]byte{1, 2, 3}}})
 
-func ticket(now int64, seq uint64) *auction.Ticket {
-	return &auction.Ticket{NowMillis: now, Marketplace: 1, Node: 2, Epoch: 3, Seq: seq, Signer: bidid.NewSigner(ring)}
+func params(now int64, seq uint64) *auction.Params {
+	return &auction.Params{NowMillis: now, Marketplace: 1, Node: 2, Epoch: 3, Seq: seq, Signer: bidid.NewSigner(ring)}
 }

@@ -16,7 +16,7 @@ import (
 // too.
 
 // modelBid is a bid that passed the gates.
-type offer struct {
+type modelBid struct {
 	bid              *market.Bid // Nil for external demand.
 	entity           string      // The entity, which wins at most once.
 	product, vendor  string
@@ -29,13 +29,13 @@ type offer struct {
 	quality          *big.Int
 	weight, score    *big.Int
 	tie, key         uint64
-	held             bool // It loses because of the cap per vendor.
+	overVendorCap    bool // It loses because of the cap per vendor.
 }
 
 // auction runs an auction in the model.
-func (w *world) auction(q query, t *auction.Ticket, seq uint64) outcome {
+func (w *modelMarket) auction(q query, t *auction.Params, seq uint64) outcome {
 	var o outcome
-	var offers []*offer
+	var offers []*modelBid
 	seed := market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 	for key, b := range w.bids {
 		c := w.campaigns[key.campaign]
@@ -48,7 +48,7 @@ func (w *world) auction(q query, t *auction.Ticket, seq uint64) outcome {
 			continue
 		}
 		bidKey := uint64(c.Group)<<32 | uint64(b.Ordinal)
-		x := &offer{
+		x := &modelBid{
 			bid: &b, entity: b.Target, product: b.Target, vendor: c.VendorID, campaign: c.ID.String(), owner: c, amount: amount, charge: c.Charge,
 			floor: w.floor(q, c.Charge, &b), quality: w.bestQuality(q, b.Target), key: bidKey, tie: market.Mix(seed, bidKey),
 		}
@@ -66,7 +66,7 @@ func (w *world) auction(q query, t *auction.Ticket, seq uint64) outcome {
 	return o
 }
 
-func (w *world) external(q query, seed uint64, o *outcome) (offers []*offer) {
+func (w *modelMarket) external(q query, seed uint64, o *outcome) (offers []*modelBid) {
 	for i, b := range q.external {
 		p, known := w.products[b.product]
 		if !known || !slices.Contains(q.products, b.product) {
@@ -83,7 +83,7 @@ func (w *world) external(q query, seed uint64, o *outcome) (offers []*offer) {
 			o.lost[auction.Reserve]++
 		default:
 			key := 1<<63 | uint64(i)
-			offers = append(offers, &offer{
+			offers = append(offers, &modelBid{
 				entity: b.product, product: b.product, vendor: "\x00external", source: b.source, amount: b.amount, charge: market.CPC,
 				quality: quality, key: key, tie: market.Mix(seed, key),
 			})
@@ -99,7 +99,7 @@ type flight struct {
 }
 
 // flights lists the pairs of a product, the best first, without repeats.
-func (w *world) flights(q query, product string) (all []flight) {
+func (w *modelMarket) flights(q query, product string) (all []flight) {
 	for i, id := range q.products {
 		if id != product || slices.ContainsFunc(all, func(f flight) bool { return f.variation == q.variations[i] }) {
 			continue
@@ -115,7 +115,7 @@ func (w *world) flights(q query, product string) (all []flight) {
 }
 
 // bestQuality returns the quality of a product in the request; for flights, the quality of its best pair.
-func (w *world) bestQuality(q query, product string) *big.Int {
+func (w *modelMarket) bestQuality(q query, product string) *big.Int {
 	if isAd(q) {
 		return big.NewInt(1)
 	}
@@ -129,7 +129,7 @@ func (w *world) bestQuality(q query, product string) *big.Int {
 	return quality.Mul(quality, big.NewInt(market.QualityOne))
 }
 
-func compare(a, b *offer) int {
+func compare(a, b *modelBid) int {
 	if c := b.score.Cmp(a.score); c != 0 {
 		return c
 	}
@@ -146,7 +146,7 @@ func compare(a, b *offer) int {
 }
 
 // assignPairs assigns the bids of a product to its pairs: the best bid to the best pair, and so on.
-func (w *world) deal(q query, offers []*offer, types map[market.ChargeType]bool) {
+func (w *modelMarket) assignPairs(q query, offers []*modelBid, types map[market.ChargeType]bool) {
 	slices.SortFunc(offers, compare)
 	dealt := map[string]int{}
 	for _, x := range offers {
@@ -159,12 +159,12 @@ func (w *world) deal(q query, offers []*offer, types map[market.ChargeType]bool)
 	}
 }
 
-func (x *offer) value(types map[market.ChargeType]bool) {
+func (x *modelBid) value(types map[market.ChargeType]bool) {
 	x.weight = weight(types, x)
 	x.score = new(big.Int).Mul(big.NewInt(int64(x.amount)), x.weight)
 }
 
-func (w *world) rank(q query, offers []*offer, o *outcome) {
+func (w *modelMarket) rank(q query, offers []*modelBid, o *outcome) {
 	types := map[market.ChargeType]bool{}
 	for _, x := range offers {
 		types[x.charge] = true
@@ -173,7 +173,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 		x.value(types)
 	}
 	if q.kind == auction.Flights && len(q.products) > 0 {
-		w.deal(q, offers, types)
+		w.assignPairs(q, offers, types)
 	}
 	slices.SortFunc(offers, compare)
 	slots := min(q.slots, 40)
@@ -183,18 +183,18 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 	}
 	taken := map[string]bool{}
 	wins := map[string]int{}
-	won := map[*offer]bool{}
+	won := map[*modelBid]bool{}
 	w.winners = map[uint64]bool{}
-	full := func(x *offer) bool { return wins[x.vendor] >= capped && x.bid != nil }
+	full := func(x *modelBid) bool { return wins[x.vendor] >= capped && x.bid != nil }
 	for i, x := range offers {
 		switch {
 		case len(won) == slots || taken[x.entity]:
 			continue
 		case full(x):
-			x.held = true
+			x.overVendorCap = true
 			continue
 		}
-		var next *offer
+		var next *modelBid
 		for _, y := range offers[i+1:] {
 			if y.vendor != x.vendor && !taken[y.entity] && !full(y) {
 				next = y
@@ -208,7 +208,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 	for _, x := range offers {
 		switch {
 		case won[x]:
-		case taken[x.entity] || x.held:
+		case taken[x.entity] || x.overVendorCap:
 			o.lost[auction.Diversity]++
 		default:
 			o.lost[auction.Outranked]++
@@ -217,7 +217,7 @@ func (w *world) rank(q query, offers []*offer, o *outcome) {
 }
 
 // win returns what a winner shows and pays.
-func (w *world) win(q query, x, next *offer) win {
+func (w *modelMarket) win(q query, x, next *modelBid) win {
 	o := win{id: x.product, variation: x.variation, campaign: x.campaign, source: x.source, price: w.price(x, next)}
 	if !isAd(q) {
 		return o
@@ -255,7 +255,7 @@ func (w *world) win(q query, x, next *offer) win {
 }
 
 // weight returns the value of one unit of the bid for an impression.
-func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
+func weight(types map[market.ChargeType]bool, x *modelBid) *big.Int {
 	w := new(big.Int).Set(x.quality)
 	if len(types) == 1 {
 		return w
@@ -283,7 +283,7 @@ func weight(types map[market.ChargeType]bool, x *offer) *big.Int {
 	return w
 }
 
-func (w *world) price(x, next *offer) money.Micros {
+func (w *modelMarket) price(x, next *modelBid) money.Micros {
 	if x.bid == nil {
 		return 0
 	}

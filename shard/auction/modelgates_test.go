@@ -15,7 +15,7 @@ import (
 // This file holds the gates of the model: which bids are candidates, and why a bid loses.
 
 // place returns the external id of the place that a query names, if it is known and active.
-func (w *world) place(q query) (string, bool) {
+func (w *modelMarket) place(q query) (string, bool) {
 	if q.kind == auction.Banners {
 		s, known := w.slots[q.place]
 		return s.ID, known && s.Active
@@ -38,7 +38,7 @@ func isAd(q query) bool { return q.kind == auction.Banners || q.kind == auction.
 func isTravel(q query) bool { return q.kind == auction.Hotels || q.kind == auction.Flights }
 
 // allows reports whether the contexts make a bid a candidate.
-func (w *world) allows(q query, c *campaign, b *market.Bid) bool {
+func (w *modelMarket) allows(q query, c *campaign, b *market.Bid) bool {
 	switch {
 	case c.Format != max(q.kind, auction.Listings).Format():
 		return false
@@ -55,14 +55,14 @@ func (w *world) allows(q query, c *campaign, b *market.Bid) bool {
 	return q.hasSearch && w.triggered(q, c, b)
 }
 
-func (w *world) travels(q query, product string) bool {
+func (w *modelMarket) travels(q query, product string) bool {
 	kind := map[auction.Kind]string{auction.Hotels: "travelType:hotels", auction.Flights: "travelType:flights"}[q.kind]
 	has := w.products[product].Attributes
 	anySite := slices.ContainsFunc(has, func(a string) bool { return strings.HasPrefix(a, "site:") })
 	return slices.Contains(has, kind) && (!anySite || slices.Contains(has, "site:"+q.site))
 }
 
-func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (amount money.Micros, reason auction.Reason, lost bool) {
+func (w *modelMarket) loses(q query, c *campaign, b *market.Bid, t *auction.Params) (amount money.Micros, reason auction.Reason, lost bool) {
 	p, known := w.products[b.Target]
 	product := b.TargetType == market.TargetProduct
 	in := func(segment string) bool { return q.user != 0 && slices.Contains(w.segments[segment], q.user) }
@@ -85,7 +85,7 @@ func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (a
 		return 0, auction.Trigger, true
 	case q.kind == auction.Banners && len(w.shown(q, b)) == 0:
 		return 0, auction.DeviceMismatch, true
-	case b.Location != "" && !slices.ContainsFunc(q.locations, func(l string) bool { return w.near(b.Location, l) }):
+	case b.Location != "" && !slices.ContainsFunc(q.locations, func(l string) bool { return w.locationMatches(b.Location, l) }):
 		return 0, auction.Geo, true
 	case len(c.Segments.Include) > 0 && !slices.ContainsFunc(c.Segments.Include, in):
 		return 0, auction.Segment, true
@@ -96,14 +96,14 @@ func (w *world) loses(q query, c *campaign, b *market.Bid, t *auction.Ticket) (a
 	case w.bestQuality(q, b.Target).Sign() == 0:
 		return 0, auction.Reserve, true
 	}
-	return w.affords(q, c, b, t, w.worth(c, b, hour, in))
+	return w.gateMoney(q, c, b, t, w.adjusted(c, b, hour, in))
 }
 
 // gateMoney returns the first gate of money, pacing and frequency that a bid of an adjusted amount fails.
-func (w *world) affords(q query, c *campaign, b *market.Bid, t *auction.Ticket, amount money.Micros) (money.Micros, auction.Reason, bool) {
+func (w *modelMarket) gateMoney(q query, c *campaign, b *market.Bid, t *auction.Params, amount money.Micros) (money.Micros, auction.Reason, bool) {
 	floor := w.floor(q, c.Charge, b)
 	local := t.NowMillis + int64(t.OffsetSeconds)*1000
-	paced, spared := c.pace(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
+	paced, spared := c.applyPacing(amount, floor, money.PerMinor(w.settings.CurrencyExponent), t)
 	switch {
 	case amount <= floor:
 		return 0, auction.Reserve, true
@@ -115,14 +115,14 @@ func (w *world) affords(q query, c *campaign, b *market.Bid, t *auction.Ticket, 
 		return 0, auction.Wallet, true
 	case !spared:
 		return 0, auction.Pacing, true
-	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.met[met(q.user, c, b, x, local)] >= x.Limit }):
+	case q.user != 0 && slices.ContainsFunc(c.Caps, func(x market.Cap) bool { return w.exposures[frequencyQuery(q.user, c, b, x, local)] >= x.Limit }):
 		return 0, auction.Frequency, true
 	}
 	return paced, 0, false
 }
 
 // frequencyQuery returns the query for what a cap counts.
-func met(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auction.FrequencyQuery {
+func frequencyQuery(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auction.FrequencyQuery {
 	n := x.Type - 1
 	q := auction.FrequencyQuery{
 		User: user, Group: uint16(c.Group), Campaign: c.Ordinal, Interaction: market.CapInteraction(n % 9 / 3),
@@ -134,12 +134,12 @@ func met(user uint64, c *campaign, b *market.Bid, x market.Cap, local int64) auc
 	return q
 }
 
-func (w *world) approved(a market.BannerAsset) bool {
+func (w *modelMarket) approved(a market.BannerAsset) bool {
 	return a.AssetID == "" || w.assets[a.AssetID].Approved
 }
 
 // shown lists the assets of a banner that may be shown.
-func (w *world) shown(q query, b *market.Bid) (all []market.BannerAsset) {
+func (w *modelMarket) shown(q query, b *market.Bid) (all []market.BannerAsset) {
 	device := q.device
 	if device == auction.NoDevice {
 		device = auction.Desktop
@@ -156,7 +156,7 @@ func (w *world) shown(q query, b *market.Bid) (all []market.BannerAsset) {
 }
 
 // locationMatches compares a bid's location with the request's.
-func (w *world) near(own, asked string) bool {
+func (w *modelMarket) locationMatches(own, asked string) bool {
 	if !w.settings.H3 {
 		return strings.EqualFold(own, asked)
 	}
@@ -169,7 +169,7 @@ func (w *world) near(own, asked string) bool {
 }
 
 // floor is the reserve price of a bid.
-func (w *world) floor(q query, charge market.ChargeType, b *market.Bid) money.Micros {
+func (w *modelMarket) floor(q query, charge market.ChargeType, b *market.Bid) money.Micros {
 	floor := w.settings.Reserve[charge]
 	place, _ := w.place(q)
 	for _, r := range w.settings.Reserves {
@@ -191,7 +191,7 @@ func (w *world) floor(q query, charge market.ChargeType, b *market.Bid) money.Mi
 	return max(floor, 0)
 }
 
-func (w *world) worth(c *campaign, b *market.Bid, hour int, in func(string) bool) money.Micros {
+func (w *modelMarket) adjusted(c *campaign, b *market.Bid, hour int, in func(string) bool) money.Micros {
 	amount := big.NewInt(int64(b.Amount))
 	scale := func(n, of int64) {
 		amount.Mul(amount, big.NewInt(n)).Div(amount, big.NewInt(of))
@@ -214,8 +214,8 @@ func (w *world) worth(c *campaign, b *market.Bid, hour int, in func(string) bool
 
 // pace shades the amount, but not below the smallest that can win. It reduces the probability instead, by the square of
 // the missing factor.
-func (c *campaign) pace(amount, floor, minor money.Micros, t *auction.Ticket) (money.Micros, bool) {
-	pass, multiplier := c.gateWord()>>32, c.gateWord()&(1<<32-1)
+func (c *campaign) applyPacing(amount, floor, minor money.Micros, t *auction.Params) (money.Micros, bool) {
+	pass, multiplier := c.pacingState()>>32, c.pacingState()&(1<<32-1)
 	x := new(big.Int).Mul(big.NewInt(int64(amount)), new(big.Int).SetUint64(multiplier))
 	shaded := money.Micros(x.Rsh(x, 31).Int64())
 	shaded = min(shaded, amount)
@@ -231,7 +231,7 @@ func (c *campaign) pace(amount, floor, minor money.Micros, t *auction.Ticket) (m
 	return shaded, pass == 1<<32-1 || drawn < pass
 }
 
-func (w *world) triggered(q query, c *campaign, b *market.Bid) bool {
+func (w *modelMarket) triggered(q query, c *campaign, b *market.Bid) bool {
 	open := true
 	for _, t := range b.Triggers {
 		open = open && t.Kind.IsNegative()
@@ -251,19 +251,19 @@ func (w *world) triggered(q query, c *campaign, b *market.Bid) bool {
 			if w.satisfies(q, t.Value) {
 				return true
 			}
-		case !t.Kind.IsNegative() && asks(q, t):
+		case !t.Kind.IsNegative() && keywordMatches(q, t):
 			return true
 		}
 	}
 	return open
 }
 
-func (w *world) negated(q query, b *market.Bid) bool {
-	return slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsNegative() && asks(q, t) })
+func (w *modelMarket) negated(q query, b *market.Bid) bool {
+	return slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsNegative() && keywordMatches(q, t) })
 }
 
 // keywordMatches compares a keyword with the query, as texts between blanks.
-func asks(q query, t market.Trigger) bool {
+func keywordMatches(q query, t market.Trigger) bool {
 	query := " " + keyword.Text([]string{q.search}) + " "
 	if !q.hasSearch || t.Value == "" {
 		return false
@@ -279,7 +279,7 @@ func asks(q query, t market.Trigger) bool {
 }
 
 // ancestors lists a category of the catalog and its ancestors.
-func (w *world) ancestors(id string) (list []string) {
+func (w *modelMarket) ancestors(id string) (list []string) {
 	for {
 		c, known := w.categories[id]
 		if !known || len(list) > len(w.categories) {
@@ -291,7 +291,7 @@ func (w *world) ancestors(id string) (list []string) {
 }
 
 // satisfies reports whether a product is in the categories of the query.
-func (w *world) satisfies(q query, product string) bool {
+func (w *modelMarket) satisfies(q query, product string) bool {
 	if len(q.clauses) == 0 {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 
 // fillNeeded fills in the winner that a loser would have had to beat, and the amount for that. competed says that the
 // bid passed the gates.
-func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, competed bool, out *Result) {
+func (s *Scratch) fillNeeded(f *BidExplanation, h *hit, b *market.BidRow, competed bool, out *Result) {
 	byMoney := competed || f.Reason == Reserve && h.quality > 0
 	if f.Won || !byMoney || s.capped() || s.a.Kind == Flights {
 		return
@@ -30,7 +30,7 @@ func (s *Scratch) needs(f *Fate, h *hit, b *market.BidRow, competed bool, out *R
 	least := uint64(1)
 	if against >= 0 {
 		var ok bool
-		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality, s.v.Slot(b.Campaign).Click.Load()), tie, keyOf(b, c)); !ok {
+		if least, ok = s.toBeat(s.winner(against), (s.types|1<<c.Charge).weight(c.Charge, h.quality, s.v.Balances(b.Campaign).ClickRate.Load()), tie, keyOf(b, c)); !ok {
 			return
 		}
 	}

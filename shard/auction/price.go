@@ -74,7 +74,7 @@ func (s *Scratch) runnerUp(rank int) *candidate {
 		for i := range s.hits { // All further products of top have best bids of the same vendor, so search the products below top.
 			h := &s.hits[i]
 			switch {
-			case h.best == none || h.dead || h.inTop:
+			case h.best == none || h.wrongID || h.inTop:
 			case s.candidates[h.best].vendor != vendor:
 				consider(h.best)
 			default:

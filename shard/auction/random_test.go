@@ -43,7 +43,7 @@ func TestAgreesWithModel(t *testing.T) {
 			t.Run(fmt.Sprint("products=", x.products), func(t *testing.T) {
 				t.Parallel()
 				for seed := range max(1, x.worlds*times/part) {
-					r := newRoulette(uint64(seed), x.products)
+					r := newRandomMarket(uint64(seed), x.products)
 					for round := range x.rounds {
 						r.round(t, fmt.Sprintf("seed %d round %d", seed, round), x.changes)
 						if t.Failed() {
@@ -67,7 +67,7 @@ type tally struct {
 	lost     [auction.Reasons]atomic.Int64
 }
 
-func (y *tally) add(r *roulette) {
+func (y *tally) add(r *randomMarket) {
 	y.auctions.Add(int64(len(r.res.Results)))
 	for i := range r.res.Results {
 		x := &r.res.Results[i]
@@ -96,9 +96,9 @@ func (y *tally) check(t *testing.T, times, part int64) {
 }
 
 // randomMarket generates a market, changes of it, and queries.
-type roulette struct {
+type randomMarket struct {
 	*rand.Rand
-	*world
+	*modelMarket
 	m    *market.Market
 	size int
 	big  bool // One vendor has nearly all campaigns.
@@ -109,10 +109,10 @@ type roulette struct {
 	next uint32   // Ordinal of the last bid, over all groups.
 }
 
-func newRoulette(seed uint64, products int) *roulette {
-	r := &roulette{Rand: rand.New(rand.NewPCG(seed, 1)), world: newWorld(), m: market.New(seed), size: products, big: seed%2 == 1}
+func newRandomMarket(seed uint64, products int) *randomMarket {
+	r := &randomMarket{Rand: rand.New(rand.NewPCG(seed, 1)), modelMarket: newModelMarket(), m: market.New(seed), size: products, big: seed%2 == 1}
 	for i := range 6 + r.size/4 {
-		c := r.world.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
+		c := r.modelMarket.campaign(fmt.Sprint("c", i), r.vendor(), uint32(i))
 		c.Format = []market.AdFormat{market.Listing, market.Banner, market.Listing, market.SponsoredBrand}[i%4]
 		r.draw(c)
 	}
@@ -129,7 +129,7 @@ func newRoulette(seed uint64, products int) *roulette {
 
 const auctionsPerRound = 16
 
-func (r *roulette) round(t *testing.T, name string, changes int) {
+func (r *randomMarket) round(t *testing.T, name string, changes int) {
 	for range 1 + r.IntN(changes) {
 		r.change()
 	}
@@ -140,9 +140,9 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 	for i := range queries {
 		queries[i] = r.query()
 	}
-	tick := ticket(100, r.seq)
+	tick := params(100, r.seq)
 	tick.OffsetSeconds = int32(r.IntN(3)) * 3600
-	tick.Frequency = r.met
+	tick.Frequency = r.exposures
 	tick.Stale = r.drawStale()
 	r.seq += auctionsPerRound
 	req := requestFor(v, 1, queries...)
@@ -161,7 +161,7 @@ func (r *roulette) round(t *testing.T, name string, changes int) {
 }
 
 // drawStale sometimes declares the balances of one or two groups too old.
-func (r *roulette) drawStale() *auction.Groups {
+func (r *randomMarket) drawStale() *auction.Groups {
 	r.stale = nil
 	if r.IntN(8) == 0 {
 		r.stale = new(auction.Groups)
@@ -172,7 +172,7 @@ func (r *roulette) drawStale() *auction.Groups {
 }
 
 // recheck publishes changes and runs the same request on the old view.
-func (r *roulette) recheck(t *testing.T, name string, v *market.View, tick *auction.Ticket, req *auction.Request) {
+func (r *randomMarket) recheck(t *testing.T, name string, v *market.View, tick *auction.Params, req *auction.Request) {
 	before := fmt.Sprint(texts(&r.res))
 	for range r.IntN(3) {
 		r.changeMarket()
@@ -197,28 +197,28 @@ func texts(res *auction.Results) (all []string) {
 	return all
 }
 
-func (r *roulette) change() {
+func (r *randomMarket) change() {
 	if r.IntN(3) > 0 {
 		r.changeMarket()
 		return
 	}
-	r.meet()
+	r.recordExposure()
 	if c := r.someCampaign(); c.slot != nil {
 		c.left, c.wallet = r.balance(), r.balance()
-		c.slot.Left.Store(int64(c.left))
-		c.slot.Wallet.Store(int64(c.wallet))
+		c.slot.BudgetLeft.Store(int64(c.left))
+		c.slot.WalletBalance.Store(int64(c.wallet))
 		c.click = uint32(r.Uint64()>>33) >> r.IntN(31) //nolint:gosec // 31 bits; sometimes 0.
-		c.slot.Click.Store(c.click)
-		c.gate = 0
+		c.slot.ClickRate.Store(c.click)
+		c.pacing = 0
 		if r.IntN(3) == 0 {
-			c.gate = r.gate()
+			c.pacing = r.pacing()
 		}
-		r.m.GateOf(&c.Campaign).Store(c.gateWord())
+		r.m.PacingStateOf(&c.Campaign).Store(c.pacingState())
 	}
 }
 
 // changeMarket makes one change that is visible from the next view on.
-func (r *roulette) changeMarket() {
+func (r *randomMarket) changeMarket() {
 	switch n := r.IntN(100); {
 	case n < 45:
 		r.changeBid()
@@ -259,7 +259,7 @@ func (r *roulette) changeMarket() {
 }
 
 // reload resets a group and feeds everything again, as after the installation of a snapshot.
-func (r *roulette) reload() {
+func (r *randomMarket) reload() {
 	for g := range ids.Group(4) {
 		r.m.Reset(g, g == 0)
 	}
@@ -267,7 +267,7 @@ func (r *roulette) reload() {
 }
 
 // changeBid changes or deletes a bid with probability one half; otherwise it adds one.
-func (r *roulette) changeBid() {
+func (r *randomMarket) changeBid() {
 	var key bidKey
 	var b market.Bid
 	if i := r.IntN(2*len(r.keys) + 1); i < len(r.keys) {
@@ -298,7 +298,7 @@ func (r *roulette) changeBid() {
 }
 
 // cycle reports whether the category would be its own ancestor, which the catalog refuses.
-func (r *roulette) cycle(c market.Category) bool {
+func (r *randomMarket) cycle(c market.Category) bool {
 	for id := c.ParentID; id != ""; id = r.categories[id].ParentID {
 		if id == c.ID {
 			return true
@@ -307,7 +307,7 @@ func (r *roulette) cycle(c market.Category) bool {
 	return false
 }
 
-func (r *roulette) draw(c *campaign) {
+func (r *randomMarket) draw(c *campaign) {
 	c.Active = r.IntN(12) > 0
 	c.Status = market.Approved
 	if r.IntN(12) == 0 {
@@ -326,7 +326,7 @@ func (r *roulette) draw(c *campaign) {
 	r.drawTerms(c)
 }
 
-func (r *roulette) drawProduct() market.Product {
+func (r *randomMarket) drawProduct() market.Product {
 	p := market.Product{ID: r.product(), Active: r.IntN(10) > 0, Quality: r.score()}
 	for range r.IntN(4) {
 		p.Categories = append(p.Categories, r.category())
@@ -347,7 +347,7 @@ func (r *roulette) drawProduct() market.Product {
 	return p
 }
 
-func (r *roulette) query() query {
+func (r *randomMarket) query() query {
 	q := query{slots: 1 + r.IntN(6), user: uint64(r.IntN(4)), site: r.site()}
 	if r.IntN(10) == 0 {
 		q.slots = 40
@@ -399,7 +399,7 @@ func (r *roulette) query() query {
 	return q
 }
 
-func (r *roulette) triggers(target string) (list []market.Trigger) {
+func (r *randomMarket) triggers(target string) (list []market.Trigger) {
 	if r.IntN(2) == 0 {
 		return []market.Trigger{{Kind: market.TriggerProduct, Value: target}, {Kind: market.TriggerCategories, Value: target}}
 	}
@@ -416,31 +416,31 @@ func (r *roulette) triggers(target string) (list []market.Trigger) {
 	return list
 }
 
-func (r *roulette) someCampaign() *campaign {
+func (r *randomMarket) someCampaign() *campaign {
 	return r.campaigns[fmt.Sprint("c", r.IntN(len(r.campaigns)))]
 }
 
 // Small numbers of names and amounts make ties, repeats and exposures frequent.
-func (r *roulette) vendor() string {
+func (r *randomMarket) vendor() string {
 	if r.big && r.IntN(10) > 0 {
 		return "v0"
 	}
 	return fmt.Sprint("v", r.IntN(4))
 }
 
-func (r *roulette) product() string   { return fmt.Sprint("product-", r.IntN(r.size)) }
-func (r *roulette) category() string  { return fmt.Sprint("cat", r.IntN(7)) }
-func (r *roulette) attribute() string { return fmt.Sprint("color:", r.IntN(3)) }
+func (r *randomMarket) product() string   { return fmt.Sprint("product-", r.IntN(r.size)) }
+func (r *randomMarket) category() string  { return fmt.Sprint("cat", r.IntN(7)) }
+func (r *randomMarket) attribute() string { return fmt.Sprint("color:", r.IntN(3)) }
 
-func (r *roulette) location() string {
+func (r *randomMarket) location() string {
 	return []string{"", "", "Berlin", "berlin", "KÖLN", "köln", "85283473fffffff", "8428347ffffffff", "8928308280FFFFF"}[r.IntN(9)]
 }
 
-func (r *roulette) score() uint32 {
+func (r *randomMarket) score() uint32 {
 	return []uint32{market.QualityOne, market.QualityOne, market.QualityOne / 2, 1, 0, r.Uint32N(market.QualityOne + 1)}[r.IntN(6)]
 }
 
-func (r *roulette) amount() money.Micros {
+func (r *randomMarket) amount() money.Micros {
 	switch r.IntN(8) {
 	case 0:
 		return money.Micros(1 + r.Int64N(int64(money.MaxMicros)))
@@ -450,6 +450,6 @@ func (r *roulette) amount() money.Micros {
 	return money.Micros(1+r.IntN(20)) * 10_000
 }
 
-func (r *roulette) balance() money.Micros {
+func (r *randomMarket) balance() money.Micros {
 	return []money.Micros{math.MaxInt64, math.MaxInt64, 1, 0, -5}[r.IntN(5)]
 }

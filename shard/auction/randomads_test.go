@@ -13,7 +13,7 @@ import (
 // This file generates banners, sponsored brands, travel and targeting.
 
 // drawKind changes a query to another kind than listings.
-func (r *roulette) drawKind(q *query) {
+func (r *randomMarket) drawKind(q *query) {
 	q.kind = auction.Banners + auction.Kind(r.IntN(4))
 	q.place, q.device = r.place(), auction.Device(r.IntN(3))
 	switch q.kind {
@@ -42,7 +42,7 @@ func (r *roulette) drawKind(q *query) {
 	}
 }
 
-func (r *roulette) drawTerms(c *campaign) {
+func (r *randomMarket) drawTerms(c *campaign) {
 	c.Segments, c.Schedule, c.Caps, c.Products = market.SegmentRules{}, nil, nil, nil
 	if r.IntN(3) > 0 {
 		return
@@ -73,7 +73,7 @@ func (r *roulette) drawTerms(c *campaign) {
 	}
 }
 
-func (r *roulette) creative() *market.Creative {
+func (r *randomMarket) creative() *market.Creative {
 	c := &market.Creative{Place: r.place(), Device: auction.Device(r.IntN(4) % 3)}
 	for range 1 + r.IntN(3) {
 		a := market.BannerAsset{URL: "https://a/" + r.word(), Dimensions: r.dimensions()}
@@ -96,19 +96,19 @@ func (r *roulette) creative() *market.Creative {
 }
 
 // changeRecords changes places, assets and segments.
-func (r *roulette) changeRecords() {
+func (r *randomMarket) changeRecords() {
 	switch r.IntN(4) {
 	case 0:
 		id := r.place()
 		if r.IntN(6) == 0 {
 			delete(r.slots, id)
-			r.m.DeleteBannerSlot(1, id)
+			r.m.DeleteMediaSlot(1, id)
 			return
 		}
-		s := market.BannerSlot{ID: id, Active: r.IntN(8) > 0}
+		s := market.MediaSlot{ID: id, Active: r.IntN(8) > 0}
 		s.Dimensions[auction.Desktop], s.Dimensions[auction.Mobile] = r.dimensions(), r.dimensions()
 		r.slots[id] = s
-		r.m.PutBannerSlot(1, &s)
+		r.m.PutMediaSlot(1, &s)
 	case 1:
 		id := r.place()
 		p := market.Placement{ID: "uuid-of-" + id, ExternalID: id, Active: r.IntN(8) > 0}
@@ -147,7 +147,7 @@ func (r *roulette) changeRecords() {
 }
 
 // recordExposure counts an interaction of a user with a bid, in the market and in the model.
-func (r *roulette) meet() {
+func (r *randomMarket) recordExposure() {
 	if len(r.keys) == 0 {
 		return
 	}
@@ -155,12 +155,12 @@ func (r *roulette) meet() {
 	b := r.bids[key]
 	for n := range uint8(market.RestrictionTypes) {
 		for hour := range int64(3) {
-			r.met[met(uint64(1+r.IntN(3)), r.campaigns[key.campaign], &b, market.Cap{Type: n + 1}, 100+hour*3_600_000)] += r.Uint32N(2)
+			r.exposures[frequencyQuery(uint64(1+r.IntN(3)), r.campaigns[key.campaign], &b, market.Cap{Type: n + 1}, 100+hour*3_600_000)] += r.Uint32N(2)
 		}
 	}
 }
 
-func (r *roulette) drawSettings() {
+func (r *randomMarket) drawSettings() {
 	for i := range r.settings.Reserve {
 		r.settings.Reserve[i] = r.amount() / 4
 	}
@@ -183,13 +183,13 @@ func (r *roulette) drawSettings() {
 }
 
 // pacing returns a random pacing state that shades, reduces the probability or stops the campaign.
-func (r *roulette) gate() uint64 {
+func (r *randomMarket) pacing() uint64 {
 	pass, multiplier := uint64(r.Uint32()), uint64(r.Uint32N(1<<31+1))
 	switch r.IntN(4) {
 	case 0:
-		pass = market.GateAlways
+		pass = market.PacingAlways
 	case 1:
-		multiplier = market.GateUnshaded
+		multiplier = market.PacingUnshaded
 	case 2:
 		multiplier = uint64(r.Uint32N(1 << 20))
 	}
@@ -199,7 +199,7 @@ func (r *roulette) gate() uint64 {
 	return pass<<32 | multiplier | 1
 }
 
-func (r *roulette) text() string {
+func (r *randomMarket) text() string {
 	var words []string
 	for range 1 + r.IntN(4) {
 		words = append(words, r.word())
@@ -207,14 +207,14 @@ func (r *roulette) text() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), []string{" ", "-", "  "}[r.IntN(3)])
 }
 
-func (r *roulette) word() string {
+func (r *randomMarket) word() string {
 	return []string{"red", "Red", "shoe", "ﬁne", "fine", "42"}[r.IntN(6)]
 }
 
-func (r *roulette) place() string   { return []string{"top", "side"}[r.IntN(2)] }
-func (r *roulette) site() string    { return []string{"de", "fr"}[r.IntN(2)] }
-func (r *roulette) segment() string { return fmt.Sprint("seg", r.IntN(3)) }
+func (r *randomMarket) place() string   { return []string{"top", "side"}[r.IntN(2)] }
+func (r *randomMarket) site() string    { return []string{"de", "fr"}[r.IntN(2)] }
+func (r *randomMarket) segment() string { return fmt.Sprint("seg", r.IntN(3)) }
 
-func (r *roulette) dimensions() market.Dimensions {
+func (r *randomMarket) dimensions() market.Dimensions {
 	return []market.Dimensions{{}, {}, {Width: 300, Height: 250}, {Width: 728, Height: 90}}[r.IntN(4)]
 }

@@ -10,7 +10,7 @@ const (
 // rank fills top with the best products by insertion. Most products are rejected by one comparison with the last one.
 func (s *Scratch) rank() {
 	if s.capped() {
-		s.pick()
+		s.rankCapped()
 		return
 	}
 	keep := min(s.a.Slots, SlotsMax) + spares
@@ -18,7 +18,7 @@ func (s *Scratch) rank() {
 	for i := range s.hits {
 		h := &s.hits[i]
 		h.inTop = false
-		if h.best == none || h.dead {
+		if h.best == none || h.wrongID {
 			continue
 		}
 		c := &s.candidates[h.best]
@@ -58,7 +58,7 @@ func (s *Scratch) confirm() bool {
 	right := true
 	for rank := range s.winners() {
 		if h := &s.hits[s.winner(rank).hit]; !s.isProduct(h) {
-			h.dead = true
+			h.wrongID = true
 			right = false
 		}
 	}

@@ -62,8 +62,8 @@ type Request struct {
 	Arena []byte
 	Seed  uint64 // Set by the caller before parsing: market.View.Seed of the key's marketplace.
 	// TagFilter may be set by the caller to market.View.ProductFilter. The parser then prefetches the tag word of each id.
-	Sieve    market.Sieve
-	Auctions []Auction
+	TagFilter market.TagFilter
+	Auctions  []Auction
 }
 
 // Text returns the bytes a span names. The result aliases the request.
@@ -77,21 +77,21 @@ func (r *Request) Text(s Span) []byte {
 
 // Auction is one element of auctions.
 type Auction struct {
-	Kind        Kind
-	Slots       int // 1 to SlotsMax.
-	HasProducts bool
-	Products    []ID     // In request order, repeats included. The first of equal ids is used.
-	Quality     []uint32 // Parallel to Products, in units of 1/market.QualityOne; empty means 1.0 for all.
-	Variations  []ID     // Flights only: parallel to Products. Each pair of product and variation competes for itself.
-	Site        Span     // Hotels and flights only.
-	Category    Category
-	HasSearch   bool
-	Search      Span
-	Locations   []ID  // The hashes are those of the case-folded texts. H3 cells in H3 mode.
-	Placement   uint8 // The placementId of the interface: an experiment bucket from 1 to 8, 0 for none.
-	Device      Device
-	SlotID      ID // Banners: external id of the media slot. Sponsored brands: external id or UUID of the placement. The hash is unused.
-	UserID      Span
+	Kind           Kind
+	Slots          int // 1 to SlotsMax.
+	HasProducts    bool
+	Products       []ID     // In request order, repeats included. The first of equal ids is used.
+	Quality        []uint32 // Parallel to Products, in units of 1/market.QualityOne; empty means 1.0 for all.
+	Variations     []ID     // Flights only: parallel to Products. Each pair of product and variation competes for itself.
+	Site           Span     // Hotels and flights only.
+	Category       Category
+	HasSearch      bool
+	Search         Span
+	Locations      []ID  // The hashes are those of the case-folded texts. H3 cells in H3 mode.
+	PlacementIndex uint8 // The placementId of the interface: an experiment bucket from 1 to 8, 0 for none.
+	Device         Device
+	SlotID         ID // Banners: external id of the media slot. Sponsored brands: external id or UUID of the placement. The hash is unused.
+	UserID         Span
 	// User is the keyed hash of UserID, as in events and segments; 0 when the request names no user. The caller sets it.
 	User        uint64
 	Variant     Span // The experimentVariant of the interface.
@@ -171,8 +171,8 @@ type Result struct {
 	Winners []Winner
 	Lost    [Reasons]uint32 // The number of bids that lost, by reason.
 	// PlacementIndex and Variant are the auction's experiment: its bucket, 0 for none, and its variant.
-	Placement uint8
-	Variant   []byte
+	PlacementIndex uint8
+	Variant        []byte
 
 	shown  []Shown // The memory of what all winners show, as are assets and texts.
 	assets []Asset
@@ -184,7 +184,7 @@ type Winner struct {
 	Rank         uint8
 	Type         market.TargetType  // For a sponsored brand TargetURL or TargetProduct, as the interface defines.
 	ID           []byte             // The product id or another target. For a sponsored brand the brand id or the URL.
-	IDClean      bool               // ID needs no JSON escaping.
+	IDJSONSafe   bool               // ID needs no JSON escaping.
 	Variation    []byte             // Flights only.
 	Campaign     *[ids.TextLen]byte // The campaign's id; nil for an external winner.
 	DemandSource []byte             // Set on every winner of a request with demand sources.

@@ -54,7 +54,7 @@ func (s *Scratch) ruledFloor(charge market.ChargeType, r *market.ProductRow) uin
 		if f.charge != charge || f.amount <= floor {
 			continue
 		}
-		if r != nil && s.v.In(r, f.tree) || r == nil && s.wanted.names(s.v, f.tree.Category) {
+		if r != nil && s.v.InSubtree(r, f.tree) || r == nil && s.categories.namesCategory(s.v, f.tree.Category) {
 			floor = f.amount
 		}
 	}

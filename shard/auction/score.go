@@ -61,23 +61,23 @@ func share(w, p uint64) uint64 {
 // REQUIRES: all candidates are known, because their charge types decide the weights.
 func (s *Scratch) score() {
 	if s.a.Kind == Flights && s.a.HasProducts {
-		s.deal()
+		s.assignPairs()
 	}
 	for i := range s.candidates {
 		c := &s.candidates[i]
-		s.weigh(c)
-		s.offer(&s.hits[c.hit], int32(i)) //nolint:gosec // fewer candidates than 2^31.
+		s.setScore(c)
+		s.updateBest(&s.hits[c.hit], int32(i)) //nolint:gosec // fewer candidates than 2^31.
 	}
 }
 
 // setScore computes the score of a candidate.
-func (s *Scratch) weigh(c *candidate) {
+func (s *Scratch) setScore(c *candidate) {
 	c.hi, c.lo = bits.Mul64(c.amount, s.types.weight(c.charge, s.hits[c.hit].quality, c.click))
 	c.tie = market.Mix(s.seed, c.key)
 }
 
 // updateBest updates best and other of a hit with a candidate.
-func (s *Scratch) offer(h *hit, i int32) {
+func (s *Scratch) updateBest(h *hit, i int32) {
 	c := &s.candidates[i]
 	switch {
 	case h.best == none:

@@ -14,7 +14,7 @@ import (
 // OWNERSHIP: pooled by the caller; between requests it refers to neither a view nor a request.
 type Scratch struct {
 	v        *market.View
-	t        *Ticket
+	t        *Params
 	req      *Request
 	settings *market.Marketplace
 	minor    uint64 // One minor unit in micros.
@@ -23,52 +23,52 @@ type Scratch struct {
 	seed        uint64 // Seed of the auction's ties.
 	requestSeed uint64 // Seed of the pacing decisions.
 	hour        int    // Local hour of the week, from Monday 00:00.
-	searched    bool   // A listing auction with a search query and neither products nor a category.
-	travels     bool   // A hotel or flight auction without product ids.
+	searchOnly  bool   // A listing auction with a search query and neither products nor a category.
+	travelOnly  bool   // A hotel or flight auction without product ids.
 	payload     bidid.Payload
 
 	query      []uint32 // The numbers of the words of the search query.
 	words      keyword.Normalizer
 	cells      []h3.Cell
-	segments   stamps // Results of inSegment by segment.
+	segments   generationMap // Results of inSegment by segment.
 	floors     [market.ChargeTypes]uint64
 	floorRules []floorRule
 	place      *market.Place
 	key        []byte
-	pairSeen   stamps
+	pairSeen   generationMap
 	pairs      []uint32
 
-	picked     []uint32 // Positions of the ids that may be in the product table (prefilter).
-	found      []found
-	ends       []int
-	hits       []hit
-	candidates []candidate
-	types      chargeTypes
-	rowSeen    stamps // Indexes in hits by product row, or by entity for the auction of a place.
-	idSeen     stamps // Positions of the auction's ids by hash, filled when a trigger first needs them.
-	idsAdded   bool
-	wanted     expression
-	top        [topMax]uint32 // The best hits, ordered by their best bid.
-	ranked     int
-	won        [SlotsMax]uint32 // Candidates by rank.
-	order      []uint32         // Candidates by score, under a cap per vendor.
-	ahead      market.Ahead
+	prefiltered  []uint32 // Positions of the ids that may be in the product table (prefilter).
+	found        []found
+	ends         []int
+	hits         []hit
+	candidates   []candidate
+	types        chargeTypes
+	hitByRow     generationMap // Indexes in hits by product row, or by entity for the auction of a place.
+	positionByID generationMap // Positions of the auction's ids by hash, filled when a trigger first needs them.
+	idsAdded     bool
+	categories   expression
+	top          [topMax]uint32 // The best hits, ordered by their best bid.
+	ranked       int
+	won          [SlotsMax]uint32 // Candidates by rank.
+	order        []uint32         // Candidates by score, under a cap per vendor.
+	prefetcher   market.Prefetcher
 }
 
 // hit is an entity that may win: a product, a pair of product and variation, or a campaign's target.
 type hit struct {
-	row      uint32 // Product row, market.NoProduct if it is not a product.
-	index    uint32 // Position in the auction's ids, fromCategory if there is none.
-	quality  uint64 // Quality of the request times that of the product, in units of 1/market.QualityOne^2.
-	best     int32  // Index of the best candidate, none without one.
-	other    int32  // Index of the best candidate of another vendor than that of best.
-	eligible uint32 // Number of candidates.
-	next     uint32 // The product's next pair in a flight auction, lastPair at the end.
-	filter   verdict
-	category verdict
-	dead     bool // The id in the request only has the same hash as the product's id.
-	inTop    bool
-	follows  bool // A pair that is not the head of its product's list of pairs.
+	row           uint32 // Product row, market.NoProduct if it is not a product.
+	index         uint32 // Position in the auction's ids, fromCategory if there is none.
+	quality       uint64 // Quality of the request times that of the product, in units of 1/market.QualityOne^2.
+	best          int32  // Index of the best candidate, none without one.
+	other         int32  // Index of the best candidate of another vendor than that of best.
+	eligible      uint32 // Number of candidates.
+	next          uint32 // The product's next pair in a flight auction, lastPair at the end.
+	filter        cachedAnswer
+	category      cachedAnswer
+	wrongID       bool // The id in the request only has the same hash as the product's id.
+	inTop         bool
+	secondaryPair bool // A pair that is not the head of its product's list of pairs.
 }
 
 const (
@@ -77,27 +77,27 @@ const (
 )
 
 // cachedAnswer is the answer to a question about a product that is computed at most once for each auction.
-type verdict uint8
+type cachedAnswer uint8
 
 const (
-	unasked verdict = iota
+	unasked cachedAnswer = iota
 	yes
 	no
 )
 
 // candidate is a bid that passed the gates.
 type candidate struct {
-	hi, lo   uint64 // Score.
-	tie      uint64 // Decides between equal scores; the smaller one wins.
-	key      uint64 // The same on every node: group and ordinal, or externalKey and position.
-	amount   uint64
-	hit      uint32 // Index in hits.
-	campaign uint32 // Row; 0 for an external bid.
-	vendor   uint32
-	ad       uint32 // Number of the creative, 0 for a product.
-	click    uint32 // Predicted click rate in units of 1/2^32, 0 for the prior.
-	charge   market.ChargeType
-	held     bool // It loses only because of the cap per vendor.
+	hi, lo        uint64 // Score.
+	tie           uint64 // Decides between equal scores; the smaller one wins.
+	key           uint64 // The same on every node: group and ordinal, or externalKey and position.
+	amount        uint64
+	hit           uint32 // Index in hits.
+	campaign      uint32 // Row; 0 for an external bid.
+	vendor        uint32
+	ad            uint32 // Number of the creative, 0 for a product.
+	click         uint32 // Predicted click rate in units of 1/2^32, 0 for the prior.
+	charge        market.ChargeType
+	overVendorCap bool // It loses only because of the cap per vendor.
 }
 
 // externalKey marks the key of an external bid. externalVendor is the vendor of all external bids; it is no vendor of
@@ -108,12 +108,12 @@ const (
 )
 
 // begin prepares a request.
-func (s *Scratch) begin(v *market.View, t *Ticket, req *Request, settings *market.Marketplace) {
+func (s *Scratch) begin(v *market.View, t *Params, req *Request, settings *market.Marketplace) {
 	s.v, s.t, s.req, s.settings = v, t, req, settings
 	if settings == nil {
 		return
 	}
-	s.askForFew()
+	s.prefetchSmall()
 	s.minor = minorUnit(settings)
 	s.requestSeed = seedOf(t, t.Seq)
 	s.hour = weekHour(s.localMillis())
@@ -135,16 +135,16 @@ func (s *Scratch) end() {
 
 // size returns roughly how many bytes the arrays take.
 func (s *Scratch) size() int {
-	return cap(s.picked)*int(unsafe.Sizeof(uint32(0))) +
+	return cap(s.prefiltered)*int(unsafe.Sizeof(uint32(0))) +
 		cap(s.found)*int(unsafe.Sizeof(found{})) +
 		cap(s.hits)*int(unsafe.Sizeof(hit{})) +
 		cap(s.candidates)*int(unsafe.Sizeof(candidate{})) +
 		(cap(s.query)+cap(s.pairs)+cap(s.order))*int(unsafe.Sizeof(uint32(0))) +
-		(len(s.rowSeen.slots)+len(s.idSeen.slots)+len(s.pairSeen.slots)+len(s.segments.slots))*int(unsafe.Sizeof(stamp{}))
+		(len(s.hitByRow.entries)+len(s.positionByID.entries)+len(s.pairSeen.entries)+len(s.segments.entries))*int(unsafe.Sizeof(generationEntry{}))
 }
 
 // seedOf derives the seed of an auction's ties from its number.
-func seedOf(t *Ticket, seq uint64) uint64 {
+func seedOf(t *Params, seq uint64) uint64 {
 	return market.Mix(uint64(t.Marketplace)<<48|uint64(t.Node)<<32|uint64(t.Epoch), seq)
 }
 
@@ -153,14 +153,14 @@ func (s *Scratch) run(i int, out *Result, seq uint64) {
 	s.prepare(i, seq)
 	s.collect(i)
 	if s.place != nil {
-		s.admitAds(out)
+		s.gatePlaceBids(out)
 	} else {
 		for i := range s.hits {
-			if !s.hits[i].follows {
-				s.admit(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
+			if !s.hits[i].secondaryPair {
+				s.gateBids(uint32(i), out) //nolint:gosec // fewer hits than 2^32.
 			}
 		}
-		s.admitExternal(out)
+		s.gateExternalBids(out)
 	}
 	s.score()
 	s.rank()
@@ -180,11 +180,11 @@ func (s *Scratch) prepare(i int, seq uint64) {
 	s.candidates = s.candidates[:0]
 	s.types = 0
 	s.idsAdded = false
-	s.wanted.reset()
+	s.categories.reset()
 	s.segments.clear()
 	kind, named := s.a.Kind, s.a.HasProducts || s.a.Category.Form != NoCategory
-	s.searched = kind == Listings && s.a.HasSearch && !named
-	s.travels = (kind == Hotels || kind == Flights) && !s.a.HasProducts
+	s.searchOnly = kind == Listings && s.a.HasSearch && !named
+	s.travelOnly = (kind == Hotels || kind == Flights) && !s.a.HasProducts
 	s.readQuery()
 	s.readCells()
 	s.findPlace()

@@ -8,7 +8,7 @@ import (
 
 // A Scratch keeps its memory after usual auctions and drops it after huge ones.
 func TestScratchIsBounded(t *testing.T) {
-	s := Scratch{hits: make([]hit, 4096), candidates: make([]candidate, 3*4096), picked: make([]uint32, ProductsMax)}
+	s := Scratch{hits: make([]hit, 4096), candidates: make([]candidate, 3*4096), prefiltered: make([]uint32, ProductsMax)}
 	s.end()
 	if len(s.hits) == 0 {
 		t.Errorf("%d bytes were not kept", s.size())
@@ -21,8 +21,8 @@ func TestScratchIsBounded(t *testing.T) {
 }
 
 // Entries of an older generation are not found, even after the generation number wraps around.
-func TestStamps(t *testing.T) {
-	s := stamps{generation: ^uint32(0) - 2}
+func TestGenerationMap(t *testing.T) {
+	s := generationMap{generation: ^uint32(0) - 2}
 	for round := range 5 {
 		s.clear()
 		for key := range uint64(1000) {
@@ -42,21 +42,21 @@ func TestStamps(t *testing.T) {
 }
 
 // The charge probability of a CPC win is 3 of 100, times the visibility of the rank (1, 0.8, 0.6, 0.54), rounded up.
-func TestWeightOf(t *testing.T) {
+func TestChargeProbability(t *testing.T) {
 	exposure := uint64(1 << 16)
 	for rank, want := range []uint16{1967, 1573, 1180, 1062} {
-		if got := weightOf(market.CPC, exposure, 0); got != want {
+		if got := chargeProbability(market.CPC, exposure, 0); got != want {
 			t.Errorf("weight of a click at rank %d is %d, want %d", rank+1, got, want)
 		}
-		exposure = below(rank, exposure)
+		exposure = nextVisibility(rank, exposure)
 	}
-	if got := weightOf(market.CPM, 1<<16, 0); got != 65535 {
+	if got := chargeProbability(market.CPM, 1<<16, 0); got != 65535 {
 		t.Errorf("weight of an impression is %d", got)
 	}
-	if got := weightOf(market.CPA, 1<<16, 0); got != 197 {
+	if got := chargeProbability(market.CPA, 1<<16, 0); got != 197 {
 		t.Errorf("weight of a purchase is %d, want 197", got)
 	}
-	if got := weightOf(market.CPC, 1<<16, 1<<32/5); got != 13108 {
+	if got := chargeProbability(market.CPC, 1<<16, 1<<32/5); got != 13108 {
 		t.Errorf("weight of a click of one impression in five is %d, want 13108", got)
 	}
 }

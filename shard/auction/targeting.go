@@ -17,7 +17,7 @@ import (
 func (s *Scratch) located(location uint32) bool {
 	if s.settings.H3 {
 		for _, cell := range s.cells {
-			if s.v.Holds(location, cell) {
+			if s.v.LocationContains(location, cell) {
 				return true
 			}
 		}
@@ -63,7 +63,7 @@ func (s *Scratch) readQuery() {
 
 // inSegment reports whether the user is in a segment. It computes that once for each segment and auction. An unknown
 // user is in no segment.
-func (s *Scratch) isIn(segment uint32) bool {
+func (s *Scratch) inSegment(segment uint32) bool {
 	if s.a.User == 0 {
 		return false
 	}
@@ -81,18 +81,18 @@ func (s *Scratch) isIn(segment uint32) bool {
 // included reports whether the user is in one of the segments that a campaign includes, or the campaign includes all
 // users.
 func (s *Scratch) included(t *market.CampaignTerms) bool {
-	return len(t.Include) == 0 || s.isInAny(t.Include)
+	return len(t.Include) == 0 || s.inAnySegment(t.Include)
 }
 
 // excluded reports whether the user is in one of the segments that a campaign excludes.
-func (s *Scratch) excluded(t *market.CampaignTerms) bool { return s.isInAny(t.Exclude) }
+func (s *Scratch) excluded(t *market.CampaignTerms) bool { return s.inAnySegment(t.Exclude) }
 
-func (s *Scratch) isInAny(segments []uint32) bool {
-	return slices.ContainsFunc(segments, s.isIn)
+func (s *Scratch) inAnySegment(segments []uint32) bool {
+	return slices.ContainsFunc(segments, s.inSegment)
 }
 
 // offHour reports whether a campaign's schedule stops it in the current local hour.
-func (s *Scratch) rests(t *market.CampaignTerms) bool {
+func (s *Scratch) offHour(t *market.CampaignTerms) bool {
 	return len(t.Schedule) > 0 && t.Schedule[s.hour] == 0
 }
 
@@ -105,13 +105,13 @@ const (
 
 // adjusted returns a bid amount after the schedule and the multipliers of the user's segments, at least one micro. The
 // multipliers are applied in the campaign's order, and after each their product is limited to factorMin and factorMax.
-func (s *Scratch) worth(t *market.CampaignTerms, amount uint64) uint64 {
+func (s *Scratch) adjusted(t *market.CampaignTerms, amount uint64) uint64 {
 	if len(t.Schedule) > 0 {
 		amount = scaled(amount, uint64(t.Schedule[s.hour]), market.ScheduleOne)
 	}
 	factor := uint64(market.MultiplierOne)
 	for _, m := range t.Multipliers {
-		if s.isIn(m.Segment) {
+		if s.inSegment(m.Segment) {
 			factor = min(max(factor*uint64(m.Factor)/market.MultiplierOne, factorMin), factorMax)
 		}
 	}

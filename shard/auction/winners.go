@@ -11,7 +11,7 @@ func (s *Scratch) award(out *Result) {
 	visibility := uint64(1 << 16)
 	for rank := range s.winners() {
 		c := s.winner(rank)
-		w := out.next()
+		w := out.addWinner()
 		w.Rank, w.Price = uint8(rank+1), s.price(rank) //nolint:gosec // at most SlotsMax.
 		if c.ad != 0 {
 			s.awardAd(out, w, c)
@@ -20,21 +20,21 @@ func (s *Scratch) award(out *Result) {
 		}
 		p := &s.payload
 		p.Rank = w.Rank
-		p.Placement = s.a.Placement
+		p.PlacementIndex = s.a.PlacementIndex
 		p.Price = w.Price
 		if c.campaign == 0 {
 			s.awardExternal(w, p, int(c.key&^externalKey)) //nolint:gosec // a position.
 		} else {
-			s.awardOwn(w, p, c, weightOf(c.charge, visibility, c.click))
+			s.awardOwn(w, p, c, chargeProbability(c.charge, visibility, c.click))
 		}
 		s.t.Signer.Mint(&w.Token, p)
-		visibility = below(rank, visibility)
+		visibility = nextVisibility(rank, visibility)
 	}
 }
 
 // addWinner appends an empty winner and returns it. It clears the element in place, because append would build a Winner
 // elsewhere and copy it.
-func (r *Result) next() *Winner {
+func (r *Result) addWinner() *Winner {
 	n := len(r.Winners)
 	if n == cap(r.Winners) {
 		r.Winners = append(r.Winners, Winner{})
@@ -48,7 +48,7 @@ func (r *Result) next() *Winner {
 func (s *Scratch) awardProduct(w *Winner, h *hit) {
 	r := s.v.ProductRow(h.row)
 	w.ID = s.v.Key(r)
-	w.IDClean = r.Flags&market.ProductClean != 0
+	w.IDJSONSafe = r.Flags&market.ProductIDJSONSafe != 0
 	if s.a.Kind == Flights && h.index != fromCategory {
 		w.Variation = s.req.Text(s.a.Variations[h.index].Span)
 	}
@@ -86,7 +86,7 @@ func (s *Scratch) awardExternal(w *Winner, p *bidid.Payload, position int) {
 
 // nextVisibility returns the visibility of the rank after a zero-based rank, relative to the first rank and in units of
 // 1/2^16. The visibilities are 1, 0.8, 0.6, and then each is nine tenths of the one before.
-func below(rank int, visibility uint64) uint64 {
+func nextVisibility(rank int, visibility uint64) uint64 {
 	switch rank {
 	case 0:
 		return 8 << 16 / 10
@@ -97,7 +97,7 @@ func below(rank int, visibility uint64) uint64 {
 }
 
 // chargeProbability returns the probability that a win is charged, in units of 1/2^16, rounded up; 65535 means 1.
-func weightOf(charge market.ChargeType, visibility uint64, click uint32) uint16 {
+func chargeProbability(charge market.ChargeType, visibility uint64, click uint32) uint16 {
 	if charge == market.CPM {
 		return 1<<16 - 1
 	}
@@ -118,7 +118,7 @@ func (s *Scratch) countLosers(out *Result) {
 	won := s.winners()
 	all, sameProduct := 0, 0
 	for i := range s.hits {
-		if h := &s.hits[i]; !h.dead {
+		if h := &s.hits[i]; !h.wrongID {
 			all += int(h.eligible)
 		}
 	}

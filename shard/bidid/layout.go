@@ -46,7 +46,7 @@ func putOwn(b *[payloadLen]byte, p *Payload) {
 	b[22] = p.Rank
 	b[23] = uint8(p.Charge) | uint8(p.Format)<<2
 	b[24] = uint8(p.Shard)
-	b[25] = p.Placement
+	b[25] = p.PlacementIndex
 	binary.LittleEndian.PutUint16(b[26:], p.Weight)
 	if p.External {
 		b[23] |= kindExternal
@@ -63,21 +63,21 @@ func putOwn(b *[payloadLen]byte, p *Payload) {
 // read decodes a payload and reports whether it is one that this version encodes.
 func read(b *[payloadLen]byte) (Payload, bool) {
 	p := Payload{
-		KeyID:        b[1],
-		Marketplace:  binary.LittleEndian.Uint16(b[2:]),
-		Node:         binary.LittleEndian.Uint16(b[4:]),
-		Epoch:        binary.LittleEndian.Uint32(b[6:]),
-		IssuedMillis: int64(get48(b[10:])), //nolint:gosec // 48 bits.
-		Seq:          get48(b[16:]),
-		Rank:         b[22],
-		Charge:       market.ChargeType(b[23] & 3),
-		Format:       Format(b[23] >> 2 & kindFormats),
-		External:     b[23]&kindExternal != 0,
-		Shard:        ids.Shard(b[24]),
-		Placement:    b[25],
-		Weight:       binary.LittleEndian.Uint16(b[26:]),
-		Variant:      binary.LittleEndian.Uint16(b[36:]),
-		Price:        money.Micros(binary.LittleEndian.Uint64(b[40:])), //nolint:gosec // checked below.
+		KeyID:          b[1],
+		Marketplace:    binary.LittleEndian.Uint16(b[2:]),
+		Node:           binary.LittleEndian.Uint16(b[4:]),
+		Epoch:          binary.LittleEndian.Uint32(b[6:]),
+		IssuedMillis:   int64(get48(b[10:])), //nolint:gosec // 48 bits.
+		Seq:            get48(b[16:]),
+		Rank:           b[22],
+		Charge:         market.ChargeType(b[23] & 3),
+		Format:         Format(b[23] >> 2 & kindFormats),
+		External:       b[23]&kindExternal != 0,
+		Shard:          ids.Shard(b[24]),
+		PlacementIndex: b[25],
+		Weight:         binary.LittleEndian.Uint16(b[26:]),
+		Variant:        binary.LittleEndian.Uint16(b[36:]),
+		Price:          money.Micros(binary.LittleEndian.Uint64(b[40:])), //nolint:gosec // checked below.
 	}
 	if p.External {
 		p.ProductHash = binary.LittleEndian.Uint64(b[28:])

@@ -38,7 +38,7 @@ func AppendCreateCampaign(dst []byte, nowMillis int64, x *CreateCampaign) []byte
 	for i := range x.Bids {
 		dst = AppendBid(dst, &x.Bids[i])
 	}
-	return sealMore(dst, at, campaignMore(&x.Campaign) != 0 || newer(x.Bids))
+	return sealMore(dst, at, campaignMore(&x.Campaign) != 0 || needsLaterEncoding(x.Bids))
 }
 
 // ReadCreateCampaign reads a CreateCampaign.
@@ -57,7 +57,7 @@ func AppendPutBids(dst []byte, nowMillis int64, p *PutBids) []byte {
 	for i := range p.Bids {
 		dst = AppendBid(dst, &p.Bids[i])
 	}
-	return sealMore(dst, at, newer(p.Bids))
+	return sealMore(dst, at, needsLaterEncoding(p.Bids))
 }
 
 // ReadPutBids reads a PutBids.

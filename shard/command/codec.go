@@ -12,9 +12,9 @@ import (
 // more memory than the length of the input. After the first error every read returns the zero value, and Err reports
 // the error. The counterpart is encoding/binary (little-endian) and the Append functions below.
 type Decoder struct {
-	rest  []byte
-	bad   bool
-	plain bool // The encoding is one whose values have no later members (later_members.go).
+	rest            []byte
+	bad             bool
+	baseMembersOnly bool // The encoding is one whose values have no later members (later_members.go).
 }
 
 // NewDecoder returns a Decoder for b. OWNERSHIP: the results of Bytes and Rest alias b.
@@ -32,7 +32,7 @@ func (d *Decoder) Err() error {
 // Fail marks the input as unreadable.
 func (d *Decoder) Fail() { d.bad, d.rest = true, nil }
 
-func (d *Decoder) take(n int) []byte {
+func (d *Decoder) next(n int) []byte {
 	if n > len(d.rest) {
 		d.Fail()
 		return nil
@@ -44,7 +44,7 @@ func (d *Decoder) take(n int) []byte {
 
 // U8 reads one byte.
 func (d *Decoder) U8() uint8 {
-	if b := d.take(1); b != nil {
+	if b := d.next(1); b != nil {
 		return b[0]
 	}
 	return 0
@@ -52,7 +52,7 @@ func (d *Decoder) U8() uint8 {
 
 // U16 reads two bytes.
 func (d *Decoder) U16() uint16 {
-	if b := d.take(2); b != nil {
+	if b := d.next(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
 	}
 	return 0
@@ -60,7 +60,7 @@ func (d *Decoder) U16() uint16 {
 
 // U32 reads four bytes.
 func (d *Decoder) U32() uint32 {
-	if b := d.take(4); b != nil {
+	if b := d.next(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0
@@ -68,7 +68,7 @@ func (d *Decoder) U32() uint32 {
 
 // U64 reads eight bytes.
 func (d *Decoder) U64() uint64 {
-	if b := d.take(8); b != nil {
+	if b := d.next(8); b != nil {
 		return binary.LittleEndian.Uint64(b)
 	}
 	return 0
@@ -129,7 +129,7 @@ func (d *Decoder) Price() money.Micros {
 
 // Sixteen reads a 16-byte value.
 func (d *Decoder) Sixteen() (v [16]byte) {
-	copy(v[:], d.take(16))
+	copy(v[:], d.next(16))
 	return v
 }
 
@@ -138,7 +138,7 @@ func (d *Decoder) UUID() ids.UUID { return d.Sixteen() }
 
 // Key32 reads a 32-byte key.
 func (d *Decoder) Key32() (v [32]byte) {
-	copy(v[:], d.take(32))
+	copy(v[:], d.next(32))
 	return v
 }
 
@@ -152,7 +152,7 @@ func (d *Decoder) Bytes() []byte {
 	if n == 0 {
 		return nil
 	}
-	return d.take(int(n)) //nolint:gosec // at most len(rest).
+	return d.next(int(n)) //nolint:gosec // at most len(rest).
 }
 
 // Rest reads all remaining bytes. OWNERSHIP: the result aliases the input; it is not nil, even when empty.

@@ -84,7 +84,7 @@ var (
 	someEvents = Events{Marketplace: 513, Records: []EventRecord{
 		{
 			Key: [16]byte{1, 15: 2}, ChargeKey: [16]byte{3, 15: 4}, Kind: event.Click, Charge: market.CPC, Bucket: 498_648,
-			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, Placement: 7, UserHash: 0xfedcba9876543210,
+			Cell: 1_994_592, OccurredMillis: now, Campaign: 5, Bid: 6, Price: 250_000, PlacementIndex: 7, UserHash: 0xfedcba9876543210,
 		},
 		{
 			Key: [16]byte{8}, Kind: event.Purchase, ExternalCampaign: ids.UUID{9}, OccurredMillis: -1,
@@ -287,7 +287,7 @@ func readAny(cmd []byte) error {
 	return fmt.Errorf("no example of operation %d", c.Op)
 }
 
-func TestNewerCommandsAreTold(t *testing.T) {
+func TestNewerCommandsAreReported(t *testing.T) {
 	for name, change := range map[string]func(cmd []byte){
 		"version": func(cmd []byte) { cmd[0] = Version + 1 },
 		"op":      func(cmd []byte) { cmd[1] = byte(len(encodings)) },

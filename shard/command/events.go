@@ -53,7 +53,7 @@ func appendEventRecord(dst []byte, r *EventRecord) []byte {
 	if hasUnknownItem(r) {
 		flags |= hasUnknown
 	}
-	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.Placement)
+	dst = append(dst, flags, byte(r.Kind), byte(r.Charge), r.PlacementIndex)
 	dst = append(dst, r.Key[:]...)
 	dst = append(dst, r.ChargeKey[:]...)
 	dst = binary.LittleEndian.AppendUint32(dst, r.Bucket)
@@ -151,7 +151,7 @@ func readEventRecord(d *Decoder, r *EventRecord, known byte) {
 	*r = EventRecord{
 		Kind:           event.Kind(d.Enum(event.Kinds)),
 		Charge:         market.ChargeType(d.Enum(market.ChargeTypes)),
-		Placement:      d.U8(),
+		PlacementIndex: d.U8(),
 		Key:            d.Sixteen(),
 		ChargeKey:      d.Sixteen(),
 		Bucket:         d.U32(),

@@ -95,7 +95,9 @@ func sealMore(dst []byte, at int, more bool) []byte {
 }
 
 // decoder returns a Decoder for the body of a command that may carry later members.
-func (c *Command) decoder() Decoder { return Decoder{rest: c.body, plain: c.Version < moreVersion} }
+func (c *Command) decoder() Decoder {
+	return Decoder{rest: c.body, baseMembersOnly: c.Version < moreVersion}
+}
 
 // list returns the number of elements that follow in the body, each of at least size bytes, or fails when the body is
 // too short for them. REQUIRES: the caller has read what precedes the list.

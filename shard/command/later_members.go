@@ -29,7 +29,7 @@ func appendState(dst []byte, active, more bool) []byte {
 
 func (d *Decoder) state() (active, more bool) {
 	limit := uint8(2 * stateMore)
-	if d.plain {
+	if d.baseMembersOnly {
 		limit = stateMore
 	}
 	state := d.Enum(limit)

@@ -134,7 +134,7 @@ const (
 )
 
 // needsLaterEncoding reports whether one of the bids has later members or a keyword trigger.
-func newer(bids []market.Bid) bool {
+func needsLaterEncoding(bids []market.Bid) bool {
 	return slices.ContainsFunc(bids, func(b market.Bid) bool {
 		return bidMore(&b) != 0 || slices.ContainsFunc(b.Triggers, func(t market.Trigger) bool { return t.Kind.IsKeyword() })
 	})

@@ -67,7 +67,7 @@ func needsOf(cmd []byte) (needs Level, known bool) {
 		return 0, false
 	}
 	flags := binary.LittleEndian.Uint16(cmd[2:])
-	if flags != 0 && (flags != flagAttempt || !Op(op).attempts()) {
+	if flags != 0 && (flags != flagAttempt || !Op(op).mayBeAttempt()) {
 		return 0, false
 	}
 	if Op(op) == OpSetFeature && len(cmd) == HeaderLen+2 && Level(binary.LittleEndian.Uint16(cmd[HeaderLen:])) > LevelNewest {

@@ -47,8 +47,8 @@ type PutRecords struct{ Records []Record }
 const (
 	RecordAPIKey RecordKind = iota + 1
 	RecordVendor
-	RecordSlot
-	RecordSlotIndex
+	RecordMediaSlot
+	RecordMediaSlotIndex
 	RecordUser
 	RecordUserIndex
 	RecordInvitation
@@ -59,8 +59,8 @@ const (
 	RecordPlacementIndex
 	RecordAsset
 	RecordAssetIndex
-	RecordJob // The key is the job's id.
-	RecordDue // Something to be done at a time; the key starts with the time.
+	RecordJob           // The key is the job's id.
+	RecordScheduledTask // Something to be done at a time; the key starts with the time.
 	RecordAudience
 	RecordAudienceIndex
 	RecordAdvertiser // A vendor on an ad network.

@@ -47,7 +47,7 @@ func (d *Decoder) Marketplace() (m market.Marketplace) {
 	m.ID = d.UUID()
 	m.Name = d.Text()
 	limit := byte(2 * flagMore)
-	if d.plain {
+	if d.baseMembersOnly {
 		limit = flagMore
 	}
 	flags := d.Enum(limit)
@@ -248,7 +248,7 @@ func (d *Decoder) Bid() (b market.Bid) {
 	b.Deleted = d.Bool()
 	b.Location = d.Text()
 	kinds := uint8(market.TriggerKinds)
-	if d.plain {
+	if d.baseMembersOnly {
 		kinds = uint8(market.TriggerCategories) + 1
 	}
 	b.Triggers = d.triggers(kinds)

@@ -49,7 +49,7 @@ const (
 	TransferWithin TransferStep = iota
 	TransferSend
 	TransferReceive
-	TransferSettle
+	TransferComplete
 	TransferReturn
 	transferSteps
 )

@@ -24,7 +24,7 @@ var ErrMalformed = errors.New("not a JSON object")
 func Merge(base []byte, members []Member) ([]byte, error) {
 	out := append(make([]byte, 0, len(base)+2), '{')
 	replaced := make([]bool, len(members))
-	err := each(base, func(name string, value []byte) {
+	err := forEachMember(base, func(name string, value []byte) {
 		for i := range members {
 			if members[i].Name == name {
 				value, replaced[i] = members[i].Value, true
@@ -52,7 +52,7 @@ func appendMember(dst []byte, name string, value []byte) []byte {
 }
 
 // forEachMember calls fn for every member of an object in order, with the name as it is written between its quotes.
-func each(object []byte, fn func(name string, value []byte)) error {
+func forEachMember(object []byte, fn func(name string, value []byte)) error {
 	if len(object) == 0 {
 		return nil
 	}
@@ -153,14 +153,14 @@ func (s *scanner) value() []byte {
 		case (c == '}' || c == ']') && depth > 0:
 			depth--
 		case depth == 0 && (c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\n' || c == '\r'):
-			return s.take(at)
+			return s.advance(at)
 		}
 		at++
 	}
 	return nil
 }
 
-func (s *scanner) take(n int) []byte {
+func (s *scanner) advance(n int) []byte {
 	taken := s.rest[:n]
 	s.rest = s.rest[n:]
 	return taken

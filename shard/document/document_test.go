@@ -51,7 +51,7 @@ func FuzzMerge(f *testing.F) {
 		}
 		names := 0
 		escaped := false
-		_ = each(base, func(name string, _ []byte) { names++; escaped = escaped || strings.Contains(name, `\`) })
+		_ = forEachMember(base, func(name string, _ []byte) { names++; escaped = escaped || strings.Contains(name, `\`) })
 		if escaped || names != len(want) { // A name occurs twice, or may be an escaped spelling of a.
 			return
 		}

@@ -55,7 +55,7 @@ func FuzzWords(f *testing.F) {
 		if again := string(n.Words([]byte(got))); again != got {
 			t.Fatalf("%+q: %+q, and again %+q", text, got, again)
 		}
-		if want := slow(text); got != want {
+		if want := naiveWords(text); got != want {
 			t.Fatalf("%+q: %+q, the second opinion is %+q", text, got, want)
 		}
 		// Full case folding may merge more (ss and ß), never less.
@@ -72,7 +72,7 @@ func unstable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxLatin1 || r == 0xb5 })
 }
 
-func slow(text string) string {
+func naiveWords(text string) string {
 	s := norm.NFKC.String(text)
 	for range 2 {
 		s = norm.NFKC.String(strings.Map(func(r rune) rune {

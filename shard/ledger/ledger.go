@@ -24,7 +24,7 @@ type Wallet struct {
 	CreatedMillis int64
 	Transferred   money.Micros // Sum of incoming transfers less the sum of outgoing ones.
 	Currency      string       // Of a ledger account; empty: the currency of the marketplace.
-	Emptied       uint32       // How often the balance fell to zero or below and thereby stopped campaigns.
+	EmptiedCount  uint32       // How often the balance fell to zero or below and thereby stopped campaigns.
 }
 
 // Budget is the budget of one campaign and what was spent of it. INVARIANT: billed overspend is 0, that is, a charge

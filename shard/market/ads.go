@@ -71,7 +71,7 @@ type Dimensions struct{ Width, Height uint32 }
 
 // MediaSlot is what auctions need of a media slot, the management resource where banners are shown. It is fed from the
 // slot's record (Market.PutMediaSlot).
-type BannerSlot struct {
+type MediaSlot struct {
 	ID         string // External id.
 	Active     bool
 	Dimensions [Devices]Dimensions // By device; zero: not shown on it. All zero: shown on every device, and any asset fits.

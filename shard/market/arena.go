@@ -11,11 +11,11 @@ import "slices"
 // A block may have free rows at its end. A row written there lies beyond the count that older views have, so they do
 // not see it. INVARIANT: after the publication of its block, a row is written at most once.
 type bidArena struct {
-	chunks [][]BidRow
-	free   uint32 // Index of the first free row of the last chunk.
-	rows   int    // Rows allocated since the last compaction.
-	live   int    // Rows that hold a bid of a product.
-	shown  uint32 // Blocks below this number are in a published view.
+	chunks          [][]BidRow
+	free            uint32 // Index of the first free row of the last chunk.
+	rows            int    // Rows allocated since the last compaction.
+	live            int    // Rows that hold a bid of a product.
+	publishedBlocks uint32 // Blocks below this number are in a published view.
 }
 
 const (

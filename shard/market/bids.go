@@ -22,7 +22,7 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 	if campaign == 0 || c.Format != Listing && b.Creative == nil {
 		return // The campaign is unknown (Feed requires PutCampaign first), or the bid has nothing to show.
 	}
-	product := m.home(c, b)
+	product := m.blockOf(c, b)
 	r := m.products.at(product)
 	at := slices.IndexFunc(m.bids.at(r.block, r.Bids), func(x BidRow) bool {
 		return x.Campaign == campaign && x.Ordinal == b.Ordinal
@@ -54,12 +54,12 @@ func (m *Market) putBid(c *Campaign, b *Bid) {
 		m.appendBid(product, row)
 	}
 	if c.Format == Listing {
-		m.repost(product, before, m.postings(c.Marketplace, row.Terms))
+		m.updatePostings(product, before, m.postings(c.Marketplace, row.Terms))
 	}
 }
 
 // blockOf returns the product row whose block holds a bid: the row of the targeted product, or that of the place.
-func (m *Market) home(c *Campaign, b *Bid) uint32 {
+func (m *Market) blockOf(c *Campaign, b *Bid) uint32 {
 	if c.Format == Listing {
 		return m.product(c.Marketplace, b.Target)
 	}
@@ -72,7 +72,7 @@ func (m *Market) terms(marketplace uint16, target uint32, b *Bid, old Terms) Ter
 	if b.Active {
 		flags |= BidActive
 	}
-	list := append(m.words[:0], m.label(marketplace, b.Location))
+	list := append(m.words[:0], m.location(marketplace, b.Location))
 	for _, t := range b.Triggers {
 		if !t.Kind.IsNegative() {
 			flags &^= TriggerNone
@@ -112,30 +112,30 @@ func (m *Market) triggerValue(marketplace uint16, t *Trigger) uint32 {
 // appendBid adds a row to a product's block: at its free end, or in a larger copy of the block.
 func (m *Market) appendBid(product uint32, row BidRow) {
 	r := m.products.edit(product, m.edition)
-	if r.room == 0 {
+	if r.freeRows == 0 {
 		free := min(r.Bids/2+1, math.MaxUint16)
 		block := m.bids.add(r.Bids + free)
 		copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-		r.block, r.room = block, uint16(free) //nolint:gosec // bounded.
+		r.block, r.freeRows = block, uint16(free) //nolint:gosec // bounded.
 	}
 	r.Bids++
-	r.room--
+	r.freeRows--
 	m.bids.at(r.block, r.Bids)[r.Bids-1] = row
 	m.countBid(row.Campaign, 1)
 	m.bids.live++
 	m.dirty = true
 	if r.Bids == 1 {
 		r.Campaign = row.Campaign
-		m.offer(product, r)
-		m.list(product)
+		m.markHadBid(product, r)
+		m.addToCategories(product)
 	}
 }
 
 // markHadBid marks a product that got its first bid in the table, where look-ups read the mark.
-func (m *Market) offer(product uint32, r *ProductRow) {
-	if r.Flags&productOffered == 0 {
-		r.Flags |= productOffered
-		m.products.table.offer(m.hashOfProduct(product), product)
+func (m *Market) markHadBid(product uint32, r *ProductRow) {
+	if r.Flags&productHadBid == 0 {
+		r.Flags |= productHadBid
+		m.products.table.markHadBid(m.hashOfProduct(product), product)
 	}
 }
 
@@ -157,34 +157,34 @@ func (m *Market) removeBid(product uint32, at int) {
 	m.ownBlock(r)
 	rows := m.bids.at(r.block, r.Bids)
 	if rows[at].Ad == 0 {
-		m.repost(product, m.postings(r.Marketplace, rows[at].Terms), nil)
+		m.updatePostings(product, m.postings(r.Marketplace, rows[at].Terms), nil)
 	}
-	m.forgetPredicate(rows[at])
+	m.dropPredicate(rows[at])
 	m.countBid(rows[at].Campaign, -1)
 	m.dropAd(rows[at].Ad)
 	rows[at] = rows[len(rows)-1]
 	r.Campaign = rows[0].Campaign
 	r.Bids--
-	r.room += min(1, math.MaxUint16-r.room)
+	r.freeRows += min(1, math.MaxUint16-r.freeRows)
 	m.bids.live--
 	m.dirty = true
 	if r.Bids == 0 {
-		r.Campaign, r.block, r.room = 0, 0, 0
-		m.unlist(product)
+		r.Campaign, r.block, r.freeRows = 0, 0, 0
+		m.removeFromCategories(product)
 	}
 }
 
 // ownBlock makes sure that no published view has the block of a product, by copying it if necessary.
 func (m *Market) ownBlock(r *ProductRow) {
-	if r.block >= m.bids.shown {
+	if r.block >= m.bids.publishedBlocks {
 		return
 	}
 	block := m.bids.add(r.Bids)
 	copy(m.bids.at(block, r.Bids), m.bids.at(r.block, r.Bids))
-	r.block, r.room = block, 0
+	r.block, r.freeRows = block, 0
 }
 
-func (m *Market) forgetPredicate(row BidRow) {
+func (m *Market) dropPredicate(row BidRow) {
 	if ref := uint32(row.Terms & predicateMask); ref != 0 {
 		m.predicates.replace(ref, nil)
 	}

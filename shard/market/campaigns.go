@@ -9,14 +9,14 @@ import (
 
 // PutCampaign adds or replaces a campaign and returns its balances, at an address that stays valid until the process
 // ends.
-func (m *Market) PutCampaign(c *Campaign) *Slot {
+func (m *Market) PutCampaign(c *Campaign) *Balances {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	return m.putCampaign(c)
 }
 
-func (m *Market) putCampaign(c *Campaign) *Slot {
+func (m *Market) putCampaign(c *Campaign) *Balances {
 	i := m.campaign(c)
 	row := CampaignRow{
 		StartMillis: c.StartMillis,
@@ -38,18 +38,18 @@ func (m *Market) putCampaign(c *Campaign) *Slot {
 	if c.Status == Approved {
 		row.Flags |= CampaignApproved
 	}
-	if c.Status != Terminated && c.Group != supposedGroup {
+	if c.Status != Terminated && c.Group != whatIfGroup {
 		row.Flags |= CampaignCounted
 	}
 	if m.setTerms(i, c) {
-		row.Flags |= CampaignTermed
+		row.Flags |= CampaignHasTerms
 	}
 	if old := m.campaigns.at(i); *old != row {
 		m.countCampaign(i, &row, old.Flags, row.Flags)
 		*m.campaigns.edit(i, m.edition) = row
 		m.dirty = true
 	}
-	return &m.slots[i>>chunkBits][i%chunkRows]
+	return &m.balances[i>>chunkBits][i%chunkRows]
 }
 
 // campaign returns the row of a campaign, adding one on its first mention.
@@ -66,23 +66,23 @@ func (m *Market) campaign(c *Campaign) uint32 {
 		m.byGroup[c.Group] = known
 	}
 	i := m.campaigns.add()
-	m.further.add()
+	m.campaignTerms.add()
 	if i%chunkRows == 0 {
-		m.addSlots()
+		m.addBalances()
 	}
-	c.ID.AppendText(m.slots[i>>chunkBits][i%chunkRows].id[:0])
+	c.ID.AppendText(m.balances[i>>chunkBits][i%chunkRows].campaignID[:0])
 	known[c.Ordinal] = i
 	m.dirty = true
 	return i
 }
 
 // addBalances allocates the balances of another chunk of campaigns.
-func (m *Market) addSlots() {
-	chunk := make([]Slot, chunkRows)
+func (m *Market) addBalances() {
+	chunk := make([]Balances, chunkRows)
 	for i := range chunk {
-		chunk[i].gate.Store(GateOpen)
+		chunk[i].pacing.Store(PacingOpen)
 	}
-	m.slots = append(m.slots, chunk)
+	m.balances = append(m.balances, chunk)
 }
 
 // campaignOf returns the row of a campaign, 0 if PutCampaign was never called for it.

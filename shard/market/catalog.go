@@ -93,12 +93,12 @@ func (m *Market) setProduct(i uint32, flags ProductFlags, quality uint32, detail
 	m.countProduct(r.Marketplace, r.Flags, flags)
 	r = m.products.edit(i, m.edition)
 	if before := categoriesIn(m.details.at(r.details)); !slices.Equal(before, categoriesIn(detail)) {
-		m.unlist(i)
+		m.removeFromCategories(i)
 	}
 	r.Flags = r.Flags&^own | flags
 	r.Quality = quality
 	r.details = m.details.replace(r.details, detail)
-	m.list(i)
+	m.addToCategories(i)
 }
 
 func categoriesIn(detail []uint32) []uint32 {

@@ -90,7 +90,7 @@ func (m *Market) rebuildWalk() {
 }
 
 // addToCategories adds a product with bids to the lists of its categories.
-func (m *Market) list(product uint32) {
+func (m *Market) addToCategories(product uint32) {
 	r := m.products.at(product)
 	if r.Flags&productListed != 0 || r.Bids == 0 || r.details == 0 {
 		return
@@ -103,7 +103,7 @@ func (m *Market) list(product uint32) {
 }
 
 // removeFromCategories marks a product's entries in the lists of its categories as stale.
-func (m *Market) unlist(product uint32) {
+func (m *Market) removeFromCategories(product uint32) {
 	r := m.products.at(product)
 	if r.Flags&productListed == 0 {
 		return
@@ -112,7 +112,7 @@ func (m *Market) unlist(product uint32) {
 	for _, i := range categoriesIn(m.details.at(r.details)) {
 		c := m.categories.edit(i, m.edition)
 		if c.stale++; c.stale > staleMin && int(c.stale) > len(c.members)/2 {
-			m.relist(i, c)
+			m.compactCategory(i, c)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func (m *Market) unlist(product uint32) {
 const staleMin = 64
 
 // compactCategory rewrites the list of a category without stale and repeated entries.
-func (m *Market) relist(category uint32, c *categoryRow) {
+func (m *Market) compactCategory(category uint32, c *categoryRow) {
 	var kept []uint32
 	for _, product := range c.members {
 		r := m.products.at(product)

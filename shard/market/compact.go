@@ -1,18 +1,18 @@
 package market
 
 // compact rewrites the arenas of which a third is waste. Older views keep the old chunks as long as they are in use.
-func (m *Market) tidy() {
+func (m *Market) compact() {
 	if m.bids.wasteful() || m.predicates.wasteful() {
-		m.tidyBids()
+		m.compactBids()
 	}
 	if m.details.wasteful() {
-		m.tidyDetails()
+		m.compactDetails()
 	}
 }
 
 // compactBids copies every product's bids to a new block without free rows, and the predicates of the bids to new
 // memory.
-func (m *Market) tidyBids() {
+func (m *Market) compactBids() {
 	old, oldPredicates := m.bids, m.predicates
 	m.bids, m.predicates = bidArena{live: old.live}, wordArena{}
 	for i := range m.products.count {
@@ -23,7 +23,7 @@ func (m *Market) tidyBids() {
 		block := m.bids.add(r.Bids)
 		rows := m.bids.at(block, r.Bids)
 		copy(rows, old.at(r.block, r.Bids))
-		r.block, r.room = block, 0
+		r.block, r.freeRows = block, 0
 		for j, row := range rows {
 			if ref := uint32(row.Terms & predicateMask); ref != 0 {
 				ref = m.predicates.put(oldPredicates.at(ref))
@@ -34,7 +34,7 @@ func (m *Market) tidyBids() {
 }
 
 // compactDetails copies the details of every product to new memory.
-func (m *Market) tidyDetails() {
+func (m *Market) compactDetails() {
 	old := m.details
 	m.details = wordArena{}
 	for i := range m.products.count {

@@ -7,11 +7,11 @@ import (
 
 // Text is a text of a view.
 type Text struct {
-	Bytes []byte
-	Clean bool // A JSON string may contain Bytes without escaping.
+	Bytes    []byte
+	JSONSafe bool // A JSON string may contain Bytes without escaping.
 }
 
-func textOf(s string) Text { return Text{[]byte(s), clean(s)} }
+func textOf(s string) Text { return Text{[]byte(s), jsonSafe(s)} }
 
 // Ad is the creative of a banner or sponsored-brand bid as auctions read it. It never changes; a changed bid gets a new
 // Ad.
@@ -172,7 +172,7 @@ func (v *View) AssetURL(a *AdAsset) Text {
 }
 
 // Vendor returns the id of a vendor.
-func (v *View) Vendor(vendor uint32) Text { return v.names[vendor] }
+func (v *View) Vendor(vendor uint32) Text { return v.vendorIDs[vendor] }
 
 // Brand returns the brand id of a product, empty when it has none.
 func (v *View) Brand(product uint32) Text {

@@ -15,7 +15,7 @@ type FrequencyQuery struct {
 
 // Exposure is an impression or click of a user that counts for frequency caps, with the budget periods that were
 // current in its group.
-type Meeting struct {
+type Exposure struct {
 	User             uint64 // Keyed hash of the user id.
 	Bid              uint32 // Ordinal in the group; 0: not known.
 	Interaction      CapInteraction
@@ -30,31 +30,31 @@ type Meeting struct {
 // OWNERSHIP: a writer holds the market's lock. A writer that reuses an entry for another key clears the tag first and
 // sets the new tag last, so that a reader which sees the same tag before and after reading the count has the count of
 // that tag.
-type meetings struct {
+type exposureCounts struct {
 	seed    uint64
-	buckets [meetingBuckets][meetingWays]meeting
+	buckets [exposureBuckets][exposureWays]exposureCount
 }
 
-type meeting struct {
+type exposureCount struct {
 	tag   atomic.Uint64 // 0: free.
 	count atomic.Uint64 // High half: the last day of its period. Low half: the count.
 }
 
 // BOUND: 16 MiB, for a million counts.
 const (
-	meetingBuckets = 1 << 18
-	meetingWays    = 4
+	exposureBuckets = 1 << 18
+	exposureWays    = 4
 )
 
 // RecordExposure counts an exposure for each frequency cap of the campaign that it applies to.
-func (m *Market) Met(c *Campaign, x *Meeting) {
+func (m *Market) RecordExposure(c *Campaign, x *Exposure) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	t := m.met.Load()
+	t := m.exposures.Load()
 	if t == nil {
-		t = &meetings{seed: Mix(m.seed, 'm')}
-		m.met.Store(t)
+		t = &exposureCounts{seed: Mix(m.seed, 'm')}
+		m.exposures.Store(t)
 	}
 	for _, limit := range c.Caps {
 		if limit.Interaction() != x.Interaction || limit.OfBid() && x.Bid == 0 {
@@ -79,22 +79,22 @@ func (m *Market) Met(c *Campaign, x *Meeting) {
 // Count returns how many exposures a user had in the period that contains the query's instant. It may be called at any
 // time from any goroutine and allocates nothing.
 func (m *Market) Count(q FrequencyQuery) uint32 {
-	t := m.met.Load()
+	t := m.exposures.Load()
 	if t == nil {
 		return 0
 	}
 	return t.get(t.key(&q, periodNumber(q.Period, q.LocalMillis)))
 }
 
-func (t *meetings) key(q *FrequencyQuery, number uint32) uint64 {
+func (t *exposureCounts) key(q *FrequencyQuery, number uint32) uint64 {
 	h := Mix(t.seed, q.User)
 	h = Mix(h, uint64(q.Group)<<32|uint64(q.Campaign))
 	h = Mix(h, uint64(q.Bid)<<32|uint64(q.Interaction)<<8|uint64(q.Period))
 	return max(Mix(h, uint64(number)), 1)
 }
 
-func (t *meetings) get(key uint64) uint32 {
-	bucket := &t.buckets[key%meetingBuckets]
+func (t *exposureCounts) get(key uint64) uint32 {
+	bucket := &t.buckets[key%exposureBuckets]
 	for i := range bucket {
 		e := &bucket[i]
 		if e.tag.Load() == key {
@@ -106,8 +106,8 @@ func (t *meetings) get(key uint64) uint32 {
 	return 0
 }
 
-func (t *meetings) add(key uint64, last uint32) {
-	bucket := &t.buckets[key%meetingBuckets]
+func (t *exposureCounts) add(key uint64, last uint32) {
+	bucket := &t.buckets[key%exposureBuckets]
 	oldest := &bucket[0]
 	for i := range bucket {
 		e := &bucket[i]

@@ -20,12 +20,12 @@ func TestPeriodNumbers(t *testing.T) {
 }
 
 // Counts are kept by user, campaign or bid, interaction and period, and only for what a cap limits.
-func TestMeetingsAreCounted(t *testing.T) {
+func TestExposuresAreCounted(t *testing.T) {
 	m := New(1)
 	c := &Campaign{Ordinal: 3, Group: 2, Caps: []Cap{{Type: 1, Limit: 5}, {Type: 14, Limit: 1}, {Type: 3, Limit: 1}}}
 	const today = 20_778
 	meet := func(user uint64, bid uint32, what CapInteraction) {
-		m.Met(c, &Meeting{User: user, Bid: bid, Interaction: what, Day: today, Week: (today + 3) / 7, Month: monthOf(today)})
+		m.RecordExposure(c, &Exposure{User: user, Bid: bid, Interaction: what, Day: today, Week: (today + 3) / 7, Month: monthOf(today)})
 	}
 	if m.Count(FrequencyQuery{User: 1}) != 0 {
 		t.Error("something is counted before anything happened")
@@ -60,31 +60,31 @@ func TestMeetingsAreCounted(t *testing.T) {
 }
 
 // A full bucket drops the counts that end first, and a count read beside writers is never too high.
-func TestMeetingsForgetTheOldest(t *testing.T) {
-	x := &meetings{}
-	for i := range uint64(2 * meetingWays) {
-		key := 5 + i*meetingBuckets
+func TestFullBucketDropsTheOldestExposure(t *testing.T) {
+	x := &exposureCounts{}
+	for i := range uint64(2 * exposureWays) {
+		key := 5 + i*exposureBuckets
 		for range 3 {
 			x.add(key, uint32(i))
 		}
 	}
-	for i := range uint64(2 * meetingWays) {
+	for i := range uint64(2 * exposureWays) {
 		want := uint32(0)
-		if i >= meetingWays {
+		if i >= exposureWays {
 			want = 3
 		}
-		if got := x.get(5 + i*meetingBuckets); got != want {
+		if got := x.get(5 + i*exposureBuckets); got != want {
 			t.Errorf("key %d: %d, want %d", i, got, want)
 		}
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for i := range uint64(20_000) {
-			x.add(9+i%(2*meetingWays)*meetingBuckets, uint32(i))
+			x.add(9+i%(2*exposureWays)*exposureBuckets, uint32(i))
 		}
 	})
 	for range 20_000 {
-		if x.get(9) > 20_000/(2*meetingWays) {
+		if x.get(9) > 20_000/(2*exposureWays) {
 			t.Fatal("a count is too high")
 		}
 	}

@@ -16,8 +16,8 @@ func (m *Market) product(marketplace uint16, id string) uint32 {
 	i = m.products.add()
 	r := m.products.at(i)
 	r.Marketplace, r.key, r.keyLen = marketplace, m.texts.put(id), uint16(len(id)) //nolint:gosec // ids are short.
-	if clean(id) {
-		r.Flags = ProductClean
+	if jsonSafe(id) {
+		r.Flags = ProductIDJSONSafe
 	}
 	m.dirty = true
 	if m.products.table.full() {
@@ -49,8 +49,8 @@ func (m *Market) growProducts(n uint32) {
 	t := newTable(2 * len(m.products.table.tags))
 	for i := range n {
 		entry := i
-		if m.products.at(i).Flags&productOffered != 0 {
-			entry |= offered
+		if m.products.at(i).Flags&productHadBid != 0 {
+			entry |= hadBid
 		}
 		t.insert(m.hashOfProduct(i), entry)
 	}
@@ -108,25 +108,25 @@ func (m *Market) growCategories(n uint32) {
 }
 
 // location returns the row of a location, 0 for the empty one. Locations that differ only in case have the same row.
-func (m *Market) label(marketplace uint16, location string) uint32 {
+func (m *Market) location(marketplace uint16, location string) uint32 {
 	if location == "" {
 		return 0
 	}
 	m.key = binary.BigEndian.AppendUint16(m.key[:0], marketplace)
 	m.key = AppendFold(m.key, []byte(location))
-	if i, ok := m.labels.byKey[string(m.key)]; ok {
+	if i, ok := m.locations.byKey[string(m.key)]; ok {
 		return i
 	}
-	i := m.labels.add()
+	i := m.locations.add()
 	folded := string(m.key[2:])
 	cell, _ := h3.Parse([]byte(location))
-	*m.labels.at(i) = labelRow{
+	*m.locations.at(i) = locationRow{
 		cell:   cell,
 		hash:   m.hash(seedOf(m.seed, marketplace), m.key[2:]),
 		key:    m.texts.put(folded),
 		keyLen: uint16(len(folded)), //nolint:gosec // locations have at most 255 characters.
 	}
-	m.labels.byKey[string(m.key)] = i
+	m.locations.byKey[string(m.key)] = i
 	return i
 }
 
@@ -139,12 +139,12 @@ func (m *Market) vendor(marketplace uint16, id string) uint32 {
 	}
 	i := uint32(len(m.vendors) + 1) //nolint:gosec // BOUND: fewer than 2^31 vendors.
 	m.vendors[string(m.key)] = i
-	m.names = append(m.names, textOf(id))
+	m.vendorIDs = append(m.vendorIDs, textOf(id))
 	return i
 }
 
 // jsonSafe reports whether a JSON string may contain the text without escaping.
-func clean(text string) bool {
+func jsonSafe(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < 0x20 || c == '"' || c == '\\' {
 			return false

@@ -19,10 +19,10 @@ import (
 // anyway.
 type keywords struct {
 	rows[keywordRow]
-	byKey     map[string]uint32 // By marketplace, kind and text.
-	words     rows[wordRow]
-	wordTable *table
-	open      map[uint16]uint32 // The keyword without words, by marketplace. The map is copied before it changes.
+	byKey       map[string]uint32 // By marketplace, kind and text.
+	words       rows[wordRow]
+	wordTable   *table
+	untriggered map[uint16]uint32 // The keyword without words, by marketplace. The map is copied before it changes.
 }
 
 type keywordRow struct {
@@ -42,7 +42,7 @@ type wordRow struct {
 func (k *keywords) init() {
 	k.byKey = map[string]uint32{}
 	k.wordTable = newTable(bucketsMin)
-	k.open = map[uint16]uint32{}
+	k.untriggered = map[uint16]uint32{}
 }
 
 // keyword returns the row of a keyword, adding one on its first mention.
@@ -71,12 +71,12 @@ func (m *Market) keyword(marketplace uint16, kind TriggerKind, text string) uint
 }
 
 // untriggeredKeyword returns the keyword without words of a marketplace, adding it on its first use.
-func (m *Market) openKeyword(marketplace uint16) uint32 {
-	i, known := m.keywords.open[marketplace]
+func (m *Market) untriggeredKeyword(marketplace uint16) uint32 {
+	i, known := m.keywords.untriggered[marketplace]
 	if !known {
 		i = m.keywords.add()
-		m.keywords.open = maps.Clone(m.keywords.open)
-		m.keywords.open[marketplace] = i
+		m.keywords.untriggered = maps.Clone(m.keywords.untriggered)
+		m.keywords.untriggered[marketplace] = i
 		m.dirty = true
 	}
 	return i
@@ -118,7 +118,7 @@ func (m *Market) growWords(n uint32) {
 // postings returns the keywords under which searches find a listing bid with these terms.
 func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 	if t&TriggerNone != 0 {
-		all = append(all, m.openKeyword(marketplace))
+		all = append(all, m.untriggeredKeyword(marketplace))
 	}
 	list := m.predicates.at(uint32(t & predicateMask))
 	for i := 1; i < len(list); i += 2 {
@@ -131,7 +131,7 @@ func (m *Market) postings(marketplace uint16, t Terms) (all []uint32) {
 
 // updatePostings moves a product from the keywords that one of its bids had before to those that the bid has after a
 // change.
-func (m *Market) repost(product uint32, before, after []uint32) {
+func (m *Market) updatePostings(product uint32, before, after []uint32) {
 	for _, i := range after {
 		if !slices.Contains(before, i) {
 			r := m.keywords.edit(i, m.edition)
@@ -144,13 +144,13 @@ func (m *Market) repost(product uint32, before, after []uint32) {
 		}
 		r := m.keywords.edit(i, m.edition)
 		if r.stale++; r.stale > staleMin && int(r.stale) > len(r.members)/2 {
-			m.thin(i, r)
+			m.compactKeyword(i, r)
 		}
 	}
 }
 
 // compactKeyword rewrites the list of a keyword without stale and repeated entries.
-func (m *Market) thin(keyword uint32, r *keywordRow) {
+func (m *Market) compactKeyword(keyword uint32, r *keywordRow) {
 	var kept []uint32
 	for _, product := range r.members {
 		p := m.products.at(product)
@@ -189,8 +189,8 @@ func (v *View) KeywordsUnder(word uint32) []uint32 { return v.words.at(word).key
 func (v *View) KeywordMembers(keyword uint32) []uint32 { return v.keywords.at(keyword).members }
 
 // UntriggeredMembers returns the products with bids that have no trigger. Some entries are stale or repeated.
-func (v *View) OpenMembers(marketplace uint16) []uint32 {
-	if i, known := v.openBids[marketplace]; known {
+func (v *View) UntriggeredMembers(marketplace uint16) []uint32 {
+	if i, known := v.untriggered[marketplace]; known {
 		return v.keywords.at(i).members
 	}
 	return nil

@@ -24,10 +24,10 @@ import (
 //
 // LOCKS: mu guards everything except the atomic pointers. Feeders hold it for one call.
 type Market struct {
-	view atomic.Pointer[View]
-	met  atomic.Pointer[meetings] // Nil before the first exposure.
-	seed uint64
-	hash func(seed uint64, text []byte) uint64
+	view      atomic.Pointer[View]
+	exposures atomic.Pointer[exposureCounts] // Nil before the first exposure.
+	seed      uint64
+	hash      func(seed uint64, text []byte) uint64
 
 	mu      sync.Mutex
 	edition uint64 // Number of the view being built.
@@ -45,29 +45,29 @@ type Market struct {
 		rows[categoryRow]
 		table *table
 	}
-	labels struct {
-		rows[labelRow]
+	locations struct {
+		rows[locationRow]
 		byKey map[string]uint32
 	}
-	walk       []uint32 // Categories in depth-first order.
-	campaigns  rows[CampaignRow]
-	slots      [][]Slot
-	byGroup    [][]uint32        // Campaign rows by group and ordinal.
-	vendors    map[string]uint32 // By marketplace and id.
-	names      []Text            // The ids of vendors, by number.
-	further    rows[*CampaignTerms]
-	segments   segments
-	keywords   keywords
-	places     places
-	assets     assets
-	ads        ads
-	brands     rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
-	bids       bidArena
-	usage      usage
-	details    wordArena
-	predicates wordArena
-	words      []uint32 // Reused to build lists.
-	key        []byte   // Reused to build keys and for hashing.
+	walk          []uint32 // Categories in depth-first order.
+	campaigns     rows[CampaignRow]
+	balances      [][]Balances
+	byGroup       [][]uint32        // Campaign rows by group and ordinal.
+	vendors       map[string]uint32 // By marketplace and id.
+	vendorIDs     []Text            // The ids of vendors, by number.
+	campaignTerms rows[*CampaignTerms]
+	segments      segments
+	keywords      keywords
+	places        places
+	assets        assets
+	ads           ads
+	brands        rows[uint32] // By product: the row of its brand, 0 for none. It ends at the last product with a brand.
+	bids          bidArena
+	usage         usage
+	details       wordArena
+	predicates    wordArena
+	words         []uint32 // Reused to build lists.
+	key           []byte   // Reused to build keys and for hashing.
 }
 
 // marketEntry is what the view keeps of a marketplace.
@@ -91,12 +91,12 @@ func newMarket(seed uint64, hash func(uint64, []byte) uint64) *Market {
 	m := &Market{seed: seed, hash: hash, edition: 1, vendors: map[string]uint32{}}
 	m.products.table = newTable(bucketsMin)
 	m.categories.table = newTable(bucketsMin)
-	m.labels.byKey = map[string]uint32{}
+	m.locations.byKey = map[string]uint32{}
 	m.campaigns.add() // Row 0 means no campaign.
-	m.labels.add()    // Row 0 means no location.
-	m.further.add()
-	m.addSlots()
-	m.names = []Text{{}}
+	m.locations.add() // Row 0 means no location.
+	m.campaignTerms.add()
+	m.addBalances()
+	m.vendorIDs = []Text{{}}
 	m.segments.init()
 	m.keywords.init()
 	m.places.init()
@@ -163,7 +163,7 @@ func (m *Market) Publish() {
 	if !m.dirty {
 		return
 	}
-	m.tidy()
+	m.compact()
 	if m.treeDirty {
 		m.rebuildWalk()
 	}
@@ -174,7 +174,7 @@ func (m *Market) Publish() {
 
 // build returns the view of the current edition. The caller then begins a new edition.
 func (m *Market) build() *View {
-	m.bids.shown = m.bids.end()
+	m.bids.publishedBlocks = m.bids.end()
 	return &View{
 		edition:       m.edition,
 		seed:          m.seed,
@@ -185,18 +185,18 @@ func (m *Market) build() *View {
 		productTable:  m.products.table,
 		categories:    m.categories.freeze(),
 		categoryTable: m.categories.table,
-		labels:        m.labels.freeze(),
+		locations:     m.locations.freeze(),
 		walk:          m.walk,
 		campaigns:     m.campaigns.freeze(),
-		slots:         m.slots,
+		balances:      m.balances,
 		bids:          m.bids.chunks,
-		terms:         m.further.freeze(),
-		names:         m.names,
+		terms:         m.campaignTerms.freeze(),
+		vendorIDs:     m.vendorIDs,
 		segments:      m.segments.freeze(),
 		keywords:      m.keywords.freeze(),
 		words:         m.keywords.words.freeze(),
 		wordTable:     m.keywords.wordTable,
-		openBids:      m.keywords.open,
+		untriggered:   m.keywords.untriggered,
 		places:        m.places.byKey,
 		assets:        m.assets.freeze(),
 		ads:           m.ads.freeze(),

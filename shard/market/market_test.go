@@ -38,7 +38,7 @@ func inCategory(v *market.View, id string) string {
 
 func winners(v *market.View, req *auction.Request) string {
 	var res auction.Results
-	auction.Run(v, &auction.Ticket{Marketplace: 1, Signer: bidid.NewSigner(ring)}, req, &res, new(auction.Scratch))
+	auction.Run(v, &auction.Params{Marketplace: 1, Signer: bidid.NewSigner(ring)}, req, &res, new(auction.Scratch))
 	var all []string
 	for _, w := range res.Results[0].Winners {
 		all = append(all, fmt.Sprintf("%s@%d", w.ID, w.Price))
@@ -57,8 +57,8 @@ func campaign(group ids.Group, ordinal uint32) *market.Campaign {
 
 func put(m *market.Market, c *market.Campaign) *market.Campaign {
 	slot := m.PutCampaign(c)
-	slot.Left.Store(1)
-	slot.Wallet.Store(1)
+	slot.BudgetLeft.Store(1)
+	slot.WalletBalance.Store(1)
 	return c
 }
 

@@ -45,7 +45,7 @@ func AppendPlaceKey[T string | []byte](dst []byte, marketplace uint16, format Ad
 func (v *View) Place(key []byte) *Place { return v.places[string(key)] }
 
 // PutMediaSlot adds or replaces a media slot.
-func (m *Market) PutBannerSlot(marketplace uint16, s *BannerSlot) {
+func (m *Market) PutMediaSlot(marketplace uint16, s *MediaSlot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -54,7 +54,7 @@ func (m *Market) PutBannerSlot(marketplace uint16, s *BannerSlot) {
 }
 
 // DeleteMediaSlot removes a media slot by its external id. Its bids stay, and compete again when the slot is put again.
-func (m *Market) DeleteBannerSlot(marketplace uint16, id string) {
+func (m *Market) DeleteMediaSlot(marketplace uint16, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 

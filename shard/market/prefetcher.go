@@ -9,46 +9,46 @@ import "unsafe"
 //
 // The zero value is ready to use. It holds addresses as uintptr instead of pointers, because nothing is read through
 // them: the prefetch of an address that is no longer valid has no effect.
-type Ahead struct {
-	lines [aheadMax]uintptr
+type Prefetcher struct {
+	lines [prefetchMax]uintptr
 	n     int
 }
 
 // prefetchMax is how many cache lines are prefetched at once. BOUND: more than a processor can load at the same time.
-const aheadMax = 128
+const prefetchMax = 128
 
-func (a *Ahead) add(p unsafe.Pointer) {
-	if a.n == aheadMax {
-		a.Ask()
+func (a *Prefetcher) add(p unsafe.Pointer) {
+	if a.n == prefetchMax {
+		a.Flush()
 	}
 	a.lines[a.n] = uintptr(p)
 	a.n++
 }
 
 // Flush prefetches the collected lines and empties the collection.
-func (a *Ahead) Ask() {
+func (a *Prefetcher) Flush() {
 	prefetchLines(&a.lines[0], uintptr(a.n)) //nolint:gosec // At most aheadMax.
 	a.n = 0
 }
 
 // AddEntry adds the table entry that View.Product will read for a hash.
-func (a *Ahead) Entry(v *View, hash uint64) {
+func (a *Prefetcher) AddEntry(v *View, hash uint64) {
 	t := v.productTable
 	a.add(unsafe.Pointer(&t.entries[hash&t.mask*bucketStride]))
 }
 
 // AddTags adds the tag word of a hash, which TagFilter.MayContain and View.Product read.
-func (a *Ahead) Tags(v *View, hash uint64) {
+func (a *Prefetcher) AddTags(v *View, hash uint64) {
 	t := v.productTable
 	a.add(unsafe.Pointer(&t.tags[hash&t.mask]))
 }
 
 // AddProduct adds the row of a product.
-func (a *Ahead) Product(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }
+func (a *Prefetcher) AddProduct(v *View, row uint32) { a.add(unsafe.Pointer(v.products.at(row))) }
 
 // AddFirstBid adds everything that decides whether the first bid of a product competes and that is written if it wins:
 // the bid, its campaign, the campaign's balances, and the product's id.
-func (a *Ahead) Offer(v *View, r *ProductRow) {
+func (a *Prefetcher) AddFirstBid(v *View, r *ProductRow) {
 	a.add(unsafe.Pointer(&v.texts[r.key>>byteChunkBits][r.key%byteChunkSize]))
 	if r.Bids == 0 {
 		return
@@ -57,5 +57,5 @@ func (a *Ahead) Offer(v *View, r *ProductRow) {
 	a.add(bid)
 	a.add(unsafe.Add(bid, unsafe.Sizeof(BidRow{})-1)) // Every third row spans two cache lines.
 	a.add(unsafe.Pointer(v.campaigns.at(r.Campaign)))
-	a.add(unsafe.Pointer(v.Slot(r.Campaign)))
+	a.add(unsafe.Pointer(v.Balances(r.Campaign)))
 }

@@ -14,9 +14,9 @@ import (
 // INVARIANT: memory that a published view can reach (rows below publishedRows) is never written again.
 type rows[T any] struct {
 	frozen[T]
-	owned      []uint64 // By chunk: the edition in which it was copied.
-	spineOwned uint64   // The edition in which the spine was copied.
-	shown      uint32   // Number of rows in the last published view.
+	owned         []uint64 // By chunk: the edition in which it was copied.
+	spineOwned    uint64   // The edition in which the spine was copied.
+	publishedRows uint32   // Number of rows in the last published view.
 }
 
 // frozen is the part of rows that a view keeps.
@@ -52,7 +52,7 @@ func (r *rows[T]) add() uint32 {
 // edit returns row i for writing. OWNERSHIP: the pointer is valid until the next publication.
 func (r *rows[T]) edit(i uint32, edition uint64) *T {
 	chunk := i >> chunkBits
-	if i < r.shown && r.owned[chunk] != edition {
+	if i < r.publishedRows && r.owned[chunk] != edition {
 		if r.spineOwned != edition {
 			r.spine = slices.Clone(r.spine)
 			r.spineOwned = edition
@@ -66,7 +66,7 @@ func (r *rows[T]) edit(i uint32, edition uint64) *T {
 
 // freeze returns the part that the next view keeps. REQUIRES: the caller then begins a new edition.
 func (r *rows[T]) freeze() frozen[T] {
-	r.shown = r.count
+	r.publishedRows = r.count
 	return r.frozen
 }
 
@@ -81,7 +81,7 @@ type ProductRow struct {
 	key         uint32 // Reference to the id in the byte arena.
 	keyLen      uint16
 	Marketplace uint16
-	room        uint16 // Number of free rows behind the bids.
+	freeRows    uint16 // Number of free rows behind the bids.
 	Flags       ProductFlags
 	_           byte
 }
@@ -91,11 +91,11 @@ type ProductFlags uint8
 
 // The product flags.
 const (
-	ProductKnown   ProductFlags = 1 << iota // The product is in the catalog.
-	ProductActive                           // The product is in the catalog and active.
-	ProductClean                            // The id needs no JSON escaping.
-	productListed                           // The product is in the member lists of its categories.
-	productOffered                          // The product has had a bid; its table entry has the mark hadBid.
+	ProductKnown      ProductFlags = 1 << iota // The product is in the catalog.
+	ProductActive                              // The product is in the catalog and active.
+	ProductIDJSONSafe                          // The id needs no JSON escaping.
+	productListed                              // The product is in the member lists of its categories.
+	productHadBid                              // The product has had a bid; its table entry has the mark hadBid.
 )
 
 // BidRow is one bid, in the block of the product that it targets or of the place where it is shown.
@@ -141,7 +141,7 @@ type CampaignFlags uint8
 const (
 	CampaignActive   CampaignFlags = 1 << iota // Switched on, not terminated, and of a charge type that is charged.
 	CampaignApproved                           // Passed review.
-	CampaignTermed                             // The campaign has CampaignTerms.
+	CampaignHasTerms                           // The campaign has CampaignTerms.
 	CampaignCounted                            // Counted in Usage: not terminated, and not the campaign of a WhatIf.
 )
 
@@ -163,7 +163,7 @@ type categoryRow struct {
 const noCategory = ^uint32(0)
 
 // locationRow is one location; its text is case-folded.
-type labelRow struct {
+type locationRow struct {
 	hash   uint64
 	cell   h3.Cell // 0 when the text is not an H3 cell.
 	key    uint32

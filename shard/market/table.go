@@ -19,9 +19,9 @@ import (
 // OWNERSHIP: there is one writer; readers may read at any time. The writer stores an entry before its tag. Readers
 // ignore ordinals that their view does not have yet.
 type table struct {
-	Sieve            // The tag words by bucket. mask is at most 2^24 - 1, so bucket, fingerprint and tag use different bits.
-	entries []uint64 // bucketStride words for each bucket, the last one unused.
-	used    int
+	TagFilter          // The tag words by bucket. mask is at most 2^24 - 1, so bucket, fingerprint and tag use different bits.
+	entries   []uint64 // bucketStride words for each bucket, the last one unused.
+	used      int
 }
 
 const (
@@ -32,11 +32,11 @@ const (
 
 	// hashCollision marks an entry that has the same bucket chain, tag and fingerprint as another one, so that a reader
 	// must compare the texts.
-	twin = 1 << 31
+	hashCollision = 1 << 31
 	// hadBid marks a product that has had a bid. It is in the cache line that a look-up reads anyway, so that products
 	// without a bid, which are most, do not cost the cache line of their row.
-	offered     = 1 << 30
-	ordinalMask = offered - 1 // BOUND: rows of one table.
+	hadBid      = 1 << 30
+	ordinalMask = hadBid - 1 // BOUND: rows of one table.
 
 	bucketsMin = 16
 	bucketsMax = 1 << 24 // BOUND: 88 million texts; beyond, chains grow longer.
@@ -44,8 +44,8 @@ const (
 
 func newTable(buckets int) *table {
 	return &table{
-		Sieve:   Sieve{tags: make([]uint64, buckets), mask: uint64(buckets - 1)}, //nolint:gosec // positive.
-		entries: make([]uint64, buckets*bucketStride),
+		TagFilter: TagFilter{tags: make([]uint64, buckets), mask: uint64(buckets - 1)}, //nolint:gosec // positive.
+		entries:   make([]uint64, buckets*bucketStride),
 	}
 }
 
@@ -74,14 +74,14 @@ func matches(tags, tag uint64) uint64 {
 
 // TagFilter rules out nearly all hashes that a table does not contain, from its tag words alone. It is a value, so that
 // a loop over many hashes keeps it in registers.
-type Sieve struct {
+type TagFilter struct {
 	tags []uint64
 	mask uint64
 }
 
 // MayContain returns 1 for every hash that the table contains, and 0 for nearly all others. It reads one word and has
 // no branch, so that the processor overlaps the cache misses of many calls.
-func (s Sieve) Passes(hash uint64) int {
+func (s TagFilter) MayContain(hash uint64) int {
 	tags := atomic.LoadUint64(&s.tags[hash&s.mask])
 	match := (matches(tags, tagOf(hash)) + 1<<63 - 1) >> 63 // 1 if any tag matches, else 0.
 	return int(match | tags>>overflowBit(hash)&1)           //nolint:gosec // 0 or 1.
@@ -89,7 +89,7 @@ func (s Sieve) Passes(hash uint64) int {
 
 // Words returns the words that MayContain reads: for a hash the word at index hash&mask. For the zero TagFilter it
 // returns one word that is 0.
-func (s Sieve) Words() (first *uint64, mask uint64) {
+func (s TagFilter) Words() (first *uint64, mask uint64) {
 	if len(s.tags) == 0 {
 		return &noTags, 0
 	}
@@ -99,7 +99,7 @@ func (s Sieve) Words() (first *uint64, mask uint64) {
 var noTags uint64
 
 // Same reports whether both are filters of the same table.
-func (s Sieve) Is(t Sieve) bool {
+func (s TagFilter) Same(t TagFilter) bool {
 	return len(s.tags) == len(t.tags) && (len(s.tags) == 0 || &s.tags[0] == &t.tags[0])
 }
 
@@ -107,7 +107,7 @@ func (s Sieve) Is(t Sieve) bool {
 // stride bytes behind the last. A load instruction stays in the processor's queue until its data arrives, so only a
 // limited number of loads overlap; a prefetch instruction completes at once.
 // REQUIRES: all n hashes are in the allocation that first points into.
-func (s Sieve) Prefetch(first *uint64, stride uintptr, n int) {
+func (s TagFilter) Prefetch(first *uint64, stride uintptr, n int) {
 	words, mask := s.Words()
 	prefetch(words, mask, first, stride, uintptr(max(n, 0))) //nolint:gosec // not negative.
 }
@@ -122,12 +122,12 @@ type probe struct {
 
 func (t *table) probe(hash uint64) probe {
 	p := probe{hash: hash, bucket: hash & t.mask}
-	t.open(&p)
+	t.loadBucket(&p)
 	return p
 }
 
 // loadBucket reads the tags of the probe's current bucket.
-func (t *table) open(p *probe) {
+func (t *table) loadBucket(p *probe) {
 	p.tags = atomic.LoadUint64(&t.tags[p.bucket])
 	p.left = matches(p.tags, tagOf(p.hash))
 }
@@ -147,15 +147,15 @@ func (t *table) next(p *probe) (entry uint32, ok bool) {
 			return 0, false
 		}
 		p.bucket = (p.bucket + 1) & t.mask
-		t.open(p)
+		t.loadBucket(p)
 	}
 }
 
 // insert adds an entry. REQUIRES: the table is not full and does not contain the text.
 func (t *table) insert(hash uint64, entry uint32) {
 	value := uint64(entry)
-	if t.markTwins(hash) {
-		value |= twin
+	if t.markCollisions(hash) {
+		value |= hashCollision
 	}
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
 		tags := t.tags[bucket]
@@ -172,7 +172,7 @@ func (t *table) insert(hash uint64, entry uint32) {
 }
 
 // markHadBid sets the bit hadBid in the entry of an ordinal.
-func (t *table) offer(hash uint64, ordinal uint32) {
+func (t *table) markHadBid(hash uint64, ordinal uint32) {
 	for p := t.probe(hash); ; {
 		entry, ok := t.next(&p)
 		if !ok {
@@ -182,7 +182,7 @@ func (t *table) offer(hash uint64, ordinal uint32) {
 			at := p.bucket * bucketStride
 			for slot := range uint64(bucketSlots) {
 				if word := t.entries[at+slot]; uint32(word) == entry { //nolint:gosec // the low half.
-					atomic.StoreUint64(&t.entries[at+slot], word|offered)
+					atomic.StoreUint64(&t.entries[at+slot], word|hadBid)
 				}
 			}
 			return
@@ -192,14 +192,14 @@ func (t *table) offer(hash uint64, ordinal uint32) {
 
 // markCollisions sets the bit hashCollision in every entry that a probe for the hash returns, and reports whether there
 // is any.
-func (t *table) markTwins(hash uint64) bool {
+func (t *table) markCollisions(hash uint64) bool {
 	found := false
 	for bucket := hash & t.mask; ; bucket = (bucket + 1) & t.mask {
 		tags := t.tags[bucket]
 		for left := matches(tags, tagOf(hash)); left != 0; left &= left - 1 {
 			slot := bucket*bucketStride + uint64(bits.TrailingZeros64(left))/8 //nolint:gosec // 0 to 6.
 			if word := t.entries[slot]; word>>32 == fingerprintOf(hash) {
-				atomic.StoreUint64(&t.entries[slot], word|twin)
+				atomic.StoreUint64(&t.entries[slot], word|hashCollision)
 				found = true
 			}
 		}

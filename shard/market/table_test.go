@@ -14,7 +14,7 @@ func (t *table) find(hash uint64) (found []uint32, twins bool) {
 			return found, twins
 		}
 		found = append(found, entry&ordinalMask)
-		twins = twins || entry&twin != 0
+		twins = twins || entry&hashCollision != 0
 	}
 }
 
@@ -40,7 +40,7 @@ func TestTableFinds(t *testing.T) {
 			if !slices.Contains(found, i) {
 				t.Fatalf("bits %#x: %d is lost", bits, i)
 			}
-			if table.Passes(hash) != 1 {
+			if table.MayContain(hash) != 1 {
 				t.Fatalf("bits %#x: %d is ruled out", bits, i)
 			}
 			if found[0] != i && !twins {
@@ -60,7 +60,7 @@ func TestTableRulesOut(t *testing.T) {
 	passed := 0
 	for range 100_000 {
 		hash := r.Uint64()
-		passed += table.Passes(hash)
+		passed += table.MayContain(hash)
 		if found, _ := table.find(hash); found != nil {
 			t.Fatalf("%#x found", hash)
 		}
@@ -70,18 +70,18 @@ func TestTableRulesOut(t *testing.T) {
 	}
 }
 
-func TestTableOffer(t *testing.T) {
+func TestTableMarksProductsWithBids(t *testing.T) {
 	table := newTable(bucketsMin)
 	for i := range uint32(20) {
 		table.insert(42, i)
 	}
-	table.offer(42, 13)
+	table.markHadBid(42, 13)
 	for p := table.probe(42); ; {
 		entry, ok := table.next(&p)
 		if !ok {
 			break
 		}
-		if got := entry&offered != 0; got != (entry&ordinalMask == 13) {
+		if got := entry&hadBid != 0; got != (entry&ordinalMask == 13) {
 			t.Errorf("entry %d has had a bid: %v", entry&ordinalMask, got)
 		}
 	}

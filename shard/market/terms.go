@@ -27,8 +27,8 @@ type SegmentFactor struct {
 func (m *Market) setTerms(i uint32, c *Campaign) bool {
 	s := &c.Segments
 	if len(s.Include)+len(s.Exclude)+len(s.Multipliers)+len(c.Schedule)+len(c.Caps)+len(c.Products) == 0 {
-		if *m.further.at(i) != nil {
-			*m.further.edit(i, m.edition) = nil
+		if *m.campaignTerms.at(i) != nil {
+			*m.campaignTerms.edit(i, m.edition) = nil
 			m.dirty = true
 		}
 		return false
@@ -46,7 +46,7 @@ func (m *Market) setTerms(i uint32, c *Campaign) bool {
 	for _, id := range c.Products {
 		t.Products = append(t.Products, m.product(c.Marketplace, id))
 	}
-	*m.further.edit(i, m.edition) = t
+	*m.campaignTerms.edit(i, m.edition) = t
 	m.dirty = true
 	return true
 }
@@ -58,23 +58,23 @@ func (v *View) Terms(campaign uint32) *CampaignTerms { return *v.terms.at(campai
 // campaign competes, in units of 1/2^32, with all ones for always. The low half is the factor of the bid, in units of
 // 1/2^31. 0 stops the campaign. Its address stays valid until the process ends. It is PacingOpen until the pacing
 // controller stores another value.
-type Gate struct{ atomic.Uint64 }
+type PacingState struct{ atomic.Uint64 }
 
 // PacingOpen lets every bid compete unchanged.
-const GateOpen = GateAlways<<32 | GateUnshaded
+const PacingOpen = PacingAlways<<32 | PacingUnshaded
 
 // These are the two halves of PacingOpen.
 const (
-	GateAlways   = 1<<32 - 1
-	GateUnshaded = 1 << 31
+	PacingAlways   = 1<<32 - 1
+	PacingUnshaded = 1 << 31
 )
 
 // PacingState returns the pacing state of a campaign.
-func (v *View) Gate(campaign uint32) *Gate { return &v.Slot(campaign).gate }
+func (v *View) PacingState(campaign uint32) *PacingState { return &v.Balances(campaign).pacing }
 
 // PacingStateOf returns the pacing state of a campaign by group and ordinal, for the pacing controller. It returns nil
 // when PutCampaign was never called for the campaign.
-func (m *Market) GateOf(c *Campaign) *Gate {
+func (m *Market) PacingStateOf(c *Campaign) *PacingState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -82,5 +82,5 @@ func (m *Market) GateOf(c *Campaign) *Gate {
 	if i == 0 {
 		return nil
 	}
-	return &m.slots[i>>chunkBits][i%chunkRows].gate
+	return &m.balances[i>>chunkBits][i%chunkRows].pacing
 }

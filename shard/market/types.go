@@ -220,16 +220,16 @@ type Trigger struct {
 // no other campaign shares.
 //
 // INVARIANT: only the applier of the campaign's Raft group stores balances and click rates; auctions only load them.
-type Slot struct {
-	Left   atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
-	Wallet atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
-	gate   Gate
-	id     [ids.TextLen]byte // The campaign's id as text. It never changes.
+type Balances struct {
+	BudgetLeft    atomic.Int64 // Budget left in this period, in micros; math.MaxInt64 without a budget.
+	WalletBalance atomic.Int64 // Wallet balance in micros; math.MaxInt64 in billing mode post.
+	pacing        PacingState
+	campaignID    [ids.TextLen]byte // The campaign's id as text. It never changes.
 	// Click is the predicted number of clicks per impression, in units of 1/2^32 and below one half; 0: no prediction yet.
-	Click atomic.Uint32
+	ClickRate atomic.Uint32
 }
 
-const _ = -(unsafe.Sizeof(Slot{}) ^ 64) // The build fails when the size is not one cache line.
+const _ = -(unsafe.Sizeof(Balances{}) ^ 64) // The build fails when the size is not one cache line.
 
 // Feed receives from the replicated machines what auctions read. The calls of one Raft group come from one goroutine;
 // different groups may call at the same time. Nothing fed is visible to auctions before Publish.
@@ -241,12 +241,12 @@ type Feed interface {
 	PutProduct(marketplace uint16, p *Product)
 	DeleteProduct(marketplace uint16, id string)
 	// PutCampaign adds or replaces a campaign and returns its balances, always at the same address.
-	PutCampaign(c *Campaign) *Slot
+	PutCampaign(c *Campaign) *Balances
 	// PutBid adds or replaces a bid, or removes it if it is Deleted. REQUIRES: PutCampaign was called for its campaign.
 	PutBid(c *Campaign, b *Bid)
 	// RecordExposure reports a counted impression or click of a campaign with frequency caps. Exposures are not part of
 	// the replicated state: a Load does not report earlier ones again.
-	Met(c *Campaign, x *Meeting)
+	RecordExposure(c *Campaign, x *Exposure)
 	// PutSegment replaces the users of a segment, given as keyed hashes that ascend without repeats. DeleteSegment removes
 	// them.
 	PutSegment(marketplace uint16, id string, users []uint64)

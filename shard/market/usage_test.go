@@ -51,7 +51,7 @@ func TestUsage(t *testing.T) {
 				m.DeleteProduct(c.Marketplace, id)
 				delete(products, id)
 			case 8:
-				m.Suppose(&market.Supposition{Campaign: *c, Bids: []market.Bid{{Target: "p1", Amount: 1}}, Without: states[o]})
+				m.WhatIfView(&market.WhatIf{Campaign: *c, Bids: []market.Bid{{Target: "p1", Amount: 1}}, Excluded: states[o]})
 				if random.IntN(8) > 0 {
 					break
 				}

@@ -19,17 +19,17 @@ type View struct {
 	productTable  *table
 	categories    frozen[categoryRow]
 	categoryTable *table
-	labels        frozen[labelRow]
+	locations     frozen[locationRow]
 	walk          []uint32
 	campaigns     frozen[CampaignRow]
-	slots         [][]Slot
+	balances      [][]Balances
 	terms         frozen[*CampaignTerms]
-	names         []Text
+	vendorIDs     []Text
 	segments      frozen[segmentRow]
 	keywords      frozen[keywordRow]
 	words         frozen[wordRow]
 	wordTable     *table
-	openBids      map[uint16]uint32
+	untriggered   map[uint16]uint32
 	places        map[string]*Place
 	assets        frozen[assetRow]
 	ads           frozen[*Ad]
@@ -57,7 +57,7 @@ func (v *View) Marketplace(ordinal uint16) *Marketplace {
 func (v *View) OwnDemand(ordinal uint16) []byte { return v.markets[ordinal].ownDemand }
 
 // ProductFilter returns the filter that rules out nearly all hashes of unknown product ids.
-func (v *View) Products() Sieve { return v.productTable.Sieve }
+func (v *View) ProductFilter() TagFilter { return v.productTable.TagFilter }
 
 // Product returns the row of a product id with the given hash. It compares neither the id nor the marketplace, except
 // where two interned ids have the same bits of their hashes in the table. So a wrong row is as rare as two equal 60-bit
@@ -69,9 +69,9 @@ func (v *View) Product(marketplace uint16, hash uint64, text []byte, onlyWithBid
 	t := v.productTable
 	p := t.probe(hash)
 	entry, ok := t.next(&p)
-	if ok && entry&twin == 0 {
+	if ok && entry&hashCollision == 0 {
 		row = entry & ordinalMask
-		return row, row < v.products.count && (!onlyWithBids || entry&offered != 0)
+		return row, row < v.products.count && (!onlyWithBids || entry&hadBid != 0)
 	}
 	for ; ok; entry, ok = t.next(&p) {
 		if row = entry & ordinalMask; row < v.products.count && v.IsProduct(row, marketplace, text) {
@@ -112,11 +112,11 @@ func (v *View) Bids(r *ProductRow) []BidRow { return bidsAt(v.bids, r.block, r.B
 func (v *View) Campaign(row uint32) *CampaignRow { return v.campaigns.at(row) }
 
 // Slot returns a campaign's balances.
-func (v *View) Slot(row uint32) *Slot { return &v.slots[row>>chunkBits][row%chunkRows] }
+func (v *View) Balances(row uint32) *Balances { return &v.balances[row>>chunkBits][row%chunkRows] }
 
 // CampaignText returns a campaign's id as text.
 func (v *View) CampaignText(row uint32) *[ids.TextLen]byte {
-	return &v.Slot(row).id
+	return &v.Balances(row).campaignID
 }
 
 // HasAttribute reports whether a product's metadata contains the "key:value" with that hash.
@@ -160,13 +160,13 @@ func (v *View) Predicate(t Terms) (location uint32, triggers []uint32) {
 
 // IsLocation reports whether a location has that hash and text, ignoring case.
 func (v *View) IsLocation(location uint32, hash uint64, text []byte) bool {
-	r := v.labels.at(location)
+	r := v.locations.at(location)
 	return r.hash == hash && bytes.EqualFold(textAt(v.texts, r.key, r.keyLen), text)
 }
 
 // LocationContains reports whether a location is an H3 cell that equals or contains the given cell.
-func (v *View) Holds(location uint32, cell h3.Cell) bool {
-	own := v.labels.at(location).cell
+func (v *View) LocationContains(location uint32, cell h3.Cell) bool {
+	own := v.locations.at(location).cell
 	return own != 0 && own.Contains(cell)
 }
 

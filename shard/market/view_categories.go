@@ -30,13 +30,13 @@ func (v *View) Subtree(marketplace uint16, hash uint64, text []byte) (Subtree, b
 }
 
 // IsOrContains reports whether a category is the root of s or one of its ancestors.
-func (v *View) IsOrHolds(category uint32, s Subtree) bool {
+func (v *View) IsOrContains(category uint32, s Subtree) bool {
 	r := v.categories.at(category)
 	return category == s.Category || s.From < s.To && r.from <= s.From && s.From < r.to
 }
 
 // InSubtree reports whether a product is in a category of the subtree.
-func (v *View) In(r *ProductRow, s Subtree) bool {
+func (v *View) InSubtree(r *ProductRow, s Subtree) bool {
 	for _, i := range categoriesIn(wordsAt(v.details, r.details)) {
 		c := v.categories.at(i)
 		if c.from < c.to && s.From <= c.from && c.from < s.To {
@@ -47,7 +47,7 @@ func (v *View) In(r *ProductRow, s Subtree) bool {
 }
 
 // SubtreeSize returns an upper bound of the number of products with bids in a subtree.
-func (v *View) Size(s Subtree) int {
+func (v *View) SubtreeSize(s Subtree) int {
 	n := 0
 	for _, i := range v.walk[s.From:s.To] {
 		n += len(v.categories.at(i).members)
@@ -57,7 +57,9 @@ func (v *View) Size(s Subtree) int {
 
 // CategoryMembers returns the products with bids that name the category at a position of the walk. Some entries are
 // stale or repeated; InSubtree decides.
-func (v *View) Members(position uint32) []uint32 { return v.categories.at(v.walk[position]).members }
+func (v *View) CategoryMembers(position uint32) []uint32 {
+	return v.categories.at(v.walk[position]).members
+}
 
 // FloorTree returns the category of a reserve rule that has one, with its descendants.
 func (v *View) FloorTree(f *Floor) Subtree {

@@ -9,20 +9,20 @@ import (
 // The campaign of a WhatIf has a group number that no Raft group has. All of them use the same id and ordinal, one
 // after the other.
 const (
-	supposedGroup   = ids.Group(300)
-	supposedOrdinal = 1
+	whatIfGroup   = ids.Group(300)
+	whatIfOrdinal = 1
 )
 
 // WhatIfCampaignID is the id of the campaign of a WhatIf in the winners of auctions on its view.
-var SupposedID = ids.UUID{6: 0x70, 8: 0x80, 15: 1}
+var WhatIfCampaignID = ids.UUID{6: 0x70, 8: 0x80, 15: 1}
 
 // WhatIf describes a hypothetical market: the current one with one more campaign and, optionally, without another one.
-type Supposition struct {
+type WhatIf struct {
 	// Campaign competes in the view regardless of its dates, status and Active, and with unlimited balances. Its id, group
 	// and ordinal are ignored.
 	Campaign Campaign
 	Bids     []Bid
-	Without  *Campaign // A campaign that does not compete in the view; nil: all others compete.
+	Excluded *Campaign // A campaign that does not compete in the view; nil: all others compete.
 }
 
 // WhatIfView returns the view of a hypothetical market, for auctions that have no effect. No other reader sees the
@@ -31,25 +31,25 @@ type Supposition struct {
 //
 // The campaign is fed like any other, frozen into a view and removed again under one lock. Feeders wait a few
 // microseconds for each bid.
-func (m *Market) Suppose(s *Supposition) *View {
+func (m *Market) WhatIfView(s *WhatIf) *View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
 	c := s.Campaign
-	c.ID, c.Group, c.Ordinal = SupposedID, supposedGroup, supposedOrdinal
+	c.ID, c.Group, c.Ordinal = WhatIfCampaignID, whatIfGroup, whatIfOrdinal
 	c.Active, c.Status, c.StartMillis, c.EndMillis = true, Approved, 0, 0
 	c.Caps = nil // A hypothetical campaign has no exposures to count.
 	balances := m.putCampaign(&c)
-	balances.Left.Store(math.MaxInt64)
-	balances.Wallet.Store(math.MaxInt64)
+	balances.BudgetLeft.Store(math.MaxInt64)
+	balances.WalletBalance.Store(math.MaxInt64)
 	for i := range s.Bids {
 		b := s.Bids[i]
 		b.Ordinal = uint32(i) + 1 //nolint:gosec // at most 5,000.
 		m.putBid(&c, &b)
 	}
 	var excluded uint32
-	if s.Without != nil {
-		excluded = m.campaignOf(s.Without)
+	if s.Excluded != nil {
+		excluded = m.campaignOf(s.Excluded)
 	}
 	saved := *m.campaigns.at(excluded)
 	if excluded != 0 {

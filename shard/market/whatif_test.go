@@ -12,11 +12,11 @@ import (
 
 // A hypothetical campaign is visible only in its own view. Auctions on that view give the same results as in a market
 // that has the campaign, and auctions on the views before and after give the same results as in a market without it.
-func TestSupposeIsSeenByNobodyElse(t *testing.T) {
+func TestWhatIfViewIsSeenByNobodyElse(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		w := newSupposed(random)
-		s := w.supposition(random)
+		s := w.whatIf(random)
 		here, there := market.New(1), market.New(2)
 		w.feed(here, nil)
 		w.feed(there, s)
@@ -25,7 +25,7 @@ func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 		before := here.View()
 
 		for range 3 { // The same row is used each time.
-			v := here.Suppose(s)
+			v := here.WhatIfView(s)
 			for p := range w.products {
 				id := fmt.Sprint("p", p)
 				expect(t, winnersOf(v, market.Hash, id, "p0"), winnersOf(there.View(), market.Hash, id, "p0"))
@@ -44,14 +44,14 @@ func TestSupposeIsSeenByNobodyElse(t *testing.T) {
 }
 
 // whatIfMarket is a small random market.
-type supposed struct {
+type whatIfMarket struct {
 	products  int
 	campaigns []*market.Campaign
 	bids      map[uint32][]*market.Bid // By ordinal of the campaign.
 }
 
-func newSupposed(random *rand.Rand) *supposed {
-	w := &supposed{products: 5 + random.IntN(20), bids: map[uint32][]*market.Bid{}}
+func newSupposed(random *rand.Rand) *whatIfMarket {
+	w := &whatIfMarket{products: 5 + random.IntN(20), bids: map[uint32][]*market.Bid{}}
 	bidOrdinal := uint32(0)
 	for o := range uint32(8) {
 		c := campaign(1, o+1)
@@ -65,24 +65,26 @@ func newSupposed(random *rand.Rand) *supposed {
 	return w
 }
 
-func (w *supposed) product(random *rand.Rand) string { return fmt.Sprint("p", random.IntN(w.products)) }
+func (w *whatIfMarket) product(random *rand.Rand) string {
+	return fmt.Sprint("p", random.IntN(w.products))
+}
 
 func amount(random *rand.Rand) money.Micros { return money.Micros(10_000 * (1 + random.IntN(30))) }
 
-func (w *supposed) supposition(random *rand.Rand) *market.Supposition {
-	s := &market.Supposition{Campaign: *campaign(9, 77)}
+func (w *whatIfMarket) whatIf(random *rand.Rand) *market.WhatIf {
+	s := &market.WhatIf{Campaign: *campaign(9, 77)}
 	s.Campaign.Price, s.Campaign.Active, s.Campaign.Status, s.Campaign.StartMillis = market.SecondPrice, false, market.Pending, 1<<60
 	for i := range 1 + random.IntN(8) {
 		s.Bids = append(s.Bids, *bid(uint32(i+1), w.product(random), amount(random)))
 	}
 	if random.IntN(2) == 0 {
-		s.Without = w.campaigns[random.IntN(len(w.campaigns))]
+		s.Excluded = w.campaigns[random.IntN(len(w.campaigns))]
 	}
 	return s
 }
 
 // feed fills a market, with the campaign of a WhatIf as an ordinary one.
-func (w *supposed) feed(m *market.Market, s *market.Supposition) {
+func (w *whatIfMarket) feed(m *market.Market, s *market.WhatIf) {
 	m.PutMarketplace(&settings)
 	m.PutCategory(1, &market.Category{ID: "c0"})
 	m.PutCategory(1, &market.Category{ID: "c1", ParentID: "c0"})
@@ -90,7 +92,7 @@ func (w *supposed) feed(m *market.Market, s *market.Supposition) {
 		m.PutProduct(1, product(fmt.Sprint("p", p), fmt.Sprint("c", p%2)))
 	}
 	for _, c := range w.campaigns {
-		if s != nil && s.Without == c {
+		if s != nil && s.Excluded == c {
 			continue
 		}
 		put(m, c)
@@ -102,7 +104,7 @@ func (w *supposed) feed(m *market.Market, s *market.Supposition) {
 		return
 	}
 	c := s.Campaign
-	c.ID, c.Group, c.Ordinal, c.Active, c.Status, c.StartMillis = market.SupposedID, ids.Group(300), 1, true, market.Approved, 0
+	c.ID, c.Group, c.Ordinal, c.Active, c.Status, c.StartMillis = market.WhatIfCampaignID, ids.Group(300), 1, true, market.Approved, 0
 	put(m, &c)
 	for i := range s.Bids {
 		m.PutBid(&c, &s.Bids[i])
@@ -110,7 +112,7 @@ func (w *supposed) feed(m *market.Market, s *market.Supposition) {
 }
 
 // BenchmarkWhatIfView measures how long feeders wait for a WhatIf with 500 bids in a market of 100,000.
-func BenchmarkSuppose(b *testing.B) {
+func BenchmarkWhatIfView(b *testing.B) {
 	m := market.New(1)
 	m.PutMarketplace(&settings)
 	c := put(m, campaign(1, 1))
@@ -120,12 +122,12 @@ func BenchmarkSuppose(b *testing.B) {
 		m.PutBid(c, bid(uint32(p+1), id, 100_000))
 	}
 	m.Publish()
-	s := &market.Supposition{Campaign: *campaign(2, 2)}
+	s := &market.WhatIf{Campaign: *campaign(2, 2)}
 	for p := range 500 {
 		s.Bids = append(s.Bids, *bid(uint32(p+1), fmt.Sprint("p", p*199), 100_000))
 	}
 	for b.Loop() {
-		m.Suppose(s)
+		m.WhatIfView(s)
 		m.Publish()
 	}
 }

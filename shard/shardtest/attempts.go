@@ -13,7 +13,7 @@ const (
 )
 
 // sentAttempt is an attempt that was sent.
-type tried struct {
+type sentAttempt struct {
 	Step
 	seen, turn uint64 // The turns at which it was made and applied.
 }
@@ -26,28 +26,28 @@ func (g *Generator) attempt(s Step) Step {
 		panic(s.Name + ": " + err.Error())
 	}
 	switch {
-	case m.Level < command.LevelAttempts, c.Attempted, s.Result.Refusal == command.TooEarly, g.dice(4, "no attempt") == 0:
+	case m.Level < command.LevelAttempts, c.Attempted, s.Result.Refusal == command.TooEarly, g.choose(4, "no attempt") == 0:
 		return s
 	case c.Op == command.OpEvents, c.Op == command.OpAdvance, c.Op == command.OpSetFeature:
 		return s
 	}
 	g.seq++
-	a := command.Attempt{Seen: m.Turn - uint64(min(int(m.Turn), g.dice(2, "on its way")*g.dice(3_000, "turns")))} //nolint:gosec // small.
-	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq))                                                            //nolint:gosec // small.
+	a := command.Attempt{Seen: m.Turn - uint64(min(int(m.Turn), g.choose(2, "on its way")*g.choose(3_000, "turns")))} //nolint:gosec // small.
+	binary.BigEndian.PutUint32(a.ID[:], uint32(g.seq))                                                                //nolint:gosec // small.
 	s.Name, s.Command = s.Name+", attempted", command.AppendAttempt(s.Command, a)
-	m.pass(1)
-	g.tried = append(g.tried, tried{s, a.Seen, m.Turn})
+	m.advanceTurn(1)
+	g.attempted = append(g.attempted, sentAttempt{s, a.Seen, m.Turn})
 	return s
 }
 
 // repeat sends an attempt again. It gets the first answer, or is refused when the attempt is no longer remembered.
 func (g *Generator) repeat() Step {
-	if len(g.tried) == 0 {
+	if len(g.attempted) == 0 {
 		return g.late()
 	}
-	x := g.tried[max(0, len(g.tried)-1-g.dice(12, "which attempt"))]
+	x := g.attempted[max(0, len(g.attempted)-1-g.choose(12, "which attempt"))]
 	s := Step{Name: x.Name + ", repeated", Command: x.Command, Result: x.Result}
-	g.Model.Now = g.was // It carries the time at which it was made.
+	g.Model.Now = g.previousNow // It carries the time at which it was made.
 	if g.Model.Turn-x.turn >= modelKept {
 		s.Result = refuse(command.Expired, 0)
 	}
@@ -81,7 +81,7 @@ func (g *Generator) Pause(ticks int) []byte {
 	return command.AppendAdvance(nil, g.now, &command.Advance{})
 }
 
-func (m *Model) pass(turns uint64) {
+func (m *Model) advanceTurn(turns uint64) {
 	if m.Level >= command.LevelAttempts {
 		m.Turn += turns
 	}

@@ -18,7 +18,7 @@ import (
 // Compare returns every difference between a replica's committed state and the model, and every broken promise: a
 // charge above the budget in force or the balance of a prepaid wallet (Line.Over), and errors of Queries.Verify.
 func (m *Model) Compare(r *Replica) error {
-	b := r.Books()
+	b := r.Queries()
 	var all []error
 	fail := func(format string, args ...any) { all = append(all, fmt.Errorf(format, args...)) }
 	if b.Clock() != m.Now {
@@ -30,17 +30,17 @@ func (m *Model) Compare(r *Replica) error {
 	m.compareMoney(r, b, fail)
 	m.compareAccounts(b, fail)
 	m.compareCatalog(b, fail)
-	if err := b.Audit(); err != nil {
+	if err := b.Verify(); err != nil {
 		all = append(all, err)
 	}
 	return errors.Join(all...)
 }
 
-func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any)) {
+func (m *Model) compareMoney(r *Replica, b shard.Queries, fail func(string, ...any)) {
 	for id, w := range m.Wallets {
 		got, _ := b.Wallet(id)
 		if !same(got.Balance, w.Balance) || !same(got.Spent, w.Spent) || !same(got.Deposited, w.Deposited) ||
-			!same(got.Transferred, w.Transferred) || got.VendorID != w.Vendor || got.Emptied != w.Emptied {
+			!same(got.Transferred, w.Transferred) || got.VendorID != w.Vendor || got.EmptiedCount != w.Emptied {
 			fail("wallet of %s is %+v, not %+v", w.Vendor, got, w)
 		}
 	}
@@ -53,13 +53,13 @@ func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any
 			got.Money.Amount != c.Budget || got.Money.Period != c.PeriodNumber {
 			fail("campaign %d spent %+v, not %v, %v of %v", c.Ordinal, got.Money, c.Spent, c.SpentTotal, c.Budget)
 		}
-		if bids, _ := b.Bids(c.Ordinal, 0, math.MaxInt); !reflect.DeepEqual(bids, c.Alive()) || got.BidCount != len(bids) {
-			fail("campaign %d has bids %+v, not %+v", c.Ordinal, bids, c.Alive())
+		if bids, _ := b.Bids(c.Ordinal, 0, math.MaxInt); !reflect.DeepEqual(bids, c.LiveBids()) || got.BidCount != len(bids) {
+			fail("campaign %d has bids %+v, not %+v", c.Ordinal, bids, c.LiveBids())
 		}
 		if got, want := b.CampaignCounters(c.ID, 0, math.MaxUint32), m.Count(c.ID, c.Marketplace); got != want {
 			fail("campaign %d counts %+v, not %+v", c.Ordinal, got, want)
 		}
-		m.compareSlot(c, r.Feed.Slots[c.ID], fail)
+		m.compareBalances(c, r.Feed.Balances[c.ID], fail)
 	}
 	var n int
 	b.Journal(0, func(l *ledger.Line) bool {
@@ -81,7 +81,7 @@ func (m *Model) compareMoney(r *Replica, b shard.Books, fail func(string, ...any
 }
 
 // compareBalances compares the balances that auctions read with those of the model.
-func (m *Model) compareSlot(c *Campaign, balances *market.Slot, fail func(string, ...any)) {
+func (m *Model) compareBalances(c *Campaign, balances *market.Balances, fail func(string, ...any)) {
 	left, funds := int64(math.MaxInt64), int64(math.MaxInt64)
 	if c.Budget > 0 {
 		left = max(0, int64(c.Budget)-c.Spent.Int64())
@@ -89,12 +89,12 @@ func (m *Model) compareSlot(c *Campaign, balances *market.Slot, fail func(string
 	if !m.postPaid(c.Marketplace) {
 		funds = m.Wallets[c.Campaign.Wallet].Balance.Int64()
 	}
-	if balances == nil || balances.Left.Load() != left || balances.Wallet.Load() != funds {
+	if balances == nil || balances.BudgetLeft.Load() != left || balances.WalletBalance.Load() != funds {
 		fail("auctions do not read %d of the budget and %d of the wallet of campaign %d", left, funds, c.Ordinal)
 	}
 }
 
-func (m *Model) compareCatalog(b shard.Books, fail func(string, ...any)) {
+func (m *Model) compareCatalog(b shard.Queries, fail func(string, ...any)) {
 	records, _ := b.Records(command.RecordAPIKey, 1, "", math.MaxInt)
 	if len(records) != len(m.Records) {
 		fail("%d records, not %d", len(records), len(m.Records))
@@ -131,7 +131,7 @@ func (m *Model) compareCatalog(b shard.Books, fail func(string, ...any)) {
 				fail("category is %+v, not %+v", got, want)
 			}
 		}
-		if got, want := b.FreeCounters(marketplace, 0, math.MaxUint32), m.Count(ids.UUID{}, marketplace); got != want {
+		if got, want := b.NoCampaignCounters(marketplace, 0, math.MaxUint32), m.Count(ids.UUID{}, marketplace); got != want {
 			fail("marketplace %d counts %+v of no campaign, not %+v", marketplace, got, want)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 // Feed records what one machine feeds to the auctions of its node.
 type Feed struct {
-	Slots     map[ids.UUID]*market.Slot
-	Told      map[string]string // Everything put and not deleted, as text, by kind and id.
-	Meetings  []string          // All exposures since the machine was opened, as text.
+	Balances  map[ids.UUID]*market.Balances
+	Current   map[string]string // Everything put and not deleted, as text, by kind and id.
+	Exposures []string          // All exposures since the machine was opened, as text.
 	Published int
 	pending   bool
 }
@@ -24,7 +24,7 @@ var _ shard.Feed = (*Feed)(nil)
 
 // NewFeed returns an empty feed.
 func NewFeed() *Feed {
-	return &Feed{Slots: make(map[ids.UUID]*market.Slot), Told: make(map[string]string)}
+	return &Feed{Balances: make(map[ids.UUID]*market.Balances), Current: make(map[string]string)}
 }
 
 // Pending reports whether something was put that was not published.
@@ -32,19 +32,19 @@ func (f *Feed) Pending() bool { return f.pending }
 
 // Lines lists the contents of Current, sorted.
 func (f *Feed) Lines() (all []string) {
-	for _, key := range slices.Sorted(maps.Keys(f.Told)) {
-		all = append(all, key+" "+f.Told[key])
+	for _, key := range slices.Sorted(maps.Keys(f.Current)) {
+		all = append(all, key+" "+f.Current[key])
 	}
 	return all
 }
 
 func (f *Feed) put(key string, value any) {
-	f.Told[key] = fmt.Sprintf("%+v", value)
+	f.Current[key] = fmt.Sprintf("%+v", value)
 	f.pending = true
 }
 
 func (f *Feed) drop(key string) {
-	delete(f.Told, key)
+	delete(f.Current, key)
 	f.pending = true
 }
 
@@ -74,17 +74,17 @@ func (f *Feed) DeleteProduct(marketplace uint16, id string) {
 }
 
 // PutCampaign adds or replaces a campaign.
-func (f *Feed) PutCampaign(c *market.Campaign) *market.Slot {
+func (f *Feed) PutCampaign(c *market.Campaign) *market.Balances {
 	f.put("campaign "+c.ID.String(), *c)
-	if f.Slots[c.ID] == nil {
-		f.Slots[c.ID] = new(market.Slot)
+	if f.Balances[c.ID] == nil {
+		f.Balances[c.ID] = new(market.Balances)
 	}
-	return f.Slots[c.ID]
+	return f.Balances[c.ID]
 }
 
 // PutBid adds or replaces a bid.
 func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
-	if f.Slots[c.ID] == nil {
+	if f.Balances[c.ID] == nil {
 		panic("a bid was put before its campaign")
 	}
 	bid := *b
@@ -96,8 +96,8 @@ func (f *Feed) PutBid(c *market.Campaign, b *market.Bid) {
 }
 
 // RecordExposure appends an exposure to Exposures.
-func (f *Feed) Met(c *market.Campaign, x *market.Meeting) {
-	f.Meetings = append(f.Meetings, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
+func (f *Feed) RecordExposure(c *market.Campaign, x *market.Exposure) {
+	f.Exposures = append(f.Exposures, fmt.Sprintf("campaign %d %+v", c.Ordinal, *x))
 }
 
 // PutSegment replaces the users of a segment.
@@ -125,7 +125,7 @@ func (f *Feed) PutSecrets(s *command.Secrets) { f.put("secrets", *s) }
 
 // Reset removes everything, because the feed belongs to one machine.
 func (f *Feed) Reset(ids.Group, bool) {
-	clear(f.Told)
+	clear(f.Current)
 	f.pending = true
 }
 

@@ -12,26 +12,26 @@ import (
 )
 
 // Choose makes a choice of a Generator: it returns a number from 0 to n-1. what names the choice.
-type Dice func(n int, what string) int
+type Choose func(n int, what string) int
 
 // Generator makes random commands, many of them valid, and applies each to its model. There are only two marketplaces,
 // three vendors, few campaigns and small budgets, so that repeats, clipped charges and conflicts are frequent.
 type Generator struct {
-	Model *Model
-	Fixed bool // No command changes the feature level.
-	Alone bool // There is no other group for transfers.
-	dice  Dice
-	now   int64 // The proposers' clock; the model's clock may be ahead of it.
-	was   int64 // The model's clock before the current step.
-	seq   int
-	sent  []sent
-	asked []command.AdjustWallet
-	moved []command.Transfer
-	named []command.OpenAccount
-	made  []command.CreateCampaign
-	token []token
-	tried []tried
-	seen  []market.Campaign // Campaigns as proposers have read them.
+	Model       *Model
+	Fixed       bool // No command changes the feature level.
+	Alone       bool // There is no other group for transfers.
+	choose      Choose
+	now         int64 // The proposers' clock; the model's clock may be ahead of it.
+	previousNow int64 // The model's clock before the current step.
+	seq         int
+	sent        []sent
+	asked       []command.AdjustWallet
+	moved       []command.Transfer
+	named       []command.OpenAccount
+	made        []command.CreateCampaign
+	token       []token
+	attempted   []sentAttempt
+	seen        []market.Campaign // Campaigns as proposers have read them.
 }
 
 type sent struct {
@@ -73,8 +73,8 @@ func (s *Step) Check(answer []byte) error {
 }
 
 // NewGenerator returns a Generator for an empty group whose clock starts on 2026-11-20.
-func NewGenerator(choose Dice) *Generator {
-	return &Generator{Model: NewModel(), dice: choose, now: 1_795_132_800_000}
+func NewGenerator(choose Choose) *Generator {
+	return &Generator{Model: NewModel(), choose: choose, now: 1_795_132_800_000}
 }
 
 // Step returns the next command.
@@ -86,7 +86,7 @@ func (g *Generator) Step() Step {
 		g.repeat, g.repeat, g.late,
 		g.account, g.transfer, g.transfer, g.transfer, g.forget, g.patchBid, g.patchProducts,
 	}
-	return g.attempt(kinds[g.dice(len(kinds), "command")]())
+	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
 
 // tick moves the proposers' clock with a small probability: sometimes by exactly a window, to find off-by-one errors,
@@ -94,28 +94,28 @@ func (g *Generator) Step() Step {
 func (g *Generator) tick() {
 	const hour = hourMillis
 	steps := [...]int64{200, 60_000, -5_000, -2 * hour, hour, 7 * hour, 24 * hour, 24 * hour, 7 * 24 * hour, 30 * 24 * hour}
-	if i := g.dice(12*len(steps), "time passes"); i < len(steps) {
+	if i := g.choose(12*len(steps), "time passes"); i < len(steps) {
 		g.now += steps[i]
 	}
-	g.was = g.Model.Now
-	g.Model.Now = max(g.was, g.now)
+	g.previousNow = g.Model.Now
+	g.Model.Now = max(g.previousNow, g.now)
 }
 
 func (g *Generator) id(kind byte, n int) ids.UUID {
 	return ids.UUID{0: kind, 6: 0x70, 8: 0x80, 13: byte(n >> 8), 14: byte(n)}
 }
 
-func (g *Generator) market() uint16 { return uint16(1 + g.dice(4, "marketplace")/3) }
-func (g *Generator) vendor() string { return fmt.Sprint("v", g.dice(3, "vendor")) }
+func (g *Generator) market() uint16 { return uint16(1 + g.choose(4, "marketplace")/3) }
+func (g *Generator) vendor() string { return fmt.Sprint("v", g.choose(3, "vendor")) }
 
 func (g *Generator) amount(what string) money.Micros {
-	return []money.Micros{1, 99, 100, 101, 250, 1_000, 10_000}[g.dice(7, what)]
+	return []money.Micros{1, 99, 100, 101, 250, 1_000, 10_000}[g.choose(7, what)]
 }
 
 func (g *Generator) events() Step {
 	e := command.Events{Marketplace: g.market()}
 	s := Step{Name: "events", Events: []command.EventResult{}}
-	for range g.dice(4, "events") {
+	for range g.choose(4, "events") {
 		r := g.event(e.Marketplace)
 		e.Records = append(e.Records, r)
 		s.Events = append(s.Events, g.Model.Event(e.Marketplace, r))
@@ -125,33 +125,33 @@ func (g *Generator) events() Step {
 }
 
 func (g *Generator) event(marketplace uint16) command.EventRecord {
-	if len(g.sent) > 0 && g.dice(4, "repeat an event") == 0 {
-		old := g.sent[max(0, len(g.sent)-1-g.dice(12, "which event"))]
+	if len(g.sent) > 0 && g.choose(4, "repeat an event") == 0 {
+		old := g.sent[max(0, len(g.sent)-1-g.choose(12, "which event"))]
 		return old.record
 	}
 	g.seq++
 	r := command.EventRecord{
-		Key: g.id('e', g.seq), Kind: event.Kind(g.dice(event.Kinds, "kind")),
-		OccurredMillis: g.now - []int64{40 * 24 * hourMillis, 3 * hourMillis, 5_000, 0}[min(3, g.dice(20, "age"))],
-		UserHash:       uint64(g.dice(3, "user")),
+		Key: g.id('e', g.seq), Kind: event.Kind(g.choose(event.Kinds, "kind")),
+		OccurredMillis: g.now - []int64{40 * 24 * hourMillis, 3 * hourMillis, 5_000, 0}[min(3, g.choose(20, "age"))],
+		UserHash:       uint64(g.choose(3, "user")),
 	}
 	r.Bucket, r.Cell = event.BucketOf(r.OccurredMillis), event.BucketOf(r.OccurredMillis)*4
-	if n := g.dice(16, "about"); n > 1 {
+	if n := g.choose(16, "about"); n > 1 {
 		g.withToken(&r, marketplace)
 	} else if n == 1 && len(g.Model.Campaigns) > 0 {
-		r.ExternalCampaign = g.Model.Campaigns[g.dice(len(g.Model.Campaigns), "campaign")].ID
+		r.ExternalCampaign = g.Model.Campaigns[g.choose(len(g.Model.Campaigns), "campaign")].ID
 	} else {
 		r.EntityType, r.Entity = event.ProductEntity, []byte("p1")
 	}
 	if r.Kind == event.Purchase {
-		for i := range g.dice(3, "items") {
+		for i := range g.choose(3, "items") {
 			r.Items = append(r.Items, command.PurchaseItem{
-				ProductID: fmt.Append(nil, "p", i), Quantity: int64(1 + g.dice(3, "quantity")), UnitPrice: g.amount("item price"),
+				ProductID: fmt.Append(nil, "p", i), Quantity: int64(1 + g.choose(3, "quantity")), UnitPrice: g.amount("item price"),
 			})
-			if g.Model.Level >= command.LevelProducts && g.dice(2, "unknown") == 0 {
+			if g.Model.Level >= command.LevelProducts && g.choose(2, "unknown") == 0 {
 				all := unknownIDs()
 				item := &r.Items[i]
-				item.ProductID, item.Unknown = []byte(all[g.dice(len(all), "which unknown")]), true
+				item.ProductID, item.Unknown = []byte(all[g.choose(len(all), "which unknown")]), true
 			}
 		}
 	}
@@ -165,23 +165,23 @@ func unknownIDs() []string { return []string{"u0", "u1", "u2", "u3", "u4"} }
 // withToken sets the members of a record that come from a token. There are few tokens, so that several events report
 // the same one.
 func (g *Generator) withToken(r *command.EventRecord, marketplace uint16) {
-	if len(g.token) == 0 || g.dice(2, "new token") == 0 {
+	if len(g.token) == 0 || g.choose(2, "new token") == 0 {
 		t := token{
-			marketplace: marketplace, price: g.amount("price") * money.Micros(min(1, g.dice(9, "free"))),
-			campaign: g.served(marketplace), bid: uint32(1 + g.dice(5, "bid")),
-			charge: []market.ChargeType{market.CPA, market.CPM, market.CPM, market.CPM, market.CPC, market.CPC, market.CPC}[g.dice(7, "charge type")],
+			marketplace: marketplace, price: g.amount("price") * money.Micros(min(1, g.choose(9, "free"))),
+			campaign: g.served(marketplace), bid: uint32(1 + g.choose(5, "bid")),
+			charge: []market.ChargeType{market.CPA, market.CPM, market.CPM, market.CPM, market.CPC, market.CPC, market.CPC}[g.choose(7, "charge type")],
 			hour:   event.BucketOf(g.now),
 		}
 		g.token = append(g.token, t)
 	}
-	n := max(0, len(g.token)-1-g.dice(3, "which token"))
+	n := max(0, len(g.token)-1-g.choose(3, "which token"))
 	for n > 0 && g.token[n].marketplace != marketplace {
 		n--
 	}
 	t := g.token[n]
 	r.Campaign, r.Bid, r.Price, r.Charge, r.Bucket = t.campaign, t.bid, t.price, t.charge, t.hour
 	r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
-	if g.dice(4, "paying interaction") > 0 {
+	if g.choose(4, "paying interaction") > 0 {
 		r.Kind = map[market.ChargeType]event.Kind{market.CPC: event.Click, market.CPM: event.Impression, market.CPA: event.Purchase}[t.charge]
 		r.ChargeKey = g.id(byte('k'+r.Kind), n+1)
 	}
@@ -195,19 +195,19 @@ func (g *Generator) served(marketplace uint16) uint32 {
 			own = append(own, c.Ordinal)
 		}
 	}
-	if len(own) == 0 || g.dice(8, "dishonest") == 0 {
-		return uint32(1 + g.dice(len(g.Model.Campaigns)+1, "campaign"))
+	if len(own) == 0 || g.choose(8, "dishonest") == 0 {
+		return uint32(1 + g.choose(len(g.Model.Campaigns)+1, "campaign"))
 	}
-	return own[g.dice(len(own), "campaign")]
+	return own[g.choose(len(own), "campaign")]
 }
 
 func (g *Generator) adjust() Step {
 	g.seq++
 	a := command.AdjustWallet{
 		Request: g.id('r', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Amount: g.amount("amount"),
-		Strict: g.dice(4, "strict") > 0, Description: fmt.Sprint("note ", g.dice(3, "description")),
+		Strict: g.choose(4, "strict") > 0, Description: fmt.Sprint("note ", g.choose(3, "description")),
 	}
-	switch g.dice(8, "adjustment") {
+	switch g.choose(8, "adjustment") {
 	case 0, 1:
 		a.Amount = -a.Amount
 	case 2:
@@ -216,7 +216,7 @@ func (g *Generator) adjust() Step {
 		a.Wallet = g.walletOf(a.Marketplace, a.VendorID)
 	case 4:
 		if len(g.asked) > 0 {
-			a = g.asked[g.dice(len(g.asked), "which adjustment")]
+			a = g.asked[g.choose(len(g.asked), "which adjustment")]
 		}
 	}
 	g.asked = append(g.asked, a)

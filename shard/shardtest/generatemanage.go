@@ -16,25 +16,25 @@ func (g *Generator) create() Step {
 	g.seq++
 	x := command.CreateCampaign{Campaign: market.Campaign{
 		ID: g.id('c', g.seq), Marketplace: g.market(), VendorID: g.vendor(), Name: "n", Status: market.Approved, Active: true,
-		Charge: market.CPC, Period: market.Period(g.dice(4, "period")), CreatedMillis: g.now, UpdatedMillis: g.now,
-		Format: market.AdFormat(g.dice(2, "format")),
+		Charge: market.CPC, Period: market.Period(g.choose(4, "period")), CreatedMillis: g.now, UpdatedMillis: g.now,
+		Format: market.AdFormat(g.choose(2, "format")),
 	}}
 	c := &x.Campaign
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)))
-	if g.dice(2, "wallet") == 0 {
+	if g.choose(2, "wallet") == 0 {
 		c.Wallet = g.walletOf(c.Marketplace, c.VendorID)
 	}
-	if g.dice(3, "budget") > 0 {
+	if g.choose(3, "budget") > 0 {
 		c.Budget = g.amount("budget")
 	}
-	if g.dice(3, "external id") == 0 {
-		c.ExternalID = fmt.Sprint("x", g.dice(3, "which external id"))
+	if g.choose(3, "external id") == 0 {
+		c.ExternalID = fmt.Sprint("x", g.choose(3, "which external id"))
 	}
-	for range g.dice(3, "bids") {
+	for range g.choose(3, "bids") {
 		x.Bids = append(x.Bids, g.bid())
 	}
-	if len(g.made) > 0 && g.dice(5, "repeat a creation") == 0 {
-		x = g.made[g.dice(len(g.made), "which creation")]
+	if len(g.made) > 0 && g.choose(5, "repeat a creation") == 0 {
+		x = g.made[g.choose(len(g.made), "which creation")]
 	}
 	g.made = append(g.made, x)
 	return Step{Name: "create", Command: command.AppendCreateCampaign(nil, g.now, &x), Result: g.Model.Create(&x)}
@@ -43,19 +43,19 @@ func (g *Generator) create() Step {
 func (g *Generator) bid() market.Bid {
 	g.seq++
 	return market.Bid{
-		ID: g.id('b', g.seq), Target: fmt.Sprint("p", g.dice(3, "target")), Amount: g.amount("bid"), Active: true,
+		ID: g.id('b', g.seq), Target: fmt.Sprint("p", g.choose(3, "target")), Amount: g.amount("bid"), Active: true,
 		Triggers: []market.Trigger{{Kind: market.TriggerCategory, Value: "c"}}, CreatedMillis: g.now, UpdatedMillis: g.now,
 	}
 }
 
 // campaign returns the id of a campaign, sometimes of one that does not exist or belongs to another marketplace.
 func (g *Generator) campaign() (ids.UUID, uint16) {
-	n := g.dice(len(g.Model.Campaigns)+1, "campaign")
+	n := g.choose(len(g.Model.Campaigns)+1, "campaign")
 	if n == len(g.Model.Campaigns) {
 		return g.id('c', 9_999), 1
 	}
 	c := g.Model.Campaigns[n]
-	if g.dice(8, "unknown campaign") == 0 {
+	if g.choose(8, "unknown campaign") == 0 {
 		return c.ID, 3 - c.Marketplace
 	}
 	return c.ID, c.Marketplace
@@ -64,19 +64,19 @@ func (g *Generator) campaign() (ids.UUID, uint16) {
 func (g *Generator) patch() Step {
 	p := command.PatchCampaign{}
 	p.Campaign, p.Marketplace = g.campaign()
-	if g.dice(2, "patch budget") == 0 {
-		p.Budget = new(g.amount("budget") * money.Micros(g.dice(3, "times")))
+	if g.choose(2, "patch budget") == 0 {
+		p.Budget = new(g.amount("budget") * money.Micros(g.choose(3, "times")))
 	}
-	if g.dice(3, "patch period") == 0 {
-		p.Period = new(market.Period(g.dice(4, "period")))
+	if g.choose(3, "patch period") == 0 {
+		p.Period = new(market.Period(g.choose(4, "period")))
 	}
-	if g.dice(3, "patch active") == 0 {
-		p.Active = new(g.dice(2, "active") == 0)
+	if g.choose(3, "patch active") == 0 {
+		p.Active = new(g.choose(2, "active") == 0)
 	}
-	if g.dice(6, "patch status") == 0 {
-		p.Status = new(market.Status(g.dice(4, "status")))
+	if g.choose(6, "patch status") == 0 {
+		p.Status = new(market.Status(g.choose(4, "status")))
 	}
-	if g.Model.Level >= command.LevelWallets && g.dice(4, "patch wallet") == 0 {
+	if g.Model.Level >= command.LevelWallets && g.choose(4, "patch wallet") == 0 {
 		p.Wallet = new(g.walletOf(p.Marketplace, g.vendor()))
 	}
 	seen := g.expect(&p)
@@ -86,18 +86,18 @@ func (g *Generator) patch() Step {
 // expect gives some patches an expectation: the campaign as it is now, or as it was at an earlier patch.
 func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 	c := g.Model.campaign(p.Marketplace, p.Campaign)
-	if c == nil || g.Model.Level < command.LevelVersions || g.dice(2, "expectation") == 0 {
+	if c == nil || g.Model.Level < command.LevelVersions || g.choose(2, "expectation") == 0 {
 		return nil
 	}
-	if g.dice(2, "patch start") == 0 {
+	if g.choose(2, "patch start") == 0 {
 		p.StartMillis = new(g.now)
 	}
-	if g.dice(2, "patch document") == 0 {
-		p.Document = fmt.Appendf(nil, `{"n":%d}`, g.dice(3, "document"))
+	if g.choose(2, "patch document") == 0 {
+		p.Document = fmt.Appendf(nil, `{"n":%d}`, g.choose(3, "document"))
 	}
 	g.seen = append(g.seen, c.Campaign)
 	seen = &g.seen[len(g.seen)-1]
-	if g.dice(2, "read before") == 0 {
+	if g.choose(2, "read before") == 0 {
 		for i := range g.seen {
 			if g.seen[i].ID == c.ID {
 				seen = &g.seen[i]
@@ -106,7 +106,7 @@ func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 		}
 	}
 	members := [...]uint16{command.MembersDates, command.MembersStatus, command.MembersDocument}
-	p.Expect = command.ExpectCampaign(seen, members[g.dice(3, "member")]|members[g.dice(3, "another member")])
+	p.Expect = command.ExpectCampaign(seen, members[g.choose(3, "member")]|members[g.choose(3, "another member")])
 	return seen
 }
 
@@ -118,18 +118,18 @@ func (g *Generator) patchBid() Step {
 	g.seq++
 	p := command.PatchBid{Bid: g.id('b', g.seq)}
 	p.Campaign, p.Marketplace = g.campaign()
-	if c := g.Model.campaign(p.Marketplace, p.Campaign); c != nil && len(c.Bids) > 0 && g.dice(6, "unknown bid") > 0 {
-		p.Bid = c.Bids[g.dice(len(c.Bids), "which bid")].ID
+	if c := g.Model.campaign(p.Marketplace, p.Campaign); c != nil && len(c.Bids) > 0 && g.choose(6, "unknown bid") > 0 {
+		p.Bid = c.Bids[g.choose(len(c.Bids), "which bid")].ID
 	}
-	switch g.dice(5, "member of a bid") {
+	switch g.choose(5, "member of a bid") {
 	case 0:
 		p.Amount = new(g.amount("bid"))
 	case 1:
-		p.Active, p.Amount = new(g.dice(2, "active") == 0), new(g.amount("bid"))
+		p.Active, p.Amount = new(g.choose(2, "active") == 0), new(g.amount("bid"))
 	case 2:
-		p.Location = new(fmt.Sprint("l", g.dice(2, "location")))
+		p.Location = new(fmt.Sprint("l", g.choose(2, "location")))
 	case 3:
-		p.Triggers = &[]market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprint("p", g.dice(3, "trigger"))}}
+		p.Triggers = &[]market.Trigger{{Kind: market.TriggerProduct, Value: fmt.Sprint("p", g.choose(3, "trigger"))}}
 	case 4:
 		p.Delete = true
 	}
@@ -145,13 +145,13 @@ func (g *Generator) bids() Step {
 			known = append(known, *b)
 		}
 	}
-	for range 1 + g.dice(3, "bids") {
+	for range 1 + g.choose(3, "bids") {
 		b := g.bid()
-		if len(known) > 0 && g.dice(2, "known bid") == 0 {
-			i := g.dice(len(known), "which bid")
+		if len(known) > 0 && g.choose(2, "known bid") == 0 {
+			i := g.choose(len(known), "which bid")
 			b.ID = known[i].ID
 			known = slices.Delete(known, i, i+1)
-			b.Deleted = g.dice(3, "delete") == 0
+			b.Deleted = g.choose(3, "delete") == 0
 		}
 		p.Bids = append(p.Bids, b)
 	}
@@ -161,7 +161,7 @@ func (g *Generator) bids() Step {
 func (g *Generator) advance() Step {
 	days := uint32(g.now / (24 * hourMillis))
 	p := command.Periods{
-		Marketplace: g.market(), Day: days - uint32(g.dice(2, "behind")), Week: (days + 3) / 7, Month: days / 30,
+		Marketplace: g.market(), Day: days - uint32(g.choose(2, "behind")), Week: (days + 3) / 7, Month: days / 30,
 	}
 	a := command.Advance{Periods: []command.Periods{p}}
 	g.Model.Advance(&a)
@@ -169,9 +169,9 @@ func (g *Generator) advance() Step {
 }
 
 func (g *Generator) marketplace() Step {
-	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.dice(4, "post") == 0}
-	if g.Model.Level >= command.LevelVersions && g.dice(2, "settings were read") == 0 {
-		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.dice(3, "were post") == 0}
+	x := market.Marketplace{Ordinal: g.market(), Name: "m", CurrencyCode: "USD", PostPaid: g.choose(4, "post") == 0}
+	if g.Model.Level >= command.LevelVersions && g.choose(2, "settings were read") == 0 {
+		seen := market.Marketplace{Ordinal: x.Ordinal, Name: "m", CurrencyCode: "USD", PostPaid: g.choose(3, "were post") == 0}
 		return Step{
 			Name:    "replace marketplace",
 			Command: command.AppendReplaceMarketplace(nil, g.now, &command.PutMarketplace{Marketplace: x, Expect: command.VersionOfMarketplace(&seen)}),
@@ -182,7 +182,7 @@ func (g *Generator) marketplace() Step {
 }
 
 func (g *Generator) feature() Step {
-	level := command.Level(min(g.dice(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
+	level := command.Level(min(g.choose(2*int(command.LevelNewest), "level"), int(command.LevelNewest))) //nolint:gosec // a handful.
 	if g.Fixed {
 		level = 0
 	}
@@ -191,19 +191,19 @@ func (g *Generator) feature() Step {
 
 func (g *Generator) records() Step {
 	p := command.PutRecords{}
-	for range 1 + g.dice(3, "records") {
+	for range 1 + g.choose(3, "records") {
 		r := command.Record{
-			Kind: command.RecordAPIKey, Marketplace: 1, ID: fmt.Sprint("k", g.dice(4, "record")), Expect: command.Any,
-			Class: fmt.Sprint("c", g.dice(2, "class")), Max: g.dice(4, "max"), NotLast: g.dice(2, "not last") == 0,
+			Kind: command.RecordAPIKey, Marketplace: 1, ID: fmt.Sprint("k", g.choose(4, "record")), Expect: command.Any,
+			Class: fmt.Sprint("c", g.choose(2, "class")), Max: g.choose(4, "max"), NotLast: g.choose(2, "not last") == 0,
 		}
-		if g.dice(3, "new") == 0 {
+		if g.choose(3, "new") == 0 {
 			r.Expect = 0
 		}
-		if g.dice(2, "expires") == 0 {
-			r.ExpiresMillis = g.Model.Now + 1 + int64(g.dice(5_000, "after"))
+		if g.choose(2, "expires") == 0 {
+			r.ExpiresMillis = g.Model.Now + 1 + int64(g.choose(5_000, "after"))
 		}
-		if g.dice(3, "delete") > 0 {
-			r.Value = fmt.Append(nil, "value ", g.dice(3, "value"))
+		if g.choose(3, "delete") > 0 {
+			r.Value = fmt.Append(nil, "value ", g.choose(3, "value"))
 		}
 		p.Records = append(p.Records, r)
 	}
@@ -212,10 +212,10 @@ func (g *Generator) records() Step {
 
 func (g *Generator) categories() Step {
 	p := command.PutCategories{Marketplace: g.market()}
-	for range 1 + g.dice(3, "categories") {
-		c := market.Category{ID: fmt.Sprint("c", g.dice(5, "category")), Name: "n", CreatedMillis: g.now, UpdatedMillis: g.now}
-		if g.dice(3, "root") > 0 {
-			c.ParentID = fmt.Sprint("c", g.dice(5, "parent"))
+	for range 1 + g.choose(3, "categories") {
+		c := market.Category{ID: fmt.Sprint("c", g.choose(5, "category")), Name: "n", CreatedMillis: g.now, UpdatedMillis: g.now}
+		if g.choose(3, "root") > 0 {
+			c.ParentID = fmt.Sprint("c", g.choose(5, "parent"))
 		}
 		p.Categories = append(p.Categories, c)
 	}
@@ -224,9 +224,9 @@ func (g *Generator) categories() Step {
 
 func (g *Generator) products() Step {
 	p := command.PutProducts{Marketplace: g.market()}
-	for range 1 + g.dice(3, "products") {
+	for range 1 + g.choose(3, "products") {
 		p.Products = append(p.Products, market.Product{
-			ID: fmt.Sprint("p", g.dice(5, "product")), Name: "n", Vendors: []string{g.vendor()}, Categories: []string{"c1"},
+			ID: fmt.Sprint("p", g.choose(5, "product")), Name: "n", Vendors: []string{g.vendor()}, Categories: []string{"c1"},
 			Active: true, Price: g.amount("price"), CreatedMillis: g.now, UpdatedMillis: g.now,
 		})
 	}
@@ -238,11 +238,11 @@ func (g *Generator) patchProducts() Step {
 		return g.products()
 	}
 	p := command.PatchProducts{Marketplace: g.market()}
-	for range 1 + g.dice(2, "products") {
-		x := command.ProductPatch{ID: fmt.Sprint("p", g.dice(5, "product"))}
-		switch g.dice(3, "member of a product") {
+	for range 1 + g.choose(2, "products") {
+		x := command.ProductPatch{ID: fmt.Sprint("p", g.choose(5, "product"))}
+		switch g.choose(3, "member of a product") {
 		case 0:
-			name := fmt.Sprint("n", g.dice(3, "name"))
+			name := fmt.Sprint("n", g.choose(3, "name"))
 			x.Name, x.Document = &name, []document.Member{{Name: "name", Value: strconv.AppendQuote(nil, name)}}
 		case 1:
 			x.Price = new(g.amount("price"))
@@ -256,8 +256,8 @@ func (g *Generator) patchProducts() Step {
 
 func (g *Generator) remove() Step {
 	x := command.DeleteCatalog{
-		Marketplace: g.market(), Products: []string{fmt.Sprint("p", g.dice(5, "product"))},
-		Categories: []string{fmt.Sprint("c", g.dice(5, "category"))},
+		Marketplace: g.market(), Products: []string{fmt.Sprint("p", g.choose(5, "product"))},
+		Categories: []string{fmt.Sprint("c", g.choose(5, "category"))},
 	}
 	return Step{Name: "remove", Command: command.AppendDeleteCatalog(nil, g.now, &x), Result: g.Model.Delete(&x)}
 }

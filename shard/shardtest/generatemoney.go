@@ -11,14 +11,14 @@ import (
 
 // walletID returns the id of one of the few further wallets of a vendor.
 func (g *Generator) walletID(marketplace uint16, vendor string) ids.UUID {
-	u := g.id('w', 10+g.dice(4, "which wallet"))
+	u := g.id('w', 10+g.choose(4, "which wallet"))
 	u[1], u[2] = byte(marketplace), vendor[len(vendor)-1]
 	u[15] = byte(ids.ShardOf(ids.AccountOf(marketplace, vendor)))
 	return u
 }
 
 func (g *Generator) walletOf(marketplace uint16, vendor string) ids.UUID {
-	if g.dice(2, "default wallet") == 0 {
+	if g.choose(2, "default wallet") == 0 {
 		return ids.DefaultWalletOf(marketplace, vendor)
 	}
 	return g.walletID(marketplace, vendor)
@@ -26,8 +26,8 @@ func (g *Generator) walletOf(marketplace uint16, vendor string) ids.UUID {
 
 func (g *Generator) account() Step {
 	g.seq++
-	a := command.OpenAccount{Request: g.id('o', g.seq), Marketplace: g.market(), Name: fmt.Sprint("a", g.dice(3, "account"))}
-	switch g.dice(8, "kind of account") {
+	a := command.OpenAccount{Request: g.id('o', g.seq), Marketplace: g.market(), Name: fmt.Sprint("a", g.choose(3, "account"))}
+	switch g.choose(8, "kind of account") {
 	case 0, 1, 2:
 		a.Account, a.Currency = ids.LedgerAccountOf(a.Marketplace, a.Name), "EUR"
 	case 3:
@@ -37,8 +37,8 @@ func (g *Generator) account() Step {
 		a.VendorID = g.vendor()
 		a.Account = g.walletID(a.Marketplace, a.VendorID)
 	}
-	if len(g.named) > 0 && g.dice(4, "repeat an opening") == 0 {
-		a = g.named[g.dice(len(g.named), "which opening")]
+	if len(g.named) > 0 && g.choose(4, "repeat an opening") == 0 {
+		a = g.named[g.choose(len(g.named), "which opening")]
 	}
 	g.named = append(g.named, a)
 	return Step{Name: "account", Command: command.AppendOpenAccount(nil, g.now, &a), Result: g.Model.Open(&a)}
@@ -52,7 +52,7 @@ func (g *Generator) MoneyStep() Step {
 		g.transfer, g.transfer, g.transfer, g.transfer, g.adjust, g.adjust, g.account, g.account, g.create, g.events, g.events, g.patch,
 		g.forget, g.marketplace, g.advance,
 	}
-	return g.attempt(kinds[g.dice(len(kinds), "command")]())
+	return g.attempt(kinds[g.choose(len(kinds), "command")]())
 }
 
 // Newest returns a command that raises the feature level to the newest.
@@ -64,7 +64,7 @@ func (g *Generator) Newest() Step {
 
 // anyAccount returns the id of an account, usually of an existing one.
 func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
-	if g.dice(4, "unknown account") > 0 {
+	if g.choose(4, "unknown account") > 0 {
 		var known []ids.UUID
 		for id, w := range g.Model.Wallets {
 			if w.Marketplace == marketplace {
@@ -73,11 +73,11 @@ func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
 		}
 		if len(known) > 0 {
 			slices.SortFunc(known, func(a, b ids.UUID) int { return bytes.Compare(a[:], b[:]) })
-			return known[g.dice(len(known), "known account")]
+			return known[g.choose(len(known), "known account")]
 		}
 	}
-	if g.dice(3, "ledger account") == 0 {
-		return ids.LedgerAccountOf(marketplace, fmt.Sprint("a", g.dice(3, "account")))
+	if g.choose(3, "ledger account") == 0 {
+		return ids.LedgerAccountOf(marketplace, fmt.Sprint("a", g.choose(3, "account")))
 	}
 	return g.walletOf(marketplace, g.vendor())
 }
@@ -86,11 +86,11 @@ func (g *Generator) anyAccount(marketplace uint16) ids.UUID {
 func (g *Generator) transfer() Step {
 	g.seq++
 	x := command.Transfer{
-		ID: g.id('t', g.seq), Marketplace: g.market(), Amount: g.amount("transfer"), Description: fmt.Sprint("why ", g.dice(3, "description")),
+		ID: g.id('t', g.seq), Marketplace: g.market(), Amount: g.amount("transfer"), Description: fmt.Sprint("why ", g.choose(3, "description")),
 	}
 	x.From, x.To = g.anyAccount(x.Marketplace), g.anyAccount(x.Marketplace)
-	elsewhere := g.id('x', 1+g.dice(2, "elsewhere"))
-	switch n := g.dice(6, "step"); {
+	elsewhere := g.id('x', 1+g.choose(2, "elsewhere"))
+	switch n := g.choose(6, "step"); {
 	case n == 0 && !g.Alone:
 		x.Step, x.To = command.TransferSend, elsewhere
 	case n == 1 && !g.Alone:
@@ -100,11 +100,11 @@ func (g *Generator) transfer() Step {
 			x.To = ids.LedgerAccountOf(x.Marketplace, "other")
 		}
 	}
-	if len(g.moved) > 0 && g.dice(2, "go on with a transfer") == 0 {
-		x = g.moved[max(0, len(g.moved)-1-g.dice(5, "which transfer"))]
-		switch g.dice(5, "with what") {
+	if len(g.moved) > 0 && g.choose(2, "go on with a transfer") == 0 {
+		x = g.moved[max(0, len(g.moved)-1-g.choose(5, "which transfer"))]
+		switch g.choose(5, "with what") {
 		case 0:
-			x.Step = command.TransferSettle
+			x.Step = command.TransferComplete
 		case 1:
 			x.Step = command.TransferReturn
 		case 2:
@@ -116,7 +116,7 @@ func (g *Generator) transfer() Step {
 }
 
 func (g *Generator) forget() Step {
-	f := command.ForgetEmptied{Marketplace: g.market(), Number: uint32(1 + g.dice(2, "number"))} //nolint:gosec // a handful.
+	f := command.ForgetEmptied{Marketplace: g.market(), Number: uint32(1 + g.choose(2, "number"))} //nolint:gosec // a handful.
 	f.Wallet = g.walletOf(f.Marketplace, g.vendor())
 	return Step{Name: "forget", Command: command.AppendForgetEmptied(nil, g.now, &f), Result: g.Model.Forget(&f)}
 }

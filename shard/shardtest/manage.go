@@ -28,7 +28,7 @@ func (m *Model) Marketplace(x market.Marketplace) command.Result {
 	turned := m.postPaid(x.Ordinal) != x.PostPaid
 	m.Marketplaces[x.Ordinal] = &x
 	if turned {
-		m.tellMode()
+		m.journalBillingMode()
 	}
 	return command.Result{}
 }
@@ -45,24 +45,24 @@ func (m *Model) Feature(level command.Level) command.Result {
 	}
 	for _, x := range m.Marketplaces {
 		if x.PostPaid {
-			m.tellMode()
+			m.journalBillingMode()
 		}
 	}
 	for _, c := range m.Campaigns {
-		m.tell(c)
+		m.journalBudget(c)
 	}
 	return command.Result{}
 }
 
 // journalBudget adds the line of a budget in force, from LevelBudgetLines on.
-func (m *Model) tell(c *Campaign) {
+func (m *Model) journalBudget(c *Campaign) {
 	if m.Level >= command.LevelBudgetLines {
 		m.Lines = append(m.Lines, Line{Campaign: c.Ordinal, Key: c.ID, Amount: new(big.Int).Set(c.Spent)})
 	}
 }
 
 // journalBillingMode adds the line of a billing mode, from LevelBudgetLines on.
-func (m *Model) tellMode() {
+func (m *Model) journalBillingMode() {
 	if m.Level >= command.LevelBudgetLines {
 		m.Lines = append(m.Lines, Line{Amount: new(big.Int)})
 	}
@@ -86,7 +86,7 @@ func (m *Model) Adjust(a *command.AdjustWallet) command.Result {
 	m.Wallets[w.ID] = w
 	m.adjusts[a.Request] = adjust{m.Now / hourMillis, new(big.Int).Set(balance)}
 	m.Lines = append(m.Lines, Line{Key: a.Request, Amount: big.NewInt(int64(a.Amount))})
-	m.enter(w, ids.UUID{}, a.Description)
+	m.addEntry(w, ids.UUID{}, a.Description)
 	m.emptied(w, new(big.Int).Sub(balance, big.NewInt(int64(a.Amount))))
 	return command.Result{Balance: micros(balance)}
 }
@@ -136,7 +136,7 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 	c.Campaign.Wallet = w.ID
 	c.PeriodNumber = number(m.Periods[c.Marketplace], c.Period)
 	m.Campaigns = append(m.Campaigns, c)
-	m.tell(c)
+	m.journalBudget(c)
 	for i := range x.Bids {
 		m.add(c, x.Bids[i])
 	}
@@ -159,7 +159,7 @@ func (m *Model) bid(id ids.UUID) *market.Bid {
 }
 
 // LiveBids lists the bids of a campaign that are not deleted.
-func (c *Campaign) Alive() (all []market.Bid) {
+func (c *Campaign) LiveBids() (all []market.Bid) {
 	for _, b := range c.Bids {
 		if !b.Deleted {
 			all = append(all, *b)
@@ -186,7 +186,7 @@ func (m *Model) PutBids(p *command.PutBids) command.Result {
 	if c.Status == market.Terminated {
 		return refuse(command.WrongState, 0)
 	}
-	first, alive := uint32(0), len(c.Alive())
+	first, alive := uint32(0), len(c.LiveBids())
 	for i, b := range p.Bids {
 		old := m.bid(b.ID)
 		switch own := old != nil && slices.Contains(c.Bids, old); {
@@ -278,7 +278,7 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	}
 	c.UpdatedMillis = m.Now
 	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer {
-		m.tell(c)
+		m.journalBudget(c)
 	}
 	return command.Result{}
 }

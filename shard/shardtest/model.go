@@ -232,7 +232,7 @@ func (m *Model) postPaid(marketplace uint16) bool {
 
 // Advance applies an Advance.
 func (m *Model) Advance(a *command.Advance) {
-	m.pass(modelTick)
+	m.advanceTurn(modelTick)
 	for _, p := range a.Periods {
 		old := m.Periods[p.Marketplace]
 		now := command.Periods{
@@ -245,7 +245,7 @@ func (m *Model) Advance(a *command.Advance) {
 				spent := c.Spent
 				c.Spent = new(big.Int)
 				if spent.Sign() != 0 {
-					m.tell(c)
+					m.journalBudget(c)
 				}
 			}
 		}

@@ -38,7 +38,7 @@ func newWallet(id ids.UUID, marketplace uint16, vendor string) *Wallet {
 }
 
 // addEntry lists the last line under an account.
-func (m *Model) enter(w *Wallet, other ids.UUID, description string) {
+func (m *Model) addEntry(w *Wallet, other ids.UUID, description string) {
 	if m.Level >= command.LevelWallets {
 		w.Entries = append(w.Entries, Entered{uint64(len(m.Lines)), other, description})
 	}
@@ -95,7 +95,7 @@ func (m *Model) Transfer(x *command.Transfer) command.Result {
 		return nil
 	}
 	from, to, t := of(x.From), of(x.To), m.Transfers[x.ID]
-	ends := x.Step == command.TransferSettle || x.Step == command.TransferReturn
+	ends := x.Step == command.TransferComplete || x.Step == command.TransferReturn
 	if t != nil && (t.Marketplace != x.Marketplace || t.From != x.From || t.To != x.To || t.Amount != x.Amount) {
 		return refuse(command.AlreadyExists, 0)
 	}
@@ -167,7 +167,7 @@ func (m *Model) move(x *command.Transfer, w *Wallet, other ids.UUID, sign int64)
 	w.Balance.Add(w.Balance, amount)
 	w.Transferred.Add(w.Transferred, amount)
 	m.Lines = append(m.Lines, Line{Key: x.ID, Amount: amount})
-	m.enter(w, other, x.Description)
+	m.addEntry(w, other, x.Description)
 }
 
 // Forget applies a ForgetEmptied.
@@ -182,7 +182,7 @@ func (m *Model) Forget(f *command.ForgetEmptied) command.Result {
 }
 
 // compareAccounts compares the entries of accounts, the transfers, the amounts in transit and the reminders.
-func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
+func (m *Model) compareAccounts(b shard.Queries, fail func(string, ...any)) {
 	balances, deposited, spent, inTransit := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 	for id, w := range m.Wallets {
 		balances.Add(balances, w.Balance)
@@ -231,7 +231,7 @@ func (m *Model) compareAccounts(b shard.Books, fail func(string, ...any)) {
 	m.compareLists(b, listed, fail)
 }
 
-func (m *Model) compareLists(b shard.Books, listed int, fail func(string, ...any)) {
+func (m *Model) compareLists(b shard.Queries, listed int, fail func(string, ...any)) {
 	var transfers, transit, emptied int
 	for marketplace := uint16(1); marketplace <= 2; marketplace++ {
 		var last *ledger.Transfer
@@ -246,7 +246,7 @@ func (m *Model) compareLists(b shard.Books, listed int, fail func(string, ...any
 				transfers++
 			}
 		}
-		for _, t := range b.Transit(marketplace, len(m.Transfers)+1) {
+		for _, t := range b.InTransit(marketplace, len(m.Transfers)+1) {
 			if m.Transfers[t.ID].State != ledger.InTransit {
 				fail("transfer %s is not under way", t.ID)
 			}

@@ -44,7 +44,7 @@ func (r *Replica) Do(cmd []byte) []byte {
 }
 
 // Queries returns the queries on the committed state.
-func (r *Replica) Books() shard.Books { return shard.Books{R: r.KV} }
+func (r *Replica) Queries() shard.Queries { return shard.Queries{R: r.KV} }
 
 // Reseal sets the checksum of a command whose header or body was changed.
 func Reseal(cmd []byte) []byte {

@@ -78,7 +78,7 @@ func (s *script) run(words []string) ([]string, error) {
 		s.r = r
 		return nil, err
 	case "state":
-		return s.state(), s.r.Books().Audit()
+		return s.state(), s.r.Queries().Verify()
 	case "mode":
 		m := market.Marketplace{Ordinal: 1, PostPaid: args[0] == "post"}
 		return s.answer(words, command.AppendPutMarketplace(nil, now, &m))
@@ -173,7 +173,7 @@ func period(name string) market.Period {
 }
 
 func (s *script) patch(name string, options map[string]string) *command.PatchCampaign {
-	c, _ := s.r.Books().CampaignByOrdinal(s.ordinal(name))
+	c, _ := s.r.Queries().CampaignByOrdinal(s.ordinal(name))
 	p := &command.PatchCampaign{Campaign: c.ID, Marketplace: 1}
 	if v, ok := options["budget"]; ok {
 		p.Budget = new(money.Micros(number64(v)))
@@ -219,7 +219,7 @@ func (s *script) events(kind string, args []string, options map[string]string) (
 }
 
 func (s *script) state() (lines []string) {
-	b := s.r.Books()
+	b := s.r.Queries()
 	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	shown := make(map[ids.UUID]bool)
 	for i := range s.campaigns {
@@ -235,8 +235,8 @@ func (s *script) state() (lines []string) {
 		line("campaign %s: spent %d of %d in period %d, %d ever", c.Name, c.Money.Spent, c.Money.Amount, c.Money.Period, c.Money.SpentTotal)
 		line("  %d clicks, %d charged %d; %d impressions, %d charged %d", n.Clicks, n.ChargedClicks, n.SpentClicks,
 			n.Impressions, n.ChargedImpressions, n.SpentImpressions)
-		slot := s.r.Feed.Slots[c.ID]
-		line("  auctions see %s left, %s in the wallet", limit(slot.Left.Load()), limit(slot.Wallet.Load()))
+		slot := s.r.Feed.Balances[c.ID]
+		line("  auctions see %s left, %s in the wallet", limit(slot.BudgetLeft.Load()), limit(slot.WalletBalance.Load()))
 	}
 	b.Journal(1, func(l *ledger.Line) bool {
 		line("line %d: kind %d, %d of %d", l.Seq, l.Kind, l.Amount, l.Price)

@@ -219,7 +219,7 @@ func (t *Tally) Add(name string, n int64) {
 }
 
 // setMax raises the counter of a name to n if it is smaller.
-func (t *Tally) most(name string, n int64) {
+func (t *Tally) setMax(name string, n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.counts[name] = max(t.counts[name], n)

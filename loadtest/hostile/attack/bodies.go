@@ -27,9 +27,9 @@ func (bodies) Attack(ctx context.Context, e *Env) error {
 	several(5, func(i int) {
 		switch i {
 		case 0:
-			e.hold(ctx, "heads 8080", e.Target.Auction, half, head("/v2/auctions"), drip)
+			e.keepConnections(ctx, "heads 8080", e.Target.Auction, half, head("/v2/auctions"), drip)
 		case 1:
-			e.hold(ctx, "heads 8081", e.Target.Manage, half, head("/v2/events"), drip)
+			e.keepConnections(ctx, "heads 8081", e.Target.Manage, half, head("/v2/events"), drip)
 		case 2:
 			for pause(ctx, 100*time.Millisecond) {
 				e.bombs(ctx, bomb)

@@ -9,7 +9,7 @@ type idle struct{ nothing }
 func (idle) Attack(ctx context.Context, e *Env) error {
 	listeners := []struct{ name, address string }{{"8080", e.Target.Auction}, {"8081", e.Target.Manage}, {"peer", e.Target.Peer}}
 	several(len(listeners), func(i int) {
-		e.hold(ctx, listeners[i].name, listeners[i].address, e.Target.Connections, nil, nil)
+		e.keepConnections(ctx, listeners[i].name, listeners[i].address, e.Target.Connections, nil, nil)
 	})
 	return nil
 }

@@ -18,9 +18,9 @@ func (peers) Attack(ctx context.Context, e *Env) error {
 	drip := func(c net.Conn) error { return write(c, []byte{0}) }
 	several(2, func(i int) {
 		if i == 0 {
-			e.hold(ctx, "", e.Target.Peer, peerConnections, nil, nil)
+			e.keepConnections(ctx, "", e.Target.Peer, peerConnections, nil, nil)
 		} else {
-			e.hold(ctx, "half a handshake", e.Target.Peer, peerConnections, hello, drip)
+			e.keepConnections(ctx, "half a handshake", e.Target.Peer, peerConnections, hello, drip)
 		}
 	})
 	return nil

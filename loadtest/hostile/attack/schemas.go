@@ -61,7 +61,7 @@ func (s *schemas) upload(ctx context.Context, e *Env) error {
 			if _, err := e.API.Need(ctx, "POST", public+"/placement-service/placements", []byte(body)); err != nil {
 				return err
 			}
-			e.Tally.most("doublings taken "+keyword, int64(depth))
+			e.Tally.setMax("doublings taken "+keyword, int64(depth))
 			s.slots = append(s.slots, schemaSlot{slot, made.ID})
 			break
 		}

@@ -136,9 +136,9 @@ func statusOf(answer []byte) int {
 
 // keepConnections keeps n connections to an address open and opens a new one for each that the node closes, until the context ends. begin writes
 // the first bytes of a connection, tick writes more about every second; each may be nil.
-func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick func(c net.Conn) error) {
+func (e *Env) keepConnections(ctx context.Context, name, address string, n int, begin, tick func(c net.Conn) error) {
 	pace := make(chan struct{})
-	go feed(ctx, pace)
+	go paceDials(ctx, pace)
 	var open atomic.Int64
 	several(n, func(int) {
 		for {
@@ -153,7 +153,7 @@ func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick
 				continue
 			}
 			e.Tally.Add(label("opened", name), 1)
-			e.Tally.most(label("most held", name), open.Add(1))
+			e.Tally.setMax(label("most held", name), open.Add(1))
 			keepOpen(ctx, c, begin, tick)
 			open.Add(-1)
 			_ = c.Close() // The connection has no other use.
@@ -169,7 +169,7 @@ func (e *Env) hold(ctx context.Context, name, address string, n int, begin, tick
 const dialsPerSecond = 200
 
 // paceDials sends to a channel dialsPerSecond times a second until the context ends.
-func feed(ctx context.Context, pace chan<- struct{}) {
+func paceDials(ctx context.Context, pace chan<- struct{}) {
 	ticker := time.NewTicker(time.Second / dialsPerSecond)
 	defer ticker.Stop()
 	for {

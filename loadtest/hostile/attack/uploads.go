@@ -24,9 +24,9 @@ func (uploads) Attack(ctx context.Context, e *Env) error {
 	segment := beginUpload(public+"/segment-service/segments/held/upload", e.Tenant.ManagementKey, "file")
 	several(2, func(i int) {
 		if i == 0 {
-			e.hold(ctx, "keyless", e.Target.Manage, keylessUploads, keyless, nil)
+			e.keepConnections(ctx, "keyless", e.Target.Manage, keylessUploads, keyless, nil)
 		} else {
-			e.hold(ctx, "segment", e.Target.Manage, segmentUploads, segment, nil)
+			e.keepConnections(ctx, "segment", e.Target.Manage, segmentUploads, segment, nil)
 		}
 	})
 	return nil

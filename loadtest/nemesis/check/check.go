@@ -16,30 +16,30 @@ import (
 )
 
 // violationsMax is how many violations of one check are described. BOUND: a broken node may violate everything at once.
-const faultsMax = 20
+const violationsMax = 20
 
 // Result is the result of one check.
-type Verdict struct {
-	Check   string   `json:"check"`
-	Checked int      `json:"checked"` // How many operations, reads or values were compared.
-	Faults  []string `json:"faults"`
-	Count   int      `json:"violations"` // How many violations there are, described or not.
-	Note    string   `json:"note,omitempty"`
+type Result struct {
+	Check      string   `json:"check"`
+	Checked    int      `json:"checked"` // How many operations, reads or values were compared.
+	Violations []string `json:"faults"`
+	Count      int      `json:"violations"` // How many violations there are, described or not.
+	Note       string   `json:"note,omitempty"`
 	// MayBeEmpty says that a run may have nothing to compare here, because it is random whether the faults in question occur.
-	Idle bool `json:"-"`
+	MayBeEmpty bool `json:"-"`
 }
 
 // RequireCompared adds a violation when nothing was compared, because a check that compared nothing proves nothing.
-func (v *Verdict) Want() {
-	if v.Checked == 0 && !v.Idle {
-		v.Fault("there was nothing to compare")
+func (v *Result) RequireCompared() {
+	if v.Checked == 0 && !v.MayBeEmpty {
+		v.AddViolation("there was nothing to compare")
 	}
 }
 
 // AddViolation adds a violation with its description.
-func (v *Verdict) Fault(format string, a ...any) {
-	if v.Count++; v.Count <= faultsMax {
-		v.Faults = append(v.Faults, fmt.Sprintf(format, a...))
+func (v *Result) AddViolation(format string, a ...any) {
+	if v.Count++; v.Count <= violationsMax {
+		v.Violations = append(v.Violations, fmt.Sprintf(format, a...))
 	}
 }
 
@@ -72,7 +72,7 @@ func charges(h *history.History) map[*history.Campaign][]*charge {
 }
 
 // FinalState is what the cluster reports at the end of a run.
-type Books struct {
+type FinalState struct {
 	Reports  map[*history.Campaign]history.ReportRead
 	Budgets  map[*history.Campaign]history.BudgetRead
 	Balances map[*history.Vendor]shop.Micros
@@ -81,8 +81,8 @@ type Books struct {
 }
 
 // Events checks that every acknowledged event is counted exactly once, and that nothing is counted that was never sent.
-func Events(h *history.History, final *Books) Verdict {
-	v := Verdict{Check: "every acknowledged event once, nothing never attempted"}
+func Events(h *history.History, final *FinalState) Result {
+	v := Result{Check: "every acknowledged event once, nothing never attempted"}
 	type count struct{ acked, attempted map[string]bool }
 	counts := map[*history.Campaign]*[2]count{}
 	for _, c := range h.Campaigns() {
@@ -108,20 +108,20 @@ func Events(h *history.History, final *Books) Verdict {
 			n, total := counts[c][array], final.Reports[c].Total[array]
 			v.Checked += len(n.attempted)
 			if total < int64(len(n.acked)) || total > int64(len(n.attempted)) {
-				v.Fault("campaign %s: %d %s reported, %d acknowledged, %d attempted", c.Name, total, history.Names[array], len(n.acked), len(n.attempted))
+				v.AddViolation("campaign %s: %d %s reported, %d acknowledged, %d attempted", c.Name, total, history.Names[array], len(n.acked), len(n.attempted))
 			}
 		}
 	}
 	v.Checked += final.Resent
 	for _, lost := range final.Lost {
-		v.Fault("LOST %s", lost)
+		v.AddViolation("LOST %s", lost)
 	}
 	return v
 }
 
 // Unknown checks that every body and payment of unknown outcome was resolved by repeating it.
-func Unknown(h *history.History) Verdict {
-	v := Verdict{Check: "unknown outcomes resolved by retry", Idle: true}
+func Unknown(h *history.History) Result {
+	v := Result{Check: "unknown outcomes resolved by retry", MayBeEmpty: true}
 	attempts := 0
 	for _, b := range h.Bodies {
 		attempts += b.Unknown
@@ -129,12 +129,12 @@ func Unknown(h *history.History) Verdict {
 			v.Checked++
 		}
 		if b.Acked == history.Never {
-			v.Fault("body %d of %d events, sent at %v, is still unknown after %d attempts", b.Number, len(b.Events), b.Sent, b.Attempts)
+			v.AddViolation("body %d of %d events, sent at %v, is still unknown after %d attempts", b.Number, len(b.Events), b.Sent, b.Attempts)
 		}
 	}
 	for _, p := range h.Payments {
 		if p.Outcome == history.Unknown {
-			v.Fault("a payment of %v to %s, sent at %v, is still unknown after %d attempts", p.Amount, p.Vendor.ID, p.Invoke, p.Attempts)
+			v.AddViolation("a payment of %v to %s, sent at %v, is still unknown after %d attempts", p.Amount, p.Vendor.ID, p.Invoke, p.Attempts)
 		}
 	}
 	v.Note = fmt.Sprintf("%d attempts were unknown", attempts)
@@ -143,9 +143,9 @@ func Unknown(h *history.History) Verdict {
 
 // Charges checks what was billed: each token at most once and at most its price, and each acknowledged token in full where neither the
 // budget nor the wallet can have run out.
-func Charges(h *history.History, final *Books) Verdict {
-	v := Verdict{Check: "each token charged at most once, at its price"}
-	of, ample := charges(h), amples(h)
+func Charges(h *history.History, final *FinalState) Result {
+	v := Result{Check: "each token charged at most once, at its price"}
+	of, ample := charges(h), ampleCampaigns(h)
 	for _, c := range h.Campaigns() {
 		r := final.Reports[c]
 		tokens, certain := int64(len(of[c])), int64(0)
@@ -159,13 +159,13 @@ func Charges(h *history.History, final *Books) Verdict {
 		other := 1 - c.Charge
 		switch {
 		case charged > tokens:
-			v.Fault("campaign %s: DOUBLE CHARGE: %d charged, %d tokens reported", c.Name, charged, tokens)
+			v.AddViolation("campaign %s: DOUBLE CHARGE: %d charged, %d tokens reported", c.Name, charged, tokens)
 		case spent > shop.Micros(charged)*c.Price:
-			v.Fault("campaign %s: %v billed for %d charges at %v", c.Name, spent, charged, c.Price)
+			v.AddViolation("campaign %s: %v billed for %d charges at %v", c.Name, spent, charged, c.Price)
 		case r.Charged[other] != 0 || r.Spent[other] != 0:
-			v.Fault("campaign %s: %d %s charged, which are free", c.Name, r.Charged[other], history.Names[other])
+			v.AddViolation("campaign %s: %d %s charged, which are free", c.Name, r.Charged[other], history.Names[other])
 		case ample[c] && (charged < certain || spent != shop.Micros(charged)*c.Price):
-			v.Fault("campaign %s: %d charged for %v at %v, though %d tokens were acknowledged and no money was short", c.Name, charged, spent, c.Price, certain)
+			v.AddViolation("campaign %s: %d charged for %v at %v, though %d tokens were acknowledged and no money was short", c.Name, charged, spent, c.Price, certain)
 		}
 	}
 	return v
@@ -173,7 +173,7 @@ func Charges(h *history.History, final *Books) Verdict {
 
 // ampleCampaigns returns the campaigns whose charges neither the budget nor the wallet can have reduced: all events of the run together
 // cost less than the least budget that the campaign ever had.
-func amples(h *history.History) map[*history.Campaign]bool {
+func ampleCampaigns(h *history.History) map[*history.Campaign]bool {
 	events := 0
 	for _, b := range h.Bodies {
 		events += len(b.Events)
@@ -191,8 +191,8 @@ func amples(h *history.History) map[*history.Campaign]bool {
 }
 
 // Balances checks the totals at the end: what was deposited into a wallet is there, was burned or was spent.
-func Balances(h *history.History, final *Books) Verdict {
-	v := Verdict{Check: "wallet = deposits - burns - spent, budget = spent + remaining"}
+func Balances(h *history.History, final *FinalState) Result {
+	v := Result{Check: "wallet = deposits - burns - spent, budget = spent + remaining"}
 	for _, vendor := range h.Vendors {
 		least, most := vendor.Deposit, vendor.Deposit
 		for _, p := range h.Payments {
@@ -212,20 +212,20 @@ func Balances(h *history.History, final *Books) Verdict {
 			least, most = least-spent, most-spent
 			v.Checked++
 			if b, read := final.Budgets[c]; read && !c.Daily && b.Used != spent {
-				v.Fault("campaign %s: the report says %v spent, the budget %v", c.Name, spent, b.Used)
+				v.AddViolation("campaign %s: the report says %v spent, the budget %v", c.Name, spent, b.Used)
 			}
 		}
 		v.Checked++
 		if got := final.Balances[vendor]; got < least || got > most || got < 0 {
-			v.Fault("wallet of %s: balance %v, but deposits less burns less spent is %v to %v", vendor.ID, got, least, most)
+			v.AddViolation("wallet of %s: balance %v, but deposits less burns less spent is %v to %v", vendor.ID, got, least, most)
 		}
 	}
 	return v
 }
 
 // Digests checks that replicas are equal: at the same index of a group all nodes have the same state digest.
-func Digests(h *history.History) Verdict {
-	v := Verdict{Check: "equal state digests at equal index"}
+func Digests(h *history.History) Result {
+	v := Result{Check: "equal state digests at equal index"}
 	type position struct {
 		group string
 		index uint64
@@ -249,20 +249,20 @@ func Digests(h *history.History) Verdict {
 			compared++
 		}
 		if len(different) > 1 {
-			v.Fault("group %s at index %d: %v", at.group, at.index, slices.Sorted(maps.Keys(nodes)))
+			v.AddViolation("group %s at index %d: %v", at.group, at.index, slices.Sorted(maps.Keys(nodes)))
 		}
 	}
-	v.Checked, v.Idle = compared, len(names) == 1
-	slices.Sort(v.Faults)
+	v.Checked, v.MayBeEmpty = compared, len(names) == 1
+	slices.Sort(v.Violations)
 	return v
 }
 
 // Findings reports the findings of the run as violations.
-func Findings(h *history.History) Verdict {
-	v := Verdict{Check: "processes end only when they should, nodes come back, nothing is refused"}
+func Findings(h *history.History) Result {
+	v := Result{Check: "processes end only when they should, nodes come back, nothing is refused"}
 	v.Checked = len(h.Faults)
 	for _, f := range h.Findings {
-		v.Fault("%s", f)
+		v.AddViolation("%s", f)
 	}
 	return v
 }

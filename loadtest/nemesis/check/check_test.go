@@ -47,15 +47,15 @@ type honest struct {
 	used    map[*history.Campaign]shop.Micros
 	limit   map[*history.Campaign]shop.Micros
 	wallet  map[*history.Vendor]shop.Micros
-	final   *check.Books
+	final   *check.FinalState
 	old     []*history.Token
 }
 
-func simulate(seed uint64, steps int) (*history.History, *check.Books) {
+func simulate(seed uint64, steps int) (*history.History, *check.FinalState) {
 	s := &honest{
 		h: market(), r: rand.New(rand.NewPCG(seed, 1)), charged: map[*history.Token]bool{}, seen: map[string]bool{},
 		used: map[*history.Campaign]shop.Micros{}, limit: map[*history.Campaign]shop.Micros{}, wallet: map[*history.Vendor]shop.Micros{},
-		final: &check.Books{
+		final: &check.FinalState{
 			Reports: map[*history.Campaign]history.ReportRead{}, Budgets: map[*history.Campaign]history.BudgetRead{},
 			Balances: map[*history.Vendor]shop.Micros{},
 		},
@@ -166,8 +166,8 @@ func (s *honest) take(c *history.Campaign, e *history.Event) {
 	s.final.Reports[c] = r
 }
 
-func verdicts(h *history.History, final *check.Books) []check.Verdict {
-	return append(check.Writable(h, 3, bounds), []check.Verdict{
+func results(h *history.History, final *check.FinalState) []check.Result {
+	return append(check.Writable(h, 3, bounds), []check.Result{
 		check.Events(h, final), check.Unknown(h), check.Charges(h, final), check.Balances(h, final), check.Reads(h),
 		check.Linearizable(h, 20*time.Second), check.Stale(h, 3*time.Second, 500*milli), check.Serving(h), check.Full(h), check.Digests(h), check.Findings(h),
 	}...)
@@ -176,9 +176,9 @@ func verdicts(h *history.History, final *check.Books) []check.Verdict {
 func TestHonestHistoriesPass(t *testing.T) {
 	for seed := range uint64(20) {
 		h, final := simulate(seed, 1_500)
-		for _, v := range verdicts(h, final) {
+		for _, v := range results(h, final) {
 			if v.Count > 0 {
-				t.Errorf("seed %d: %s: %d faults\n%s", seed, v.Check, v.Count, strings.Join(v.Faults, "\n"))
+				t.Errorf("seed %d: %s: %d faults\n%s", seed, v.Check, v.Count, strings.Join(v.Violations, "\n"))
 			}
 			if strings.Contains(v.Note, "undecided") && !strings.Contains(v.Note, " 0 undecided") {
 				t.Errorf("seed %d: %s: %s", seed, v.Check, v.Note)
@@ -200,73 +200,73 @@ func campaign(h *history.History, name string) *history.Campaign {
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for name, plant := range map[string]struct {
 		checks string // The beginnings of the names of the checks, separated by |.
-		do     func(h *history.History, b *check.Books)
+		do     func(h *history.History, b *check.FinalState)
 	}{
-		"an event lost":       {"every", func(h *history.History, b *check.Books) { total(h, b, -1) }},
-		"an event twice":      {"every", func(h *history.History, b *check.Books) { total(h, b, +1) }},
-		"an event not known":  {"every", func(_ *history.History, b *check.Books) { b.Lost = []string{"clicks e1"} }},
-		"a body unresolved":   {"unknown", func(h *history.History, _ *check.Books) { h.Bodies[7].Acked = history.Never }},
-		"payment unresolved":  {"unknown", func(h *history.History, _ *check.Books) { h.Payments[3].Outcome = history.Unknown }},
-		"a token twice":       {"each token|wallet =", func(h *history.History, b *check.Books) { pay(h, b, "ample", 1, 7*minor) }},
-		"a charge lost":       {"each token|wallet =", func(h *history.History, b *check.Books) { pay(h, b, "ample", -1, -7*minor) }},
-		"above its price":     {"each token|wallet =", func(h *history.History, b *check.Books) { pay(h, b, "ample", 0, 1) }},
-		"a free event billed": {"each token", func(h *history.History, b *check.Books) { free(h, b) }},
-		"wallet too full":     {"wallet =", func(h *history.History, b *check.Books) { b.Balances[h.Vendors[1]] += minor }},
-		"wallet too empty":    {"wallet =", func(h *history.History, b *check.Books) { b.Balances[h.Vendors[0]]-- }},
-		"a read of too much": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
+		"an event lost":       {"every", func(h *history.History, b *check.FinalState) { total(h, b, -1) }},
+		"an event twice":      {"every", func(h *history.History, b *check.FinalState) { total(h, b, +1) }},
+		"an event not known":  {"every", func(_ *history.History, b *check.FinalState) { b.Lost = []string{"clicks e1"} }},
+		"a body unresolved":   {"unknown", func(h *history.History, _ *check.FinalState) { h.Bodies[7].Acked = history.Never }},
+		"payment unresolved":  {"unknown", func(h *history.History, _ *check.FinalState) { h.Payments[3].Outcome = history.Unknown }},
+		"a token twice":       {"each token|wallet =", func(h *history.History, b *check.FinalState) { pay(h, b, "ample", 1, 7*minor) }},
+		"a charge lost":       {"each token|wallet =", func(h *history.History, b *check.FinalState) { pay(h, b, "ample", -1, -7*minor) }},
+		"above its price":     {"each token|wallet =", func(h *history.History, b *check.FinalState) { pay(h, b, "ample", 0, 1) }},
+		"a free event billed": {"each token", func(h *history.History, b *check.FinalState) { free(h, b) }},
+		"wallet too full":     {"wallet =", func(h *history.History, b *check.FinalState) { b.Balances[h.Vendors[1]] += minor }},
+		"wallet too empty":    {"wallet =", func(h *history.History, b *check.FinalState) { b.Balances[h.Vendors[0]]-- }},
+		"a read of too much": {"budgets, reports|linearizable", func(h *history.History, _ *check.FinalState) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used += 1_000 * 7 * minor; r.Remaining = r.Amount - r.Used })
 		}},
-		"a stale read": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
+		"a stale read": {"budgets, reports|linearizable", func(h *history.History, _ *check.FinalState) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used -= 20 * 7 * minor; r.Remaining = r.Amount - r.Used })
 		}},
-		"one charge missing in a read": {"linearizable", func(h *history.History, _ *check.Books) {
+		"one charge missing in a read": {"linearizable", func(h *history.History, _ *check.FinalState) {
 			change(h, "ample", func(r *history.BudgetRead) { r.Used -= 100 * minor; r.Remaining = r.Amount - r.Used })
 		}},
-		"remaining does not add up": {"budgets, reports", func(h *history.History, _ *check.Books) {
+		"remaining does not add up": {"budgets, reports", func(h *history.History, _ *check.FinalState) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Remaining++ })
 		}},
-		"a budget nobody set": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
+		"a budget nobody set": {"budgets, reports|linearizable", func(h *history.History, _ *check.FinalState) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Remaining += 1 << 40; r.Amount = r.Used + r.Remaining })
 		}},
-		"overspend": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
+		"overspend": {"budgets, reports|linearizable", func(h *history.History, _ *check.FinalState) {
 			change(h, "tight", func(r *history.BudgetRead) { r.Used, r.Remaining = 1<<40, 0 })
 		}},
-		"a wallet read below zero": {"budgets, reports|linearizable", func(h *history.History, _ *check.Books) {
+		"a wallet read below zero": {"budgets, reports|linearizable", func(h *history.History, _ *check.FinalState) {
 			wallet(h, func(r *history.WalletRead) { r.Balance = -1 })
 		}},
-		"a charge not in the wallet": {"linearizable", func(h *history.History, _ *check.Books) {
+		"a charge not in the wallet": {"linearizable", func(h *history.History, _ *check.FinalState) {
 			wallet(h, func(r *history.WalletRead) { r.Balance += 50 * minor })
 		}},
-		"a burn of what was not there": {"linearizable|wallet =", func(h *history.History, _ *check.Books) {
+		"a burn of what was not there": {"linearizable|wallet =", func(h *history.History, _ *check.FinalState) {
 			h.Payments = append(h.Payments, history.Payment{
 				Vendor: h.Vendors[1], Amount: -1 << 40, Invoke: time.Second, Return: time.Second + milli, Outcome: history.OK,
 			})
 		}},
-		"replicas differ": {"equal state", func(h *history.History, _ *check.Books) {
+		"replicas differ": {"equal state", func(h *history.History, _ *check.FinalState) {
 			for i, d := range []string{"a", "b", "a"} {
 				h.Digests = append(h.Digests, history.Digest{Node: fmt.Sprint("n", i+1), Group: "0", Index: 7, Digest: d})
 			}
 		}},
-		"campaigns of a cut-off node": {"no campaign", func(h *history.History, _ *check.Books) {
+		"campaigns of a cut-off node": {"no campaign", func(h *history.History, _ *check.FinalState) {
 			h.Isolated = []history.Span{{Node: 1, From: time.Second, Until: time.Minute}}
 			h.Auctions = []history.Auction{{Node: 1, Invoke: 5 * time.Second, Return: 5 * time.Second, Status: 201, Winners: 1}}
 		}},
-		"an auction fails": {"auctions on", func(h *history.History, _ *check.Books) {
+		"an auction fails": {"auctions on", func(h *history.History, _ *check.FinalState) {
 			h.Auctions = []history.Auction{{Node: 1, Invoke: time.Second, Return: time.Second, Status: 500}}
 		}},
-		"an auction fails on a full disk": {"auctions at", func(h *history.History, _ *check.Books) {
+		"an auction fails on a full disk": {"auctions at", func(h *history.History, _ *check.FinalState) {
 			h.Faults = []history.Fault{{Kind: "full-disk", Nodes: []int{1}, Begin: time.Second, Healed: time.Minute}}
 			h.Auctions = []history.Auction{{Node: 1, Invoke: 2 * time.Second, Return: 2 * time.Second, Status: 503}}
 		}},
-		"a failover too slow": {"writes go on: killed", func(h *history.History, _ *check.Books) { outage(h, "kill", 5100*milli, 0) }},
-		"one pause too long":  {"writes go on: paused", func(h *history.History, _ *check.Books) { outage(h, "pause", 10100*milli, 0) }},
-		"a write given up":    {"writes go on: paused", func(h *history.History, _ *check.Books) { outage(h, "pause", history.Never, 2*time.Minute) }},
-		"a process ends":      {"processes", func(h *history.History, _ *check.Books) { h.Finding("n1 exited with 2") }},
+		"a failover too slow": {"writes go on: killed", func(h *history.History, _ *check.FinalState) { outage(h, "kill", 5100*milli, 0) }},
+		"one pause too long":  {"writes go on: paused", func(h *history.History, _ *check.FinalState) { outage(h, "pause", 10100*milli, 0) }},
+		"a write given up":    {"writes go on: paused", func(h *history.History, _ *check.FinalState) { outage(h, "pause", history.Never, 2*time.Minute) }},
+		"a process ends":      {"processes", func(h *history.History, _ *check.FinalState) { h.Finding("n1 exited with 2") }},
 	} {
 		h, final := simulate(3, 1_500)
 		plant.do(h, final)
 		found := map[string]bool{}
-		for _, v := range verdicts(h, final) {
+		for _, v := range results(h, final) {
 			if v.Count > 0 {
 				found[v.Check] = true
 			}
@@ -283,14 +283,14 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}
 }
 
-func total(h *history.History, b *check.Books, by int64) {
+func total(h *history.History, b *check.FinalState, by int64) {
 	c := campaign(h, "right")
 	r := b.Reports[c]
 	r.Total[history.Impression] += by
 	b.Reports[c] = r
 }
 
-func pay(h *history.History, b *check.Books, name string, count int64, amount shop.Micros) {
+func pay(h *history.History, b *check.FinalState, name string, count int64, amount shop.Micros) {
 	c := campaign(h, name)
 	r := b.Reports[c]
 	r.Charged[c.Charge] += count
@@ -298,7 +298,7 @@ func pay(h *history.History, b *check.Books, name string, count int64, amount sh
 	b.Reports[c] = r
 }
 
-func free(h *history.History, b *check.Books) {
+func free(h *history.History, b *check.FinalState) {
 	c := campaign(h, "ample")
 	r := b.Reports[c]
 	r.Charged[history.Impression]++
@@ -385,28 +385,28 @@ func TestUndecidedIsNotChecked(t *testing.T) {
 	if v.Checked != 0 || v.Count != 0 || v.Note != "1 parts, 1 undecided" {
 		t.Errorf("%+v", v)
 	}
-	if v.Want(); v.Count != 1 {
+	if v.RequireCompared(); v.Count != 1 {
 		t.Errorf("a run in which nothing was decided passes: %+v", v)
 	}
 	h.Budgets = append(h.Budgets, history.BudgetRead{Campaign: easy, Invoke: 1, Return: 2, Amount: easy.Budget, Remaining: easy.Budget})
 	v = check.Linearizable(h, 10*milli)
-	if v.Want(); v.Checked != 1 || v.Count != 0 || v.Note != "2 parts, 1 undecided" {
+	if v.RequireCompared(); v.Checked != 1 || v.Count != 0 || v.Note != "2 parts, 1 undecided" {
 		t.Errorf("%+v", v)
 	}
 }
 
 func TestAResultThatComparedNothingIsAViolation(t *testing.T) {
 	for _, c := range []struct {
-		v    check.Verdict
+		v    check.Result
 		want int
 	}{
-		{check.Verdict{}, 1},
-		{check.Verdict{Checked: 1}, 0},
-		{check.Verdict{Idle: true}, 0},
+		{check.Result{}, 1},
+		{check.Result{Checked: 1}, 0},
+		{check.Result{MayBeEmpty: true}, 0},
 		{check.Digests(history.New()), 1},
 		{check.Digests(&history.History{Digests: []history.Digest{{Node: "n1", Group: "1", Index: 7, Digest: "a"}}}), 0},
 	} {
-		if c.v.Want(); c.v.Count != c.want {
+		if c.v.RequireCompared(); c.v.Count != c.want {
 			t.Errorf("%+v: %d violations, want %d", c.v, c.v.Count, c.want)
 		}
 	}

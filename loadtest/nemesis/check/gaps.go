@@ -23,7 +23,7 @@ type Bound struct {
 }
 
 // appliesTo reports whether the promise covers a fault in a cluster of so many nodes: the fault hits at most a minority.
-func (b *Bound) bindsAt(f *history.Fault, nodes int) bool {
+func (b *Bound) appliesTo(f *history.Fault, nodes int) bool {
 	together := len(f.Nodes)
 	if b.Singly {
 		together = min(together, 1)
@@ -32,11 +32,11 @@ func (b *Bound) bindsAt(f *history.Fault, nodes int) bool {
 }
 
 // p99FaultsMin is the least number of faults that have a 99th percentile.
-const hundred = 100
+const p99FaultsMin = 100
 
 // Writable compares write gaps with their bounds, for faults without another beside them that left a majority. The time in which the machine
 // itself hung is not counted. Bounds maps each kind of fault to its bound; nothing is promised for a kind without one.
-func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Verdict {
+func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Result {
 	of := map[*Bound][]*history.Fault{}
 	var all []*Bound
 	for _, kind := range slices.Sorted(maps.Keys(bounds)) {
@@ -46,24 +46,24 @@ func Writable(h *history.History, nodes int, bounds map[string]*Bound) []Verdict
 	}
 	for i := range h.Faults {
 		f := &h.Faults[i]
-		if b := bounds[f.Kind]; b != nil && f.Alone && b.bindsAt(f, nodes) {
+		if b := bounds[f.Kind]; b != nil && f.Alone && b.appliesTo(f, nodes) {
 			of[b] = append(of[b], f)
 		}
 	}
-	results := make([]Verdict, len(all))
+	results := make([]Result, len(all))
 	for i, b := range all {
-		results[i] = b.judge(of[b])
+		results[i] = b.check(of[b])
 	}
 	return results
 }
 
 // check compares the gaps of faults with the bound. It sorts the faults by their gap.
-func (b *Bound) judge(faults []*history.Fault) Verdict {
-	v := Verdict{Check: "writes go on: " + b.Promise, Checked: len(faults), Idle: true}
-	checkP99 := b.P99 > 0 && (b.Few || len(faults) >= hundred)
+func (b *Bound) check(faults []*history.Fault) Result {
+	v := Result{Check: "writes go on: " + b.Promise, Checked: len(faults), MayBeEmpty: true}
+	checkP99 := b.P99 > 0 && (b.Few || len(faults) >= p99FaultsMin)
 	var limits []string
 	if b.P99 > 0 {
-		limits = append(limits, "p99 at most "+b.P99.String()+map[bool]string{false: fmt.Sprintf(" (of %d and more)", hundred)}[checkP99])
+		limits = append(limits, "p99 at most "+b.P99.String()+map[bool]string{false: fmt.Sprintf(" (of %d and more)", p99FaultsMin)}[checkP99])
 	}
 	if b.Max > 0 {
 		limits = append(limits, "none above "+b.Max.String())
@@ -74,20 +74,20 @@ func (b *Bound) judge(faults []*history.Fault) Verdict {
 	}
 	slices.SortStableFunc(faults, func(a, b *history.Fault) int { return cmp.Compare(a.Net, b.Net) })
 	worst, p99 := faults[len(faults)-1], faults[(99*len(faults)+99)/100-1]
-	v.Note += fmt.Sprintf("; p99 %v, worst %s", rounded(p99.Net), tell(worst))
+	v.Note += fmt.Sprintf("; p99 %v, worst %s", rounded(p99.Net), describe(worst))
 	for _, f := range faults {
 		if b.Max > 0 && f.Net > b.Max {
-			v.Fault("none may take more than %v: %s", b.Max, tell(f))
+			v.AddViolation("none may take more than %v: %s", b.Max, describe(f))
 		}
 	}
 	if checkP99 && p99.Net > b.P99 {
-		v.Fault("the p99 of %d is %v, want at most %v: %s", len(faults), rounded(p99.Net), b.P99, tell(p99))
+		v.AddViolation("the p99 of %d is %v, want at most %v: %s", len(faults), rounded(p99.Net), b.P99, describe(p99))
 	}
 	return v
 }
 
 // describe says the gap of a fault, its kind, target and time.
-func tell(f *history.Fault) string {
+func describe(f *history.Fault) string {
 	text := fmt.Sprintf("%v: %s of %s at %v", rounded(f.Net), f.Kind, f.Target, f.Begin.Round(time.Second))
 	if f.Gap != f.Net { // Also when the next fault began before the write was acknowledged.
 		text += fmt.Sprintf(" (%v with the time of other faults and in which the machine hung)", rounded(f.Gap))

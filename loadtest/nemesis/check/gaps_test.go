@@ -30,7 +30,7 @@ func outage(h *history.History, kind string, gap, givenUp time.Duration) *histor
 	return &h.Faults[len(h.Faults)-1]
 }
 
-func gapsOf(h *history.History, nodes int, promise string) check.Verdict {
+func gapsOf(h *history.History, nodes int, promise string) check.Result {
 	for _, v := range check.Writable(h, nodes, bounds) {
 		if strings.HasSuffix(v.Check, promise) {
 			return v
@@ -93,7 +93,7 @@ func TestWritable(t *testing.T) {
 	}
 
 	f := outage(h, "kill", 6*time.Second, 0)
-	if v := gapsOf(h, 3, "killed"); v.Count != 1 || !strings.Contains(v.Faults[0], "want at most 5s") {
+	if v := gapsOf(h, 3, "killed"); v.Count != 1 || !strings.Contains(v.Violations[0], "want at most 5s") {
 		t.Errorf("%+v", v)
 	}
 	f.Nodes = []int{0, 1}

@@ -37,21 +37,21 @@ const epochMin = 1_000
 
 // input is an operation of the model.
 type input struct {
-	what     what
+	kind     opKind
 	amount   shop.Micros
 	chain    int   // The chain of a charge; -1: none.
 	position int32 // The position of a charge in its chain.
-	maybe    bool  // A payment of unknown outcome.
+	unknown  bool  // A payment of unknown outcome.
 }
 
 // opKind is a kind of operation of the model.
-type what uint8
+type opKind uint8
 
 const (
-	chargeOf    what = iota
-	setLimit         // A new budget of the campaign.
-	pay              // A deposit or a burn.
-	refusedBurn      // A burn that was refused because the balance was too small.
+	chargeOf    opKind = iota
+	setLimit           // A new budget of the campaign.
+	pay                // A deposit or a burn.
+	refusedBurn        // A burn that was refused because the balance was too small.
 	read
 )
 
@@ -71,7 +71,7 @@ type observed struct {
 // step is the transition function of the model. REQUIRES: amounts of burns are negative.
 func step(state, in, out any) (bool, any) {
 	a, op := state.(account), in.(input)
-	switch op.what {
+	switch op.kind {
 	case chargeOf:
 		if op.chain >= 0 {
 			if a.chains[op.chain] != op.position {
@@ -84,7 +84,7 @@ func step(state, in, out any) (bool, any) {
 		a.limit = op.amount
 	case pay:
 		if a.limit+op.amount < a.used {
-			return op.maybe, a // A burn of unknown outcome has no effect when the balance is too small.
+			return op.unknown, a // A burn of unknown outcome has no effect when the balance is too small.
 		}
 		a.limit += op.amount
 	case refusedBurn:
@@ -102,8 +102,8 @@ func step(state, in, out any) (bool, any) {
 // Linearizable checks every campaign with a budget for its life and an ample wallet, and every wallet that is not ample and whose campaigns
 // have one price. SearchMax bounds each search; a part whose search takes longer is undecided, which the note says, and does not count as
 // checked.
-func Linearizable(h *history.History, searchMax time.Duration) Verdict {
-	v := Verdict{Check: "linearizable, by campaign and wallet"}
+func Linearizable(h *history.History, searchMax time.Duration) Result {
+	v := Result{Check: "linearizable, by campaign and wallet"}
 	of := charges(h)
 	parts, undecided := 0, 0
 	decide := func(name string, start account, ops []porcupine.Operation) {
@@ -114,7 +114,7 @@ func Linearizable(h *history.History, searchMax time.Duration) Verdict {
 				v.Checked += len(part.ops)
 			case porcupine.Illegal:
 				v.Checked += len(part.ops)
-				v.Fault("%s: no order explains the %d operations from %v to %v", name, len(part.ops), time.Duration(part.ops[0].Call), part.end())
+				v.AddViolation("%s: no order explains the %d operations from %v to %v", name, len(part.ops), time.Duration(part.ops[0].Call), part.end())
 			case porcupine.Unknown:
 				undecided++
 			}
@@ -151,7 +151,7 @@ func operation(in input, out any, call, finish history.Instant) porcupine.Operat
 func chargeHistory(all []*charge) []porcupine.Operation {
 	var ops []porcupine.Operation
 	for _, c := range all {
-		ops = append(ops, operation(input{what: chargeOf, amount: c.token.Campaign.Price, chain: -1}, nil, c.call, c.finish))
+		ops = append(ops, operation(input{kind: chargeOf, amount: c.token.Campaign.Price, chain: -1}, nil, c.call, c.finish))
 	}
 	return ops
 }
@@ -164,12 +164,12 @@ func campaignHistory(h *history.History, c *history.Campaign, all []*charge) []p
 			if change.Outcome == history.Unknown {
 				finish = history.Never
 			}
-			ops = append(ops, operation(input{what: setLimit, amount: change.Amount}, nil, change.Invoke, finish))
+			ops = append(ops, operation(input{kind: setLimit, amount: change.Amount}, nil, change.Invoke, finish))
 		}
 	}
 	for _, r := range h.Budgets {
 		if r.Campaign == c {
-			ops = append(ops, operation(input{what: read}, observed{used: r.Used, limit: r.Amount}, r.Invoke, r.Return))
+			ops = append(ops, operation(input{kind: read}, observed{used: r.Used, limit: r.Amount}, r.Invoke, r.Return))
 		}
 	}
 	return ops
@@ -186,16 +186,16 @@ func walletHistory(h *history.History, vendor *history.Vendor, of map[*history.C
 		}
 		switch {
 		case p.Outcome == history.OK:
-			ops = append(ops, operation(input{what: pay, amount: p.Amount}, nil, p.Invoke, p.Return))
+			ops = append(ops, operation(input{kind: pay, amount: p.Amount}, nil, p.Invoke, p.Return))
 		case p.Outcome == history.Refused && !p.Doubtful:
-			ops = append(ops, operation(input{what: refusedBurn, amount: p.Amount}, nil, p.Invoke, p.Return))
+			ops = append(ops, operation(input{kind: refusedBurn, amount: p.Amount}, nil, p.Invoke, p.Return))
 		default:
-			ops = append(ops, operation(input{what: pay, amount: p.Amount, maybe: true}, nil, p.Invoke, history.Never))
+			ops = append(ops, operation(input{kind: pay, amount: p.Amount, unknown: true}, nil, p.Invoke, history.Never))
 		}
 	}
 	for _, r := range h.Wallets {
 		if r.Vendor == vendor {
-			ops = append(ops, operation(input{what: read}, observed{limit: r.Balance, balance: true}, r.Invoke, r.Return))
+			ops = append(ops, operation(input{kind: read}, observed{limit: r.Balance, balance: true}, r.Invoke, r.Return))
 		}
 	}
 	return ops
@@ -234,7 +234,7 @@ func epochs(start account, ops []porcupine.Operation) []epoch {
 		in := op.Input.(input)
 		alone := op.Call > latest && (i+1 == len(ops) || ops[i+1].Call > op.Return)
 		latest = max(latest, op.Return)
-		if in.what != read || !alone || len(part.ops) < epochMin+len(open) {
+		if in.kind != read || !alone || len(part.ops) < epochMin+len(open) {
 			continue
 		}
 		parts = append(parts, part)
@@ -261,7 +261,7 @@ func chain(ops []porcupine.Operation) {
 	used := 0
 	for i := range ops {
 		in := ops[i].Input.(input)
-		if in.what != chargeOf {
+		if in.kind != chargeOf {
 			continue
 		}
 		best := -1 // The chain with the latest end that is not after this charge's, which leaves the others for later charges.

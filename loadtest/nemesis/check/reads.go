@@ -12,9 +12,9 @@ import (
 // A read that was invoked at a and returned at b certainly contains every charge that was finished before a, and certainly no charge that
 // was called after b. Every read has to lie between these two bounds. Linearizability requires more, but this check works for every
 // campaign and wallet, also when money ran out.
-func Reads(h *history.History) Verdict {
-	v := Verdict{Check: "budgets, reports and balances add up at every read"}
-	of, ample := charges(h), amples(h)
+func Reads(h *history.History) Result {
+	v := Result{Check: "budgets, reports and balances add up at every read"}
+	of, ample := charges(h), ampleCampaigns(h)
 	bounds := map[*history.Campaign]*tally{}
 	for _, c := range h.Campaigns() {
 		bounds[c] = newTally(of[c])
@@ -60,7 +60,7 @@ func (t *tally) within(invoke, finish history.Instant) (least, most int) {
 	return least, most
 }
 
-func budgetRead(h *history.History, t *tally, r history.BudgetRead, v *Verdict) {
+func budgetRead(h *history.History, t *tally, r history.BudgetRead, v *Result) {
 	c := r.Campaign
 	least, most := t.within(r.Invoke, r.Return)
 	inForce := c.Budget // The largest budget that can have been in force until the read.
@@ -73,33 +73,33 @@ func budgetRead(h *history.History, t *tally, r history.BudgetRead, v *Verdict) 
 	}
 	switch {
 	case !set:
-		v.Fault("campaign %s at %v: a budget of %v, which nobody has set", c.Name, r.Return, r.Amount)
+		v.AddViolation("campaign %s at %v: a budget of %v, which nobody has set", c.Name, r.Return, r.Amount)
 	case r.Remaining != max(r.Amount-r.Used, 0):
-		v.Fault("campaign %s at %v: budget %v, used %v, remaining %v", c.Name, r.Return, r.Amount, r.Used, r.Remaining)
+		v.AddViolation("campaign %s at %v: budget %v, used %v, remaining %v", c.Name, r.Return, r.Amount, r.Used, r.Remaining)
 	case r.Used > inForce:
-		v.Fault("campaign %s at %v: OVERSPEND: %v used, no budget above %v was ever in force", c.Name, r.Return, r.Used, inForce)
+		v.AddViolation("campaign %s at %v: OVERSPEND: %v used, no budget above %v was ever in force", c.Name, r.Return, r.Used, inForce)
 	case r.Used > shop.Micros(most)*c.Price:
-		v.Fault("campaign %s at %v: %v used, though only %d tokens at %v had been reported", c.Name, r.Return, r.Used, most, c.Price)
+		v.AddViolation("campaign %s at %v: %v used, though only %d tokens at %v had been reported", c.Name, r.Return, r.Used, most, c.Price)
 	case !c.Daily && t.ample && r.Used < shop.Micros(least)*c.Price:
-		v.Fault("campaign %s at %v: %v used, though %d charges at %v had been acknowledged", c.Name, r.Return, r.Used, least, c.Price)
+		v.AddViolation("campaign %s at %v: %v used, though %d charges at %v had been acknowledged", c.Name, r.Return, r.Used, least, c.Price)
 	}
 }
 
-func reportRead(t *tally, r history.ReportRead, v *Verdict) {
+func reportRead(t *tally, r history.ReportRead, v *Result) {
 	c := r.Campaign
 	_, most := t.within(r.Invoke, r.Return)
 	charged, spent := r.Charged[c.Charge], r.Spent[c.Charge]
 	switch {
 	case charged > int64(most):
-		v.Fault("campaign %s at %v: DOUBLE CHARGE: %d charged, though only %d tokens had been reported", c.Name, r.Return, charged, most)
+		v.AddViolation("campaign %s at %v: DOUBLE CHARGE: %d charged, though only %d tokens had been reported", c.Name, r.Return, charged, most)
 	case spent > shop.Micros(charged)*c.Price, t.ample && spent != shop.Micros(charged)*c.Price:
-		v.Fault("campaign %s at %v: %d charged for %v at %v", c.Name, r.Return, charged, spent, c.Price)
+		v.AddViolation("campaign %s at %v: %d charged for %v at %v", c.Name, r.Return, charged, spent, c.Price)
 	case charged > r.Total[c.Charge]:
-		v.Fault("campaign %s at %v: %d charged of %d events", c.Name, r.Return, charged, r.Total[c.Charge])
+		v.AddViolation("campaign %s at %v: %d charged of %d events", c.Name, r.Return, charged, r.Total[c.Charge])
 	}
 }
 
-func walletRead(h *history.History, bounds map[*history.Campaign]*tally, r history.WalletRead, v *Verdict) {
+func walletRead(h *history.History, bounds map[*history.Campaign]*tally, r history.WalletRead, v *Result) {
 	least, most := r.Vendor.Deposit, r.Vendor.Deposit
 	for _, p := range h.Payments {
 		if p.Vendor != r.Vendor || p.Outcome == history.Refused && !p.Doubtful || p.Invoke > r.Return {
@@ -121,6 +121,6 @@ func walletRead(h *history.History, bounds map[*history.Campaign]*tally, r histo
 		}
 	}
 	if r.Balance < 0 || r.Balance < least || r.Balance > most {
-		v.Fault("wallet of %s at %v: balance %v, want %v to %v and never below zero", r.Vendor.ID, r.Return, r.Balance, max(least, 0), most)
+		v.AddViolation("wallet of %s at %v: balance %v, want %v to %v and never below zero", r.Vendor.ID, r.Return, r.Balance, max(least, 0), most)
 	}
 }

@@ -11,8 +11,8 @@ import (
 
 // Stale checks the bound on the age of a replica: a node that is cut off offers no campaign later than limit after it was cut off. Slack
 // is added for the measurement: the leader sends its time in ticks, and the answer takes some time.
-func Stale(h *history.History, limit, slack time.Duration) Verdict {
-	v := Verdict{Check: fmt.Sprintf("no campaign on a node cut off for more than %v", limit), Idle: true}
+func Stale(h *history.History, limit, slack time.Duration) Result {
+	v := Result{Check: fmt.Sprintf("no campaign on a node cut off for more than %v", limit), MayBeEmpty: true}
 	latest := time.Duration(0)
 	for _, a := range h.Auctions {
 		for _, cut := range h.Isolated {
@@ -27,7 +27,7 @@ func Stale(h *history.History, limit, slack time.Duration) Verdict {
 				continue
 			}
 			if v.Checked++; a.Winners > 0 {
-				v.Fault("n%d gave %d winners at %v, %v after it was cut off", a.Node+1, a.Winners, a.Invoke, age)
+				v.AddViolation("n%d gave %d winners at %v, %v after it was cut off", a.Node+1, a.Winners, a.Invoke, age)
 			}
 		}
 	}
@@ -36,22 +36,22 @@ func Stale(h *history.History, limit, slack time.Duration) Verdict {
 }
 
 // Serving checks that every live node answers auctions: no request fails that was sent to a node while no fault disturbed it.
-func Serving(h *history.History) Verdict {
-	v := Verdict{Check: "auctions on live nodes have no error"}
+func Serving(h *history.History) Result {
+	v := Result{Check: "auctions on live nodes have no error"}
 	for _, a := range h.Auctions {
 		if hit(h, a) {
 			continue
 		}
 		if v.Checked++; a.Status != 201 {
-			v.Fault("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
+			v.AddViolation("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
 		}
 	}
 	return v
 }
 
 // Full checks that a node whose disk is full answers auctions.
-func Full(h *history.History) Verdict {
-	v := Verdict{Check: "auctions at a node whose disk is full have no error", Idle: true}
+func Full(h *history.History) Result {
+	v := Result{Check: "auctions at a node whose disk is full have no error", MayBeEmpty: true}
 	for _, f := range h.Faults {
 		if !strings.HasPrefix(f.Kind, "full-") {
 			continue
@@ -61,7 +61,7 @@ func Full(h *history.History) Verdict {
 				continue
 			}
 			if v.Checked++; a.Status != 201 {
-				v.Fault("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
+				v.AddViolation("n%d answered %d at %v after %v (0: nothing)", a.Node+1, a.Status, a.Invoke, a.Return-a.Invoke)
 			}
 		}
 	}

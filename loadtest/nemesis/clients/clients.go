@@ -45,16 +45,16 @@ type Options struct {
 
 // Clients is all clients of one run. Its methods may be called from several goroutines.
 type Clients struct {
-	o     Options
-	h     *history.History
-	http  *http.Client
-	quick *http.Client // The client of the probes, with the shorter timeout probeMax.
+	o         Options
+	h         *history.History
+	http      *http.Client
+	probeHTTP *http.Client // The client of the probes, with the shorter timeout probeMax.
 
-	market  *market
-	bodies  atomic.Int64 // The number of the last body.
-	doubts  chan *doubt
-	pending atomic.Int64 // How many bodies are of unknown outcome.
-	shared  shelf
+	market     *market
+	bodies     atomic.Int64 // The number of the last body.
+	unresolved chan *unresolvedBody
+	pending    atomic.Int64 // How many bodies are of unknown outcome.
+	exchange   tokenExchange
 }
 
 // New returns clients that send nothing yet. SetUp has to be called before Run.
@@ -66,8 +66,8 @@ func New(o Options, h *history.History) *Clients {
 		}
 	}
 	return &Clients{
-		o: o, h: h, doubts: make(chan *doubt, doubtsMax+writesMax+100),
-		http: &http.Client{Timeout: exchangeMax, Transport: transport()}, quick: &http.Client{Timeout: probeMax, Transport: transport()},
+		o: o, h: h, unresolved: make(chan *unresolvedBody, unresolvedMax+writesMax+100),
+		http: &http.Client{Timeout: exchangeMax, Transport: transport()}, probeHTTP: &http.Client{Timeout: probeMax, Transport: transport()},
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 
 // Finish resolves what is unknown, reads the final state, and sends every acknowledged body again. Its error means that the cluster did
 // not answer as it should, or that the context ended. REQUIRES: Run has returned and all nodes are ready.
-func (c *Clients) Settle(ctx context.Context) (*check.Books, error) {
+func (c *Clients) Finish(ctx context.Context) (*check.FinalState, error) {
 	c.resolve(ctx)
-	final := &check.Books{
+	final := &check.FinalState{
 		Reports: map[*history.Campaign]history.ReportRead{}, Budgets: map[*history.Campaign]history.BudgetRead{},
 		Balances: map[*history.Vendor]shop.Micros{},
 	}
-	if err := c.readBooks(ctx, final); err != nil {
+	if err := c.readFinalState(ctx, final); err != nil {
 		return nil, err
 	}
 	// This comes last, because sending a lost event again would repair the reports.
@@ -30,7 +30,7 @@ func (c *Clients) Settle(ctx context.Context) (*check.Books, error) {
 }
 
 // retryUntilDone calls a function until it succeeds, is refused, or a minute has passed. All nodes are ready, so they should answer.
-func again(ctx context.Context, do func() error) error {
+func retryUntilDone(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for {
@@ -45,11 +45,11 @@ func again(ctx context.Context, do func() error) error {
 }
 
 // readFinalState reads the report and the budget of each campaign, and the balance of each vendor, from all nodes in turn.
-func (c *Clients) readBooks(ctx context.Context, final *check.Books) error {
+func (c *Clients) readFinalState(ctx context.Context, final *check.FinalState) error {
 	accepted := time.Now()
 	for i, campaign := range c.h.Campaigns() {
 		node := i % len(c.o.Nodes)
-		err := again(ctx, func() error {
+		err := retryUntilDone(ctx, func() error {
 			r, err := c.readReport(node, campaign)
 			if err == nil && r.through.Before(accepted) {
 				err = fmt.Errorf("the report of %s is complete through %v only, want %v", campaign.Name, r.through, accepted)
@@ -58,7 +58,7 @@ func (c *Clients) readBooks(ctx context.Context, final *check.Books) error {
 			return err
 		})
 		if err == nil {
-			err = again(ctx, func() error {
+			err = retryUntilDone(ctx, func() error {
 				r, err := c.readBudget(node, campaign)
 				final.Budgets[campaign] = r
 				return err
@@ -69,7 +69,7 @@ func (c *Clients) readBooks(ctx context.Context, final *check.Books) error {
 		}
 	}
 	for i, v := range c.h.Vendors {
-		err := again(ctx, func() error {
+		err := retryUntilDone(ctx, func() error {
 			r, err := c.readWallet(i%len(c.o.Nodes), v)
 			final.Balances[v] = r.Balance
 			return err
@@ -82,7 +82,7 @@ func (c *Clients) readBooks(ctx context.Context, final *check.Books) error {
 }
 
 // resend sends every acknowledged body once more and asks for details: the node has to know each event already.
-func (c *Clients) resend(ctx context.Context, final *check.Books) error {
+func (c *Clients) resend(ctx context.Context, final *check.FinalState) error {
 	next := make(chan *history.Body)
 	var group sync.WaitGroup
 	var mu sync.Mutex
@@ -91,7 +91,7 @@ func (c *Clients) resend(ctx context.Context, final *check.Books) error {
 		group.Go(func() {
 			for b := range next {
 				var lost []string
-				err := again(ctx, func() (err error) {
+				err := retryUntilDone(ctx, func() (err error) {
 					lost, err = c.unknownTo((i+b.Number)%len(c.o.Nodes), b)
 					return err
 				})

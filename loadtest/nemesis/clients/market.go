@@ -12,15 +12,15 @@ import (
 )
 
 // ampleBudget is more than a run spends, in minor units.
-const plenty = 5_000_000_000
+const ampleBudget = 5_000_000_000
 
 // market is the products and campaigns of a run. Every campaign has its own products and pays its bid, so that each charge can be
 // predicted exactly; all prices are whole minor units.
 type market struct {
-	products []string
-	byID     map[string]*history.Campaign
-	tight    []*history.Campaign // Campaigns whose budgets run out and are changed.
-	poor     *history.Vendor     // The vendor whose wallet runs out and is filled.
+	products  []string
+	byID      map[string]*history.Campaign
+	lowBudget []*history.Campaign // Campaigns whose budgets run out and are changed.
+	lowWallet *history.Vendor     // The vendor whose wallet runs out and is filled.
 }
 
 // perCampaign is how many products a campaign has.
@@ -38,11 +38,11 @@ func vendors() []*history.Vendor {
 	daily := cpc("daily", 23, 6_000)
 	daily.Daily = true
 	all := []*history.Vendor{
-		{ID: "rich", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("dear", 31, plenty), cpm("views", 3, plenty)}},
-		{ID: "steady", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("cheap", 11, plenty), daily}},
-		{ID: "tight", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("hundred", 100, 2_550), cpm("seven", 7, 4_000)}},
-		{ID: "narrow", Deposit: minor(4 * plenty), Ample: true, Campaigns: []*history.Campaign{cpc("thirty-seven", 37, 1_000)}},
-		{ID: "poor", Deposit: minor(9_999), Campaigns: []*history.Campaign{cpc("left", 50, plenty), cpc("right", 50, plenty)}},
+		{ID: "rich", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("dear", 31, ampleBudget), cpm("views", 3, ampleBudget)}},
+		{ID: "steady", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("cheap", 11, ampleBudget), daily}},
+		{ID: "tight", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("hundred", 100, 2_550), cpm("seven", 7, 4_000)}},
+		{ID: "narrow", Deposit: minor(4 * ampleBudget), Ample: true, Campaigns: []*history.Campaign{cpc("thirty-seven", 37, 1_000)}},
+		{ID: "poor", Deposit: minor(9_999), Campaigns: []*history.Campaign{cpc("left", 50, ampleBudget), cpc("right", 50, ampleBudget)}},
 	}
 	index := 0
 	for i, v := range all {
@@ -83,17 +83,17 @@ func (c *Clients) SetUp(ctx context.Context) error {
 		}
 	}
 	const catalogs = "/catalog-search-service/catalogs"
-	if _, err := c.must(ctx, http.MethodPut, catalogs+"/vendors", item{"vendors": sellers}); err != nil {
+	if _, err := c.writeUntilDone(ctx, http.MethodPut, catalogs+"/vendors", item{"vendors": sellers}); err != nil {
 		return err
 	}
-	if _, err := c.must(ctx, http.MethodPut, catalogs+"/products", item{"products": products}); err != nil {
+	if _, err := c.writeUntilDone(ctx, http.MethodPut, catalogs+"/products", item{"products": products}); err != nil {
 		return err
 	}
 	for _, v := range c.h.Vendors {
 		if !v.Ample {
-			m.poor = v
+			m.lowWallet = v
 		}
-		if _, err := c.must(ctx, http.MethodPost, "/billing-service/vendors/"+v.ID+"/balance", item{"balance": major(v.Deposit)}); err != nil {
+		if _, err := c.writeUntilDone(ctx, http.MethodPost, "/billing-service/vendors/"+v.ID+"/balance", item{"balance": major(v.Deposit)}); err != nil {
 			return err
 		}
 		for _, campaign := range v.Campaigns {
@@ -102,7 +102,7 @@ func (c *Clients) SetUp(ctx context.Context) error {
 			}
 		}
 	}
-	return c.everywhere(ctx)
+	return c.awaitOffered(ctx)
 }
 
 // major returns an amount of whole minor units as a JSON number of major units.
@@ -125,7 +125,7 @@ func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error 
 	for _, p := range c.market.productsOf(campaign) {
 		bids = append(bids, item{"target": item{"type": "product", "id": p}, "amount": amount})
 	}
-	text, err := c.must(ctx, http.MethodPost, "/campaign-service/campaigns?vendor_id="+campaign.Vendor.ID, item{
+	text, err := c.writeUntilDone(ctx, http.MethodPost, "/campaign-service/campaigns?vendor_id="+campaign.Vendor.ID, item{
 		"name": campaign.Name, "campaignType": "manual", "adFormat": "listing", "chargeType": charge, "priceRule": "first",
 		"budget": item{"amount": int64(campaign.Budget / shop.MinorUnit), "type": period}, "bids": bids,
 	})
@@ -140,14 +140,14 @@ func (c *Clients) create(ctx context.Context, campaign *history.Campaign) error 
 	}
 	campaign.ID = created.CampaignID
 	c.market.byID[campaign.ID] = campaign
-	if campaign.Vendor.Ample && !campaign.Daily && campaign.Budget < minor(plenty) {
-		c.market.tight = append(c.market.tight, campaign)
+	if campaign.Vendor.Ample && !campaign.Daily && campaign.Budget < minor(ampleBudget) {
+		c.market.lowBudget = append(c.market.lowBudget, campaign)
 	}
 	return nil
 }
 
 // writeUntilDone repeats a write until it is done. The idempotency key makes that safe for operations that are not idempotent.
-func (c *Clients) must(ctx context.Context, method, path string, in any) ([]byte, error) {
+func (c *Clients) writeUntilDone(ctx context.Context, method, path string, in any) ([]byte, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (c *Clients) must(ctx context.Context, method, path string, in any) ([]byte
 }
 
 // awaitOffered waits until all nodes offer all campaigns.
-func (c *Clients) everywhere(ctx context.Context) error {
+func (c *Clients) awaitOffered(ctx context.Context) error {
 	for node := range c.o.Nodes {
 		for _, campaign := range c.h.Campaigns() {
 			body := auctionBody(c.market.productsOf(campaign))

@@ -115,7 +115,7 @@ func (c *Clients) readReport(node int, campaign *history.Campaign) (report, erro
 func (c *Clients) changeBudgets(ctx context.Context) {
 	r := c.random(5_000)
 	for pause(ctx, changeEvery) {
-		campaign, node := c.market.tight[r.IntN(len(c.market.tight))], c.pick(r)
+		campaign, node := c.market.lowBudget[r.IntN(len(c.market.lowBudget))], c.pick(r)
 		seen, err := c.readBudget(node, campaign)
 		if err != nil {
 			continue
@@ -144,7 +144,7 @@ func (c *Clients) movePayments(ctx context.Context) {
 		if r.IntN(3) == 0 {
 			amount = -int64(1 + r.IntN(1_000))
 		}
-		p := &history.Payment{Vendor: c.market.poor, Amount: minor(amount), Invoke: c.h.Now(), Return: history.Never}
+		p := &history.Payment{Vendor: c.market.lowWallet, Amount: minor(amount), Invoke: c.h.Now(), Return: history.Never}
 		c.pay(ctx, r, p, fmt.Sprintf("payment-%d", i))
 		c.h.With(func(h *history.History) { h.Payments = append(h.Payments, *p) })
 	}

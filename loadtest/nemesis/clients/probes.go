@@ -55,14 +55,14 @@ func (c *Clients) write(ctx context.Context, i int) {
 	}
 	c.h.With(func(h *history.History) { h.Bodies = append(h.Bodies, b) })
 	w := history.Write{Invoke: b.Sent, Return: history.Never}
-	d := &doubt{b, text(b)}
+	d := &unresolvedBody{b, text(b)}
 	node := i % len(c.o.Nodes)
 	for deadline := time.Now().Add(writeMax); time.Now().Before(deadline); node = (node + 1) % len(c.o.Nodes) {
 		if !c.o.Ready(node) && c.anyReady() {
 			continue
 		}
 		w.Attempts++
-		if c.try(c.quick, d, node) {
+		if c.try(c.probeHTTP, d, node) {
 			w.Return = c.h.Now()
 			break
 		}
@@ -72,7 +72,7 @@ func (c *Clients) write(ctx context.Context, i int) {
 	}
 	if w.Return == history.Never {
 		w.GivenUp = c.h.Now()
-		c.leave(d)
+		c.enqueueRetry(d)
 	}
 	if w.Return != history.Never || ctx.Err() == nil { // A write that the end of the run interrupted is not recorded.
 		c.h.With(func(h *history.History) { h.Writes = append(h.Writes, w) })

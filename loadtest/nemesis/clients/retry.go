@@ -15,11 +15,11 @@ const (
 	retriers = 12
 	// unresolvedMax is how many bodies of storefronts may be of unknown outcome; storefronts wait from half of it on. BOUND: memory, and
 	// the burst of repeats that a cluster gets when it recovers.
-	doubtsMax = 400
+	unresolvedMax = 400
 )
 
 // unresolvedBody is a body whose outcome is not known yet, with its JSON.
-type doubt struct {
+type unresolvedBody struct {
 	body *history.Body
 	text []byte
 }
@@ -27,7 +27,7 @@ type doubt struct {
 // send sends a body once, sometimes to two nodes at the same moment. A body of unknown outcome goes to the retriers. It waits while too
 // many bodies are of unknown outcome.
 func (s *storefront) send(b *history.Body) {
-	d := &doubt{b, text(b)}
+	d := &unresolvedBody{b, text(b)}
 	b.Sent = s.h.Now()
 	s.h.With(func(h *history.History) { h.Bodies = append(h.Bodies, b) })
 	var done bool
@@ -43,22 +43,22 @@ func (s *storefront) send(b *history.Body) {
 		done = s.try(s.http, d, s.pick(s.r))
 	}
 	if !done {
-		s.leave(d)
+		s.enqueueRetry(d)
 	}
-	for s.pending.Load() > doubtsMax/2 {
+	for s.pending.Load() > unresolvedMax/2 {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
 // enqueueRetry hands a body to the retriers. The channel has room: storefronts wait from unresolvedMax/2 on, and there are at most
 // writesMax write probes.
-func (c *Clients) leave(d *doubt) {
+func (c *Clients) enqueueRetry(d *unresolvedBody) {
 	c.pending.Add(1)
-	c.doubts <- d
+	c.unresolved <- d
 }
 
 // try sends a body to one node, records the outcome, and reports whether it is known.
-func (c *Clients) try(with *http.Client, d *doubt, node int) (done bool) {
+func (c *Clients) try(with *http.Client, d *unresolvedBody, node int) (done bool) {
 	got := c.auctionCall(with, node, "/v2/events", d.text)
 	finish := c.h.Now()
 	outcome := got.outcome()
@@ -84,11 +84,11 @@ func (c *Clients) retry(ctx context.Context, r *rand.Rand) {
 		select {
 		case <-ctx.Done():
 			return
-		case d := <-c.doubts:
+		case d := <-c.unresolved:
 			done := c.try(c.http, d, c.pick(r))
 			if !done {
 				pause(ctx, time.Duration(50+r.IntN(200))*time.Millisecond)
-				c.doubts <- d // There is room, because pending still counts this body.
+				c.unresolved <- d // There is room, because pending still counts this body.
 				continue
 			}
 			c.pending.Add(-1)

@@ -69,7 +69,7 @@ func (s *storefront) fetch() {
 		}
 		t := &history.Token{Text: w.ResolvedBidID, Campaign: campaign}
 		if s.r.IntN(8) == 0 {
-			s.shared.put(s.r, t) // Another storefront reports it later, perhaps when the budget has run out.
+			s.exchange.put(s.r, t) // Another storefront reports it later, perhaps when the budget has run out.
 		} else {
 			s.fresh = append(s.fresh, t)
 		}
@@ -120,7 +120,7 @@ func (s *storefront) compose() *history.Body {
 	}
 	b := &history.Body{Number: int(s.bodies.Add(1)), Acked: history.Never}
 	for len(b.Events) < want && len(s.fresh) > 0 {
-		b.Events = append(b.Events, s.behave()...)
+		b.Events = append(b.Events, s.nextEvents()...)
 	}
 	b.Events = b.Events[:min(len(b.Events), eventsMax)] // No array gets more than it may hold.
 	s.sent = append(s.sent, b.Events...)
@@ -131,7 +131,7 @@ func (s *storefront) compose() *history.Body {
 }
 
 // nextEvents makes the events of one shopper. REQUIRES: there is a fresh token.
-func (s *storefront) behave() []*history.Event {
+func (s *storefront) nextEvents() []*history.Event {
 	p := s.r.IntN(24)
 	switch {
 	case p == 0 && len(s.sent) > 0:
@@ -141,7 +141,7 @@ func (s *storefront) behave() []*history.Event {
 	case p == 2:
 		return []*history.Event{s.event(history.PageView, nil)}
 	case p < 5:
-		if t := s.shared.take(s.r, s.fresh[0]); t != nil {
+		if t := s.exchange.swap(s.r, s.fresh[0]); t != nil {
 			return []*history.Event{s.event(history.Click, t), s.event(history.Impression, t)}
 		}
 	}
@@ -193,16 +193,16 @@ func text(b *history.Body) []byte {
 }
 
 // tokenExchange is a table in which storefronts leave tokens for others, so that two of them report a token, or one reports it late.
-type shelf struct {
+type tokenExchange struct {
 	mu     sync.Mutex
 	tokens [512]*history.Token
 }
 
 // put leaves a token in a random place.
-func (s *shelf) put(r *rand.Rand, t *history.Token) { s.take(r, t) }
+func (s *tokenExchange) put(r *rand.Rand, t *history.Token) { s.swap(r, t) }
 
 // swap leaves a token in a random place and returns the one that was there, nil when the place was empty.
-func (s *shelf) take(r *rand.Rand, mine *history.Token) *history.Token {
+func (s *tokenExchange) swap(r *rand.Rand, mine *history.Token) *history.Token {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := r.IntN(len(s.tokens))

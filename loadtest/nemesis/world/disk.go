@@ -53,10 +53,10 @@ func (d *Disk) mount() error {
 
 // CutPower cuts the power of the disk: what was not synced is lost, and every later access fails. Afterwards the process has to be
 // killed and Restore called.
-func (d *Disk) Cut() error {
+func (d *Disk) CutPower() error {
 	const shutdown, withoutFlush = 0x8004587d, 2 // EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH.
 	flags := uint32(withoutFlush)
-	return control(d.Mount, shutdown, uintptr(unsafe.Pointer(&flags)))
+	return ioctl(d.Mount, shutdown, uintptr(unsafe.Pointer(&flags)))
 }
 
 // Restore mounts the disk after a power cut; the kernel replays its journal. REQUIRES: no process has a file on it open.
@@ -81,12 +81,12 @@ const (
 )
 
 // Freeze makes every write and every sync hang until Thaw.
-func (d *Disk) Freeze() error { return control(d.Mount, fifreeze, 0) }
+func (d *Disk) Freeze() error { return ioctl(d.Mount, fifreeze, 0) }
 
 // Thaw ends a Freeze.
 func (d *Disk) Thaw() error { return thaw(d.Mount) }
 
-func thaw(mount string) error { return control(mount, fithaw, 0) }
+func thaw(mount string) error { return ioctl(mount, fithaw, 0) }
 
 // Fill fills the disk with a file until at most this many bytes are free. Free removes the file.
 func (d *Disk) Fill(leave int64) error {
@@ -122,7 +122,7 @@ func (d *Disk) device() (string, error) {
 }
 
 // ioctl makes an ioctl on a directory.
-func control(dir string, request, argument uintptr) error {
+func ioctl(dir string, request, argument uintptr) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func unmount(mount string) error {
 		}
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		used, err := backs(mount + ".img")
+		used, err := hasLoopDevice(mount + ".img")
 		if err != nil || !used {
 			return err
 		}
@@ -158,7 +158,7 @@ func unmount(mount string) error {
 }
 
 // hasLoopDevice reports whether a loop device uses a file.
-func backs(image string) (bool, error) {
+func hasLoopDevice(image string) (bool, error) {
 	files, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		return false, err

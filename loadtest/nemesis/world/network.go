@@ -16,12 +16,12 @@ import (
 // INVARIANT: the rules in a node's namespace are exactly those of dropped and loss, so that faults that overlap can be removed in any
 // order: a link is open when no cut of it is in force.
 type Network struct {
-	slot    *slot
-	nodes   int
-	tables  bool // iptables works; otherwise cuts are blackhole routes.
-	mu      sync.Mutex
-	dropped map[link]int // How many cuts of a link are in force.
-	loss    float64      // The share of packets that are dropped, 0 to 1.
+	slot     *slot
+	nodes    int
+	iptables bool // iptables works; otherwise cuts are blackhole routes.
+	mu       sync.Mutex
+	dropped  map[link]int // How many cuts of a link are in force.
+	loss     float64      // The share of packets that are dropped, 0 to 1.
 }
 
 // link is the direction from one node to another.
@@ -49,8 +49,8 @@ func newNetwork(s *slot, nodes int) (*Network, error) {
 		}
 	}
 	if _, err := exec.LookPath("iptables"); err == nil {
-		_, err := n.inside(0, "iptables", "-w", "-L", "INPUT")
-		n.tables = err == nil
+		_, err := n.runIn(0, "iptables", "-w", "-L", "INPUT")
+		n.iptables = err == nil
 	}
 	return n, nil
 }
@@ -62,7 +62,7 @@ func (n *Network) IP(i int) string { return fmt.Sprintf("10.99.%d.%d", n.slot.nu
 func (n *Network) Host() string { return fmt.Sprintf("10.99.%d.1", n.slot.number) }
 
 // CanLose reports whether Lose works on this machine.
-func (n *Network) CanLose() bool { return n.tables }
+func (n *Network) CanLose() bool { return n.iptables }
 
 // Cut drops the packets from one node to another, in this direction only. Heal undoes one Cut.
 func (n *Network) Cut(from, to int) error {
@@ -88,13 +88,13 @@ func (n *Network) Heal(from, to int) error {
 }
 
 func (n *Network) rule(l link, cut bool) error {
-	if !n.tables { // A route of the sender drops this direction only.
+	if !n.iptables { // A route of the sender drops this direction only.
 		verb := map[bool]string{true: "add", false: "del"}[cut]
 		_, err := run("ip", "-n", n.slot.namespace(l.from), "route", verb, "blackhole", n.IP(l.to)+"/32")
 		return err
 	}
 	verb := map[bool]string{true: "-I", false: "-D"}[cut]
-	_, err := n.inside(l.to, "iptables", "-w", verb, "INPUT", "-s", n.IP(l.from), "-j", "DROP")
+	_, err := n.runIn(l.to, "iptables", "-w", verb, "INPUT", "-s", n.IP(l.from), "-j", "DROP")
 	return err
 }
 
@@ -102,7 +102,7 @@ func (n *Network) rule(l link, cut bool) error {
 func (n *Network) Lose(share float64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.tables {
+	if !n.iptables {
 		return errors.New("no iptables: packets cannot be lost at random")
 	}
 	var all []error
@@ -124,7 +124,7 @@ func (n *Network) Lose(share float64) error {
 }
 
 func (n *Network) lossRule(verb string, from, to int, share float64) error {
-	_, err := n.inside(to, "iptables", "-w", verb, "INPUT", "-s", n.IP(from), "-m", "statistic", "--mode", "random",
+	_, err := n.runIn(to, "iptables", "-w", verb, "INPUT", "-s", n.IP(from), "-m", "statistic", "--mode", "random",
 		"--probability", fmt.Sprintf("%.3f", share), "-j", "DROP")
 	return err
 }
@@ -155,7 +155,7 @@ func (n *Network) Isolated(i int) bool {
 }
 
 // runIn runs a tool in the namespace of node i.
-func (n *Network) inside(i int, name string, args ...string) (string, error) {
+func (n *Network) runIn(i int, name string, args ...string) (string, error) {
 	return run("nsenter", append([]string{"--net=/run/netns/" + n.slot.namespace(i), "--", name}, args...)...)
 }
 

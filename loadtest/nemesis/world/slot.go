@@ -31,7 +31,7 @@ type slot struct {
 }
 
 // acquireSlot locks a free slot and removes what an earlier run left in it.
-func takeSlot() (*slot, error) {
+func acquireSlot() (*slot, error) {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return nil, err
 	}

@@ -53,12 +53,12 @@ func Check(install bool) error {
 			return err
 		}
 	}
-	return rehearse()
+	return tryMachine()
 }
 
 // tryMachine makes and removes one namespace, bridge and disk, each of which a container or a kernel may refuse.
-func rehearse() error {
-	s, err := takeSlot()
+func tryMachine() error {
+	s, err := acquireSlot()
 	if err != nil {
 		return err
 	}

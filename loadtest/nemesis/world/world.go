@@ -25,13 +25,13 @@ type Options struct {
 	LogDir    string // The directory for the output of the processes.
 	DiskBytes int64  // The size of a disk in bytes. Its file is sparse.
 	// Args returns the command line of node i (from 0); Env is added to the environment of each node.
-	Args func(w *World, i int) []string
+	Args func(w *Environment, i int) []string
 	Env  []string
 }
 
 // Environment is nodes, their network and their disks. Several goroutines may use its parts at the same time, but not inject the same
 // kind of fault into the same node.
-type World struct {
+type Environment struct {
 	Nodes []*Node
 	Net   *Network
 	// Spare is a disk of the same kind as the nodes', below the same directory, that no node uses and no fault is injected into. When it
@@ -44,19 +44,19 @@ type World struct {
 const spareBytes = 64 << 20
 
 // New builds the environment without starting a process. REQUIRES: Check has returned nil on this machine.
-func New(o Options) (*World, error) {
-	s, err := takeSlot()
+func New(o Options) (*Environment, error) {
+	s, err := acquireSlot()
 	if err != nil {
 		return nil, err
 	}
-	w := &World{slot: s}
+	w := &Environment{slot: s}
 	if err := w.build(o); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
 
-func (w *World) build(o Options) error {
+func (w *Environment) build(o Options) error {
 	if err := os.MkdirAll(w.slot.dir, 0o700); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *World) build(o Options) error {
 }
 
 // Close kills every process and removes the environment from the machine. A second Close does nothing.
-func (w *World) Close() error {
+func (w *Environment) Close() error {
 	if w.slot == nil {
 		return nil
 	}

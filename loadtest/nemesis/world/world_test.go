@@ -57,7 +57,7 @@ func serve(ip, data string) {
 	log.Fatal(http.ListenAndServe(net.JoinHostPort(ip, "8081"), nil))
 }
 
-func build(t *testing.T, nodes int) *world.World {
+func build(t *testing.T, nodes int) *world.Environment {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("makes namespaces and loop devices")
@@ -71,7 +71,7 @@ func build(t *testing.T, nodes int) *world.World {
 	}
 	w, err := world.New(world.Options{
 		Nodes: nodes, Binary: self, LogDir: t.TempDir(), DiskBytes: 64 << 20, Env: []string{mode + "=1"},
-		Args: func(w *world.World, i int) []string { return []string{w.Nodes[i].IP, w.Nodes[i].Disk.Data()} },
+		Args: func(w *world.Environment, i int) []string { return []string{w.Nodes[i].IP, w.Nodes[i].Disk.Data()} },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	if !ask(n, "/write?name=synced&sync=1") || !ask(n, "/write?name=loose") {
 		t.Fatal("writing fails")
 	}
-	must(t, n.Disk.Cut())
+	must(t, n.Disk.CutPower())
 	if ask(n, "/write?name=after&sync=1") {
 		t.Error("a disk without power took a write")
 	}

@@ -21,16 +21,16 @@ func Docs(packages []*Package) ([]Finding, error) {
 			if err != nil {
 				return nil, err
 			}
-			documented = documented || introduces(f)
+			documented = documented || isPackageComment(f)
 		}
 		if !documented {
-			found = append(found, Finding{p.room(), "package comment", "no file has a package comment (// Package " + p.Name + " …)"})
+			found = append(found, Finding{p.path(), "package comment", "no file has a package comment (// Package " + p.Name + " …)"})
 		}
 	}
 	return found, nil
 }
 
-func introduces(f *ast.File) bool {
+func isPackageComment(f *ast.File) bool {
 	if f.Doc == nil {
 		return false
 	}

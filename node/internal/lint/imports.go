@@ -7,92 +7,92 @@ import (
 )
 
 // importRule forbids imports of some packages. A change of the table below says in its commit why.
-type wall struct {
-	room   string   // The packages, such as "shard" or "shard/...", which is shard and everything below.
-	banned []string // Import patterns.
-	except []string // Import patterns that are allowed nevertheless.
-	deep   bool     // Indirect imports count too.
-	why    string
+type importRule struct {
+	packages string   // The packages, such as "shard" or "shard/...", which is shard and everything below.
+	banned   []string // Import patterns.
+	except   []string // Import patterns that are allowed nevertheless.
+	deep     bool     // Indirect imports count too.
+	why      string
 }
 
-var walls = []wall{
+var importRules = []importRule{
 	{
-		room: "shard/...", deep: true, banned: []string{ours("node/..."), ours("raftstore/..."), ours("bench/..."), ours("loadtest/...")},
+		packages: "shard/...", deep: true, banned: []string{inModule("node/..."), inModule("raftstore/..."), inModule("bench/..."), inModule("loadtest/...")},
 		why: "the engine does not know who serves it or how it is replicated",
 	},
 	{
-		room: "shard/...", deep: true, banned: []string{anyThird}, except: []string{"github.com/cespare/xxhash/v2", "golang.org/x/text/..."},
+		packages: "shard/...", deep: true, banned: []string{anyThird}, except: []string{"github.com/cespare/xxhash/v2", "golang.org/x/text/..."},
 		why: "the engine is the standard library, one hash and the tables of Unicode",
 	},
 	{
-		room: "shard/...", banned: []string{"net/...", "os/...", "io/fs", "syscall", "log/...", "math/rand/...", "crypto/rand", "hash/maphash", "plugin", "expvar"},
+		packages: "shard/...", banned: []string{"net/...", "os/...", "io/fs", "syscall", "log/...", "math/rand/...", "crypto/rand", "hash/maphash", "plugin", "expvar"},
 		why: "the engine is a function: no network, no disk, no logger, no randomness",
 	},
-	{room: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
-	{room: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
+	{packages: "shard/ids", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
+	{packages: "shard/money", banned: []string{Module + "/..."}, why: "a leaf of the engine"},
 	{
-		room: "shard/auction", banned: []string{ours("shard/ledger"), ours("shard/command"), ours("shard/event"), ours("shard/rollup")},
+		packages: "shard/auction", banned: []string{inModule("shard/ledger"), inModule("shard/command"), inModule("shard/event"), inModule("shard/rollup")},
 		why: "an auction reads the market and charges nothing",
 	},
 
-	{room: "raftstore/...", deep: true, banned: []string{ours("shard/..."), ours("node/...")}, why: "replication carries opaque commands"},
-	{room: "raftstore/...", banned: []string{"net/http", "github.com/valyala/fasthttp/..."}, why: "replication speaks its own protocol"},
+	{packages: "raftstore/...", deep: true, banned: []string{inModule("shard/..."), inModule("node/...")}, why: "replication carries opaque commands"},
+	{packages: "raftstore/...", banned: []string{"net/http", "github.com/valyala/fasthttp/..."}, why: "replication speaks its own protocol"},
 
-	{room: "node", banned: []string{Module + "/..."}, except: []string{ours("node/cli")}, why: "main only calls cli"},
+	{packages: "node", banned: []string{Module + "/..."}, except: []string{inModule("node/cli")}, why: "main only calls cli"},
 	{
-		room: "node/cli", banned: []string{Module + "/..."}, except: []string{ours("node/config"), ours("node/daemon"), ours("node/auth"), ours("node/operator"), ours("node/audit"), ours("node/serving")},
+		packages: "node/cli", banned: []string{Module + "/..."}, except: []string{inModule("node/config"), inModule("node/daemon"), inModule("node/auth"), inModule("node/operator"), inModule("node/audit"), inModule("node/serving")},
 		why: "a command calls the package that does the work",
 	},
 	{
-		room: "node/audit", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
+		packages: "node/audit", deep: true, banned: []string{Module + "/...", "github.com/hashicorp/raft/..."},
 		why: "an offline verifier that shared code with what it verifies would share its mistakes",
 	},
-	{room: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
-	{room: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
-	{room: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
-	{room: "node/httphead", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/config", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/apierr", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/blob", banned: []string{Module + "/..."}, why: "a leaf"},
+	{packages: "node/httphead", banned: []string{Module + "/..."}, why: "a leaf"},
 	{
-		room: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
+		packages: "node/wire", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "wire turns bytes into engine values, whoever serves them",
 	},
 	{
-		room: "node/serving", deep: true, banned: []string{"github.com/valyala/fasthttp/...", ours("node/hotpath"), ours("node/manage/..."), ours("raftstore/...")},
+		packages: "node/serving", deep: true, banned: []string{"github.com/valyala/fasthttp/...", inModule("node/hotpath"), inModule("node/manage/..."), inModule("raftstore/...")},
 		why: "the core of /v2 does not know which listener called, and does not depend on the control plane",
 	},
-	{room: "node/hotpath", deep: true, banned: []string{ours("node/manage/...")}, why: "the data plane does not know the control plane"},
+	{packages: "node/hotpath", deep: true, banned: []string{inModule("node/manage/...")}, why: "the data plane does not know the control plane"},
 	{
-		room: "node/manage/...", deep: true, banned: []string{ours("node/hotpath"), ours("raftstore/..."), "github.com/valyala/fasthttp/..."},
+		packages: "node/manage/...", deep: true, banned: []string{inModule("node/hotpath"), inModule("raftstore/..."), "github.com/valyala/fasthttp/..."},
 		why: "the control plane does not depend on the data plane, and resources use a store",
 	},
 	{
-		room: "node/cluster", banned: []string{ours("shard"), ours("node/serving"), ours("node/manage/..."), ours("node/hotpath")},
+		packages: "node/cluster", banned: []string{inModule("shard"), inModule("node/serving"), inModule("node/manage/..."), inModule("node/hotpath")},
 		why: "the adapter of raft does not interpret commands",
 	},
 
-	{room: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic uses the public interface only"},
+	{packages: "bench/traffic", banned: []string{Module + "/..."}, why: "traffic uses the public interface only"},
 	{
-		room: "loadtest/...", deep: true, banned: []string{ours("node/..."), ours("shard/..."), ours("raftstore/...")},
+		packages: "loadtest/...", deep: true, banned: []string{inModule("node/..."), inModule("shard/..."), inModule("raftstore/...")},
 		why: "the load generator is a client: it uses HTTP only",
 	},
 }
 
 // CheckImports checks every package of the module against the rules.
-func Walls(packages []*Package) []Finding {
+func CheckImports(packages []*Package) []Finding {
 	var found []Finding
 	for _, p := range packages {
-		for _, w := range walls {
-			if matches(w.room, p.room()) {
+		for _, w := range importRules {
+			if matches(w.packages, p.path()) {
 				found = append(found, w.breaches(p)...)
 			}
 		}
 		found = append(found, onlyCallers(p)...)
-		found = append(found, neighbours(p)...)
-		found = append(found, kits(p)...)
+		found = append(found, resourceImports(p)...)
+		found = append(found, testPackages(p)...)
 	}
 	return found
 }
 
-func (w *wall) breaches(p *Package) []Finding {
+func (w *importRule) breaches(p *Package) []Finding {
 	imports := p.Imports
 	if w.deep {
 		imports = p.Deps
@@ -102,7 +102,7 @@ func (w *wall) breaches(p *Package) []Finding {
 		banned := slices.ContainsFunc(w.banned, func(pattern string) bool { return matches(pattern, i) })
 		allowed := slices.ContainsFunc(w.except, func(pattern string) bool { return matches(pattern, i) })
 		if banned && !allowed {
-			found = append(found, Finding{p.room(), "import", fmt.Sprintf("imports %s: %s", i, w.why)})
+			found = append(found, Finding{p.path(), "import", fmt.Sprintf("imports %s: %s", i, w.why)})
 		}
 	}
 	return found
@@ -123,18 +123,18 @@ func onlyCallers(p *Package) []Finding {
 		{"shard/shardtest", []string{"node/manage/managetest"}, "only tests need the model"},
 		{"node/manage/managetest", nil, "only tests need a test server"},
 	} {
-		if !slices.Contains(p.Imports, ours(rule.imported)) {
+		if !slices.Contains(p.Imports, inModule(rule.imported)) {
 			continue
 		}
-		if !slices.ContainsFunc(rule.callers, func(c string) bool { return matches(c, p.room()) }) {
-			found = append(found, Finding{p.room(), "import", "imports " + rule.imported + ": " + rule.why})
+		if !slices.ContainsFunc(rule.callers, func(c string) bool { return matches(c, p.path()) }) {
+			found = append(found, Finding{p.path(), "import", "imports " + rule.imported + ": " + rule.why})
 		}
 	}
 	return found
 }
 
 // resourceImports keeps management resources apart: what two of them need belongs into node/manage/resource.
-func neighbours(p *Package) []Finding {
+func resourceImports(p *Package) []Finding {
 	const manage = Module + "/node/manage/"
 	if !strings.HasPrefix(p.ImportPath, manage) {
 		return nil
@@ -142,7 +142,7 @@ func neighbours(p *Package) []Finding {
 	var found []Finding
 	for _, i := range p.Imports {
 		if strings.HasPrefix(i, manage) && i != manage+"resource" {
-			found = append(found, Finding{p.room(), "import", "imports " + i + ": resources share through node/manage/resource only"})
+			found = append(found, Finding{p.path(), "import", "imports " + i + ": resources share through node/manage/resource only"})
 		}
 	}
 	return found
@@ -150,19 +150,19 @@ func neighbours(p *Package) []Finding {
 
 // testPackages keeps packages of test helpers (shardtest, nodetest, servingtest …) out of production code: only tests,
 // other such packages and benchmarks import them.
-func kits(p *Package) []Finding {
-	if isKit(p.ImportPath) || matches("bench/...", p.room()) {
+func testPackages(p *Package) []Finding {
+	if isTestPackage(p.ImportPath) || matches("bench/...", p.path()) {
 		return nil
 	}
 	var found []Finding
 	for _, i := range p.Imports {
-		if isKit(i) {
-			found = append(found, Finding{p.room(), "import", "imports the test package " + i + " outside of a test"})
+		if isTestPackage(i) {
+			found = append(found, Finding{p.path(), "import", "imports the test package " + i + " outside of a test"})
 		}
 	}
 	return found
 }
 
-func isKit(importPath string) bool {
+func isTestPackage(importPath string) bool {
 	return below(Module, importPath) && strings.HasSuffix(importPath, "test") && !strings.HasSuffix(importPath, "/loadtest")
 }

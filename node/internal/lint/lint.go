@@ -33,7 +33,7 @@ type Package struct {
 }
 
 // path is the package's path inside the module, such as "shard/market"; "." for the root.
-func (p *Package) room() string {
+func (p *Package) path() string {
 	if p.ImportPath == Module {
 		return "."
 	}
@@ -59,7 +59,7 @@ const anyThird = "any third party"
 func below(root, p string) bool { return p == root || strings.HasPrefix(p, root+"/") }
 
 // inModule turns a pattern of packages inside the module into a pattern of import paths.
-func ours(pattern string) string {
+func inModule(pattern string) string {
 	return path.Join(Module, strings.TrimSuffix(pattern, "/...")) + suffix(pattern)
 }
 

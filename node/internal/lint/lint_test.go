@@ -21,7 +21,7 @@ var (
 )
 
 // TestRules checks the repository against every rule.
-func TestLaw(t *testing.T) {
+func TestRules(t *testing.T) {
 	packages, err := list(root, "./...")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestLaw(t *testing.T) {
 			}
 		})
 	}
-	report("imports", Walls(packages), nil)
+	report("imports", CheckImports(packages), nil)
 	docs, err := Docs(packages)
 	report("package comments", docs, err)
 	pure, err := Purity(root, "./shard/...")

@@ -39,12 +39,12 @@ func list(dir string, args ...string) ([]*Package, error) {
 }
 
 // modelPackage runs the engine beside a naive model. It is not part of the engine, which may not import it.
-const judge = Module + "/shard/shardtest"
+const modelPackage = Module + "/shard/shardtest"
 
 // Purity checks the packages of patterns (and not what they import) in the module at dir.
 func Purity(dir string, patterns ...string) ([]Finding, error) {
 	return checkEach(dir, patterns, func(p *Package, s *source) []Finding {
-		if p.ImportPath == judge {
+		if p.ImportPath == modelPackage {
 			return nil
 		}
 		return checkPurity(s)

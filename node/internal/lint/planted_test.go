@@ -10,14 +10,14 @@ import (
 )
 
 // A rule that finds nothing may be broken, so each test here plants the faults that a rule is for.
-func TestWallsFindPlantedImports(t *testing.T) {
+func TestCheckImportsFindsPlantedImports(t *testing.T) {
 	breach := func(from, to string, deep bool) {
 		t.Helper()
 		p := &Package{ImportPath: Module + "/" + from, Imports: []string{to}, Deps: []string{to}}
 		if deep {
 			p.Imports = nil
 		}
-		if found := Walls([]*Package{p}); len(found) == 0 {
+		if found := CheckImports([]*Package{p}); len(found) == 0 {
 			t.Errorf("%s may import %s (indirectly: %t)", from, to, deep)
 		}
 	}
@@ -46,10 +46,10 @@ func TestWallsFindPlantedImports(t *testing.T) {
 	breach("bench/traffic", Module+"/shard/money", false)
 }
 
-func TestWallsLetTheHouseLive(t *testing.T) {
+func TestCheckImportsAcceptsTheImportsInUse(t *testing.T) {
 	fine := func(from string, imports ...string) {
 		t.Helper()
-		for _, f := range Walls([]*Package{{ImportPath: Module + "/" + from, Imports: imports, Deps: imports}}) {
+		for _, f := range CheckImports([]*Package{{ImportPath: Module + "/" + from, Imports: imports, Deps: imports}}) {
 			t.Error(f)
 		}
 	}
@@ -64,7 +64,7 @@ func TestWallsLetTheHouseLive(t *testing.T) {
 	fine("loadtest", "net/http", Module+"/loadtest/verify", Module+"/bench/traffic")
 }
 
-func TestPurityFindsPlantedSins(t *testing.T) {
+func TestPurityFindsPlantedFaults(t *testing.T) {
 	for _, name := range []string{"testdata/impure.go", "testdata/pure.go"} {
 		compare(t, name, checkPurity)
 	}
@@ -77,7 +77,7 @@ func TestCheckpointsFindsPlantedCopies(t *testing.T) {
 }
 
 // A list of packages without one that imports Pebble is an error.
-func TestCheckpointsWantsSomebodyToLookAt(t *testing.T) {
+func TestCheckpointsNeedsAPackageOfPebble(t *testing.T) {
 	if found, err := Checkpoints(root, []*Package{{ImportPath: Module + "/shard", Imports: []string{"time"}}}); err == nil {
 		t.Errorf("nothing was checked: %v", found)
 	}

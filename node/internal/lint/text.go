@@ -14,7 +14,7 @@ import (
 )
 
 // forbiddenText is a pattern that no tracked file may contain.
-type forbidden struct {
+type forbiddenText struct {
 	rule string
 	what *regexp.Regexp
 	why  string
@@ -22,7 +22,7 @@ type forbidden struct {
 }
 
 // The patterns are concatenated from parts, so that this file does not match them.
-var forbiddens = []forbidden{
+var forbiddenTexts = []forbiddenText{
 	{
 		rule: "open end", what: regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b[^(]|\b(TO` + `DO|FIX` + `ME|XX` + `X)$`),
 		why: "finish it, or write the reason in brackets behind the word",
@@ -66,7 +66,7 @@ func checkText(name string, text []byte) []Finding {
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 64<<20)
 	for n := 1; lines.Scan(); n++ {
-		for _, f := range forbiddens {
+		for _, f := range forbiddenTexts {
 			if f.skip != nil && f.skip(name) {
 				continue
 			}

@@ -131,10 +131,10 @@ func list(area string) func(context.Context, *listInput) (*listOutput, error) {
 	return func(ctx context.Context, in *listInput) (*listOutput, error) {
 		st := storeOf(ctx)
 		cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAgencyCampaigns", area)
-		page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(c store.CampaignState) string { return store.CampaignPlace(&c) },
+		page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(c store.CampaignState) string { return store.CampaignListPosition(&c) },
 			func(p store.Page) ([]store.CampaignState, bool, error) { return st.CampaignsAfter(ctx, p) })
 		if err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		all := make([]Campaign, len(page))
 		for i := range page {
@@ -145,10 +145,10 @@ func list(area string) func(context.Context, *listInput) (*listOutput, error) {
 }
 
 // find returns a campaign that is not deleted. A deleted one is answered with 404.
-func present(ctx context.Context, in *OneCampaign) (store.CampaignState, error) {
+func find(ctx context.Context, in *OneCampaign) (store.CampaignState, error) {
 	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return c, resource.Of(err)
+		return c, resource.ErrorOf(err)
 	}
 	return c, notDeleted(&c)
 }
@@ -161,7 +161,7 @@ func notDeleted(c *store.CampaignState) error {
 }
 
 func get(ctx context.Context, in *OneCampaign) (*output, error) {
-	c, err := present(ctx, in)
+	c, err := find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 		return in.Body.command(now, st.Settings().CurrencyExponent)
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return get(ctx, &in.OneCampaign)
 }
@@ -214,7 +214,7 @@ func (b *Patch) command(c *store.CampaignState, exponent uint8) (*command.PatchC
 	if b.TargetROAS != nil {
 		milli, ok := b.TargetROAS.Thousandths()
 		if !ok {
-			found = append(found, fineROAS)
+			found = append(found, roasViolation)
 		}
 		p.TargetROASMilli = &milli
 	}
@@ -234,11 +234,11 @@ func periodOf(word string) market.Period {
 }
 
 func remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
-	c, err := present(ctx, in)
+	c, err := find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return nil, resource.Of(storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
+	return nil, resource.ErrorOf(storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
 		Campaign: c.ID, Status: new(market.Terminated), StatusUpdatedBy: new("key:" + resource.CallerOf(ctx).KeyID),
 	}))
 }

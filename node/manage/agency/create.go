@@ -31,7 +31,7 @@ type createInput struct {
 }
 
 // roasViolation refuses a target that is not a whole number of thousandths, the unit in which it is stored.
-var fineROAS = resource.At("value_error", "must have at most three decimals", "body", "targetRoas")
+var roasViolation = resource.At("value_error", "must have at most three decimals", "body", "targetRoas")
 
 func create(ctx context.Context, in *createInput) (*output, error) {
 	st, m := storeOf(ctx), storeOf(ctx).Settings()
@@ -40,11 +40,11 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 		return nil, resource.Invalid(found...)
 	}
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	r, err := st.BidRange(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	bids := make([]market.Bid, len(in.Body.Targets))
 	for i := range bids {
@@ -53,7 +53,7 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	}
 	c.VendorID, c.StatusUpdatedBy = in.VendorID, "key:"+resource.CallerOf(ctx).KeyID
 	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return get(ctx, &OneCampaign{ID: c.ID.String()})
 }
@@ -65,7 +65,7 @@ func (b *Body) campaign(exponent uint8) (c market.Campaign, found []resource.Vio
 	}
 	milli, ok := b.TargetROAS.Thousandths()
 	if !ok {
-		found = append(found, fineROAS)
+		found = append(found, roasViolation)
 	}
 	c = market.Campaign{
 		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: budget, StartMillis: int64(b.StartDate),

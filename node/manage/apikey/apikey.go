@@ -104,7 +104,7 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	}
 	k, text, err := storeOf(ctx).CreateKey(ctx, store.KeyKind(in.Body.Kind), in.Body.Name, expires)
 	if err != nil {
-		return nil, resource.OfLimit(err, "there are 20 active keys of this kind; delete one first")
+		return nil, resource.LimitErrorOf(err, "there are 20 active keys of this kind; delete one first")
 	}
 	return &createOutput{NewKey{k.ID, text, string(k.Kind), k.Name, resource.Time(k.CreatedMillis), resource.TimeOf(k.ExpiresMillis)}}, nil
 }
@@ -114,13 +114,13 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	keys, err := st.Keys(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	position := func(k store.Key) string { return resource.NewestFirst(k.CreatedMillis, k.ID) }
 	slices.SortFunc(keys, func(a, b store.Key) int { return cmp.Compare(position(a), position(b)) })
 	page, end, err := resource.List(resource.CursorsFor(ctx, st.CursorKey(), "listKeys"), in.NextPage, in.Limit, position, resource.Sorted(keys, position))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Key, len(page))
 	for i, k := range page {
@@ -134,5 +134,5 @@ func revoke(ctx context.Context, in *revokeInput) (*struct{}, error) {
 	if errors.Is(err, store.ErrWrongState) {
 		return nil, resource.Refuse(apierr.InvalidOperation, "this is the last management key; make another first")
 	}
-	return nil, resource.Of(err)
+	return nil, resource.ErrorOf(err)
 }

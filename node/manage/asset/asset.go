@@ -44,13 +44,13 @@ type Store interface {
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	CreateAsset(ctx context.Context, x *store.Asset, address string) error
 	Asset(ctx context.Context, id ids.UUID) (store.Asset, error)
-	AssetAt(ctx context.Context, address string) (store.Asset, error)
+	AssetByAddress(ctx context.Context, address string) (store.Asset, error)
 	Assets(ctx context.Context, p store.Page, keep func(*store.Asset) bool) ([]store.Asset, bool, error)
 	ChangeAsset(ctx context.Context, id ids.UUID, fn func(*store.Asset)) (store.Asset, error)
 	ReviewAsset(ctx context.Context, id ids.UUID, status store.AssetStatus, reason string) (store.Asset, error)
 	NewUpload(ctx context.Context, id ids.UUID) (store.Asset, error)
 	BeginUpload(ctx context.Context, id ids.UUID, object, nonce string) (store.Asset, error)
-	FinishUpload(ctx context.Context, id ids.UUID, u store.Uploaded) (store.Asset, error)
+	FinishUpload(ctx context.Context, id ids.UUID, u store.UploadedFile) (store.Asset, error)
 	FailUpload(ctx context.Context, id ids.UUID, object, reason string) (store.Asset, error)
 	DeleteAsset(ctx context.Context, id ids.UUID, url string) (store.Asset, error)
 	CursorKey() [32]byte
@@ -64,15 +64,15 @@ type Service struct {
 	Now       func() time.Time
 	Tenant    func(marketplace uint16) Store // For requests for files, which have no key. It reads this node's state.
 	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
-	Fresh  func(ctx context.Context, marketplace uint16) (Store, error)
-	Refuse func(w http.ResponseWriter, code apierr.Code, message string)
+	CurrentTenant func(ctx context.Context, marketplace uint16) (Store, error)
+	Refuse        func(w http.ResponseWriter, code apierr.Code, message string)
 
-	slots *upload.Slots
+	limiter *upload.Limiter
 }
 
 // Register mounts the operations.
 func (s *Service) Register(api huma.API) {
-	s.slots = upload.NewSlots(uploadsMax, uploadsEach)
+	s.limiter = upload.NewLimiter(uploadsMax, uploadsEach)
 	resource.Add(api, resource.Op{
 		ID: "createAsset", Method: http.MethodPost, Status: http.StatusCreated, Path: base, Tag: tag,
 		Doc: "Create an asset: without externalUrl the answer has an uploadUrl, to which all fields and then the part file are posted " +
@@ -105,12 +105,12 @@ func (s *Service) create(ctx context.Context, in *createInput) (*output, error) 
 	}
 	st := storeOf(ctx)
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	x.VendorID = in.VendorID
 	marketplace := resource.CallerOf(ctx).Marketplace
 	if err := st.CreateAsset(ctx, &x, blob.Name("a", marketplace)); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return s.answerWithForm(ctx, &x), nil
 }
@@ -125,10 +125,10 @@ func (s *Service) list(ctx context.Context, in *listInput) (*listOutput, error) 
 			(len(in.AssetIDs) == 0 || slices.Contains(in.AssetIDs, x.ID.String()))
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAssets", in.VendorID, in.Brand, in.MimeType, in.Status, strings.Join(in.AssetIDs, ","))
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Asset) string { return x.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Asset) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Asset, bool, error) { return st.Assets(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Asset, len(page))
 	for i := range page {
@@ -156,11 +156,11 @@ func (s *Service) remove(ctx context.Context, in *OneAsset) (*struct{}, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	x, err := st.Asset(ctx, id)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	x, err = st.DeleteAsset(ctx, id, s.urlOf(&x))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if x.Address != "" {
 		_ = s.Blobs.Remove(ctx, x.Object()) // If this fails, the sweep removes the file.
@@ -176,14 +176,14 @@ func (s *Service) review(ctx context.Context, in *reviewInput) (*output, error) 
 func (s *Service) renew(ctx context.Context, in *OneAsset) (*output, error) {
 	x, err := storeOf(ctx).NewUpload(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return s.answerWithForm(ctx, &x), nil
 }
 
 func (s *Service) answer(ctx context.Context, x store.Asset, err error) (*output, error) {
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{s.assetOf(ctx, &x)}, nil
 }

@@ -37,7 +37,7 @@ type answer struct {
 	Fields                                                           map[string]string
 }
 
-func call(t *testing.T, w *managetest.World, method, path, body string) (answer, int) {
+func call(t *testing.T, w *managetest.Environment, method, path, body string) (answer, int) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
@@ -53,7 +53,7 @@ func call(t *testing.T, w *managetest.World, method, path, body string) (answer,
 }
 
 // create creates an asset with a declared type, or without one when it is empty.
-func create(t *testing.T, w *managetest.World, mimeType string) answer {
+func create(t *testing.T, w *managetest.Environment, mimeType string) answer {
 	t.Helper()
 	if _, code := call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`); code != 200 {
 		t.Fatal(code)
@@ -257,10 +257,10 @@ func TestForgedForms(t *testing.T) {
 	if now, _ := call(t, w, "GET", base+"/"+a.ID, ""); now.Status != "pending_upload" {
 		t.Fatalf("forgeries changed the asset: %+v", now)
 	}
-	w.Pass(15*time.Minute - time.Millisecond)
+	w.Advance(15*time.Minute - time.Millisecond)
 	refuse("in time", a.UploadURL, a.Fields, 204)
 	refuse("replayed", a.UploadURL, a.Fields, 403)
-	w.Pass(time.Millisecond)
+	w.Advance(time.Millisecond)
 	refuse("late", b.UploadURL, b.Fields, 403)
 
 	renewed, code := call(t, w, "POST", base+"/"+b.ID+"/upload", "")
@@ -329,7 +329,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-func stored(t *testing.T, w *managetest.World) (names []string) {
+func stored(t *testing.T, w *managetest.Environment) (names []string) {
 	t.Helper()
 	if err := w.Blobs.Walk(t.Context(), func(name string, _ time.Time) error { names = append(names, name); return nil }); err != nil {
 		t.Fatal(err)
@@ -456,11 +456,11 @@ func (m *meter) Read(p []byte) (int, error) {
 func TestOutage(t *testing.T) {
 	w := managetest.New(t)
 	a := create(t, w, "text/vtt")
-	w.Fail(true)
+	w.FailWrites(true)
 	if code := upload(t, w, a.UploadURL, a.Fields, bytes.NewReader(files(t)["text/vtt"])); code != 503 {
 		t.Errorf("without a leader: %d", code)
 	}
-	w.Fail(false)
+	w.FailWrites(false)
 	if code := upload(t, w, a.UploadURL, a.Fields, bytes.NewReader(files(t)["text/vtt"])); code != 204 {
 		t.Errorf("the form was spent by an upload that never began: %d", code)
 	}

@@ -102,7 +102,7 @@ type OneAsset struct {
 // asset converts the body, and returns the violations that the schema does not cover.
 func (b *Body) asset() (store.Asset, []resource.Violation) {
 	metadata, found := texts(b.Metadata)
-	if b.ExternalURL != "" && !web(b.ExternalURL) {
+	if b.ExternalURL != "" && !isWebURL(b.ExternalURL) {
 		found = append(found, resource.At("url_parsing", "must be an absolute http or https URL", "body", "externalUrl"))
 	}
 	return store.Asset{
@@ -161,7 +161,7 @@ func texts(o resource.Object) (map[string]string, []resource.Violation) {
 	return all, found
 }
 
-func web(text string) bool {
+func isWebURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

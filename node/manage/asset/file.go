@@ -39,7 +39,7 @@ func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
 		a.MimeType = &x.MimeType
 	}
 	if x.Hash != "" && x.Status != store.AssetApproved {
-		policy, signature := previewKeyOf(storeOf(ctx).CursorKey()).Seal(blob.Policy{
+		policy, signature := previewKeyOf(storeOf(ctx).CursorKey()).Sign(blob.Policy{
 			Method: http.MethodGet, Path: filePath + x.Address, Expires: s.Now().Add(blob.FormTTL).UnixMilli(),
 		})
 		a.PreviewURL = a.URL + "?policy=" + policy + "&signature=" + signature
@@ -50,7 +50,7 @@ func (s *Service) assetOf(ctx context.Context, x *store.Asset) Asset {
 // File serves the file of an asset: to everybody if the asset is approved, else only with the preview URL of a review.
 func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 	address := r.PathValue("address")
-	x, allowed := s.look(r, address)
+	x, allowed := s.authorizeFile(r, address)
 	if !allowed {
 		s.Refuse(w, apierr.ResourceNotFound, "")
 		return
@@ -84,7 +84,7 @@ func (s *Service) File(w http.ResponseWriter, r *http.Request) {
 }
 
 // authorizeFile finds the asset with an address, and reports whether this request may read its file.
-func (s *Service) look(r *http.Request, address string) (store.Asset, bool) {
+func (s *Service) authorizeFile(r *http.Request, address string) (store.Asset, bool) {
 	_, marketplace, ok := blob.Owner(address)
 	if !ok {
 		return store.Asset{}, false
@@ -93,7 +93,7 @@ func (s *Service) look(r *http.Request, address string) (store.Asset, bool) {
 	if m := tenant.Settings(); m.Ordinal == 0 || m.Suspended {
 		return store.Asset{}, false
 	}
-	x, err := tenant.AssetAt(r.Context(), address)
+	x, err := tenant.AssetByAddress(r.Context(), address)
 	if err != nil || x.Hash == "" {
 		return store.Asset{}, false
 	}
@@ -101,7 +101,7 @@ func (s *Service) look(r *http.Request, address string) (store.Asset, bool) {
 		return x, true
 	}
 	q := r.URL.Query()
-	_, err = previewKeyOf(tenant.CursorKey()).Open(q.Get("policy"), q.Get("signature"), http.MethodGet, r.URL.Path, s.Now())
+	_, err = previewKeyOf(tenant.CursorKey()).Verify(q.Get("policy"), q.Get("signature"), http.MethodGet, r.URL.Path, s.Now())
 	return x, err == nil
 }
 

@@ -57,7 +57,7 @@ func TestIdleUploadsWithoutAForm(t *testing.T) {
 
 // stalled begins uploads with valid forms whose files do not arrive, and returns when all of them are accepted or refused, with the
 // refusals.
-func stalled(t *testing.T, w *managetest.World, n int) (refused []*httptest.ResponseRecorder, release func()) {
+func stalled(t *testing.T, w *managetest.Environment, n int) (refused []*httptest.ResponseRecorder, release func()) {
 	t.Helper()
 	type outcome struct{ rec *httptest.ResponseRecorder }
 	waiting, end, ended := make(chan struct{}, n), make(chan struct{}), make(chan outcome, n)

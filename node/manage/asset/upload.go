@@ -46,7 +46,7 @@ func keyOf(secret [32]byte) blob.Key { return blob.KeyOf(secret, "asset uploads"
 
 // form makes the fields of an upload form.
 func (s *Service) form(secret [32]byte, marketplace uint16, x *store.Asset) map[string]string {
-	policy, signature := keyOf(secret).Seal(blob.Policy{
+	policy, signature := keyOf(secret).Sign(blob.Policy{
 		Method: http.MethodPost, Path: uploadPath + x.ID.String(), Marketplace: marketplace, Subject: x.ID.String(),
 		Object: x.Object(), Type: x.MimeType, MaxBytes: maxBytes(x.MimeType),
 		Expires: s.Now().Add(blob.FormTTL).UnixMilli(), Nonce: x.Nonce,
@@ -95,16 +95,16 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	if refused != nil {
 		return refused
 	}
-	policy, tenant, refused := s.permit(r, fields)
+	policy, tenant, refused := s.authorizeForm(r, fields)
 	if refused != nil {
 		return refused
 	}
-	release, full := s.slots.Take(policy.Marketplace)
+	release, full := s.limiter.Acquire(policy.Marketplace)
 	if release == nil {
 		return &refusal{apierr.ServiceUnavailable, full}
 	}
 	defer release()
-	body.Pace()
+	body.MeasureRate()
 	return s.store(context.WithoutCancel(r.Context()), policy, tenant, file)
 }
 
@@ -116,12 +116,12 @@ func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, f
 		return forbidden("the form is not valid")
 	}
 	if _, err := tenant.BeginUpload(ctx, id, policy.Object, policy.Nonce); err != nil {
-		return ofBegin(err)
+		return refusalOf(err)
 	}
 	uploaded, refused := s.receive(ctx, policy, file)
 	if refused == nil {
 		_, err = tenant.FinishUpload(ctx, id, uploaded)
-		refused = ofBegin(err)
+		refused = refusalOf(err)
 	}
 	if refused != nil {
 		_, _ = tenant.FailUpload(ctx, id, policy.Object, refused.reason) // If this fails, the upload expires after 24 hours.
@@ -130,7 +130,7 @@ func (s *Service) store(ctx context.Context, policy blob.Policy, tenant Store, f
 	return refused
 }
 
-func ofBegin(err error) *refusal {
+func refusalOf(err error) *refusal {
 	if limit, ok := errors.AsType[*store.Limit](err); ok {
 		return &refusal{apierr.LimitExceeded, limit.Error()}
 	}
@@ -168,16 +168,16 @@ func readFields(parts *multipart.Reader) (map[string]string, *multipart.Part, *r
 }
 
 // authorizeForm verifies a form and returns what it permits.
-func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy, Store, *refusal) {
+func (s *Service) authorizeForm(r *http.Request, fields map[string]string) (blob.Policy, Store, *refusal) {
 	none := s.Tenant(0)
-	policy, err := keyOf(none.CursorKey()).Open(fields[fieldPolicy], fields[fieldSignature], r.Method, r.URL.Path, s.Now())
+	policy, err := keyOf(none.CursorKey()).Verify(fields[fieldPolicy], fields[fieldSignature], r.Method, r.URL.Path, s.Now())
 	if errors.Is(err, blob.ErrExpired) {
 		return policy, nil, forbidden("the form has expired")
 	}
 	if err != nil || fields[fieldAlgorithm] != algorithm || fields[fieldKey] != policy.Object || fields[fieldType] != policy.Type {
 		return policy, nil, forbidden("the signature does not match the form")
 	}
-	tenant, err := s.Fresh(r.Context(), policy.Marketplace)
+	tenant, err := s.CurrentTenant(r.Context(), policy.Marketplace)
 	if err != nil {
 		return policy, nil, &refusal{apierr.ServiceUnavailable, "the form cannot be looked up now"}
 	}
@@ -188,35 +188,35 @@ func (s *Service) permit(r *http.Request, fields map[string]string) (blob.Policy
 }
 
 // receive checks the first bytes of a file, and stores the file if its type is allowed.
-func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (store.Uploaded, *refusal) {
+func (s *Service) receive(ctx context.Context, p blob.Policy, file io.Reader) (store.UploadedFile, *refusal) {
 	head := make([]byte, headLen)
 	n, err := io.ReadFull(file, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return store.Uploaded{}, incomplete(err)
+		return store.UploadedFile{}, incomplete(err)
 	}
 	head = head[:n]
 	mimeType := sniff(head)
 	if mimeType == "" || p.Type != "" && mimeType != p.Type {
-		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the first bytes of the file are not of its type"}
+		return store.UploadedFile{}, &refusal{apierr.UnsupportedMediaType, "the first bytes of the file are not of its type"}
 	}
 	tooLarge, readable := oversize(mimeType, head)
 	if !readable {
-		return store.Uploaded{}, &refusal{apierr.UnsupportedMediaType, "the size of the image cannot be read"}
+		return store.UploadedFile{}, &refusal{apierr.UnsupportedMediaType, "the size of the image cannot be read"}
 	}
 	if tooLarge {
-		return store.Uploaded{}, &refusal{apierr.PayloadTooLarge, "an image may have at most 50,000,000 pixels"}
+		return store.UploadedFile{}, &refusal{apierr.PayloadTooLarge, "an image may have at most 50,000,000 pixels"}
 	}
-	c := &counted{
+	c := &hashingReader{
 		in: io.MultiReader(bytes.NewReader(head), file), most: min(p.MaxBytes, maxBytes(mimeType)), hash: sha256.New(),
 	}
 	if err := s.Blobs.Put(ctx, p.Object, c); err != nil {
-		return store.Uploaded{}, c.refusal()
+		return store.UploadedFile{}, c.refusal()
 	}
-	return store.Uploaded{Object: p.Object, MimeType: mimeType, Size: c.size, Hash: hex.EncodeToString(c.hash.Sum(nil))}, nil
+	return store.UploadedFile{Object: p.Object, MimeType: mimeType, Size: c.size, Hash: hex.EncodeToString(c.hash.Sum(nil))}, nil
 }
 
 // hashingReader counts and hashes the bytes that it reads, and fails beyond its bound.
-type counted struct {
+type hashingReader struct {
 	in         io.Reader
 	size, most int64
 	hash       hash.Hash
@@ -225,7 +225,7 @@ type counted struct {
 
 var errTooLarge = errors.New("the file is too large")
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *hashingReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	c.size += int64(n)
 	if c.size > c.most {
@@ -239,7 +239,7 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 // refusal distinguishes an error of the client from one of the store.
-func (c *counted) refusal() *refusal {
+func (c *hashingReader) refusal() *refusal {
 	switch {
 	case c.failed == nil:
 		return &refusal{apierr.ServiceUnavailable, "the file could not be stored"}

@@ -62,10 +62,10 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 		return (in.KeyID == "" || e.KeyID == in.KeyID) && (in.Operation == "" || e.Operation == in.Operation)
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAuditLog", in.KeyID, in.Operation)
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.AuditEntry) string { return e.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.AuditEntry) string { return e.ListPosition() },
 		func(p store.Page) ([]store.AuditEntry, bool, error) { return st.AuditLog(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Entry, len(page))
 	for i := range page {

@@ -43,7 +43,7 @@ type Store interface {
 	Settings() market.Marketplace
 	Vendor(ctx context.Context, id string) (market.Vendor, error)
 	Wallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
-	ShowWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
+	EnsureWallets(ctx context.Context, vendorID string) ([]ledger.Wallet, error)
 	OpenWallet(ctx context.Context, vendorID, name string) (ledger.Wallet, error)
 	OpenLedgerAccount(ctx context.Context, name, currency string) (ledger.Wallet, error)
 	Account(ctx context.Context, name string) (ledger.Wallet, error)
@@ -103,9 +103,9 @@ type (
 )
 
 // requireVendor returns an error for a vendor that is not in the catalog.
-func known(ctx context.Context, vendorID string) error {
+func requireVendor(ctx context.Context, vendorID string) error {
 	_, err := storeOf(ctx).Vendor(ctx, vendorID)
-	return resource.OfVendor(err)
+	return resource.VendorErrorOf(err)
 }
 
 func balance(ctx context.Context, in *VendorInput) (*balanceOutput, error) {
@@ -121,15 +121,15 @@ func balance(ctx context.Context, in *VendorInput) (*balanceOutput, error) {
 }
 
 func walletsOf(ctx context.Context, vendorID string) ([]ledger.Wallet, error) {
-	if err := known(ctx, vendorID); err != nil {
+	if err := requireVendor(ctx, vendorID); err != nil {
 		return nil, err
 	}
 	all, err := storeOf(ctx).Wallets(ctx, vendorID)
-	return all, resource.OfVendor(err)
+	return all, resource.VendorErrorOf(err)
 }
 
 // wholeMinorUnits is a balance in minor units, rounded down, so that a wallet never shows money that it does not have.
-func whole(m money.Micros, exponent uint8) int64 {
+func wholeMinorUnits(m money.Micros, exponent uint8) int64 {
 	per := money.PerMinor(exponent)
 	n := m / per
 	if m%per < 0 {
@@ -156,11 +156,11 @@ func move(ctx context.Context, in *balanceInput, sign money.Micros) (*resultOutp
 	if amount == 0 {
 		return nil, resource.Invalid(resource.At("greater_than", "must be at least one minor unit", "body", "balance"))
 	}
-	if err := known(ctx, in.VendorID); err != nil {
+	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
 	if _, err := storeOf(ctx).Adjust(ctx, in.VendorID, ids.UUID{}, sign*amount, sign < 0, in.Body.Description); err != nil {
-		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
+		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}
 	return &resultOutput{Result{true}}, nil
 }

@@ -90,9 +90,9 @@ type OneAccount struct {
 func accountOf(ctx context.Context, w *ledger.Wallet) *accountOutput {
 	m := storeOf(ctx).Settings()
 	a := Account{
-		AccountID: store.NameOf(w), Balance: whole(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
-		Deposited: whole(w.Deposited, m.CurrencyExponent), Transferred: whole(w.Transferred, m.CurrencyExponent),
-		Spent: whole(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
+		AccountID: store.NameOf(w), Balance: wholeMinorUnits(w.Balance, m.CurrencyExponent), CurrencyCode: currencyOf(ctx, w),
+		Deposited: wholeMinorUnits(w.Deposited, m.CurrencyExponent), Transferred: wholeMinorUnits(w.Transferred, m.CurrencyExponent),
+		Spent: wholeMinorUnits(w.Spent, m.CurrencyExponent), CreatedAt: resource.Time(w.CreatedMillis),
 	}
 	if w.VendorID != "" {
 		a.VendorID = &w.VendorID
@@ -114,7 +114,7 @@ func openAccount(ctx context.Context, in *openInput) (*accountOutput, error) {
 	case errors.Is(err, store.ErrAlreadyExists):
 		return nil, &resource.Problem{Code: apierr.AccountUniqueViolation}
 	case err != nil:
-		return nil, resource.OfLimit(err, "the marketplace has as many ledger accounts as it may have")
+		return nil, resource.LimitErrorOf(err, "the marketplace has as many ledger accounts as it may have")
 	}
 	return accountOf(ctx, &w), nil
 }
@@ -122,7 +122,7 @@ func openAccount(ctx context.Context, in *openInput) (*accountOutput, error) {
 func getAccount(ctx context.Context, in *OneAccount) (*accountOutput, error) {
 	w, err := storeOf(ctx).Account(ctx, in.AccountID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return accountOf(ctx, &w), nil
 }
@@ -136,20 +136,20 @@ func entries(ctx context.Context, in *entriesInput) (*entriesOutput, error) {
 	}
 	w, err := storeOf(ctx).Account(ctx, in.AccountID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), "listLedgerEntries", in.AccountID, in.StartDate, in.EndDate)
-	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.Entry) string { return e.Place() },
+	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(e store.Entry) string { return e.ListPosition() },
 		func(p store.Page) ([]store.Entry, bool, error) { return storeOf(ctx).Entries(ctx, w.ID, span, p) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	exponent := storeOf(ctx).Settings().CurrencyExponent
 	list := make([]Entry, len(all))
 	for i := range all {
 		e := &all[i]
 		list[i] = Entry{
-			Line: int64(e.Seq), Kind: "transfer", Amount: whole(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), //nolint:gosec // lines are fewer.
+			Line: int64(e.Seq), Kind: "transfer", Amount: wholeMinorUnits(e.Amount, exponent), RequestID: resource.UUID(e.Key).String(), //nolint:gosec // lines are fewer.
 			Description: e.Description, CreatedAt: resource.Time(e.Millis),
 		}
 		if kind := entryKinds[e.Kind]; kind != "" {

@@ -17,7 +17,7 @@ import (
 )
 
 // world is an environment with a vendor's wallet of 10,000 and a ledger account in another group.
-func world(t *testing.T) (w *managetest.World, m store.Tenant, wallet, account ledger.Wallet) {
+func world(t *testing.T) (w *managetest.Environment, m store.Tenant, wallet, account ledger.Wallet) {
 	t.Helper()
 	w = managetest.New(t)
 	m = w.Store.Tenant(managetest.Main)
@@ -75,23 +75,23 @@ func TestBegunTransferArrives(t *testing.T) {
 		check(t, err)
 	}
 	names := []string{wallet.ID.String(), account.Name}
-	w.Money().Round(t.Context())
+	w.Recovery().Round(t.Context())
 	expect(t, "at first", balances(t, m, names...), []int{7_000, 0})
-	var found []jobs.Transit
-	recovery := w.Money()
-	recovery.Found = func(all []jobs.Transit) { found = all }
+	var found []jobs.TransitSummary
+	recovery := w.Recovery()
+	recovery.Observe = func(all []jobs.TransitSummary) { found = all }
 	recovery.Round(t.Context())
 	if len(found) != 1 || found[0].Marketplace != managetest.Main || found[0].Transfers != 3 || found[0].Micros != 3_000 {
 		t.Errorf("on their way: %+v", found)
 	}
-	w.Pass(4 * time.Second)
+	w.Advance(4 * time.Second)
 	var leaders sync.WaitGroup
 	for range 3 {
-		leaders.Go(func() { w.Money().Round(t.Context()) })
+		leaders.Go(func() { w.Recovery().Round(t.Context()) })
 	}
 	leaders.Wait()
 	expect(t, "carried", balances(t, m, names...), []int{7_000, 3_000})
-	left, err := m.Transit(t.Context(), 10)
+	left, err := m.TransfersInTransit(t.Context(), 10)
 	check(t, err)
 	expect(t, "on their way", len(left), 0)
 	recovery.Round(t.Context())
@@ -118,8 +118,8 @@ func TestRefusedTransferComesBack(t *testing.T) {
 	if len(entries) != 3 || entries[0].Kind != ledger.TransferReturned || entries[0].Amount != 1_000 || entries[1].Amount != -1_000 {
 		t.Errorf("entries %+v", entries)
 	}
-	w.Money().Round(t.Context())
-	left, err := m.Transit(t.Context(), 10)
+	w.Recovery().Round(t.Context())
+	left, err := m.TransfersInTransit(t.Context(), 10)
 	check(t, err)
 	expect(t, "on their way", len(left), 0)
 }
@@ -131,7 +131,7 @@ func TestEmptiedWalletIsNotifiedOnce(t *testing.T) {
 	hook := store.Webhook{Channel: store.ChannelWallet, URL: "https://receiver.example.com/"}
 	check(t, m.CreateWebhook(t.Context(), &hook))
 	notices := func() []store.Delivery {
-		w.Money().Round(t.Context())
+		w.Recovery().Round(t.Context())
 		all, err := m.Deliveries(t.Context(), hook.ID, 10)
 		check(t, err)
 		return all
@@ -148,7 +148,7 @@ func TestEmptiedWalletIsNotifiedOnce(t *testing.T) {
 	check(t, err)
 	first := notices()
 	expect(t, "notices", len(first), 1)
-	check(t, m.TellEmptied(t.Context(), &again[0]))
+	check(t, m.NotifyEmptied(t.Context(), &again[0]))
 	burn(-5) // It is empty already.
 	expect(t, "notices after a repetition", len(notices()), 1)
 	var body struct {

@@ -96,7 +96,7 @@ var stateWords = map[ledger.TransferState]string{
 
 func transferOf(x *store.Transfer, exponent uint8) Transfer {
 	return Transfer{
-		x.ID.String(), x.From, x.To, whole(x.Amount, exponent), x.Description, stateWords[x.State], resource.Time(x.Millis),
+		x.ID.String(), x.From, x.To, wholeMinorUnits(x.Amount, exponent), x.Description, stateWords[x.State], resource.Time(x.Millis),
 	}
 }
 
@@ -114,7 +114,7 @@ func transfer(ctx context.Context, in *transferInput) (*transferOutput, error) {
 	}
 	x, err := storeOf(ctx).Transfer(ctx, &from, &to, amount, b.Description)
 	if err != nil {
-		return nil, resource.OfLimit(err, "the other account cannot hold more")
+		return nil, resource.LimitErrorOf(err, "the other account cannot hold more")
 	}
 	return &transferOutput{transferOf(&x, exponent)}, nil
 }
@@ -144,7 +144,7 @@ func payingAccount(ctx context.Context, name string) (ledger.Wallet, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return w, &resource.Problem{Code: apierr.InvalidLedgerAccount}
 	}
-	return w, resource.Of(err)
+	return w, resource.ErrorOf(err)
 }
 
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
@@ -156,16 +156,16 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	if in.Account != "" {
 		w, err := storeOf(ctx).Account(ctx, in.Account)
 		if err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		fetch = func(p store.Page) ([]store.Transfer, bool, error) {
 			return storeOf(ctx).TransfersOf(ctx, w.ID, span, p)
 		}
 	}
 	cursors := resource.CursorsFor(ctx, storeOf(ctx).CursorKey(), "listTransfers", in.Account, in.StartDate, in.EndDate)
-	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Transfer) string { return x.Place() }, fetch)
+	all, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Transfer) string { return x.ListPosition() }, fetch)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	exponent := storeOf(ctx).Settings().CurrencyExponent
 	page := make([]Transfer, len(all))

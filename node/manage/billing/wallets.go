@@ -75,16 +75,16 @@ type OneWallet struct {
 }
 
 func walletOf(w *ledger.Wallet, m *market.Marketplace) Wallet {
-	return Wallet{w.ID.String(), w.Name, whole(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
+	return Wallet{w.ID.String(), w.Name, wholeMinorUnits(w.Balance, m.CurrencyExponent), m.CurrencyCode, w.Default}
 }
 
 func wallets(ctx context.Context, in *VendorInput) (*walletsOutput, error) {
-	if err := known(ctx, in.VendorID); err != nil {
+	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
-	all, err := storeOf(ctx).ShowWallets(ctx, in.VendorID)
+	all, err := storeOf(ctx).EnsureWallets(ctx, in.VendorID)
 	if err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	m := storeOf(ctx).Settings()
 	list := make([]Wallet, len(all))
@@ -95,12 +95,12 @@ func wallets(ctx context.Context, in *VendorInput) (*walletsOutput, error) {
 }
 
 func create(ctx context.Context, in *createInput) (*walletOutput, error) {
-	if err := known(ctx, in.VendorID); err != nil {
+	if err := requireVendor(ctx, in.VendorID); err != nil {
 		return nil, err
 	}
 	w, err := storeOf(ctx).OpenWallet(ctx, in.VendorID, in.Body.Name)
 	if err != nil {
-		return nil, resource.OfLimit(err, "the vendor has 3 wallets already")
+		return nil, resource.LimitErrorOf(err, "the vendor has 3 wallets already")
 	}
 	m := storeOf(ctx).Settings()
 	return &walletOutput{walletOf(&w, &m)}, nil
@@ -149,7 +149,7 @@ func adjustBy(ctx context.Context, in *adjustInput, wallet ids.UUID) (*adjustOut
 	}
 	left, err := storeOf(ctx).Adjust(ctx, in.VendorID, wallet, amount, false, in.Body.Description)
 	if err != nil {
-		return nil, resource.OfLimit(err, "the balance would be larger than any wallet may be")
+		return nil, resource.LimitErrorOf(err, "the balance would be larger than any wallet may be")
 	}
-	return &adjustOutput{Adjusted{whole(left, exponent)}}, nil
+	return &adjustOutput{Adjusted{wholeMinorUnits(left, exponent)}}, nil
 }

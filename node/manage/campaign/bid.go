@@ -92,7 +92,7 @@ type (
 )
 
 // bidRules are the members of the campaign and of the marketplace that the bids of a request are checked with.
-type terms struct {
+type bidRules struct {
 	format   market.AdFormat
 	auto     bool
 	vendor   string
@@ -102,16 +102,16 @@ type terms struct {
 	known    bool // False if the campaign is unknown, and so its format.
 }
 
-func termsOf(c *market.Campaign, m *market.Marketplace) terms {
-	return terms{c.Format, c.AutoTrigger, c.VendorID, len(c.Products), m.CurrencyExponent, m.H3, true}
+func bidRulesOf(c *market.Campaign, m *market.Marketplace) bidRules {
+	return bidRules{c.Format, c.AutoTrigger, c.VendorID, len(c.Products), m.CurrencyExponent, m.H3, true}
 }
 
 // read converts bids to the engine's form, with all default triggers, and collects violations.
-func (t *terms) read(all []BidBody, loc ...any) (bids []market.Bid, found []resource.Violation) {
+func (t *bidRules) read(all []BidBody, loc ...any) (bids []market.Bid, found []resource.Violation) {
 	bids = make([]market.Bid, len(all))
 	for i := range all {
 		b := &all[i]
-		f := faults{at: append(slices.Clip(loc), i)}
+		f := violations{at: append(slices.Clip(loc), i)}
 		kind := market.TargetProduct
 		if t.known {
 			kind = f.target(t.format, &b.Target)
@@ -129,7 +129,7 @@ func (t *terms) read(all []BidBody, loc ...any) (bids []market.Bid, found []reso
 }
 
 // location checks that a location can be compared with those of auctions.
-func (t *terms) location(f *faults, location string) {
+func (t *bidRules) location(f *violations, location string) {
 	if location == "" || !t.h3 {
 		return
 	}
@@ -139,7 +139,7 @@ func (t *terms) location(f *faults, location string) {
 }
 
 // triggers adds the default triggers of the format.
-func (t *terms) triggers(given []market.Trigger, target string) []market.Trigger {
+func (t *bidRules) triggers(given []market.Trigger, target string) []market.Trigger {
 	if t.format != market.Listing {
 		return given
 	}
@@ -166,33 +166,33 @@ func (s service) addBids(ctx context.Context, in *addBidsInput) (*bidListOutput,
 	st := storeOf(ctx)
 	m := st.Settings()
 	c, err := st.Campaign(ctx, in.id())
-	t := terms{exponent: m.CurrencyExponent, h3: m.H3}
+	t := bidRules{exponent: m.CurrencyExponent, h3: m.H3}
 	if err == nil {
-		t = termsOf(&c.Campaign, &m)
+		t = bidRulesOf(&c.Campaign, &m)
 	}
 	bids, found := t.read(in.Body.Bids, "body", "bids")
 	switch {
 	case len(found) > 0:
 		return nil, resource.Invalid(found...)
 	case err != nil:
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
-	if err := t.settle(ctx, bids); err != nil {
+	if err := t.validateReferences(ctx, bids); err != nil {
 		return nil, err
 	}
 	if err := st.AddBids(ctx, in.id(), bids); err != nil {
-		return nil, resource.OfLimit(err, "the campaign would have more than 5,000 bids")
+		return nil, resource.LimitErrorOf(err, "the campaign would have more than 5,000 bids")
 	}
 	return &bidListOutput{BidList{Bids: bidsOf(&c.Campaign, bids, m.CurrencyExponent)}}, nil
 }
 
 // validateReferences checks that everything that bids name exists, and that their content fits it.
-func (t *terms) settle(ctx context.Context, bids []market.Bid) error {
-	n := newNamed(ctx, t.vendor, t.products)
-	if err := n.exist(ctx, t.format, bids); err != nil {
+func (t *bidRules) validateReferences(ctx context.Context, bids []market.Bid) error {
+	n := newReferences(ctx, t.vendor, t.products)
+	if err := n.checkExist(ctx, t.format, bids); err != nil {
 		return err
 	}
-	found, err := n.fit(t.format, bids, []any{"body", "bids"})
+	found, err := n.checkContent(t.format, bids, []any{"body", "bids"})
 	if err != nil {
 		return err
 	}
@@ -214,11 +214,11 @@ func (s service) listBids(ctx context.Context, in *listBidsInput) (*bidListOutpu
 	st := storeOf(ctx)
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	bids, more, err := st.Bids(ctx, in.id(), in.Offset, in.Limit)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := bidsOf(&c.Campaign, bids, st.Settings().CurrencyExponent)
 	return &bidListOutput{BidList{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
@@ -227,8 +227,8 @@ func (s service) listBids(ctx context.Context, in *listBidsInput) (*bidListOutpu
 func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, error) {
 	st := storeOf(ctx)
 	m := st.Settings()
-	t := terms{exponent: m.CurrencyExponent, h3: m.H3}
-	f := faults{at: []any{"body"}}
+	t := bidRules{exponent: m.CurrencyExponent, h3: m.H3}
+	f := violations{at: []any{"body"}}
 	t.location(&f, in.Body.Location)
 	triggers, found := marketTriggers(in.Body.Triggers, in.Body.Trigger, f.at)
 	if found = append(f.found, found...); len(found) > 0 {
@@ -236,29 +236,29 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 	}
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	b, err := st.Bid(ctx, in.id(), resource.ParseUUID(in.BidID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if c.Status == market.Terminated {
 		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
-	t = termsOf(&c.Campaign, &m)
+	t = bidRulesOf(&c.Campaign, &m)
 	p := in.Body.command(&t, b.Target, triggers)
 	p.Campaign, p.Bid = c.ID, b.ID
 	if err := st.PatchBid(ctx, p); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if b, err = st.Bid(ctx, in.id(), b.ID); err != nil { // Read again for its new time.
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &bidOutput{bidOf(&c.Campaign, &b, t.exponent)}, nil
 }
 
 // command converts the change to a command. The default triggers follow from members that never change.
-func (b *BidPatchBody) command(t *terms, target string, triggers []market.Trigger) *command.PatchBid {
+func (b *BidPatchBody) command(t *bidRules, target string, triggers []market.Trigger) *command.PatchBid {
 	p := &command.PatchBid{Active: b.IsActive}
 	if b.Amount != nil {
 		p.Amount = new(minor(*b.Amount, t.exponent))
@@ -276,7 +276,7 @@ func (s service) removeBid(ctx context.Context, in *oneBid) (*struct{}, error) {
 	st := storeOf(ctx)
 	b, err := st.Bid(ctx, in.id(), resource.ParseUUID(in.BidID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
-	return nil, resource.Of(st.PatchBid(ctx, &command.PatchBid{Campaign: in.id(), Bid: b.ID, Delete: true}))
+	return nil, resource.ErrorOf(st.PatchBid(ctx, &command.PatchBid{Campaign: in.id(), Bid: b.ID, Delete: true}))
 }

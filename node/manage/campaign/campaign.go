@@ -52,7 +52,7 @@ type Store interface {
 	AddBids(ctx context.Context, campaign ids.UUID, bids []market.Bid) error
 	PatchBid(ctx context.Context, p *command.PatchBid) error
 	Slot(ctx context.Context, named string) (store.Slot, error)
-	PlacementNamed(ctx context.Context, externalID string) (store.Placement, error)
+	PlacementByExternalID(ctx context.Context, externalID string) (store.Placement, error)
 	Template(ctx context.Context, id ids.UUID) (store.Template, error)
 	Asset(ctx context.Context, id ids.UUID) (store.Asset, error)
 	Segment(ctx context.Context, id string) (store.Segment, error)

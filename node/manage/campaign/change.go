@@ -45,7 +45,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	f := store.CampaignFilter{VendorID: in.VendorID, Offset: in.Offset, Limit: in.Limit}
 	if in.VendorID != "" {
 		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-			return nil, resource.OfVendor(err)
+			return nil, resource.VendorErrorOf(err)
 		}
 	}
 	if in.Status != "" {
@@ -59,7 +59,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	}
 	states, more, err := st.Campaigns(ctx, f)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	m := st.Settings()
 	all := make([]Campaign, len(states))
@@ -76,20 +76,20 @@ func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, er
 		return in.Body.check(ctx, now)
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return s.answer(ctx, in.id())
 }
 
 // check checks a change against the campaign and converts it to a command.
 func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*command.PatchCampaign, error) {
-	if found := b.crossed(now); len(found) > 0 {
+	if found := b.validateCrossField(now); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	if err := b.allowed(ctx, now); err != nil {
+	if err := b.validateState(ctx, now); err != nil {
 		return nil, err
 	}
-	found, err := b.filters().unknown(ctx)
+	found, err := b.filters().unknownSegments(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*comma
 }
 
 // validateCrossField checks the rules that concern more than one member, with the campaign's values for members that stay.
-func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation) {
+func (b *PatchBody) validateCrossField(c *store.CampaignState) (found []resource.Violation) {
 	start, end := c.StartMillis, c.EndMillis
 	if b.StartDate != nil {
 		start = int64(*b.StartDate)
@@ -130,11 +130,11 @@ func (b *PatchBody) crossed(c *store.CampaignState) (found []resource.Violation)
 	if v, ok := roas(b.TargetROAS); !ok {
 		found = append(found, v)
 	}
-	return append(found, b.filters().crossed()...)
+	return append(found, b.filters().validateCrossField()...)
 }
 
 // validateState checks that the campaign's state allows the change, and that its vendor and wallet exist.
-func (b *PatchBody) allowed(ctx context.Context, c *store.CampaignState) error {
+func (b *PatchBody) validateState(ctx context.Context, c *store.CampaignState) error {
 	if c.Status == market.Terminated {
 		return resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
@@ -181,13 +181,13 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 		return p
 	}
 	d := decodeDocument(c.Document)
-	keep(&d.MultiplierConfig, b.MultiplierConfig)
-	keep(&d.TargetingFilters, b.TargetingFilters)
-	keep(&d.ExclusionFilters, b.ExclusionFilters)
-	keep(&d.Schedule, b.Schedule)
+	setIfPresent(&d.MultiplierConfig, b.MultiplierConfig)
+	setIfPresent(&d.TargetingFilters, b.TargetingFilters)
+	setIfPresent(&d.ExclusionFilters, b.ExclusionFilters)
+	setIfPresent(&d.Schedule, b.Schedule)
 	p.Document = d.encode()
 	// Values that the engine has already are not sent again, because a cluster with older nodes might not know them.
-	if s := d.rules(); !reflect.DeepEqual(s, c.Segments) {
+	if s := d.segmentRules(); !reflect.DeepEqual(s, c.Segments) {
 		p.Segments = &s
 	}
 	if hours := d.hours(); !slices.Equal(hours, c.Schedule) {
@@ -196,7 +196,7 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 	return p
 }
 
-func keep[T any](to **T, from *T) {
+func setIfPresent[T any](to **T, from *T) {
 	if from != nil {
 		*to = from
 	}
@@ -211,7 +211,7 @@ func (s service) remove(ctx context.Context, in *OneCampaign) (*struct{}, error)
 	if errors.Is(err, store.ErrWrongState) {
 		return nil, nil
 	}
-	return nil, resource.Of(err)
+	return nil, resource.ErrorOf(err)
 }
 
 type (
@@ -234,11 +234,11 @@ func (s service) products(ctx context.Context, in *productsInput) (*productsOutp
 	st := storeOf(ctx)
 	c, err := st.Campaign(ctx, in.id())
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	bids, _, err := st.Bids(ctx, in.id(), 0, bidsOfCampaignMax)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := decodeDocument(c.Document).ProductIDs
 	for i := range bids {
@@ -254,7 +254,7 @@ func (s service) products(ctx context.Context, in *productsInput) (*productsOutp
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listCampaignProducts", in.CampaignID)
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(id string) string { return id }, resource.Sorted(all, func(id string) string { return id }))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &productsOutput{Products{page, end}}, nil
 }

@@ -29,37 +29,37 @@ func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, 
 	now := s.now().UnixMilli()
 	c := b.campaign(now, m.CurrencyExponent)
 	c.VendorID = in.VendorID
-	t := termsOf(&c, &m)
+	t := bidRulesOf(&c, &m)
 	bids, found := t.read(b.Bids, "body", "bids")
-	if found = append(s.crossed(b, now), found...); len(found) > 0 {
+	if found = append(s.validateCrossField(b, now), found...); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	wallet, err := walletOf(ctx, in.VendorID, b.WalletID)
 	if err != nil {
 		return nil, err
 	}
-	if found, err = b.filters().unknown(ctx); err != nil {
+	if found, err = b.filters().unknownSegments(ctx); err != nil {
 		return nil, err
 	}
 	if len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	if err := t.settle(ctx, bids); err != nil {
+	if err := t.validateReferences(ctx, bids); err != nil {
 		return nil, err
 	}
 	c.Wallet = wallet
 	c.StatusUpdatedBy = updatedBy(ctx)
 	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return s.answer(ctx, c.ID)
 }
 
 // validateCrossField checks the rules that concern more than one member.
-func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) {
+func (s service) validateCrossField(b *Body, nowMillis int64) (found []resource.Violation) {
 	if !numberOf[market.ChargeType](chargeWords, b.ChargeType).Charged() {
 		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free", "body", "chargeType"))
 	}
@@ -75,7 +75,7 @@ func (s service) crossed(b *Body, nowMillis int64) (found []resource.Violation) 
 	if v, ok := roas(b.TargetROAS); !ok {
 		found = append(found, v)
 	}
-	return append(found, b.filters().crossed()...)
+	return append(found, b.filters().validateCrossField()...)
 }
 
 // format is the ad format, from adFormat or its alias.
@@ -148,7 +148,7 @@ func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 		AutobiddingObjective: b.AutobiddingObjective, ProductIDs: b.ProductIDs, MultiplierConfig: b.MultiplierConfig,
 		TargetingFilters: b.TargetingFilters, ExclusionFilters: b.ExclusionFilters, Schedule: b.Schedule,
 	}
-	c.Document, c.Segments, c.Schedule = d.encode(), d.rules(), d.hours()
+	c.Document, c.Segments, c.Schedule = d.encode(), d.segmentRules(), d.hours()
 	return c
 }
 
@@ -165,7 +165,7 @@ func minor(amount int64, exponent uint8) money.Micros {
 func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) {
 	wallets, err := storeOf(ctx).Wallets(ctx, vendorID)
 	if err != nil {
-		return ids.UUID{}, resource.OfVendor(err)
+		return ids.UUID{}, resource.VendorErrorOf(err)
 	}
 	for i := range wallets {
 		w := &wallets[i]
@@ -174,7 +174,7 @@ func walletOf(ctx context.Context, vendorID, walletID string) (ids.UUID, error) 
 		}
 	}
 	if walletID == "" {
-		return ids.UUID{}, resource.Of(errors.New("vendor without a default wallet"))
+		return ids.UUID{}, resource.ErrorOf(errors.New("vendor without a default wallet"))
 	}
 	return ids.UUID{}, resource.Refuse(apierr.ResourceNotFound, "walletId is not a wallet of the vendor")
 }
@@ -193,7 +193,7 @@ func isTrue(b *bool, absent bool) bool {
 func (s service) answer(ctx context.Context, id ids.UUID) (*campaignOutput, error) {
 	state, err := storeOf(ctx).Campaign(ctx, id)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	m := storeOf(ctx).Settings()
 	return &campaignOutput{campaignOf(&state, &m)}, nil

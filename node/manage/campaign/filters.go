@@ -67,7 +67,7 @@ func (b *PatchBody) filters() filters {
 }
 
 // validateCrossField checks that every multiplier has at most six decimals, the precision that the engine stores.
-func (f filters) crossed() (found []resource.Violation) {
+func (f filters) validateCrossField() (found []resource.Violation) {
 	if f.multipliers == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func millionths(d resource.Decimal) (uint32, bool) {
 }
 
 // unknownSegments returns a violation for each segment that does not exist.
-func (f filters) unknown(ctx context.Context) (found []resource.Violation, err error) {
+func (f filters) unknownSegments(ctx context.Context) (found []resource.Violation, err error) {
 	known := map[string]bool{}
 	checkSegment := func(id string, loc ...any) {
 		if _, asked := known[id]; !asked && err == nil {
@@ -118,11 +118,11 @@ func (f filters) unknown(ctx context.Context) (found []resource.Violation, err e
 			checkSegment(x.SegmentID, "exclusionFilters", "exclusionFilters", i)
 		}
 	}
-	return found, resource.Of(err)
+	return found, resource.ErrorOf(err)
 }
 
 // segmentRules are the enabled segment filters and multipliers of a document.
-func (d *document) rules() (s market.SegmentRules) {
+func (d *document) segmentRules() (s market.SegmentRules) {
 	if c := d.TargetingFilters; c != nil && isTrue(c.IsActive, true) {
 		s.Include = segmentsOf(c.TargetingFilters)
 	}

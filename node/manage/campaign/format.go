@@ -55,17 +55,17 @@ var targets = map[market.AdFormat][]market.TargetType{
 }
 
 // violations collects violations below one location.
-type faults struct {
+type violations struct {
 	at    []any
 	found []resource.Violation
 }
 
-func (f *faults) add(kind, msg string, loc ...any) {
+func (f *violations) add(kind, msg string, loc ...any) {
 	f.found = append(f.found, resource.At(kind, msg, append(slices.Clip(f.at), loc...)...))
 }
 
 // target checks the target of a bid.
-func (f *faults) target(format market.AdFormat, t *Target) market.TargetType {
+func (f *violations) target(format market.AdFormat, t *Target) market.TargetType {
 	kind := numberOf[market.TargetType](targetWords, t.Type)
 	switch {
 	case !slices.Contains(targets[format], kind):
@@ -84,7 +84,7 @@ func isWeb(text string) bool {
 }
 
 // properties checks formatProperties against the campaign's format, without reading what they refer to.
-func (f *faults) properties(format market.AdFormat, p *FormatProperties) {
+func (f *violations) properties(format market.AdFormat, p *FormatProperties) {
 	const member = "formatProperties"
 	switch {
 	case format == market.Listing && p != nil:
@@ -101,7 +101,7 @@ func (f *faults) properties(format market.AdFormat, p *FormatProperties) {
 	}
 }
 
-func (f *faults) banner(p *FormatProperties) {
+func (f *violations) banner(p *FormatProperties) {
 	if len(p.BannerAssets) == 0 {
 		f.add("missing", "required", "formatProperties", "bannerAssets")
 	}
@@ -123,7 +123,7 @@ func (f *faults) banner(p *FormatProperties) {
 	}
 }
 
-func (f *faults) brand(p *FormatProperties) {
+func (f *violations) brand(p *FormatProperties) {
 	if len(p.BannerAssets) > 0 || p.DeviceType != "" {
 		f.add("value_error", "bannerAssets and deviceType are of banners", "formatProperties")
 	}
@@ -136,7 +136,7 @@ func (f *faults) brand(p *FormatProperties) {
 	f.content(p.Content, "formatProperties", "content")
 }
 
-func (f *faults) content(o *resource.Object, loc ...any) {
+func (f *violations) content(o *resource.Object, loc ...any) {
 	if o != nil && len(*o) > contentMax {
 		f.add("value_error", "must have at most 16 KiB", loc...)
 	}

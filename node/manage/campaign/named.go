@@ -16,32 +16,32 @@ import (
 
 // references looks up what the creatives of a request refer to, each resource once: slots, placements, templates and assets. A
 // resource that does not exist refuses the request (404, 409). Those that exist decide whether the content is valid (422).
-type named struct {
+type references struct {
 	vendor     string
 	products   int // How many products the campaign has.
 	slots      map[string]bool
 	placements map[string]store.Placement
 	forms      map[string]*jsonform.Form
 	assets     map[string]bool
-	work       *jsonform.Budget // What all templates and contents of the request may cost together.
+	budget     *jsonform.Budget // What all templates and contents of the request may cost together.
 }
 
-func newNamed(ctx context.Context, vendor string, products int) *named {
-	return &named{
-		work:   jsonform.NewBudget(ctx),
+func newReferences(ctx context.Context, vendor string, products int) *references {
+	return &references{
+		budget: jsonform.NewBudget(ctx),
 		vendor: vendor, products: products, slots: map[string]bool{}, placements: map[string]store.Placement{},
 		forms: map[string]*jsonform.Form{}, assets: map[string]bool{},
 	}
 }
 
 // checkExist checks that everything that bids refer to exists.
-func (n *named) exist(ctx context.Context, format market.AdFormat, bids []market.Bid) error {
+func (n *references) checkExist(ctx context.Context, format market.AdFormat, bids []market.Bid) error {
 	for i := range bids {
 		c := bids[i].Creative
 		if c == nil {
 			continue
 		}
-		if err := n.place(ctx, format, c.Place); err != nil {
+		if err := n.checkPlace(ctx, format, c.Place); err != nil {
 			return err
 		}
 		if err := n.form(ctx, c.TemplateID); err != nil {
@@ -64,10 +64,10 @@ func missing(err error, what string) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return resource.Refuse(apierr.ResourceNotFound, what)
 	}
-	return resource.Of(err)
+	return resource.ErrorOf(err)
 }
 
-func (n *named) place(ctx context.Context, format market.AdFormat, id string) error {
+func (n *references) checkPlace(ctx context.Context, format market.AdFormat, id string) error {
 	if format == market.Banner {
 		if n.slots[id] {
 			return nil
@@ -82,12 +82,12 @@ func (n *named) place(ctx context.Context, format market.AdFormat, id string) er
 	if _, known := n.placements[id]; known {
 		return nil
 	}
-	x, err := storeOf(ctx).PlacementNamed(ctx, id)
+	x, err := storeOf(ctx).PlacementByExternalID(ctx, id)
 	n.placements[id] = x
 	return missing(err, "slotId is not the externalPlacementId of a placement")
 }
 
-func (n *named) form(ctx context.Context, id string) error {
+func (n *references) form(ctx context.Context, id string) error {
 	if id == "" || n.forms[id] != nil {
 		return nil
 	}
@@ -98,14 +98,14 @@ func (n *named) form(ctx context.Context, id string) error {
 	if x.Archived {
 		return resource.Refuse(apierr.InvalidOperation, "the template is archived and takes no new content")
 	}
-	if n.forms[id], err = n.work.Form(x.Schema); errors.Is(err, jsonform.ErrRequestWork) {
+	if n.forms[id], err = n.budget.Form(x.Schema); errors.Is(err, jsonform.ErrRequestWork) {
 		return resource.Invalid(resource.At("json_schema", err.Error(), "body"))
 	}
-	return resource.Of(err)
+	return resource.ErrorOf(err)
 }
 
 // asset checks that an asset of the campaign's vendor exists. Its state does not matter; it is shown while it is approved.
-func (n *named) asset(ctx context.Context, id string) error {
+func (n *references) asset(ctx context.Context, id string) error {
 	if id == "" || n.assets[id] {
 		return nil
 	}
@@ -119,20 +119,20 @@ func (n *named) asset(ctx context.Context, id string) error {
 
 // checkContent checks the content of bids against their templates and the bounds of their placements, until there are as many
 // violations as an answer lists. It returns an error when the request ends. REQUIRES: checkExist succeeded.
-func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation, err error) {
+func (n *references) checkContent(format market.AdFormat, bids []market.Bid, at []any) (found []resource.Violation, err error) {
 	for i := range bids {
 		c := bids[i].Creative
 		if c == nil {
 			continue
 		}
-		f := faults{at: append(append([]any{}, at...), i, "formatProperties")}
+		f := violations{at: append(append([]any{}, at...), i, "formatProperties")}
 		for j := range c.Assets {
-			if err := n.filled(&f, c.Assets[j].TemplateID, c.Assets[j].Content, "bannerAssets", j, "content"); err != nil {
+			if err := n.checkTemplate(&f, c.Assets[j].TemplateID, c.Assets[j].Content, "bannerAssets", j, "content"); err != nil {
 				return nil, err
 			}
 		}
 		if format == market.SponsoredBrand {
-			if err := n.filled(&f, c.TemplateID, c.Content, "content"); err != nil {
+			if err := n.checkTemplate(&f, c.TemplateID, c.Content, "content"); err != nil {
 				return nil, err
 			}
 			n.bounds(&f, c)
@@ -146,17 +146,17 @@ func (n *named) fit(format market.AdFormat, bids []market.Bid, at []any) (found 
 
 // checkTemplate checks one content against its template. Content that is too expensive to check is a violation, like content that does
 // not satisfy the template.
-func (n *named) filled(f *faults, template string, content []byte, loc ...any) error {
+func (n *references) checkTemplate(f *violations, template string, content []byte, loc ...any) error {
 	if template == "" || len(f.found) >= resource.ViolationsMax {
 		return nil
 	}
-	wrong, err := n.work.Faults(n.forms[template], content)
+	wrong, err := n.budget.Faults(n.forms[template], content)
 	switch {
 	case errors.Is(err, jsonform.ErrContentWork), errors.Is(err, jsonform.ErrRequestWork), errors.Is(err, jsonform.ErrNumber):
 		f.add("json_schema", err.Error(), loc...)
 		return nil
 	case err != nil:
-		return resource.Of(err)
+		return resource.ErrorOf(err)
 	}
 	for _, x := range wrong {
 		at := slices.Clip(loc)
@@ -170,7 +170,7 @@ func (n *named) filled(f *faults, template string, content []byte, loc ...any) e
 
 // bounds checks the bounds of the placement. Logos are counted if the template has a property logo: a URL, or an array
 // of URLs.
-func (n *named) bounds(f *faults, c *market.Creative) {
+func (n *references) bounds(f *violations, c *market.Creative) {
 	p := n.placements[c.Place]
 	if c.TemplateID != p.Template.String() {
 		f.add("value_error", "must be the template of the placement", "jsonTemplateId")
@@ -185,7 +185,7 @@ func (n *named) bounds(f *faults, c *market.Creative) {
 	if !within(int64(products), p.Products) {
 		f.add("value_error", "must be as many as the placement's products bounds say; without any, the campaign's count", "productIds")
 	}
-	if n.forms[c.TemplateID].Asks("logo") && !within(logos(c.Content), p.Logo) {
+	if n.forms[c.TemplateID].HasProperty("logo") && !within(logos(c.Content), p.Logo) {
 		f.add("value_error", "must be as many as the placement's logo bounds say", "content", "logo")
 	}
 }

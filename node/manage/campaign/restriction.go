@@ -87,7 +87,7 @@ func restrictionOf(c *store.CampaignState, r *restriction, marketplace ids.UUID)
 }
 
 // changeRestrictions rewrites the restrictions of a campaign. change returns the one that it created or changed; it may run several times.
-func (s service) restrict(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
+func (s service) changeRestrictions(ctx context.Context, id ids.UUID, change func(*document) (*restriction, error)) (*restrictionOutput, error) {
 	st := storeOf(ctx)
 	var out restrictionOutput
 	err := st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
@@ -103,13 +103,13 @@ func (s service) restrict(ctx context.Context, id ids.UUID, change func(*documen
 		return &command.PatchCampaign{Campaign: id, Document: d.encode(), Caps: new(d.caps())}, nil
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &out, nil
 }
 
 func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*restrictionOutput, error) {
-	return s.restrict(ctx, in.id(), func(d *document) (*restriction, error) {
+	return s.changeRestrictions(ctx, in.id(), func(d *document) (*restriction, error) {
 		for i := range d.Restrictions {
 			if int(d.Restrictions[i].Type) == in.Body.RestrictionTypeID {
 				return nil, resource.Refuse(apierr.AlreadyExists, "the campaign has a restriction of this type")
@@ -128,7 +128,7 @@ func (s service) addRestriction(ctx context.Context, in *addRestrictionInput) (*
 
 func (s service) patchRestriction(ctx context.Context, in *patchRestrictionInput) (*restrictionOutput, error) {
 	id := resource.ParseUUID(in.RestrictionID).String()
-	return s.restrict(ctx, in.id(), func(d *document) (*restriction, error) {
+	return s.changeRestrictions(ctx, in.id(), func(d *document) (*restriction, error) {
 		for i := range d.Restrictions {
 			r := &d.Restrictions[i]
 			if r.ID != id {
@@ -143,14 +143,14 @@ func (s service) patchRestriction(ctx context.Context, in *patchRestrictionInput
 			r.UpdatedMillis = s.now().UnixMilli()
 			return r, nil
 		}
-		return nil, resource.Of(store.ErrNotFound)
+		return nil, resource.ErrorOf(store.ErrNotFound)
 	})
 }
 
 func (s service) listRestrictions(ctx context.Context, in *OneCampaign) (*restrictionsOutput, error) {
 	c, err := storeOf(ctx).Campaign(ctx, in.id())
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	d, marketplace := decodeDocument(c.Document), storeOf(ctx).Settings().ID
 	all := make([]Restriction, len(d.Restrictions))

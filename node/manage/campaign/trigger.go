@@ -27,7 +27,7 @@ type TriggerValue struct {
 const triggersMax = 50
 
 // matchTypes maps the match types of keywords to the engine's kinds of triggers.
-var kinds = []struct {
+var matchTypes = []struct {
 	matchType string
 	kind      market.TriggerKind
 }{
@@ -84,7 +84,7 @@ func (t *Trigger) keyword() (x market.Trigger, member, why string) {
 		return x, "words", "required"
 	}
 	x = market.Trigger{Kind: market.TriggerExact, Value: keyword.Text(t.Value.Words), Words: t.Value.Words}
-	for _, k := range kinds {
+	for _, k := range matchTypes {
 		if k.matchType == t.Value.MatchType {
 			x.Kind = k.kind
 		}
@@ -129,7 +129,7 @@ func triggersOf(all []market.Trigger) []Trigger {
 }
 
 func matchTypeOf(kind market.TriggerKind) string {
-	for _, k := range kinds {
+	for _, k := range matchTypes {
 		if k.kind == kind {
 			return k.matchType
 		}

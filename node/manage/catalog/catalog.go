@@ -86,12 +86,12 @@ func page[T any](
 }
 
 // createdTimes returns the creation times, in Unix milliseconds, of the items that exist already. An upsert keeps them.
-func born[T any](
+func createdTimes[T any](
 	ids []string, fetch func(store.Page, []string) ([]T, bool, error), of func(*T) (id string, createdMillis int64),
 ) (map[string]int64, error) {
 	known, _, err := fetch(store.Page{Limit: len(ids)}, ids)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	created := make(map[string]int64, len(known))
 	for i := range known {
@@ -102,7 +102,7 @@ func born[T any](
 }
 
 // timestamps are the creation and update times of an item that is written now.
-func times(created map[string]int64, id string, nowMillis int64) (createdMillis, updatedMillis int64) {
+func timestamps(created map[string]int64, id string, nowMillis int64) (createdMillis, updatedMillis int64) {
 	if at, ok := created[id]; ok {
 		return at, nowMillis
 	}
@@ -147,7 +147,7 @@ func (in *deleteInput) ids() ([]string, error) {
 
 func done(err error) (*resource.Done, error) {
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &resource.Done{}, nil
 }

@@ -60,17 +60,17 @@ func (s service) putCategories(ctx context.Context, in *categoriesInput) (*resou
 		return nil, resource.Invalid(found...)
 	}
 	st, now := storeOf(ctx), s.now().UnixMilli()
-	created, err := born(each(all, func(c market.Category) string { return c.ID }),
+	created, err := createdTimes(each(all, func(c market.Category) string { return c.ID }),
 		func(p store.Page, ids []string) ([]market.Category, bool, error) { return st.Categories(ctx, p, ids) },
 		func(c *market.Category) (string, int64) { return c.ID, c.CreatedMillis })
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, all[i].ID, now)
+		all[i].CreatedMillis, all[i].UpdatedMillis = timestamps(created, all[i].ID, now)
 	}
 	err = st.PutCategories(ctx, all)
-	if refused, ok := errors.AsType[*store.Refused](err); ok {
+	if refused, ok := errors.AsType[*store.ItemError](err); ok {
 		message := "would put the category above itself"
 		if errors.Is(err, store.ErrTooMany) {
 			message = "would put the category deeper than 64 levels"
@@ -93,7 +93,7 @@ func categoryAnswer(c market.Category) Category {
 func getCategory(ctx context.Context, in *itemInput) (*categoryOutput, error) {
 	c, err := storeOf(ctx).Category(ctx, in.ID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &categoryOutput{categoryAnswer(c)}, nil
 }
@@ -104,7 +104,7 @@ func listCategories(ctx context.Context, in *PageInput) (*categoryListOutput, er
 		func(c market.Category) string { return c.ID },
 		func(p store.Page) ([]market.Category, bool, error) { return s.Categories(ctx, p, in.IDs) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &categoryListOutput{CategoryList{each(all, categoryAnswer), end}}, nil
 }
@@ -120,7 +120,7 @@ func deleteCategories(ctx context.Context, in *deleteInput) (*resource.Done, err
 func countCategories(ctx context.Context, _ *nothing) (*countOutput, error) {
 	n, err := storeOf(ctx).CountCategories(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &countOutput{n}, nil
 }

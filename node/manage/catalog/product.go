@@ -66,14 +66,14 @@ func tooMany(attributes, promotions []string, i int) []resource.Violation {
 // store writes products with their times.
 func (s service) store(ctx context.Context, all []market.Product) (*resource.Done, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
-	created, err := born(each(all, func(p market.Product) string { return p.ID }),
+	created, err := createdTimes(each(all, func(p market.Product) string { return p.ID }),
 		func(p store.Page, ids []string) ([]market.Product, bool, error) { return st.Products(ctx, p, ids, "") },
 		func(p *market.Product) (string, int64) { return p.ID, p.CreatedMillis })
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
-		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, all[i].ID, now)
+		all[i].CreatedMillis, all[i].UpdatedMillis = timestamps(created, all[i].ID, now)
 	}
 	return done(st.PutProducts(ctx, all))
 }
@@ -95,7 +95,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 		case errors.Is(err, store.ErrNotFound):
 			found = append(found, unknownProduct(i))
 		case err != nil:
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		case len(patch.Metadata) > metadataLen:
 			found = append(found, metadataTooLong("products", i))
 		default:
@@ -107,7 +107,7 @@ func patchProducts(ctx context.Context, in *productPatchesInput) (*resource.Done
 		return nil, resource.Invalid(found...)
 	}
 	err := st.PatchProducts(ctx, all)
-	if r, ok := errors.AsType[*store.Refused](err); ok && errors.Is(err, store.ErrNotFound) { // It was deleted in between.
+	if r, ok := errors.AsType[*store.ItemError](err); ok && errors.Is(err, store.ErrNotFound) { // It was deleted in between.
 		return nil, resource.Invalid(unknownProduct(r.Index))
 	}
 	return done(err)
@@ -127,7 +127,7 @@ func given(list *[]string) []string {
 func getProduct(ctx context.Context, in *itemInput) (*productOutput, error) {
 	p, err := storeOf(ctx).Product(ctx, in.ID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &productOutput{answerOf(p)}, nil
 }
@@ -136,14 +136,14 @@ func listProducts(ctx context.Context, in *productListInput) (*productListOutput
 	s := storeOf(ctx)
 	if in.VendorID != "" {
 		if _, err := s.Vendor(ctx, in.VendorID); err != nil {
-			return nil, resource.OfVendor(err)
+			return nil, resource.VendorErrorOf(err)
 		}
 	}
 	all, end, err := page(ctx, &in.PageInput, "listProducts", in.VendorID,
 		func(p market.Product) string { return p.ID },
 		func(p store.Page) ([]market.Product, bool, error) { return s.Products(ctx, p, in.IDs, in.VendorID) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &productListOutput{ProductList{each(all, answerOf), end}}, nil
 }

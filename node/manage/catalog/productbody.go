@@ -114,7 +114,7 @@ func (b *ProductBody) product() market.Product {
 	var price money.Micros
 	if b.Price != nil {
 		micros, err := b.Price.Micros()
-		price = checked(micros, err)
+		price = must(micros, err)
 		// Answers contain the price that auctions use: rounded to micros, without an exponent.
 		b.Price = &resource.Decimal{Text: string(money.AppendDecimal(nil, price))}
 	}
@@ -125,7 +125,7 @@ func (b *ProductBody) product() market.Product {
 	if b.QualityScore != nil {
 		const qualityBits = 30 // market.QualityOne is 1 << 30.
 		quality, err := money.ParseFraction(b.QualityScore.Text, qualityBits)
-		p.Quality = checked(quality, err)
+		p.Quality = must(quality, err)
 	}
 	if b.Brand != nil {
 		p.Brand = b.Brand.ID
@@ -135,14 +135,14 @@ func (b *ProductBody) product() market.Product {
 }
 
 // must panics on an error, which the schema has excluded.
-func checked[T any](v T, err error) T {
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic("the schema has checked this value: " + err.Error())
 	}
 	return v
 }
 
-func mustMarshal(v any) []byte { return checked(json.Marshal(v)) }
+func mustMarshal(v any) []byte { return must(json.Marshal(v)) }
 
 // bodyOf reads the document. A product that was not created through this API, such as those of the demo, has none.
 func bodyOf(p *market.Product) ProductBody {

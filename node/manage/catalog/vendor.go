@@ -45,7 +45,7 @@ type (
 
 func (s service) putVendors(ctx context.Context, in *vendorsInput) (*resource.Done, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
-	created, err := born(each(in.Body.Vendors, func(b VendorBody) string { return b.ID }),
+	created, err := createdTimes(each(in.Body.Vendors, func(b VendorBody) string { return b.ID }),
 		func(p store.Page, ids []string) ([]market.Vendor, bool, error) { return st.Vendors(ctx, p, ids) },
 		func(v *market.Vendor) (string, int64) { return v.ID, v.CreatedMillis })
 	if err != nil {
@@ -58,7 +58,7 @@ func (s service) putVendors(ctx context.Context, in *vendorsInput) (*resource.Do
 			b.VendorRole = "admin"
 		}
 		all[i] = market.Vendor{ID: b.ID, Name: b.Name, Document: mustMarshal(b)}
-		all[i].CreatedMillis, all[i].UpdatedMillis = times(created, b.ID, now)
+		all[i].CreatedMillis, all[i].UpdatedMillis = timestamps(created, b.ID, now)
 	}
 	return done(st.PutVendors(ctx, all))
 }
@@ -76,7 +76,7 @@ func vendorAnswer(v market.Vendor) Vendor {
 func getVendor(ctx context.Context, in *itemInput) (*vendorOutput, error) {
 	v, err := storeOf(ctx).Vendor(ctx, in.ID)
 	if err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	return &vendorOutput{vendorAnswer(v)}, nil
 }
@@ -87,7 +87,7 @@ func listVendors(ctx context.Context, in *PageInput) (*vendorListOutput, error) 
 		func(v market.Vendor) string { return v.ID },
 		func(p store.Page) ([]market.Vendor, bool, error) { return s.Vendors(ctx, p, in.IDs) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &vendorListOutput{VendorList{each(all, vendorAnswer), end}}, nil
 }

@@ -80,13 +80,13 @@ func (s service) explain(ctx context.Context, in *explainInput) (*explainOutput,
 	operation := cmp.Or(in.Operation, serving.ExplainOperations[0])
 	e, code, message, err := s.core.Explain(ctx, resource.CallerOf(ctx).Marketplace, operation, in.Body, s.now())
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if code != apierr.OK {
 		return nil, resource.Refuse(code, message)
 	}
-	if err := name(ctx, e.Auctions); err != nil {
-		return nil, resource.Of(err)
+	if err := addBidIDs(ctx, e.Auctions); err != nil {
+		return nil, resource.ErrorOf(err)
 	}
 	return &explainOutput{e}, nil
 }
@@ -103,8 +103,8 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 			a := &all[i].Auctions[k]
 			a.Candidates = slices.Clone(a.Candidates)
 		}
-		if err := name(ctx, all[i].Auctions); err != nil {
-			return nil, resource.Of(err)
+		if err := addBidIDs(ctx, all[i].Auctions); err != nil {
+			return nil, resource.ErrorOf(err)
 		}
 	}
 	return &recentOutput{Recent{every, all}}, nil
@@ -112,7 +112,7 @@ func (s service) recent(ctx context.Context, _ *nothing) (*recentOutput, error) 
 
 // addBidIDs gives every candidate of the marketplace's own demand the id of its bid, with which the bid can be changed. Candidates of
 // a campaign that does not exist any more get none.
-func name(ctx context.Context, auctions []serving.ExplainedAuction) error {
+func addBidIDs(ctx context.Context, auctions []serving.ExplainedAuction) error {
 	st := resource.Tenant[Store](ctx)
 	byCampaign := map[string][]*serving.Candidate{}
 	for i := range auctions {

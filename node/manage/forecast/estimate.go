@@ -153,12 +153,12 @@ func (e *estimator) wins(n int) interval {
 	for i, w := range e.replay.Won {
 		weights[i] = float64(w.Wins)
 	}
-	return total(weights, e.auctions(), levelOf(n)).scaled(e.aDay())
+	return total(weights, e.auctions(), levelOf(n)).scaled(e.dailyFactor())
 }
 
 // dailyFactor is how many requests of a day a replayed request represents. Sampled requests that could not be replayed are assumed to
 // be like the others.
-func (e *estimator) aDay() float64 {
+func (e *estimator) dailyFactor() float64 {
 	r := e.replay
 	sampled := float64(r.Requests+r.Omitted) / float64(r.Requests)
 	return float64(r.Every) * sampled * float64(24*time.Hour) / float64(r.To.Sub(r.From))
@@ -203,7 +203,7 @@ func (e *estimator) paid(n int) interval {
 	for i := range e.bids {
 		most = max(most, float64(e.bids[i].Amount))
 	}
-	return total(weights, most*e.auctions(), levelOf(n)).scaled(e.aDay())
+	return total(weights, most*e.auctions(), levelOf(n)).scaled(e.dailyFactor())
 }
 
 // auctions is the mean number of auctions in a request: the most wins that a request which is not in the sample is assumed to have.

@@ -45,7 +45,7 @@ const (
 
 // Core replays recorded auctions.
 type Core interface {
-	Replay(ctx context.Context, marketplace uint16, s *market.Supposition, now time.Time) (serving.Replay, apierr.Code, error)
+	Replay(ctx context.Context, marketplace uint16, s *market.WhatIf, now time.Time) (serving.Replay, apierr.Code, error)
 }
 
 // Store is what forecasts need of a marketplace's store.
@@ -54,7 +54,7 @@ type Store interface {
 	Campaign(ctx context.Context, id ids.UUID) (store.CampaignState, error)
 	Bids(ctx context.Context, campaign ids.UUID, offset, limit int) ([]market.Bid, bool, error)
 	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
-	MarketplaceNumbers(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.Numbers, error)
+	MarketplaceCounters(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.CounterRow, error)
 }
 
 type service struct {
@@ -87,16 +87,16 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 	id := resource.ParseUUID(in.CampaignID)
 	c, err := st.Campaign(ctx, id)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if c.Status == market.Terminated {
 		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
 	}
-	supposition := market.Supposition{Campaign: c.Campaign, Without: &c.Campaign}
+	supposition := market.WhatIf{Campaign: c.Campaign, Excluded: &c.Campaign}
 	for more := true; more; {
 		var page []market.Bid
 		if page, more, err = st.Bids(ctx, id, len(supposition.Bids), bidsPage); err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		supposition.Bids = append(supposition.Bids, page...)
 		more = more && len(page) > 0
@@ -108,7 +108,7 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 	now := s.now()
 	replay, code, err := s.core.Replay(ctx, resource.CallerOf(ctx).Marketplace, &supposition, now)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if code != apierr.OK {
 		return nil, resource.Refuse(code, "")
@@ -116,7 +116,7 @@ func (s service) forecast(ctx context.Context, in *input) (*output, error) {
 	m := st.Settings()
 	rates, err := ratesOf(ctx, st, &m, id, now)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	e := estimator{campaign: &c.Campaign, bids: supposition.Bids, replay: &replay, rates: rates, seen: float64(in.ViewPercent) / 100, exponent: m.CurrencyExponent}
 	return &output{e.forecast()}, nil
@@ -133,7 +133,7 @@ func ratesOf(ctx context.Context, st Store, m *market.Marketplace, campaign ids.
 	if own.Impressions >= ownMin {
 		return rates{"campaign", own.Impressions, own.Clicks, own.Purchases}, nil
 	}
-	all, err := st.MarketplaceNumbers(ctx, days, false, false)
+	all, err := st.MarketplaceCounters(ctx, days, false, false)
 	if err != nil {
 		return rates{}, err
 	}

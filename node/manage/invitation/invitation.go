@@ -134,7 +134,7 @@ type OneInvitation struct {
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 func (s service) create(ctx context.Context, in *createInput) (*createOutput, error) {
-	if err := known(ctx, in.Body.Invites); err != nil {
+	if err := requireVendors(ctx, in.Body.Invites); err != nil {
 		return nil, err
 	}
 	invites := make([]store.Invite, len(in.Body.Invites))
@@ -146,20 +146,20 @@ func (s service) create(ctx context.Context, in *createInput) (*createOutput, er
 	}
 	all, err := storeOf(ctx).Invite(ctx, invites)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &createOutput{Invitations{s.answers(all)}}, nil
 }
 
 // requireVendors returns a violation for each vendor that is not in the catalog.
-func known(ctx context.Context, invites []Invite) error {
+func requireVendors(ctx context.Context, invites []Invite) error {
 	named := make([]string, len(invites))
 	for i := range invites {
 		named[i] = invites[i].VendorID
 	}
 	vendors, _, err := storeOf(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
 	if err != nil {
-		return resource.Of(err)
+		return resource.ErrorOf(err)
 	}
 	exists := make(map[string]bool, len(vendors))
 	for i := range vendors {
@@ -181,7 +181,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
 	if in.VendorID != "" {
 		if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-			return nil, resource.OfVendor(err)
+			return nil, resource.VendorErrorOf(err)
 		}
 	}
 	keep := func(i *store.Invitation) bool {
@@ -189,16 +189,16 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listInvitations", in.VendorID, in.Status)
 	all, end, err := resource.List(cursors, in.NextPage, in.Limit,
-		func(i store.Invitation) string { return i.Place() },
+		func(i store.Invitation) string { return i.ListPosition() },
 		func(p store.Page) ([]store.Invitation, bool, error) { return st.Invitations(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &listOutput{List{s.answers(all), end}}, nil
 }
 
 func revoke(ctx context.Context, in *OneInvitation) (*struct{}, error) {
-	return nil, resource.Of(storeOf(ctx).RevokeInvitation(ctx, resource.ParseUUID(in.InvitationID)))
+	return nil, resource.ErrorOf(storeOf(ctx).RevokeInvitation(ctx, resource.ParseUUID(in.InvitationID)))
 }
 
 func (s service) answers(all []store.Invitation) []Invitation {

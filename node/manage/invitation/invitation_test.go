@@ -33,7 +33,7 @@ func TestManyInvites(t *testing.T) {
 	call(t, w, "POST", path, invites(1, 256), 422)
 }
 
-func call(t *testing.T, w *managetest.World, method, path, body string, status int) string {
+func call(t *testing.T, w *managetest.Environment, method, path, body string, status int) string {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])

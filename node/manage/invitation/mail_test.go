@@ -20,7 +20,7 @@ import (
 // none, and an email that is sent or permanently refused is not tried again.
 func TestInvitationEmails(t *testing.T) {
 	w := managetest.New(t)
-	w.Store.Mails = true
+	w.Store.SendsMail = true
 	do := func(method, path, body string) string {
 		t.Helper()
 		r := httptest.NewRequest(method, "/public/v1/"+path, strings.NewReader(body))
@@ -35,7 +35,7 @@ func TestInvitationEmails(t *testing.T) {
 	var sent []string
 	var failure error
 	permanent := false
-	worker := jobs.Mails(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
+	worker := jobs.MailWorker(func(_ context.Context, _ store.Tenant, i *store.Invitation) (bool, error) {
 		sent = append(sent, i.Email)
 		return permanent, failure
 	}, slog.New(slog.DiscardHandler))
@@ -58,20 +58,20 @@ func TestInvitationEmails(t *testing.T) {
 	failure = errors.New("451 later")
 	round(1)
 	round(0) // The task is not due yet.
-	w.Pass(time.Minute)
+	w.Advance(time.Minute)
 	failure = nil
 	round(1)
 	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"mail":{"status":"sent","attempts":2}`) {
 		t.Error(body)
 	}
-	w.Pass(time.Minute)
+	w.Advance(time.Minute)
 	do("POST", "invitation-service/invitations", invite)
 	round(0)
-	w.Pass(10 * time.Minute)
+	w.Advance(10 * time.Minute)
 	do("POST", "invitation-service/invitations", invite)
 	failure, permanent = fmt.Errorf("10.0.0.9:25: %w", &textproto.Error{Code: 550, Msg: "nobody at 10.0.0.9"}), true
 	round(1)
-	w.Pass(2 * time.Hour)
+	w.Advance(2 * time.Hour)
 	round(0)
 	if body := do("GET", "invitation-service/invitations", ""); !strings.Contains(body, `"status":"failed","attempts":1,"error":"the mail server answered 550"`) {
 		t.Error(body)

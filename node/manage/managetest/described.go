@@ -28,7 +28,7 @@ type Description struct {
 }
 
 // Description reads the description of the environment's API.
-func (w *World) Description(t testing.TB) *Description {
+func (w *Environment) Description(t testing.TB) *Description {
 	t.Helper()
 	text, err := w.OpenAPI()
 	if err != nil {

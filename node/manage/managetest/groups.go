@@ -31,7 +31,7 @@ func (f *feed) PutRecord(kind command.RecordKind, marketplace uint16, id string,
 	f.bytes.PutRecord(kind, marketplace, id, value)
 	switch {
 	case kind != command.RecordAPIKey:
-		store.TellCreative(f.Market, PublicURL, kind, marketplace, id, value)
+		store.PublishCreative(f.Market, PublicURL, kind, marketplace, id, value)
 	case value == nil:
 		f.keys.Delete(id)
 	default:

@@ -40,7 +40,7 @@ const (
 const PublicURL = "http://gavel.test"
 
 // Environment is a listener with all that it depends on.
-type World struct {
+type Environment struct {
 	*manage.Server
 	Store *store.Store
 	Keys  map[string]string // By name: management, auction, other, suspended, expired; tokens for vendor nobody: modal, other-modal …
@@ -66,33 +66,33 @@ type World struct {
 var Start = time.Date(2026, 3, 17, 9, 30, 0, 0, time.UTC)
 
 // New builds an environment with four data groups and a rate limit that no test reaches.
-func New(t testing.TB) *World {
+func New(t testing.TB) *Environment {
 	t.Helper()
 	return NewWith(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000})
 }
 
 // NewWith builds an environment with a configuration.
-func NewWith(t testing.TB, c manage.Config) *World {
+func NewWith(t testing.TB, c manage.Config) *Environment {
 	t.Helper()
 	return build(t, c, nil, command.LevelNewest)
 }
 
 // NewBackground is NewWith with a scheduler for reports, explanations and forecasts. REQUIRES: they run one at a
 // time, because a read of a group locks it.
-func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *World {
+func NewBackground(t testing.TB, c manage.Config, b *background.Scheduler) *Environment {
 	t.Helper()
 	return build(t, c, b, command.LevelNewest)
 }
 
 // NewAt builds an environment whose groups are at a feature level, as in a cluster that has nodes of an older version.
-func NewAt(t testing.TB, level command.Level) *World {
+func NewAt(t testing.TB, level command.Level) *Environment {
 	t.Helper()
 	return build(t, manage.Config{RateManagement: 1_000_000, RateCatalog: 1_000_000}, nil, level)
 }
 
-func build(t testing.TB, c manage.Config, b *background.Scheduler, level command.Level) *World {
+func build(t testing.TB, c manage.Config, b *background.Scheduler, level command.Level) *Environment {
 	t.Helper()
-	w := &World{Keys: map[string]string{}, table: auth.NewTable()}
+	w := &Environment{Keys: map[string]string{}, table: auth.NewTable()}
 	w.now.Store(Start.UnixMilli())
 	f := &feed{Market: market.New(1), keys: w.table}
 	w.groups = newGroups(t, f)
@@ -100,7 +100,7 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 		Groups: w.groups, Now: w.Now, View: f.View, Usage: f.Usage, AssetBytes: &f.bytes,
 		Limits: store.Limits{Segments: 10_000, Keys: store.KeysMax}, // The limits that scripts expect; tests set others.
 	}
-	w.found(t, level)
+	w.bootstrap(t, level)
 
 	duplicate := [32]byte{1}
 	w.core = serving.New(serving.Deps{
@@ -112,7 +112,7 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 		Level:            func(ids.Group) command.Level { return level },
 		Frequency:        f,
 		ExplainEvery:     1,
-		Suppose:          f.Suppose,
+		Suppose:          f.WhatIfView,
 		Started:          Start,
 		ExternalCampaign: func(uint16, []byte) ids.UUID { return ids.UUID{} },
 		Log:              slog.New(slog.NewTextHandler(&w.log, nil)), Node: 1, Epoch: 1, PublicURL: PublicURL,
@@ -132,18 +132,18 @@ func build(t testing.TB, c manage.Config, b *background.Scheduler, level command
 }
 
 // Node returns another listener on the same state, as on another node of a cluster. It shares nothing else with the first.
-func (w *World) Node(t testing.TB) *manage.Server {
+func (w *Environment) Node(t testing.TB) *manage.Server {
 	t.Helper()
 	return w.listener(t, &store.Store{
 		Groups: w.groups, Now: w.Now, View: w.Store.View, Usage: w.Store.Usage, AssetBytes: w.Store.AssetBytes, Limits: w.Store.Limits,
 	})
 }
 
-func (w *World) listener(t testing.TB, s *store.Store) *manage.Server {
+func (w *Environment) listener(t testing.TB, s *store.Store) *manage.Server {
 	t.Helper()
 	server, err := manage.New(w.config, manage.Deps{
 		Bodies: w.Bodies,
-		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), TellJob: w.tell,
+		Core:   w.core, Keys: w.table, Blobs: w.Blobs, Networks: w.Offsite.Networks(), ReportJob: w.reportJob,
 		Now: w.Now, Ready: func() string { return "" }, Background: w.background,
 		Tenant: func(m uint16) manage.Tenant { return s.Tenant(m) },
 		Audit: func(m uint16, e store.AuditEntry) {
@@ -169,28 +169,28 @@ func (w *World) listener(t testing.TB, s *store.Store) *manage.Server {
 }
 
 // BeforeNextCommand runs do right before the next command is applied, when its proposer has already read what the command is built on.
-func (w *World) Before(do func()) { w.groups.before.Store(&do) }
+func (w *Environment) BeforeNextCommand(do func()) { w.groups.before.Store(&do) }
 
 // Now is the time of the environment's clock.
-func (w *World) Now() time.Time { return time.UnixMilli(w.now.Load()) }
+func (w *Environment) Now() time.Time { return time.UnixMilli(w.now.Load()) }
 
 // Advance moves the clock.
-func (w *World) Pass(d time.Duration) { w.now.Add(d.Milliseconds()) }
+func (w *Environment) Advance(d time.Duration) { w.now.Add(d.Milliseconds()) }
 
 // Core is the core that serves /v2.
-func (w *World) Core() *serving.Core { return w.core }
+func (w *Environment) Core() *serving.Core { return w.core }
 
 // Counted reports whether a request of an operation was counted with a status.
-func (w *World) Counted(operation, status string) bool {
+func (w *Environment) Counted(operation, status string) bool {
 	_, ok := w.counts.Load(operation + " " + status)
 	return ok
 }
 
 // Log returns everything that was logged.
-func (w *World) Log() string { return w.log.String() }
+func (w *Environment) Log() string { return w.log.String() }
 
 // bootstrap creates the marketplaces, their keys and the cluster's secrets, and starts the clocks of the groups.
-func (w *World) found(t testing.TB, level command.Level) {
+func (w *Environment) bootstrap(t testing.TB, level command.Level) {
 	t.Helper()
 	now := w.now.Load()
 	b := command.Bootstrap{
@@ -246,7 +246,7 @@ func (w *World) found(t testing.TB, level command.Level) {
 }
 
 // ModalToken is a token for a vendor's page, as the holder of one of the environment's keys gets it.
-func (w *World) ModalToken(key, vendor string) string {
+func (w *Environment) ModalToken(key, vendor string) string {
 	k, ok := auth.Parse([]byte(w.Keys[key]))
 	if !ok {
 		panic("the environment has no key " + key)
@@ -255,7 +255,7 @@ func (w *World) ModalToken(key, vendor string) string {
 	return auth.SignVendorToken([32]byte{2}, auth.VendorToken{Marketplace: max(Main, marketplace), Vendor: vendor, Key: k.ID}, w.Now())
 }
 
-func (w *World) must(t testing.TB, g ids.Group, cmd []byte) {
+func (w *Environment) must(t testing.TB, g ids.Group, cmd []byte) {
 	t.Helper()
 	raw, err := w.groups.Propose(t.Context(), g, cmd)
 	if err != nil {
@@ -275,19 +275,19 @@ func marketplace(ordinal uint16, currency string, exponent uint8, now int64) mar
 }
 
 // FailWrites makes every write fail until it is called again with false, as on a node without a leader.
-func (w *World) Fail(down bool) {
+func (w *Environment) FailWrites(down bool) {
 	w.groups.down.Store(down)
 	w.groups.counts.Store(false)
 }
 
 // FailWritesAfter makes every write except the next n fail, until FailWrites(false).
-func (w *World) FailAfter(n int64) { w.groups.left.Store(n); w.groups.counts.Store(true) }
+func (w *Environment) FailWritesAfter(n int64) { w.groups.left.Store(n); w.groups.counts.Store(true) }
 
 // AuditTo passes completed audit entries to fn instead of writing them to the log at once.
-func (w *World) AuditTo(fn func(marketplace uint16, e store.AuditEntry)) { w.auditTo.Store(&fn) }
+func (w *Environment) AuditTo(fn func(marketplace uint16, e store.AuditEntry)) { w.auditTo.Store(&fn) }
 
 // Written is the number of commands that were carried out so far.
-func (w *World) Written() int64 { return w.groups.done.Load() }
+func (w *Environment) Written() int64 { return w.groups.done.Load() }
 
 // PanicOnReads makes every read panic, as a defect would.
-func (w *World) Break() { w.groups.broken.Store(true) }
+func (w *Environment) PanicOnReads() { w.groups.broken.Store(true) }

@@ -47,19 +47,19 @@ func RunScripts(t *testing.T) {
 }
 
 // RunScript runs one script in an environment.
-func RunScript(t *testing.T, w *World, file string) {
+func RunScript(t *testing.T, w *Environment, file string) {
 	t.Helper()
 	RunScriptWith(t, w, file, nil)
 }
 
 // RunScriptWith runs a script and checks its exchanges against a description, unless that is nil.
-func RunScriptWith(t *testing.T, w *World, file string, d *Description) {
+func RunScriptWith(t *testing.T, w *Environment, file string, d *Description) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := script{world: w, described: d, labels: map[string]string{}}
+	s := script{environment: w, described: d, labels: map[string]string{}}
 	var got []string
 	for exchange := range strings.SplitSeq(string(text), "\n---\n") {
 		got = append(got, s.exchange(t, exchange))
@@ -90,10 +90,10 @@ func firstDifference(want, got string) string {
 
 // script is the state of one run: the values of the labels in earlier answers.
 type script struct {
-	world     *World
-	described *Description      // If nil, exchanges are not checked.
-	labels    map[string]string // Label to value.
-	counts    map[string]int
+	environment *Environment
+	described   *Description      // If nil, exchanges are not checked.
+	labels      map[string]string // Label to value.
+	counts      map[string]int
 }
 
 // exchange runs one exchange and returns it with its present answer.
@@ -113,11 +113,11 @@ func (s *script) exchange(t *testing.T, text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.world.Pass(duration)
+		s.environment.Advance(duration)
 		return request + "\n"
 	}
 	if lines[0] == "WORK" {
-		s.world.Work(t)
+		s.environment.Work(t)
 		return request + "\n"
 	}
 	return request + "\n\n" + s.answer(t, s.send(t, lines))
@@ -150,14 +150,14 @@ func (s *script) send(t *testing.T, lines []string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, s.fill(target), strings.NewReader(sent))
 	r.Header = header
 	if key != "none" && header.Get("Authorization") == "" {
-		text, known := s.world.Keys[key]
+		text, known := s.environment.Keys[key]
 		if !known {
 			text = s.fill(key)
 		}
 		header.Set("Authorization", "Bearer "+text)
 	}
 	rec := httptest.NewRecorder()
-	s.world.ServeHTTP(rec, r)
+	s.environment.ServeHTTP(rec, r)
 	if s.described != nil {
 		if err := s.described.Check(r, sent, rec); err != nil {
 			t.Error(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-func (w *World) newOffsite() *offsite.Service {
+func (w *Environment) newOffsite() *offsite.Service {
 	return &offsite.Service{
 		Blobs: w.Blobs, Now: w.Now,
 		Connectors: map[string]offsite.Connector{"meta": offsite.Sandbox{Now: w.Now}},
@@ -22,36 +22,36 @@ func (w *World) newOffsite() *offsite.Service {
 	}
 }
 
-func (w *World) tell(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
-	return offsite.Tell(ctx, w.Store.Tenant(marketplace), job, r)
+func (w *Environment) reportJob(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error) {
+	return offsite.ApplyReport(ctx, w.Store.Tenant(marketplace), job, r)
 }
 
 // Runner does the scheduled tasks of the environment, as a leader does. Tests call its rounds.
-func (w *World) Runner() *jobs.Runner {
+func (w *Environment) Runner() *jobs.Runner {
 	return &jobs.Runner{
 		Store: w.Store, Leader: func() bool { return true }, Marketplaces: func() []uint16 { return []uint16{Main, Other} },
-		Log:   slog.New(slog.NewTextHandler(&w.log, nil)),
-		Lanes: []jobs.Lane{jobs.Uploads(), w.Offsite.Lane(), jobs.Deliveries(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
+		Log:     slog.New(slog.NewTextHandler(&w.log, nil)),
+		Workers: []jobs.Worker{jobs.UploadWorker(), w.Offsite.Worker(), jobs.DeliveryWorker(outbound.New(true), w.Now, slog.New(slog.NewTextHandler(&w.log, nil)))},
 	}
 }
 
 // Recovery completes unfinished transfers and notifications, as a leader does. Tests call its rounds.
-func (w *World) Money() *jobs.Money {
+func (w *Environment) Recovery() *jobs.MoneyRecovery {
 	r := w.Runner()
-	return &jobs.Money{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Now: w.Now, Log: r.Log}
+	return &jobs.MoneyRecovery{Store: w.Store, Leader: r.Leader, Marketplaces: r.Marketplaces, Now: w.Now, Log: r.Log}
 }
 
 // roundsMax is how many rounds Work runs. BOUND: work that creates new work for ever is a defect.
 const roundsMax = 1000
 
 // Work does due tasks until there are none.
-func (w *World) Work(t testing.TB) {
+func (w *Environment) Work(t testing.TB) {
 	t.Helper()
-	w.Money().Round(t.Context())
+	w.Recovery().Round(t.Context())
 	r := w.Runner()
 	for range roundsMax {
 		done := 0
-		for _, worker := range r.Lanes {
+		for _, worker := range r.Workers {
 			done += r.Round(t.Context(), worker)
 		}
 		if done == 0 {

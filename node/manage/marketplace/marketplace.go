@@ -142,11 +142,11 @@ func create(ctx context.Context, in *createInput) (*madeOutput, error) {
 		m.TimeZone = b.TimeZone
 	}
 	if m, err = o.CreateMarketplace(ctx, m); err != nil {
-		return nil, resource.OfLimit(err, "the cluster would have more than 1,000 marketplaces")
+		return nil, resource.LimitErrorOf(err, "the cluster would have more than 1,000 marketplaces")
 	}
 	auction, management, err := o.CreateKeys(ctx, m.ID, firstKeys)
 	if err != nil {
-		return nil, resource.OfLimit(err, keysMessage)
+		return nil, resource.LimitErrorOf(err, keysMessage)
 	}
 	return &madeOutput{Made{answer(&m), Keys{auction, management}}}, nil
 }
@@ -165,13 +165,13 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	}
 	all, err := o.Marketplaces(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	position := func(m market.Marketplace) string { return resource.NewestFirst(int64(m.Ordinal), "") }
 	cursors := resource.CursorsFor(ctx, cursorKey(ctx), "listMarketplaces")
 	page, end, err := resource.List(cursors, in.NextPage, in.Limit, position, resource.Sorted(all, position))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := &listOutput{List{make([]Marketplace, len(page)), end}}
 	for i := range page {
@@ -191,7 +191,7 @@ func get(ctx context.Context, in *oneInput) (*output, error) {
 	}
 	m, err := o.Marketplace(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{answer(&m)}, nil
 }
@@ -206,7 +206,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	}
 	m, err := o.ChangeMarketplace(ctx, resource.ParseUUID(in.ID), in.Body.apply)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{answer(&m)}, nil
 }
@@ -234,7 +234,7 @@ func createKeys(ctx context.Context, in *oneInput) (*keysOutput, error) {
 	}
 	auction, management, err := o.CreateKeys(ctx, resource.ParseUUID(in.ID), newKeys)
 	if err != nil {
-		return nil, resource.OfLimit(err, keysMessage)
+		return nil, resource.LimitErrorOf(err, keysMessage)
 	}
 	return &keysOutput{Keys{auction, management}}, nil
 }

@@ -44,21 +44,21 @@ func (s service) create(ctx context.Context, in *createInput) (*output, error) {
 	if _, err := vendorOf(ctx); err != nil {
 		return nil, err
 	}
-	if found, err := foreign(ctx, bids); err != nil || len(found) > 0 {
+	if found, err := notSold(ctx, bids); err != nil || len(found) > 0 {
 		return nil, orInvalid(err, found)
 	}
-	if err := price(ctx, &c, bids); err != nil {
+	if err := fillAmounts(ctx, &c, bids); err != nil {
 		return nil, err
 	}
-	own(ctx, &m, &c)
+	assignVendor(ctx, &m, &c)
 	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, c.ID)
 }
 
 // assignVendor makes the vendor of the token the owner of a campaign, and sets the initial status that the marketplace wants.
-func own(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
+func assignVendor(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
 	caller := resource.CallerOf(ctx)
 	c.VendorID, c.StatusUpdatedBy, c.Status = caller.Vendor, "key:"+caller.KeyID, market.Approved
 	if m.ReviewCampaigns {
@@ -67,14 +67,14 @@ func own(ctx context.Context, m *market.Marketplace, c *market.Campaign) {
 }
 
 // notSold returns a violation for each bid on a product that the vendor does not sell.
-func foreign(ctx context.Context, bids []market.Bid) (found []resource.Violation, err error) {
+func notSold(ctx context.Context, bids []market.Bid) (found []resource.Violation, err error) {
 	wanted := make([]string, len(bids))
 	for i := range bids {
 		wanted[i] = bids[i].Target
 	}
 	products, _, err := storeOf(ctx).Products(ctx, store.Page{Limit: len(wanted)}, wanted, resource.CallerOf(ctx).Vendor)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	sold := map[string]bool{}
 	for i := range products {
@@ -96,13 +96,13 @@ func orInvalid(err error, found []resource.Violation) error {
 }
 
 // fillAmounts gives bids without an amount the upper bound of most bids, but at most the budget.
-func price(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
+func fillAmounts(ctx context.Context, c *market.Campaign, bids []market.Bid) error {
 	if !slices.ContainsFunc(bids, func(b market.Bid) bool { return b.Amount == 0 }) {
 		return nil
 	}
 	r, err := storeOf(ctx).BidRange(ctx)
 	if err != nil {
-		return resource.Of(err)
+		return resource.ErrorOf(err)
 	}
 	usual := min(minor(r.High, storeOf(ctx).Settings().CurrencyExponent), c.Budget)
 	for i := range bids {
@@ -119,7 +119,7 @@ func find(ctx context.Context, id string) (store.CampaignState, error) {
 	if err == nil {
 		err = isOwn(ctx, &c)
 	}
-	return c, resource.Of(err)
+	return c, resource.ErrorOf(err)
 }
 
 // isOwn returns ErrNotFound for a campaign that is deleted or belongs to another vendor than the token's.
@@ -147,7 +147,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 		return in.Body.command(now, st.Settings().CurrencyExponent)
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, id)
 }
@@ -190,18 +190,18 @@ func remove(ctx context.Context, in *oneCampaign) (*nullOutput, error) {
 	err = storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
 		Campaign: c.ID, Status: new(market.Terminated), StatusUpdatedBy: new("key:" + resource.CallerOf(ctx).KeyID),
 	})
-	return &nullOutput{}, resource.Of(err)
+	return &nullOutput{}, resource.ErrorOf(err)
 }
 
 // answer reads a campaign and converts it to the dialog's answer.
 func answer(ctx context.Context, id ids.UUID) (*output, error) {
 	c, err := storeOf(ctx).Campaign(ctx, id)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	bids, _, err := storeOf(ctx).Bids(ctx, id, 0, math.MaxInt32) // There are at most 5,000, the bound of a campaign.
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	a := campaignOf(&c, storeOf(ctx).Settings().CurrencyExponent)
 	for i := range bids {

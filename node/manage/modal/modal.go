@@ -104,7 +104,7 @@ type authorizeOutput struct{ Body Authorization }
 func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput, error) {
 	st, caller := storeOf(ctx), resource.CallerOf(ctx)
 	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.OfVendor(err)
+		return nil, resource.VendorErrorOf(err)
 	}
 	t := auth.VendorToken{Marketplace: caller.Marketplace, Vendor: in.VendorID, Key: auth.ID([]byte(caller.KeyID))}
 	return &authorizeOutput{Authorization{auth.SignVendorToken(st.CursorKey(), t, s.now()), true}}, nil
@@ -113,7 +113,7 @@ func (s service) authorize(ctx context.Context, in *OneVendor) (*authorizeOutput
 // vendorOf returns the vendor of the token from the catalog. A deleted vendor is refused.
 func vendorOf(ctx context.Context) (market.Vendor, error) {
 	v, err := storeOf(ctx).Vendor(ctx, resource.CallerOf(ctx).Vendor)
-	return v, resource.OfVendor(err)
+	return v, resource.VendorErrorOf(err)
 }
 
 // Details are the currency and language of the dialog.
@@ -155,7 +155,7 @@ func defaultBudget(ctx context.Context, _ *OneVendor) (*budgetsOutput, error) {
 	}
 	r, err := storeOf(ctx).BidRange(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &budgetsOutput{Budgets{Clicks{r.High, r.Low}, min(r.High*defaultClicks, amountMax)}}, nil
 }

@@ -75,7 +75,7 @@ func report(ctx context.Context, in *reportInput) (*reportOutput, error) {
 	}
 	sum, err := storeOf(ctx).CampaignReport(ctx, c.ID, days)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &reportOutput{Report{Numbers: numbersOf(&sum, storeOf(ctx).Settings().CurrencyExponent)}}, nil
 }
@@ -91,7 +91,7 @@ func daily(ctx context.Context, in *reportInput) (*daysOutput, error) {
 	}
 	rows, err := storeOf(ctx).CampaignDaily(ctx, c.ID, days)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Day, len(rows))
 	for i := range rows {

@@ -47,7 +47,7 @@ func (s service) running(ctx context.Context) ([]store.CampaignState, error) {
 	})
 	now := s.now().UnixMilli()
 	all = slices.DeleteFunc(all, func(c store.CampaignState) bool { return isOver(&c, now) })
-	return all, resource.Of(err)
+	return all, resource.ErrorOf(err)
 }
 
 // isOver reports whether a campaign is rejected, terminated or past its end.
@@ -101,7 +101,7 @@ func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, er
 	}
 	products, _, err := st.Products(ctx, store.Page{Limit: bidsMax}, nil, vendor.ID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	var bids []market.Bid
 	for i := range products {
@@ -113,15 +113,15 @@ func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, er
 		return nil, resource.Refuse(apierr.InvalidOperation, "the vendor has no active product")
 	}
 	c, m := in.Body.campaign(&vendor, now, st), st.Settings()
-	if err := price(ctx, &c, bids); err != nil {
+	if err := fillAmounts(ctx, &c, bids); err != nil {
 		return nil, err
 	}
-	own(ctx, &m, &c)
+	assignVendor(ctx, &m, &c)
 	err = st.CreateShopCampaign(ctx, &c, bids, func(c *store.CampaignState) bool { return isOver(c, now) })
 	if errors.Is(err, store.ErrAlreadyExists) {
 		err = resource.Refuse(apierr.AlreadyExists, promotedAlready)
 	}
-	return &nullOutput{}, resource.Of(err)
+	return &nullOutput{}, resource.ErrorOf(err)
 }
 
 const promotedAlready = "the shop is promoted already"
@@ -181,7 +181,7 @@ func (s service) productCampaigns(ctx context.Context, in *productsInput) (*prod
 	for i := range all {
 		bids, _, err := storeOf(ctx).Bids(ctx, all[i].ID, 0, bidsMax)
 		if err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		campaign := all[i].ID.String()
 		for k := range bids {

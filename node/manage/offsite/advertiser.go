@@ -78,7 +78,7 @@ func (s *Service) createAdvertiser(ctx context.Context, in *advertiserInput) (*j
 	st := storeOf(ctx)
 	known, err := st.Advertiser(ctx, b.VendorID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	networks := slices.Compact(slices.Sorted(slices.Values(b.DSP)))
 	if b.DSP == nil {
@@ -92,11 +92,11 @@ func (s *Service) createAdvertiser(ctx context.Context, in *advertiserInput) (*j
 		}
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	job := store.Job{Type: store.JobAdvertiser, VendorID: b.VendorID, Networks: fresh}
 	if err := st.AddJob(ctx, &job); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &jobIDOutput{JobID{job.ID.String()}}, nil
 }
@@ -108,7 +108,7 @@ func getAdvertiser(ctx context.Context, in *getAdvertiserInput) (*advertiserOutp
 	st := storeOf(ctx)
 	x, err := st.Advertiser(ctx, in.VendorID)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if x.BillingMode == "" {
 		x.BillingMode = "pre"

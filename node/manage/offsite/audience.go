@@ -92,7 +92,7 @@ func (s *Service) createAudience(ctx context.Context, in *createAudienceInput) (
 	}
 	job := newListJob(ctx, store.JobAudience)
 	if err := storeOf(ctx).CreateAudience(ctx, &x, job); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &createdOutput{Created{x.ID.String(), s.waiting(ctx, job)}}, nil
 }
@@ -105,7 +105,7 @@ func newListJob(ctx context.Context, kind store.JobType) *store.Job {
 // waiting returns a job with the signed URL for the upload of its list.
 func (s *Service) waiting(ctx context.Context, job *store.Job) Waiting {
 	path := listPath + job.ID.String()
-	policy, signature := keyOf(storeOf(ctx).CursorKey()).Seal(blob.Policy{
+	policy, signature := keyOf(storeOf(ctx).CursorKey()).Sign(blob.Policy{
 		Method: http.MethodPut, Path: path, Marketplace: resource.CallerOf(ctx).Marketplace, Subject: job.ID.String(),
 		Object: job.List.Object, Type: listType, MaxBytes: listMax,
 		Expires: s.Now().Add(store.ListWait).UnixMilli(), Nonce: job.List.Nonce,
@@ -124,7 +124,7 @@ func (s *Service) replaceAudience(ctx context.Context, in *replaceInput) (*waiti
 		}
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &waitingOutput{s.waiting(ctx, job)}, nil
 }
@@ -135,10 +135,10 @@ func (s *Service) listAudiences(ctx context.Context, in *listInput) (*listOutput
 		return (in.VendorID == "" || x.VendorID == in.VendorID) && (in.DSP == "" || slices.Contains(x.Networks, in.DSP))
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listAudiences", in.VendorID, in.DSP)
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Audience) string { return x.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Audience) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Audience, bool, error) { return st.Audiences(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := &listOutput{Audiences{Audiences: make([]Audience, len(page)), DSP: orEmpty(s.Networks), Page: end}}
 	for i := range page {

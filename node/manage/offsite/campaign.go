@@ -112,7 +112,7 @@ func (s *Service) createCampaign(ctx context.Context, in *campaignInput) (*campa
 		job = &store.Job{Type: store.JobCampaign}
 	}
 	if err := storeOf(ctx).CreateOffsiteCampaign(ctx, &x, job); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	a := Campaign{
 		CampaignID: x.ID.String(), VendorID: x.VendorID, DSP: x.Network, Name: x.Name, ExternalID: x.ExternalID,
@@ -146,10 +146,10 @@ func putReport(ctx context.Context, in *putInput) (*resource.Done, error) {
 		return nil, resource.Invalid(found...)
 	}
 	if _, err := st.OffsiteCampaign(ctx, id); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if err := st.PutOffsiteRows(ctx, id, rows); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &resource.Done{}, nil
 }
@@ -185,7 +185,7 @@ func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOu
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	c, err := st.OffsiteCampaign(ctx, id)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if c.VendorID != in.VendorID || c.Network != reported {
 		return nil, resource.Refuse(apierr.ResourceNotFound, "")
@@ -197,7 +197,7 @@ func (s *Service) getReport(ctx context.Context, in *productsInput) (*productsOu
 			return st.OffsiteProducts(ctx, id, days, p)
 		})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := &productsOutput{Products{Reports: make([]Product, len(page)), CompleteThrough: through, Page: end}}
 	for i := range page {

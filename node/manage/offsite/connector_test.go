@@ -22,10 +22,10 @@ import (
 type network struct {
 	mu    sync.Mutex
 	fails int
-	taken []offsite.Handover
+	taken []offsite.JobRequest
 }
 
-func (n *network) Take(_ context.Context, _ store.Tenant, h offsite.Handover) error {
+func (n *network) Send(_ context.Context, _ store.Tenant, h offsite.JobRequest) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fails > 0 {
@@ -56,9 +56,9 @@ func TestNetworksReport(t *testing.T) {
 	if got := status(t, w, job); got != "retrying" {
 		t.Errorf("after a failure: %s", got)
 	}
-	w.Pass(5 * time.Second)
+	w.Advance(5 * time.Second)
 	w.Work(t)
-	w.Pass(10 * time.Second)
+	w.Advance(10 * time.Second)
 	w.Work(t)
 	if len(google.taken) != 1 || len(tiktok.taken) != 1 || status(t, w, job) != "in_progress" {
 		t.Fatalf("taken %d and %d, %s", len(google.taken), len(tiktok.taken), status(t, w, job))
@@ -97,7 +97,7 @@ func TestGivenUp(t *testing.T) {
 	put(t, w, audience(t, w, `"google_ads"`)["url"].(string), strings.NewReader(hashRow), 200)
 	for range 300 {
 		w.Work(t)
-		w.Pass(time.Second)
+		w.Advance(time.Second)
 	}
 	if tried := 1000 - never.fails; tried != 6 {
 		t.Errorf("tried %d times", tried)
@@ -105,12 +105,12 @@ func TestGivenUp(t *testing.T) {
 	w.Offsite.Connectors = map[string]offsite.Connector{"meta": silent}
 	out := must(t, w, "POST", base+"/advertisers", `{"vendorId":"v1","dsp":"meta"}`, 202)
 	w.Work(t)
-	w.Pass(24*time.Hour - time.Minute)
+	w.Advance(24*time.Hour - time.Minute)
 	w.Work(t)
 	if got := status(t, w, out["jobId"].(string)); got != "in_progress" || len(silent.taken) != 1 || silent.taken[0].BillingMode != "pre" {
 		t.Errorf("within the day: %s, %+v", got, silent.taken)
 	}
-	w.Pass(time.Minute)
+	w.Advance(time.Minute)
 	w.Work(t)
 	if got := status(t, w, out["jobId"].(string)); got != "failed" {
 		t.Errorf("after a day: %s", got)

@@ -45,7 +45,7 @@ const resultMax = 8 << 10 // BOUND: bytes of a result, which is stored for 30 da
 func getJob(ctx context.Context, in *jobInput) (*jobOutput, error) {
 	x, err := storeOf(ctx).Job(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if in.VendorID != "" && in.VendorID != x.VendorID {
 		return nil, resource.Refuse(apierr.ResourceNotFound, "")
@@ -69,9 +69,9 @@ func (s *Service) reportJob(ctx context.Context, in *reportInput) (*jobOutput, e
 		return nil, resource.Invalid(resource.At("too_long", "must have at most 8,192 bytes", "body", "result"))
 	}
 	r := offsite.Report{Network: in.Body.DSP, Status: store.JobStatus(in.Body.Status), Result: compact(in.Body.Result)}
-	x, err := s.Tell(ctx, resource.CallerOf(ctx).Marketplace, resource.ParseUUID(in.ID), r)
+	x, err := s.ReportJob(ctx, resource.CallerOf(ctx).Marketplace, resource.ParseUUID(in.ID), r)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return jobOf(&x), nil
 }

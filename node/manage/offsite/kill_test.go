@@ -21,7 +21,7 @@ import (
 	"github.com/gavel-ads/gavel/shard/ids"
 )
 
-func call(t *testing.T, w *managetest.World, method, path, contentType string, body io.Reader) (map[string]any, int) {
+func call(t *testing.T, w *managetest.Environment, method, path, contentType string, body io.Reader) (map[string]any, int) {
 	t.Helper()
 	r := httptest.NewRequest(method, strings.TrimPrefix(path, managetest.PublicURL), body)
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
@@ -37,7 +37,7 @@ func call(t *testing.T, w *managetest.World, method, path, contentType string, b
 	return out, rec.Code
 }
 
-func must(t *testing.T, w *managetest.World, method, path, body string, want int) map[string]any {
+func must(t *testing.T, w *managetest.Environment, method, path, body string, want int) map[string]any {
 	t.Helper()
 	out, code := call(t, w, method, path, "application/json", strings.NewReader(body))
 	if code != want {
@@ -49,13 +49,13 @@ func must(t *testing.T, w *managetest.World, method, path, body string, want int
 const base = "/public/v1/offsite-ads"
 
 // audience creates a vendor and an audience that waits for its list, and returns the answer.
-func audience(t *testing.T, w *managetest.World, networks string) map[string]any {
+func audience(t *testing.T, w *managetest.Environment, networks string) map[string]any {
 	t.Helper()
 	must(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`, 200)
 	return must(t, w, "POST", base+"/audiences/user-list?vendor_id=v1", `{"name":"A","dsp":[`+networks+`]}`, 202)
 }
 
-func put(t *testing.T, w *managetest.World, url string, list io.Reader, want int) {
+func put(t *testing.T, w *managetest.Environment, url string, list io.Reader, want int) {
 	t.Helper()
 	if out, code := call(t, w, "PUT", url, "text/csv", list); code != want {
 		t.Fatalf("the list: %d %v", code, out)
@@ -86,7 +86,7 @@ func TestKilledLeaders(t *testing.T) {
 	must(t, w, "POST", "/public/v1/webhooks/webhooks", `{"url":"https://receiver.example.com/","channel":"job:finish"}`, 201)
 	first := audience(t, w, `"google_ads"`)
 	put(t, w, first["url"].(string), strings.NewReader("hashed_email\n"+strings.Repeat("0", 64)+"\n"), 200)
-	follow(t, w, store.DueJob)
+	follow(t, w, store.TaskJob)
 
 	second := must(t, w, "PUT", base+"/audiences/"+first["audienceId"].(string), `{}`, 202)
 	put(t, w, second["url"].(string), bytes.NewReader(list()), 200)
@@ -100,7 +100,7 @@ func TestKilledLeaders(t *testing.T) {
 			leaders.Go(func() {
 				r := w.Runner()
 				for more := true; more; {
-					more = ctx.Err() == nil && r.Round(ctx, workerOf(r, store.DueJob)) > 0
+					more = ctx.Err() == nil && r.Round(ctx, workerOf(r, store.TaskJob)) > 0
 				}
 			})
 		}
@@ -155,7 +155,7 @@ func TestVersionFencesSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := tenant.JobAt(t.Context(), id)
+	first, err := tenant.VersionedJob(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestVersionFencesSteps(t *testing.T) {
 	if err := tenant.StepJob(t.Context(), second, end); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("the second end of a job: %v", err)
 	}
-	if _, err := tenant.SwapList(t.Context(), second, func(x *store.Job) { x.List.Rows = 7 }); !errors.Is(err, store.ErrChanged) {
+	if _, err := tenant.ReplaceList(t.Context(), second, func(x *store.Job) { x.List.Rows = 7 }); !errors.Is(err, store.ErrChanged) {
 		t.Errorf("a list that comes after the end: %v", err)
 	}
 	if err := tenant.ForgetJob(t.Context(), second); err == nil {
@@ -181,7 +181,7 @@ func TestVersionFencesSteps(t *testing.T) {
 	if err != nil || len(deliveries) != 1 {
 		t.Fatalf("%d notices, %v", len(deliveries), err)
 	}
-	at, err := tenant.DeliveryAt(t.Context(), deliveries[0].ID)
+	at, err := tenant.VersionedDelivery(t.Context(), deliveries[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,8 +194,8 @@ func TestVersionFencesSteps(t *testing.T) {
 	}
 }
 
-func workerOf(r *jobs.Runner, kind store.DueKind) jobs.Lane {
-	for _, l := range r.Lanes {
+func workerOf(r *jobs.Runner, kind store.TaskKind) jobs.Worker {
+	for _, l := range r.Workers {
 		if l.Kind == kind {
 			return l
 		}
@@ -204,7 +204,7 @@ func workerOf(r *jobs.Runner, kind store.DueKind) jobs.Lane {
 }
 
 // follow does the due tasks of one worker.
-func follow(t *testing.T, w *managetest.World, kind store.DueKind) {
+func follow(t *testing.T, w *managetest.Environment, kind store.TaskKind) {
 	t.Helper()
 	r := w.Runner()
 	for more := true; more; {
@@ -212,13 +212,13 @@ func follow(t *testing.T, w *managetest.World, kind store.DueKind) {
 	}
 }
 
-func status(t *testing.T, w *managetest.World, job string) string {
+func status(t *testing.T, w *managetest.Environment, job string) string {
 	t.Helper()
 	return must(t, w, "GET", base+"/jobs/"+job, "", 200)["status"].(string)
 }
 
 // rows downloads the accepted rows as a connector does, and checks that every valid row is there once and in order.
-func rows(t *testing.T, w *managetest.World, x *store.Audience) {
+func rows(t *testing.T, w *managetest.Environment, x *store.Audience) {
 	t.Helper()
 	url := w.Offsite.ListURL(w.Store.Tenant(managetest.Main), x)
 	rec := httptest.NewRecorder()
@@ -243,7 +243,7 @@ func rows(t *testing.T, w *managetest.World, x *store.Audience) {
 	}
 }
 
-func stored(t *testing.T, w *managetest.World) (n int) {
+func stored(t *testing.T, w *managetest.Environment) (n int) {
 	t.Helper()
 	if err := w.Blobs.Walk(t.Context(), func(string, time.Time) error { n++; return nil }); err != nil {
 		t.Fatal(err)

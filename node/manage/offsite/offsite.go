@@ -54,18 +54,18 @@ type Service struct {
 	Now       func() time.Time
 	Tenant    func(marketplace uint16) Store
 	// CurrentTenant is Tenant for uploads: it reads everything that any node answered before.
-	Fresh    func(ctx context.Context, marketplace uint16) (Store, error)
-	Refuse   func(w http.ResponseWriter, code apierr.Code, message string)
-	Networks []string // The networks that have a connector.
+	CurrentTenant func(ctx context.Context, marketplace uint16) (Store, error)
+	Refuse        func(w http.ResponseWriter, code apierr.Code, message string)
+	Networks      []string // The networks that have a connector.
 	// ReportJob applies a connector's report.
-	Tell func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
+	ReportJob func(ctx context.Context, marketplace uint16, job ids.UUID, r offsite.Report) (store.Job, error)
 
-	slots *upload.Slots
+	limiter *upload.Limiter
 }
 
 // Register mounts the operations.
 func (s *Service) Register(api huma.API) {
-	s.slots = upload.NewSlots(uploadsMax, uploadsEach)
+	s.limiter = upload.NewLimiter(uploadsMax, uploadsEach)
 	resource.Add(api, resource.Op{
 		ID: "createAudience", Method: http.MethodPost, Status: http.StatusAccepted, Path: base + "/audiences/user-list", Tag: tag,
 		Doc: "Create an audience; upload its list as text/csv to the url of the answer within an hour.",
@@ -105,7 +105,7 @@ func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 // knownVendor refuses a vendor that is not in the catalog.
 func knownVendor(ctx context.Context, id string) error {
 	if _, err := storeOf(ctx).Vendor(ctx, id); err != nil {
-		return resource.OfVendor(err)
+		return resource.VendorErrorOf(err)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (s *Service) Upload(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
-	p, tenant, refused := s.permit(r, keyOf)
+	p, tenant, refused := s.authorizeURL(r, keyOf)
 	if refused != nil {
 		return refused
 	}
@@ -67,17 +67,17 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	if err != nil {
 		return forbidden()
 	}
-	release, full := s.slots.Take(p.Marketplace)
+	release, full := s.limiter.Acquire(p.Marketplace)
 	if release == nil {
 		return &refusal{apierr.ServiceUnavailable, full}
 	}
 	defer release()
-	body.Pace()
+	body.MeasureRate()
 	ctx := context.WithoutCancel(r.Context()) // A client that disconnects must not leave the job between two states.
 	if _, err := tenant.BeginList(ctx, id, p.Nonce); err != nil {
-		return ofStore(err)
+		return refusalOf(err)
 	}
-	list := &counted{in: body, left: p.MaxBytes}
+	list := &boundedReader{in: body, left: p.MaxBytes}
 	if err := s.Blobs.Put(ctx, p.Object, list); err != nil {
 		refused = list.refusal()
 		_, _ = tenant.ChangeJob(ctx, id, func(x *store.Job) error { // If this fails, the job fails after an hour.
@@ -88,7 +88,7 @@ func (s *Service) upload(r *http.Request, body *upload.Body) *refusal {
 	}
 	if _, err := tenant.StartList(ctx, id); err != nil {
 		_ = s.Blobs.Remove(ctx, p.Object) // If this fails, the sweep removes the file.
-		return ofStore(err)
+		return refusalOf(err)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func tooLarge() *refusal {
 	return &refusal{apierr.PayloadTooLarge, "a list may have at most 64 MiB"}
 }
 
-func ofStore(err error) *refusal {
+func refusalOf(err error) *refusal {
 	if errors.Is(err, store.ErrWrongState) || errors.Is(err, store.ErrNotFound) {
 		return forbidden()
 	}
@@ -109,13 +109,13 @@ func ofStore(err error) *refusal {
 }
 
 // authorizeURL verifies a signed URL and returns what it permits.
-func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, Store, *refusal) {
+func (s *Service) authorizeURL(r *http.Request, key func([32]byte) blob.Key) (blob.Policy, Store, *refusal) {
 	q := r.URL.Query()
-	p, err := key(s.Tenant(0).CursorKey()).Open(q.Get("policy"), q.Get("signature"), r.Method, r.URL.Path, s.Now())
+	p, err := key(s.Tenant(0).CursorKey()).Verify(q.Get("policy"), q.Get("signature"), r.Method, r.URL.Path, s.Now())
 	if err != nil {
 		return p, nil, forbidden()
 	}
-	tenant, err := s.Fresh(r.Context(), p.Marketplace)
+	tenant, err := s.CurrentTenant(r.Context(), p.Marketplace)
 	if err != nil {
 		return p, nil, &refusal{apierr.ServiceUnavailable, "the upload cannot be looked up now"}
 	}
@@ -126,7 +126,7 @@ func (s *Service) permit(r *http.Request, key func([32]byte) blob.Key) (blob.Pol
 }
 
 // boundedReader fails beyond its bound.
-type counted struct {
+type boundedReader struct {
 	in     io.Reader
 	left   int64
 	failed error // The error of the client's side, or errTooLarge.
@@ -134,7 +134,7 @@ type counted struct {
 
 var errTooLarge = errors.New("the list is too large")
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *boundedReader) Read(p []byte) (int, error) {
 	n, err := c.in.Read(p)
 	if c.left -= int64(n); c.left < 0 {
 		n, err = 0, errTooLarge
@@ -145,7 +145,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *counted) refusal() *refusal {
+func (c *boundedReader) refusal() *refusal {
 	switch {
 	case c.failed == nil:
 		return &refusal{apierr.ServiceUnavailable, "the list could not be stored"}
@@ -160,7 +160,7 @@ func (c *counted) refusal() *refusal {
 
 // Export serves a list of accepted rows: a header and the parts, one after the other. A list that was replaced is answered with 404.
 func (s *Service) Export(w http.ResponseWriter, r *http.Request) {
-	p, tenant, refused := s.permit(r, offsite.ExportKey)
+	p, tenant, refused := s.authorizeURL(r, offsite.ExportKey)
 	if refused != nil {
 		s.Refuse(w, refused.code, refused.reason)
 		return

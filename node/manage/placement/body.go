@@ -126,7 +126,7 @@ func set[T any](to, from *T) {
 }
 
 // validateCrossField checks the rules that concern two members, after defaults are applied: no range may be empty.
-func crossed(x *store.Placement) (found []resource.Violation) {
+func validateCrossField(x *store.Placement) (found []resource.Violation) {
 	for _, r := range []struct {
 		of  store.Range
 		loc []any

@@ -51,25 +51,25 @@ func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 func create(ctx context.Context, in *createInput) (*output, error) {
 	x := in.Body.placement()
-	if found := crossed(&x); len(found) > 0 {
+	if found := validateCrossField(&x); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
-	template, err := usable(ctx, x.Template)
+	template, err := usableTemplate(ctx, x.Template)
 	if err != nil {
 		return nil, err
 	}
 	if err := storeOf(ctx).CreatePlacement(ctx, &x); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{placementOf(&x, &template, storeOf(ctx).Settings().ID.String())}, nil
 }
 
 // usableTemplate returns a template that accepts new content. A template that is archived at this very moment may pass, as if it had
 // been archived a moment later.
-func usable(ctx context.Context, id ids.UUID) (store.Template, error) {
+func usableTemplate(ctx context.Context, id ids.UUID) (store.Template, error) {
 	x, err := storeOf(ctx).Template(ctx, id)
 	if err != nil {
-		return x, resource.Of(err)
+		return x, resource.ErrorOf(err)
 	}
 	if x.Archived {
 		return x, resource.Refuse(apierr.InvalidOperation, "the template is archived")
@@ -80,17 +80,17 @@ func usable(ctx context.Context, id ids.UUID) (store.Template, error) {
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listPlacements")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Placement) string { return x.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Placement) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Placement, bool, error) { return st.Placements(ctx, p) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Placement, len(page))
 	marketplace := st.Settings().ID.String()
 	for i := range page {
 		template, err := st.Template(ctx, page[i].Template)
 		if err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		all[i] = placementOf(&page[i], &template, marketplace)
 	}
@@ -100,7 +100,7 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 func get(ctx context.Context, in *oneInput) (*output, error) {
 	x, err := storeOf(ctx).Placement(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x)
 }
@@ -109,22 +109,22 @@ func get(ctx context.Context, in *oneInput) (*output, error) {
 func patch(ctx context.Context, in *patchInput) (*output, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Placement(ctx, id); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	if in.Body.JSONTemplateID != nil {
-		if _, err := usable(ctx, resource.ParseUUID(*in.Body.JSONTemplateID)); err != nil {
+		if _, err := usableTemplate(ctx, resource.ParseUUID(*in.Body.JSONTemplateID)); err != nil {
 			return nil, err
 		}
 	}
 	x, err := st.ChangePlacement(ctx, id, func(x *store.Placement) error {
 		in.Body.apply(x)
-		if found := crossed(x); len(found) > 0 {
+		if found := validateCrossField(x); len(found) > 0 {
 			return resource.Invalid(found...)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x)
 }
@@ -132,7 +132,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 func answer(ctx context.Context, x *store.Placement) (*output, error) {
 	template, err := storeOf(ctx).Template(ctx, x.Template)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{placementOf(x, &template, storeOf(ctx).Settings().ID.String())}, nil
 }

@@ -71,14 +71,14 @@ func interactions(ctx context.Context, in *InteractionsInput) (*interactionsOutp
 	st := storeOf(ctx)
 	through := resource.Time(st.CompleteThrough().UnixMilli())
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listInteractions", in.StartDate, in.EndDate, in.GroupBy, in.Granularity)
-	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Interaction) string { return x.Place() },
+	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Interaction) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Interaction, bool, error) {
 			return st.Interactions(ctx, &store.Interactions{
 				From: from, To: to, By: store.Grouping(in.GroupBy), Hourly: in.Granularity == "hourly", Page: p,
 			})
 		})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Interaction, len(page))
 	for i := range page {

@@ -41,9 +41,9 @@ type Store interface {
 	CampaignReport(ctx context.Context, campaign ids.UUID, d store.Dates) (rollup.Counters, error)
 	CampaignDaily(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
 	CampaignProducts(ctx context.Context, campaign ids.UUID, d store.Dates) ([]store.ReportRow, error)
-	ProductNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
-	VendorNumbers(ctx context.Context, id string, d store.Dates, daily bool) ([]store.Numbers, error)
-	MarketplaceNumbers(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.Numbers, error)
+	ProductCounters(ctx context.Context, id string, d store.Dates, daily bool) ([]store.CounterRow, error)
+	VendorCounters(ctx context.Context, id string, d store.Dates, daily bool) ([]store.CounterRow, error)
+	MarketplaceCounters(ctx context.Context, d store.Dates, daily, byProduct bool) ([]store.CounterRow, error)
 	Interactions(ctx context.Context, q *store.Interactions) ([]store.Interaction, bool, error)
 	CompleteThrough() time.Time
 	CursorKey() [32]byte
@@ -183,7 +183,7 @@ func (in *DatesInput) open(ctx context.Context) (d store.Dates, campaign ids.UUI
 	}
 	campaign = resource.ParseUUID(in.CampaignID)
 	if _, err = storeOf(ctx).Campaign(ctx, campaign); err != nil {
-		return d, campaign, 0, resource.Of(err)
+		return d, campaign, 0, resource.ErrorOf(err)
 	}
 	return d, campaign, resource.Time(storeOf(ctx).CompleteThrough().UnixMilli()), nil
 }
@@ -200,13 +200,13 @@ func sum(ctx context.Context, in *DatesInput) (*sumOutput, error) {
 	st := storeOf(ctx)
 	c, err := st.CampaignReport(ctx, campaign, d)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	n := numbersOf(&c, st.Settings().CurrencyExponent)
 	if in.PurchaseCountByProduct {
 		rows, err := st.CampaignProducts(ctx, campaign, d)
 		if err != nil {
-			return nil, resource.Of(err)
+			return nil, resource.ErrorOf(err)
 		}
 		n.Purchases.count(rows)
 	}
@@ -221,7 +221,7 @@ func daily(ctx context.Context, in *PagedInput) (*dailyOutput, error) {
 	st := storeOf(ctx)
 	rows, err := st.CampaignDaily(ctx, campaign, d)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	date := func(r store.ReportRow) string { return r.Date }
 	page, end, err := cut(in.cursors(ctx, "getCampaignDailyReport"), in.Paging, date, rows)
@@ -247,7 +247,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 	st := storeOf(ctx)
 	rows, err := st.CampaignProducts(ctx, campaign, d)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	id := func(r store.ReportRow) string { return r.ProductID }
 	page, end, err := cut(in.cursors(ctx, "getCampaignProductsReport"), in.Paging, id, rows)
@@ -270,7 +270,7 @@ func products(ctx context.Context, in *PagedInput) (*productsOutput, error) {
 // cut returns a page of the rows.
 func cut[T any](c resource.Cursors, p Paging, id func(T) string, rows []T) ([]T, resource.Page, error) {
 	page, end, err := resource.ListOrPeek(c, p.NextPage, p.Limit, id, resource.Sorted(rows, id))
-	return page, end, resource.Of(err)
+	return page, end, resource.ErrorOf(err)
 }
 
 func numbersOf(c *rollup.Counters, exponent uint8) Numbers {

@@ -39,7 +39,7 @@ type subject interface {
 	// scope is what cursors are bound to.
 	scope() []string
 	countsProducts() bool
-	numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error)
+	numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error)
 }
 
 type pagedSubject interface {
@@ -99,27 +99,27 @@ func (in *ProductInput) scope() []string {
 	return []string{"product", in.ProductID, in.StartDate, in.EndDate}
 }
 
-func (in *ProductInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
-	rows, err := st.ProductNumbers(ctx, in.ProductID, d, daily)
-	return rows, resource.Of(err)
+func (in *ProductInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+	rows, err := st.ProductCounters(ctx, in.ProductID, d, daily)
+	return rows, resource.ErrorOf(err)
 }
 
 func (in *VendorInput) scope() []string {
 	return []string{"vendor", in.VendorID, in.StartDate, in.EndDate}
 }
 
-func (in *VendorInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
-	rows, err := st.VendorNumbers(ctx, in.VendorID, d, daily)
-	return rows, resource.OfVendor(err)
+func (in *VendorInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+	rows, err := st.VendorCounters(ctx, in.VendorID, d, daily)
+	return rows, resource.VendorErrorOf(err)
 }
 
 func (in *MarketplaceInput) scope() []string {
 	return []string{"marketplace", in.StartDate, in.EndDate}
 }
 
-func (in *MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.Numbers, error) {
-	rows, err := st.MarketplaceNumbers(ctx, d, daily, in.PurchaseCountByProduct)
-	return rows, resource.Of(err)
+func (in *MarketplaceInput) numbers(ctx context.Context, st Store, d store.Dates, daily bool) ([]store.CounterRow, error) {
+	rows, err := st.MarketplaceCounters(ctx, d, daily, in.PurchaseCountByProduct)
+	return rows, resource.ErrorOf(err)
 }
 
 func (in *DaysInput) countsProducts() bool { return in.PurchaseCountByProduct }
@@ -141,7 +141,7 @@ func total[I any, P interface {
 	if err != nil {
 		return nil, err
 	}
-	sum := store.Numbers{Sold: map[string]int64{}}
+	sum := store.CounterRow{Sold: map[string]int64{}}
 	if len(rows) > 0 {
 		sum = rows[0]
 	}
@@ -164,7 +164,7 @@ func totalDays[I any, P interface {
 		return nil, err
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "daily", in.scope()...)
-	page, end, err := cut(cursors, in.paging(), func(n store.Numbers) string { return n.Date }, rows)
+	page, end, err := cut(cursors, in.paging(), func(n store.CounterRow) string { return n.Date }, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func totalDays[I any, P interface {
 	return &totalDaysOutput{TotalDays{all, end, through}}, nil
 }
 
-func totalOf(in subject, n *store.Numbers, exponent uint8) Numbers {
+func totalOf(in subject, n *store.CounterRow, exponent uint8) Numbers {
 	all := numbersOf(&n.Counters, exponent)
 	if in.countsProducts() {
 		all.Purchases.CountByProduct = n.Sold

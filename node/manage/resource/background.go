@@ -22,7 +22,7 @@ func inBackground[I, O any](kind background.Kind, serve func(context.Context, *I
 			out, err = serve(ctx, in)
 			return err
 		})
-		return out, ofBackground(err)
+		return out, backgroundError(err)
 	}
 }
 
@@ -30,7 +30,7 @@ func inBackground[I, O any](kind background.Kind, serve func(context.Context, *I
 // may be sent at once.
 const tooLongRetry = time.Second
 
-func ofBackground(err error) error {
+func backgroundError(err error) error {
 	if refused, ok := errors.AsType[*background.Refused](err); ok {
 		code := apierr.ServiceUnavailable
 		if refused.Own {
@@ -43,5 +43,5 @@ func ofBackground(err error) error {
 			Code: apierr.ServiceUnavailable, Message: background.ErrTooLong.Error() + "; ask for fewer days", RetryAfter: tooLongRetry,
 		}
 	}
-	return Of(err)
+	return ErrorOf(err)
 }

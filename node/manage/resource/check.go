@@ -57,9 +57,9 @@ func (c *checker) value(i int, s *huma.Schema) int {
 		c.array(i, s)
 		return end
 	case s.Type == huma.TypeObject && text[0] != '{':
-		c.fault("dict_type", "must be an object")
+		c.violation("dict_type", "must be an object")
 	case s.Type == huma.TypeArray:
-		c.fault("list_type", "must be an array")
+		c.violation("list_type", "must be an array")
 	default:
 		c.scalar(text, s)
 	}
@@ -114,7 +114,7 @@ func (c *checker) object(i int, s *huma.Schema) {
 	for _, name := range s.Required {
 		if !present[name] {
 			c.push(name)
-			c.fault("missing", "required")
+			c.violation("missing", "required")
 			c.pop()
 		}
 	}
@@ -155,7 +155,7 @@ func (c *checker) array(i int, s *huma.Schema) {
 	c.out = append(c.out, '[')
 	for i = skipSpace(c.data, i+1); c.data[i] != ']'; count++ {
 		if s.MaxItems != nil && count == *s.MaxItems {
-			c.fault("too_long", "must have at most "+counted(*s.MaxItems, "item"))
+			c.violation("too_long", "must have at most "+counted(*s.MaxItems, "item"))
 			return
 		}
 		if count > 0 {
@@ -173,14 +173,14 @@ func (c *checker) array(i int, s *huma.Schema) {
 	}
 	c.out = append(c.out, ']')
 	if s.MinItems != nil && count < *s.MinItems {
-		c.fault("too_short", "must have at least "+counted(*s.MinItems, "item"))
+		c.violation("too_short", "must have at least "+counted(*s.MinItems, "item"))
 	}
 }
 
 func (c *checker) push(part string) { c.loc = append(c.loc, part) }
 func (c *checker) pop()             { c.loc = c.loc[:len(c.loc)-1] }
 
-func (c *checker) fault(kind, msg string) {
+func (c *checker) violation(kind, msg string) {
 	if len(c.found) < ViolationsMax {
 		c.found = append(c.found, Violation{Loc: slices.Clone(c.loc), Msg: msg, Type: kind})
 	}

@@ -45,12 +45,12 @@ func CursorsFor(ctx context.Context, key [32]byte, operation string, filters ...
 }
 
 // Encode returns the cursor of a position. REQUIRES: position has at most positionIn bytes.
-func (c Cursors) Seal(position string) string {
+func (c Cursors) Encode(position string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.mac(position), position...))
 }
 
 // Decode returns the position of a cursor. The empty cursor is the first page. A cursor that is not of this list is a 422.
-func (c Cursors) Open(cursor string) (string, error) {
+func (c Cursors) Decode(cursor string) (string, error) {
 	if cursor == "" {
 		return "", nil
 	}
@@ -62,9 +62,9 @@ func (c Cursors) Open(cursor string) (string, error) {
 }
 
 // Restart returns a cursor of the position at which the page of a cursor starts.
-func (c Cursors) Again(cursor string) string {
+func (c Cursors) Restart(cursor string) string {
 	if cursor == "" {
-		return c.Seal("")
+		return c.Encode("")
 	}
 	return cursor
 }
@@ -92,7 +92,7 @@ func List[T any](
 	cursors Cursors, cursor string, limit int, id func(T) string,
 	fetch func(store.Page) ([]T, bool, error),
 ) ([]T, Page, error) {
-	position, err := cursors.Open(cursor)
+	position, err := cursors.Decode(cursor)
 	if err != nil {
 		return nil, Page{}, err
 	}
@@ -104,7 +104,7 @@ func List[T any](
 	if err != nil || !more || len(all) == 0 {
 		return all, Page{}, err
 	}
-	return all, Page{HasMore: true, NextPage: cursors.Seal(positionOf(id(all[len(all)-1])))}, nil
+	return all, Page{HasMore: true, NextPage: cursors.Encode(positionOf(id(all[len(all)-1])))}, nil
 }
 
 // ListOrPeek is List for operations that allow a limit of 0, which asks whether the list has items: it returns an empty page, whose
@@ -117,7 +117,7 @@ func ListOrPeek[T any](
 	if err != nil || limit > 0 || len(all) == 0 {
 		return all, end, err
 	}
-	return nil, Page{HasMore: true, NextPage: cursors.Again(cursor)}, nil
+	return nil, Page{HasMore: true, NextPage: cursors.Restart(cursor)}, nil
 }
 
 // An id of 255 characters may have 1,020 bytes, which no cursor of 512 characters can carry. The position of an id that

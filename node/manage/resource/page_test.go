@@ -73,8 +73,8 @@ func TestListWhileItChanges(t *testing.T) {
 // TestCursorIsBound: a cursor opens only where it was made, and no changed cursor opens anywhere.
 func TestCursorIsBound(t *testing.T) {
 	mine := cursors(1, "listProducts", "v1", "a")
-	cursor := mine.Seal("p7")
-	if position, err := mine.Open(cursor); err != nil || position != "p7" {
+	cursor := mine.Encode("p7")
+	if position, err := mine.Decode(cursor); err != nil || position != "p7" {
 		t.Fatalf("%q, %v", position, err)
 	}
 	for name, c := range map[string]resource.Cursors{
@@ -84,19 +84,19 @@ func TestCursorIsBound(t *testing.T) {
 		"fewer filters":              cursors(1, "listProducts", "v1"),
 		"the same letters elsewhere": cursors(1, "listProducts", "v", "1a"),
 	} {
-		if _, err := c.Open(cursor); err == nil {
+		if _, err := c.Decode(cursor); err == nil {
 			t.Errorf("%s opens it", name)
 		}
 	}
 	for i := range cursor {
 		changed := []byte(cursor)
 		changed[i] ^= 1
-		if position, err := mine.Open(string(changed)); err == nil {
+		if position, err := mine.Decode(string(changed)); err == nil {
 			t.Errorf("the cursor with another character %d opens as %q", i, position)
 		}
 	}
 	for _, text := range []string{"x", cursor[:len(cursor)-1], cursor + "A", cursor + "=", " " + cursor, strings.Repeat("A", 600)} {
-		if _, err := mine.Open(text); err == nil {
+		if _, err := mine.Decode(text); err == nil {
 			t.Errorf("%.40q opens", text)
 		}
 	}

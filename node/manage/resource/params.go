@@ -59,7 +59,7 @@ func (k *kit) checkParams(r *http.Request, op *huma.Operation) []Violation {
 func (c *checker) param(values []string, p *huma.Param) {
 	if len(values) == 0 || values[0] == "" { // A path parameter may be empty.
 		if p.Required {
-			c.fault("missing", "required")
+			c.violation("missing", "required")
 		}
 		return
 	}
@@ -69,7 +69,7 @@ func (c *checker) param(values []string, p *huma.Param) {
 		return
 	}
 	if s.MaxItems != nil && len(values) > *s.MaxItems {
-		c.fault("too_long", "must come at most "+counted(*s.MaxItems, "time"))
+		c.violation("too_long", "must come at most "+counted(*s.MaxItems, "time"))
 		return
 	}
 	for i, v := range values {
@@ -84,17 +84,17 @@ func (c *checker) paramValue(value string, s *huma.Schema) {
 	switch s.Type {
 	case huma.TypeInteger:
 		if _, err := strconv.ParseInt(value, 10, 64); err != nil || len(value) > numberLen || strings.HasPrefix(value, "+") {
-			c.fault("int_parsing", "must be an integer")
+			c.violation("int_parsing", "must be an integer")
 			return
 		}
 		c.bounds(value, s)
 	case huma.TypeBoolean:
 		if value != "true" && value != "false" {
-			c.fault("bool_type", "must be true or false")
+			c.violation("bool_type", "must be true or false")
 		}
 	default:
 		if !utf8.ValidString(value) {
-			c.fault("string_type", "must be UTF-8")
+			c.violation("string_type", "must be UTF-8")
 			return
 		}
 		c.text(value, s)

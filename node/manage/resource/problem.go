@@ -119,7 +119,7 @@ func newProblem(status int, _ string, causes ...error) huma.StatusError {
 }
 
 // ErrorOf turns an error of the store into the answer for it. An unknown error is answered 500 and logged.
-func Of(err error) error {
+func ErrorOf(err error) error {
 	if _, ok := errors.AsType[*Problem](err); ok || err == nil {
 		return err
 	}
@@ -162,19 +162,19 @@ var storeErrors = []struct {
 }
 
 // LimitErrorOf is ErrorOf for an operation that may exceed a limit, which the message names.
-func OfLimit(err error, message string) error {
+func LimitErrorOf(err error, message string) error {
 	if _, own := errors.AsType[*store.Limit](err); !own && errors.Is(err, store.ErrTooMany) {
 		return Refuse(apierr.InvalidOperation, message)
 	}
-	return Of(err)
+	return ErrorOf(err)
 }
 
 // VendorErrorOf is ErrorOf for errors about a vendor; an unknown vendor has its own code.
-func OfVendor(err error) error {
+func VendorErrorOf(err error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return &Problem{Code: apierr.InvalidVendor}
 	}
-	return Of(err)
+	return ErrorOf(err)
 }
 
 // body returns the JSON of the problem.
@@ -210,7 +210,7 @@ func (k *kit) refuse(w http.ResponseWriter, p *Problem) {
 }
 
 // replaceBody replaces the body by one with checked members only.
-func (k *kit) rebind(r *http.Request, body []byte) {
+func (k *kit) replaceBody(r *http.Request, body []byte) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Body = io.NopCloser(bytes.NewReader(body))
 }

@@ -205,7 +205,7 @@ func (k *kit) checkRequest(r *http.Request, op *huma.Operation) *Problem {
 	if p := c.body(op.RequestBody.Content["application/json"].Schema); p != nil {
 		return p
 	}
-	k.rebind(r, c.out)
+	k.replaceBody(r, c.out)
 	return nil
 }
 

@@ -24,25 +24,25 @@ func (c *checker) scalar(text []byte, s *huma.Schema) {
 	switch s.Type {
 	case huma.TypeString:
 		if text[0] != '"' {
-			c.fault("string_type", "must be a string")
+			c.violation("string_type", "must be a string")
 			return
 		}
 		c.text(unquote(text), s)
 	case huma.TypeInteger:
 		if !number(text) || bytes.ContainsAny(text, ".eE") {
-			c.fault("int_type", "must be an integer, written as one")
+			c.violation("int_type", "must be an integer, written as one")
 			return
 		}
 		c.bounds(string(text), s)
 	case huma.TypeNumber:
 		if !number(text) {
-			c.fault("float_type", "must be a number of at most 32 characters")
+			c.violation("float_type", "must be a number of at most 32 characters")
 			return
 		}
 		c.bounds(string(text), s)
 	case huma.TypeBoolean:
 		if text[0] != 't' && text[0] != 'f' {
-			c.fault("bool_type", "must be true or false")
+			c.violation("bool_type", "must be true or false")
 		}
 	}
 }
@@ -56,13 +56,13 @@ func (c *checker) text(s string, schema *huma.Schema) {
 	length := utf8.RuneCountInString(s)
 	switch {
 	case len(schema.Enum) > 0 && !slices.Contains(schema.Enum, any(s)):
-		c.fault("enum", enumText(schema))
+		c.violation("enum", enumText(schema))
 	case schema.MinLength != nil && length < *schema.MinLength:
-		c.fault("string_too_short", "must have at least "+counted(*schema.MinLength, "character"))
+		c.violation("string_too_short", "must have at least "+counted(*schema.MinLength, "character"))
 	case schema.MaxLength != nil && length > *schema.MaxLength:
-		c.fault("string_too_long", "must have at most "+counted(*schema.MaxLength, "character"))
+		c.violation("string_too_long", "must have at most "+counted(*schema.MaxLength, "character"))
 	case schema.Pattern != "" && !c.kit.patterns[schema.Pattern].MatchString(s):
-		c.fault("string_pattern_mismatch", "must match "+schema.Pattern)
+		c.violation("string_pattern_mismatch", "must match "+schema.Pattern)
 	default:
 		c.format(s, schema.Format)
 	}
@@ -97,23 +97,23 @@ func (c *checker) format(s, format string) {
 	switch format {
 	case "date-time":
 		if _, err := time.Parse(time.RFC3339, s); err != nil {
-			c.fault("datetime_parsing", "must be an RFC 3339 date-time")
+			c.violation("datetime_parsing", "must be an RFC 3339 date-time")
 		}
 	case "date":
 		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			c.fault("date_parsing", "must be a date, YYYY-MM-DD")
+			c.violation("date_parsing", "must be a date, YYYY-MM-DD")
 		}
 	case "uuid":
 		if _, err := ids.Parse(s); err != nil {
-			c.fault("uuid_parsing", "must be a UUID")
+			c.violation("uuid_parsing", "must be a UUID")
 		}
 	case "uri":
 		if u, err := url.Parse(s); err != nil || !u.IsAbs() || u.Host == "" {
-			c.fault("url_parsing", "must be an absolute URL")
+			c.violation("url_parsing", "must be an absolute URL")
 		}
 	case "email":
 		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
-			c.fault("email_parsing", "must be an e-mail address")
+			c.violation("email_parsing", "must be an e-mail address")
 		}
 	}
 }
@@ -122,20 +122,20 @@ func (c *checker) format(s, format string) {
 func (c *checker) bounds(text string, s *huma.Schema) {
 	n, ok := rational(text)
 	if !ok {
-		c.fault("less_than_equal", "is out of range")
+		c.violation("less_than_equal", "is out of range")
 		return
 	}
 	switch {
 	case s.Minimum != nil && below(n, *s.Minimum):
-		c.fault("greater_than_equal", "must be at least "+plain(*s.Minimum))
+		c.violation("greater_than_equal", "must be at least "+plain(*s.Minimum))
 	case s.ExclusiveMinimum != nil && !above(n, *s.ExclusiveMinimum):
-		c.fault("greater_than", "must be greater than "+plain(*s.ExclusiveMinimum))
+		c.violation("greater_than", "must be greater than "+plain(*s.ExclusiveMinimum))
 	case s.Maximum != nil && above(n, *s.Maximum):
-		c.fault("less_than_equal", "must be at most "+plain(*s.Maximum))
+		c.violation("less_than_equal", "must be at most "+plain(*s.Maximum))
 	case s.ExclusiveMaximum != nil && !below(n, *s.ExclusiveMaximum):
-		c.fault("less_than", "must be less than "+plain(*s.ExclusiveMaximum))
+		c.violation("less_than", "must be less than "+plain(*s.ExclusiveMaximum))
 	case s.Type == huma.TypeInteger && !n.Num().IsInt64():
-		c.fault("less_than_equal", "is out of range")
+		c.violation("less_than_equal", "is out of range")
 	}
 }
 

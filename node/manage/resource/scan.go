@@ -20,7 +20,7 @@ func wellFormed(b []byte) apierr.Code {
 	if depth(b) > depthMax {
 		return apierr.BadRequest
 	}
-	if !utf8.Valid(b) || !json.Valid(b) || halfSurrogate(b) {
+	if !utf8.Valid(b) || !json.Valid(b) || loneSurrogate(b) {
 		return apierr.InvalidJSON
 	}
 	return apierr.OK
@@ -49,7 +49,7 @@ func depth(b []byte) (deepest int) {
 
 // loneSurrogate reports an escape such as \ud800 without its other half. Decoders replace it with U+FFFD, which would
 // make two different ids equal.
-func halfSurrogate(b []byte) bool {
+func loneSurrogate(b []byte) bool {
 	for i := 0; i+1 < len(b); i++ {
 		if b[i] != '\\' {
 			continue

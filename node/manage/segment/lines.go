@@ -47,7 +47,7 @@ func (u *users) read(from io.Reader) error {
 			return full
 		}
 		if err != nil {
-			return u.settle()
+			return u.deduplicate()
 		}
 	}
 }
@@ -68,13 +68,13 @@ func (u *users) line(line []byte, first, long bool) error {
 	}
 	u.hashes = append(u.hashes, u.hash(line))
 	if len(u.hashes) == 2*market.SegmentUsersMax {
-		return u.settle()
+		return u.deduplicate()
 	}
 	return nil
 }
 
 // deduplicate sorts the hashes and removes repeats.
-func (u *users) settle() error {
+func (u *users) deduplicate() error {
 	slices.Sort(u.hashes)
 	u.hashes = slices.Compact(u.hashes)
 	if len(u.hashes) > market.SegmentUsersMax {

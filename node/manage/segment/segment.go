@@ -30,7 +30,7 @@ type Store interface {
 	Segments(ctx context.Context, p store.Page) ([]store.Segment, bool, error)
 	CountSegments(ctx context.Context) (int, error)
 	SegmentSize(ctx context.Context, externalID string) (int, error)
-	FillSegment(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error)
+	UpdateSegmentUsers(ctx context.Context, externalID string, action command.SegmentAction, users []uint64) (command.SegmentResult, error)
 	DeleteSegment(ctx context.Context, externalID string) error
 	UserSecret() [32]byte
 	CursorKey() [32]byte
@@ -137,7 +137,7 @@ func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
 func put(ctx context.Context, in *putInput) (*putOutput, error) {
 	st := storeOf(ctx)
-	if found := in.Body.crossed(); len(found) > 0 {
+	if found := in.Body.validateCrossField(); len(found) > 0 {
 		return nil, resource.Invalid(found...)
 	}
 	all := make([]store.Segment, len(in.Body.Segments))
@@ -145,7 +145,7 @@ func put(ctx context.Context, in *putInput) (*putOutput, error) {
 		all[i] = in.Body.Segments[i].segment()
 	}
 	if err := st.PutSegments(ctx, all); err != nil {
-		return nil, resource.OfLimit(err, "a marketplace has at most 10,000 segments")
+		return nil, resource.LimitErrorOf(err, "a marketplace has at most 10,000 segments")
 	}
 	answered, total, err := answers(ctx, all)
 	if err != nil {
@@ -155,7 +155,7 @@ func put(ctx context.Context, in *putInput) (*putOutput, error) {
 }
 
 // validateCrossField checks the rules that concern more than one member.
-func (b *Body) crossed() (found []resource.Violation) {
+func (b *Body) validateCrossField() (found []resource.Violation) {
 	seen := map[string]bool{}
 	for i := range b.Segments {
 		d := &b.Segments[i]
@@ -191,14 +191,14 @@ func answers(ctx context.Context, all []store.Segment) ([]Segment, int, error) {
 	st := storeOf(ctx)
 	total, err := st.CountSegments(ctx)
 	if err != nil {
-		return nil, 0, resource.Of(err)
+		return nil, 0, resource.ErrorOf(err)
 	}
 	answered := make([]Segment, len(all))
 	for i := range all {
 		x := &all[i]
 		size, err := st.SegmentSize(ctx, x.ExternalID)
 		if err != nil {
-			return nil, 0, resource.Of(err)
+			return nil, 0, resource.ErrorOf(err)
 		}
 		answered[i] = Segment{
 			ID: x.ExternalID, Name: x.Name, Description: x.Description, Config: configOf(x), Size: size,
@@ -222,10 +222,10 @@ func configOf(x *store.Segment) Config {
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSegments")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Segment) string { return x.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Segment) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Segment, bool, error) { return st.Segments(ctx, p) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	answered, total, err := answers(ctx, page)
 	if err != nil {
@@ -239,5 +239,5 @@ func remove(ctx context.Context, in *oneInput) (*struct{}, error) {
 	if errors.Is(err, store.ErrWrongState) {
 		return nil, resource.Refuse(apierr.InvalidOperation, "a campaign uses the segment")
 	}
-	return nil, resource.Of(err)
+	return nil, resource.ErrorOf(err)
 }

@@ -27,7 +27,7 @@ type part struct {
 func text(name, body string) part { return part{name, strings.NewReader(body)} }
 
 // send posts a form to a path below the segments.
-func send(w *managetest.World, path string, parts ...part) *httptest.ResponseRecorder {
+func send(w *managetest.Environment, path string, parts ...part) *httptest.ResponseRecorder {
 	from, to := io.Pipe()
 	form := multipart.NewWriter(to)
 	go func() {
@@ -53,7 +53,7 @@ func send(w *managetest.World, path string, parts ...part) *httptest.ResponseRec
 }
 
 // world returns an environment with a static segment s and a dynamic one d.
-func world(t *testing.T) *managetest.World {
+func world(t *testing.T) *managetest.Environment {
 	t.Helper()
 	w := managetest.New(t)
 	body := `{"segments":[{"id":"s","name":"S"},{"id":"d","name":"D","config":{"type":"dynamic","definition":{"behaviors":[{"logic":"and","action_type":"clicks","time_window":{"value":1},"frequency":{"value":1,"operator":"gt"},"parameters":[]}]}}}]}`

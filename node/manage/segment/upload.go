@@ -41,13 +41,13 @@ var actions = []string{"add", "remove", "replace"}
 type Uploads struct {
 	Hash func(secret [32]byte, marketplace uint16) func(id []byte) uint64
 	// Refuse answers an error.
-	Refuse func(w http.ResponseWriter, err error)
-	slots  *upload.Slots
+	Refuse  func(w http.ResponseWriter, err error)
+	limiter *upload.Limiter
 }
 
 // NewUploads returns the service.
 func NewUploads(hash func([32]byte, uint16) func([]byte) uint64, refuse func(http.ResponseWriter, error)) *Uploads {
-	return &Uploads{Hash: hash, Refuse: refuse, slots: upload.NewSlots(uploadsMax, uploadsEach)}
+	return &Uploads{Hash: hash, Refuse: refuse, limiter: upload.NewLimiter(uploadsMax, uploadsEach)}
 }
 
 // Result is the result of an upload.
@@ -86,19 +86,19 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := fillable(ctx, st, id); err != nil { // Checked before the list is read, because the list is long.
+	if err := requireStatic(ctx, st, id); err != nil { // Checked before the list is read, because the list is long.
 		return Result{}, err
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return Result{}, resource.Refuse(apierr.UnsupportedMediaType, "Content-Encoding must be identity")
 	}
-	body := &bounded{in: r.Body, left: uploadMax + uploadSlack}
+	body := &boundedReader{in: r.Body, left: uploadMax + uploadSlack}
 	r.Body = io.NopCloser(body)
 	parts, err := r.MultipartReader()
 	if err != nil {
 		return Result{}, resource.Refuse(apierr.UnsupportedMediaType, "an upload is multipart/form-data")
 	}
-	release, full := u.slots.Take(caller.Marketplace)
+	release, full := u.limiter.Acquire(caller.Marketplace)
 	if release == nil {
 		return Result{}, resource.Refuse(apierr.ServiceUnavailable, full)
 	}
@@ -107,12 +107,12 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 	if action, err = readForm(parts, action, &list, body); err != nil {
 		return Result{}, err
 	}
-	did, err := st.FillSegment(ctx, id, actionOf(action), list.hashes)
+	did, err := st.UpdateSegmentUsers(ctx, id, actionOf(action), list.hashes)
 	if errors.Is(err, store.ErrTooMany) {
 		return Result{}, tooMany()
 	}
 	if err != nil {
-		return Result{}, resource.Of(err)
+		return Result{}, resource.ErrorOf(err)
 	}
 	return Result{
 		SegmentID: id, Action: action, Received: list.received, Rejected: list.rejected,
@@ -121,10 +121,10 @@ func (u *Uploads) serve(r *http.Request) (Result, error) {
 }
 
 // requireStatic checks that a segment exists and accepts users.
-func fillable(ctx context.Context, st Store, id string) error {
+func requireStatic(ctx context.Context, st Store, id string) error {
 	x, err := st.Segment(ctx, id)
 	if err != nil {
-		return resource.Of(err)
+		return resource.ErrorOf(err)
 	}
 	if x.Dynamic() {
 		return resource.Refuse(apierr.InvalidOperation, "users of a dynamic segment follow from its definition")
@@ -147,10 +147,10 @@ func actionOf(word string) command.SegmentAction {
 
 func queryAction(r *http.Request) (string, error) {
 	action := r.URL.Query().Get("action")
-	return action, known(action, "query")
+	return action, validateAction(action, "query")
 }
 
-func known(action, in string) error {
+func validateAction(action, in string) error {
 	if action == "" || slices.Contains(actions, action) {
 		return nil
 	}
@@ -158,7 +158,7 @@ func known(action, in string) error {
 }
 
 // readForm reads the parts of a form: fields, then one file.
-func readForm(parts *multipart.Reader, action string, list *users, body *bounded) (string, error) {
+func readForm(parts *multipart.Reader, action string, list *users, body *boundedReader) (string, error) {
 	files := 0
 	for {
 		part, err := parts.NextRawPart()
@@ -204,7 +204,7 @@ func field(part io.Reader, query string) (string, error) {
 		return "", err
 	}
 	action := strings.TrimSpace(string(text))
-	if err := known(action, "body"); err != nil {
+	if err := validateAction(action, "body"); err != nil {
 		return "", err
 	}
 	if query != "" && action != "" && action != query {
@@ -217,7 +217,7 @@ func field(part io.Reader, query string) (string, error) {
 }
 
 // boundedReader fails beyond its bound.
-type bounded struct {
+type boundedReader struct {
 	in   io.Reader
 	left int64
 	slow bool // The client sent too slowly.
@@ -225,7 +225,7 @@ type bounded struct {
 
 var errTooLarge = errors.New("the upload is too large")
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	n, err := b.in.Read(p)
 	b.slow = errors.Is(err, upload.ErrSlow)
 	if b.left -= int64(n); b.left < 0 {
@@ -234,7 +234,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bounded) refusal() error {
+func (b *boundedReader) refusal() error {
 	if b.left < 0 {
 		return resource.Refuse(apierr.PayloadTooLarge, "a list may have at most 64 MiB")
 	}

@@ -26,7 +26,7 @@ var (
 )
 
 // validateCrossField checks the rules that concern two members.
-func crossed(rules []ReserveRule) (found []resource.Violation) {
+func validateCrossField(rules []ReserveRule) (found []resource.Violation) {
 	for i := range rules {
 		if x := &rules[i]; x.AdFormat == "listing" && x.PlacementID != "" {
 			found = append(found, resource.At("value_error", "listings have no placement", "body", "reserveRules", i, "placementId"))

@@ -108,25 +108,25 @@ func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 func get(ctx context.Context, _ *nothing) (*output, error) {
 	m, err := storeOf(ctx).StoredSettings(ctx)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{answer(&m)}, nil
 }
 
 func patch(ctx context.Context, in *patchInput) (*output, error) {
-	if err := in.Body.alone(); err != nil {
+	if err := in.Body.validate(); err != nil {
 		return nil, err
 	}
 	m, err := storeOf(ctx).ChangeSettings(ctx, in.Body.apply)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{answer(&m)}, nil
 }
 
 // validate checks what depends on the body alone.
-func (b *PatchBody) alone() error {
-	if found := crossed(b.ReserveRules); len(found) > 0 {
+func (b *PatchBody) validate() error {
+	if found := validateCrossField(b.ReserveRules); len(found) > 0 {
 		return resource.Invalid(found...)
 	}
 	if b.TimeZone != nil && !resource.KnownZone(*b.TimeZone) {

@@ -85,17 +85,17 @@ func (p *PageBody) stored() *store.SlotPage {
 
 // check returns violations for URLs that are not http or https: a browser might run them.
 func (p *PageBody) check(at []any) (found []resource.Violation) {
-	if !web(p.URL) {
+	if !isWebURL(p.URL) {
 		found = append(found, notWeb(append(at, "url")))
 	}
-	if p.ImageURL != nil && !web(*p.ImageURL) {
+	if p.ImageURL != nil && !isWebURL(*p.ImageURL) {
 		found = append(found, notWeb(append(at, "imageUrl")))
 	}
 	return found
 }
 
 // isWebURL reports whether a text is an absolute http or https URL.
-func web(text string) bool {
+func isWebURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }

@@ -68,12 +68,12 @@ func (f *Fallbacks) check() (found []resource.Violation) {
 			found = append(found, resource.At("value_error", "a device has at most one fallback", "body", "results", i, "deviceType"))
 		}
 		devices[x.DeviceType] = true
-		if !web(x.URL) {
+		if !isWebURL(x.URL) {
 			found = append(found, notWeb([]any{"body", "results", i, "url"}))
 		}
 		at := []any{"body", "results", i, "destination", "destinationId"}
 		switch d := &x.Destination; {
-		case d.DestinationType == "url" && !web(d.DestinationID):
+		case d.DestinationType == "url" && !isWebURL(d.DestinationID):
 			found = append(found, notWeb(at))
 		case d.DestinationType != "url" && utf8.RuneCountInString(d.DestinationID) > entityIDMax:
 			found = append(found, resource.At("value_error", "must have at most 255 characters, unless it is a URL", at...))
@@ -84,7 +84,7 @@ func (f *Fallbacks) check() (found []resource.Violation) {
 
 func fallbackAnswer(s store.Slot, err error) (*fallbackOutput, error) {
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := &fallbackOutput{Fallbacks{Results: make([]Fallback, len(s.Fallback))}}
 	for i, f := range s.Fallback {

@@ -92,7 +92,7 @@ func create(ctx context.Context, in *createInput) (*createOutput, error) {
 	st := storeOf(ctx)
 	all, err := st.CreateSlots(ctx, all)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &createOutput{resource.OneOrMany[Slot]{Items: answers(st, all), Many: in.Body.Many}}, nil
 }
@@ -106,10 +106,10 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	}
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listSlots", in.Position, in.PageID)
 	all, end, err := resource.List(cursors, in.NextPage, in.Limit,
-		func(s store.Slot) string { return s.Place() },
+		func(s store.Slot) string { return s.ListPosition() },
 		func(p store.Page) ([]store.Slot, bool, error) { return st.Slots(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &listOutput{List{answers(st, all), end}}, nil
 }
@@ -125,7 +125,7 @@ func patch(ctx context.Context, in *patchInput) (*slotOutput, error) {
 		}
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	m := st.Settings()
 	return &slotOutput{answer(&m, &s)}, nil

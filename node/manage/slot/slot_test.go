@@ -62,7 +62,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func call(t *testing.T, w *managetest.World, method, path, body string, status int, part string) {
+func call(t *testing.T, w *managetest.Environment, method, path, body string, status int, part string) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])

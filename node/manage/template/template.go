@@ -56,7 +56,7 @@ func create(ctx context.Context, in *createInput) (*output, error) {
 	}
 	x := in.Body.template()
 	if err := storeOf(ctx).CreateTemplate(ctx, &x); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x), nil
 }
@@ -66,10 +66,10 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listJsonTemplates", in.Search, boolText(in.IncludeArchived))
 	keep := in.filter()
-	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Template) string { return x.Place() },
+	page, end, err := resource.ListOrPeek(cursors, in.NextPage, in.Limit, func(x store.Template) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Template, bool, error) { return st.Templates(ctx, p, keep) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	marketplace := st.Settings().ID.String()
 	all := make([]resource.Template, len(page))
@@ -82,7 +82,7 @@ func list(ctx context.Context, in *listInput) (*listOutput, error) {
 func get(ctx context.Context, in *oneInput) (*output, error) {
 	x, err := storeOf(ctx).Template(ctx, resource.ParseUUID(in.ID))
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x), nil
 }
@@ -93,7 +93,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 	}
 	x, err := storeOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), in.Body.apply)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x), nil
 }
@@ -102,7 +102,7 @@ func patch(ctx context.Context, in *patchInput) (*output, error) {
 func archive(ctx context.Context, in *oneInput) (*output, error) {
 	x, err := storeOf(ctx).ChangeTemplate(ctx, resource.ParseUUID(in.ID), func(x *store.Template) { x.Archived = true })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x), nil
 }

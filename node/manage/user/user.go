@@ -136,7 +136,7 @@ func set(to, from *string) {
 }
 
 func remove(ctx context.Context, in *OneUser) (*struct{}, error) {
-	return nil, resource.Of(storeOf(ctx).DeleteUser(ctx, resource.ParseUUID(in.UserID)))
+	return nil, resource.ErrorOf(storeOf(ctx).DeleteUser(ctx, resource.ParseUUID(in.UserID)))
 }
 
 // vendorsOf removes repeats. Vendors that are not in the catalog are violations, each at its position.
@@ -146,7 +146,7 @@ func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 	}
 	known, _, err := storeOf(ctx).Vendors(ctx, store.Page{Limit: len(named)}, named)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	exists := make(map[string]bool, len(known))
 	for i := range known {
@@ -172,7 +172,7 @@ func vendorsOf(ctx context.Context, named []string) ([]string, error) {
 
 func answer(u store.User, err error) (*output, error) {
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{User{
 		u.ID.String(), u.Email, u.VendorIDs, u.GivenName, u.FamilyName, u.Language,

@@ -21,7 +21,7 @@ func TestAddressLength(t *testing.T) {
 	}
 }
 
-func call(t *testing.T, w *managetest.World, method, path, body string, status int) {
+func call(t *testing.T, w *managetest.Environment, method, path, body string, status int) {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])

@@ -149,7 +149,7 @@ func (s service) create(ctx context.Context, in *createInput) (*output, error) {
 	}
 	x := store.Webhook{URL: in.Body.URL, Channel: store.Channel(in.Body.Channel), Secret: cmp.Or(in.Body.Secret, rand.Text())}
 	if err := storeOf(ctx).CreateWebhook(ctx, &x); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := answer(ctx, &x)
 	out.Body.Secret = x.Secret
@@ -159,10 +159,10 @@ func (s service) create(ctx context.Context, in *createInput) (*output, error) {
 func list(ctx context.Context, in *listInput) (*listOutput, error) {
 	st := storeOf(ctx)
 	cursors := resource.CursorsFor(ctx, st.CursorKey(), "listWebhooks")
-	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Webhook) string { return x.Place() },
+	page, end, err := resource.List(cursors, in.NextPage, in.Limit, func(x store.Webhook) string { return x.ListPosition() },
 		func(p store.Page) ([]store.Webhook, bool, error) { return st.Webhooks(ctx, p) })
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all := make([]Webhook, len(page))
 	for i := range page {
@@ -181,13 +181,13 @@ func (s service) patch(ctx context.Context, in *patchInput) (*output, error) {
 		x.Secret = cmp.Or(in.Body.Secret, x.Secret)
 	})
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	return answer(ctx, &x), nil
 }
 
 func remove(ctx context.Context, in *OneWebhook) (*struct{}, error) {
-	return nil, resource.Of(storeOf(ctx).DeleteWebhook(ctx, resource.ParseUUID(in.ID)))
+	return nil, resource.ErrorOf(storeOf(ctx).DeleteWebhook(ctx, resource.ParseUUID(in.ID)))
 }
 
 func answer(ctx context.Context, x *store.Webhook) *output {
@@ -200,11 +200,11 @@ func answer(ctx context.Context, x *store.Webhook) *output {
 func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
 	st, id := storeOf(ctx), resource.ParseUUID(in.ID)
 	if _, err := st.Webhook(ctx, id); err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	all, err := st.Deliveries(ctx, id, in.Limit)
 	if err != nil {
-		return nil, resource.Of(err)
+		return nil, resource.ErrorOf(err)
 	}
 	out := &logOutput{Log{make([]Delivery, len(all))}}
 	for i := range all {
@@ -217,7 +217,7 @@ func deliveries(ctx context.Context, in *logInput) (*logOutput, error) {
 			status = "failed"
 		}
 		out.Body.Deliveries[i] = Delivery{
-			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: outbound.Shown(d.Reason), Body: resource.Object(d.Body),
+			ID: d.ID.String(), Channel: string(d.Channel), Status: status, Attempts: d.Attempts, Reason: outbound.PublicReason(d.Reason), Body: resource.Object(d.Body),
 			CreatedAt: resource.Time(d.CreatedMillis), UpdatedAt: resource.Time(d.UpdatedMillis),
 		}
 	}

@@ -20,7 +20,7 @@ func TestScripts(t *testing.T) { managetest.RunScripts(t) }
 
 const base = "/public/v1/webhooks/webhooks"
 
-func call(t *testing.T, w *managetest.World, method, path, body string, want int) map[string]any {
+func call(t *testing.T, w *managetest.Environment, method, path, body string, want int) map[string]any {
 	t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys["management"])
@@ -72,20 +72,20 @@ func (r *receiver) got() (bodies, signed []string) {
 	return append([]string(nil), r.bodies...), append([]string(nil), r.signed...)
 }
 
-func world(t *testing.T) *managetest.World {
+func world(t *testing.T) *managetest.Environment {
 	t.Helper()
 	return managetest.NewWith(t, manage.Config{Development: true})
 }
 
 // asset creates an external asset and approves it, which causes a notification.
-func asset(t *testing.T, w *managetest.World) {
+func asset(t *testing.T, w *managetest.Environment) {
 	t.Helper()
 	call(t, w, "PUT", "/public/v1/catalog-search-service/catalogs/vendors", `{"vendors":[{"id":"v1","name":"Acme"}]}`, 200)
 	a := call(t, w, "POST", "/public/v1/assets/asset?vendor_id=v1", `{"name":"A","externalUrl":"https://example.com/a.png"}`, 201)
 	call(t, w, "POST", "/public/v1/assets/asset/"+a["id"].(string)+"/review", `{"status":"approved"}`, 200)
 }
 
-func log(t *testing.T, w *managetest.World, hook map[string]any) []any {
+func log(t *testing.T, w *managetest.Environment, hook map[string]any) []any {
 	t.Helper()
 	return call(t, w, "GET", base+"/"+hook["id"].(string)+"/deliveries", "", 200)["deliveries"].([]any)
 }
@@ -121,7 +121,7 @@ func TestDelivery(t *testing.T) {
 	if at["status"] != "delivered" || at["id"] != notice.ID || at["attempts"] != 1.0 {
 		t.Errorf("after: %v", at)
 	}
-	w.Pass(24 * time.Hour)
+	w.Advance(24 * time.Hour)
 	w.Work(t)
 	if at := log(t, w, hook); len(at) != 0 {
 		t.Errorf("a day later: %v", at)
@@ -152,7 +152,7 @@ func TestRetries(t *testing.T) {
 				last = len(bodies)
 				waits = append(waits, int(w.Now().Sub(began).Seconds()))
 			}
-			w.Pass(time.Second)
+			w.Advance(time.Second)
 		}
 		bodies, _ := r.got()
 		for _, b := range bodies {
@@ -174,7 +174,7 @@ func TestWithoutWebhook(t *testing.T) {
 	asset(t, w)
 	hook := call(t, w, "POST", base, `{"url":"`+r.URL+`","channel":"asset:status"}`, 201)
 	asset(t, w)
-	w.Pass(10*time.Minute + time.Second)
+	w.Advance(10*time.Minute + time.Second)
 	w.Work(t)
 	if at := log(t, w, hook)[0].(map[string]any); at["status"] != "failed" {
 		t.Errorf("after ten minutes: %v", at)

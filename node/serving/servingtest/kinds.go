@@ -20,8 +20,8 @@ const (
 )
 
 // fillKinds adds banners, sponsored brands and travel to the market.
-func (n *Node) feedKinds() {
-	n.Market.PutBannerSlot(Marketplace, &market.BannerSlot{ID: Slot, Active: true})
+func (n *Node) fillKinds() {
+	n.Market.PutMediaSlot(Marketplace, &market.MediaSlot{ID: Slot, Active: true})
 	n.Market.PutPlacement(Marketplace, &market.Placement{ID: "0199c0de-0000-7000-8000-00000000cafe", ExternalID: Placement, Active: true})
 	n.Market.PutSegment(Marketplace, Segment, []uint64{1})
 	ordinal := uint32(1 << 20)

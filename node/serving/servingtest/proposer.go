@@ -83,7 +83,7 @@ func (p *Proposer) results(records []command.EventRecord) []command.EventResult 
 }
 
 // WaitBlocked returns when n proposals wait for Block.
-func (p *Proposer) Waiting(n int) {
+func (p *Proposer) WaitBlocked(n int) {
 	for {
 		p.mu.Lock()
 		enough := p.waiting >= n

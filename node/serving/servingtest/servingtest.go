@@ -56,7 +56,7 @@ func New(s Spec) *Node {
 		Keyring: bidid.NewKeyring([]bidid.Key{{ID: 1, Key: [16]byte{1, 2, 3}}}),
 	}
 	n.addKeys()
-	n.feed(s)
+	n.fillMarket(s)
 	secret := [32]byte{4, 5, 6}
 	n.Deps = serving.Deps{
 		Keys: n.Keys, View: n.Market.View, Proposer: n.Proposer, Metrics: n.Metrics, Log: slog.New(slog.DiscardHandler),
@@ -116,7 +116,7 @@ func (n *Node) addKeys() {
 	n.ExpiredKey = add(auth.Auction, Marketplace, NowMillis-1)
 }
 
-func (n *Node) feed(s Spec) {
+func (n *Node) fillMarket(s Spec) {
 	demand := market.ExternalDemand{OwnValue: "gavel"}
 	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Marketplace, CurrencyCode: "EUR", CurrencyExponent: 2, ExternalDemand: demand})
 	n.Market.PutMarketplace(&market.Marketplace{Ordinal: Suspended, CurrencyCode: "EUR", CurrencyExponent: 2, Suspended: true, ExternalDemand: demand})
@@ -134,7 +134,7 @@ func (n *Node) feed(s Spec) {
 		})
 	}
 	if s.Kinds {
-		n.feedKinds()
+		n.fillKinds()
 	}
 	n.Market.Publish()
 }
@@ -148,8 +148,8 @@ func (n *Node) campaign(ordinal uint32) *market.Campaign {
 
 func (n *Node) put(c *market.Campaign) {
 	slot := n.Market.PutCampaign(c)
-	slot.Left.Store(math.MaxInt64)
-	slot.Wallet.Store(math.MaxInt64)
+	slot.BudgetLeft.Store(math.MaxInt64)
+	slot.WalletBalance.Store(math.MaxInt64)
 }
 
 func (n *Node) campaignValue(ordinal uint32) *market.Campaign {
