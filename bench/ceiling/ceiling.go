@@ -48,7 +48,7 @@ func main() {
 	flag.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of Gavel's server to this file")
 	flag.StringVar(&o.only, "only", "", "measure this shape alone, such as 1x50")
 	flag.StringVar(&o.rival, "rival", "", "another build of this tool, or self, whose Gavel server is measured in the same rounds")
-	flag.BoolVar(&o.withoutFastPath, "without-lane", false, "turn off Gavel's fast path, so that fasthttp reads all requests")
+	flag.BoolVar(&o.withoutFastPath, "without-fast-path", false, "turn off Gavel's fast path, so that fasthttp reads all requests")
 	flag.IntVar(&o.explain, "explain", 0, "explain one auction request in so many in Gavel; 0 explains none")
 	flag.Parse()
 	if err := run(o); err != nil {
@@ -100,7 +100,7 @@ func start(o options) (servers []*child, err error) {
 		{self, "-role=bare"},
 		{
 			self, "-role=gavel", "-cpuprofile=" + o.profile,
-			fmt.Sprintf("-without-lane=%v", o.withoutFastPath), fmt.Sprintf("-explain=%d", o.explain),
+			fmt.Sprintf("-without-fast-path=%v", o.withoutFastPath), fmt.Sprintf("-explain=%d", o.explain),
 		},
 	}
 	switch o.rival {

@@ -75,7 +75,7 @@ var kinds = map[string]kind{
 	"full-disk":       {disks, 2, 1, minorityFails, func(f *activeFault) error { return f.full(f.groupLeader()[0]) }},
 	"full-follower":   {disks, 2, 3, followerDiskFails, func(f *activeFault) error { return f.onFollower("full-disk", f.full) }},
 	"wipe":            {alone, 2, 3, minorityFails, (*activeFault).wipe},
-	"rot":             {alone, 1, 3, minorityFails, (*activeFault).rot},
+	"corruption":      {alone, 1, 3, minorityFails, (*activeFault).corrupt},
 	"remove":          {alone, 1, 3, minorityFails, (*activeFault).remove},
 	"transfer":        {network, 3, 3, minorityFails, (*activeFault).transfer},
 	"transfer-storm":  {network, 1, 3, noBound, (*activeFault).transferStorm},

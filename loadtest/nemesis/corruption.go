@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// corruptedBytes is how many bytes of a file rot at once.
+// corruptedBytes is how many bytes of a file are corrupted at once.
 const corruptedBytes = 8
 
-// rot kills a node, flips bits in one of its files and starts it. The node may refuse to start, end itself when it reads the file, or go
+// corrupt kills a node, flips bits in one of its files and starts it. The node may refuse to start, end itself when it reads the file, or go
 // on when nothing depends on the file. It must not panic, and must not answer wrongly, which all other checks are about. Then its disk is
 // replaced, because damage that nobody has read yet would be a second loss beside the next fault. The fault ends when all nodes are
 // voters again.
-func (f *activeFault) rot() error {
+func (f *activeFault) corrupt() error {
 	node := f.randomNodes(1)[0]
 	n := f.w.Nodes[node]
 	f.supervisor.acquire(node, "corrupt file")
@@ -36,7 +36,7 @@ func (f *activeFault) rot() error {
 	}
 	f.target += fmt.Sprintf(" %s, %s", name, outcome)
 	err = errors.Join(err, n.Kill(), n.Disk.Wipe())
-	err = errors.Join(err, f.supervisor.release(node), f.awaitRecovery(context.WithoutCancel(f.ctx), "rot"))
+	err = errors.Join(err, f.supervisor.release(node), f.awaitRecovery(context.WithoutCancel(f.ctx), "corruption"))
 	return errors.Join(err, f.awaitAllVoters(f.ctx))
 }
 
