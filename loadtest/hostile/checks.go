@@ -108,7 +108,7 @@ func (rep *report) checkAuctions() check {
 	c := check{Name: "every auction is answered with success", Exercised: min(rep.Attacked.Count, rep.Calm.Count)}
 	for status, n := range rep.Auctions {
 		if status/100 != 2 && n > 0 {
-			c.Violation = fmt.Sprintf("answered %s", statuses(rep.Auctions))
+			c.Violation = "answered " + statuses(rep.Auctions)
 		}
 	}
 	if len(rep.Refused) > 0 {
@@ -123,7 +123,7 @@ func (rep *report) checkEvents() check {
 	case rep.EventsNote != "":
 		c.Violation = rep.EventsNote
 	case !rep.EventsRead:
-		c.Violation = fmt.Sprintf("the reports could not be read")
+		c.Violation = "the reports could not be read"
 	case len(rep.EventsDiffer) > 0:
 		c.Exercised = rep.Events
 		c.Violation = strings.Join(rep.EventsDiffer, "; ")
@@ -197,7 +197,7 @@ func (rep *report) checkAttackers(kinds []attack.Kind) []check {
 	for _, k := range kinds {
 		i := slices.IndexFunc(rep.Attackers, func(a attack.Result) bool { return a.Name == k.Name })
 		if i < 0 {
-			idle = append(idle, fmt.Sprintf("there is no result of %s", k.Name))
+			idle = append(idle, "there is no result of "+k.Name)
 			continue
 		}
 		a := rep.Attackers[i]

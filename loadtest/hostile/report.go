@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -223,7 +224,7 @@ func round(d time.Duration) time.Duration { return d.Round(10 * time.Microsecond
 func statuses(by map[int]int64) string {
 	var all []string
 	for _, status := range slices.Sorted(maps.Keys(by)) {
-		name := fmt.Sprint(status)
+		name := strconv.Itoa(status)
 		if status == 0 {
 			name = "no answer"
 		}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -133,7 +134,7 @@ func (a *auditWriter) writeNext() bool {
 		return true
 	}
 	a.mu.Lock()
-	a.setQueue(marketplace, append(batch[:len(batch):len(batch)], a.waiting[marketplace]...))
+	a.setQueue(marketplace, append(slices.Clip(batch), a.waiting[marketplace]...))
 	a.mu.Unlock()
 	if a.writing.Err() != nil {
 		return false

@@ -49,7 +49,7 @@ func (b *Budget) Form(schema []byte) (*Form, error) {
 func (b *Budget) Faults(f *Form, content []byte) ([]Fault, error) {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
 	if err != nil {
-		return []Fault{{Keyword: "type"}}, nil
+		return []Fault{{Keyword: "type"}}, nil //nolint:nilerr // What is not JSON has the wrong type: a fault of the content.
 	}
 	if err := numbers(v); err != nil {
 		return nil, err

@@ -38,9 +38,9 @@ func AppendBody(dst []byte, from io.Reader, most int, lease *Lease, weight int64
 		n, err := from.Read(dst[len(dst):min(cap(dst), most+1)])
 		dst = dst[:len(dst)+n]
 		switch {
-		case err == io.EOF && len(dst) <= most: //nolint:errorlint // Readers return it as it is.
+		case err == io.EOF && len(dst) <= most:
 			return dst, nil
-		case err != nil && err != io.EOF: //nolint:errorlint // As above.
+		case err != nil && err != io.EOF:
 			return dst, err
 		}
 	}

@@ -260,8 +260,10 @@ func (s *Server) mountOther() error {
 		route string
 		serve http.HandlerFunc
 	}{
-		{asset.UploadRoute, s.assets.Upload}, {asset.FileRoute, s.assets.File},
-		{offsite.ListRoute, s.offsite.Upload}, {offsite.ExportRoute, s.offsite.Export},
+		{asset.UploadRoute, s.assets.Upload},
+		{asset.FileRoute, s.assets.File},
+		{offsite.ListRoute, s.offsite.Upload},
+		{offsite.ExportRoute, s.offsite.Export},
 	} {
 		s.routes.HandleFunc(file.route, file.serve)
 	}

@@ -69,14 +69,30 @@ func quotas() []quota {
 		)
 	}
 	return append(all,
-		quota{"product", store.Limits{Products: 2}, "management", post("PUT /catalog-search-service/catalogs/products", `{"products":[{"id":"$v-$n","name":"N","vendors":["$v"],"categories":[]}]}`),
-			remove(`DELETE /catalog-search-service/catalogs/products {"ids":["$v-$n"]}`, ""), true, "a marketplace has at most 2 products"},
-		quota{"asset", store.Limits{Assets: 2}, "management", post("POST /assets/asset?vendor_id=$v", `{"name":"A","externalUrl":"https://example.com/a.png"}`),
-			remove("DELETE /assets/asset/$id", "id"), true, "a marketplace has at most 2 assets"},
-		quota{"segment", store.Limits{Segments: 2}, "management", post("PUT /segment-service/segments", `{"segments":[{"id":"$v-$n","name":"S"}]}`),
-			remove("DELETE /segment-service/segments/$v-$n", ""), true, "a marketplace has at most 2 segments"},
-		quota{"key", store.Limits{Keys: 2}, "management", post("POST /key-service/keys", `{"kind":"management","name":"K"}`),
-			remove("DELETE /key-service/keys/$id", "keyId"), true, "a marketplace has at most 2 active keys of a kind"},
+		quota{
+			"product",
+			store.Limits{Products: 2},
+			"management", post("PUT /catalog-search-service/catalogs/products", `{"products":[{"id":"$v-$n","name":"N","vendors":["$v"],"categories":[]}]}`),
+			remove(`DELETE /catalog-search-service/catalogs/products {"ids":["$v-$n"]}`, ""), true, "a marketplace has at most 2 products",
+		},
+		quota{
+			"asset",
+			store.Limits{Assets: 2},
+			"management", post("POST /assets/asset?vendor_id=$v", `{"name":"A","externalUrl":"https://example.com/a.png"}`),
+			remove("DELETE /assets/asset/$id", "id"), true, "a marketplace has at most 2 assets",
+		},
+		quota{
+			"segment",
+			store.Limits{Segments: 2},
+			"management", post("PUT /segment-service/segments", `{"segments":[{"id":"$v-$n","name":"S"}]}`),
+			remove("DELETE /segment-service/segments/$v-$n", ""), true, "a marketplace has at most 2 segments",
+		},
+		quota{
+			"key",
+			store.Limits{Keys: 2},
+			"management", post("POST /key-service/keys", `{"kind":"management","name":"K"}`),
+			remove("DELETE /key-service/keys/$id", "keyId"), true, "a marketplace has at most 2 active keys of a kind",
+		},
 	)
 }
 

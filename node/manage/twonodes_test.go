@@ -197,13 +197,17 @@ func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 		want   func(i int) []string
 	}{
 		{
-			"members of a product", 300, [2]string{someProducts, someProducts}, func(i int) (string, string) {
+			"members of a product", 300,
+			[2]string{someProducts, someProducts},
+			func(i int) (string, string) {
 				return fmt.Sprintf(`{"products":[{"id":"p","price":%d}]}`, i), fmt.Sprintf(`{"products":[{"id":"p","name":"n%d"}]}`, i)
 			},
 			someProducts, func(i int) []string { return []string{fmt.Sprintf("price:%d ", i), fmt.Sprintf("name:n%d ", i)} },
 		},
 		{
-			"amount and pause of a bid", 25, [2]string{n.bid, n.bid}, func(i int) (string, string) {
+			"amount and pause of a bid", 25,
+			[2]string{n.bid, n.bid},
+			func(i int) (string, string) {
 				return fmt.Sprintf(`{"amount":%d}`, i), fmt.Sprintf(`{"isActive":%t}`, i%2 == 0)
 			},
 			n.bid, func(i int) []string {
@@ -211,13 +215,17 @@ func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 			},
 		},
 		{
-			"amount of a bid and pause of its campaign", 25, [2]string{n.bid, n.campaign}, func(i int) (string, string) {
+			"amount of a bid and pause of its campaign", 25,
+			[2]string{n.bid, n.campaign},
+			func(i int) (string, string) {
 				return fmt.Sprintf(`{"amount":%d}`, i), fmt.Sprintf(`{"isActive":%t}`, i%2 == 0)
 			},
 			n.campaign, func(i int) []string { return []string{fmt.Sprintf("isActive:%t ", i%2 == 0)} },
 		},
 		{
-			"restriction and schedule", 15, [2]string{restriction, n.campaign}, func(i int) (string, string) {
+			"restriction and schedule", 15,
+			[2]string{restriction, n.campaign},
+			func(i int) (string, string) {
 				return fmt.Sprintf(`{"limit":%d}`, 1000+i), schedule(i)
 			},
 			n.campaign, func(i int) []string {
@@ -225,7 +233,9 @@ func TestChangesOfTwoNodesAtTheSameMomentBothHold(t *testing.T) {
 			},
 		},
 		{
-			"members of the settings", 15, [2]string{settingsPath, settingsPath}, func(i int) (string, string) {
+			"members of the settings", 15,
+			[2]string{settingsPath, settingsPath},
+			func(i int) (string, string) {
 				return fmt.Sprintf(`{"maxWinnersPerVendor":%d}`, i), fmt.Sprintf(`{"autoApproveAssets":%t}`, i%2 == 0)
 			},
 			settingsPath, func(i int) []string {

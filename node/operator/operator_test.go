@@ -52,9 +52,11 @@ func (p *fakeCluster) Status(context.Context) Status {
 func (p *fakeCluster) Admit(_ context.Context, node, address string) error {
 	return p.record("admit", node, address)
 }
+
 func (p *fakeCluster) Promote(_ context.Context, node string) error { return p.record("promote", node) }
-func (p *fakeCluster) Remove(_ context.Context, node string) error  { return p.record("remove", node) }
-func (p *fakeCluster) Drain(context.Context) error                  { return p.record("drain") }
+
+func (p *fakeCluster) Remove(_ context.Context, node string) error { return p.record("remove", node) }
+func (p *fakeCluster) Drain(context.Context) error                 { return p.record("drain") }
 func (p *fakeCluster) Transfer(_ context.Context, group uint16, node string) error {
 	return p.record("transfer", string(rune('0'+group)), node)
 }

@@ -60,9 +60,17 @@ func Reason(err error) string {
 		is     error
 		reason string
 	}{
-		{ErrStale, ReasonStale}, {ErrDeleted, ReasonDeleted}, {ErrForbidden, ReasonForbidden}, {context.DeadlineExceeded, ReasonTimeout},
-		{syscall.ECONNREFUSED, ReasonRefused}, {syscall.ECONNRESET, ReasonReset}, {syscall.EPIPE, ReasonReset}, {io.EOF, ReasonReset},
-		{io.ErrUnexpectedEOF, ReasonReset}, {syscall.ENETUNREACH, ReasonUnroutable}, {syscall.EHOSTUNREACH, ReasonUnroutable},
+		{ErrStale, ReasonStale},
+		{ErrDeleted, ReasonDeleted},
+		{ErrForbidden, ReasonForbidden},
+		{context.DeadlineExceeded, ReasonTimeout},
+		{syscall.ECONNREFUSED, ReasonRefused},
+		{syscall.ECONNRESET, ReasonReset},
+		{syscall.EPIPE, ReasonReset},
+		{io.EOF, ReasonReset},
+		{io.ErrUnexpectedEOF, ReasonReset},
+		{syscall.ENETUNREACH, ReasonUnroutable},
+		{syscall.EHOSTUNREACH, ReasonUnroutable},
 	} {
 		if errors.Is(err, row.is) {
 			return row.reason

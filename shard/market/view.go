@@ -111,7 +111,7 @@ func (v *View) Bids(r *ProductRow) []BidRow { return bidsAt(v.bids, r.block, r.B
 // Campaign returns a campaign's row.
 func (v *View) Campaign(row uint32) *CampaignRow { return v.campaigns.at(row) }
 
-// Slot returns a campaign's balances.
+// Balances returns the balances of the campaign at a row.
 func (v *View) Balances(row uint32) *Balances { return &v.balances[row>>chunkBits][row%chunkRows] }
 
 // CampaignText returns a campaign's id as text.

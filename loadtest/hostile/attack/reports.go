@@ -122,7 +122,8 @@ func (r *reports) ask(ctx context.Context, e *Env) {
 	n := r.asked.Add(1)
 	today := time.Now().UTC()
 	year := "start_date=" + today.AddDate(0, 0, -364).Format(time.DateOnly) + "&end_date=" + today.Format(time.DateOnly)
-	method, path, body := "GET", "", ""
+	method, body := "GET", ""
+	var path string
 	switch n / 2 % 5 { // Each request is sent twice, and given up once.
 	case 0:
 		path = "/reporting-service/marketplace?purchase_count_by_product=true&" + year

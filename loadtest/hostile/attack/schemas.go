@@ -84,7 +84,8 @@ func doubling(keyword string, depth int) string {
 const contentItems = 7_900
 
 func (s *schemas) send(ctx context.Context, e *Env, i int) {
-	path, body, name := public+"/campaign-service/campaigns?vendor_id=v1", "", "content sent"
+	path, name := public+"/campaign-service/campaigns?vendor_id=v1", "content sent"
+	var body string
 	switch i % 6 {
 	case 3:
 		path, body, name = public+"/campaign-service/json-templates", nested(5_000), "deep bodies"
