@@ -50,7 +50,7 @@ func Create(ctx context.Context, st Creator, d *Draft) error {
 	if err := d.check(ctx, st); err != nil {
 		return err
 	}
-	return st.CreateCampaign(ctx, &d.Campaign, d.Bids)
+	return created(st.CreateCampaign(ctx, &d.Campaign, d.Bids))
 }
 
 // CreateShop is Create for the campaign of a vendor's shop, of which one runs at a time: store.ErrAlreadyExists while there is one
@@ -59,7 +59,15 @@ func CreateShop(ctx context.Context, st ShopCreator, d *Draft, over func(*store.
 	if err := d.check(ctx, st); err != nil {
 		return err
 	}
-	return st.CreateShopCampaign(ctx, &d.Campaign, d.Bids, over)
+	return created(st.CreateShopCampaign(ctx, &d.Campaign, d.Bids, over))
+}
+
+// created is what the store's answer to a new campaign means.
+func created(err error) error {
+	if errors.Is(err, store.ErrVendorDeleted) { // Since check has seen it.
+		return ErrNoVendor
+	}
+	return refused(err)
 }
 
 // check checks a draft. The order is the interface's: members, rules over several members, then what they name.

@@ -40,9 +40,9 @@ type Changes struct {
 // moment, on whatever nodes, both hold, member by member, and of one member the later. *Invalid when members break rules,
 // ErrTerminated, ErrReviewed, ErrVendorDeleted, errors of Sees and Complete, or an error of store.Tenant.ChangeCampaign.
 func Patch(ctx context.Context, st Changer, id ids.UUID, c *Changes) error {
-	return st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
+	return refused(st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		return c.check(ctx, st, now)
-	})
+	}))
 }
 
 // check checks the changes against the campaign as it is and returns them in the engine's terms.

@@ -167,10 +167,15 @@ const (
 )
 
 func call(w *managetest.Environment, method, target, key, body string) *httptest.ResponseRecorder {
+	return callAt(w.Server, w, method, target, key, body)
+}
+
+// callAt calls an operation of one of the nodes.
+func callAt(node http.Handler, w *managetest.Environment, method, target, key, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+w.Keys[key])
 	rec := httptest.NewRecorder()
-	w.ServeHTTP(rec, r)
+	node.ServeHTTP(rec, r)
 	return rec
 }
 

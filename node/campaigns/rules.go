@@ -1,10 +1,12 @@
 package campaigns
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/big"
 
+	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -52,11 +54,20 @@ const (
 	missing    = "missing"
 )
 
-// The texts of rules that both a new campaign and a change can break.
-const (
-	needsTotal   = "CPA needs a budget of type total"
-	threeDecimal = "must have at most three decimals"
-)
+// totalFault is the fault of a budget that does not bound what purchases can cost.
+var totalFault = Fault{BudgetPeriod, valueError, "CPA needs a budget of type total"}
+
+// refused is what a refusal of the state machine means: it checks again what protects money, because two requests can have been
+// checked at the same moment.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, store.ErrVendorDeleted):
+		return ErrVendorDeleted
+	case errors.Is(err, store.ErrNeedsTotal):
+		return &Invalid{[]Fault{totalFault}}
+	}
+	return err
+}
 
 // faults are the rules that a draft breaks.
 func (d *Draft) faults() (found []Fault) {
@@ -90,15 +101,15 @@ func (c *Changes) faults(now *market.Campaign) (found []Fault) {
 	if p.Period != nil && p.Budget == nil && now.Budget == 0 {
 		found = append(found, Fault{BudgetAmount, missing, "required, the campaign has no budget yet"})
 	}
-	if p.Period != nil && now.Charge == market.CPA && *p.Period != market.Total {
-		found = append(found, Fault{BudgetPeriod, valueError, needsTotal})
+	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
+		found = append(found, totalFault)
 	}
 	return append(found, roasFaults(c.TargetROAS)...)
 }
 
 func roasFaults(text string) []Fault {
 	if _, ok := thousandths(text); text != "" && !ok {
-		return []Fault{{TargetROAS, valueError, threeDecimal}}
+		return []Fault{{TargetROAS, valueError, "must have at most three decimals"}}
 	}
 	return nil
 }
