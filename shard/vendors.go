@@ -40,8 +40,8 @@ func deletion(stored []byte) (id ids.UUID) {
 	return id
 }
 
-// breaksBudget reports whether a campaign lacks the budget that its charge type needs: a purchase is charged long after the ad was
-// shown, so only a budget without periods bounds what a CPA campaign can cost.
+// breaksBudget reports whether a campaign lacks the budget that its charge type needs: a purchase is charged long
+// after the ad was shown, so only a budget without periods bounds what a CPA campaign can cost.
 func (m *Machine) breaksBudget(c *market.Campaign) bool {
 	return m.state.level >= command.LevelCampaignRules && c.Charge.NeedsTotal() && (c.Budget <= 0 || c.Period != market.Total)
 }

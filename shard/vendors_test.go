@@ -54,7 +54,8 @@ func TestACPACampaignKeepsItsTotal(t *testing.T) {
 	expect(t, "an old one, to the total", do(patchOf(1, command.PatchCampaign{Period: new(market.Total)})), command.Done)
 }
 
-// No campaign of a vendor that is marked as deleted is created or switched on. All else goes on, and so does it after a restart.
+// No campaign of a vendor that is marked as deleted is created or switched on. All else goes on, and so does it after
+// a restart.
 func TestCampaignsOfADeletedVendorStayOff(t *testing.T) {
 	r := open(t, shardtest.NewKV())
 	do := func(cmd []byte) command.Refusal { return result(t, r.Do(cmd)).Refusal }

@@ -1,8 +1,10 @@
-// Package campaigns creates, changes and ends campaigns. The rules about campaigns are here and nowhere else: campaign-service,
-// the agency operations, the vendors' dialog and the demo read a request into the terms of this package, and write its
-// refusals at the places that the members have in their own bodies. It knows neither HTTP nor JSON.
+// Package campaigns creates, changes and ends campaigns. The rules about campaigns are here and nowhere else:
+// campaign-service, the agency operations, the vendors' dialog and the demo read a request into the terms of this
+// package, and write its refusals at the places that the members have in their own bodies. It knows neither HTTP nor
+// JSON.
 //
-// The rules that protect money are enforced by the state machine too (shard), because two nodes can check at the same moment.
+// The rules that protect money are enforced by the state machine too (shard), because two nodes can check at the same
+// moment.
 package campaigns
 
 import (
@@ -29,23 +31,23 @@ type ShopCreator interface {
 
 // Draft is a campaign to create.
 type Draft struct {
-	// Campaign has the members without its id, times and group, which the store sets; EndMillis and TargetROASMilli follow from
-	// End and TargetROAS.
+	// Campaign has the members without its id, times and group, which the store sets; EndMillis and TargetROASMilli
+	// follow from End and TargetROAS.
 	Campaign   market.Campaign
 	Bids       []market.Bid
 	End        *int64 // Unix milliseconds; nil: no end.
 	TargetROAS string // A decimal; empty: none.
 
-	// Malformed says that the entry point has found violations of rules of its own: the draft is then refused with *Invalid, which
-	// has the violations of the rules here as well, so that one answer lists all.
+	// Malformed says that the entry point has found violations of rules of its own: the draft is then refused with
+	// *Invalid, which has the violations of the rules here as well, so that one answer lists all.
 	Malformed bool
-	// Complete checks what else the body names, when the vendor is known, and may fill in what follows from it; nil: nothing.
-	// Its errors are returned as they are.
+	// Complete checks what else the body names, when the vendor is known, and may fill in what follows from it; nil:
+	// nothing. Its errors are returned as they are.
 	Complete func(ctx context.Context, vendor *market.Vendor) error
 }
 
-// Create stores a campaign with its bids and fills in what the store assigns. *Invalid when members break rules, ErrNoVendor, an
-// error of Complete, or an error of store.Tenant.CreateCampaign.
+// Create stores a campaign with its bids and fills in what the store assigns. *Invalid when members break rules,
+// ErrNoVendor, an error of Complete, or an error of store.Tenant.CreateCampaign.
 func Create(ctx context.Context, st Creator, d *Draft) error {
 	if err := d.check(ctx, st); err != nil {
 		return err
@@ -53,8 +55,8 @@ func Create(ctx context.Context, st Creator, d *Draft) error {
 	return created(st.CreateCampaign(ctx, &d.Campaign, d.Bids))
 }
 
-// CreateShop is Create for the campaign of a vendor's shop, of which one runs at a time: store.ErrAlreadyExists while there is one
-// that is not over.
+// CreateShop is Create for the campaign of a vendor's shop, of which one runs at a time: store.ErrAlreadyExists while
+// there is one that is not over.
 func CreateShop(ctx context.Context, st ShopCreator, d *Draft, over func(*store.CampaignState) bool) error {
 	if err := d.check(ctx, st); err != nil {
 		return err
@@ -99,8 +101,8 @@ type Ranger interface {
 	BidRange(ctx context.Context) (store.BidRange, error)
 }
 
-// Price gives the bids without an amount the usual one: the upper end of what most bids of the marketplace are worth, or the
-// budget if that is less.
+// Price gives the bids without an amount the usual one: the upper end of what most bids of the marketplace are worth,
+// or the budget if that is less.
 func (d *Draft) Price(ctx context.Context, st Ranger) error {
 	usual := money.Micros(0)
 	for i := range d.Bids {

@@ -32,13 +32,15 @@ type Changes struct {
 	Malformed bool // As that of a Draft.
 	// Sees returns the error for a campaign that the caller must not change; nil: it may change every one.
 	Sees func(now *store.CampaignState) error
-	// Complete checks what else the body names and adds what follows from it; nil: nothing. It may be called several times.
+	// Complete checks what else the body names and adds what follows from it; nil: nothing. It may be called several
+	// times.
 	Complete func(ctx context.Context, now *store.CampaignState, p *command.PatchCampaign) error
 }
 
-// Patch changes a campaign. The changes are checked against what the campaign is when they are applied: of two requests at the same
-// moment, on whatever nodes, both hold, member by member, and of one member the later. *Invalid when members break rules,
-// ErrTerminated, ErrReviewed, ErrVendorDeleted, errors of Sees and Complete, or an error of store.Tenant.ChangeCampaign.
+// Patch changes a campaign. The changes are checked against what the campaign is when they are applied: of two
+// requests at the same moment, on whatever nodes, both hold, member by member, and of one member the later. *Invalid
+// when members break rules, ErrTerminated, ErrReviewed, ErrVendorDeleted, errors of Sees and Complete, or an error of
+// store.Tenant.ChangeCampaign.
 func Patch(ctx context.Context, st Changer, id ids.UUID, c *Changes) error {
 	return refused(st.ChangeCampaign(ctx, id, func(now *store.CampaignState) (*command.PatchCampaign, error) {
 		return c.check(ctx, st, now)
@@ -73,7 +75,8 @@ func (c *Changes) check(ctx context.Context, st Changer, now *store.CampaignStat
 	return &p, c.Complete(ctx, now, &p)
 }
 
-// allowed checks the state: what a terminated campaign may not do any more, where a status leads, and who may be active.
+// allowed checks the state: what a terminated campaign may not do any more, where a status leads, and who may be
+// active.
 func (c *Changes) allowed(ctx context.Context, st Changer, now *store.CampaignState) error {
 	p := &c.Members
 	if now.Status == market.Terminated {
@@ -92,8 +95,9 @@ func (c *Changes) allowed(ctx context.Context, st Changer, now *store.CampaignSt
 	return nil
 }
 
-// Delete terminates a campaign; its reports stay. Repeating it is no error: the outcome is the same. sees, unless it is nil, returns
-// the error for a campaign that the caller must not delete. ErrNotFound of the store for one that does not exist.
+// Delete terminates a campaign; its reports stay. Repeating it is no error: the outcome is the same. sees, unless it
+// is nil, returns the error for a campaign that the caller must not delete. ErrNotFound of the store for one that
+// does not exist.
 func Delete(ctx context.Context, st Remover, id ids.UUID, by string, sees func(now *store.CampaignState) error) error {
 	if sees != nil {
 		now, err := st.Campaign(ctx, id)

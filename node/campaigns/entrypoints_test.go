@@ -17,11 +17,12 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// members are the members of a campaign body that a case sets, by the names of this test, each with its JSON. The JSON "-"
-// leaves out a member that bodies have by default.
+// members are the members of a campaign body that a case sets, by the names of this test, each with its JSON. The
+// JSON "-" leaves out a member that bodies have by default.
 type members map[string]string
 
-// entryPoint is one of the listeners' ways to create and change campaigns, with the places of the members in its bodies.
+// entryPoint is one of the listeners' ways to create and change campaigns, with the places of the members in its
+// bodies.
 type entryPoint struct {
 	name           string
 	list           string // The member that holds the bids.
@@ -236,7 +237,8 @@ func stock(t *testing.T, w *managetest.Environment, key, seller string, count in
 	}
 }
 
-// campaign makes the campaign that a case changes, past the API: one with 10.00 a day until June, unless shape says otherwise.
+// campaign makes the campaign that a case changes, past the API: one with 10.00 a day until June, unless shape says
+// otherwise.
 func (c *entryCase) campaign(t *testing.T, w *managetest.Environment, seller string) ids.UUID {
 	t.Helper()
 	x := market.Campaign{
@@ -297,9 +299,9 @@ func (p *entryPoint) run(t *testing.T, w *managetest.Environment, seller string,
 	}
 }
 
-// TestEntryPointsGiveTheSameVerdicts sends the same good and bad campaigns through campaign-service, agency and dialog. Each
-// accepts and refuses the same, with the same code at the place that the member has in its bodies. A case that an entry point
-// cannot express has a reason, and what each has really answered is counted.
+// TestEntryPointsGiveTheSameVerdicts sends the same good and bad campaigns through campaign-service, agency and
+// dialog. Each accepts and refuses the same, with the same code at the place that the member has in its bodies. A
+// case that an entry point cannot express has a reason, and what each has really answered is counted.
 func TestEntryPointsGiveTheSameVerdicts(t *testing.T) {
 	cases := entryCases()
 	if len(cases) < 60 {

@@ -15,8 +15,8 @@ import (
 	"github.com/gavel-ads/gavel/shard/money"
 )
 
-// A vendor is deleted after a request was checked and before it takes effect, as happens on two nodes: through every entry point the
-// campaign stays off, and the answer is that of a request that comes later.
+// A vendor is deleted after a request was checked and before it takes effect, as happens on two nodes: through every
+// entry point the campaign stays off, and the answer is that of a request that comes later.
 func TestAVendorIsDeletedWhileARequestIsUnderWay(t *testing.T) {
 	activate, make := change("activate", members{"active": "true"}, "invalid_operation"), create("plain", nil, "invalid_vendor")
 	for _, p := range entryPoints() {
@@ -46,8 +46,8 @@ func TestAVendorIsDeletedWhileARequestIsUnderWay(t *testing.T) {
 	}
 }
 
-// A catalog deletes a vendor and brings it back at the same moment: whichever request is between which commands of the other, the
-// vendor's group says in the end what the catalog says.
+// A catalog deletes a vendor and brings it back at the same moment: whichever request is between which commands of
+// the other, the vendor's group says in the end what the catalog says.
 func TestAVendorIsDeletedAndBroughtBackAtTheSameMoment(t *testing.T) {
 	const path = vendors + "?ids=v"
 	put := func(w *managetest.Environment, node http.Handler) {
@@ -96,8 +96,8 @@ func after(w *managetest.Environment, n int, do func()) {
 	})
 }
 
-// agrees checks that the group of vendor v marks it exactly when the catalog does not have it, and that its campaign cannot be switched
-// on then, even past all checks of a node.
+// agrees checks that the group of vendor v marks it exactly when the catalog does not have it, and that its campaign
+// cannot be switched on then, even past all checks of a node.
 func agrees(t *testing.T, w *managetest.Environment, campaign ids.UUID) (marked bool) {
 	t.Helper()
 	st := w.Store.Tenant(managetest.Main)

@@ -57,8 +57,8 @@ const (
 // totalFault is the fault of a budget that does not bound what purchases can cost.
 var totalFault = Fault{BudgetPeriod, valueError, "CPA needs a budget of type total"}
 
-// refused is what a refusal of the state machine means: it checks again what protects money, because two requests can have been
-// checked at the same moment.
+// refused is what a refusal of the state machine means: it checks again what protects money, because two requests can
+// have been checked at the same moment.
 func refused(err error) error {
 	switch {
 	case errors.Is(err, store.ErrVendorDeleted):

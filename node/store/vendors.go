@@ -37,11 +37,13 @@ func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
 	})
 }
 
-// DeleteVendors removes vendors; unknown ids are ignored. Their wallets stay, and their campaigns, which are switched off and
-// cannot be switched on: a catalog that is sent anew brings vendors back, and a terminated campaign could not follow.
+// DeleteVendors removes vendors; unknown ids are ignored. Their wallets stay, and their campaigns, which are switched
+// off and cannot be switched on: a catalog that is sent anew brings vendors back, and a terminated campaign could not
+// follow.
 //
-// A vendor's group is told before the catalog, so a deletion that fails halfway leaves a vendor whose campaigns are off, and is
-// completed by its repeat; and once more after it, because somebody else may have brought the vendor back in between.
+// A vendor's group is told before the catalog, so a deletion that fails halfway leaves a vendor whose campaigns are
+// off, and is completed by its repeat; and once more after it, because somebody else may have brought the vendor back
+// in between.
 func (t Tenant) DeleteVendors(ctx context.Context, names []string) error {
 	known := map[string]bool{}
 	always := func(id string, marked bool) (bool, error) {
@@ -88,10 +90,10 @@ func (t Tenant) isDeleted(ctx context.Context, id string) (bool, error) {
 	return false, err
 }
 
-// markVendors marks vendors in their groups as deleted, or takes the mark away, as deleted says. It is asked after the mark was
-// read, and the mark is written only if it has not changed since: so whatever deleted has read is the newest for this vendor, or
-// whoever writes after it asks again. A vendor that stays deleted gets a new mark, because somebody may be about to take away the old
-// one.
+// markVendors marks vendors in their groups as deleted, or takes the mark away, as deleted says. It is asked after
+// the mark was read, and the mark is written only if it has not changed since: so whatever deleted has read is the
+// newest for this vendor, or whoever writes after it asks again. A vendor that stays deleted gets a new mark, because
+// somebody may be about to take away the old one.
 func (t Tenant) markVendors(ctx context.Context, names []string, deleted func(id string, marked bool) (bool, error)) error {
 	of := map[ids.Group][]string{}
 	for _, id := range names {

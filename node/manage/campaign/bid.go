@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gavel-ads/gavel/node/apierr"
 	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -244,7 +243,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 		return nil, resource.ErrorOf(err)
 	}
 	if c.Status == market.Terminated {
-		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+		return nil, resource.CampaignErrorOf(campaigns.ErrTerminated, nil)
 	}
 	t = bidRulesOf(&c.Campaign, &m)
 	p := in.Body.command(&t, b.Target, triggers)

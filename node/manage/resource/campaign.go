@@ -22,8 +22,8 @@ var campaignErrors = []struct {
 	{campaigns.ErrReviewed, apierr.InvalidOperation, campaigns.ErrReviewed.Error()},
 }
 
-// CampaignErrorOf is ErrorOf for errors of the campaign service. A 422 lists the violations that the entry point has found itself after those of
-// the service.
+// CampaignErrorOf is ErrorOf for errors of the campaign service. A 422 lists the violations that the entry point has
+// found itself after those of the service.
 func CampaignErrorOf(err error, places Places, own ...Violation) error {
 	if invalid, ok := errors.AsType[*campaigns.Invalid](err); ok {
 		var found []Violation
