@@ -180,8 +180,8 @@ func callAt(node http.Handler, w *managetest.Environment, method, target, key, b
 	return rec
 }
 
-// verdict says whether a request was accepted, and else its errCode, or of a 422 each violation's type and place.
-func verdict(t *testing.T, rec *httptest.ResponseRecorder) string {
+// resultOf says whether a request was accepted, and else its errCode, or of a 422 each violation's type and place.
+func resultOf(t *testing.T, rec *httptest.ResponseRecorder) string {
 	t.Helper()
 	if rec.Code < http.StatusBadRequest {
 		return accepted
@@ -206,7 +206,7 @@ func verdict(t *testing.T, rec *httptest.ResponseRecorder) string {
 	return strings.Join(all, ", ")
 }
 
-// want is the verdict of a case as an entry point gives it: with the place of the member in its bodies.
+// want is the result of a case as an entry point gives it: with the place of the member in its bodies.
 func (p *entryPoint) want(c *entryCase, places map[string]string) string {
 	kind, member, ofMember := strings.Cut(c.want, " ")
 	switch {
@@ -291,18 +291,18 @@ func (p *entryPoint) run(t *testing.T, w *managetest.Environment, seller string,
 	was := state(t, w, seller)
 	body := p.body(c, places, seller)
 	rec := call(w, method, at+query, p.key(w, seller), body)
-	if got, want := verdict(t, rec), p.want(c, places); got != want {
-		t.Errorf("%s\nverdict %q, want %q: %s", body, got, want, rec.Body)
+	if got, want := resultOf(t, rec), p.want(c, places); got != want {
+		t.Errorf("%s\nresult %q, want %q: %s", body, got, want, rec.Body)
 	}
 	if now := state(t, w, seller); c.want != accepted && !reflect.DeepEqual(now, was) {
 		t.Errorf("refused, and changed: %+v", now)
 	}
 }
 
-// TestEntryPointsGiveTheSameVerdicts sends the same good and bad campaigns through campaign-service, agency and
+// TestEntryPointsGiveTheSameResults sends the same good and bad campaigns through campaign-service, agency and
 // dialog. Each accepts and refuses the same, with the same code at the place that the member has in its bodies. A
 // case that an entry point cannot express has a reason, and what each has really answered is counted.
-func TestEntryPointsGiveTheSameVerdicts(t *testing.T) {
+func TestEntryPointsGiveTheSameResults(t *testing.T) {
 	cases := entryCases()
 	if len(cases) < 60 {
 		t.Fatalf("%d cases", len(cases))

@@ -33,8 +33,8 @@ func TestAVendorIsDeletedWhileARequestIsUnderWay(t *testing.T) {
 				// The first command of a request is its audit entry, the second the change.
 				w.BeforeNextCommand(func() { w.BeforeNextCommand(func() { deleted(t, w, "v") }) })
 				rec := call(w, method, at+query, p.key(w, "v"), p.body(c, places, "v"))
-				if got := verdict(t, rec); got != c.want {
-					t.Errorf("verdict %q, want %q: %s", got, c.want, rec.Body)
+				if got := resultOf(t, rec); got != c.want {
+					t.Errorf("result %q, want %q: %s", got, c.want, rec.Body)
 				}
 				for _, x := range state(t, w, "v") {
 					if x.Active {
