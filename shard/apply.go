@@ -82,6 +82,8 @@ func (m *Machine) manage(c *command.Command) command.Result {
 		return applyIfCarried(m.data(), c, command.ReadPatchBid, m.patchBid)
 	case command.OpPatchProducts:
 		return applyIfCarried(m.meta, c, command.ReadPatchProducts, m.patchProducts)
+	case command.OpMarkVendors:
+		return applyIfCarried(m.data(), c, command.ReadMarkVendors, m.markVendors)
 	case command.OpStageSegment:
 		return applyIfCarried(m.meta, c, command.ReadStageSegment, m.stageSegment)
 	case command.OpOpenAccount:

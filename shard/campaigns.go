@@ -23,6 +23,12 @@ func (m *Machine) createCampaign(x *command.CreateCampaign) command.Result {
 		ids.ShardOf(c.ID) != ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)) {
 		return refused(command.Invalid, 0)
 	}
+	if !m.deletionOf(c.Marketplace, c.VendorID).IsZero() {
+		return refused(command.VendorDeleted, 0)
+	}
+	if m.breaksBudget(&c.Campaign) {
+		return refused(command.NeedsTotal, 0)
+	}
 	external := keyExternalID(nil, c.Marketplace, c.Format, c.ExternalID)
 	if c.ExternalID != "" {
 		if _, taken := m.get(external); taken {
@@ -93,6 +99,9 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	if p.Expect != command.ExpectCampaign(&c.Campaign, p.Expect.Members) {
 		return refused(command.Conflict, 0)
 	}
+	if why := m.allowed(c, p); why != command.Done {
+		return refused(why, 0)
+	}
 	before, wallet := c.budget, c.wallet
 	if p.Wallet != nil {
 		if why := m.changeWallet(c, *p.Wallet); why != command.Done {
@@ -129,6 +138,24 @@ func (m *Machine) patchCampaign(p *command.PatchCampaign) command.Result {
 	m.changed = true
 	m.publishBalances(c)
 	return command.Result{}
+}
+
+// allowed checks the rules of campaigns that protect money. A campaign that breaks one already, from a lower feature level, may change
+// everything else.
+func (m *Machine) allowed(c *campaign, p *command.PatchCampaign) command.Refusal {
+	if p.Active != nil && *p.Active && !m.deletionOf(c.Marketplace, c.VendorID).IsZero() {
+		return command.VendorDeleted
+	}
+	if p.Budget == nil && p.Period == nil {
+		return command.Done
+	}
+	after := market.Campaign{Charge: c.Charge, Budget: c.Budget, Period: c.Period}
+	assign(&after.Budget, p.Budget)
+	assign(&after.Period, p.Period)
+	if m.breaksBudget(&after) {
+		return command.NeedsTotal
+	}
+	return command.Done
 }
 
 func assign[T any](dst, src *T) {

@@ -51,7 +51,8 @@ const (
 	tableEntry          = 0x21 // account id, line descending -> the other account, description.
 	tableEmptied        = 0x22 // marketplace u16, wallet id, number u32 -> time; until the notice to the vendor is stored (ForgetEmptied).
 	tableUnknown        = 0x23 // marketplace u16, day u32, product -> nothing.
-	tableEnd            = 0x24
+	tableVendorMark     = 0x24 // marketplace u16, vendor -> deletion id, of a vendor that the catalog lost.
+	tableEnd            = 0x25
 )
 
 func appendU16(dst []byte, v uint16) []byte { return binary.BigEndian.AppendUint16(dst, v) }

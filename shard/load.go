@@ -190,6 +190,9 @@ func (l *loader) loadRecord(key, value []byte, hash uint64) error {
 		return l.loadStaged(key, value)
 	case tableUnknown:
 		return l.loadUnknown(rest, hash)
+	case tableVendorMark:
+		_ = d.UUID()
+		return d.Err()
 	case tableAttempt:
 		id := d.Sixteen()
 		m.attempts.remember(binary.BigEndian.Uint64(rest), id, string(d.Rest()), hash)

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"github.com/gavel-ads/gavel/shard/command"
+	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
 )
 
@@ -71,6 +72,12 @@ func (b Queries) Secrets() (s command.Secrets, found bool) {
 	d := command.NewDecoder(stored)
 	s = d.Secrets()
 	return must(s, d.Err()), true
+}
+
+// Deletion returns the mark of a vendor that the catalog lost, zero where there is none: see command.MarkVendors.
+func (b Queries) Deletion(marketplace uint16, vendorID string) ids.UUID {
+	stored, _ := b.R.Get(keyCatalog(nil, tableVendorMark, marketplace, vendorID))
+	return deletion(stored)
 }
 
 // Record returns one record.

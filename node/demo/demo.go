@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -97,17 +98,15 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	err = inParallel(len(m.Campaigns), func(i int) error {
-		c := &m.Campaigns[i]
-		if err := t.CreateCampaign(named("campaign", i), &c.Campaign, c.Bids); err != nil {
-			return fmt.Errorf("create campaign %q: %w", c.Name, err)
-		}
-		return nil
-	})
+	s := sellers{t, map[string]market.Vendor{}}
+	for _, v := range m.Vendors {
+		s.coming[v.ID] = v
+	}
+	err = inParallel(len(m.Campaigns), func(i int) error { return s.create(named("campaign", i), &m.Campaigns[i]) })
 	if err != nil {
 		return false, err
 	}
-	if err := seedAds(t, &m.Ads, named); err != nil {
+	if err := seedAds(s, &m.Ads, named); err != nil {
 		return false, err
 	}
 	if err := inBatches(m.Vendors, func(part []market.Vendor) error { return t.PutVendors(ctx, part) }); err != nil {
@@ -116,9 +115,33 @@ func Seed(ctx context.Context, t Target, o Options, nowMillis int64) (bool, erro
 	return true, nil
 }
 
+// sellers is a target in which the vendors of the market exist already: they are written last, and their campaigns
+// before them.
+type sellers struct {
+	Target
+	coming map[string]market.Vendor // Not changed any more.
+}
+
+// Vendor returns a vendor of the market.
+func (s sellers) Vendor(_ context.Context, id string) (market.Vendor, error) {
+	v, known := s.coming[id]
+	if !known {
+		return v, store.ErrNotFound
+	}
+	return v, nil
+}
+
+// create creates a campaign as every other entry point does.
+func (s sellers) create(ctx context.Context, c *Campaign) error {
+	if err := campaigns.Create(ctx, s, &campaigns.Draft{Campaign: c.Campaign, Bids: c.Bids}); err != nil {
+		return fmt.Errorf("create campaign %q: %w", c.Name, err)
+	}
+	return nil
+}
+
 // seedAds writes the slots, creatives and campaigns beside the listings. What an earlier start has written is found by
 // its idempotency key.
-func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (err error) {
+func seedAds(t sellers, a *Ads, named func(kind string, i int) context.Context) (err error) {
 	if a.Slots, err = t.CreateSlots(named("slots", 0), a.Slots); err != nil {
 		return fmt.Errorf("create banner slots: %w", err)
 	}
@@ -146,9 +169,8 @@ func seedAds(t Target, a *Ads, named func(kind string, i int) context.Context) (
 		return fmt.Errorf("write hotels and flights: %w", err)
 	}
 	for i := range a.Campaigns {
-		c := &a.Campaigns[i]
-		if err = t.CreateCampaign(named("ads", i), &c.Campaign, c.Bids); err != nil {
-			return fmt.Errorf("create campaign %q: %w", c.Name, err)
+		if err = t.create(named("ads", i), &a.Campaigns[i]); err != nil {
+			return err
 		}
 	}
 	return nil

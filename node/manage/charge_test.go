@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	service "github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/managetest"
-	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
 )
@@ -72,7 +72,7 @@ func TestACPACampaignOfEarlierDoesNotCompete(t *testing.T) {
 	const request = `{"auctions":[{"type":"listings","slots":1,"products":{"ids":["p"]}}]}`
 	for wins, charge := range []market.ChargeType{market.CPA, market.CPC} {
 		c := market.Campaign{VendorID: "v", Name: "c", Type: "manual", Charge: charge, Period: market.Total, Budget: 9_000_000, Active: true, Status: market.Approved}
-		bid := resource.ListingBid("p")
+		bid := service.ListingBid("p")
 		bid.Amount = 900_000
 		if err := w.Store.Tenant(managetest.Main).CreateCampaign(t.Context(), &c, []market.Bid{bid}); err != nil {
 			t.Fatal(err)

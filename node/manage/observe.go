@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -124,10 +125,7 @@ var notified = map[string]store.Channel{
 	"createBids": store.ChannelBidCreate, "patchBid": store.ChannelBidUpdate, "deleteBid": store.ChannelBidDelete,
 }
 
-// formatWords are the ad formats as webhooks name them, indexed by market.AdFormat.
-var formatWords = []string{"listing", "banner", "sponsored_brand"}
-
-// Notifier queues a notification. The store of a marketplace implements it.
+// Notifier queues a notification; the store of a marketplace is one.
 type Notifier interface {
 	Notify(ctx context.Context, channel store.Channel, payload any) error
 }
@@ -176,7 +174,7 @@ func (x *notice) payload(ctx context.Context, channel store.Channel) (map[string
 		c, err := resource.Tenant[Tenant](ctx).Campaign(ctx, id) // It finds deleted campaigns, too.
 		return map[string]any{
 			"campaign_id": id.String(), "marketplace_id": marketplace, "vendor_id": c.VendorID, "name": c.Name,
-			"ad_format": formatWords[c.Format], "campaign_type": c.Type,
+			"ad_format": campaigns.Formats[c.Format], "campaign_type": c.Type,
 		}, err
 	}
 	bids, campaign := []string{}, x.CampaignID

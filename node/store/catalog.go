@@ -2,71 +2,13 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/gavel-ads/gavel/shard"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/market"
 )
-
-// PutVendors adds or replaces vendors, all or nothing. A vendor's account and default wallet follow from its id, so
-// nothing else has to be written.
-func (t Tenant) PutVendors(ctx context.Context, v []market.Vendor) error {
-	records := make([]command.Record, len(v))
-	for i := range v {
-		records[i] = command.Record{
-			Kind: command.RecordVendor, Marketplace: t.marketplace, ID: v[i].ID,
-			Value: command.AppendVendor(nil, &v[i]), Expect: command.Any,
-		}
-	}
-	return t.putRecords(ctx, records)
-}
-
-// DeleteVendors removes vendors. Unknown ids are ignored. Their wallets and campaigns stay, but the campaigns are deactivated. They
-// are not terminated, because a catalog that is imported again brings the vendors back, and a terminated campaign could not be
-// activated again.
-//
-// Campaigns are deactivated before their vendor is removed, so that repeating a deletion that failed halfway completes it, and
-// once more after it, for campaigns that were created in between.
-func (t Tenant) DeleteVendors(ctx context.Context, ids []string) error {
-	records := make([]command.Record, len(ids))
-	for i, id := range ids {
-		if err := t.deactivateCampaigns(ctx, id); err != nil {
-			return err
-		}
-		records[i] = command.Record{Kind: command.RecordVendor, Marketplace: t.marketplace, ID: id, Expect: command.Any}
-	}
-	if err := t.putRecords(ctx, records); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := t.deactivateCampaigns(ctx, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deactivateCampaigns sets isActive of a vendor's campaigns to false.
-func (t Tenant) deactivateCampaigns(ctx context.Context, vendorID string) error {
-	running, err := read(t, t.groupOf(vendorID), func(b shard.Queries) []CampaignState {
-		all, _ := b.Campaigns(t.marketplace, &shard.CampaignFilter{VendorID: vendorID, Active: new(true)}, 0, math.MaxInt32)
-		return all
-	})
-	if err != nil {
-		return err
-	}
-	for i := range running {
-		err := t.PatchCampaign(ctx, &command.PatchCampaign{Campaign: running[i].ID, Active: new(false)})
-		if err != nil && !errors.Is(err, ErrWrongState) { // It was terminated in between.
-			return err
-		}
-	}
-	return nil
-}
 
 func (t Tenant) putRecords(ctx context.Context, records []command.Record) error {
 	_, err := t.proposeRecords(ctx, records)

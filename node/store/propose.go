@@ -85,6 +85,10 @@ func refusal(r command.Result) error {
 		return ErrInsufficientBalance
 	case command.TooMany:
 		return &ItemError{Index: r.Index, Err: ErrTooMany}
+	case command.VendorDeleted:
+		return &ItemError{Index: r.Index, Err: ErrVendorDeleted}
+	case command.NeedsTotal:
+		return &ItemError{Index: r.Index, Err: ErrNeedsTotal}
 	case command.Cycle:
 		return &ItemError{Index: r.Index, Err: ErrCycle}
 	case command.TooEarly:

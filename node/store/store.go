@@ -26,6 +26,8 @@ var (
 	ErrCycle               = errors.New("category cycle")
 	ErrUnavailable         = errors.New("not available right now") // There is no leader, the cluster is overloaded, or the outcome is unknown.
 	ErrChanged             = errors.New("changed meanwhile")       // Another writer changed the value after it was read. Nothing was written.
+	ErrVendorDeleted       = errors.New("vendor deleted")          // The campaign's vendor is not in the catalog any more.
+	ErrNeedsTotal          = errors.New("needs a total budget")    // The campaign's charge type needs one.
 )
 
 // Groups are the Raft groups as the store uses them.

@@ -27,7 +27,10 @@ func retryOnConflict(change func() error) error {
 // supportsMerge reports whether a group's state machine merges changes of members and compares versions. Until every node of
 // a cluster supports it, as during an upgrade, resources are written whole, and of two changes at the same moment the later may
 // undo the other.
-func (t Tenant) supportsMerge(g ids.Group) (bool, error) {
-	level, err := read(t, g, shard.Queries.FeatureLevel)
-	return level >= command.LevelVersions, err
+func (t Tenant) supportsMerge(g ids.Group) (bool, error) { return t.reached(g, command.LevelVersions) }
+
+// reached reports whether a group has a feature level.
+func (t Tenant) reached(g ids.Group, level command.Level) (bool, error) {
+	has, err := read(t, g, shard.Queries.FeatureLevel)
+	return has >= level, err
 }

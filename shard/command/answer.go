@@ -61,6 +61,8 @@ const (
 	Invalid                            // The command cannot be read or applied: a defect of the proposer.
 	TooEarly                           // The group's feature level does not allow the command yet.
 	Expired                            // The attempt is too old: it is no longer known whether it was applied.
+	VendorDeleted                      // The campaign's vendor is marked as deleted.
+	NeedsTotal                         // The campaign's charge type needs a budget for its whole time.
 )
 
 // Result is the answer to a management command.

@@ -38,6 +38,7 @@ const (
 	OpForgetEmptied     // Deletes the reminder that a wallet was emptied.
 	OpPatchBid          // Changes members of one bid.
 	OpPatchProducts     // Changes members of products, all or nothing.
+	OpMarkVendors       // Says in the group of vendors that the catalog does not have them any more, or has them again.
 )
 
 // Advance advances a group's clock. Periods lists the current local budget periods of marketplaces; a period never goes

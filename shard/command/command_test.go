@@ -180,6 +180,9 @@ var (
 			},
 			{ID: "p2"},
 		}}, ReadPatchProducts),
+		example("mark vendors", AppendMarkVendors, MarkVendors{2, []VendorMark{
+			{"v1", ids.UUID{}, ids.UUID{1}}, {"v2", ids.UUID{2}, ids.UUID{}},
+		}}, ReadMarkVendors),
 		example("attempt", func(dst []byte, millis int64, x *attempted) []byte {
 			return AppendAttempt(AppendPatchCampaign(dst, millis, &x.PatchCampaign), x.Attempt)
 		}, attempted{PatchCampaign{Campaign: ids.UUID{1}, Marketplace: 2, Active: new(true)}, Attempt{[16]byte{3}, 4}},

@@ -34,10 +34,13 @@ const (
 	// LevelVersions prevents that two management writes to the same campaign, bid, product or settings undo one another:
 	// changes are applied member by member, and a change based on values that have changed since is refused (versions.go).
 	LevelVersions
+	// LevelCampaignRules lets the state machine refuse what costs money without bounds: a CPA campaign without a total budget, and a
+	// campaign of a vendor that is not in the catalog any more (vendors.go).
+	LevelCampaignRules
 )
 
 // LevelNewest is the highest level that this binary knows.
-const LevelNewest = LevelVersions
+const LevelNewest = LevelCampaignRules
 
 // encodings holds, for each command and each version of its encoding from 1 on, the level from which it may be used.
 // Append only: an encoding that was ever used must be readable for ever.
@@ -50,6 +53,7 @@ var encodings = [...][]Level{
 	OpSetFeature: {LevelNone}, OpStageSegment: {LevelAds}, OpCommitSegment: {LevelAds},
 	OpOpenAccount: {LevelWallets}, OpTransfer: {LevelWallets}, OpForgetEmptied: {LevelWallets},
 	OpPatchBid: {LevelVersions}, OpPatchProducts: {LevelVersions},
+	OpMarkVendors: {LevelCampaignRules},
 }
 
 // Needs returns the level from which a command may be proposed; known is false when this binary cannot read it.

@@ -52,6 +52,10 @@ const (
 // purchase that would pay for it. A CPA campaign would win without ever being charged, so it does not compete.
 func (t ChargeType) Charged() bool { return t != CPA }
 
+// NeedsTotal reports whether campaigns of the charge type need a budget of period Total: a purchase is charged when it is attributed,
+// which a budget of a period that is over would not bound.
+func (t ChargeType) NeedsTotal() bool { return t == CPA }
+
 // Vendor is a seller. The ids of its account and default wallet follow from its id (ids.AccountOf,
 // ids.DefaultWalletOf).
 type Vendor struct {

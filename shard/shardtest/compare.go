@@ -104,6 +104,13 @@ func (m *Model) compareCatalog(b shard.Queries, fail func(string, ...any)) {
 			fail("record is %+v, not %+v", got, want)
 		}
 	}
+	for marketplace := uint16(1); marketplace <= 2; marketplace++ {
+		for _, v := range []string{"v0", "v1", "v2"} {
+			if got, want := b.Deletion(marketplace, v), m.Marks[Name{Market: marketplace, ID: v}]; got != want {
+				fail("vendor %s of %d has mark %v, not %v", v, marketplace, got, want)
+			}
+		}
+	}
 	products, categories := 0, 0
 	for marketplace := uint16(1); marketplace <= 2; marketplace++ {
 		all, _ := b.Products(marketplace, "", math.MaxInt)

@@ -45,6 +45,7 @@ func TestGeneratorReachesEverything(t *testing.T) {
 	for _, r := range []command.Refusal{
 		command.Done, command.NotFound, command.AlreadyExists, command.WrongState, command.InsufficientBalance,
 		command.TooMany, command.Cycle, command.TooEarly, command.Expired, command.Conflict,
+		command.VendorDeleted, command.NeedsTotal,
 	} {
 		if refusals[r] < 20 {
 			t.Errorf("refusal %s came up %d times", r, refusals[r])

@@ -20,6 +20,9 @@ func (g *Generator) create() Step {
 		Format: market.AdFormat(g.choose(2, "format")),
 	}}
 	c := &x.Campaign
+	if g.choose(6, "paid by purchases") == 0 {
+		c.Charge = market.CPA
+	}
 	c.ID[15] = byte(ids.ShardOf(ids.AccountOf(c.Marketplace, c.VendorID)))
 	if g.choose(2, "wallet") == 0 {
 		c.Wallet = g.walletOf(c.Marketplace, c.VendorID)
@@ -108,6 +111,26 @@ func (g *Generator) expect(p *command.PatchCampaign) (seen *market.Campaign) {
 	members := [...]uint16{command.MembersDates, command.MembersStatus, command.MembersDocument}
 	p.Expect = command.ExpectCampaign(seen, members[g.choose(3, "member")]|members[g.choose(3, "another member")])
 	return seen
+}
+
+// mark marks vendors as deleted or as there again, sometimes by what was read before another mark.
+func (g *Generator) mark() Step {
+	if g.Model.Level < command.LevelCampaignRules {
+		return g.records()
+	}
+	p := command.MarkVendors{Marketplace: g.market()}
+	for range 1 + g.choose(2, "marks") {
+		x := command.VendorMark{VendorID: g.vendor()}
+		x.Expect = g.Model.Marks[Name{Market: p.Marketplace, ID: x.VendorID}]
+		if g.choose(4, "old mark") == 0 {
+			x.Expect = g.id('m', g.choose(20, "which mark"))
+		}
+		if g.seq++; g.choose(3, "deleted") == 0 {
+			x.Deletion = g.id('m', g.seq)
+		}
+		p.Marks = append(p.Marks, x)
+	}
+	return Step{Name: "mark", Command: command.AppendMarkVendors(nil, g.now, &p), Result: g.Model.MarkVendors(&p)}
 }
 
 // patchBid changes members of a bid, sometimes of a bid of another campaign.

@@ -115,6 +115,12 @@ func (m *Model) Create(x *command.CreateCampaign) command.Result {
 			return command.Result{FirstOrdinal: c.First}
 		}
 	}
+	if m.deleted(&x.Campaign) {
+		return refuse(command.VendorDeleted, 0)
+	}
+	if m.unbounded(&x.Campaign) {
+		return refuse(command.NeedsTotal, 0)
+	}
 	for _, c := range m.Campaigns {
 		if x.Campaign.ExternalID != "" && c.ExternalID == x.Campaign.ExternalID && c.Format == x.Campaign.Format &&
 			c.Marketplace == x.Campaign.Marketplace {
@@ -242,6 +248,21 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	if seen != nil && changed(seen, &c.Campaign, p.Expect.Members) {
 		return refuse(command.Conflict, 0)
 	}
+	if m.deleted(&c.Campaign) && p.Active != nil && *p.Active {
+		return refuse(command.VendorDeleted, 0)
+	}
+	if p.Budget != nil || p.Period != nil {
+		after := c.Campaign
+		if p.Budget != nil {
+			after.Budget = *p.Budget
+		}
+		if p.Period != nil {
+			after.Period = *p.Period
+		}
+		if m.unbounded(&after) {
+			return refuse(command.NeedsTotal, 0)
+		}
+	}
 	budget, spent, period, payer := c.Budget, c.Spent, c.PeriodNumber, c.Campaign.Wallet
 	if p.Wallet != nil {
 		w := m.wallet(c.Marketplace, c.VendorID, *p.Wallet)
@@ -279,6 +300,34 @@ func (m *Model) Patch(p *command.PatchCampaign, seen *market.Campaign) command.R
 	c.UpdatedMillis = m.Now
 	if c.Budget != budget || c.Spent.Cmp(spent) != 0 || c.PeriodNumber != period || c.Campaign.Wallet != payer {
 		m.journalBudget(c)
+	}
+	return command.Result{}
+}
+
+// deleted reports whether the vendor of a campaign is marked as deleted.
+func (m *Model) deleted(c *market.Campaign) bool {
+	_, marked := m.Marks[Name{Market: c.Marketplace, ID: c.VendorID}]
+	return marked
+}
+
+// unbounded reports whether a campaign that is paid by purchases can cost more than a budget says.
+func (m *Model) unbounded(c *market.Campaign) bool {
+	return m.Level >= command.LevelCampaignRules && c.Charge == market.CPA && (c.Period != market.Total || c.Budget == 0)
+}
+
+// MarkVendors applies a MarkVendors.
+func (m *Model) MarkVendors(p *command.MarkVendors) command.Result {
+	for i, x := range p.Marks {
+		if m.Marks[Name{Market: p.Marketplace, ID: x.VendorID}] != x.Expect {
+			return refuse(command.Conflict, i)
+		}
+	}
+	for _, x := range p.Marks {
+		if name := (Name{Market: p.Marketplace, ID: x.VendorID}); x.Deletion.IsZero() {
+			delete(m.Marks, name)
+		} else {
+			m.Marks[name] = x.Deletion
+		}
 	}
 	return command.Result{}
 }

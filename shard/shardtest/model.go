@@ -29,6 +29,7 @@ type Model struct {
 	Records      map[Name]Record
 	Categories   map[Name]market.Category
 	Products     map[Name]market.Product
+	Marks        map[Name]ids.UUID // Of deleted vendors.
 	// UnknownMax is how many products outside the catalog are counted separately on a day of a marketplace.
 	UnknownMax int
 
@@ -110,7 +111,7 @@ func NewModel() *Model {
 	return &Model{
 		Marketplaces: make(map[uint16]*market.Marketplace), Periods: make(map[uint16]command.Periods),
 		Wallets: make(map[ids.UUID]*Wallet), Transfers: make(map[ids.UUID]*Moved), Emptied: make(map[Emptying]bool), Records: make(map[Name]Record),
-		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product),
+		Categories: make(map[Name]market.Category), Products: make(map[Name]market.Product), Marks: make(map[Name]ids.UUID),
 		seen: make(map[seenKey]bool), adjusts: make(map[ids.UUID]adjust),
 		UnknownMax: shard.UnknownProductsMax, unknown: make(map[unknownDay]map[string]bool),
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -119,11 +119,11 @@ type OneCampaign struct {
 
 const microsPerMilli = 1000
 
-var (
-	formats = []string{"listing", "banner", "sponsored_brand"}
-	charges = []string{"", "CPC", "CPM", "CPA"}
-	periods = []string{"daily", "weekly", "monthly", "total"}
-)
+// places are where the members that rules name lie in a body.
+var places = resource.Places{
+	campaigns.BudgetAmount: {"budget"}, campaigns.BudgetPeriod: {"budgetPeriod"},
+	campaigns.StartDate: {"endDate"}, campaigns.EndDate: {"endDate"}, campaigns.TargetROAS: {"targetRoas"},
+}
 
 func storeOf(ctx context.Context) Store { return resource.Tenant[Store](ctx) }
 
@@ -144,110 +144,61 @@ func list(area string) func(context.Context, *listInput) (*listOutput, error) {
 	}
 }
 
-// find returns a campaign that is not deleted. A deleted one is answered with 404.
-func find(ctx context.Context, in *OneCampaign) (store.CampaignState, error) {
-	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
-	if err != nil {
-		return c, resource.ErrorOf(err)
-	}
-	return c, notDeleted(&c)
-}
-
-func notDeleted(c *store.CampaignState) error {
+// present refuses deleted campaigns: for agencies they do not exist.
+func present(c *store.CampaignState) error {
 	if c.Status == market.Terminated {
-		return resource.Refuse(apierr.ResourceNotFound, "")
+		return store.ErrNotFound
 	}
 	return nil
 }
 
 func get(ctx context.Context, in *OneCampaign) (*output, error) {
-	c, err := find(ctx, in)
+	c, err := storeOf(ctx).Campaign(ctx, resource.ParseUUID(in.ID))
+	if err == nil {
+		err = present(&c)
+	}
 	if err != nil {
-		return nil, err
+		return nil, resource.ErrorOf(err)
 	}
 	return &output{answer(storeOf(ctx), &c)}, nil
 }
 
 func patch(ctx context.Context, in *patchInput) (*output, error) {
 	st := storeOf(ctx)
-	err := st.ChangeCampaign(ctx, resource.ParseUUID(in.ID), func(now *store.CampaignState) (*command.PatchCampaign, error) {
-		if err := notDeleted(now); err != nil {
-			return nil, err
-		}
-		return in.Body.command(now, st.Settings().CurrencyExponent)
-	})
-	if err != nil {
-		return nil, resource.ErrorOf(err)
+	c := in.Body.changes(st.Settings().CurrencyExponent)
+	if err := campaigns.Patch(ctx, st, resource.ParseUUID(in.ID), c); err != nil {
+		return nil, resource.CampaignErrorOf(err, places)
 	}
 	return get(ctx, &in.OneCampaign)
 }
 
-func (b *Patch) command(c *store.CampaignState, exponent uint8) (*command.PatchCampaign, error) {
-	p := &command.PatchCampaign{Campaign: c.ID, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
-	start, end := c.StartMillis, c.EndMillis
-	if b.StartDate != nil {
-		start = int64(*b.StartDate)
-	}
-	if b.EndDate != nil {
-		end = int64(*b.EndDate)
-	}
-	var found []resource.Violation
-	if end != 0 && end <= start {
-		found = append(found, resource.At("value_error", "endDate must be after startDate", "body", "endDate"))
-	}
+// changes are the members of a change in the service's terms.
+func (b *Patch) changes(exponent uint8) *campaigns.Changes {
+	p := command.PatchCampaign{StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate), Active: b.IsActive}
 	if b.Name != "" {
 		p.Name = &b.Name
 	}
 	if b.Budget != nil {
-		amount, err := money.FromMinor(*b.Budget, exponent)
-		if err != nil {
-			found = append(found, resource.At("less_than_equal", "is out of range", "body", "budget"))
-		}
-		p.Budget = &amount
+		p.Budget = new(campaigns.Amount(*b.Budget, exponent))
 	}
 	if b.BudgetPeriod != "" {
-		if c.Charge == market.CPA && b.BudgetPeriod != "total" {
-			found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "budgetPeriod"))
-		}
-		p.Period = new(periodOf(b.BudgetPeriod))
+		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod))
 	}
-	if b.TargetROAS != nil {
-		milli, ok := b.TargetROAS.Thousandths()
-		if !ok {
-			found = append(found, roasViolation)
-		}
-		p.TargetROASMilli = &milli
-	}
-	if len(found) > 0 {
-		return nil, resource.Invalid(found...)
-	}
-	return p, nil
-}
-
-func periodOf(word string) market.Period {
-	for i, w := range periods {
-		if w == word {
-			return market.Period(i) //nolint:gosec // four words.
-		}
-	}
-	panic("the kit has checked this word")
+	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.String(), Sees: present}
 }
 
 func remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
-	c, err := find(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return nil, resource.ErrorOf(storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
-		Campaign: c.ID, Status: new(market.Terminated), StatusUpdatedBy: new("key:" + resource.CallerOf(ctx).KeyID),
-	}))
+	return nil, resource.ErrorOf(campaigns.Delete(ctx, storeOf(ctx), resource.ParseUUID(in.ID), updatedBy(ctx), present))
 }
+
+// updatedBy names who decided on the status.
+func updatedBy(ctx context.Context) string { return "key:" + resource.CallerOf(ctx).KeyID }
 
 func answer(st Store, c *store.CampaignState) Campaign {
 	m := st.Settings()
 	a := Campaign{
 		ID: c.ID.String(), AccountID: st.AccountID(c.VendorID).String(), Name: c.Name,
-		AdFormat: formats[c.Format], ChargeType: charges[c.Charge], Budget: int64(c.Budget / money.PerMinor(m.CurrencyExponent)), BudgetPeriod: periods[c.Period],
+		AdFormat: campaigns.Formats[c.Format], ChargeType: campaigns.Charges[c.Charge], Budget: int64(c.Budget / money.PerMinor(m.CurrencyExponent)), BudgetPeriod: campaigns.Periods[c.Period],
 		StartDate: resource.Time(c.StartMillis), EndDate: resource.TimeOf(c.EndMillis), CurrencyCode: m.CurrencyCode,
 		IsActive: c.Active, CreatedAt: resource.Time(c.CreatedMillis), BidCount: c.BidCount,
 	}

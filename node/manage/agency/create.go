@@ -3,9 +3,9 @@ package agency
 import (
 	"context"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/market"
-	"github.com/gavel-ads/gavel/shard/money"
 )
 
 // Target is what a campaign promotes.
@@ -30,55 +30,29 @@ type createInput struct {
 	Body     Body
 }
 
-// roasViolation refuses a target that is not a whole number of thousandths, the unit in which it is stored.
-var roasViolation = resource.At("value_error", "must have at most three decimals", "body", "targetRoas")
-
 func create(ctx context.Context, in *createInput) (*output, error) {
-	st, m := storeOf(ctx), storeOf(ctx).Settings()
-	c, found := in.Body.campaign(m.CurrencyExponent)
-	if len(found) > 0 {
-		return nil, resource.Invalid(found...)
+	st := storeOf(ctx)
+	d := in.Body.draft(st.Settings().CurrencyExponent)
+	d.Campaign.VendorID, d.Campaign.StatusUpdatedBy = in.VendorID, updatedBy(ctx)
+	d.Complete = func(ctx context.Context, _ *market.Vendor) error { return d.Price(ctx, st) }
+	if err := campaigns.Create(ctx, st, &d); err != nil {
+		return nil, resource.CampaignErrorOf(err, places)
 	}
-	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.VendorErrorOf(err)
-	}
-	r, err := st.BidRange(ctx)
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	bids := make([]market.Bid, len(in.Body.Targets))
-	for i := range bids {
-		bids[i] = resource.ListingBid(in.Body.Targets[i].ID)
-		bids[i].Amount = min(money.Micros(r.High)*money.PerMinor(m.CurrencyExponent), c.Budget)
-	}
-	c.VendorID, c.StatusUpdatedBy = in.VendorID, "key:"+resource.CallerOf(ctx).KeyID
-	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return get(ctx, &OneCampaign{ID: c.ID.String()})
+	return get(ctx, &OneCampaign{ID: d.Campaign.ID.String()})
 }
 
-func (b *Body) campaign(exponent uint8) (c market.Campaign, found []resource.Violation) {
-	budget, err := money.FromMinor(b.Budget, exponent)
-	if err != nil {
-		found = append(found, resource.At("less_than_equal", "is out of range", "body", "budget"))
+// draft is the body in the service's terms, with a bid on each target.
+func (b *Body) draft(exponent uint8) campaigns.Draft {
+	d := campaigns.Draft{
+		Campaign: market.Campaign{
+			Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: campaigns.Amount(b.Budget, exponent),
+			Period:      campaigns.Number[market.Period](campaigns.Periods, b.BudgetPeriod),
+			StartMillis: int64(b.StartDate), Active: true, Status: market.Approved,
+		},
+		Bids: make([]market.Bid, len(b.Targets)), End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String(),
 	}
-	milli, ok := b.TargetROAS.Thousandths()
-	if !ok {
-		found = append(found, roasViolation)
+	for i := range b.Targets {
+		d.Bids[i] = campaigns.ListingBid(b.Targets[i].ID)
 	}
-	c = market.Campaign{
-		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: budget, StartMillis: int64(b.StartDate),
-		Active: true, Status: market.Approved, TargetROASMilli: milli,
-	}
-	if b.BudgetPeriod != "" {
-		c.Period = periodOf(b.BudgetPeriod)
-	}
-	if b.EndDate != nil {
-		c.EndMillis = int64(*b.EndDate)
-		if c.EndMillis <= c.StartMillis {
-			found = append(found, resource.At("value_error", "must be after startDate", "body", "endDate"))
-		}
-	}
-	return c, found
+	return d
 }

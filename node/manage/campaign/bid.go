@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/command"
 	"github.com/gavel-ads/gavel/shard/h3"
@@ -121,7 +121,7 @@ func (t *bidRules) read(all []BidBody, loc ...any) (bids []market.Bid, found []r
 		triggers, wrong := marketTriggers(b.Triggers, b.Trigger, f.at)
 		found = append(append(found, f.found...), wrong...)
 		bids[i] = market.Bid{
-			Target: b.Target.ID, TargetType: kind, Amount: minor(b.Amount, t.exponent), Active: isTrue(b.IsActive, true),
+			Target: b.Target.ID, TargetType: kind, Amount: campaigns.Amount(b.Amount, t.exponent), Active: isTrue(b.IsActive, true),
 			Location: b.Location, Triggers: t.triggers(triggers, b.Target.ID), Creative: b.FormatProperties.creative(),
 		}
 	}
@@ -243,7 +243,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 		return nil, resource.ErrorOf(err)
 	}
 	if c.Status == market.Terminated {
-		return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+		return nil, resource.CampaignErrorOf(campaigns.ErrTerminated, nil)
 	}
 	t = bidRulesOf(&c.Campaign, &m)
 	p := in.Body.command(&t, b.Target, triggers)
@@ -261,7 +261,7 @@ func (s service) patchBid(ctx context.Context, in *patchBidInput) (*bidOutput, e
 func (b *BidPatchBody) command(t *bidRules, target string, triggers []market.Trigger) *command.PatchBid {
 	p := &command.PatchBid{Active: b.IsActive}
 	if b.Amount != nil {
-		p.Amount = new(minor(*b.Amount, t.exponent))
+		p.Amount = new(campaigns.Amount(*b.Amount, t.exponent))
 	}
 	if b.Location != "" {
 		p.Location = &b.Location

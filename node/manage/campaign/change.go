@@ -2,11 +2,10 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 
-	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -52,7 +51,7 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 		f.Status = new(statusOf(in.Status))
 	}
 	if in.AdFormat != "" {
-		f.Format = new(numberOf[market.AdFormat](formatWords, in.AdFormat))
+		f.Format = new(campaigns.Number[market.AdFormat](campaigns.Formats, in.AdFormat))
 	}
 	if in.IsActive.Given {
 		f.Active = &in.IsActive.Value
@@ -69,116 +68,58 @@ func (s service) list(ctx context.Context, in *listInput) (*listOutput, error) {
 	return &listOutput{List{all, more, nextOf(more, in.Offset, in.Limit)}}, nil
 }
 
-// patch changes a campaign. A change is checked against the campaign as it is when the change is applied. Of two changes at the same
-// moment, on whatever nodes, both take effect, member by member; of the same member the later.
+// patch changes a campaign.
 func (s service) patch(ctx context.Context, in *patchInput) (*campaignOutput, error) {
-	err := storeOf(ctx).ChangeCampaign(ctx, in.id(), func(now *store.CampaignState) (*command.PatchCampaign, error) {
-		return in.Body.check(ctx, now)
-	})
-	if err != nil {
-		return nil, resource.ErrorOf(err)
+	st, b := storeOf(ctx), &in.Body
+	found := b.filters().validateCrossField()
+	c := b.changes(st.Settings().CurrencyExponent)
+	c.By, c.Malformed, c.Complete = updatedBy(ctx), len(found) > 0, b.complete
+	if err := campaigns.Patch(ctx, st, in.id(), c); err != nil {
+		return nil, resource.CampaignErrorOf(err, places, found...)
 	}
 	return s.answer(ctx, in.id())
 }
 
-// check checks a change against the campaign and converts it to a command.
-func (b *PatchBody) check(ctx context.Context, now *store.CampaignState) (*command.PatchCampaign, error) {
-	if found := b.validateCrossField(now); len(found) > 0 {
-		return nil, resource.Invalid(found...)
+// complete checks what a change names, and adds what follows from the campaign's document.
+func (b *PatchBody) complete(ctx context.Context, now *store.CampaignState, p *command.PatchCampaign) error {
+	if b.WalletID != "" {
+		wallet, err := walletOf(ctx, now.VendorID, b.WalletID)
+		if err != nil {
+			return err
+		}
+		if wallet != now.Wallet {
+			p.Wallet = &wallet
+		}
 	}
-	if err := b.validateState(ctx, now); err != nil {
-		return nil, err
+	if err := b.filters().exist(ctx); err != nil {
+		return err
 	}
-	found, err := b.filters().unknownSegments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) > 0 {
-		return nil, resource.Invalid(found...)
-	}
-	p := b.command(now, storeOf(ctx).Settings().CurrencyExponent)
-	if p.Status != nil {
-		p.StatusUpdatedBy = new(updatedBy(ctx))
-	}
-	return p, nil
+	b.patchFilters(now, p)
+	return nil
 }
 
-// validateCrossField checks the rules that concern more than one member, with the campaign's values for members that stay.
-func (b *PatchBody) validateCrossField(c *store.CampaignState) (found []resource.Violation) {
-	start, end := c.StartMillis, c.EndMillis
-	if b.StartDate != nil {
-		start = int64(*b.StartDate)
-	}
-	if b.EndDate != nil {
-		end = int64(*b.EndDate)
-	}
-	if end != 0 && end <= start {
-		member := "endDate"
-		if b.EndDate == nil {
-			member = "startDate"
-		}
-		found = append(found, resource.At("value_error", "endDate must be after startDate", "body", member))
-	}
-	if b.Budget != nil {
-		if b.Budget.Amount == nil && c.Budget == 0 {
-			found = append(found, resource.At("missing", "required, the campaign has no budget yet", "body", "budget", "amount"))
-		}
-		if c.Charge == market.CPA && b.Budget.Type != nil && *b.Budget.Type != "total" {
-			found = append(found, resource.At("value_error", "CPA needs a budget of type total", "body", "budget", "type"))
-		}
-	}
-	if v, ok := roas(b.TargetROAS); !ok {
-		found = append(found, v)
-	}
-	return append(found, b.filters().validateCrossField()...)
-}
-
-// validateState checks that the campaign's state allows the change, and that its vendor and wallet exist.
-func (b *PatchBody) validateState(ctx context.Context, c *store.CampaignState) error {
-	if c.Status == market.Terminated {
-		return resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
-	}
-	if b.Status != nil && statusOf(*b.Status) == market.Pending && c.Status != market.Pending {
-		return resource.Refuse(apierr.InvalidOperation, "a reviewed campaign cannot become pending again")
-	}
-	if isTrue(b.IsActive, false) {
-		if _, err := storeOf(ctx).Vendor(ctx, c.VendorID); errors.Is(err, store.ErrNotFound) {
-			return resource.Refuse(apierr.InvalidOperation, "the vendor was deleted, so its campaigns cannot be activated")
-		}
-	}
-	if b.WalletID == "" {
-		return nil
-	}
-	_, err := walletOf(ctx, c.VendorID, b.WalletID)
-	return err
-}
-
-// command converts the change to a command. REQUIRES: it was checked.
-func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.PatchCampaign {
-	p := &command.PatchCampaign{
-		Campaign: c.ID, Name: b.Name, Active: b.IsActive,
-		StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate),
-	}
-	if b.WalletID != "" && resource.ParseUUID(b.WalletID) != c.Wallet {
-		p.Wallet = new(resource.ParseUUID(b.WalletID))
-	}
+// changes are the members of a change in the service's terms.
+func (b *PatchBody) changes(exponent uint8) *campaigns.Changes {
+	p := command.PatchCampaign{Name: b.Name, Active: b.IsActive, StartMillis: (*int64)(b.StartDate), EndMillis: (*int64)(b.EndDate)}
 	if b.Budget != nil && b.Budget.Amount != nil {
-		p.Budget = new(minor(*b.Budget.Amount, exponent))
+		p.Budget = new(campaigns.Amount(*b.Budget.Amount, exponent))
 	}
 	if b.Budget != nil && b.Budget.Type != nil {
-		p.Period = new(numberOf[market.Period](periodWords, *b.Budget.Type))
-	}
-	if b.TargetROAS != nil {
-		p.TargetROASMilli = new(milliOf(*b.TargetROAS))
+		p.Period = new(campaigns.Number[market.Period](campaigns.Periods, *b.Budget.Type))
 	}
 	if b.Status != nil {
 		p.Status = new(statusOf(*b.Status))
 	}
 	if b.PriceRule != nil {
-		p.Price = new(numberOf[market.PriceRule](priceWords, *b.PriceRule))
+		p.Price = new(campaigns.Number[market.PriceRule](priceWords, *b.PriceRule))
 	}
+	return &campaigns.Changes{Members: p, TargetROAS: b.TargetROAS.String()}
+}
+
+// patchFilters adds the change of the campaign's document, and of what the engine has of it.
+func (b *PatchBody) patchFilters(c *store.CampaignState, p *command.PatchCampaign) {
 	if b.filters() == (filters{}) {
-		return p
+		return
 	}
 	d := decodeDocument(c.Document)
 	setIfPresent(&d.MultiplierConfig, b.MultiplierConfig)
@@ -193,7 +134,6 @@ func (b *PatchBody) command(c *store.CampaignState, exponent uint8) *command.Pat
 	if hours := d.hours(); !slices.Equal(hours, c.Schedule) {
 		p.Schedule = &hours
 	}
-	return p
 }
 
 func setIfPresent[T any](to **T, from *T) {
@@ -202,16 +142,9 @@ func setIfPresent[T any](to **T, from *T) {
 	}
 }
 
-// remove terminates a campaign. Repeating it succeeds, because the result is the same.
+// remove terminates a campaign.
 func (s service) remove(ctx context.Context, in *OneCampaign) (*struct{}, error) {
-	err := storeOf(ctx).PatchCampaign(ctx, &command.PatchCampaign{
-		Campaign: in.id(), Marketplace: resource.CallerOf(ctx).Marketplace,
-		Status: new(market.Terminated), StatusUpdatedBy: new(updatedBy(ctx)),
-	})
-	if errors.Is(err, store.ErrWrongState) {
-		return nil, nil
-	}
-	return nil, resource.ErrorOf(err)
+	return nil, resource.CampaignErrorOf(campaigns.Delete(ctx, storeOf(ctx), in.id(), updatedBy(ctx), nil), nil)
 }
 
 type (

@@ -3,9 +3,9 @@ package campaign
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/ids"
@@ -21,59 +21,45 @@ type (
 	campaignOutput struct{ Body Campaign }
 )
 
-// create stores a campaign. Members are checked first, then the resources that they name, as the interface requires.
+// places are where the members that rules name lie in a body.
+var places = resource.Places{
+	campaigns.ChargeType: {"chargeType"}, campaigns.BudgetAmount: {"budget", "amount"}, campaigns.BudgetPeriod: {"budget", "type"},
+	campaigns.StartDate: {"startDate"}, campaigns.EndDate: {"endDate"}, campaigns.TargetROAS: {"targetRoas"},
+}
+
+// create stores a campaign. The order of checks is the interface's: members, then the resources they name.
 func (s service) create(ctx context.Context, in *createInput) (*campaignOutput, error) {
 	st := storeOf(ctx)
 	b := &in.Body
 	m := st.Settings()
-	now := s.now().UnixMilli()
-	c := b.campaign(now, m.CurrencyExponent)
-	c.VendorID = in.VendorID
-	t := bidRulesOf(&c, &m)
+	d := b.draft(s.now().UnixMilli(), m.CurrencyExponent)
+	d.Campaign.VendorID, d.Campaign.StatusUpdatedBy = in.VendorID, updatedBy(ctx)
+	t := bidRulesOf(&d.Campaign, &m)
 	bids, found := t.read(b.Bids, "body", "bids")
-	if found = append(s.validateCrossField(b, now), found...); len(found) > 0 {
-		return nil, resource.Invalid(found...)
+	found = append(b.validateCrossField(), found...)
+	d.Bids, d.Malformed = bids, len(found) > 0
+	d.Complete = func(ctx context.Context, _ *market.Vendor) (err error) {
+		if d.Campaign.Wallet, err = walletOf(ctx, in.VendorID, b.WalletID); err != nil {
+			return err
+		}
+		if err = b.filters().exist(ctx); err != nil {
+			return err
+		}
+		return t.validateReferences(ctx, bids)
 	}
-	if _, err := st.Vendor(ctx, in.VendorID); err != nil {
-		return nil, resource.VendorErrorOf(err)
+	if err := campaigns.Create(ctx, st, &d); err != nil {
+		return nil, resource.CampaignErrorOf(err, places, found...)
 	}
-	wallet, err := walletOf(ctx, in.VendorID, b.WalletID)
-	if err != nil {
-		return nil, err
-	}
-	if found, err = b.filters().unknownSegments(ctx); err != nil {
-		return nil, err
-	}
-	if len(found) > 0 {
-		return nil, resource.Invalid(found...)
-	}
-	if err := t.validateReferences(ctx, bids); err != nil {
-		return nil, err
-	}
-	c.Wallet = wallet
-	c.StatusUpdatedBy = updatedBy(ctx)
-	if err := st.CreateCampaign(ctx, &c, bids); err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	return s.answer(ctx, c.ID)
+	return s.answer(ctx, d.Campaign.ID)
 }
 
-// validateCrossField checks the rules that concern more than one member.
-func (s service) validateCrossField(b *Body, nowMillis int64) (found []resource.Violation) {
-	if !numberOf[market.ChargeType](chargeWords, b.ChargeType).Charged() {
-		found = append(found, resource.At("value_error", "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free", "body", "chargeType"))
-	}
+// validateCrossField checks the rules that concern more than one member and that only these bodies can break.
+func (b *Body) validateCrossField() (found []resource.Violation) {
 	if p := b.PromotionType; p != nil && p.AdFormat != "" && b.AdFormat != "" && p.AdFormat != b.AdFormat {
 		found = append(found, resource.At("value_error", "must be equal to adFormat, because it is an alias", "body", "promotionType", "adFormat"))
 	}
 	if b.CampaignType == "autobidding" && b.TargetROAS == nil && b.AutobiddingObjective == "" {
 		found = append(found, resource.At("missing", "autobidding needs targetRoas or autobiddingObjective", "body", "targetRoas"))
-	}
-	if b.EndDate != nil && int64(*b.EndDate) <= startOf(b, nowMillis) {
-		found = append(found, resource.At("value_error", "must be after startDate", "body", "endDate"))
-	}
-	if v, ok := roas(b.TargetROAS); !ok {
-		found = append(found, v)
 	}
 	return append(found, b.filters().validateCrossField()...)
 }
@@ -84,7 +70,7 @@ func (b *Body) format() market.AdFormat {
 	if word == "" && b.PromotionType != nil {
 		word = b.PromotionType.AdFormat
 	}
-	return numberOf[market.AdFormat](formatWords, word)
+	return campaigns.Number[market.AdFormat](campaigns.Formats, word)
 }
 
 func startOf(b *Body, nowMillis int64) int64 {
@@ -94,31 +80,13 @@ func startOf(b *Body, nowMillis int64) int64 {
 	return int64(*b.StartDate)
 }
 
-// roas checks that a target is a whole number of thousandths, the unit in which it is stored.
-func roas(d *resource.Decimal) (resource.Violation, bool) {
-	if d == nil {
-		return resource.Violation{}, true
-	}
-	_, ok := d.Thousandths()
-	return resource.At("value_error", "must have at most three decimals", "body", "targetRoas"), ok
-}
-
-// milliOf returns a target in thousandths. REQUIRES: roas has accepted it.
-func milliOf(d resource.Decimal) uint32 {
-	n, ok := d.Thousandths()
-	if !ok {
-		panic("roas has checked this number")
-	}
-	return n
-}
-
-// campaign converts the body to the engine's form.
-func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
+// draft is the body in the service's terms, without its bids.
+func (b *Body) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 	c := market.Campaign{
 		Name: b.Name, Type: b.CampaignType,
 		Format:      b.format(),
 		Charge:      market.CPC,
-		Price:       numberOf[market.PriceRule](priceWords, b.PriceRule),
+		Price:       campaigns.Number[market.PriceRule](priceWords, b.PriceRule),
 		StartMillis: startOf(b, nowMillis),
 		Active:      isTrue(b.IsActive, true),
 		AutoTrigger: isTrue(b.IsAutoTrigger, false),
@@ -129,36 +97,21 @@ func (b *Body) campaign(nowMillis int64, exponent uint8) market.Campaign {
 		c.Charge, c.Products = market.CPM, b.ProductIDs
 	}
 	if b.ChargeType != "" {
-		c.Charge = numberOf[market.ChargeType](chargeWords, b.ChargeType)
+		c.Charge = campaigns.Number[market.ChargeType](campaigns.Charges, b.ChargeType)
 	}
 	if b.Status != "" {
 		c.Status = statusOf(b.Status)
 	}
-	if b.EndDate != nil {
-		c.EndMillis = int64(*b.EndDate)
-	}
 	if b.Budget != nil {
-		c.Budget = minor(b.Budget.Amount, exponent)
-		c.Period = numberOf[market.Period](periodWords, b.Budget.Type)
-	}
-	if b.TargetROAS != nil {
-		c.TargetROASMilli = milliOf(*b.TargetROAS)
+		c.Budget = campaigns.Amount(b.Budget.Amount, exponent)
+		c.Period = campaigns.Number[market.Period](campaigns.Periods, b.Budget.Type)
 	}
 	d := document{
 		AutobiddingObjective: b.AutobiddingObjective, ProductIDs: b.ProductIDs, MultiplierConfig: b.MultiplierConfig,
 		TargetingFilters: b.TargetingFilters, ExclusionFilters: b.ExclusionFilters, Schedule: b.Schedule,
 	}
 	c.Document, c.Segments, c.Schedule = d.encode(), d.segmentRules(), d.hours()
-	return c
-}
-
-// minor converts an amount whose bounds the schema has checked.
-func minor(amount int64, exponent uint8) money.Micros {
-	m, err := money.FromMinor(amount, exponent)
-	if err != nil {
-		panic(fmt.Sprintf("the bounds of amounts (%d) must lie in those of money", amount))
-	}
-	return m
+	return campaigns.Draft{Campaign: c, End: (*int64)(b.EndDate), TargetROAS: b.TargetROAS.String()}
 }
 
 // walletOf returns the id of the wallet that pays for a campaign of the vendor.
@@ -204,11 +157,11 @@ func campaignOf(c *store.CampaignState, m *market.Marketplace) Campaign {
 	a := Campaign{
 		CampaignID: c.ID.String(), MarketplaceID: m.ID.String(), VendorID: c.VendorID, ExternalVendorID: c.VendorID,
 		ExternalCampaignID: textOf(c.ExternalID), Name: c.Name, CampaignType: c.Type,
-		AdFormat: formatWords[c.Format], ChargeType: chargeWords[c.Charge], PriceRule: priceWords[c.Price],
+		AdFormat: campaigns.Formats[c.Format], ChargeType: campaigns.Charges[c.Charge], PriceRule: priceWords[c.Price],
 		Budget: budgetOf(c, m.CurrencyExponent), WalletID: c.Wallet.String(),
 		StartDate: resource.Time(c.StartMillis), EndDate: resource.TimeOf(c.EndMillis),
 		IsActive: c.Active, IsAutoTrigger: c.AutoTrigger,
-		Status: statusWords[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
+		Status: campaigns.Statuses[c.Status], StatusUpdatedBy: textOf(c.StatusUpdatedBy),
 		AutobiddingObjective: textOf(d.AutobiddingObjective), ProductIDs: d.ProductIDs,
 		MultiplierConfig: d.MultiplierConfig, TargetingFilters: d.TargetingFilters, ExclusionFilters: d.ExclusionFilters,
 		Schedule: d.Schedule, BidCount: c.BidCount, CreatedAt: resource.Time(c.CreatedMillis), UpdatedAt: resource.Time(c.UpdatedMillis),
@@ -238,6 +191,6 @@ func budgetOf(c *store.CampaignState, exponent uint8) *BudgetState {
 	used := money.Minor(c.Money.Spent, exponent)
 	return &BudgetState{
 		Amount: amount, AmountUsed: used, AmountRemaining: max(0, amount-used),
-		Type: periodWords[c.Period],
+		Type: campaigns.Periods[c.Period],
 	}
 }

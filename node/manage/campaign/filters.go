@@ -88,8 +88,9 @@ func millionths(d resource.Decimal) (uint32, bool) {
 	return uint32(r.Num().Uint64()), true //nolint:gosec // at most ten million.
 }
 
-// unknownSegments returns a violation for each segment that does not exist.
-func (f filters) unknownSegments(ctx context.Context) (found []resource.Violation, err error) {
+// exist checks that the segments exist.
+func (f filters) exist(ctx context.Context) (err error) {
+	var found []resource.Violation
 	known := map[string]bool{}
 	checkSegment := func(id string, loc ...any) {
 		if _, asked := known[id]; !asked && err == nil {
@@ -118,7 +119,10 @@ func (f filters) unknownSegments(ctx context.Context) (found []resource.Violatio
 			checkSegment(x.SegmentID, "exclusionFilters", "exclusionFilters", i)
 		}
 	}
-	return found, resource.ErrorOf(err)
+	if err != nil || len(found) == 0 {
+		return resource.ErrorOf(err)
+	}
+	return resource.Invalid(found...)
 }
 
 // segmentRules are the enabled segment filters and multipliers of a document.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/ids"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -66,7 +67,7 @@ func (f *violations) add(kind, msg string, loc ...any) {
 
 // target checks the target of a bid.
 func (f *violations) target(format market.AdFormat, t *Target) market.TargetType {
-	kind := numberOf[market.TargetType](targetWords, t.Type)
+	kind := campaigns.Number[market.TargetType](targetWords, t.Type)
 	switch {
 	case !slices.Contains(targets[format], kind):
 		f.add("value_error", "a campaign of this format cannot have this type of target", "target", "type")
@@ -92,7 +93,7 @@ func (f *violations) properties(format market.AdFormat, p *FormatProperties) {
 	case format == market.Listing:
 	case p == nil:
 		f.add("missing", "required", member)
-	case p.AdFormat != formatWords[format]:
+	case p.AdFormat != campaigns.Formats[format]:
 		f.add("value_error", "must be the campaign's adFormat", member, "adFormat")
 	case format == market.Banner:
 		f.banner(p)
@@ -148,7 +149,7 @@ func (p *FormatProperties) creative() *market.Creative {
 		return nil
 	}
 	c := &market.Creative{
-		Place: p.SlotID, Device: numberOf[market.Device](deviceWords, p.DeviceType),
+		Place: p.SlotID, Device: campaigns.Number[market.Device](deviceWords, p.DeviceType),
 		TemplateID: canonical(p.JSONTemplateID), Title: p.Title, Content: compact(p.Content), Products: p.ProductIDs,
 	}
 	for i := range p.BannerAssets {
@@ -194,7 +195,7 @@ func propertiesOf(format market.AdFormat, c *market.Creative) *FormatProperties 
 		return nil
 	}
 	p := &FormatProperties{
-		AdFormat: formatWords[format], SlotID: c.Place, DeviceType: deviceWords[c.Device],
+		AdFormat: campaigns.Formats[format], SlotID: c.Place, DeviceType: deviceWords[c.Device],
 		JSONTemplateID: c.TemplateID, Content: objectOf(c.Content), Title: c.Title, ProductIDs: c.Products,
 	}
 	for i := range c.Assets {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/command"
@@ -97,7 +98,7 @@ func (s service) changeRestrictions(ctx context.Context, id ids.UUID, change fun
 			return nil, err
 		}
 		if now.Status == market.Terminated {
-			return nil, resource.Refuse(apierr.InvalidOperation, "the campaign is terminated")
+			return nil, resource.CampaignErrorOf(campaigns.ErrTerminated, nil)
 		}
 		out.Body = restrictionOf(now, r, st.Settings().ID)
 		return &command.PatchCampaign{Campaign: id, Document: d.encode(), Caps: new(d.caps())}, nil

@@ -3,6 +3,7 @@ package campaign
 import (
 	"slices"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/shard/keyword"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -102,7 +103,7 @@ func withDefaults(triggers []market.Trigger, target string, auto bool) []market.
 	if slices.ContainsFunc(triggers, isPositive) && !auto {
 		return triggers
 	}
-	for _, t := range resource.ListingTriggers(target) {
+	for _, t := range campaigns.ListingTriggers(target) {
 		same := func(x market.Trigger) bool { return x.Kind == t.Kind && x.Value == t.Value }
 		if !slices.ContainsFunc(triggers, same) {
 			triggers = append(triggers, t)

@@ -1,9 +1,9 @@
 package modal
 
 import (
-	"slices"
 	"time"
 
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -85,10 +85,10 @@ type Campaign struct {
 	Status          string        `json:"status" enum:"pending,approved,rejected" doc:"pending: the marketplace has not reviewed the campaign yet."`
 }
 
-// read converts the body to the engine's form. Bids without an amount have the amount 0 until fillAmounts sets it.
-func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Campaign, bids []market.Bid, found []resource.Violation) {
-	c = market.Campaign{
-		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: minor(b.Budget.Amount, m.CurrencyExponent),
+// draft is the body in the service's terms, and what is wrong with members that only it has. Bids without an amount have none yet.
+func (b *CampaignBody) draft(m *market.Marketplace, nowMillis int64) (d campaigns.Draft, found []resource.Violation) {
+	c := market.Campaign{
+		Name: b.Name, Type: "autobidding", Charge: market.CPC, Budget: campaigns.Amount(b.Budget.Amount, m.CurrencyExponent),
 		Period: periodOf(b.Budget.Type), StartMillis: nowMillis, Active: b.IsActive == nil || *b.IsActive,
 	}
 	if b.CampaignType != "" {
@@ -97,21 +97,15 @@ func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Ca
 	if b.StartDate != nil {
 		c.StartMillis = int64(*b.StartDate)
 	}
-	if b.EndDate != nil {
-		c.EndMillis = int64(*b.EndDate)
-	}
-	if c.EndMillis != 0 && c.EndMillis <= c.StartMillis {
-		found = append(found, resource.At("value_error", "must be after startDate", "body", "endDate"))
-	}
 	if b.CurrencyCode != "" && b.CurrencyCode != m.CurrencyCode {
 		found = append(found, resource.At("value_error", "must be the marketplace's currency", "body", "currencyCode"))
 	}
-	bids = make([]market.Bid, len(b.Bids))
+	bids := make([]market.Bid, len(b.Bids))
 	for i := range b.Bids {
 		x := &b.Bids[i]
-		bids[i] = resource.ListingBid(x.Target.ID)
+		bids[i] = campaigns.ListingBid(x.Target.ID)
 		if x.Amount != nil {
-			bids[i].Amount = minor(*x.Amount, m.CurrencyExponent)
+			bids[i].Amount = campaigns.Amount(*x.Amount, m.CurrencyExponent)
 		}
 		if x.Trigger == nil {
 			continue
@@ -121,34 +115,25 @@ func (b *CampaignBody) read(m *market.Marketplace, nowMillis int64) (c market.Ca
 		}
 		bids[i].Triggers = bids[i].Triggers[:1] // The trigger that names the product.
 	}
-	return c, bids, found
+	return campaigns.Draft{Campaign: c, Bids: bids, End: (*int64)(b.EndDate), Malformed: len(found) > 0}, found
 }
 
 func campaignOf(c *store.CampaignState, exponent uint8) Campaign {
 	a := Campaign{
 		CampaignID: c.ID.String(), Name: c.Name, StartDate: resource.Time(c.StartMillis), EndDate: noEnd,
-		ActiveBidsCount: 0, IsActive: c.Active, Status: statuses[c.Status],
+		ActiveBidsCount: 0, IsActive: c.Active, Status: campaigns.Statuses[c.Status],
 	}
 	if c.EndMillis != 0 {
 		a.EndDate = resource.Time(c.EndMillis)
 	}
-	if c.Budget != 0 && int(c.Period) < len(periods) {
-		a.Budget = &Budget{money.Minor(c.Budget, exponent), periods[c.Period]}
+	if c.Budget != 0 && c.Period != market.Total {
+		a.Budget = &Budget{money.Minor(c.Budget, exponent), campaigns.Periods[c.Period]}
 	}
 	return a
 }
 
-// minor converts an amount whose bounds are known to lie in those of money.
-func minor(amount int64, exponent uint8) money.Micros {
-	m, err := money.FromMinor(amount, exponent)
-	if err != nil {
-		panic("an amount of the interface lies in the bounds of money: " + err.Error())
-	}
-	return m
-}
-
 func periodOf(word string) market.Period {
-	return market.Period(max(0, slices.Index(periods, word))) //nolint:gosec // three words.
+	return campaigns.Number[market.Period](campaigns.Periods, word)
 }
 
 const amountMax = 20_000_000_000 // BOUND: the largest amount of the interface, in minor units.

@@ -1,6 +1,7 @@
 package modal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gavel-ads/gavel/node/apierr"
+	"github.com/gavel-ads/gavel/node/campaigns"
 	"github.com/gavel-ads/gavel/node/manage/resource"
 	"github.com/gavel-ads/gavel/node/store"
 	"github.com/gavel-ads/gavel/shard/market"
@@ -89,63 +91,59 @@ func (s service) shopCampaign(ctx context.Context, _ *struct{}) (*shopOutput, er
 // moment one creates it, and the other is refused.
 func (s service) promote(ctx context.Context, in *promoteInput) (*nullOutput, error) {
 	st, now := storeOf(ctx), s.now().UnixMilli()
-	if in.Body.EndDate != nil && int64(*in.Body.EndDate) <= now {
+	m := st.Settings()
+	d := in.Body.draft(now, m.CurrencyExponent)
+	assignVendor(ctx, &m, &d.Campaign)
+	d.Complete = func(ctx context.Context, vendor *market.Vendor) (err error) {
+		d.Campaign.Name = shopName(vendor.Name)
+		if _, exists, err := s.shop(ctx); err != nil || exists {
+			return cmp.Or(err, store.ErrAlreadyExists)
+		}
+		if d.Bids, err = onSale(ctx, vendor.ID); err != nil {
+			return err
+		}
+		return d.Price(ctx, st)
+	}
+	err := campaigns.CreateShop(ctx, st, &d, func(c *store.CampaignState) bool { return isOver(c, now) })
+	if _, invalid := errors.AsType[*campaigns.Invalid](err); invalid { // The body has no start, so it can only end too early.
 		return nil, resource.Invalid(resource.At("value_error", "must be in the future", "body", "endDate"))
 	}
-	vendor, err := vendorOf(ctx)
+	if errors.Is(err, store.ErrAlreadyExists) {
+		return nil, resource.Refuse(apierr.AlreadyExists, "the shop is promoted already")
+	}
+	return &nullOutput{}, resource.CampaignErrorOf(err, nil)
+}
+
+// onSale are bids on the active products of a vendor.
+func onSale(ctx context.Context, vendorID string) (bids []market.Bid, err error) {
+	products, _, err := storeOf(ctx).Products(ctx, store.Page{Limit: bidsMax}, nil, vendorID)
 	if err != nil {
 		return nil, err
 	}
-	if _, exists, err := s.shop(ctx); err != nil || exists {
-		return nil, orRefuse(err, apierr.AlreadyExists, promotedAlready)
-	}
-	products, _, err := st.Products(ctx, store.Page{Limit: bidsMax}, nil, vendor.ID)
-	if err != nil {
-		return nil, resource.ErrorOf(err)
-	}
-	var bids []market.Bid
 	for i := range products {
 		if products[i].Active {
-			bids = append(bids, resource.ListingBid(products[i].ID))
+			bids = append(bids, campaigns.ListingBid(products[i].ID))
 		}
 	}
 	if len(bids) == 0 {
 		return nil, resource.Refuse(apierr.InvalidOperation, "the vendor has no active product")
 	}
-	c, m := in.Body.campaign(&vendor, now, st), st.Settings()
-	if err := fillAmounts(ctx, &c, bids); err != nil {
-		return nil, err
-	}
-	assignVendor(ctx, &m, &c)
-	err = st.CreateShopCampaign(ctx, &c, bids, func(c *store.CampaignState) bool { return isOver(c, now) })
-	if errors.Is(err, store.ErrAlreadyExists) {
-		err = resource.Refuse(apierr.AlreadyExists, promotedAlready)
-	}
-	return &nullOutput{}, resource.ErrorOf(err)
+	return bids, nil
 }
 
-const promotedAlready = "the shop is promoted already"
-
-func orRefuse(err error, code apierr.Code, message string) error {
-	if err != nil {
-		return err
-	}
-	return resource.Refuse(code, message)
-}
-
-func (b *ShopBody) campaign(vendor *market.Vendor, nowMillis int64, st Store) market.Campaign {
+// draft is the body in the service's terms.
+func (b *ShopBody) draft(nowMillis int64, exponent uint8) campaigns.Draft {
 	document, err := json.Marshal(resource.Origin{Origin: resource.ShopOrigin})
 	if err != nil {
 		panic("an origin is a text: " + err.Error())
 	}
-	c := market.Campaign{
-		Name: shopName(vendor.Name), Type: "autobidding", Charge: market.CPC, StartMillis: nowMillis, Active: true,
-		Budget: minor(b.BudgetAmount, st.Settings().CurrencyExponent), Document: document,
+	return campaigns.Draft{
+		Campaign: market.Campaign{
+			Type: "autobidding", Charge: market.CPC, StartMillis: nowMillis, Active: true,
+			Budget: campaigns.Amount(b.BudgetAmount, exponent), Document: document,
+		},
+		End: (*int64)(b.EndDate),
 	}
-	if b.EndDate != nil {
-		c.EndMillis = int64(*b.EndDate)
-	}
-	return c
 }
 
 // shopName is the vendor's name, cut if necessary, with a suffix.

@@ -2,8 +2,6 @@ package resource
 
 import (
 	"encoding/json"
-	"math"
-	"math/big"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -27,20 +25,18 @@ func (d *Decimal) UnmarshalJSON(text []byte) error {
 // MarshalJSON writes the stored digits.
 func (d Decimal) MarshalJSON() ([]byte, error) { return []byte(d.Text), nil }
 
+// String returns the digits, and nothing of no number.
+func (d *Decimal) String() string {
+	if d == nil {
+		return ""
+	}
+	return d.Text
+}
+
 // Micros reads the number as an amount in major units.
 func (d Decimal) Micros() (money.Micros, error) { return money.ParseDecimal(d.Text) }
 
-// Thousandths is the number times 1,000. It reports false when that is not a whole number or exceeds 32 bits. REQUIRES: the schema
-// bounds the number.
-func (d Decimal) Thousandths() (uint32, bool) {
-	n, ok := new(big.Rat).SetString(d.Text)
-	if !ok || !n.Mul(n, big.NewRat(1000, 1)).IsInt() || !n.Num().IsUint64() || n.Num().Uint64() > math.MaxUint32 {
-		return 0, false
-	}
-	return uint32(n.Num().Uint64()), true //nolint:gosec // compared.
-}
-
-// Major is an amount that answers write as a decimal number of major units.
+// Major is an amount that is answered as a decimal number of major units.
 type Major money.Micros
 
 // Schema says that the amount is a JSON number.

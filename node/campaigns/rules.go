@@ -1,0 +1,125 @@
+package campaigns
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/big"
+
+	"github.com/gavel-ads/gavel/node/store"
+	"github.com/gavel-ads/gavel/shard/market"
+)
+
+// Errors of the service. Their texts are written to callers.
+var (
+	ErrNoVendor      = errors.New("there is no such vendor")
+	ErrVendorDeleted = errors.New("the vendor was deleted, so its campaigns cannot be activated")
+	ErrTerminated    = errors.New("the campaign is terminated")
+	ErrReviewed      = errors.New("a reviewed campaign cannot become pending again")
+)
+
+// Field is a member of a campaign that a rule is about, whatever it is called in the bodies of an entry point.
+type Field uint8
+
+// The fields.
+const (
+	ChargeType Field = iota
+	BudgetAmount
+	BudgetPeriod
+	StartDate
+	EndDate
+	TargetROAS
+)
+
+// Fault is a rule that a request breaks.
+type Fault struct {
+	Field Field
+	Kind  string // The type of the violation in a 422: value_error or missing.
+	Text  string
+}
+
+// Invalid is the refusal of a campaign, or of changes, whose members break rules.
+type Invalid struct{ Faults []Fault }
+
+// Error returns the first fault.
+func (i *Invalid) Error() string {
+	if len(i.Faults) == 0 {
+		return "invalid campaign"
+	}
+	return "invalid campaign: " + i.Faults[0].Text
+}
+
+const (
+	valueError = "value_error"
+	missing    = "missing"
+)
+
+// totalFault is the fault of a budget that does not bound what purchases can cost.
+var totalFault = Fault{BudgetPeriod, valueError, "CPA needs a budget of type total"}
+
+// refused is what a refusal of the state machine means: it checks again what protects money, because two requests can
+// have been checked at the same moment.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, store.ErrVendorDeleted):
+		return ErrVendorDeleted
+	case errors.Is(err, store.ErrNeedsTotal):
+		return &Invalid{[]Fault{totalFault}}
+	}
+	return err
+}
+
+// faults are the rules that a draft breaks.
+func (d *Draft) faults() (found []Fault) {
+	c := &d.Campaign
+	if !c.Charge.Charged() {
+		found = append(found, Fault{ChargeType, valueError, "must be CPC or CPM: this release charges no purchases, so a CPA campaign would win for free"})
+	}
+	if d.End != nil && *d.End <= c.StartMillis {
+		found = append(found, Fault{EndDate, valueError, "must be after startDate"})
+	}
+	return append(found, roasFaults(d.TargetROAS)...)
+}
+
+// faults are the rules that changes break, with the campaign's own members for those that stay.
+func (c *Changes) faults(now *market.Campaign) (found []Fault) {
+	p := &c.Members
+	start, end := now.StartMillis, now.EndMillis
+	if p.StartMillis != nil {
+		start = *p.StartMillis
+	}
+	if p.EndMillis != nil {
+		end = *p.EndMillis
+	}
+	if (end != 0 || p.EndMillis != nil) && end <= start {
+		field := EndDate
+		if p.EndMillis == nil {
+			field = StartDate
+		}
+		found = append(found, Fault{field, valueError, "endDate must be after startDate"})
+	}
+	if p.Period != nil && p.Budget == nil && now.Budget == 0 {
+		found = append(found, Fault{BudgetAmount, missing, "required, the campaign has no budget yet"})
+	}
+	if (p.Period != nil || p.Budget != nil) && now.Charge.NeedsTotal() && *cmp.Or(p.Period, &now.Period) != market.Total {
+		found = append(found, totalFault)
+	}
+	return append(found, roasFaults(c.TargetROAS)...)
+}
+
+func roasFaults(text string) []Fault {
+	if _, ok := thousandths(text); text != "" && !ok {
+		return []Fault{{TargetROAS, valueError, "must have at most three decimals"}}
+	}
+	return nil
+}
+
+// thousandths is a decimal times 1,000, which is how a target is kept; false when that is no whole number.
+func thousandths(text string) (uint32, bool) {
+	const one = 1_000
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || !r.Mul(r, big.NewRat(one, 1)).IsInt() || !r.Num().IsUint64() || r.Num().Uint64() > math.MaxUint32 {
+		return 0, false
+	}
+	return uint32(r.Num().Uint64()), true //nolint:gosec // Compared.
+}
