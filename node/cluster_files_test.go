@@ -53,10 +53,22 @@ func TestUploadsSurviveTheirNode(t *testing.T) {
 		return err == nil && s.status == http.StatusOK
 	})
 	t.Logf("n%d took the files; without it the image was approved after %s", taker+1, took)
+	address, err := url.Parse(asset["url"].(string))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, node := range []int{next, last} {
-		if got := c.file(node, 200, "GET", asset["url"].(string), "", ""); got != string(image) {
-			t.Errorf("n%d shows %d bytes, want %d", node+1, len(got), len(image))
-		}
+		// A browser's GET of an image reads the replica of the node, which may apply the approval a little later than the leader.
+		c.eventually(fmt.Sprintf("the image on n%d", node+1), func() bool {
+			status, text, err := c.get(c.nodes[node].ManageURL + address.RequestURI())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status == http.StatusOK && text != string(image) {
+				t.Fatalf("n%d shows %d bytes, want %d", node+1, len(text), len(image))
+			}
+			return status == http.StatusOK
+		})
 	}
 	var status string
 	took = c.eventually("the job ends", func() bool {
@@ -71,6 +83,21 @@ func TestUploadsSurviveTheirNode(t *testing.T) {
 	if status != "completed" {
 		t.Errorf("the job is %s", status)
 	}
+}
+
+// get sends a GET without a key.
+func (c *cluster) get(address string) (status int, text string, err error) {
+	r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := c.client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	b, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close() // It was read to its end.
+	return resp.StatusCode, string(b), err
 }
 
 // file sends a request without a key for a file to the path of a URL on a node.
