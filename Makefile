@@ -68,12 +68,12 @@ cluster: build ## Start three nodes on this machine with the demo market; prints
 
 .PHONY: test
 test: format vet ## What a change must pass before it is shown to others: format, vet, and the tests that take seconds. Needs no root.
-	@go test -short -timeout $(TIMEOUT) ./... | grep -v 'no test files'
+	@go test -short -timeout $(TIMEOUT) ./... | grep --line-buffered -v 'no test files'
 
 # Race detector, linter and planted bugs are targets of their own: race, lint, planted.
 .PHONY: test-all
 test-all: format vet clients environment ## Run all tests: with them the published clients, five simulated hours, three minutes of nemesis, and the check that planted bugs apply.
-	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep -v 'no test files'
+	@GAVEL_COMPAT="$$(cat bin/compat)" go test -timeout $(TIMEOUT) ./... | grep --line-buffered -v 'no test files'
 	@PLANTED=all go test -count=1 -run '^TestPatchesApply$$' ./planted
 
 # go test does not show skipped tests, so this target says when the nemesis and the tests of real disks will be skipped.
@@ -129,7 +129,7 @@ planted: ## Check that each patch of planted/*.patch applies, plant its bug in a
 
 .PHONY: race
 race: ## Run the tests of make test under the race detector (needs a C compiler).
-	@CGO_ENABLED=1 go test -race -short -timeout 30m ./... | grep -v 'no test files'
+	@CGO_ENABLED=1 go test -race -short -timeout 30m ./... | grep --line-buffered -v 'no test files'
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME=10s.
