@@ -229,9 +229,9 @@ func (n *node) periods(now time.Time) []command.Periods {
 // buildCore creates the core of /v2 that both listeners share.
 func (n *node) buildCore(context.Context) error {
 	n.metrics = serving.NewMetrics()
-	limits := background.Defaults
-	limits.PerMarketplace, limits.PerNode, limits.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
-	n.background = background.New(background.Config{Limits: limits, Traffic: n.metrics.Answered, CPUs: cpus()})
+	bounds := background.Defaults
+	bounds.PerMarketplace, bounds.PerNode, bounds.Budget = n.cfg.Background.PerMarketplace, n.cfg.Background.PerNode, n.cfg.Background.CPUPerMinute
+	n.background = background.New(background.Config{Limits: bounds, Traffic: n.metrics.Answered, CPUs: cpus()})
 	n.metrics.OnScrape(n.scrape)
 	n.core = serving.New(serving.Deps{
 		Keys: n.publisher.keys, View: n.publisher.View, Topology: n.topology, Proposer: n.cluster,

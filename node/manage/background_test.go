@@ -17,9 +17,9 @@ import (
 // TestLongRequestsTakeTurns: reports, explanations and forecasts wait for their turn. If it does not come in time, the marketplace's own
 // running requests lead to 429, and those of others to 503; both say when to repeat. Other operations do not wait.
 func TestLongRequestsTakeTurns(t *testing.T) {
-	limits := background.Defaults
-	limits.PerMarketplace, limits.PerNode, limits.Wait = 1, 2, 1500*time.Microsecond
-	s := background.New(background.Config{Limits: limits})
+	bounds := background.Defaults
+	bounds.PerMarketplace, bounds.PerNode, bounds.Wait = 1, 2, 1500*time.Microsecond
+	s := background.New(background.Config{Limits: bounds})
 	w := managetest.NewBackground(t, manage.Config{}, s)
 	campaign := created(t, w)
 	ask := func(method, path, body string) *httptest.ResponseRecorder {

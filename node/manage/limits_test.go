@@ -22,7 +22,7 @@ func TestLimits(t *testing.T) {
 		if o.v2() || o.body() == nil {
 			continue
 		}
-		l := limits{t: t, w: w, o: &o, root: o.body()}
+		l := memberLimits{t: t, w: w, o: &o, root: o.body()}
 		l.walk(nil, o.body())
 		tried += l.tried
 	}
@@ -36,7 +36,7 @@ type step = string
 
 const first step = "0"
 
-type limits struct {
+type memberLimits struct {
 	t     *testing.T
 	w     *managetest.Environment
 	o     *operation
@@ -44,7 +44,7 @@ type limits struct {
 	tried int
 }
 
-func (l *limits) walk(at []step, s *openapi3.Schema) {
+func (l *memberLimits) walk(at []step, s *openapi3.Schema) {
 	l.member(at, s)
 	for name, p := range s.Properties {
 		l.walk(append(slices.Clone(at), name), p.Value)
@@ -54,7 +54,7 @@ func (l *limits) walk(at []step, s *openapi3.Schema) {
 	}
 }
 
-func (l *limits) member(at []step, s *openapi3.Schema) {
+func (l *memberLimits) member(at []step, s *openapi3.Schema) {
 	if s.Type.Is("string") && s.Format == "" && len(s.Enum) == 0 && s.Pattern == "" {
 		if s.MaxLength != nil {
 			n := int(*s.MaxLength)
@@ -85,7 +85,7 @@ func (l *limits) member(at []step, s *openapi3.Schema) {
 	l.types(at, s)
 }
 
-func (l *limits) numbers(at []step, s *openapi3.Schema) {
+func (l *memberLimits) numbers(at []step, s *openapi3.Schema) {
 	if s.Min != nil && !s.ExclusiveMin.IsTrue() {
 		l.try(at, json.Number(number(*s.Min)), "")
 		l.try(at, json.Number(below(s)), "greater_than_equal")
@@ -111,7 +111,7 @@ func above(s *openapi3.Schema) string {
 }
 
 // types sends each member a value of another type.
-func (l *limits) types(at []step, s *openapi3.Schema) {
+func (l *memberLimits) types(at []step, s *openapi3.Schema) {
 	if len(at) == 0 || s.Type == nil {
 		return
 	}
@@ -142,7 +142,7 @@ func fill(s *openapi3.Schema, n int) []any {
 }
 
 // try sends the smallest body with one value in it, and looks for violations at its location.
-func (l *limits) try(at []step, value any, want string) {
+func (l *memberLimits) try(at []step, value any, want string) {
 	l.t.Helper()
 	l.tried++
 	body := put(l.root, at, value)
@@ -188,7 +188,7 @@ func put(s *openapi3.Schema, at []step, value any) any {
 }
 
 // required reports whether the member at a location is required by its object, or is an element of an array.
-func (l *limits) required(at []step) bool {
+func (l *memberLimits) required(at []step) bool {
 	s := l.root
 	for i, part := range at {
 		if s.Items != nil {

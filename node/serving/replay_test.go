@@ -167,9 +167,9 @@ func TestReplayIsBounded(t *testing.T) {
 	s := &market.WhatIf{Campaign: market.Campaign{Marketplace: servingtest.Marketplace, VendorID: "newcomer", Charge: market.CPC}}
 	// Every reading of this clock advances it by 100 ms. Each step reads it, and the scheduler around each slice.
 	var clock time.Time
-	limits := background.Defaults
-	limits.Run = time.Hour
-	scheduler := background.New(background.Config{Limits: limits, Now: func() time.Time {
+	bounds := background.Defaults
+	bounds.Run = time.Hour
+	scheduler := background.New(background.Config{Limits: bounds, Now: func() time.Time {
 		clock = clock.Add(100 * time.Millisecond)
 		return clock
 	}})
